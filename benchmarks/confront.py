@@ -15,12 +15,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.special import expit, logit
+from stored import store
 
 from dph_theory.counts import Pairs, confront, five_lines, matched, read_counts
 from dph_theory.counts.pass_at_k import pass_curves
-from dph_theory.support.files import write_json
 
-RESULT = Path(__file__).parent / "results" / "confront.json"
 MOST_SECONDS, MOST_GIGABYTES = 60.0, 1.0
 """What it may take on one core."""
 NAIVE = 2000
@@ -58,7 +57,7 @@ def main(prompts: int = 10**5, answers: int = 10**3) -> int:
         base, run = map(read_counts, paths)
         both = matched(base, run)
         read = time.process_time() - start
-        found = confront(base, run, both)
+        found = confront(base, run)
     seconds = time.process_time() - start
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(*five_lines(found), sep="\n")
@@ -68,7 +67,7 @@ def main(prompts: int = 10**5, answers: int = 10**3) -> int:
     if (prompts, answers) == (10**5, 10**3):
         told = {"prompts": prompts, "answers": answers, "seconds": seconds, "gigabytes": gigabytes}
         told |= {"naive_band_2000": naive, "band_2000": ours}
-        write_json(RESULT, {name: round(value, 2) for name, value in told.items()})
+        store("confront", **{name: round(value, 2) for name, value in told.items()})
     return int(seconds > MOST_SECONDS or gigabytes > MOST_GIGABYTES)
 
 

@@ -3,31 +3,33 @@
 No rates of real prompts are stored here, so they are made: shapes that counts of language models have, and
 two in which what matters is rare. Beside the band stands that of arXiv 2609.22547, mean +- q standard errors
 with a multiplier bootstrap's q; a sign is false if a side of zero is claimed where the truth is on the other.
-A second table has the other intervals: Pass@k beyond n, the prompts needed, clusters, seeds, luck's p-value.
+A second table has the other intervals: Pass@k beyond n, the prompts needed, seeds, luck's p-value, the log
+odds ratio, what a change is made of, the beta of a law, the KL beyond the least.
 
 Run: python benchmarks/coverage.py [TRIALS]
 """
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit
+from stored import store
 
-from dph_theory import exact_pass_at_k
+from dph_theory import exact_pass_at_k, excess_kl
 from dph_theory.counts import Pairs
+from dph_theory.counts.kl import kl_spent
+from dph_theory.counts.law_fits import JointCounts, beta_of, laws
 from dph_theory.counts.luck import RIGHT, WRONG, luck
-from dph_theory.counts.measures import by_category
-from dph_theory.counts.pass_at_k import gaps, needed, pass_curves
+from dph_theory.counts.pairs import PromptRow
+from dph_theory.counts.pass_at_k import change_parts, gaps, needed, pass_curves
+from dph_theory.counts.prompts import log_odds_shift
 from dph_theory.counts.rates import solved_beyond
 from dph_theory.counts.together import over_seeds
 from dph_theory.dynamics import drift_deviation
 from dph_theory.intervals import Estimate, bounded_mean
-from dph_theory.support.files import write_json
 from dph_theory.support.table import Table
 
-RESULT = Path(__file__).parent / "results" / "coverage.json"
 PROMPTS, ANSWERS = (20, 30, 100, 300), (4, 16, 64)
 DRAWS, POPULATION = 400, 200_000
 NOMINAL = 0.95
@@ -60,6 +62,12 @@ SHAPES: dict[str, Shape] = {
 }
 
 
+def sampled(rng: np.random.Generator, shape: Shape, prompts: int, answers: int) -> Pairs:
+    """Counts of so many prompts, so many answers to each on both sides."""
+    before, after = shape(rng, prompts)
+    return Pairs.of(answers, rng.binomial(answers, before), answers, rng.binomial(answers, after))
+
+
 def truth(shape: Shape, answers: int) -> np.ndarray:
     """The difference of Pass@k at k = 1, ..., answers over the population, (answers,)."""
     before, after = shape(np.random.default_rng(5), POPULATION)
@@ -80,8 +88,7 @@ def published(gap: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np
 def trial(shape: Shape, wanted: np.ndarray, prompts: int, answers: int, seed: list[int]) -> Iterator[float]:
     """Of one sample: whether each band holds the truth, tells a false sign, its width; the last k alone."""
     rng = np.random.default_rng(seed)
-    before, after = shape(rng, prompts)
-    pairs = Pairs.of(answers, rng.binomial(answers, before), answers, rng.binomial(answers, after))
+    pairs = sampled(rng, shape, prompts, answers)
     gap, found = gaps(pairs, range(1, answers + 1)), pass_curves(pairs, draws=DRAWS, seed=seed[0])
     bands = (np.array(found.low), np.array(found.high)), published(gap, rng)
     for low, high in bands:
@@ -113,22 +120,58 @@ def prompts_needed(shape: Shape, k: int, pilot: int) -> Callable[[np.random.Gene
     """The prompts that tell 0.1 of Pass@k, from a pilot of so many."""
 
     def told(rng: np.random.Generator, prompts: int) -> Estimate:
-        before, after = shape(rng, prompts)
-        pairs = Pairs.of(8, rng.binomial(8, before), 8, rng.binomial(8, after))
-        return next(line.prompts for line in needed(pairs, 0.1, k) if line.n == 8)
+        lines = needed(sampled(rng, shape, prompts, 8), 0.1, k)
+        return next(line.prompts for line in lines if line.n == 8)
 
     wanted = told(np.random.default_rng(5), 40_000).value
     return lambda rng: holds(told(rng, pilot), wanted)
 
 
-def clustered(clusters: int, size: int) -> Callable[[np.random.Generator], bool]:
-    """No change over all categories, each of which rises or falls as a whole."""
+def log_odds(answers: int) -> Callable[[np.random.Generator], bool]:
+    """One shift of the log odds of 120 prompts, for few answers and for many."""
 
     def trial(rng: np.random.Generator) -> bool:
-        after = np.repeat(rng.choice([0.2, 0.8], clusters), size)
-        m, kinds = clusters * size, np.repeat([f"{i}" for i in range(clusters)], size).tolist()
-        pairs = Pairs.of(8, rng.binomial(8, 0.5, m), 8, rng.binomial(8, after))
-        return holds(by_category(pairs, kinds, 8, rng)[-1].first, 0.0)
+        return holds(log_odds_shift(sampled(rng, SHAPES["one shift of 0.8"], 120, answers)).pooled, 0.8)
+
+    return trial
+
+
+def part_of_change(name: str) -> Callable[[np.random.Generator], bool]:
+    """A part of the change of Pass@4 of 6 answers."""
+
+    def told(rng: np.random.Generator, prompts: int) -> Estimate:
+        pairs = sampled(rng, SHAPES["crowded at 0 and 1, shifts vary, a tenth lost"], prompts, 6)
+        found: Estimate = getattr(change_parts(pairs, (4,), rng)[0], name)
+        return found
+
+    wanted = told(np.random.default_rng(5), POPULATION).value
+    return lambda rng: holds(told(rng, 150), wanted)
+
+
+def law_beta(rng: np.random.Generator) -> bool:
+    """The beta of the law that made the counts of 200 prompts, 16 answers to each."""
+    law = laws(8)["reverse KL, advantages not divided"]
+    before = rng.beta(0.4, 0.6, 200)
+    c = rng.binomial(16, before), rng.binomial(16, law(before, 0.6))
+    found = beta_of(law, JointCounts.of(Pairs.of(16, c[0], 16, c[1])))
+    return found is not None and holds(found, 0.6)
+
+
+def kl_beyond(name: str) -> Callable[[np.random.Generator], bool]:
+    """The KL of 40 prompts, 20 answers to each, or a part of it."""
+    base, run, valid = np.array([0.15, 0.1, 0.45, 0.3]), np.array([0.3, 0.25, 0.25, 0.2]), np.arange(4) < 2
+    truth = excess_kl(run, base, valid)
+    wanted = {"total": truth.total, "excess": truth.excess, "correct": truth.valid}[name]
+
+    def trial(rng: np.random.Generator) -> bool:
+        said = rng.choice(4, (40, 20), p=run)
+        right, ratio = valid[said], np.log(run / base)[said]
+        rows = [
+            PromptRow(i, 20, int(v.sum()), float(x.mean()), float((x * v).mean()))
+            for i, (v, x) in enumerate(zip(right, ratio, strict=True))
+        ]
+        pairs = Pairs.of(20, rng.binomial(20, base[valid].sum(), 40), 20, right.sum(axis=1))
+        return holds(getattr(kl_spent(rows, pairs), name), float(wanted))
 
     return trial
 
@@ -173,8 +216,13 @@ def others() -> dict[str, Callable[[np.random.Generator], bool]]:
         found[f"prompts needed for 0.1 of Pass@{k}, pilot of 200"] = prompts_needed(
             SHAPES["hard prompts"], k, 200
         )
-    for clusters in (5, 20):
-        found[f"{clusters} categories of 10 as clusters"] = clustered(clusters, 10)
+    for answers in (2, 40):
+        found[f"log odds ratio, {answers} answers"] = log_odds(answers)
+    for name in ("change", "solved_set", "narrowing"):
+        found[f"{name} of Pass@4"] = part_of_change(name)
+    for name in ("total", "excess", "correct"):
+        found[f"KL, {name}"] = kl_beyond(name)
+    found["beta of the reverse KL"] = law_beta
     for count, over, spread in ((3, 0.3, 0.02), (3, 0.1, 0.1), (8, 0.3, 0.05)):
         found[f"{count} seeds, {over} over prompts, {spread} over seeds"] = seeds(count, 60, over, spread)
     found["luck alone, p > 0.05, 400 prompts"] = by_luck(400)
@@ -205,7 +253,7 @@ def main(trials: int = 300) -> int:
     print(Table.of(("interval", "covers"), more).markdown())
     failed += [row for row in more if float(row[1]) < least]
     if trials >= 300:
-        write_json(RESULT, {"trials": trials, "head": head, "rows": rows, "others": more})
+        store("coverage", trials=trials, head=head, rows=rows, others=more)
     return int(bool(failed))
 
 

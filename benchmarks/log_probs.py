@@ -12,36 +12,15 @@ import resource
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from stored import store
 
-from dph_theory.support.files import write_json
-
-RESULTS = Path(__file__).parent / "results"
 WORDS, HIDDEN, PROMPT, COMPLETION = 131_072, 32, 64, 192
 ROWS = (4, 16, 64, 128)
-
-
-def build(folder: Path) -> None:
-    """A Llama of one layer with random weights."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=WORDS,
-        hidden_size=HIDDEN,
-        intermediate_size=2 * HIDDEN,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        num_key_value_heads=1,
-        max_position_embeddings=PROMPT + COMPLETION,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
 
 
 def peak(folder: Path, rows: int) -> int:
@@ -93,19 +72,19 @@ def main() -> None:
     if options.rows is not None:
         print(peak(options.model, options.rows))
         return
+    from full_scale.tasks.llama import random_llama
+
+    sizes = {"vocabulary": WORDS, "hidden": HIDDEN, "layers": 1, "heads": 1, "end": 0}
     with tempfile.TemporaryDirectory() as folder:
-        build(Path(folder))
+        random_llama(
+            0, **sizes, intermediate_size=2 * HIDDEN, max_position_embeddings=PROMPT + COMPLETION
+        ).save_pretrained(folder)
         rows = measured(Path(folder))
     table = Table("tokens at once", "bytes a token", "one slice", "all logits and their log-softmax")
     for row in rows:
         table.add_row(*(f"{value:,.0f}" for value in row.values()))
     Console(width=120).print(table)
-    numbers = {
-        "versions": {name: version(name) for name in ("torch", "transformers", "trl")},
-        "model": {"vocabulary": WORDS, "hidden": HIDDEN},
-        "rows": rows,
-    }
-    write_json(RESULTS / "log_probs.json", numbers)
+    store("log_probs", "torch", "transformers", "trl", model=sizes, rows=rows)
 
 
 if __name__ == "__main__":

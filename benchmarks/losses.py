@@ -7,25 +7,20 @@ ratios.
 """
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
 from rich.table import Table
+from stored import store
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
-from dph_theory.support.files import write_json
 from dph_theory.support.terminal import console
 
-RESULTS = Path(__file__).parent / "results" / "losses.json"
 SHAPE = (64, 2048)
 DTYPES = (torch.float32, torch.bfloat16)
 WARM_UP = 2
@@ -173,10 +168,8 @@ def report(rows: list[dict[str, Any]], steps: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Measure everything and store it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
     parser.add_argument("--repeats", type=int, default=15, help="rounds of each loss alone")
     options = parser.parse_args()
-    options.out.parent.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)  # Threads that wait for one another measure what else the machine does.
     rows = [alone(case, SHAPE, dtype, options.repeats) for dtype in DTYPES for case in CASES]
     steps = [
@@ -184,15 +177,8 @@ def main() -> None:
         for name, repeats in zip(MODELS, (30, 2), strict=True)
         for case in ("JS", "alpha 0.2")
     ]
-    machine = {
-        "processor": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-    }
-    versions = {name: version(name) for name in ("dph", "numpy", "torch", "transformers")}
     found = {"seed": 0, "repeats": options.repeats, "shape": list(SHAPE), "alone": rows, "in_a_step": steps}
-    write_json(options.out, {"machine": machine, "versions": versions, **found})
+    store("losses", "numpy", "torch", "transformers", **found)
     report(rows, steps)
 
 

@@ -6,24 +6,18 @@ quote ratios.
 """
 
 import argparse
-import os
-import platform
 import time
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
+from stored import store
 
-from dph_theory.support.files import write_json
 from full_scale.models.generation import sample
 from full_scale.recipe.schema import SamplingConfig
 from full_scale.tasks.llama import random_llama, word_level
 
-RESULTS = Path(__file__).parent / "results" / "prefill.json"
 LENGTHS, ANSWERS, NEW = (64, 256, 1024), 8, 32
 VOCABULARY = 512
 
@@ -52,7 +46,6 @@ def measure(rounds: int) -> dict[str, dict[str, float]]:
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each case")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -61,18 +54,7 @@ def main() -> None:
     for length, numbers in found.items():
         table.add_row(length, *(f"{number:.2f}" for number in numbers.values()))
     Console(width=100).print(table)
-    record: dict[str, Any] = {
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-        },
-        "versions": {name: version(name) for name in ("dph", "torch", "transformers")},
-        "answers": ANSWERS,
-        "new_tokens": NEW,
-        "seconds": found,
-    }
-    write_json(options.out, record)
+    store("prefill", "torch", "transformers", answers=ANSWERS, new_tokens=NEW, seconds=found)
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ import argparse
 import zlib
 from collections import defaultdict
 from functools import partial
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from stored import store
 
-from dph_theory.support.files import write_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.reports import Settings, settings
 from dph_theory.verification.run import available
 from dph_theory.verification.search import search
 
-RESULTS = Path(__file__).parent / "results" / "search.json"
 INSTANCES = 5_000
 SEARCHES = {
     "draws": Settings(INSTANCES, 5, 0),
@@ -46,7 +44,6 @@ def main() -> None:
     """Search for every false neighbour with every seed, print what is not always found, and store all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds [default: 5]")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the shares")
     options = parser.parse_args()
     jobs = [
         (theorem.name, false.name)
@@ -65,7 +62,7 @@ def main() -> None:
         always = sum(shares[job][name] == 1 for job in jobs)
         console.print(f"{name}: {always} of {len(jobs)} false neighbours found with every seed")
     rows = [{"theorem": job[0], "false_neighbour": job[1], **shares[job]} for job in jobs]
-    write_json(options.out, {"seeds": options.seeds, "instances": INSTANCES, "found": rows})
+    store("search", seeds=options.seeds, instances=INSTANCES, found=rows)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from stored import store
 
-from dph_theory.support.files import write_json
-
-RESULTS = Path(__file__).parent / "results" / "seeds.json"
 DPH = Path(sys.executable).with_name("dph")
 ENVIRONMENTS = {
     "as it is": {},
@@ -46,7 +44,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=50, help="seeds 0 to N-1 as it is [default: 50]")
     parser.add_argument("--others", type=int, default=5, help="seeds in the other environments [default: 5]")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store what was found")
     options = parser.parse_args()
     runs = [
         (name, seed)
@@ -57,7 +54,7 @@ def main() -> None:
         {"environment": name, "seed": seed, **verified(seed, ENVIRONMENTS[name])}
         for name, seed in track(runs, description="verifying")
     ]
-    write_json(options.out, {"rows": rows})
+    store("seeds", rows=rows)
     table = Table("environment", "seeds", "as expected", "not as expected")
     for name in ENVIRONMENTS:
         own = [row for row in rows if row["environment"] == name]

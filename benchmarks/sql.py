@@ -10,27 +10,23 @@ benchmarks/results/sql.json.
 
 import argparse
 import contextlib
-import os
-import platform
 import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from stored import store
 
-from dph_theory.support.files import write_json
 from full_scale.tasks.protocol import Prompt
 from full_scale.tasks.verifiers.sandbox import QueryLimits
 from full_scale.tasks.verifiers.sql import SqlVerifier
 from full_scale.tasks.verifiers.sql_judge import judge
 
-RESULTS = Path(__file__).parent / "results" / "sql.json"
 KINDS = {
     "short": (100, 2000, "SELECT name FROM item WHERE price > {}"),
     "long": (5_000, 50, "SELECT colour, avg(price) FROM item WHERE price > {} GROUP BY name ORDER BY name"),
@@ -94,7 +90,6 @@ def main() -> None:
     """Measure, print and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the numbers")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -111,18 +106,7 @@ def main() -> None:
                         "over_plain_range": [float(ratios.min()), float(ratios.max())],
                     }
                 )
-    numbers = {
-        "machine": {
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "sqlite": sqlite3.sqlite_version,
-        },
-        "versions": {"dph": version("dph")},
-        "rounds": options.rounds,
-        "rows": rows,
-    }
-    write_json(options.out, numbers)
+    store("sql", sqlite=sqlite3.sqlite_version, rounds=options.rounds, rows=rows)
     table = Table("queries", "case", "verdicts a second", "over the plain loop's")
     for row in rows:
         table.add_row(row["queries"], row["case"], f"{row['per_second']:.0f}", f"{row['over_plain']:.2f}")

@@ -15,22 +15,18 @@ bfloat16, and the numbers go to training-cuda.json.
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from stored import store
 
-from dph_theory.support.files import write_json
-
-RESULTS = Path(__file__).parent / "results"
 SIZES: dict[str, dict[str, int]] = {
     "cpu": {
         "hidden": 256, "layers": 4, "heads": 4, "words": 4096, "tokens": 64, "batch": 8, "accumulate": 4,
@@ -61,31 +57,20 @@ CASES: dict[str, dict[str, Any]] = {
 
 def build(size: dict[str, int], folder: Path) -> None:
     """A Llama of this size with random weights, and a word-level tokenizer."""
-    import torch
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import WhitespaceSplit
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from full_scale.tasks.llama import random_llama, word_level
 
-    torch.manual_seed(0)
     names = ["<pad>", "<eos>", "<unk>", *(f"w{i}" for i in range(size["words"] - 3))]
-    words = Tokenizer(WordLevel({name: i for i, name in enumerate(names)}, unk_token="<unk>"))
-    words.pre_tokenizer = WhitespaceSplit()
-    special = {"pad_token": "<pad>", "eos_token": "<eos>", "unk_token": "<unk>"}
-    PreTrainedTokenizerFast(tokenizer_object=words, padding_side="left", **special).save_pretrained(folder)
-    config = LlamaConfig(
-        vocab_size=len(names),
-        hidden_size=size["hidden"],
+    word_level(names, "<unk>", pad_token="<pad>", eos_token="<eos>").save_pretrained(folder)
+    sizes = {"vocabulary": len(names), "end": 1} | {
+        name: size[name] for name in ("hidden", "layers", "heads")
+    }
+    random_llama(
+        0,
+        **sizes,
         intermediate_size=4 * size["hidden"],
-        num_hidden_layers=size["layers"],
-        num_attention_heads=size["heads"],
-        num_key_value_heads=size["heads"],
         max_position_embeddings=4 * size["tokens"],
         pad_token_id=0,
-        eos_token_id=1,
-        bos_token_id=None,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
+    ).save_pretrained(folder)
 
 
 def random_words(rng: np.random.Generator, size: dict[str, int], count: int) -> list[int]:
@@ -215,45 +200,27 @@ def report(rows: list[dict[str, Any]]) -> None:
     Console(width=120).print(table)
 
 
-def machine(device: str) -> dict[str, Any]:
-    """What ran it."""
-    import torch
-
-    return {
-        "processor": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name() if device == "cuda" else None,
-        "python": platform.python_version(),
-    }
-
-
 def main() -> None:
     """Measure everything and store it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", choices=sorted(SIZES), default="cpu")
     parser.add_argument("--rounds", type=int, default=3, help="processes for each case")
     parser.add_argument("--steps", type=int, default=5, help="optimizer steps, the first not counted")
-    parser.add_argument("--out", type=Path, help="where to store the numbers")
+    parser.add_argument("--out", type=Path, help="where to store them, with --case")
     parser.add_argument("--case", choices=list(CASES), help="this case alone, in this process")
     parser.add_argument("--model", type=Path, help="the folder of the model, with --case")
     options = parser.parse_args()
     if options.case is not None:
-        write_json(options.out, train(options.case, options.device, options.model, options.steps))
+        options.out.write_text(json.dumps(train(options.case, options.device, options.model, options.steps)))
         return
+    import torch
+
     rows = measured(options.device, options.rounds, options.steps, list(CASES))
-    out = options.out or RESULTS / ("training.json" if options.device == "cpu" else "training-cuda.json")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    numbers = {
-        "machine": machine(options.device),
-        "versions": {name: version(name) for name in ("dph", "torch", "transformers", "trl")},
-        "model": SIZES[options.device],
-        "generations": GENERATIONS,
-        "rounds": options.rounds,
-        "steps": options.steps,
-        "rows": rows,
-    }
-    write_json(out, numbers)
+    name = "training" if options.device == "cpu" else "training-cuda"
+    found = {"gpu": torch.cuda.get_device_name() if options.device == "cuda" else None, "rows": rows}
+    found |= {"model": SIZES[options.device], "generations": GENERATIONS}
+    found |= {"rounds": options.rounds, "steps": options.steps}
+    store(name, "torch", "transformers", "trl", **found)
     report(rows)
 
 

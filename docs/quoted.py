@@ -11,7 +11,7 @@ from dph_theory.atlas import problems
 from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 from figures.frames import Laws, Records, means
-from figures.gallery import budget_and_family, collapse, direction, laws, lottery, way_back
+from figures.gallery import budget_and_family, collapse, direction, laws, lottery, pretrained, way_back
 
 ALIKE, SHOWN_BETA, STRONG = 0.01, laws.BETA, 0.5
 """A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
@@ -26,6 +26,7 @@ def found(records: Records) -> dict[str, Any]:
         **_strategies(records),
         **_collapse(records),
         "styles": _styles(records),
+        "pretrained": _pretrained(records),
         "laws": _laws(records.laws),
         "luck": _luck(records),
         "llama": _llama(records),
@@ -66,6 +67,35 @@ def _laws(stored: Laws) -> dict[str, Any]:
     }
     counts = {name: (int(of.held.sum()), len(of)) for name, of in chosen.items()}
     return {"beta": SHOWN_BETA, "strong_beta": STRONG, "rows": rows, **counts}
+
+
+def _pretrained(records: Records) -> dict[str, Any]:
+    """The pretrained Llama: laws and ends by form, Pass@k by method, predictions, what a step costs."""
+    found, record = pretrained.numbers(records), records.of("pretrained")
+    ends = pretrained.ends(found)
+    held = [run for run in found["laws"] if run["verdict"]["held"]]
+    missed = [run for run in found["laws"] if not run["verdict"]["held"]]
+    return {
+        "model_hash": record["config"]["model_hash"][:12],
+        "versions": record["versions"],
+        "beta": pretrained.BETA,
+        "forms": pretrained.FORMS,
+        "shares": found["shares"],
+        "held": len(held),
+        "laws": len(found["laws"]),
+        "near": max(run["verdict"]["validity_gap"] for run in held),
+        "alike": max(run["verdict"]["share_gap"] for run in held),
+        "missed": [
+            f"{run['run']['method']} at beta {run['run']['strength']:g} on {', '.join(run['run']['tasks'])} "
+            f"(pass rates {run['verdict']['validity_gap']:.3f} off, shares {run['verdict']['share_gap']:.3f})"
+            for run in missed
+        ],
+        "rows": ends.to_dict("records"),
+        "seeds": int(ends.seeds.max()),
+        "equal": found["at_equal_first"],
+        "claims": [claim for claim in found["claims"] if "verdict" in claim],
+        "costs": record["results"]["costs"],
+    }
 
 
 def _luck(records: Records) -> dict[str, Any]:

@@ -46,17 +46,19 @@ class ExcessKL(NamedTuple):
         return self.valid + self.invalid
 
 
-def _model(base: Distribution, valid: Mask, *, both: bool = False) -> tuple[Values, Values]:
-    base = distribution("base", base)
+def _model(
+    base: Distribution, valid: Mask, *, both: bool = False, name: str = "base"
+) -> tuple[Values, Values]:
+    base = distribution(name, base)
     valid = mask("valid", valid, base, both=both)
-    together(base=base, valid=valid)
+    together(**{name: base, "valid": valid})
     return base, valid
 
 
 @in_own_precision
 def valid_mass(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
-    policy, valid = _model(policy, valid)
+    policy, valid = _model(policy, valid, name="policy")
     return only(policy, valid).sum(axis=-1)
 
 
@@ -237,7 +239,9 @@ def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted model of each; base_rates (..., prompts) in [0, 1]."""
     rates = probability("base_rates", base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
-    return valid_mass(tilted(prompts, [True, False], trailing(beta, 1)), [True, False]).mean(axis=-1)
+    return valid_mass(
+        tilted(prompts, [True, False], trailing(positive("beta", beta), 1)), [True, False]
+    ).mean(axis=-1)
 
 
 def solvable_share(base_rates: Values) -> Values:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
-from .numeric.arrays import Array, finite, probability, rate
+from .numeric.arrays import Array, finite, one, probability, rate
 from .numeric.balls import Values
 from .support.errors import argument_error
 from .support.record import readable
@@ -58,7 +58,7 @@ def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the seeds, and half the width of its t-interval."""
     seeds = np.atleast_1d(values)
-    level, n = float(rate("confidence", confidence)), len(seeds)
+    level, n = one("confidence", rate("confidence", confidence)), len(seeds)
     if n == 0:
         raise argument_error("values.shape", np.shape(values), "at least one seed")
     mean = np.asarray(seeds.mean(axis=0))
@@ -94,30 +94,6 @@ def from_influence(value: float, influence: np.ndarray) -> Estimate:
     return Estimate(value, value - half, value + half)
 
 
-def bounded_band(
-    core: np.ndarray, unseen: np.ndarray, *, low: float = -1.0, high: float = 1.0, level: float = LEVEL
-) -> tuple[np.ndarray, np.ndarray]:
-    """The band (K,), (K,) of K means of values in [low, high], all of them at once, from weights drawn.
-
-    To the n values one that was not seen is added, at `high` for the upper and at `low` for the lower side,
-    and all n + 1 get weights uniform on the simplex: `core` (draws, K) is the weighted mean of the seen
-    ones, `unseen` (draws, K) the weight of the other. A side is a quantile of such means, at one rank for all
-    K that a share `level` of the draws keeps throughout, on both sides. Of n values that all agree the side
-    is at 1 - 0.05^(1/n) of the way to the end, as it must be: no normal approximation covers what n values
-    happen not to show. Source: for one mean Gaffke, Math. Methods Stat. 14, 2005, and arXiv 1905.06208, which
-    conjecture its coverage; at once over K ours, measured in `benchmarks/coverage.py`.
-    """
-    worst, order = np.zeros(len(core), dtype=int), np.arange(1, len(core) + 1)
-    for i in range(core.shape[1]):
-        for side, end in ((1, high), (-1, low)):
-            by_size = np.argsort(side * (core[:, i] + end * unseen[:, i]))
-            worst[by_size] = np.maximum(worst[by_size], order)
-    rank = int(np.quantile(worst, level, method="higher"))
-    upper = np.partition(core + high * unseen, rank - 1, axis=0)[rank - 1]
-    lower = np.partition(core + low * unseen, len(core) - rank, axis=0)[len(core) - rank]
-    return lower, upper
-
-
 def bounded_means(
     values: np.ndarray,
     rng: np.random.Generator,
@@ -126,31 +102,38 @@ def bounded_means(
     high: float = 1.0,
     level: float = LEVEL,
     draws: int = 4000,
-    clusters: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The band (C,), (C,) of the means of values (n, C) in [low, high], all at once, by `bounded_band`.
+    """The band (K,), (K,) of the means of n independent values (n, K) in [low, high], all of them at once.
 
-    With `clusters` (n,) whole clusters are independent and not their values: clusters get the weights, and
-    the one that was not seen has their mean size.
+    To the n values one that was not seen is added, at `high` for the upper and at `low` for the lower side,
+    and all n + 1 get weights uniform on the simplex. A side is a quantile of such means, at one rank for all
+    K that a share `level` of the draws keeps throughout, on both sides. Of n values that all agree the side
+    is at 1 - 0.05^(1/n) of the way to the end, as it must be: no normal approximation covers what n values
+    happen not to show. Source: for one mean Gaffke, Math. Methods Stat. 14, 2005, and arXiv 1905.06208, which
+    conjecture its coverage; at once over K ours, measured in `benchmarks/coverage.py`.
     """
-    place = np.arange(len(values)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    size = np.bincount(place).astype(float)
-    sums = values if clusters is None else np.stack([np.bincount(place, x) for x in values.T], axis=1)
-    m, mean = len(size), values.mean(axis=0)
+    n, mean = len(values), values.mean(axis=0)
     core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))
-    if m > _MANY:
-        away = (sums - np.outer(size, mean)) / size.sum()
+    if n > _MANY:
+        away = (values - mean) / n
         spread, directions = np.linalg.eigh(away.T @ away)
         factor = directions * np.sqrt(np.maximum(spread, 0.0))
         core[:] = mean + rng.standard_normal(core.shape) @ factor.T
-        unseen[:] = rng.standard_exponential((draws, 1)) / (m + 1)
-    for start in range(0, draws if m <= _MANY else 0, 100):
-        weights = rng.standard_exponential((min(100, draws - start), m + 1))
-        other = weights[:, m:] * size.mean()
-        total = weights[:, :m] @ size[:, None] + other
+        unseen[:] = rng.standard_exponential((draws, 1)) / (n + 1)
+    for start in range(0, draws if n <= _MANY else 0, 100):
+        weights = rng.standard_exponential((min(100, draws - start), n + 1))
+        weights /= weights.sum(axis=1, keepdims=True)
         some = slice(start, start + len(weights))
-        core[some], unseen[some] = weights[:, :m] @ sums / total, other / total
-    return bounded_band(core, np.broadcast_to(unseen, core.shape), low=low, high=high, level=level)
+        core[some], unseen[some] = weights[:, :n] @ values, weights[:, n:]
+    worst, order = np.zeros(draws, dtype=int), np.arange(1, draws + 1)
+    for i in range(len(mean)):
+        for side, end in ((1, high), (-1, low)):
+            by_size = np.argsort(side * (core[:, i] + end * unseen[:, 0]))
+            worst[by_size] = np.maximum(worst[by_size], order)
+    rank = int(np.quantile(worst, level, method="higher"))
+    upper = np.partition(core + high * unseen, rank - 1, axis=0)[rank - 1]
+    lower = np.partition(core + low * unseen, draws - rank, axis=0)[draws - rank]
+    return lower, upper
 
 
 def bounded_mean(values: np.ndarray, rng: np.random.Generator, **how: Any) -> Estimate:

@@ -6,7 +6,7 @@ Run: python examples/two_checkpoints.py [BASE.jsonl RUN.jsonl]
 import sys
 from pathlib import Path
 
-from dph_theory.counts import confront, five_lines, matched, read_counts
+from dph_theory.counts import confront, five_lines, read_counts
 
 HERE = Path(__file__).parent / "counts"
 
@@ -14,11 +14,11 @@ HERE = Path(__file__).parent / "counts"
 def main(base: Path = HERE / "base.jsonl", run: Path = HERE / "grpo.jsonl") -> None:
     """Tell it in five lines, and name the prompts that training lost most clearly."""
     before, after = read_counts(base), read_counts(run)
-    found = confront(before, after, matched(before, after), draws=1000)
+    found = confront(before, after, draws=1000)
     for line in five_lines(found):
         print(line)
     print("The clearest losses:")
-    for prompt in found.fell.prompts[:5]:
+    for prompt in found.fell[:5]:
         print(f"  {prompt.before:.2f} -> {prompt.after:.2f}  {prompt.id}")
 
 

@@ -1,6 +1,6 @@
 """The folder of `dph confront`: its record, a figure each of what was found, and a page of all."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -14,13 +14,12 @@ from matplotlib.axes import Axes
 from dph_theory.counts import Confrontation, Together, five_lines, tables
 from dph_theory.counts.cli import KIND
 from dph_theory.counts.pass_at_k import told_ks
-from dph_theory.counts.words import notes
 from dph_theory.intervals import Estimate
 from dph_theory.support.errors import choice
-from dph_theory.support.files import write_bytes, write_json, write_text
+from dph_theory.support.files import write_json, write_text
 from dph_theory.support.table import latex
 
-from .files import formats, rendered
+from .files import formats, rendered, write_drawing
 from .style import (
     BLUE,
     GREEN,
@@ -263,34 +262,23 @@ class FolderWriter:
     ) -> list[Path]:
         """Write the record, the figures with their captions, and the page; gives their paths."""
         given, svg = Confronted(found, several), {}
+        hashes = {side.name: side.sha256 for one in found for side in (one.base, one.run)}
+        about = ", ".join(f"{file} sha256:{digest}" for file, digest in hashes.items())
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / f"{KIND}.json", stored)
-        paths = [folder / f"{KIND}.json"]
+        paths = [folder / f"{KIND}.json", folder / "index.html"]
+        write_json(paths[0], stored)
         for name in [self.only] if self.only else CAPTIONS:
             if holds(name, given):
-                made = self._drawn(name, given)
-                svg[name] = made["svg"]
-                paths += self._written(folder, name, made)
-        write_text(folder / "index.html", page(given, svg))
-        return [*paths, folder / "index.html"]
-
-    def _drawn(self, name: str, given: Confronted) -> dict[str, bytes]:
-        sheet = self._sheet()
-        hashes = {side.name: side.sha256 for one in given.runs for side in (one.base, one.run)}
-        about = ", ".join(f"{file} sha256:{digest}" for file, digest in hashes.items())
-        with sheet.look():
-            CAPTIONS[name][0](sheet, given)
-            drawing = sheet.finished()
-        return {form: rendered(drawing, form, sheet, about) for form in {*formats(self.form), "svg"}}
-
-    def _written(self, folder: Path, name: str, made: Mapping[str, bytes]) -> Iterator[Path]:
-        for form in formats(self.form):
-            path = folder / f"{name}.{form}"
-            write_bytes(path, made[form])
-            yield path
-        caption = folder / f"{name}.caption.tex"
-        write_text(caption, rf"\caption{{{latex(CAPTIONS[name][1])}}}" + "\n")
-        yield caption
+                sheet, (draw, caption) = self._sheet(), CAPTIONS[name]
+                with sheet.look():
+                    draw(sheet, given)
+                    drawing = sheet.finished()
+                paths += write_drawing(
+                    folder, name, drawing, latex(caption), formats(self.form), sheet, about
+                )
+                svg[name] = rendered(drawing, "svg", sheet, about)
+        write_text(paths[1], page(given, svg))
+        return paths
 
 
 def page(given: Confronted, svg: Mapping[str, bytes]) -> str:
@@ -302,7 +290,7 @@ def page(given: Confronted, svg: Mapping[str, bytes]) -> str:
         trim_blocks=True,
     )
     runs = [
-        (found, five_lines(found), [*notes(found)], [Markup(table.html()) for table in tables(found)])
+        (found, five_lines(found), found.notes, [Markup(table.html()) for table in tables(found)])
         for found in given.runs
     ]
     several = given.several

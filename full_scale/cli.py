@@ -163,7 +163,32 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
 @click.option("--twins", is_flag=True, help="Of finished runs too: what of each miss is time, what is luck.")
 @click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
 @click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")
-def laws_command(
+@click.option(
+    "--pretrained", is_flag=True, help="On a pretrained Llama, whose open prompts have exact laws too."
+)
+@click.option(
+    "--model", default="smollm2", show_default=True, help="With --pretrained: smollm2, a folder, a Hub name."
+)
+def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> None:
+    """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
+    with _stage(f"finished runs are kept in {asked['folder']}", asked["json_path"]) as (console, progress):
+        check_versions()
+        if not pretrained:
+            _laws_of_boxes(console, progress, twins=twins, **asked)
+            return
+        if twins:
+            raise click.UsageError("--pretrained has no --twins: its runs in expectation have no noise")
+        from .pretrained.study import told
+
+        found = told(model, progress=progress, **asked)
+        _print_tables(console, found.tables)
+        _say(console, found.sentences)
+
+
+def _laws_of_boxes(
+    console: Console,
+    progress: Any,
+    *,
     quick: bool,
     only: str | None,
     listed: bool,
@@ -175,45 +200,42 @@ def laws_command(
     pack: Path | None,
     packed: Path | None,
 ) -> None:
-    """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
-    with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
-        check_versions()
-        from .laws.record import tallies, tally_table
-        from .laws.runs import quick_runs, record_runs
-        from .laws.study import (
-            add_flows,
-            add_samples,
-            add_twins,
-            findings,
-            opened,
-            outcomes_in,
-            run_record,
-            store,
-            to_do,
-            twins_in,
-        )
-        from .laws.study import pack as store_packed
+    from .laws.record import tallies, tally_table
+    from .laws.runs import quick_runs, record_runs
+    from .laws.study import (
+        add_flows,
+        add_samples,
+        add_twins,
+        findings,
+        opened,
+        outcomes_in,
+        run_record,
+        store,
+        to_do,
+        twins_in,
+    )
+    from .laws.study import pack as store_packed
 
-        runs = quick_runs() if quick else record_runs(only, seeds)
-        if packed is not None:
-            opened(folder).adopt(packed)
-        outcomes = [] if listed else run_record(runs, folder, workers=workers, progress=progress)
-        kept = opened(folder)
-        outcomes = outcomes or outcomes_in(kept, runs)
-        if not listed:
-            add_flows(kept, runs, workers=workers, progress=progress)
-        if twins and not listed:
-            misses_first = sorted(outcomes, key=lambda outcome: not outcome.full_verdict.startswith("missed"))
-            add_twins(kept, [outcome.run for outcome in misses_first], workers=workers, progress=progress)
-            add_samples(kept, outcomes, workers=workers, progress=progress)
-        if listed:
-            _say(console, to_do(runs, outcomes))
-        _print_tables(console, [tally_table(tallies(outcomes, twins_in(kept)))])
-        if json_path is not None:
-            store(outcomes, kept, json_path)
-        if pack is not None:
-            store_packed(outcomes, kept, pack)
-        _say(console, findings(outcomes, twins_in(kept)))
+    runs = quick_runs() if quick else record_runs(only, seeds)
+    if packed is not None:
+        opened(folder).adopt(packed)
+    outcomes = [] if listed else run_record(runs, folder, workers=workers, progress=progress)
+    kept = opened(folder)
+    outcomes = outcomes or outcomes_in(kept, runs)
+    if not listed:
+        add_flows(kept, runs, workers=workers, progress=progress)
+    if twins and not listed:
+        misses_first = sorted(outcomes, key=lambda outcome: not outcome.full_verdict.startswith("missed"))
+        add_twins(kept, [outcome.run for outcome in misses_first], workers=workers, progress=progress)
+        add_samples(kept, outcomes, workers=workers, progress=progress)
+    if listed:
+        _say(console, to_do(runs, outcomes))
+    _print_tables(console, [tally_table(tallies(outcomes, twins_in(kept)))])
+    if json_path is not None:
+        store(outcomes, kept, json_path)
+    if pack is not None:
+        store_packed(outcomes, kept, pack)
+    _say(console, findings(outcomes, twins_in(kept)))
 
 
 @click.command(name="atlas-runs", short_help="Train every method of the atlas on a small Llama.")

@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
-import torch
 import transformers
+from accelerate import PartialState
 
 from dph_theory.support.progress import NotedProgress, Progress
 
@@ -18,7 +19,6 @@ from .presampling.result import Presampling
 from .recipe.folders import Folders
 from .recipe.schema import Recipe
 from .storage.locks import end_with_launcher, locked
-from .storage.processes import Processes, take_device
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.card import write_card
@@ -30,12 +30,16 @@ transformers.utils.logging.disable_progress_bar()
 warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
 
 
+LONGEST_WAIT = timedelta(days=30)
+"""Processes with little to do wait for the one with most."""
+
+
 def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
-    processes = _processes()
+    _processes()
     with locked(Folders.of(recipe).presample), _task(recipe) as task:
         initial = _initial(recipe)
-        found = presample(recipe, task, initial, progress=progress, processes=processes)
+        found = presample(recipe, task, initial, progress=progress)
     _take_leave()
     return found
 
@@ -64,19 +68,18 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
         initial = _initial(recipe)
         presampling = _presampling(recipe, task, initial.hashes)
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
-        shared["processes"] = processes
         base = folders.base()
         if base_only:
             found = evaluate(recipe, task, initial, folders=base, **shared)
         else:
             # Of several runs that come to it at once, one evaluates the base for all.
             with locked(base.here, wait=True):
-                processes.wait()
+                processes.wait_for_everyone()
                 if not base.evaluation.is_file():
                     evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
             found = evaluate(recipe, task, trained, folders=folders, **shared)
-            if processes.rank == 0:
+            if processes.is_main_process:
                 write_card(folders)
     _take_leave()
     return found
@@ -104,13 +107,10 @@ def _task(recipe: Recipe) -> Iterator[Task]:
 
 def _take_leave() -> None:
     """A process that ends with the group alive may abort, and torchrun then ends the others."""
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    PartialState().destroy_process_group()
 
 
-def _processes() -> Processes:
+def _processes() -> PartialState:
     """Those of the launch, each with a device of its own."""
-    processes = Processes.of_launch()
     end_with_launcher()
-    take_device()
-    return processes
+    return PartialState(timeout=LONGEST_WAIT)

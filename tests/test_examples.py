@@ -1,5 +1,7 @@
-"""The examples run as a new user runs them, and print what the theory says."""
+"""The examples run as a new user runs them, and print what the theory says; so do those of docstrings."""
 
+import doctest
+import importlib
 import importlib.machinery
 import os
 import re
@@ -15,19 +17,39 @@ import torch
 from dph_theory import beta_for_mean_validity
 from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+PACKAGES = ("dph_theory", "toy_lm", "full_scale", "figures")
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+WITH_EXAMPLES = [path for path in SOURCES if "    >>> " in path.read_text()]
 
 
-def output(name, *arguments):
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_examples_of_docstrings_are_true(path):
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def output(name):
+    """What an example prints, in a process of its own."""
+    here = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False, env=here
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.fixture
+def said(capsys, monkeypatch):
+    """The same in this process, which has loaded already what an example needs."""
+
+    def run(name, *arguments):
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
 
 
 def test_they_are_short():
@@ -45,10 +67,8 @@ def test_they_are_short():
     assert all(len(f.read_text().splitlines()) < 50 for f in files)
 
 
-def test_advantages_and_metrics_are_told_apart(capsys):
-    for name in ("audit_your_own_advantage", "audit_your_own_metric"):
-        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    found = capsys.readouterr().out
+def test_advantages_and_metrics_are_told_apart(said):
+    found = said("audit_your_own_advantage.py") + said("audit_your_own_metric.py")
     assert "centred at G = 8: It maximises 0.875 V" in found
     assert "averaged at G = 8: It maximises log V truncated at order 7" in found
     assert "unbiased: an unbiased estimate of pass@k" in found
@@ -104,31 +124,31 @@ def test_the_installed_trainer_s_flag_decides_the_divergence():
     assert "0.5 times the reward's policy gradient plus 0.02 times the reverse KL(pi||ref)" in halved
 
 
-def test_the_audit_tells_the_two_penalties_apart():
-    plain, weighted = (line for line in output("audit_your_own_loss.py").splitlines() if "samples:" in line)
+def test_the_audit_tells_the_two_penalties_apart(said):
+    plain, weighted = (line for line in said("audit_your_own_loss.py").splitlines() if "samples:" in line)
     assert "It descends the forward KL(ref||pi) of each token" in plain
     assert "Its value, the number logged, estimates the reverse KL(pi||ref)." in plain
     assert "It descends the reverse KL(pi||ref) of each token" in weighted
 
 
 @pytest.mark.parametrize("target", [0.8, 0.5])
-def test_beta_reaches_the_target_at_the_least_cost(target):
-    said = output("choose_beta.py", str(target))
+def test_beta_reaches_the_target_at_the_least_cost(said, target):
+    found = said("choose_beta.py", str(target))
     beta = float(beta_for_mean_validity([0.02, 0.1, 0.3, 0.6, 0.9], target))
-    assert f"beta = {beta:.4f} gives a mean pass rate of {target:.4f}" in said
-    each, one = (float(x) for x in re.findall(r"costs ([\d.]+)", said))
+    assert f"beta = {beta:.4f} gives a mean pass rate of {target:.4f}" in found
+    each, one = (float(x) for x in re.findall(r"costs ([\d.]+)", found))
     assert 0 < one < each
 
 
-def test_two_checkpoints_of_the_demo_show_what_grpo_lost():
-    said = output("two_checkpoints.py")
+def test_two_checkpoints_of_the_demo_show_what_grpo_lost(said):
+    found = said("two_checkpoints.py")
     first, last = (
-        re.search(rf"Pass@{k} (?:goes )?from ([\d.]+)% to ([\d.]+)%", said).groups() for k in (1, 32)
+        re.search(rf"Pass@{k} (?:goes )?from ([\d.]+)% to ([\d.]+)%", found).groups() for k in (1, 32)
     )
     assert float(first[0]) < float(first[1])
     assert float(last[0]) > float(last[1])
-    assert "Pass@16 falls by" in said
-    assert said.count(" -> ") == 5
+    assert "Pass@16 falls by" in found
+    assert found.count(" -> ") == 5
 
 
 @pytest.mark.slow

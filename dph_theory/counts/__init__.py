@@ -1,10 +1,10 @@
 """Two checkpoints from counts alone: how often each prompt was answered correctly before and after training.
 
-`read_counts` reads a file, `matched` pairs two, `confront` tells all there is, `together` holds several runs,
+`read_counts` reads a file, `confront` tells all there is of two, `together` holds several runs,
 or the steps of one (`read_steps`), against their base. The parts stand by themselves in the modules
 `pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the log odds),
 `law_fits` (which law of training), `luck` (what drift alone loses), `measures` (Pass^k, maj@k, categories)
-and `kl_and_styles`; `logs` of answers; `words` has the sentences and tables; `cli` is `dph confront`.
+and `kl`; `logs` of answers; `words` has the sentences and tables; `cli` is `dph confront`.
 """
 
 from .confrontation import Confrontation as Confrontation

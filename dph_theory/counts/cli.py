@@ -1,6 +1,6 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,11 +14,11 @@ from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
 from .confrontation import Confrontation, confront
-from .logs import LOGS, UNSCORED
-from .pairs import Counts, UnmatchedPromptsError, matched
+from .logs import UNSCORED
+from .pairs import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
-from .words import curve_table, five_lines, notes, requested, tables
+from .words import curve_table, five_lines, requested, tables
 
 KIND = "confront"
 Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Together | None, Mapping[str, Any]], list[Path]]
@@ -27,8 +27,8 @@ _PATH = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WIDTH = 80
 """Columns of what is printed unasked."""
-MOST_IN_GROUP = 4096
-"""The largest group whose laws are computed: a sum over all counts of successes at each rate."""
+_GROUP = click.IntRange(2, 4096)
+"""A law of a group is a sum over all counts of successes at each rate."""
 
 
 def budgets(text: str) -> tuple[int, ...]:
@@ -51,9 +51,6 @@ def difference(text: str) -> tuple[float, int]:
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "--from", "trainer", type=click.Choice(tuple(LOGS)), help="Whose log of answers they are, if not seen."
-)
 @click.option("--reward", help="The log's column of rewards. [default: the only one; verl: acc, else score]")
 @click.option(
     "--correct-from", type=float, help="Least reward of a right answer. [default: 1, of two values]"
@@ -62,26 +59,12 @@ def difference(text: str) -> tuple[float, int]:
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
 @click.option("--min-n", type=click.IntRange(min=1), default=1, help="Leave out prompts with fewer answers.")
+@click.option("--k", "ks", type=budgets, metavar="K,K,...", help="Pass@k at these k. [default: 1, 2, ...]")
 @click.option(
-    "--k",
-    "ks",
-    type=budgets,
-    metavar="K,K,...",
-    help="Pass@k at these k. [default: every k up to the n that 95% of the prompts have]",
+    "--group-size", type=_GROUP, default=8, show_default=True, help="Answers in a group of the training."
 )
 @click.option(
-    "--group-size",
-    type=click.IntRange(min=2, max=MOST_IN_GROUP),
-    default=8,
-    show_default=True,
-    help="Answers in a group of the training, for its laws.",
-)
-@click.option(
-    "--power",
-    type=difference,
-    metavar="D[@K]",
-    multiple=True,
-    help="Prompts needed to tell 0.02 of Pass@1, or 0.02@8 of Pass@8.",
+    "--power", type=difference, metavar="D[@K]", multiple=True, help="Prompts to tell 0.02@8 of Pass@8."
 )
 @click.option("--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by a fitted law.")
 @click.option("--laws", is_flag=True, help='Which law of training fits, even if "no change" is not rejected.')
@@ -96,11 +79,7 @@ def difference(text: str) -> tuple[float, int]:
     help="Step in logits and answers a step of a run without a KL: what drift alone would lose.",
 )
 @click.option(
-    "--draws",
-    type=click.IntRange(min=2),
-    default=4000,
-    show_default=True,
-    help="Of the bootstrap of the band.",
+    "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the band's bootstrap."
 )
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
@@ -133,9 +112,9 @@ def confront_command(
     """
     if folder is not None and drawer is None:
         raise click.UsageError("--folder needs the package figures, as in `dph confront`")
-    drawn, how, paired, among = (_taken(options, names) for names in _PARTS)
-    how["allow_cut_off"] = paired["allow_missing"]
-    by, steps, seeds = among["by"], among["steps"], among["seeds"]
+    drawn = {name: options.pop(name) for name in ("form", "only", "venue", "width", "title")}
+    how = {name: options.pop(name) for name in ("reward", "correct_from", "unscored", "prompts")}
+    by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
@@ -145,13 +124,16 @@ def confront_command(
         # Loaded before the work begins, which would be lost without it.
         draw = drawer()(**drawn) if folder is not None and drawer is not None else None
         first_name, *names = _names([base, *runs], labels)
-        first = replace(read_counts(base, by=by, **how), called=first_name)
+        first = replace(read_counts(base, by=by, **how), name=first_name)
         for path, name in zip(runs, names, strict=True):
-            checkpoints += _checkpoints(path, name, steps, how)
-            run = checkpoints[-1][2]
-            found.append(confront(first, run, matched(first, run, **paired), **options))
+            steps = read_steps(path, **how) if by_step else {None: read_counts(path, **how)}
+            for step, run in steps.items():
+                run = replace(run, name=name if step is None else f"{name}, step {step}")
+                checkpoints.append((name, step, run))
+            # Of a training's steps the last is told alone, all of them together.
+            found.append(confront(first, run, **options))
             show(console, found[-1], everything)
-        band: dict[str, Any] = {name: options[name] for name in ("ks", "draws", "seed")} | paired
+        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
         several = together(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
@@ -159,7 +141,7 @@ def confront_command(
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
         _print(console, several.summary(), several.tables())
-    stored = record_of(found, several, options)
+    stored = _record(found, several, **options)
     if json_path is not None:
         write_json(json_path, stored)
     if folder is not None and draw is not None:
@@ -167,17 +149,16 @@ def confront_command(
             terminal.console().print(path, soft_wrap=True, markup=False)
 
 
-_PARTS = (
-    ("form", "only", "venue", "width", "title"),
-    ("trainer", "reward", "correct_from", "unscored", "prompts"),
-    ("allow_missing", "min_n"),
-    ("by", "steps", "seeds"),
-)
-"""The options of drawing, of reading, of pairing, and of what the runs are; `confront` takes the others."""
-
-
-def _taken(options: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: options.pop(name) for name in names}
+def _record(
+    found: Sequence[Confrontation], several: Together | None, *, seed: int, ks: Any, **asked: Any
+) -> dict[str, Any]:
+    """What was found, with what was asked for."""
+    results = {"runs": [one.to_dict() for one in found], "together": several and several.to_dict()}
+    lines = [line for one in found for line in five_lines(one)]
+    config = {"k": ks, **asked}
+    return record(
+        KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
+    )
 
 
 def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
@@ -193,46 +174,17 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
         raise argument_error("labels", str(labels), f"YAML ({error})") from error
     if not isinstance(read, dict) or not all(isinstance(label, str) for label in read.values()):
         raise argument_error("labels", str(labels), "a label by name of file or folder")
-    known = {*names, *(path.name for path in paths)}
     for name in read:
-        choice("labels", name, sorted(known))
-    found: list[str] = [
-        read.get(name) or read.get(path.name) or name for name, path in zip(names, paths, strict=True)
-    ]
+        choice("labels", name, sorted({*names, *(path.name for path in paths)}))
+    found = [read.get(name) or read.get(path.name) or name for name, path in zip(names, paths, strict=True)]
     if len({*found}) < len(found):
         raise argument_error("labels", found, "a label of its own for each file")
     return found
 
 
-def _checkpoints(
-    path: Path, name: str, steps: bool, how: Mapping[str, Any]
-) -> Iterator[tuple[str, int | None, Counts]]:
-    """The run of this path, or each of its steps."""
-    if not steps:
-        yield name, None, replace(read_counts(path, **how), called=name)
-        return
-    for step, counts in read_steps(path, **how).items():
-        yield name, step, replace(counts, called=f"{name}, step {step}")
-
-
-def record_of(
-    found: Sequence[Confrontation], several: Together | None, asked: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The record of confrontations, with what was asked for: k, group size, draws, power, seed."""
-    config = {"k" if name == "ks" else name: value for name, value in asked.items() if name != "seed"}
-    return record(
-        KIND,
-        seed=asked["seed"],
-        config=config,
-        results={"runs": [one.to_dict() for one in found], "together": several and several.to_dict()},
-        findings=[line for one in found for line in five_lines(one)],
-        packages=("numpy", "scipy"),
-    )
-
-
 def show(console: Console, found: Confrontation, everything: bool) -> None:
     """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
-    words = "\n".join([found.summary(), *(f"Note: {note}." for note in notes(found))])
+    words = "\n".join([found.summary(), *(f"Note: {note}." for note in found.notes)])
     asked = [curve_table(found.curves), *requested(found)]
     _print(console, words, tables(found) if everything else asked)
 

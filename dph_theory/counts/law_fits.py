@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -18,7 +19,7 @@ from ..intervals import Estimate, from_influence, mean_of
 from ..laws.groups import FARTHEST_LOGIT, group_weight
 from ..support.record import readable
 from .pairs import Pairs
-from .rates import RateSpread, floored_log, likelihood, rate_spread
+from .rates import RateSpread, fit_weights, floored_log, likelihood, rate_spread
 
 _POINTS = 4001
 _GREATEST_PUSH = 600.0
@@ -30,7 +31,7 @@ _ROUNDS, _STEPS = 3, 20
 """Rounds of fitting beta and the spread of rates in turns, each so many steps of expectation-maximisation."""
 _STEP = 0.02
 """Of log beta, for the derivatives of the log likelihood."""
-OWN_SHIFTS = "a shift of its own for each prompt"
+NO_CHANGE, OWN_SHIFTS = "no change", "a shift of its own for each prompt"
 _NORMAL = ndtri((np.arange(15) + 0.5) / 15)
 """Equally likely values of a standard normal number."""
 _WIDEST = 8.0
@@ -70,31 +71,22 @@ BASE_RATES: Mapping[str, BaseRate] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class TrainingLaw:
-    """A law by name: `rates(before, beta)` are the pass rates it leads to; base rates 0 and 1 stay."""
-
-    name: str
-    rates: Callable[[np.ndarray, float], np.ndarray]
-    has_beta: bool = True
+Law = Callable[[np.ndarray, float], np.ndarray]
+"""(base rates, beta) -> the pass rates that a law of training leads to; base rates 0 and 1 stay."""
 
 
-NO_CHANGE = TrainingLaw("no change", lambda before, beta: before, has_beta=False)
-"""What every law is held against: the run has the base's rates."""
-
-
-def laws(group_size: int) -> tuple[TrainingLaw, ...]:
-    """The laws of one decision: of each divergence, E1 and E2 (in which they agree), and E4.
+def laws(group_size: int) -> dict[str, Law]:
+    """The laws of one decision by name: of each divergence, E1 and E2 (in which they agree), and E4.
 
     E4 is for advantages divided by the deviation of a group. Of whole answers under a penalty of the sequence
     they hold too; answers of many tokens under a token penalty end less valid (theory E2).
     """
     sizes = {"not divided": None, f"divided (groups of {group_size})": group_size}
-    return tuple(
-        TrainingLaw(f"{name}, advantages {words}", partial(_rates, name, size))
+    return {
+        f"{name}, advantages {words}": partial(_rates, name, size)
         for words, size in sizes.items()
         for name in BASE_RATES
-    )
+    }
 
 
 @cache
@@ -156,91 +148,98 @@ class JointCounts:
 
         Of several rows of rates each is as likely.
         """
-        return np.mean(
-            [likelihood(self.run[0], self.run[1], rates) for rates in np.atleast_2d(after)], axis=0
-        )
+        n, c = self.run
+        return np.mean([likelihood(n, c, rates) for rates in np.atleast_2d(after)], axis=0)
 
-    def chance(self, seen: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The probability of each pair of counts, (base counts, run counts)."""
-        return (self.base * weights) @ seen.T
+    def log_chance(self, after: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The log probability of each pair of counts, (base counts, run counts)."""
+        return floored_log((self.base * weights) @ self.seen(after).T)
 
-    def misfit(self, seen: np.ndarray, weights: np.ndarray) -> float:
+    def misfit(self, after: np.ndarray, weights: np.ndarray) -> float:
         """Less the log likelihood of all counts."""
-        return -float((self.often * floored_log(self.chance(seen, weights))).sum())
+        return -float((self.often * self.log_chance(after, weights)).sum())
 
-    def weighed(self, seen: np.ndarray, weights: np.ndarray, steps: int) -> np.ndarray:
+    def weighed(self, after: np.ndarray, weights: np.ndarray, steps: int = _STEPS) -> np.ndarray:
         """The weights of the base's rates after so many steps of expectation-maximisation."""
-        for _ in range(steps):
-            chance = self.chance(seen, weights)
-            share = np.divide(self.often, chance, out=np.zeros_like(chance), where=chance > 1e-290)
-            weights = weights * ((self.base.T @ share) * seen.T).sum(axis=1)
-            weights = weights / weights.sum()
-        return weights
+        return fit_weights(self.base, self.often, weights, steps, self.seen(after))
 
 
-@dataclass(frozen=True, eq=False)
-class FittedLaw:
-    """A law at its best beta, with the weights of the base's rates: `after` are the run's at the grid's."""
+class Fit(NamedTuple):
+    """A law at its best: the run's rates at the grid's, the base's weights, beta if at no end of the scan."""
 
-    __repr__ = readable
-
-    weights: np.ndarray
     after: np.ndarray
-    log_beta: float | None
+    weights: np.ndarray
+    log_beta: float | None = None
 
 
-def fitted(law: TrainingLaw, data: JointCounts) -> FittedLaw:
+def fitted(law: Law, data: JointCounts) -> Fit:
     """The law's beta and the spread of the base's rates that make the counts likeliest, in turns."""
-    rates, weights = data.spread.rates, data.spread.weights
+    weights = data.spread.weights
 
     def after(log_beta: float) -> np.ndarray:
-        return law.rates(rates, float(np.exp(log_beta)))
+        return law(data.spread.rates, float(np.exp(log_beta)))
 
     def misfit(log_beta: float) -> float:
-        return data.misfit(data.seen(after(log_beta)), weights)
+        return data.misfit(after(log_beta), weights)
 
-    if not law.has_beta:
-        return FittedLaw(data.weighed(data.seen(rates), weights, _ROUNDS * _STEPS), rates, None)
     scan = np.linspace(_LEAST, _MOST, _SCAN)
     width, log_beta = scan[1] - scan[0], float(min(scan, key=misfit))
     for turn in range(_ROUNDS + 1):
         if turn:
-            weights = data.weighed(data.seen(after(log_beta)), weights, _STEPS)
+            weights = data.weighed(after(log_beta), weights)
         bounds = max(_LEAST, log_beta - width), min(_MOST, log_beta + width)
         found = optimize.minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 2e-3})
         log_beta = float(found.x)
     inside = _LEAST + 2 * _STEP < log_beta < _MOST - 2 * _STEP
-    return FittedLaw(weights, after(log_beta), log_beta if inside else None)
+    return Fit(after(log_beta), weights, log_beta if inside else None)
 
 
-def beta_of(fit: FittedLaw, law: TrainingLaw, data: JointCounts) -> Estimate | None:
+def unchanged(data: JointCounts) -> Fit:
+    """What every law is held against: the run has the base's rates."""
+    rates = data.spread.rates
+    return Fit(rates, data.weighed(rates, data.spread.weights, _ROUNDS * _STEPS))
+
+
+def own_shifts(data: JointCounts) -> Fit:
+    """Each prompt's log odds moved by a normal shift of its own, at the likeliest mean and deviation."""
+    rates, weights = data.spread.rates, data.spread.weights
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(rates) - np.log1p(-rates)
+
+    def after(x: np.ndarray) -> np.ndarray:
+        return np.asarray(expit(log_odds + x[0] + min(abs(x[1]), _WIDEST) * _NORMAL[:, None]))
+
+    x = np.array([0.0, 0.5])
+    for _ in range(2):
+        x = optimize.minimize(
+            lambda x, weights: data.misfit(after(x), weights),
+            x,
+            (weights,),
+            "Nelder-Mead",
+            options={"xatol": 0.01},
+        ).x
+        weights = data.weighed(after(x), weights)
+    return Fit(after(x), weights)
+
+
+def beta_of(law: Law, data: JointCounts) -> Estimate | None:
     """The fitted beta; None at the ends of those looked for.
 
     The interval of log beta is that of the prompts' scores over the curvature (sandwich), which allows for
     prompts that the law does not describe; the spread of the base's rates counts as known in it.
     """
-    if fit.log_beta is None:
+    _, weights, log_beta = fitted(law, data)
+    if log_beta is None:
         return None
-    steps = (np.exp(fit.log_beta + move) for move in (-_STEP, 0.0, _STEP))
-    seen = (data.seen(law.rates(data.spread.rates, float(beta))) for beta in steps)
-    below, at, above = (floored_log(data.chance(each, fit.weights)) for each in seen)
+    below, at, above = (
+        data.log_chance(law(data.spread.rates, float(np.exp(log_beta + move))), weights)
+        for move in (-_STEP, 0, _STEP)
+    )
     curvature = -float((data.often * (above - 2 * at + below)).sum()) / _STEP**2 / len(data.place[0])
     if curvature <= 0:
-        return Estimate(float(np.exp(fit.log_beta)), 0.0, np.inf)
-    scores = ((above - below) / (2 * _STEP))[data.place]
-    found = from_influence(fit.log_beta, scores / curvature)
+        return Estimate(float(np.exp(log_beta)), 0.0, np.inf)
+    found = from_influence(log_beta, ((above - below) / (2 * _STEP))[data.place] / curvature)
     return Estimate(*(float(np.exp(x)) for x in (found.value, found.low, found.high)))
-
-
-def dispersion(fit: FittedLaw, data: JointCounts) -> Estimate:
-    """sum (x - E)^2 / sum Var over prompts, of the run's correct answers given the base's counts."""
-    posterior = RateSpread(data.spread.rates, fit.weights).given(data.base)
-    mean, square = ((posterior @ moment)[data.place[0]] for moment in (fit.after, fit.after**2))
-    n, c = data.run[:, data.place[1]]
-    away, scatter = (c - n * mean) ** 2, np.maximum(square - mean**2, 0.0)
-    variance = n * (mean - square) + n**2 * scatter
-    value = float(away.sum() / variance.sum())
-    return from_influence(value, (away - value * variance) / variance.mean())
 
 
 @dataclass(frozen=True)
@@ -248,8 +247,7 @@ class LawScore:
     """A law held to the prompts: the beta it would need (None where none is told), and how well it predicts.
 
     `held_out` is the mean log probability of the half of each prompt's answers that was held out, in nats
-    a prompt, less that of the best line: 0 for the best. `dispersion` is the squared deviation of the run's
-    correct answers from those predicted, over the variance predicted: 1 if the law is right.
+    a prompt, less that of the best line: 0 for the best.
     """
 
     __repr__ = readable
@@ -257,12 +255,11 @@ class LawScore:
     law: str
     beta: Estimate | None
     held_out: Estimate
-    dispersion: Estimate | None
 
     @property
     def rejected(self) -> bool:
-        """Whether another line predicts better, or answers vary more than it says, with 95% confidence."""
-        return self.held_out.high < 0 or (self.dispersion is not None and self.dispersion.low > 1)
+        """Whether another line predicts better, with 95% confidence."""
+        return self.held_out.high < 0
 
 
 def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tuple[LawScore, ...]:
@@ -279,43 +276,17 @@ def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tupl
     )
     first, whole = JointCounts.of(some), JointCounts.of(pairs)
 
-    def score(after: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def score(fit: Fit) -> np.ndarray:
         # How many orders of the answers have these counts is the same for all laws, and left out.
-        both, one = (floored_log(data.chance(data.seen(after), weights)) for data in (whole, first))
+        both, one = (data.log_chance(fit.after, fit.weights) for data in (whole, first))
         return np.asarray(both[whole.place] - one[first.place])
 
-    known = {law.name: law for law in (*laws(group_size), NO_CHANGE)}
-    fits = {name: fitted(law, first) for name, law in known.items()}
-    scores = {name: score(fit.after, fit.weights) for name, fit in fits.items()}
-    scores[OWN_SHIFTS] = score(*own_shifts(first))
+    known = laws(group_size)
+    scores = {name: score(fitted(law, first)) for name, law in known.items()}
+    scores |= {NO_CHANGE: score(unchanged(first)), OWN_SHIFTS: score(own_shifts(first))}
     best = max(scores, key=lambda name: float(scores[name].mean()))
-    lines = []
-    for name, values in scores.items():
-        beta, varies = None, None
-        if name in known:
-            fit = fitted(known[name], whole)
-            beta, varies = beta_of(fit, known[name], whole), dispersion(fit, whole)
-        lines.append(LawScore(name, beta, mean_of(values - scores[best]), varies))
+    lines = [
+        LawScore(name, beta_of(known[name], whole) if name in known else None, mean_of(values - scores[best]))
+        for name, values in scores.items()
+    ]
     return tuple(sorted(lines, key=lambda line: -line.held_out.value))
-
-
-def own_shifts(data: JointCounts) -> tuple[np.ndarray, np.ndarray]:
-    """The run's rates if each prompt's log odds move by a normal shift, at the likeliest mean and deviation.
-
-    Returns rates (values, grid), each as likely, and the weights of the base's rates.
-    """
-    rates, weights = data.spread.rates, data.spread.weights
-    with np.errstate(divide="ignore"):
-        log_odds = np.log(rates) - np.log1p(-rates)
-
-    def after(x: np.ndarray) -> np.ndarray:
-        return np.asarray(expit(log_odds + x[0] + min(abs(x[1]), _WIDEST) * _NORMAL[:, None]))
-
-    def misfit(x: np.ndarray, weights: np.ndarray) -> float:
-        return data.misfit(data.seen(after(x)), weights)
-
-    x = np.array([0.0, 0.5])
-    for _ in range(2):
-        x = optimize.minimize(misfit, x, (weights,), method="Nelder-Mead", options={"xatol": 0.01}).x
-        weights = data.weighed(data.seen(after(x)), weights, _STEPS)
-    return after(x), weights

@@ -1,17 +1,16 @@
 """Logs with a row for each answer, of TRL, verl, lm-eval and Inspect: prompt, rewards, what was said."""
 
 import json
-import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
-from ..support.errors import argument_error
-from .pairs import NEAR, snapped
+from ..support.errors import argument_error, choice
+from .pairs import NEAR, is_number, snapped
 
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
@@ -56,6 +55,12 @@ class Log:
     partial: bool = False
     """Whether a row may lack the column: it is of another filter."""
 
+    def read(self, value: Any) -> Answer:
+        """A row of it; ValueError for what is none."""
+        if not isinstance(value, Mapping):
+            raise argument_error("row", value, "an object, an answer")
+        return self.answer(value)
+
 
 def _trl(row: Mapping[str, Any]) -> Answer:
     """A row of TRL's logged completions, also as a table that wandb exports."""
@@ -86,23 +91,21 @@ def _inspect(row: Mapping[str, Any]) -> Answer:
     return Answer(_text(row, "id"), values, said, reason=reason)
 
 
-LOGS: Mapping[str, Log] = MappingProxyType(
-    {
-        "trl": Log(_trl, ("prompt", "completion"), by_step=True),
-        "verl": Log(_verl, ("input", "output"), usual=("acc", "score"), by_step=True),
-        "lm-eval": Log(_lm_eval, ("doc_id", "resps"), partial=True),
-        "inspect": Log(_inspect, ("id", "scores")),
-    }
+LOGS = (
+    Log(_trl, ("prompt", "completion"), by_step=True),
+    Log(_verl, ("input", "output"), usual=("acc", "score"), by_step=True),
+    Log(_lm_eval, ("doc_id", "resps"), partial=True),
+    Log(_inspect, ("id", "scores")),
 )
-"""The logs that are read, by whose they are."""
+"""The logs that are read."""
 
 
-def recognised(row: Any) -> str | None:
-    """Whose log a row is of, by the columns that it has; None for a row of counts."""
+def recognised(row: Any) -> Log | None:
+    """The log that a row is of, by the columns that it has; None for a row of counts."""
     # Rows of counts may hold the prompt and more beside.
     if not isinstance(row, Mapping) or {"n", "c"} <= row.keys() or isinstance(row.get("correct"), list):
         return None
-    return next((name for name, log in LOGS.items() if all(column in row for column in log.known_by)), None)
+    return next((log for log in LOGS if all(column in row for column in log.known_by)), None)
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
@@ -112,61 +115,51 @@ def _text(row: Mapping[str, Any], column: str) -> str:
     return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
 
 
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a reward is one: not missing, not text, finite."""
-    return isinstance(value, bool | int | float) and math.isfinite(value)
-
-
 def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str:
     """The column of rewards: the one that is asked for, the usual one, or the only one with numbers."""
     names = list(dict.fromkeys(name for answer in answers for name in answer.values))
     numeric = [n for n in names if any(is_number(answer.values.get(n)) for answer in answers)]
     if asked is not None:
         # A metric without its filter is the metric of the only filter.
-        fitting = [n for n in names if asked in (n, n.partition(",")[0])]
-        if len(fitting) == 1 or asked in fitting:
-            return asked if asked in fitting else fitting[0]
+        fitting = [n for n in names if n == asked] or [n for n in names if n.partition(",")[0] == asked]
+        if len(fitting) == 1:
+            return fitting[0]
         raise argument_error("reward", asked, f"a column of numbers: one of {', '.join(sorted(numeric))}")
-    usual = [n for n in log.usual if n in names]
-    if usual or len(numeric) == 1:
-        return (usual or numeric)[0]
+    fitting = [n for n in log.usual if n in names][:1] or numeric
+    if len(fitting) == 1:
+        return fitting[0]
     if numeric:
         raise argument_error("reward", numeric, "one column of rewards; name it with --reward")
-    text = next(
-        (f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if isinstance(x, str)), None
-    )
-    words = "" if text is None else f"; {text} is text: write numbers, 1 for a right answer"
+    text = [f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if isinstance(x, str)][:1]
+    words = "".join(f"; {one} is text: write numbers, 1 for a right answer" for one in text)
     raise argument_error("reward", names, f"a column of numbers, of which there is none{words}")
 
 
-Verdicts = tuple[str | None, float | None, str | None]
-"""The column of rewards, the least of a right answer, and what answers without one are; None is unasked."""
+def judged(
+    log: Log,
+    answers: Sequence[tuple[int, Answer]],
+    reward: str | None = None,
+    correct_from: float | None = None,
+    unscored: str | None = None,
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """One row of counts a prompt from the answers of a log, and what is to be told of its rewards.
 
-
-def judge(
-    log: Log, answers: Sequence[tuple[int, Answer]], verdicts: Verdicts
-) -> tuple[list[tuple[str, int, int, Any]], tuple[str, ...]]:
-    """Of each row of a log the prompt, its answers, the right ones and what was said; and what is to be told.
-
-    Raises ValueError for rewards that are no verdicts, and with the lines of rows without one, unless
-    `verdicts` say what these are.
+    Raises ValueError for rewards that are no verdicts, and with the lines of answers without one, unless
+    `unscored` says what these are.
     """
-    asked, correct_from, unscored = verdicts
-    column = reward_column(log, [answer for _, answer in answers], asked)
-    found: list[tuple[Answer, float | None]] = []
-    without: list[tuple[int, str]] = []
-    for number, answer in answers:
-        value = answer.values.get(column)
-        if is_number(value):
-            found.append((answer, snapped(float(value))))
-        elif isinstance(value, str):
-            allowed = f"a number in column {column!r} (line {number}): 1 for a right answer"
-            raise argument_error("reward", value, allowed)
-        elif column in answer.values or not log.partial:
-            without.append((number, answer.reason))
-            found += [(answer, None)] * (unscored == "wrong")
+    if unscored is not None:
+        choice("unscored", unscored, UNSCORED)
+    if not answers:
+        return [], ()
+    column = reward_column(log, [answer for _, answer in answers], reward)
+    found, without = _verdicts(log, column, answers)
     if without and unscored is None:
-        raise _without(column, without)
+        more = f" and {len(without) - _TOLD} more" * (len(without) > _TOLD)
+        allowed = f"a number in column {column!r}; lines {', '.join(without[:_TOLD])}{more} have none: "
+        allowed += "--unscored wrong counts such answers as wrong, --unscored omit leaves them out"
+        raise argument_error("reward", None, allowed)
+    if unscored == "omit":
+        found = [(answer, value) for answer, value in found if value is not None]
     values = [value for _, value in found if value is not None]
     # A mean over the answers drawn has as many right ones as it says.
     mean = _MEAN_OF_REPEATS.match(column) is not None
@@ -177,23 +170,36 @@ def judge(
         told.append(f"{len(without)} answers without a reward are {fate}")
     if not mean and (drawn := max((answer.drawn for answer, _ in found), default=1)) > 1:
         told.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
-    rows = []
+    by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
     for answer, value in found:
-        n, c = 1, int(value is not None and value >= least)
-        if mean and value is not None:
-            n, c = answer.drawn, round(value * answer.drawn)
-        rows.append((answer.prompt, n, c, answer.said.get(column, answer.said.get(""))))
+        n = answer.drawn if mean else 1
+        c = 0 if value is None else round(value * n) if mean else int(value >= least)
+        by_prompt[answer.prompt].append((n, c, answer.said.get(column, answer.said.get(""))))
+    rows = []
+    for prompt, each in by_prompt.items():
+        counts, said = {"n": sum(n for n, *_ in each), "c": sum(c for _, c, _ in each)}, [x for *_, x in each]
+        heard = {} if mean or None in said else {"correct": [c for _, c, _ in each], "answer": said}
+        rows.append({"id": prompt, **counts, **heard})
     return rows, tuple(told)
 
 
-def _without(column: str, lines: Sequence[tuple[int, str]]) -> ValueError:
-    named = ", ".join(f"{number} ({why})" if why else str(number) for number, why in lines[:_TOLD])
-    more = f" and {len(lines) - _TOLD} more" * (len(lines) > _TOLD)
-    words = (
-        f"a number in column {column!r}; lines {named}{more} have none: --unscored wrong counts such answers "
-        "as wrong, --unscored omit leaves them out"
-    )
-    return argument_error("reward", None, words)
+def _verdicts(
+    log: Log, column: str, answers: Sequence[tuple[int, Answer]]
+) -> tuple[list[tuple[Answer, float | None]], list[str]]:
+    """The answers with their rewards, and the lines of those without one."""
+    found: list[tuple[Answer, float | None]] = []
+    without: list[str] = []
+    for number, answer in answers:
+        value = answer.values.get(column)
+        if isinstance(value, str):
+            allowed = f"a number in column {column!r} (line {number}): 1 for a right answer"
+            raise argument_error("reward", value, allowed)
+        if is_number(value):
+            found.append((answer, snapped(float(value))))
+        elif column in answer.values or not log.partial:
+            found.append((answer, None))
+            without.append(f"{number} ({answer.reason})" if answer.reason else f"{number}")
+    return found, without
 
 
 def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str]:

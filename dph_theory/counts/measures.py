@@ -1,20 +1,20 @@
-"""Further measures of two checkpoints' counts, and Pass@k of each category of prompts apart."""
+"""Further measures of two checkpoints' counts: Pass^k, maj@k, styles, Pass@k beyond n and by category."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 
 import numpy as np
 from scipy import stats
 
 from ..coverage import pass_at_k
-from ..intervals import LEVEL, Estimate, bounded_mean
+from ..intervals import LEVEL, Estimate, bounded_mean, mean_of
 from ..numeric.arrays import Scalars, whole
 from ..numeric.balls import Values
 from ..support.errors import argument_error
 from ..support.record import readable
-from .pairs import Matched, Pairs
-from .pass_at_k import gaps
+from .pairs import Matched, PromptRow
+from .pass_at_k import curves
 from .rates import solved_beyond
 
 _MOST_VOTES, _MOST_DRAWN = 2048, 64
@@ -45,8 +45,8 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
     others level with it: exact by a Gauss rule in y and a Fourier sum in x. Raises ValueError for k that is
     not from 1 to the number of answers. Source: ours.
 
-    >>> round(majority_at_k([(2, 2), (1, 0), (1, 0)], 3), 4)
-    0.8333
+    >>> round(float(majority_at_k([(2, 2), (1, 0), (1, 0)], 3)), 4)
+    0.6667
     """
     often, right = np.array(votes).T
     n = int(often.sum())
@@ -75,32 +75,35 @@ def _roots_of_unity(n: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of the base and of the run, and its change; intervals over prompts, of this number alone.
+    """A number of the base and of the run, and its change, over so many prompts.
 
-    The change by a fitted law has none.
+    Intervals are over prompts, of this number alone but for those of categories; the change by a fitted law
+    has none. `asked`: whether it is told because it was asked for.
     """
 
     __repr__ = readable
 
     name: str
+    prompts: int
     base: Estimate
     run: Estimate
     change: Estimate | float
     asked: bool = False
-    """Whether it is told because its k was asked for."""
 
 
 def measures(
     matched: Matched, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
 ) -> tuple[Measure, ...]:
-    """Pass^k and maj@k at one k; Pass@k at each k of `beyond`.
+    """Pass^k, maj@k and styles, Pass@k at each k of `beyond`, and Pass@1 and Pass@k of each category.
 
     All are of the prompts with k answers; maj@k, at most at k = 64, of those with at most 2048 answers, which
     both files give.
     """
     pairs = matched.counts.chosen(matched.counts.reach >= k)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
-    found = [_measure(f"Pass^{k}: all of {k} correct", [all_at_k(n, c, k) for n, c in sides], rng)] * (k > 1)
+    found = []
+    if k > 1:
+        found += [_measure(f"Pass^{k}: all of {k} correct", rng, *(all_at_k(n, c, k) for n, c in sides))]
     voted = [
         (one.votes, other.votes)
         for one, other in zip(matched.base, matched.run, strict=True)
@@ -109,49 +112,60 @@ def measures(
     if voted:
         drawn = min(k, _MOST_DRAWN)
         majority = cache(partial(majority_at_k, k=drawn))
-        of_sides = [np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True)]
-        found.append(_measure(f"maj@{drawn}: the commonest of {drawn} correct", of_sides, rng))
+        of_sides = (np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True))
+        found += [_measure(f"maj@{drawn}: the commonest of {drawn} correct", rng, *of_sides)]
+    if (kinds := styles(matched.base, matched.run)) is not None:
+        found.append(kinds)
     for further in beyond:
         base, run = (solved_beyond(n, c, further) for n, c in sides)
         name = f"Pass@{further} by a fitted law of rates"
-        found.append(Measure(name, base, run, run.value - base.value, asked=True))
-    return tuple(found)
+        found.append(Measure(name, len(pairs), base, run, run.value - base.value, asked=True))
+    return (*found, *by_category(matched, k, rng))
 
 
-def _measure(name: str, sides: Sequence[np.ndarray], rng: np.random.Generator) -> Measure:
-    base, run = (bounded_mean(values, rng, low=0.0) for values in sides)
-    return Measure(name, base, run, bounded_mean(sides[1] - sides[0], rng))
+def _measure(
+    name: str, rng: np.random.Generator, before: np.ndarray, after: np.ndarray, *, level: float = LEVEL
+) -> Measure:
+    base, run = (bounded_mean(values, rng, low=0.0, level=level) for values in (before, after))
+    return Measure(name, len(before), base, run, bounded_mean(after - before, rng, level=level))
 
 
-@dataclass(frozen=True)
-class CategoryChange:
-    """A category's prompts, and the change of Pass@1 and of Pass@k; the intervals of all hold at once.
+def styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | None:
+    """The mean expected number of different styles in k answers that have one, unbiased; None without styles.
 
-    Of all prompts the intervals are of this number alone, with categories as clusters.
+    A style seen s times in n answers is among k of them with chance 1 - C(n-s, k)/C(n, k); k is the least n
+    of the prompts with at least two such answers on both sides.
     """
+    each = ([np.array([*(row.styles or {}).values()], int) for row in side] for side in (base, run))
+    both = [pair for pair in zip(*each, strict=True) if min(one.sum() for one in pair) > 1]
+    if not both:
+        return None
+    k = int(min(counts.sum() for pair in both for counts in pair))
+    found = np.array([[pass_at_k(counts.sum(), counts, k).sum() for counts in pair] for pair in both])
+    before, after = found.T
+    name = f"different styles in {k} answers that have one"
+    return Measure(name, len(both), mean_of(before), mean_of(after), mean_of(after - before))
 
-    __repr__ = readable
 
-    category: str
-    prompts: int
-    first: Estimate
-    k: int
-    last: Estimate
+def by_category(matched: Matched, k: int, rng: np.random.Generator) -> list[Measure]:
+    """Pass@1 and Pass@k in each category of the prompts, those without one apart; none where there are none.
 
-
-def by_category(
-    pairs: Pairs, categories: Sequence[str | None], k: int, rng: np.random.Generator
-) -> tuple[CategoryChange, ...]:
-    """The change of Pass@1 and Pass@k in each category of the prompts (prompts,), those without one apart.
-
-    Each of the 2 C intervals has confidence 1 - 0.05/(2 C) (Bonferroni), so that all hold at once with 95%.
-    The last row has all prompts, with categories as the independent units: prompts of one may be alike.
+    Each of the C changes at a k has confidence 1 - 0.05/(2 C) (Bonferroni): all hold at once with 95%.
     """
-    of = np.array(["none" if name is None else name for name in categories])[pairs.reach >= k]
-    gap, names = gaps(pairs.chosen(pairs.reach >= k), [1, k]), sorted(set(of.tolist()))
-    level, found = 1 - (1 - LEVEL) / (2 * len(names)), []
-    for name in names:
-        first, last = (bounded_mean(column, rng, level=level) for column in gap[of == name].T)
-        found.append(CategoryChange(name, int((of == name).sum()), first, k, last))
-    first, last = (bounded_mean(column, rng, clusters=of) for column in gap.T)
-    return (*found, CategoryChange("all, categories as clusters", len(gap), first, k, last))
+    names = [row.category for row in matched.base]
+    if not any(names):
+        return []
+    reach = matched.counts.reach >= k
+    pairs, of = matched.counts.chosen(reach), np.array(["none" if x is None else x for x in names])[reach]
+    ks = sorted({1, k})
+    before, after = curves(pairs.base_n, pairs.base_c, ks), curves(pairs.run_n, pairs.run_c, ks)
+    kinds = sorted(set(of.tolist()))
+    level = 1 - (1 - LEVEL) / (len(ks) * len(kinds))
+    return [
+        replace(
+            _measure(f"Pass@{at}, {kind}", rng, before[of == kind, i], after[of == kind, i], level=level),
+            asked=True,
+        )
+        for kind in kinds
+        for i, at in enumerate(ks)
+    ]

@@ -1,19 +1,18 @@
 """Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ..numeric.arrays import Scalars, first, whole
 from ..support.errors import argument_error
-from ..support.table import dataframe
 
-_PLAIN = {"id", "n", "c"}
 NEAR = 1e-5
 """Verdicts this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
 MOST_ANSWERS = 2**14
@@ -25,9 +24,8 @@ class PromptRow:
     """A prompt by id: n answers, c of them correct.
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
-    counted as zero; `styles` how many answers have each style; `ks` the k at which Pass@k is asked for;
-    `category` what the field that was asked for holds; `votes` how often each different answer was given and
-    was correct.
+    counted as zero; `styles` how many answers have each style; `category` what the field that was asked for
+    holds; `votes` how often each different answer was given and was correct.
     """
 
     id: str | int
@@ -36,92 +34,75 @@ class PromptRow:
     kl: float | None = None
     kl_correct: float | None = None
     styles: Mapping[str, int] | None = None
-    ks: tuple[int, ...] | None = None
     category: str | None = None
     votes: tuple[tuple[int, int], ...] | None = None
 
 
 def row(value: Any, by: str | None = None) -> PromptRow:
-    """The row of a mapping {"id", "n", "c"} with optional "correct", "kl", "log_ratio", "style", "k".
+    """The row of a mapping {"id", "n", "c"} with optional "correct", "answer", "log_ratio", "kl", "style".
 
     "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; with it "answer"
     may list what each said; "log_ratio" lists log pi - log ref of each answer in the same order, or "kl"
-    holds their mean; "style" maps names to counts; "k" lists whole numbers; the field `by`, if one is asked
-    for, holds the category. Fields that are null count as absent.
-    Raises ValueError naming the field that is missing or is something else.
+    holds their mean; "style" maps names to counts; the field `by`, if one is asked for, holds the category.
+    Fields that are null count as absent. Raises ValueError naming the field that is missing or is wrong.
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
-    if by is None and value.keys() == _PLAIN and None not in value.values():
-        return PromptRow(_id(value["id"]), *_counts(value["n"], value["c"]))
-    value = {name: entry for name, entry in value.items() if entry is not None}
-    verdicts = _verdicts(value.get("correct"))
-    if verdicts is not None:
-        value = {"n": len(verdicts), "c": sum(verdicts), **value}
-    missing = [name for name in ("id", "n", "c") if name not in value]
-    if missing:
-        raise argument_error("row", sorted(value), f"needs {', '.join(missing)}")
-    n, c = _counts(value["n"], value["c"])
+    held = {name: entry for name, entry in value.items() if entry is not None}
+    verdicts = None
+    if "correct" in held:
+        verdicts = [int(snapped(x)) for x in _each("correct", held["correct"], _verdict, "zeros and ones")]
+        held = {"n": len(verdicts), "c": sum(verdicts), **held}
+    if missing := [name for name in ("id", "n", "c") if name not in held]:
+        raise argument_error(
+            "row", sorted(held), f"needs {', '.join(missing)}, or the columns of a known log"
+        )
+    if isinstance(held["id"], bool) or not isinstance(held["id"], str | int) or held["id"] == "":
+        raise argument_error("id", held["id"], "a whole number or a text that is not empty")
+    n = _whole("n", held["n"], 1, MOST_ANSWERS, f"from 1 to at most {MOST_ANSWERS:,} answers to a prompt")
+    c = _whole("c", held["c"], 0, n, f"at most n = {n}")
     if verdicts is not None and (len(verdicts), sum(verdicts)) != (n, c):
         raise argument_error(
             "correct", f"{sum(verdicts)} of {len(verdicts)}", f"must agree with c={c}, n={n}"
         )
-    ks = value.get("k")
-    return PromptRow(
-        _id(value["id"]),
-        n,
-        c,
-        *_kl(value, n, verdicts),
-        styles=_styles(value.get("style"), n),
-        ks=None if ks is None else tuple(sorted({_whole("k", k, least=1) for k in _list("k", ks)})),
-        category=None if by is None or value.get(by) is None else str(value[by]),
-        votes=_votes(value.get("answer"), verdicts),
-    )
+    kl, of_correct, heard = held.get("kl"), None, None
+    if "log_ratio" in held:
+        ratios = _each("log_ratio", held["log_ratio"], is_number, "a finite number", n)
+        kl = sum(ratios) / n
+        if verdicts is not None:
+            of_correct = sum(r for r, v in zip(ratios, verdicts, strict=True) if v) / n
+    elif kl is not None and not is_number(kl):
+        raise argument_error("kl", kl, "a finite number")
+    if "answer" in held:
+        said = _each("answer", held["answer"], n=0 if verdicts is None else n)
+        heard = votes(zip(map(str, said), verdicts or (), strict=True))
+    category = None if by is None or by not in held else str(held[by])
+    return PromptRow(held["id"], n, c, kl, of_correct, _styles(held.get("style"), n), category, heard)
 
 
-def _counts(n: Any, c: Any) -> tuple[int, int]:
-    n, c = _whole("n", n), _whole("c", c)
-    if n < 1:
-        raise argument_error("n", n, "at least one answer")
-    if n > MOST_ANSWERS:
-        raise argument_error("n", n, f"at most {MOST_ANSWERS:,} answers to a prompt")
-    if c > n:
-        raise argument_error("c", c, f"at most n = {n}")
-    return n, c
-
-
-def _id(value: Any) -> str | int:
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise argument_error("id", value, "a whole number or a text that is not empty")
+def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise argument_error(name, value, f"a whole number, {allowed}")
     return value
 
 
-def _whole(name: str, value: Any, least: int = 0) -> int:
-    if type(value) is not int or value < least:
-        raise argument_error(name, value, f"a whole number, at least {least}")
-    return value
-
-
-def _list(name: str, value: Any) -> Sequence[Any]:
+def _each(
+    name: str, value: Any, right: Callable[[Any], bool] | None = None, allowed: str = "", n: int | None = None
+) -> Sequence[Any]:
+    """The entries of a list, each of them right, one for each of n answers."""
     if not isinstance(value, list | tuple):
         raise argument_error(name, value, "a list")
+    if n is not None and len(value) != n:
+        raise argument_error(name, f"{len(value)} entries", f"one for each of the {n} answers with a verdict")
+    wrong = [entry for entry in value if right is not None and not right(entry)]
+    if wrong:
+        raise argument_error(name, wrong[0], allowed)
     return value
 
 
-def _finite(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise argument_error(name, value, "a finite number")
-    return float(value)
-
-
-def _verdicts(value: Any) -> list[int] | None:
-    if value is None:
-        return None
-    entries = _list("correct", value)
-    found = [snapped(x) for x in entries if isinstance(x, bool | int | float) and snapped(x) in (0, 1)]
-    if len(found) != len(entries):
-        raise argument_error("correct", value, "zeros and ones")
-    return [int(entry) for entry in found]
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value is a number: not missing, not text, finite."""
+    return isinstance(value, bool | int | float) and math.isfinite(value)
 
 
 def snapped(value: float) -> float:
@@ -129,36 +110,17 @@ def snapped(value: float) -> float:
     return next((end for end in (0.0, 1.0) if abs(value - end) <= NEAR * (1 + NEAR)), value)
 
 
+def _verdict(value: Any) -> bool:
+    return is_number(value) and snapped(value) in (0, 1)
+
+
 def votes(answers: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
     """Of answers and whether each is correct: how often each different one was given, and was correct."""
-    found: dict[str, list[int]] = {}
+    given, right = Counter[str](), Counter[str]()
     for said, correct in answers:
-        entry = found.setdefault(said, [0, 0])
-        entry[0] += 1
-        entry[1] += correct
-    return tuple(sorted((given, right) for given, right in found.values()))
-
-
-def _votes(value: Any, verdicts: list[int] | None) -> tuple[tuple[int, int], ...] | None:
-    """How often each different answer was given, and was correct."""
-    if value is None:
-        return None
-    said = list(map(str, _list("answer", value)))
-    if verdicts is None or len(said) != len(verdicts):
-        raise argument_error("answer", f"{len(said)} answers", 'one for each verdict in "correct"')
-    return votes(zip(said, verdicts, strict=True))
-
-
-def _kl(value: Mapping[str, Any], n: int, verdicts: list[int] | None) -> tuple[float | None, float | None]:
-    """The mean log ratio, and that of the correct answers alone over all n."""
-    if "log_ratio" not in value:
-        return (_finite("kl", value["kl"]) if "kl" in value else None), None
-    ratios = [_finite("log_ratio", entry) for entry in _list("log_ratio", value["log_ratio"])]
-    if len(ratios) != n:
-        raise argument_error("log_ratio", f"{len(ratios)} numbers", f"one for each of the {n} answers")
-    if verdicts is None:
-        return sum(ratios) / n, None
-    return sum(ratios) / n, sum(r for r, v in zip(ratios, verdicts, strict=True) if v) / n
+        given[said] += 1
+        right[said] += correct
+    return tuple(sorted((often, right[said]) for said, often in given.items()))
 
 
 def _styles(value: Any, n: int) -> Mapping[str, int] | None:
@@ -166,41 +128,34 @@ def _styles(value: Any, n: int) -> Mapping[str, int] | None:
         return None
     if not isinstance(value, Mapping):
         raise argument_error("style", value, "an object of counts by name")
-    found = {str(name): _whole("style", count) for name, count in value.items() if count is not None}
-    if sum(found.values()) > n:
-        raise argument_error("style", sum(found.values()), f"counts of at most n = {n} answers in all")
+    few = f"counts of at most n = {n} answers in all"
+    found = {str(name): _whole("style", x, 0, n, few) for name, x in value.items() if x is not None}
+    _whole("style", sum(found.values()), 0, n, few)
     return found
 
 
 @dataclass(frozen=True, repr=False)
 class Counts:
-    """The rows of a file by id, in the file's order; `cut_off` says that its last line was unfinished.
+    """The rows of a file by id, in the file's order, and its hash.
 
-    `told` says of a log which rewards there are, which count as right, and what has none.
+    `told` says what was made of the file: of a log which rewards there are, which count as right, and what
+    has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
+    that its log ratios are from. `name` is by default the source's last part.
     """
 
     source: str
     rows: Mapping[str | int, PromptRow]
     sha256: str
-    cut_off: bool = False
     told: tuple[str, ...] = ()
     models: tuple[str | None, str | None] = (None, None)
-    """Of an evaluation the hash of its model, and of the model that its log ratios are from."""
-    called: str = ""
-    """How it is named where others of its name stand beside it; by default the source's last part."""
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.called or Path(self.source).name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or Path(self.source).name)
 
     def __repr__(self) -> str:
         rate = sum(row.c / row.n for row in self.rows.values()) / max(1, len(self.rows))
         return f"Counts({self.source!r}: {len(self.rows)} prompts, Pass@1 {rate:.4g})"
-
-    def to_dataframe(self) -> Any:
-        """A row for each prompt: id, n, c; ModuleNotFoundError without pandas."""
-        return dataframe({name: [getattr(r, name) for r in self.rows.values()] for name in ("id", "n", "c")})
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,18 +178,19 @@ class Pairs:
         >>> Pairs.of(4, [1, 2, 3], 8, [2, 0, 8]).least
         4
         """
-        sides: list[np.ndarray] = []
-        for side, n, c in (("base", base_n, base_c), ("run", run_n, run_c)):
-            n, c = whole(f"{side}_n", n, at_least=1), whole(f"{side}_c", c, at_least=0)
-            n, c = np.broadcast_arrays(n, c)
+        found = np.broadcast_arrays(
+            whole("base_n", base_n, at_least=1),
+            whole("base_c", base_c, at_least=0),
+            whole("run_n", run_n, at_least=1),
+            whole("run_c", run_c, at_least=0),
+        )
+        if found[0].ndim != 1 or found[0].size == 0:
+            raise argument_error("counts.shape", found[0].shape, "one axis of prompts, at least one")
+        for side, n, c in (("base", found[0], found[1]), ("run", found[2], found[3])):
             if (c > n).any():
                 raise argument_error(f"{side}_c", first(c, c > n), "at most n, the number of answers")
             if (n > MOST_ANSWERS).any():
                 raise argument_error(f"{side}_n", first(n, n > MOST_ANSWERS), f"at most {MOST_ANSWERS:,}")
-            sides += [n, c]
-        found = np.broadcast_arrays(*sides)
-        if found[0].ndim != 1 or found[0].size == 0:
-            raise argument_error("counts.shape", found[0].shape, "one axis of prompts, at least one")
         return cls(*found)
 
     def __len__(self) -> int:
@@ -254,11 +210,6 @@ class Pairs:
     def reach(self) -> np.ndarray:
         """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it tells of."""
         return np.minimum(self.base_n, self.run_n)
-
-    @property
-    def alike(self) -> bool:
-        """Whether every prompt has the same counts on both sides."""
-        return bool((self.base_n == self.run_n).all() and (self.base_c == self.run_c).all())
 
     @property
     def single(self) -> bool:
@@ -325,35 +276,29 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     array([5, 0, 3])
     """
     # 0 of one file and "0" of another are one prompt.
-    sides = [{str(key): row for key, row in side.rows.items()} for side in (base, run)]
-    shared = sorted(sides[0].keys() & sides[1].keys(), key=lambda key: _in_order(sides[0][key].id))
-    lacking = [
-        _lacking(source, *those) for source, those in ((run.source, sides), (base.source, sides[::-1]))
-    ]
-    told = [words for words, count in lacking if count]
-    if told and not allow_missing:
-        raise UnmatchedPromptsError("; ".join(told))
+    here, there = ({str(key): row for key, row in side.rows.items()} for side in (base, run))
+    only_base, only_run = ([key for key in a if key not in b] for a, b in ((here, there), (there, here)))
+    if (only_base or only_run) and not allow_missing:
+        raise UnmatchedPromptsError(
+            "; ".join(
+                f"{side.source} lacks {len(those)} of the prompts, such as {those[0][:60]!r}"
+                for side, those in ((run, only_base), (base, only_run))
+                if those
+            )
+        )
+    shared = sorted(here.keys() & there.keys(), key=_in_order)
     if not shared:
         raise argument_error("files", (base.source, run.source), "at least one prompt in common")
-    kept = [key for key in shared if min(side[key].n for side in sides) >= min_n]
+    kept = [key for key in shared if min(here[key].n, there[key].n) >= min_n]
     if not kept:
         raise argument_error("min_n", min_n, "as many answers as some prompt has on both sides")
-    base_rows, run_rows = (tuple(side[key] for key in kept) for side in sides)
-    columns = (
-        np.array([getattr(r, name) for r in rows]) for rows in (base_rows, run_rows) for name in ("n", "c")
-    )
+    before, after = (tuple(side[key] for key in kept) for side in (here, there))
+    columns = (np.array([getattr(r, name) for r in rows]) for rows in (before, after) for name in ("n", "c"))
     pairs = Pairs.of(*columns)
-    return Matched(base_rows, run_rows, lacking[0][1], lacking[1][1], pairs, len(shared) - len(kept))
+    return Matched(before, after, len(only_base), len(only_run), pairs, len(shared) - len(kept))
 
 
-def _in_order(key: str | int) -> tuple[bool, int, str]:
+def _in_order(key: str) -> tuple[bool, int, str]:
     """Numbers first, also those that are text."""
-    digits = str(key).isdecimal()
-    return not digits, int(key) if digits else 0, str(key)
-
-
-def _lacking(source: str, there: Mapping[str, PromptRow], here: Mapping[str, PromptRow]) -> tuple[str, int]:
-    """What the file of that name, with the rows `here`, has not of those `there`."""
-    missing = [key for key in there if key not in here]
-    example = next(iter(missing), None)
-    return f"{source} lacks {len(missing)} of the prompts, such as {str(example)[:60]!r}", len(missing)
+    digits = key.isdecimal()
+    return not digits, int(key) if digits else 0, key

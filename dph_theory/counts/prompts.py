@@ -1,10 +1,9 @@
 """Which prompts changed, and how far: solved ones kept and lost, each prompt's rate, the log odds.
 
-Tests of a prompt, and those over prompts, are given its total of correct answers: Fisher's noncentral
-hypergeometric law, free of the base's rate.
+Tests of a prompt, and those over prompts, are given its total of correct answers: the hypergeometric law,
+free of the base's rate.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +16,6 @@ from .rates import log_ways, rate_spread
 
 FALSE_DISCOVERIES = 0.05
 """The expected share of wrong names among the prompts that are named."""
-_FARTHEST = 10.0
-"""Beyond such log odds ratios a thousand answers tell little apart."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class LogOddsShift:
     """The rise of the log odds over prompts; `informative` of them have correct and incorrect answers.
 
     `pooled` is Mantel and Haenszel's log odds ratio, its interval valid whether or not the shifts agree.
-    `p_one_shift` tests that they do, `p_no_change` that there are none.
+    `p_no_change` tests that no prompt's rate moved.
     """
 
     __repr__ = readable
@@ -100,7 +97,6 @@ class LogOddsShift:
     pooled: Estimate
     informative: int
     p_no_change: float
-    p_one_shift: float
 
     @property
     def identified(self) -> bool:
@@ -118,22 +114,8 @@ def log_odds_shift(pairs: Pairs) -> LogOddsShift:
     total = pairs.base_c + pairs.run_c
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
     if not len(informative):
-        return LogOddsShift(Estimate(0.0, -np.inf, np.inf), 0, 1.0, 1.0)
-    varies = one_shift(informative)
-    # Two tests of no change, either of which may reject it (Bonferroni).
-    unchanged = min(1.0, 2 * min(no_shift(informative), varies))
-    return LogOddsShift(mantel_haenszel(informative), len(informative), unchanged, varies)
-
-
-def no_shift(pairs: Pairs) -> float:
-    """The p-value of equal rates of each prompt: the run's correct answers in all, given each prompt's total.
-
-    Source: Cochran, Biometrics 10, 1954; Mantel and Haenszel, 1959.
-    """
-    n, rate = pairs.base_n + pairs.run_n, (pairs.base_c + pairs.run_c) / (pairs.base_n + pairs.run_n)
-    away = float((pairs.run_c - pairs.run_n * rate).sum())
-    variance = float((pairs.run_n * pairs.base_n * rate * (1 - rate) / (n - 1)).sum())
-    return float(2 * stats.norm.sf(abs(away) / np.sqrt(variance)))
+        return LogOddsShift(Estimate(0.0, -np.inf, np.inf), 0, 1.0)
+    return LogOddsShift(mantel_haenszel(informative), len(informative), no_change(informative))
 
 
 def mantel_haenszel(pairs: Pairs) -> Estimate:
@@ -154,58 +136,32 @@ def mantel_haenszel(pairs: Pairs) -> Estimate:
     return from_influence(value, influence) if np.ptp(influence) else Estimate(value, -np.inf, np.inf)
 
 
-def one_shift(pairs: Pairs) -> float:
-    """The p-value of one shift for all prompts against shifts that vary.
+def no_change(pairs: Pairs) -> float:
+    """The p-value of equal rates of each prompt, from the run's correct answers x given the prompt's total.
 
-    With x the run's correct answers given the prompt's total, sum_i (x_i - E_i)^2 - V_i at the common shift
-    (conditional maximum likelihood), over its standard deviation, is normal under one shift also for few
-    answers to many prompts; skewness is met by a shifted gamma law. Source: Liang and Self, Biometrika
-    72, 1985, the score test of no over-dispersion.
-    """
-    margins = list(margins_of(pairs))
-
-    def moments(theta: float, most: int = 2) -> np.ndarray:
-        """Per prompt: x - E, and the central moments from two on."""
-        found = np.empty((most, len(pairs)))
-        for x, log_chance, members in margins:
-            log = log_chance + theta * x
-            chance = np.exp(log - log.max())
-            chance /= chance.sum()
-            away = x - chance @ x
-            found[0, members] = pairs.run_c[members] - chance @ x
-            for power in range(2, most + 1):
-                found[power - 1, members] = chance @ away**power
-        return found
-
-    theta = float(np.clip(mantel_haenszel(pairs).value, -_FARTHEST, _FARTHEST))
-    for _ in range(30):
-        found = moments(theta)
-        step = found[0].sum() / max(found[1].sum(), 1e-300)
-        theta = float(np.clip(theta + np.clip(step, -1, 1), -_FARTHEST, _FARTHEST))
-        if abs(step) < 1e-8:
-            break
-    away, second, third, fourth, fifth, sixth = moments(theta, 6)
-    # What the estimated shift already explains of (x-E)^2 - V is taken off: slope times x-E.
-    slope = third.sum() / second.sum()
-    variance = (fourth - second**2 - 2 * slope * third + slope**2 * second).sum()
-    cubes = sixth - 3 * second * fourth + 2 * second**3
-    cubes -= 3 * slope * (fifth - 2 * second * third)
-    cubes += 3 * slope**2 * (fourth - second**2) - slope**3 * third
-    if variance <= 0:
-        return 1.0
-    z, skewness = (away**2 - second).sum() / np.sqrt(variance), float(cubes.sum() / variance**1.5)
-    return float(stats.norm.sf(z) if skewness < 1e-6 else stats.pearson3.sf(z, skewness))
-
-
-def margins_of(pairs: Pairs) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """For prompts of like numbers of answers and total: x the run may have, log chances, the prompts' places.
-
-    At log odds theta above the base's, P(x) ~ C(run_n, x) C(base_n, total - x) e^(x theta).
+    Two tests, either of which may reject (Bonferroni): of sum x - E, normal (Cochran, Biometrics 10, 1954),
+    and of sum (x - E)^2, which moves up and down both make greater, by the shifted gamma law of its first
+    three moments.
     """
     columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
-    keys, place = np.unique(columns, axis=1, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    ends = np.cumsum(np.bincount(place, minlength=keys.shape[1]))
-    for (n0, n1, both), members in zip(keys.T, np.split(order, ends[:-1]), strict=True):
+    margins, place = np.unique(columns, axis=1, return_inverse=True)
+    tables = []
+    for n0, n1, both in margins.T:
         x = np.arange(max(0, both - n0), min(n1, both) + 1)
-        yield x, log_ways(n1, x) + log_ways(n0, both - x), members
+        log = log_ways(n1, x) + log_ways(n0, both - x)
+        chance = np.exp(log - log.max())
+        chance /= chance.sum()
+        mean = chance @ x
+        squares = (x - mean) ** 2
+        variance = chance @ squares
+        tables.append(
+            (mean, variance, chance @ (squares - variance) ** 2, chance @ (squares - variance) ** 3)
+        )
+    mean, variance, spread, cubes = np.array(tables).T[:, place]
+    away = pairs.run_c - mean
+    moved = 2 * stats.norm.sf(abs(away.sum()) / np.sqrt(variance.sum()))
+    if spread.sum() < 1e-12:
+        return float(moved)
+    z, skewness = (away**2 - variance).sum() / np.sqrt(spread.sum()), cubes.sum() / spread.sum() ** 1.5
+    varied = stats.norm.sf(z) if skewness < 1e-6 else stats.pearson3.sf(z, skewness)
+    return min(1.0, 2 * float(min(moved, varied)))

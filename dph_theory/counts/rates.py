@@ -54,14 +54,20 @@ def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
     return np.exp(log, out=log)
 
 
-def fit_weights(likelihoods: np.ndarray, weights: np.ndarray, counts: np.ndarray, steps: int) -> np.ndarray:
-    """The grid's weights after so many steps; `likelihoods` (rows, grid), row i seen counts[i] times."""
-    total = counts.sum()
+def fit_weights(
+    base: np.ndarray, often: np.ndarray, weights: np.ndarray, steps: int, run: np.ndarray | None = None
+) -> np.ndarray:
+    """The weights of the rates after so many steps of expectation-maximisation.
+
+    `often` prompts have each count of the base, of the chances `base` (counts, grid) at each rate: (counts,).
+    With the chances `run` (counts of the run, grid) it is (counts of the base, counts of the run).
+    """
+    beside, seen = (np.ones((1, len(weights))), often[:, None]) if run is None else (run, often)
     for _ in range(steps):
-        chance = likelihoods @ weights
-        # A row that no rate of the grid explains says nothing of the weights.
-        share = np.divide(counts, chance, out=np.zeros(len(chance)), where=chance > 1e-290)
-        weights = weights * (likelihoods.T @ share) / total
+        chance = (base * weights) @ beside.T
+        # Counts that no rate of the grid explains say nothing of the weights.
+        share = np.divide(seen, chance, out=np.zeros_like(chance), where=chance > 1e-290)
+        weights = weights * ((base.T @ share) * beside.T).sum(axis=1)
         weights = weights / weights.sum()
     return weights
 
@@ -94,7 +100,7 @@ def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
     """
     rates, start = rate_grid(max(most, int(n.max())))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
-    return RateSpread(rates, fit_weights(likelihood(key[0], key[1], rates), start, counts, _STEPS))
+    return RateSpread(rates, fit_weights(likelihood(key[0], key[1], rates), counts, start, _STEPS))
 
 
 def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
@@ -109,13 +115,13 @@ def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
     rates, start = rate_grid(int(n.max()))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
     chance, missed = likelihood(key[0], key[1], rates), np.exp(xlog1py(float(k), -rates))
-    free = fit_weights(chance, start, counts, _LONG)
+    free = fit_weights(chance, counts, start, _LONG)
     # A rate that the likeliest law leaves out may matter at the end.
     mixed, best = 0.9 * free + 0.1 * start, counts @ floored_log(chance @ free)
 
     def pushed(row: np.ndarray, log_lambda: float) -> np.ndarray:
         also = np.append(counts, np.exp(log_lambda))
-        return fit_weights(np.vstack([chance, row]), mixed, also, _SHORT)
+        return fit_weights(np.vstack([chance, row]), also, mixed, _SHORT)
 
     def end(row: np.ndarray) -> float:
         def beyond(log_lambda: float) -> float:

@@ -4,26 +4,26 @@ import csv
 import hashlib
 import importlib
 import json
-import math
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from os.path import commonpath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..support.errors import argument_error, choice
+from ..support.errors import argument_error
 from ..support.record import read_record
-from .logs import AS_TEXT, LOGS, UNSCORED, Answer, Log, Verdicts, judge, recognised, step_files
-from .pairs import Counts, PromptRow, row, votes
+from .logs import AS_TEXT, Answer, judged, recognised, step_files
+from .pairs import Counts, PromptRow, is_number, row
 
-Numbered = list[tuple[int, Any]]
-"""Rows with the line of the file at which each stands; one that cannot be read is the error."""
+Numbered = Iterable[tuple[int, Any]]
+"""Values with the line of the file at which each stands; one that cannot be read is the error."""
 _NAMED = 5
 """So many wrong rows are told one by one."""
-_EVALUATION, _EVALUATION_FILE = "full_scale.evaluation", "evaluation.json"
-"""The kind of record that `dph evaluate` and `dph demo` store, and its file in the folder of a run."""
+_EVALUATION = "evaluation.json"
+"""What `dph evaluate` and `dph demo` write into the folder of a run."""
 _WHOLE = re.compile(r"0|-?[1-9]\d*")
 _ABSENT = ("", "NA", "null", "None")
 _LONGEST_CELL = 2**27
@@ -31,59 +31,48 @@ _LONGEST_CELL = 2**27
 
 def read_counts(
     path: str | Path,
-    trainer: str | None = None,
     *,
     reward: str | None = None,
     correct_from: float | None = None,
     unscored: str | None = None,
-    allow_cut_off: bool = False,
     prompts: str | None = None,
     by: str | None = None,
 ) -> Counts:
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
-    Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, a log of answers, or a folder
-    of `dph evaluate`; `trainer`, "trl", "verl", "lm-eval" or "inspect", whose log it is (`logs`), by default
-    whose columns it has: there each row is one answer and the prompt's text or number is its id (of a folder
-    the file of the last step is read); `reward`, the log's column of rewards, by default the only one;
-    `correct_from`, the least reward of a right answer, by default 1 of two values; `unscored`, "wrong" or
-    "omit", what is made of answers without a reward, which are otherwise an error; `allow_cut_off`, leave
-    out an unfinished last line; `prompts`, which set of a folder of `dph evaluate`, by default the only one;
-    `by`, the field of the rows that holds a prompt's category. .parquet needs the package datasets.
+    Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, a log of answers of TRL,
+    verl, lm-eval or Inspect (`logs`), or a folder of `dph evaluate`: seen from the columns. Of a log
+    each row is one answer and the prompt's text or number is its id (of a folder the file of the last step is
+    read); `reward`, the log's column of rewards, by default the only one; `correct_from`, the least reward of
+    a right answer, by default 1 of two values; `unscored`, "wrong" or "omit", what is made of answers without
+    a reward, which are otherwise an error; `prompts`, which set of a folder of `dph evaluate`, by default the
+    only one; `by`, the field of the rows that holds a prompt's category. .parquet needs the package datasets.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
     each said, for maj@k), "log_ratio" (log pi - log ref of each answer, in nats) or their mean "kl", "style"
-    (answers by style) and "k" (where Pass@k is wanted). Returns the rows by id. Raises ValueError naming the
-    file and the line of each of the first wrong rows.
+    (answers by style). An unfinished last line is left out, and told. Returns the rows by id. Raises
+    ValueError naming the file and the line of each of the first wrong rows.
 
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
-    if unscored is not None:
-        choice("unscored", unscored, UNSCORED)
-    file = _file_of(Path(path), trainer)
-    rows, digest, cut_off = _rows(file, trainer, prompts, allow_cut_off)
-    log = _log_of(rows, trainer, by)
-    counted, told = _counted(file, rows, log, by, (reward, correct_from, unscored))
-    evaluated = file.name == _EVALUATION_FILE and trainer is None
-    source, models = (file.parent, _models(file)) if evaluated else (file, (None, None))
-    return Counts(str(source), counted, digest, cut_off, told, models)
+    path = Path(path)
+    return _counts(path, _read(path, prompts), str(path), reward, correct_from, unscored, by)
 
 
-def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict[int, Counts]:
+def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
     """The counts at each step of a training: rows with the field "step", or a folder with a file a step.
 
     Parameters and errors are those of `read_counts`.
 
-    >>> read_steps("validation", "verl")  # doctest: +SKIP
+    >>> read_steps("validation")  # doctest: +SKIP
     {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
     """
     path = Path(path)
-    file = _file_of(path, trainer)
     if path.is_dir():
-        return {step: read_counts(each, trainer, **how) for step, each in step_files(path).items()}
-    rows, digest, cut_off = _rows(file, trainer, None, how.get("allow_cut_off", False))
-    steps: dict[int, Numbered] = defaultdict(list)
+        return {step: read_counts(file, **how) for step, file in step_files(path).items()}
+    found = _read(path, how.pop("prompts", None))
+    steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
 
     def take(number: int, value: Any) -> None:
         step = value.get("step") if isinstance(value, dict) else None
@@ -91,57 +80,44 @@ def read_steps(path: str | Path, trainer: str | None = None, **how: Any) -> dict
             raise argument_error("step", step, "a whole number in each row")
         steps[step].append((number, value))
 
-    _each(path, rows, take)
-    log, by = _log_of(rows, trainer, how.get("by")), how.get("by")
-    verdicts = how.get("reward"), how.get("correct_from"), how.get("unscored")
-    found = {step: _counted(path, of, log, by, verdicts) for step, of in sorted(steps.items())}
-    return {
-        step: Counts(f"{path}, step {step}", counted, digest, cut_off, told)
-        for step, (counted, told) in found.items()
-    }
+    _each(path, found.rows, take)
+    each = ((step, found._replace(rows=rows)) for step, rows in sorted(steps.items()))
+    return {step: _counts(path, of, f"{path}, step {step}", **how) for step, of in each}
 
 
-def _file_of(path: Path, trainer: str | None) -> Path:
-    """The file that is read: of a folder, an evaluation, or the log of the last step."""
-    if trainer is not None:
-        choice("trainer", trainer, LOGS)
-    if path.is_file():
-        return path
-    if not path.is_dir():
-        raise argument_error("file", str(path), "a file of counts; it is not there")
-    if trainer is None and (path / _EVALUATION_FILE).is_file():
-        return path / _EVALUATION_FILE
-    if trainer is not None and not LOGS[trainer].by_step:
-        raise argument_error("file", str(path), f"a file of {trainer}: its folders may hold several tasks")
-    return list(step_files(path).values())[-1]
+class _Read(NamedTuple):
+    """A file with its rows, its hash, what is to be told of it, and of an evaluation its models."""
 
-
-def _log_of(rows: Numbered, trainer: str | None, by: str | None) -> Log | None:
-    """The log that the trainer writes, or that the first row is of; None for rows of counts."""
-    trainer = trainer or (recognised(rows[0][1]) if rows else None)
-    if trainer is not None and by is not None:
-        raise argument_error("by", by, "None for a trainer's log: its rows are answers")
-    return None if trainer is None else LOGS[trainer]
-
-
-def _rows(
-    path: Path, trainer: str | None, prompts: str | None, allow_cut_off: bool
-) -> tuple[Numbered, str, bool]:
-    """The rows of a file, its hash, and whether it was cut off."""
-    tables: Mapping[str, Callable[[Path], Iterable[tuple[int, Any]] | None]] = {
-        ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
-    }  # fmt: skip
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if trainer is None and path.name == _EVALUATION_FILE:
-        return list(_evaluation_rows(path, prompts)), digest, False
-    found = tables[path.suffix](path) if path.suffix in tables else None
-    rows = list(_lines(path) if found is None else found)
-    cut_off = allow_cut_off and bool(rows) and isinstance(rows[-1][1], _CutOffError)
-    return rows[: len(rows) - cut_off], digest, cut_off
+    file: Path
+    rows: list[tuple[int, Any]]
+    sha256: str
+    told: tuple[str, ...] = ()
+    models: tuple[str | None, str | None] = (None, None)
 
 
 class _CutOffError(ValueError):
     """The last line of a file is unfinished."""
+
+
+def _read(path: Path, which: str | None) -> _Read:
+    """A file, or of a folder an evaluation or the log of the last step."""
+    file = path
+    if path.is_dir():
+        file = path / _EVALUATION
+        file = file if file.is_file() else list(step_files(path).values())[-1]
+    if not file.is_file():
+        raise argument_error("file", str(path), "a file of counts; it is not there")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    if file.name == _EVALUATION:
+        rows, models = _evaluation(file, which)
+        return _Read(file, rows, digest, models=models)
+    formats: Mapping[str, Callable[[Path], Numbered]] = {
+        ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
+    }  # fmt: skip
+    rows = list(formats.get(file.suffix, _lines)(file))
+    if rows and isinstance(rows[-1][1], _CutOffError):
+        return _Read(file, rows[:-1], digest, ("it ends in an unfinished line, which is left out",))
+    return _Read(file, rows, digest)
 
 
 def _each(path: Path, numbered: Numbered, take: Callable[[int, Any], None]) -> None:
@@ -159,7 +135,7 @@ def _each(path: Path, numbered: Numbered, take: Callable[[int, Any], None]) -> N
         raise ValueError("\n".join(wrong[:_NAMED] + more))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+def _lines(path: Path) -> Numbered:
     """The values of JSON lines; a line that is none is given as the error."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -167,16 +143,11 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
                 if line.strip():
                     yield number, json.loads(line)
             except (UnicodeDecodeError, json.JSONDecodeError) as error:
-                whole = line.endswith(b"\n")
-                wrong = (
-                    ValueError(f"no JSON: {error}")
-                    if whole
-                    else _CutOffError("the file is cut off in this line")
-                )
-                yield number, wrong
+                kind = ValueError if line.endswith(b"\n") else _CutOffError
+                yield number, kind(f"no JSON: {error}")
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
+def _csv_rows(path: Path) -> Numbered:
     """The rows of a CSV file with a header, its cells as numbers where they are such."""
     longest = csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -188,9 +159,8 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
     finally:
         csv.field_size_limit(longest)
     # As in JSON, ids are numbers if all of them are.
-    as_text = {*AS_TEXT}
-    if not all(_WHOLE.fullmatch(cells.get("id") or "0") for _, cells in rows):
-        as_text.add("id")
+    numbers = all(_WHOLE.fullmatch(cells.get("id") or "0") for _, cells in rows)
+    as_text = {*AS_TEXT} if numbers else {*AS_TEXT, "id"}
     for number, cells in rows:
         if None in cells:
             yield number, ValueError("more cells than the header has names")
@@ -208,7 +178,7 @@ def _typed(cell: str | None) -> Any:
     return {"True": True, "False": False}.get(cell, cell)
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, Any]]:
+def _parquet_rows(path: Path) -> Numbered:
     """The rows of a Parquet file."""
     try:
         import datasets
@@ -222,52 +192,29 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _plain(entry: Any) -> Any:
     """A table's cell: whole numbers that a gap in the column made floats, lists that stand as text."""
-    if isinstance(entry, float) and not math.isfinite(entry):
-        return None
-    if isinstance(entry, float) and entry.is_integer():
-        return int(entry)
+    if isinstance(entry, float):
+        whole = is_number(entry) and entry.is_integer()
+        return int(entry) if whole else entry if is_number(entry) else None
     if isinstance(entry, str) and entry[:1] in ("[", "{"):
         with suppress(json.JSONDecodeError):
             return json.loads(entry)
     return entry
 
 
-def _evaluation_rows(path: Path, which: str | None) -> Iterator[tuple[int, Any]]:
-    """A row for each prompt of an evaluation's set, with log ratios and styles of correct answers."""
-    sets = read_record(path, _EVALUATION, "dph evaluate")["results"]["sets"]
-    if which is None and len(sets) == 1:
-        which = next(iter(sets))
-    if which not in sets:
-        raise argument_error("set", which, f"one of {', '.join(sets)} in {path}")
-    for number, prompt in enumerate(sets[which]["prompts"], start=1):
-        correct = zip(prompt["styles"], prompt["correct"], strict=True)
-        styles = Counter(style for style, right in correct if right and style is not None)
-        ratios = [pi - ref for pi, ref in zip(prompt["log_pi"], prompt["log_ref"], strict=True)]
-        known = {"id": prompt["id"], "correct": prompt["correct"], "log_ratio": ratios}
-        yield number, known | {"style": dict(styles) or None}
-
-
-def _models(path: Path) -> tuple[str | None, str | None]:
-    """The hashes of an evaluation's model and of its initial model, where it has them."""
-    results = read_record(path, _EVALUATION, "dph evaluate")["results"]
-    model, initial = ((results.get(name) or {}).get("hash") for name in ("model", "initial"))
-    return model, initial
-
-
-def _json_rows(path: Path) -> Iterable[tuple[int, Any]] | None:
-    """The rows of an array, of a table that wandb exports, of a log of Inspect; None for JSON lines."""
+def _json_rows(path: Path) -> Numbered:
+    """The rows of an array, of a table that wandb exports, of a log of Inspect, or JSON lines."""
     try:
         found = json.loads(path.read_bytes())
     except (UnicodeDecodeError, json.JSONDecodeError):
-        return None
+        return _lines(path)
     if isinstance(found, dict) and {"columns", "data"} <= found.keys():
         found = [dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]]
     elif isinstance(found, dict) and "samples" in found:
         found = found["samples"] or []
-    return enumerate(found, 1) if isinstance(found, list) else None
+    return enumerate(found, 1) if isinstance(found, list) else [(1, found)]
 
 
-def _inspect_rows(path: Path) -> Iterable[tuple[int, Any]]:
+def _inspect_rows(path: Path) -> Numbered:
     """The summaries of samples in an .eval file of Inspect, an archive."""
     # Compressed by Zstandard, which zipfile reads from Python 3.14 on, or with Inspect's own helper.
     with suppress(ModuleNotFoundError):
@@ -280,18 +227,49 @@ def _inspect_rows(path: Path) -> Iterable[tuple[int, Any]]:
         raise argument_error("file", str(path), allowed) from error
 
 
-def _counted(
-    path: Path, rows: Numbered, log: Log | None, by: str | None, verdicts: Verdicts
-) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
-    """The rows by prompt, and what is to be told of them; ValueError where there are none."""
-    counted, told = (_by_id(path, rows, by), ()) if log is None else _of_log(path, rows, log, verdicts)
-    if not counted:
-        raise argument_error("file", str(path), "at least one row")
-    return counted, told
+def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], tuple[str | None, str | None]]:
+    """A row for each prompt of a set, with log ratios and styles of correct answers; the models' hashes."""
+    results = read_record(path, "full_scale.evaluation", "dph evaluate")["results"]
+    sets = results["sets"]
+    if which is None and len(sets) == 1:
+        which = next(iter(sets))
+    if which not in sets:
+        raise argument_error("set", which, f"one of {', '.join(sets)} in {path}")
+    rows = []
+    for number, prompt in enumerate(sets[which]["prompts"], start=1):
+        correct = zip(prompt["styles"], prompt["correct"], strict=True)
+        styles = Counter(style for style, right in correct if right and style is not None)
+        ratios = [pi - ref for pi, ref in zip(prompt["log_pi"], prompt["log_ref"], strict=True)]
+        known = {"id": prompt["id"], "correct": prompt["correct"], "log_ratio": ratios}
+        rows.append((number, known | {"style": dict(styles) or None}))
+    model, initial = ((results.get(name) or {}).get("hash") for name in ("model", "initial"))
+    return rows, (model, initial)
 
 
-def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, PromptRow]:
-    found: dict[str | int, PromptRow] = {}
+def _counts(
+    path: Path,
+    read: _Read,
+    source: str,
+    reward: str | None = None,
+    correct_from: float | None = None,
+    unscored: str | None = None,
+    by: str | None = None,
+) -> Counts:
+    """The rows by prompt, with what is to be told of them; ValueError where there are none."""
+    numbered, told = read.rows, read.told
+    if numbered and (log := recognised(numbered[0][1])) is not None:
+        if path.is_dir() and not log.by_step:
+            raise argument_error(
+                "file", str(path), "a file of such a log: its folders may hold several tasks"
+            )
+        answers: list[tuple[int, Answer]] = []
+        _each(read.file, numbered, lambda number, value: answers.append((number, log.read(value))))
+        try:
+            counted, more = judged(log, answers, reward, correct_from, unscored)
+        except ValueError as error:
+            raise ValueError(f"{read.file}: {error}") from error
+        numbered, told = [*enumerate(counted, 1)], (*told, *more)
+    rows: dict[str | int, PromptRow] = {}
     seen: set[str] = set()
 
     def take(_: int, value: Any) -> None:
@@ -301,58 +279,26 @@ def _by_id(path: Path, numbered: Numbered, by: str | None) -> dict[str | int, Pr
                 "id", made.id, "each prompt once; a number and its digits as text are one id"
             )
         seen.add(str(made.id))
-        found[made.id] = made
+        rows[made.id] = made
 
-    _each(path, numbered, take)
-    if by is not None and all(made.category is None for made in found.values()):
-        raise argument_error("by", by, f"a field that rows of {path} hold")
-    return found
-
-
-def _of_log(
-    path: Path, numbered: Numbered, log: Log, verdicts: Verdicts
-) -> tuple[dict[str | int, PromptRow], tuple[str, ...]]:
-    """One row a prompt from a log of answers, and what is to be told of its rewards."""
-    answers: list[tuple[int, Answer]] = []
-
-    def take(number: int, value: Any) -> None:
-        if not isinstance(value, Mapping):
-            raise argument_error("row", value, "an object, an answer")
-        answers.append((number, log.answer(value)))
-
-    _each(path, numbered, take)
-    if not answers:
-        return {}, ()
-    try:
-        judged, told = judge(log, answers, verdicts)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-    for prompt, *counts in judged:
-        by_prompt[prompt].append((counts[0], counts[1], counts[2]))
-    rows: dict[str | int, PromptRow] = {}
-    for prompt, each in by_prompt.items():
-        heard = [(str(said), c) for _, c, said in each if said is not None]
-        given = votes(heard) if len(heard) == len(each) else None
-        rows[prompt] = PromptRow(prompt, sum(n for n, *_ in each), sum(c for _, c, _ in each), votes=given)
-    return rows, told
+    _each(read.file, numbered, take)
+    if not rows:
+        raise argument_error("file", str(read.file), "at least one row")
+    if by is not None and all(made.category is None for made in rows.values()):
+        raise argument_error("by", by, f"a field that rows of {read.file} hold")
+    return Counts(source, rows, read.sha256, told, read.models)
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:
-    """A name for each path: its last part, with as many of the parts before as tell it from the others.
+    """A name for each path: its last part; where others have the same, the way from their common folder.
 
     >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
     ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
     """
-    each = [*dict.fromkeys(map(Path, paths))]
-    parts, names = [path.parts for path in each], [path.name for path in each]
-    for size in range(2, max(map(len, parts), default=0) + 1):
-        often = Counter(names)
-        names = [
-            "/".join(of[-size:]) if often[name] > 1 else name for of, name in zip(parts, names, strict=True)
-        ]
-    named, nth, found = dict(zip(each, names, strict=True)), Counter[Path](), []
-    for path in map(Path, paths):
+    whole, nth, found = [Path(path).absolute() for path in paths], Counter[Path](), []
+    for path in whole:
+        alike = {other for other in whole if other.name == path.name}
+        name = path.name if len(alike) == 1 else str(path.relative_to(commonpath(alike)))
         nth[path] += 1
-        found.append(named[path] if nth[path] == 1 else f"{named[path]}, {nth[path]}")
+        found.append(name if nth[path] == 1 else f"{name}, {nth[path]}")
     return found

@@ -71,11 +71,6 @@ class Together(Shown):
                 words.append(name + steps * (told[0] is not None))
         return ", ".join(words) or "none"
 
-    @property
-    def shown(self) -> list[int]:
-        """The places of the least k, of one between and of the most."""
-        return sorted({0, len(self.k) // 2, len(self.k) - 1})
-
     def to_dataframe(self) -> Any:
         """A row for each run, step and k; ModuleNotFoundError without pandas."""
         rows = [(r.run, r.step, k, x) for r in self.runs for k, x in zip(self.k, r.change, strict=True)]

@@ -1,6 +1,5 @@
 """A confrontation in five sentences of a line each, in notes, and in tables."""
 
-from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 12
 """The most prompts of a kind, and k, that a table shows."""
-_CARRIED = 5.0
-"""Fewer prompts than these that carry the spread of a difference are told."""
 _LONGEST_ID, _LONGEST_NAME = 60, 24
 
 
@@ -30,7 +27,7 @@ def five_lines(found: "Confrontation") -> tuple[str, str, str, str, str]:
 
 def percent(value: float) -> str:
     """A share as a percentage."""
-    return f"{100 * value:.1f}%"
+    return "100%" if value == 1 else f"{100 * value:.1f}%"
 
 
 def chance(p_value: float) -> str:
@@ -103,22 +100,6 @@ def _fall(found: "Confrontation") -> str:
     return f"Pass@{least.k} falls by {-100 * least.change.value:.1f} points: {made}."
 
 
-def notes(found: "Confrontation") -> Iterator[str]:
-    """What the sentences leave out: what is in no number, and where a number hangs on few prompts."""
-    yield from found.notes
-    left_out = found.base.unmatched + found.run.unmatched
-    if left_out:
-        yield f"{left_out} prompts that only one file has are left out"
-    for side in (found.run, found.base):
-        if side.cut_off:
-            yield f"{side.name} ends in an unfinished line"
-    # Where no prompt differs there is nothing that some carry.
-    carried = [(effective, k) for k, effective in zip(found.curves.k, found.curves.effective, strict=True)]
-    fewest, at = min((one for one in carried if one[0]), default=(_CARRIED, 0))
-    if fewest < _CARRIED:
-        yield f"at k = {at} as few as {fewest:.1f} prompts carry the spread of the difference"
-
-
 def curve_table(found: PassCurves) -> Table:
     """Pass@k of both, their difference with the band, and its sign."""
     shown = found.k if len(found.k) <= _SHOWN else told_ks(found.k[-1])
@@ -147,7 +128,6 @@ def _shift_table(found: "Confrontation") -> Table:
         ),
         (f"p, lost against newly solved ({some.lost}, {some.gained})", some.p_value, None),
         ("p, no change of any prompt's rate", moved.p_no_change, None),
-        ("p, one shift of the log odds for all prompts", moved.p_one_shift, None),
     )
     return Table.of(
         ("prompts", "run", "if unchanged"), (row for row in named if row[1] is not None), "Prompts"
@@ -157,9 +137,7 @@ def _shift_table(found: "Confrontation") -> Table:
 def tables(found: "Confrontation") -> list[Table]:
     """Pass@k and what its change is made of, prompts, the laws, KL, further measures: those with rows."""
     alone = "(this k alone)"
-    law_head = ("law", "beta", "held-out answers, nats a prompt below the best", "variance seen / predicted")
-    named = (("fell", found.fell), ("rose", found.rose))
-    made = [
+    return _with_rows(
         curve_table(found.curves),
         Table.of(
             ("k", f"change {alone}", f"newly solved less lost {alone}", f"both solve {alone}"),
@@ -168,63 +146,61 @@ def tables(found: "Confrontation") -> list[Table]:
         ),
         _shift_table(found),
         Table.of(
-            law_head, ((x.law, x.beta, x.held_out, x.dispersion) for x in found.laws), "Laws of training"
+            ("law", "beta", "held-out answers, nats a prompt below the best"),
+            ((x.law, x.beta, x.held_out) for x in found.laws),
+            "Laws of training",
         ),
         *(
             Table.of(
                 ("prompt", "before", "after"),
-                ((shortened(p.id), p.before, p.after) for p in those.prompts[:_SHOWN]),
-                f"{those.count} prompts that {words}, beyond chance",
+                ((shortened(p.id), p.before, p.after) for p in those[:_SHOWN]),
+                f"{len(those)} prompts that {words}, beyond chance",
             )
-            for words, those in named
+            for words, those in (("fell", found.fell), ("rose", found.rose))
         ),
         _kl_table(found),
         *requested(found, everything=True),
-    ]
-    return [table for table in made if table.rows]
+    )
 
 
 def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
-    """What is told because it was asked for: Pass@k beyond, categories, luck, power; or every measure."""
-    drift = () if found.luck is None else ((x, getattr(found.luck, x)) for x in vars(found.luck))
-    made = [
+    """What is told because it was asked for: Pass@k beyond and by category, luck, power; or every measure."""
+    drift = () if found.luck is None else ((x.replace("_", " "), y) for x, y in vars(found.luck).items())
+    head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts tell")
+    return _with_rows(
         Table.of(
-            ("measure", "base", "run", "change (each alone)"),
-            ((m.name, m.base, m.run, m.change) for m in found.measures if everything or m.asked),
+            ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)"),
+            ((m.name, m.prompts, m.base, m.run, m.change) for m in found.measures if everything or m.asked),
             "Further measures",
         ),
-        Table.of(
-            ("category", "prompts", "change of Pass@1", "k", "change of Pass@k"),
-            ((c.category, c.prompts, c.first, c.k, c.last) for c in found.categories),
-            "By category, all intervals at once",
+        Table.of(("drift alone", "value"), drift, "Luck"),
+        *(
+            Table.of(
+                head,
+                ((n.n, n.prompts, n.detectable) for n in lines),
+                f"To tell a difference of {difference:g} in Pass@{k} with 80% power",
+            )
+            for (difference, k), lines in groupby(found.needed, key=lambda line: (line.difference, line.k))
         ),
-        Table.of(("drift alone", "value"), ((name.replace("_", " "), x) for name, x in drift), "Luck"),
-    ]
-    head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts tell")
-    for (difference, k), lines in groupby(found.needed, key=lambda line: (line.difference, line.k)):
-        rows = ((n.n, n.prompts, n.detectable) for n in lines)
-        made.append(
-            Table.of(head, rows, f"To tell a difference of {difference:g} in Pass@{k} with 80% power")
-        )
+    )
+
+
+def _with_rows(*made: Table) -> list[Table]:
     return [table for table in made if table.rows]
 
 
 def _kl_table(found: "Confrontation") -> Table:
-    spent, kinds = found.spending, found.styles
-    named: dict[str, Estimate | None] = {}
-    title = "KL and styles"
-    if spent is not None:
-        title += f"; the KL over {spent.prompts} prompts"
-        title += f", less {spent.left_out} that the base solves always or never" * bool(spent.left_out)
-        named |= {
-            "KL(run || base), nats": spent.total,
-            "least at these pass rates": spent.least,
-            "excess": spent.excess,
-            "excess among correct answers": spent.correct,
-            "excess among incorrect answers": spent.incorrect,
-        }
-    if kinds is not None:
-        named |= {f"styles in {kinds.k} answers, base": kinds.base, "styles, run": kinds.run}
-        named["styles, change"] = kinds.change
+    spent = found.spending
+    if spent is None:
+        return Table((), ())
+    named = {
+        "KL(run || base), nats": spent.total,
+        "least at these pass rates": spent.least,
+        "excess": spent.excess,
+        "excess among correct answers": spent.correct,
+        "excess among incorrect answers": spent.incorrect,
+    }
+    title = f"The KL over {spent.prompts} prompts"
+    title += f", less {spent.left_out} that the base solves always or never" * bool(spent.left_out)
     rows = ((name, value) for name, value in named.items() if value is not None)
     return Table.of(("part", "mean over prompts"), rows, title)

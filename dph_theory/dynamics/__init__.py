@@ -3,8 +3,8 @@
 The laws (`dph_theory.laws`) are where training ends after infinitely many noiseless steps. Here are the runs
 that people have: N answers a step, gradient steps of size eta *in logits*, and time tau = eta times steps.
 `drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is the noiseless
-training itself, with any penalty, schedule of beta and baseline, and `decision` its closed cases. `training`
-(torch) carries the noise of each step of any differentiable training to its end.
+training itself, with any penalty, schedule of beta, baseline and sampler, and `decision` its closed cases.
+`training` (torch) carries the noise of each step of any differentiable training to its end.
 """
 
 from .answers import BASELINES as BASELINES
@@ -16,3 +16,6 @@ from .drift import pass_rate_along as pass_rate_along
 from .drift import saturation as saturation
 from .drift import spread_at_law as spread_at_law
 from .flow import flow as flow
+from .rollouts import CORRECTIONS as CORRECTIONS
+from .rollouts import Rollouts as Rollouts
+from .rollouts import largest_stable_step as largest_stable_step

@@ -126,14 +126,16 @@ def update(
     beta: float,
     advantage: Advantage,
     weight: Any = 1.0,
+    drawn: Any = None,
 ) -> tuple[Any, Any]:
     """The probability of each answer, and the coefficients of its tokens' log-probabilities.
 
     log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. verdicts (..., answers).
-    weight: of each answer, (..., answers). The whole answer's penalty is less its mean. Returns p
+    weight: of each answer, (..., answers). drawn: the probabilities (..., answers) that answers are drawn
+    with, by default the policy's p. The whole answer's penalty is less its mean. Returns these
     (..., answers) and c (..., answers, tokens); with stored answers, those of the verdicts alone.
     """
-    p = xp.exp(log_policy.sum(-1))
+    p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base
     found = advantage(verdicts, (p * verdicts).sum(-1)[..., None])[..., None]
     if form in ("k2", "k3_corrected"):

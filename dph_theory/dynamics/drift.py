@@ -14,7 +14,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..laws import group_weight
 from ..laws.groups import success_weights
-from ..numeric.arrays import Scalars, first, positive, rate, real, together, whole
+from ..numeric.arrays import Scalars, first, positive, probability, rate, real, together, whole
 from ..numeric.balls import Values, expit, logit, trailing
 from ..support.errors import argument_error, choice
 from .answers import BASELINES
@@ -93,7 +93,7 @@ def excess_by_luck(
     >>> float(excess_by_luck(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
     0.00255
     """
-    low, high = np.asarray(base_rate, dtype=float), np.asarray(reached, dtype=float)
+    low, high = rate("base_rate", base_rate), probability("reached", reached)
     risen = np.maximum(low, high)
     drift = drift_deviation(low, risen, valid=valid, invalid=invalid, step=step, answers=answers)
     count = np.asarray(valid)

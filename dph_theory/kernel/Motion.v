@@ -3,6 +3,25 @@
 Require Import Reals List Lra Lia Arith. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws KLControl Frontier Divergences Generators Updates Coverage Prompts Groups Selection Forms.
 Import ListNotations. Open Scope R_scope.
+(* J6: the law of any reward, and what another falls short of it. *)
+Theorem any_reward {Y} : forall (ys : list Y) q base r beta, law ys q -> law ys base -> positive ys base -> 0 < beta ->
+  let p := tilted_by ys base r beta in sum ys (fun y => q y * r y) - beta * kl ys q base =
+    beta * ln (sum ys (fun y => base y * exp (r y / beta))) - beta * kl ys q p /\ law ys p /\ positive ys p.
+Proof.
+  intros ys q a r b Lq La Pa Hb p. set (Z := sum ys (fun y => a y * exp (r y / b))). assert (HZ : 0 < Z).
+  { destruct ys as [|y0 ys]; [destruct La as [_ S]; simpl in S; lra|]. unfold Z. simpl.
+    assert (0 < a y0 * exp (r y0 / b)) by (apply Rmult_lt_0_compat; [apply Pa; simpl; auto|apply exp_pos]).
+    assert (0 <= sum ys (fun y => a y * exp (r y / b))); [|lra]. apply sum_nonneg. intros y I.
+    apply Rlt_le, Rmult_lt_0_compat; [apply Pa; simpl; auto|apply exp_pos]. }
+  assert (Pt : positive ys p).
+  { intros y I. apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; [apply Pa, I|apply exp_pos]|exact HZ]. }
+  split; [|split; [split; [intros y I; apply Rlt_le, Pt, I|]|exact Pt]].
+  - rewrite <- (Rmult_1_r (ln Z)), <- (proj2 Lq). unfold kl. rewrite <- !sum_scale, <- !sum_minus. apply sum_ext. intros y I.
+    assert (A := Pa y I). unfold p, tilted_by. fold Z. rewrite ln_quotient, ln_mult, ln_exp by (auto using exp_pos, Rmult_lt_0_compat).
+    field. lra.
+  - unfold p, tilted_by, Rdiv at 1. fold Z. rewrite (sum_ext ys _ (fun y => / Z * (a y * exp (r y / b)))) by (intros; ring).
+    rewrite sum_scale. fold Z. field. lra.
+Qed.
 (* E5: prompts xs with verdicts v x; the policy cannot tell them apart. *)
 Theorem one_law_for_all {X Y} : forall (xs : list X) (ys : list Y) (v : X -> Y -> bool) q base beta, law ys q -> law ys base ->
   positive ys base -> 0 < beta -> let mean := fun y => average xs (fun x => one (v x y)) in
@@ -12,26 +31,13 @@ Theorem one_law_for_all {X Y} : forall (xs : list X) (ys : list Y) (v : X -> Y -
   (average xs (fun x => mass ys q (v x)) - beta * kl ys q base = beta * ln total <->
     forall y, In y ys -> q y = tilted_by ys base mean beta y).
 Proof.
-  intros xs ys v q a b Lq La Pa Hb mean Z. assert (HZ : 0 < Z).
-  { destruct ys as [|y0 ys]; [destruct La as [_ S]; simpl in S; lra|]. unfold Z. simpl.
-    assert (0 < a y0 * exp (mean y0 / b)) by (apply Rmult_lt_0_compat; [apply Pa; simpl; auto|apply exp_pos]).
-    assert (0 <= sum ys (fun y => a y * exp (mean y / b))); [|lra]. apply sum_nonneg. intros y I.
-    apply Rlt_le, Rmult_lt_0_compat; [apply Pa; simpl; auto|apply exp_pos]. }
-  assert (Pt : positive ys (tilted_by ys a mean b)).
-  { intros y I. unfold tilted_by. apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; [apply Pa, I|apply exp_pos]|exact HZ]. }
-  assert (Lt : law ys (tilted_by ys a mean b)).
-  { split; [intros y I; apply Rlt_le, Pt, I|]. unfold tilted_by, Rdiv at 1. fold Z.
-    rewrite (sum_ext ys _ (fun y => / Z * (a y * exp (mean y / b)))) by (intros; ring). rewrite sum_scale. fold Z. field. lra. }
-  assert (M : average xs (fun x => mass ys q (v x)) = sum ys (fun y => q y * mean y)).
+  intros xs ys v q a b Lq La Pa Hb mean Z. assert (M : average xs (fun x => mass ys q (v x)) = sum ys (fun y => q y * mean y)).
   { unfold mean, average, mass. rewrite Processing.sum_swap. unfold Rdiv. rewrite Rmult_comm, <- sum_scale. apply sum_ext.
     intros y _. rewrite (sum_ext xs _ (fun x => q y * one (v x y))) by (intros; ring). rewrite sum_scale. ring. }
+  destruct (any_reward ys q a mean b Lq La Pa Hb) as (K2 & Lt & Pt). fold Z in K2. rewrite <- M in K2.
   assert (K : average xs (fun x => mass ys q (v x)) / b - kl ys q a = ln Z - kl ys q (tilted_by ys a mean b)).
-  { rewrite M. replace (ln Z) with (ln Z * sum ys q) by (rewrite (proj2 Lq); ring). unfold Rdiv at 1. rewrite Rmult_comm. unfold kl.
-    rewrite <- !sum_scale, <- !sum_minus. apply sum_ext. intros y I. assert (A := Pa y I). unfold tilted_by. fold Z.
-    rewrite ln_quotient, ln_mult, ln_exp by (auto using exp_pos, Rmult_lt_0_compat). unfold Rdiv. ring. }
+  { apply (Rmult_eq_reg_l b); [|lra]. rewrite !Rmult_minus_distr_l, <- K2. field. lra. }
   destruct (kl_nonneg ys q _ Lq Lt (fun y I _ => Pt y I)) as [_ E].
-  assert (K2 : average xs (fun x => mass ys q (v x)) - b * kl ys q a = b * ln Z - b * kl ys q (tilted_by ys a mean b)).
-  { rewrite <- Rmult_minus_distr_l, <- K. field. lra. }
   split; [exact K|]. split; [exact K2|]. rewrite <- E, K2. split; intro H; [|rewrite H; ring].
   assert (G : b * kl ys q (tilted_by ys a mean b) = 0) by lra. apply Rmult_integral in G. lra.
 Qed.

@@ -11,6 +11,13 @@ from .normalised import normalised_validities as normalised_validities
 from .normalised import normalised_validity_at as normalised_validity_at
 from .normalised import several_laws_below as several_laws_below
 from .response import best_response as best_response
+from .sampled import best_beta as best_beta
+from .sampled import law_after_resets as law_after_resets
+from .sampled import law_at_temperature as law_at_temperature
+from .sampled import masked_law as masked_law
+from .sampled import rewarded_law as rewarded_law
+from .sampled import tempered as tempered
+from .sampled import truncated as truncated
 from .sequence import beta_at as beta_at
 from .sequence import effective_beta as effective_beta
 from .sequence import sequence_law as sequence_law

@@ -32,12 +32,12 @@ class Tree(NamedTuple):
         return len(self.base)
 
 
-def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0) -> Tree:
+def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name: str = "base") -> Tree:
     """The arguments that every law takes, checked; after the end symbol only the end symbol follows.
 
     Raises ValueError for tables that are no distributions, or for shapes that do not fit.
     """
-    tables = next_token_tables("base", base, end)
+    tables = next_token_tables(name, base, end)
     valid = verifier(valid, tables)
     beta = positive("beta", beta)
     length = len(tables)
@@ -46,7 +46,7 @@ def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0) -> Tr
         batch = np.broadcast_shapes(*shapes, valid.shape[: valid.ndim - length], beta.shape)
     except ValueError:
         raise argument_error(
-            "batch shapes", (*shapes, valid.shape, beta.shape), "base, valid and beta must broadcast"
+            "batch shapes", (*shapes, valid.shape, beta.shape), f"{name}, valid and beta must broadcast"
         ) from None
     tokens = tables[0].shape[-1:]
     return Tree(
@@ -108,19 +108,19 @@ def law_divergence(
     law: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
 ) -> Values:
     """D_f(law || reference) of whole answers, (*batch): by default KL(law || reference); inf where it is."""
-    return divergence(_flat(law, end), _flat(reference, end))
+    return divergence(_flat("law", law, end), _flat("reference", reference, end))
 
 
 def law_validity(law: Tables, valid: Array, end: int | None = None) -> Values:
     """The probability of a valid answer, (*batch)."""
-    checked = tree(law, valid, end)
+    checked = tree(law, valid, end, name="law")
     axes = tuple(range(-checked.length, 0))
     return np.where(checked.valid, joint(checked.base), 0.0).sum(axis=axes)
 
 
 def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np.ndarray:
     """P(answer | valid), shape (*batch, V, ..., V). Raises ValueError where no valid answer has mass."""
-    checked = tree(law, valid, end)
+    checked = tree(law, valid, end, name="law")
     answers = joint(checked.base)
     return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
 
@@ -129,11 +129,11 @@ def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = Non
     """KL(law || base) in its parts, each (*batch): what validity had to cost, and the excess (theory A8)."""
     checked = tree(base, valid, end)
     flat_base, flat_valid = (flat(a, checked.length) for a in (joint(checked.base), checked.valid))
-    return excess_kl(_flat(law, end), flat_base, flat_valid)
+    return excess_kl(_flat("law", law, end), flat_base, flat_valid)
 
 
-def _flat(tables: Tables, end: int | None) -> np.ndarray:
-    return flat(answer_probabilities(tables, end), len(tables))
+def _flat(name: str, tables: Tables, end: int | None) -> np.ndarray:
+    return flat(joint(next_token_tables(name, tables, end)), len(tables))
 
 
 def answer_lengths(tokens: int, length: int, end: int | None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +19,7 @@ REDUCTIONS = ("token_mean", "sequence_mean", "sum")
 
 def number(name: str, value: float, *, above: float, below: float = float("inf")) -> float:
     """One number strictly inside an interval."""
-    if not above < value < below:
+    if not isinstance(value, int | float | np.number) or not above < value < below:
         raise argument_error(name, value, f"a number in ({above:g}, {below:g})")
     return float(value)
 

@@ -96,6 +96,13 @@ def rate(name: str, value: Any) -> np.ndarray:
     return real(name, value, above=0, below=1)
 
 
+def one(name: str, array: np.ndarray) -> float:
+    """The only number of an array that was checked."""
+    if array.ndim:
+        raise argument_error(name, array, "one number")
+    return float(array)
+
+
 def probability(name: str, value: Any) -> np.ndarray:
     """Probabilities in the closed interval [0, 1]; above one by rounding counts as one."""
     array = numbers(name, value)

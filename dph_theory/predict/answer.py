@@ -90,6 +90,8 @@ def lines(
     said.append(f"With a small beta, kept: {KEPT.get(found.selects, f'{found.selects}.')}")
     if found.selects == NOWHERE:
         said[-1] = f"Kept: {KEPT[NOWHERE]}"
+    if found.moved_by:
+        said.append(f"Moved by {', '.join(found.moved_by)}: see what sampling does, below.")
     if better:
         said += ["To keep more:", *(f"  {line}" for line in pasted(better))]
     if found.not_read:

@@ -7,6 +7,7 @@ from typing import Any
 from ..support.errors import argument_error, meant
 from .reading import Configuration
 from .readings import READERS
+from .sampling import with_sampling
 from .settings import Asked, flag, flat
 
 _ORDER = ("verl", "skyrl", "prime-rl", "nemo-rl", "openrlhf", "areal", "tinker", "trl")
@@ -39,7 +40,7 @@ def configuration_of(
         raise argument_error("version", version, f"none for {trainer}: it is read at one commit")
     asked.version = version
     reader = READERS[trainer]
-    found, clips = reader.read(asked), reader.clips
+    found, clips = with_sampling(reader.read(asked), asked, reader.sampling), reader.clips
     # A misspelt clip is told as one, and one that is spelt well is no slip of another name.
     plain = {**reader.plain, **dict.fromkeys(clips, ())}
     harmless, not_read = asked.rest(plain, (*reader.harmless, *clips * (found.updates == 1)))

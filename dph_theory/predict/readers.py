@@ -21,11 +21,12 @@ from ..methods.parts import (
     RAW,
     SUMS,
     TOKENS,
+    TRL_LOSS_TYPES,
     Weight,
     term,
 )
 from ..support.errors import argument_error
-from .reading import FOLLOWS, Configuration, told
+from .reading import Configuration, told
 from .settings import Asked
 
 CLAMPS = (20.0, 10.0)
@@ -49,14 +50,11 @@ def trl(asked: Asked) -> Configuration:
     answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
     scale = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
-    reductions = dict.fromkeys(("dapo", "bnpo", "cispo", "vespo"), TOKENS)
-    reductions |= {"grpo": ANSWERS, "sapo": ANSWERS, "dr_grpo": SUMS, "luspo": SUMS}
-    loss_type = asked.word("loss_type", "dapo", reductions)
+    loss_type = asked.word("loss_type", "dapo", TRL_LOSS_TYPES)
     vllm = asked.on("use_vllm")
     corrected = asked.on("vllm_importance_sampling_correction", True)
     modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
     mode = asked.word("vllm_importance_sampling_mode", "sequence_mask", modes) if corrected else "nothing"
-    follows = asked.on("sync_ref_model") and beta > 0
     weighs = "vLLM's correction weighs the policy's term, not the KL"
     logs = [
         *["TRL logs no kl at beta = 0: it loads no reference"] * (beta == 0),
@@ -71,12 +69,12 @@ def trl(asked: Asked) -> Configuration:
         beta,
         scale[asked.word("scale_rewards", "group", scale)],
         group_size=_group(asked, "num_generations", 8, needed=True),
-        reduction=reductions[loss_type],
+        reduction=TRL_LOSS_TYPES[loss_type],
         updates=asked.count("num_iterations", 1) * trl_parts(asked),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else asked.idle("beta = 0", *names),
         not_read=("loss_type=vespo",) * (loss_type == "vespo"),
-        warnings=[FOLLOWS] * follows + [weighs] * (vllm and beta > 0) + logs,
+        warnings=[weighs] * (vllm and beta > 0) + logs,
     )
 
 
@@ -229,7 +227,6 @@ def slime(asked: Asked) -> Configuration:
         updates=steps or None,
         sampler="SGLang, " + ("corrected by truncation" if asked.on("use-tis") else "not corrected"),
         inert=idle + (asked.idle("--kl-loss-coef is 0", "use-kl-loss") if of_loss == 0 else []),
-        warnings=[FOLLOWS] * bool(asked.get("ref-update-interval")),
     )
 
 

@@ -18,7 +18,9 @@ class Configuration(Shown):
     coefficient; law: what it obeys where it ends; selects: where that is with a small coefficient, a key of
     `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
     law is known), its baseline and group_size (None where the settings do not tell); reduction, updates
-    (optimiser steps a batch; None where not told), sampler. inert: settings without effect here; harmless:
+    (optimiser steps a batch; None where not told), sampler; sampling: what temperature, truncation, a moving
+    reference, masks, other rewards and old answers do, moved_by those that move the law. inert: settings
+    without effect here; harmless:
     those not read that change no law; not_read: the others, which may; warnings: what a reader should know.
     term and coefficient: the KL term; unpredicted: why no pass rate follows, "" where one does.
     """
@@ -32,6 +34,8 @@ class Configuration(Shown):
     reduction: str
     updates: float | None
     sampler: str
+    sampling: tuple[str, ...] = ()
+    moved_by: tuple[str, ...] = ()
     scale: str | None = None
     baseline: str | None = None
     group_size: int | None = None
@@ -48,9 +52,8 @@ class Configuration(Shown):
         unread = [f"not read: may change what the run selects: {', '.join(self.not_read)}"] * bool(
             self.not_read
         )
-        return "\n".join(
-            (f"{self.trainer} {self.version}: {self.penalty}", self.law, *unread, *self.warnings)
-        )
+        head = f"{self.trainer} {self.version}: {self.penalty}"
+        return "\n".join((head, self.law, *unread, *self.sampling, *self.warnings))
 
     def tables(self) -> list[Table]:
         """Everything, a row each; rows that have nothing to say are left out."""
@@ -59,6 +62,7 @@ class Configuration(Shown):
             ("ends, with a small coefficient, at", end_words(self)),
             *((name, str(getattr(self, name))) for name in ("advantage", "reduction", "sampler")),
             ("updates of a batch", "not told" if self.updates is None else f"{self.updates:g}"),
+            ("what sampling does", "\n".join(self.sampling)),
             ("without effect here", "\n".join(self.inert)),
             ("not read: may change what the run selects", "\n".join(self.not_read)),
             ("not read, and changes no law", ", ".join(self.harmless)),
@@ -113,8 +117,6 @@ def told(
         if divides_kl:
             warnings = [*warnings, TRAP]
             unpredicted = unpredicted or "the KL is divided along with the verdicts"
-    if FOLLOWS in warnings:
-        unpredicted = FOLLOWS
     if weight.scale is None:
         unpredicted = unpredicted or f"the advantage is {weight.words}"
     return Configuration(

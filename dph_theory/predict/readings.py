@@ -18,8 +18,9 @@ class Reader:
 
     `files` were read at the version that its configurations bear; a setting that begins with one of `begin`
     tells the trainer; `group` names the setting of the answers a prompt; `better` are settings that put a
-    penalty where it keeps more, the best first. Of settings that `read` leaves alone no law is changed by
-    `harmless` ones whatever their value, by `plain` ones at some, by `clips` where a batch is used once.
+    penalty where it keeps more, the best first; `sampling` are the names of what `sampling.py` reads. Of
+    settings that `read` leaves alone no law is changed by `harmless` ones whatever their value, by `plain`
+    ones at some, by `clips` where a batch is used once.
     """
 
     read: Callable[[Asked], Configuration]
@@ -30,6 +31,7 @@ class Reader:
     harmless: tuple[str, ...]
     plain: Mapping[str, tuple[Any, ...]]
     clips: tuple[str, ...]
+    sampling: Mapping[str, str]
 
 
 def _readers() -> dict[str, Reader]:
@@ -45,6 +47,7 @@ def _readers() -> dict[str, Reader]:
             (*row["harmless"].split(), *launcher.split()),
             MappingProxyType({setting: tuple(values) for setting, values in row["plain"].items()}),
             tuple(row["clips"].split()),
+            MappingProxyType(row["sampling"]),
         )
         for name, row in rows.items()
     }

@@ -33,15 +33,15 @@ class Asked(dict[str, Any]):
             raise argument_error(name, str(value), "a value that stands in the settings")
         return default if value is None else value
 
-    def number(self, name: str, default: float) -> float:
-        """A number, at least zero."""
+    def number(self, name: str, default: float, *, at_least: float = 0) -> float:
+        """A number, at least that."""
         value = self.get(name, default)
         try:
             found = float(value)
         except (TypeError, ValueError):
-            found = -1.0
-        if not 0 <= found < math.inf:
-            raise argument_error(name, value, "a number, at least 0")
+            found = math.nan
+        if not at_least <= found < math.inf:
+            raise argument_error(name, value, f"a number, at least {at_least:g}")
         return found
 
     def count(self, name: str, default: float, *, at_least: int = 1) -> float:

@@ -1,6 +1,5 @@
 """What a person wrote in YAML as typed values, by pydantic; its errors in the form of ours."""
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast, get_type_hints
@@ -8,7 +7,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from .errors import argument_error
+from .errors import argument_error, meant
 
 CHECKED = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 """The configuration of every part of a file: no unknown key, no value of another type, finite numbers."""
@@ -59,8 +58,8 @@ def _in_our_form(kind: Any, values: Any, where: str, of: str, error: ValidationE
     if first["type"] in _UNKNOWN:
         *parents, key = keys
         known = _known(kind, parents)
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = meant(key, known)
+        hint = f"; did you mean {near!r}?" if near else ""
         allowed = f"a field of {of}" if of else f"one of {sorted(known)}"
         return argument_error(f"{name.removesuffix(key)}key", key, f"{allowed}{hint}")
     if first["type"].startswith("missing"):

@@ -1,6 +1,5 @@
 """Jobs side by side, each in a process of its own, which ends with its parent; and Ctrl-C without harm."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -36,10 +35,9 @@ def deferred() -> Iterator[None]:
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""What glibc's `mallopt` may be told: from which size freed memory is given back, and allocated apart."""
-_LARGEST_APART = 32 * 2**20
-"""The largest that glibc takes for the latter."""
+_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**25}
+"""From which size on glibc gives freed memory back, and allocates it apart: tensors of a megabyte, freed and
+allocated thousands of times a training, would each time come as new pages to be mapped and cleared."""
 
 
 def run_jobs(
@@ -62,6 +60,8 @@ def run_jobs(
     """
     if not jobs:
         return
+    for name, size in _MEMORY.items():
+        os.environ.setdefault(name, str(size))  # Read by the workers as they start.
     # Nothing is ever sent: the workers end when `alive` is closed, here or by this process's death.
     watched, alive = get_context("spawn").Pipe(duplex=False)
     pool = ProcessPoolExecutor(
@@ -101,10 +101,9 @@ def in_order(
     `on_result` is called as each ends. An interruption ends the workers and is passed on.
     """
     found = {}
-    for job, result in run_jobs(function, jobs, workers=workers, one_torch_thread=True):
-        found[job] = result
+    for job, found[job] in run_jobs(function, jobs, workers=workers, one_torch_thread=True):
         if on_result is not None:
-            on_result(result)
+            on_result(found[job])
     return [found[job] for job in jobs]
 
 
@@ -143,23 +142,10 @@ def _start_worker(watched: Connection, one_torch_thread: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_when_closed, args=(watched,), daemon=True).start()
-    _keep_freed_memory()
     if one_torch_thread:
         os.environ["OMP_NUM_THREADS"] = "1"  # Read when torch is imported, which may come later or never.
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)
-
-
-def _keep_freed_memory() -> None:
-    """Freed memory is used again instead of being given back, where the C library can be told so.
-
-    Tensors of a megabyte are freed and allocated thousands of times a training; each time they would come as
-    new pages, which take time to map and to clear.
-    """
-    tell = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if tell is not None:
-        tell(_MMAP_THRESHOLD, _LARGEST_APART)
-        tell(_TRIM_THRESHOLD, 2**30)
 
 
 def _end_when_closed(watched: Connection) -> None:

@@ -5,9 +5,10 @@ import importlib
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..intervals import Estimate
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | float | Estimate | None
 """A word, a number with or without its interval, or None for what is not known."""
-DIGITS = 4
+DIGITS, _NARROW = 4, 10
+"""Significant digits of a number; letters that a column's name may take in a line, whatever is below it."""
+_SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {character: f"${character}$" for character in "<>|"}
@@ -39,16 +42,22 @@ def escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns' names and the rows, a cell a column; a title where several stand together."""
+    """The columns' names and the rows, a cell a column; a title where several stand together.
+
+    Of the columns named in `best` more is better: LaTeX prints their largest number in bold.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
+    best: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "") -> "Table":
+    def of(
+        cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "", best: Iterable[str] = ()
+    ) -> "Table":
         """The table of these rows."""
-        return cls(tuple(head), tuple(tuple(row) for row in rows), title)
+        return cls(tuple(head), tuple(tuple(row) for row in rows), title, tuple(best))
 
     def words(self) -> list[list[str]]:
         """The rows with every cell in words."""
@@ -105,31 +114,21 @@ class Table:
         return [[part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines]
 
     def latex(self) -> str:
-        """A tabular with the rules of the package booktabs; numbers to the right."""
-        numeric = [
-            all(not isinstance(cell, str) for cell in column) for column in zip(*self.rows, strict=True)
-        ]
-        form = "".join("r" if right else "l" for right in numeric or [False] * len(self.head))
-        lines = [_line(self.head), r"\midrule", *map(_line, self.words())]
-        parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
-        return "\n".join(parts) + "\n"
+        """A tabular with the rules of booktabs, which graphicx shrinks if it is wider than a line.
 
-    def commands(self, prefix: str) -> Iterator[tuple[str, str]]:
-        r"""Names for \newcommand and the numbers that they stand for, row by row.
-
-        A name is the prefix, the words of its row, and its column, in letters alone.
+        Numbers stand to the right, those of a column with the same decimals.
         """
-        words = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
-        columns = [x if self.head.count(x) == 1 else f"{x} column {i}" for i, x in enumerate(self.head, 1)]
-        # Rows that differ in signs alone have one name in letters.
-        names = [command(f"{prefix} {of_row}") for of_row in words]
-        for number, (row, of_row) in enumerate(zip(self.rows, words, strict=True), 1):
-            told_apart = of_row if names.count(names[number - 1]) == 1 else f"{of_row} row {number}"
-            for column, cell in zip(columns, row, strict=True):
-                name, digits = f"{prefix} {told_apart} {column}", decimals(cell)
-                for bound, value in zip(("", " low", " high"), _bounds(cell), strict=True):
-                    if value is not None and not isinstance(value, str):
-                        yield command(name + bound), latex(rounded(value, digits))
+        cells = list(zip(*self.rows, strict=True)) or [()] * len(self.head)
+        columns = [
+            _latex_column(name, column, name in self.best)
+            for name, column in zip(self.head, cells, strict=True)
+        ]
+        form = "".join(side for side, _ in columns)
+        head, *rows = (
+            " & ".join(line) + r" \\" for line in zip(*(words for _, words in columns), strict=True)
+        )
+        lines = [_SHRUNK, rf"\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *rows]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"]) + "\n"
 
 
 def written(cell: Cell) -> str:
@@ -176,14 +175,36 @@ def _bounds(cell: Cell) -> tuple[str | float | None, ...]:
 
 
 def latex(text: str) -> str:
-    """Text as LaTeX shows it; numbers in powers of ten and infinity as formulas."""
+    """Text as LaTeX shows it; numbers in powers of ten, infinity and the number k of samples as formulas."""
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    return _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX)).replace("$|$$|$", r"$\|$")
+    shown = _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX))
+    return re.sub(r"\bk\b", "$k$", shown.replace("$|$$|$", r"$\|$"))
 
 
-def _line(cells: Iterable[str]) -> str:
-    return " & ".join(latex(cell) for cell in cells) + r" \\"
+def _latex_column(name: str, cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:
+    """The side of a column, its name in lines, its cells; decimals of plain numbers are those of the largest.
+
+    Numbers that would then be nothing but zeros keep significant digits: their column spans magnitudes.
+    """
+    plain = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    most, least = max(plain, default=0.0), min(filter(None, plain), default=0.0)
+    places = max(0, DIGITS - 1 - math.floor(math.log10(most))) if most and least > most / 1000 else None
+    values = [_bounds(cell)[0] for cell in cells]
+    largest = max((value for value in values if isinstance(value, int | float)), default=None)
+    words = [
+        latex(rounded(cell, places) if isinstance(cell, float) and math.isfinite(cell) else written(cell))
+        for cell in cells
+    ]
+    if best:
+        words = [
+            rf"\textbf{{{word}}}" if value == largest else word
+            for word, value in zip(words, values, strict=True)
+        ]
+    lines = wrap(name, max([_NARROW, *map(len, words)]), break_long_words=False)
+    head = r" \\ ".join(map(latex, lines))
+    head = rf"\shortstack{{{head}}}" if len(lines) > 1 else head
+    return ("l" if not cells or any(isinstance(cell, str) for cell in cells) else "r"), [head, *words]
 
 
 def command(text: str) -> str:

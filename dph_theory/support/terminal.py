@@ -5,7 +5,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import click
@@ -58,20 +57,18 @@ class OutputFile(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, as given."""
         path = Path(value)
-        folder = path.resolve().parent
         if path == STANDARD_OUTPUT:
             return path
         if path.is_dir():
             self.fail(f"{path} is a folder", param, ctx)
         if path.exists() and not os.access(path, os.W_OK):
             self.fail(f"{path} is not writable", param, ctx)
-        if path.exists() and not path.is_file():
-            return path
+        folder = path.resolve().parent
         if not folder.is_dir():
             self.fail(f"{path}: the folder {folder} does not exist", param, ctx)
-        # What is written stands beside the path until it is whole.
-        if why := _unwritable(folder):
-            self.fail(f"{path}: in {folder} nothing can be written ({why})", param, ctx)
+        # What is written stands beside the path until it is whole, but for a device or a pipe.
+        if path.is_file() or not path.exists():
+            _try(self, path, folder, param, ctx)
         return path
 
 
@@ -86,18 +83,16 @@ class OutputFolder(click.ParamType):
         there = next(each for each in (path.resolve(), *path.resolve().parents) if each.exists())
         if not there.is_dir():
             self.fail(f"{there} is no folder", param, ctx)
-        if why := _unwritable(there):
-            self.fail(f"{path}: in {there} nothing can be written ({why})", param, ctx)
+        _try(self, path, there, param, ctx)
         return path
 
 
-def _unwritable(folder: Path) -> str | None:
-    """Why no file can be made in the folder, None if one can."""
+def _try(of: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
+    """Fail if no file can be made in the folder."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        return error.strerror or str(error)
-    return None
+        of.fail(f"{path}: in {folder} nothing can be written ({error.strerror or error})", *about)
 
 
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
@@ -124,7 +119,7 @@ def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
     return progress
 
 
-class Bars:
+class Bars(Progress):
     """A bar for each stage, shown within the context: how many, since when, how long still, a note.
 
     Bars are themselves a Progress callback. They go to standard error unless a console is given; those that
@@ -134,7 +129,6 @@ class Bars:
     def __init__(
         self, *, on: Console | None = None, prefix: str = "", hidden: bool = False, transient: bool = False
     ) -> None:
-        self.console, self.hidden, self._prefix = on or console(stderr=True), hidden, prefix
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -143,38 +137,28 @@ class Bars:
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", markup=False),
         )
-        self._shown = Progress(*columns, console=self.console, transient=transient, disable=hidden)
-        self._tasks: dict[str, TaskID] = {}
-        self._free = self._shown.get_time()
+        super().__init__(*columns, console=on or console(stderr=True), transient=transient, disable=hidden)
+        self._prefix = prefix
+        self._stages: dict[str, TaskID] = {}
+        self._free = self.get_time()
         """Since when a stage not yet told of may have been at work."""
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """Move the bar of a stage."""
-        self.start(stage)
-        self._shown.update(self._tasks[stage], completed=done, total=total, note=note)
+        self.begin(stage)
+        self.update(self._stages[stage], completed=done, total=total, note=note)
         if done == total:
-            self._free = self._shown.get_time()
+            self._free = self.get_time()
 
-    def start(self, stage: str) -> None:
+    def begin(self, stage: str) -> None:
         """Show a bar whose length is not known yet, if the stage has none."""
-        if stage not in self._tasks:
-            alone = all(task.finished for task in self._shown.tasks)
-            self._tasks[stage] = self._shown.add_task(f"{self._prefix}{stage}", total=None, note="")
+        if stage not in self._stages:
+            alone = all(task.finished for task in self.tasks)
+            self._stages[stage] = self.add_task(f"{self._prefix}{stage}", total=None, note="")
             if alone:
-                self._shown.tasks[-1].start_time = self._free
+                self.tasks[-1].start_time = self._free
 
     def remove(self, stage: str) -> None:
         """Take a bar away, if there is one."""
-        if stage in self._tasks:
-            self._shown.remove_task(self._tasks.pop(stage))
-
-    def __enter__(self) -> "Bars":
-        """Show the bars."""
-        self._shown.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop redrawing the bars."""
-        self._shown.stop()
+        if stage in self._stages:
+            self.remove_task(self._stages.pop(stage))

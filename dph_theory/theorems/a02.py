@@ -141,8 +141,12 @@ LIMIT = theorem(
     # Whole weights, so that there are ties but no near-ties, whose limits come arbitrarily late.
     on=chart(weights=integers(1, 9, 4), valid=masks(4)),
     tends=(near_the_end, lambda weights, valid: uniform_on_likeliest(weights, valid)),
-    # In the second example a is constant on Y1: only then is the limit p_*.
-    examples=(KEPT, example(weights="2 2 2 4", valid=[True, True, True, False])),
+    # In the last example a is constant on Y1: only then is the limit p_*.
+    examples=(
+        KEPT.giving(rhs="1 0 0 0"),
+        example(weights="2 2 1 4", valid=[True, True, True, False], rhs=".5 .5 0 0"),
+        example(weights="2 2 2 4", valid=[True, True, True, False]),
+    ),
     # Masses are compared absolutely: at eps = 1e-8 a poorer outcome keeps up to about 8 eps.
     tolerance=1e-6,
     floor=1.0,

@@ -34,7 +34,7 @@ DEVIATION = refuted(
     source=Source("mroueh2025grpo", "true of the population deviation"),
     on=chart(validity=rates(low=1e-3, high=1e-3)),
     equal=(weights, population),
-    examples=(example(validity=".01"),),
+    examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
     digits=6,
     note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
     " the weight is bounded by (G-1)/sqrt G (E4.ends).",

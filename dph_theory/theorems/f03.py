@@ -34,7 +34,7 @@ ORDER = refuted(
     source=Source("tajwar2026maxrl", "as summarised; the paper was not read"),
     on=chart(validity=rates(low=1e-3, high=1e-3)),
     equal=(weights, slopes),
-    examples=(example(validity=".25"),),
+    examples=(example(validity=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
     digits=6,
     note="Of (r - mean)/mean with all-wrong groups dropped the sum ends at k = G - 1 (E4.mean). Of r/mean"
     " it ends at G: where groups are dropped, subtracting the mean is not free.",

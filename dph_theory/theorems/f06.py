@@ -57,7 +57,7 @@ PKPO = theorem(
     source=Source("walder2025pkpo"),
     on=chart(validity=rates(low=1e-2, high=1e-2)),
     equal=(expected_gradient, slope),
-    examples=(example(validity=".25"),),
+    examples=(example(validity=".25", value="1.5 1.6875 1.06787109375"),),
     digits=6,
     false=(
         neighbour("rho(n,c,k)", lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n, c, k))),

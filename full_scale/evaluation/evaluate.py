@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from accelerate import PartialState
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.support.errors import argument_error
@@ -20,8 +21,7 @@ from ..presampling.buffer import RehearsalRow
 from ..presampling.result import Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
-from ..storage.journal import SharedJournal
-from ..storage.processes import Processes
+from ..storage.journal import SharedJournal, mine
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Score, Task, bound_to, judged
 from .record import (
@@ -165,11 +165,10 @@ def evaluate(
     presampling: Presampling,
     folders: Folders | None = None,
     progress: Progress | None = None,
-    processes: Processes | None = None,
 ) -> Evaluation:
     """A model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
 
-    Batches of prompts are shared out to the `processes` of a launch, and the first makes the record.
+    Batches of prompts are shared out to the processes of a launch, and the first makes the record.
 
     `trained` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
     model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
@@ -178,15 +177,15 @@ def evaluate(
     `explored` (D_exp), where these are not empty. ValueError for an unknown set, a missing evaluation of the
     base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
     """
-    folders, processes = folders or Folders.of(recipe), processes or Processes()
+    folders, processes = folders or Folders.of(recipe), PartialState()
     base = _base_sets(recipe, folders)
     sets = evaluation_sets(recipe, task, presampling)
     identity = _identity(recipe, task, presampling, folders.run, trained, initial, sets)
-    journal = SharedJournal(folders.here / JOURNAL, identity, processes)
+    journal = SharedJournal(folders.here / JOURNAL, identity)
     answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
-    _answer(answers, sets, journal, folders.run, processes, progress)
-    processes.wait()
-    if processes.rank == 0:
+    _answer(answers, sets, journal, folders.run, progress)
+    processes.wait_for_everyone()
+    if processes.is_main_process:
         found = _found(recipe, sets, journal.gathered())
         results = Evaluation(
             run=folders.run,
@@ -196,7 +195,7 @@ def evaluate(
             initial=ModelHash(initial.hashes.model),
         )
         _store(results, recipe, folders)
-    processes.wait()
+    processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
 
 
@@ -231,7 +230,6 @@ def _answer(
     sets: Mapping[str, Sequence[Prompt]],
     journal: SharedJournal,
     run: str,
-    processes: Processes,
     progress: Progress | None,
 ) -> None:
     """Answer this process's batches that no earlier start has; each has a seed of its own."""
@@ -240,7 +238,7 @@ def _answer(
         answers = replace(answers, together=_of_one_text(examples) if name == EXPLORED else {})
         for batch, chosen in _batches(recipe, examples).items():
             count += len(chosen)
-            if batch not in processes.mine(batch + 1):
+            if batch not in mine(batch + 1):
                 continue
             if _key(name, batch) not in journal.entries:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)

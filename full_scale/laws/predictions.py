@@ -22,6 +22,7 @@ from ..evaluation.exact import exact
 from ..tasks.glass_box.box import GlassBox
 from .record import PredictedLaw
 from .runs import BASE, FILTERED, MEANS, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from .sampled import Sampling, sampled_law
 
 Law = Callable[..., list[np.ndarray]]
 LAWS: dict[str, tuple[Law, FDivergence]] = {
@@ -57,7 +58,18 @@ def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, li
         found[f"{run.law}, {UNERRING}"] = _law(run.law, run.centring, unerring, box, base)
     if run.scale == "group":
         found[f"{run.law}, {UNSCALED}"] = _law(run.law, "none", run, box, base)
+    if run.sampling is not None:
+        found = {f"{run.law}, {run.sampler}": _sampled(run, run.sampling, box, base)} | found
     return found
+
+
+def _sampled(run: Run, how: Sampling, box: GlassBox, base: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The law of the run's form under its sampler, by the flow of each row."""
+    beta, form = run.beta / float(group_weight(run.group_size, 0.5, run.centring)), run.form
+    rows = zip(*box.of_rows(base), strict=True)
+    pairs = zip(rows, box.valid, strict=True)
+    ended = [sampled_law(how, row, valid, form=form, beta=beta, end=box.end) for row, valid in pairs]
+    return [np.stack(tables) for tables in zip(*ended, strict=True)]
 
 
 def _texts_are_rows(box: GlassBox) -> bool:

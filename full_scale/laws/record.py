@@ -191,7 +191,14 @@ def twin_of(run: Run) -> Run | None:
     penalised rewards over their deviation, whose update is no function of the policy alone (theory G2).
     """
     sampled = run.lowered_under is not None or (run.form == "sequence_kl" and run.scale == "group")
-    if run.form not in TWINNED or run.rounds > 1 or run.updates > 1 or not run.reward or sampled:
+    if (
+        run.sampler is not None
+        or run.form not in TWINNED
+        or run.rounds > 1
+        or run.updates > 1
+        or not run.reward
+        or sampled
+    ):
         return None
     seed = run.seed if run.rank is not None or run.collapsed else 0
     return replace(run, experiment="twin", seed=seed, every=0)

@@ -11,9 +11,11 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from dph_theory.methods.parts import ANSWERS
 from dph_theory.support.errors import argument_error, choice
 
-from ..recipe.law import ANSWER_MEAN, RunLaw, law_of
+from ..recipe.law import RunLaw, law_of
+from .sampled import CASES, SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
@@ -96,6 +98,8 @@ class Run:
     """beta falls from `annealed_from` only while the excess KL, in nats, is under it."""
     rounds: int = 1
     """Trainings one after the other, each from and against the policy before."""
+    sampler: str | None = None
+    """One of SAMPLINGS."""
     every: int = 0
     """Steps between exact measurements; 0 for the end alone."""
 
@@ -147,6 +151,7 @@ class Run:
             "epsilon_high": clip[1],
             "scale_rewards": self.scale,
             "baseline": self.baseline,
+            **(self.sampling.arguments if self.sampling else {}),
             **self._of_form(),
         }
 
@@ -176,12 +181,17 @@ class Run:
         if not found:
             return None
         name = _NAMES[found.place, found.divergence.name]
-        return name + MEANS if found.place == "token" and found.reduction == ANSWER_MEAN else name
+        return name + MEANS if found.place == "token" and found.reduction == ANSWERS else name
 
     @property
     def informative(self) -> float:
         """By how much a right answer's verdict is higher than a wrong one's, 1 - errors (theory G9)."""
         return 1 - self.false_positive - self.false_negative
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How it samples, if not simply from the policy."""
+        return None if self.sampler is None else SAMPLINGS[self.sampler]
 
     @property
     def target(self) -> str | None:
@@ -313,18 +323,8 @@ def _budget(seed: int) -> list[Run]:
 
     def run(form: str, steps: int, rank: int | None, **settings: Any) -> Run:
         rate = 5e-3 if rank else 2e-3
-        every = steps // 10
-        return Run(
-            "budget_and_family",
-            "wide",
-            form,
-            seed=seed,
-            rank=rank,
-            steps=steps,
-            learning_rate=rate,
-            every=every,
-            **settings,
-        )
+        run = partial(Run, "budget_and_family", "wide", form, seed=seed, rank=rank, steps=steps)
+        return run(learning_rate=rate, every=steps // 10, **settings)
 
     forward = (("alpha_dpg", {"alpha": 1.0}), ("rehearsal", {"beta": 0.1, "rehearsed": "log_u"}))
     return [
@@ -371,17 +371,8 @@ def _direction(seed: int) -> list[Run]:
     All rows share one text, so D_pef is all of them: the rehearsal's answers are the base's correct ones of
     every row, and the reverse KL is that of the samples of every row.
     """
-    run = partial(
-        Run,
-        "direction",
-        "strategies",
-        seed=seed,
-        scale="group",
-        group_size=12,
-        learning_rate=1e-3,
-        every=25,
-        dapo=True,
-    )
+    run = partial(Run, "direction", "strategies", seed=seed, scale="group", group_size=12)
+    run = partial(run, learning_rate=1e-3, every=25, dapo=True)
     return [
         run("k3", 0.04, dapo=False),  # GRPO
         run("none"),  # DAPO
@@ -576,6 +567,12 @@ EXPERIMENTS: Mapping[str, LawExperiment] = MappingProxyType(
             LawExperiment("answer_means", "Which law do per-answer means obey?", _answer_means, 2),
             LawExperiment("erring", "What does a verifier that errs change?", _erring, 2),
             LawExperiment("annealing", "What does a falling beta keep on the way?", _annealing, 3, False),
+            LawExperiment(
+                "samplers",
+                "Which law does each sampler leave?",
+                lambda seed: [Run("samplers", seed=seed, **case) for case in CASES],
+                2,
+            ),
             LawExperiment("iteration", "Where does a reference re-set each round lead?", _iteration),
         )
     }

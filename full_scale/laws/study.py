@@ -81,6 +81,10 @@ class Kept:
         rows = {name: self._rows[what, name] for name in asked if (what, name) in self._rows}
         return {name: _as(kind, row) for name, row in rows.items()}
 
+    def all_rows(self, digits: int) -> dict[tuple[str, str], Any]:
+        """Every row, rounded, by what it is and its name."""
+        return {of: as_json(row, digits=digits) for of, row in self._rows.items()}
+
     def lacks(self, what: str, names: Iterable[str]) -> list[str]:
         """The names that have no such row yet, in order, each once."""
         return [name for name in dict.fromkeys(names) if (what, name) not in self._rows]
@@ -274,9 +278,14 @@ def pack(outcomes: Sequence[FinishedRun], kept: Kept, path: Path) -> None:
     values: dict[tuple[str, str], Any] = {(RUN, outcome.run.id): outcome for outcome in outcomes}
     values |= {(FLOW, name): row for name, row in kept.read(FLOW, LostFlow).items()}
     values |= {(TWIN, name): row for name, row in twins_in(kept).items()}
+    write_packed(path, {of: _rounded(row) for of, row in values.items()})
+
+
+def write_packed(path: Path, rows: Mapping[tuple[str, str], Any]) -> None:
+    """Write JSON-ready rows, by what they are and their name, compressed, as `Kept.adopt` reads them."""
     lines = [
-        json.dumps({"what": what, "name": name, "row": _rounded(row)}, separators=(",", ":"))
-        for (what, name), row in values.items()
+        json.dumps({"what": what, "name": name, "row": row}, separators=(",", ":"))
+        for (what, name), row in rows.items()
     ]
     write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
 

@@ -38,7 +38,7 @@ def small(box: GlassBox, output: str, rows: int, **settings: Any) -> OnlineConfi
         weight_decay=0.0,
         max_grad_norm=0.0,
         shuffle_dataset=False,
-        temperature=1.0,
+        temperature=settings.pop("temperature", 1.0),
         bf16=False,
         use_cpu=True,
         gradient_checkpointing=False,
@@ -72,6 +72,8 @@ def trainer_of(
         **_extras(run, box, model),
     )
     trainer.remove_callback(PrinterCallback)
+    if run.sampling is not None:
+        run.sampling.prepare(trainer, run.steps)
     # The reference is the base, whatever model training starts from: that of the stored rows.
     trainer._ready = trainer.rehearsal
     if run.annealed_from is not None and run.form != "sequence_kl":

@@ -18,6 +18,7 @@ from dph_theory.support.errors import argument_error
 from ..recipe.schema import ModelConfig
 from ..storage.places import require_here
 from ..storage.tensors import hash_files
+from .smollm2 import NAME, smollm2
 
 
 def gguf_file(path: str | Path) -> Path | None:
@@ -25,7 +26,7 @@ def gguf_file(path: str | Path) -> Path | None:
 
     ValueError for a folder of several, and if the package gguf is not installed.
     """
-    place = Path(path)
+    place = Path(located(path))
     found = [place] if place.suffix == ".gguf" and place.is_file() else sorted(place.glob("*.gguf"))
     if not found or any(place.glob("*.safetensors")):
         return None
@@ -37,8 +38,14 @@ def gguf_file(path: str | Path) -> Path | None:
     return found[0]
 
 
+def located(path: str | Path) -> str:
+    """A model's path as it is, or the folder of the pretrained Llama that the name `smollm2` stands for."""
+    return str(smollm2()) if str(path) == NAME and not Path(path).exists() else str(path)
+
+
 def source(path: str | Path) -> dict[str, Any]:
     """The arguments of transformers' `from_pretrained` that say where a model, or its tokenizer, is."""
+    path = located(path)
     require_here("model.path", str(path), "a folder, a GGUF file or a name on the Hub")
     file = gguf_file(path)
     if file is None:
@@ -109,6 +116,7 @@ def tokenizer_hash(name: str | Path) -> str:
 
 
 def _snapshot(name: str | Path) -> Path:
+    name = located(name)
     require_here("model", str(name), "a folder, or a hub name")
     if Path(name).is_dir():
         return Path(name)

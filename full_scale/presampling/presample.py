@@ -1,6 +1,5 @@
 """The pre-sampling stage: base pass rates, the prompts to rehearse and to explore, the rehearsal buffer."""
 
-import base64
 import json
 import logging
 from collections import Counter
@@ -9,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from accelerate import PartialState
 
 from dph_theory.support.progress import Progress
 
@@ -18,8 +17,7 @@ from ..models.load import LoadedModel
 from ..models.log_probs import sequence_logps
 from ..recipe.folders import Folders
 from ..recipe.schema import PresampleConfig, Recipe
-from ..storage.journal import SharedJournal
-from ..storage.processes import Processes
+from ..storage.journal import SharedJournal, mine
 from ..tasks.protocol import Prompt, Score, Task, failures, judged, refuse_all_failed
 from .buffer import RehearsalBuffer, RehearsalRow
 from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
@@ -39,8 +37,8 @@ class RolledOut:
     correct: int
     unfinished: int
     outcomes: Mapping[str, int]
-    kept: Sequence[str] = ()
-    """The correct rollouts that ended by themselves: token ids, packed."""
+    kept: Sequence[Sequence[int]] = ()
+    """The token ids of the correct rollouts that ended by themselves."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """What the verifier said where it failed."""
     cut_off: str = ""
@@ -48,12 +46,7 @@ class RolledOut:
 
 
 def presample(
-    recipe: Recipe,
-    task: Task,
-    initial: LoadedModel,
-    *,
-    progress: Progress | None = None,
-    processes: Processes | None = None,
+    recipe: Recipe, task: Task, initial: LoadedModel, *, progress: Progress | None = None
 ) -> Presampling:
     """Measure the initial model on the training prompts, from where an earlier start was stopped.
 
@@ -62,11 +55,11 @@ def presample(
     rollouts of D_pef that ended by themselves are the rehearsal buffer, repeats included: samples of p_*,
     with their log-probabilities at the sampling temperature. A rollout cut off at max_new_tokens counts in
     the rate as it does in training, and is not rehearsed. With another threshold the prompts are split anew
-    from the rollouts there are. Batches of prompts are shared out to the `processes` of a launch; the result
+    from the rollouts there are. Batches of prompts are shared out to the processes of a launch; the result
     depends neither on their number nor on where it was stopped. ValueError if the folder holds another
     recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source: li2025choice.
     """
-    folder, processes = Folders.of(recipe).presample, processes or Processes()
+    folder, processes = Folders.of(recipe).presample, PartialState()
     identity = identity_of(recipe, task, initial.hashes)
     if (folder / RECORD).is_file():
         try:
@@ -76,10 +69,10 @@ def presample(
         except ValueError as error:
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
-    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}}, processes)
-    split = SharedJournal(folder / _split_name(recipe.presample), identity, processes)
+    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}})
+    split = SharedJournal(folder / _split_name(recipe.presample), identity)
     size, total = recipe.sampling.batch_size, len(task.train)
-    for batch in processes.mine(-(-total // size)):
+    for batch in mine(-(-total // size)):
         key, examples = str(batch), task.train[batch * size : (batch + 1) * size]
         if key in rolled.entries and key in split.entries:
             continue
@@ -89,17 +82,17 @@ def presample(
             split.append(key, _split(recipe, task, initial, examples, rolled.entries[key], batch))
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
-    processes.wait()
-    if processes.rank == 0:
+    processes.wait_for_everyone()
+    if processes.is_main_process:
         _finish(recipe, task, initial.tokenizer, identity, rolled.gathered(), split.gathered(), folder)
-    processes.wait()
+    processes.wait_for_everyone()
     return Presampling.load(folder)
 
 
 def _split_name(chosen: PresampleConfig) -> str:
     """The journal of a way to split the prompts."""
     fresh = "-fresh" if chosen.fresh else ""
-    return f"split-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
+    return f"rehearsed-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
 
 
 def _drawn(
@@ -130,11 +123,7 @@ def _rolled_out(
             sum(score.correct for _, score in group),
             sum(not completion.finished for completion, _ in group),
             dict(Counter(score.outcome for _, score in group)),
-            [
-                _packed(np.array(completion.token_ids, np.int32))
-                for completion, score in group
-                if score.correct and completion.finished
-            ],
+            [c.token_ids for c, score in group if score.correct and c.finished],
             failures([score for _, score in group]),
             next((completion.text[-_SHOWN:] for completion, _ in group if not completion.finished), ""),
         )
@@ -150,7 +139,7 @@ def _split(
     examples: Sequence[Prompt],
     rolled: Sequence[Mapping[str, Any]],
     batch: int,
-) -> dict[str, list[list[str]]]:
+) -> dict[str, list[tuple[Sequence[int], list[float]]]]:
     """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
     chosen, entries = recipe.presample, [RolledOut(**entry) for entry in rolled]
     pef = [
@@ -160,30 +149,13 @@ def _split(
         again = _drawn(recipe, task, initial, [example for example, _ in pef], 1, ("fresh", batch))
         pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
     prompts = prompt_tokens(initial.tokenizer, task, [example for example, _ in pef], recipe.model)
-    return {
-        entry.id: _rows(
-            recipe,
-            initial.model,
-            prompt,
-            [_unpacked(ids, np.int32) for ids in entry.kept[: chosen.buffer_per_prompt]],
-        )
-        for (_, entry), prompt in zip(pef, prompts, strict=True)
-    }
-
-
-def _rows(
-    recipe: Recipe, model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]]
-) -> list[list[str]]:
-    """Token ids and log-probabilities of a prompt's completions, packed."""
-    sampling = recipe.sampling
-    prompts = [prompt] * len(completions)
-    log_probs = sequence_logps(
-        model, prompts, completions, sampling.temperature, batch_tokens=sampling.batch_tokens
-    )
-    return [
-        [_packed(np.array(ids, np.int32)), _packed(values)]
-        for ids, values in zip(completions, log_probs, strict=True)
-    ]
+    sampling, found = recipe.sampling, {}
+    for (_, entry), prompt in zip(pef, prompts, strict=True):
+        kept = entry.kept[: chosen.buffer_per_prompt]
+        given = (initial.model, [prompt] * len(kept), kept, sampling.temperature)
+        log_probs = sequence_logps(*given, batch_tokens=sampling.batch_tokens)
+        found[entry.id] = [(ids, row.tolist()) for ids, row in zip(kept, log_probs, strict=True)]
+    return found
 
 
 def _finish(
@@ -201,9 +173,9 @@ def _finish(
     pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
     prompts = prompt_tokens(tokenizer, task, task.train, recipe.model)
     rows = [
-        RehearsalRow(entry.id, prompt, _unpacked(ids, np.int32), _unpacked(logps, np.float32))
+        RehearsalRow(entry.id, prompt, ids, log_probs)
         for entry, prompt in zip(entries, prompts, strict=True)
-        for ids, logps in pef.get(entry.id, ())
+        for ids, log_probs in pef.get(entry.id, ())
     ]
     names = ("model_hash", "tokenizer_hash", "seed", "dtype")
     manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
@@ -223,11 +195,3 @@ def _finish(
         failures=dict(failed.most_common(_KINDS)),
         cut_off=next((entry.cut_off for entry in entries if entry.cut_off), ""),
     ).save(folder, recipe)
-
-
-def _packed(values: np.ndarray) -> str:
-    return base64.b64encode(values.tobytes()).decode()
-
-
-def _unpacked(text: str, kind: type) -> list[Any]:
-    return np.frombuffer(base64.b64decode(text), kind).tolist()

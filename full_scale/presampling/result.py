@@ -23,7 +23,7 @@ from .buffer import RehearsalBuffer
 
 KIND = "full_scale.presample"
 PACKAGES = ("torch", "transformers")
-JOURNAL, RECORD, BUFFER = "journal.jsonl", "presample.json", "buffer"
+JOURNAL, RECORD, BUFFER = "rollouts.jsonl", "presample.json", "buffer"
 
 
 def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, Any]:

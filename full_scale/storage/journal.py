@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from accelerate import PartialState
+
 from dph_theory.support.errors import argument_error
 
-from .processes import Processes
 from .tensors import storing
 
 
@@ -97,6 +98,12 @@ def _first(keys: list[str]) -> str:
     return ", ".join(map(repr, keys[:3])) + (", ..." if len(keys) > 3 else "")
 
 
+def mine(pieces: int) -> range:
+    """Of the pieces 0, 1, ... of some work, those that this process of a launch does."""
+    processes = PartialState()
+    return range(processes.process_index, pieces, processes.num_processes)
+
+
 class SharedJournal:
     """A journal for each process of a launch, beside one another; their entries together are the work done.
 
@@ -104,13 +111,12 @@ class SharedJournal:
     any number of processes, by their keys; `gathered` reads them anew. Entries are mappings with a `key`.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], processes: Processes) -> None:
-        self._path = path
-        rank = processes.rank
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        self._path, rank = path, PartialState().process_index
         self._own = Journal(path if rank == 0 else path.with_stem(f"{path.stem}-{rank}"), identity)
         self.entries = self.gathered()
         # Nobody appends before everybody has read.
-        processes.wait()
+        PartialState().wait_for_everyone()
 
     def append(self, key: str, value: Any) -> None:
         """Add an entry to this process's journal, and wait until it is on the disk."""

@@ -3,6 +3,7 @@
 import importlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -14,8 +15,12 @@ from dph_theory.support.errors import argument_error
 from ..recipe.schema import TaskConfig
 from .benchmarks import filled
 from .protocol import Prompt, Task
-from .verifiers.gym import GymVerifier
+from .verifiers.extract import between_tags, last_boxed
+from .verifiers.pool import Job, Limits, PooledVerifier, needed
+from .verifiers.worker import JudgeOutcome
 
+MEMORY = 2**32
+"""Bytes of each worker."""
 TEMPLATE = """{question}
 
 Give the final answer between <answer> and </answer>."""
@@ -78,3 +83,43 @@ def _generator(source: Mapping[str, Any]) -> Any:
     except (ValueError, TypeError, AssertionError) as error:
         allowed = f"a generator of reasoning-gym with arguments that it takes ({error})"
         raise argument_error("task.options.dataset", source["dataset"], allowed) from error
+
+
+class GymVerifier(PooledVerifier):
+    r"""Scores what stands between the last answer tags, or in the last \boxed{}, by the generator's verifier.
+
+    A score of at least `threshold` is correct. `seconds` (of computing) bounds each verdict. ValueError for a
+    reference that is incomplete.
+    """
+
+    def __init__(self, threshold: float = 1.0, *, seconds: float = 10.0, workers: int | None = None) -> None:
+        if not 0 < threshold <= 1:
+            raise argument_error("threshold", threshold, "above 0, at most 1")
+        self._threshold = threshold
+        super().__init__(f"{__name__}:judge", Limits(seconds, MEMORY), workers)
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """The least score that is correct."""
+        return {"threshold": self._threshold}
+
+    def job(self, example: Prompt, completion: str) -> Job | None:
+        """The completion's answer, with the generator and the entry it is to, and the threshold."""
+        source, entry = needed(example, "source", "entry")
+        answer = between_tags(completion)
+        answer = last_boxed(completion) if answer is None else answer
+        if answer is None:
+            return None
+        return {"source": source, "entry": entry, "answer": answer, "threshold": self._threshold}
+
+
+def judge(job: dict[str, Any]) -> dict[str, str]:
+    """`correct` if the generator gives the `answer` to the `entry`-th question `threshold` at least."""
+    generator = _kept_generator(job["source"])
+    score = generator.score_answer(job["answer"], generator[job["entry"]])
+    return {"outcome": JudgeOutcome.CORRECT if score >= job["threshold"] else JudgeOutcome.WRONG}
+
+
+@lru_cache(maxsize=8)
+def _kept_generator(source: str) -> Any:
+    return _generator(json.loads(source))

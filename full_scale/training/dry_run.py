@@ -2,7 +2,8 @@
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -15,9 +16,12 @@ from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup
 from ..recipe.schema import ModelConfig, Recipe
+from ..tasks.loaders import load_task
 from ..tasks.protocol import Task
+from .arguments import arguments as resolved
 from .launch import ONE, Launch
-from .memory import USABLE, Footprint, Shape, footprint, model_shape, stage_footprint
+from .memory import USABLE, Cut, Footprint, Shape, footprint, model_shape, stage_footprint
+from .train import check_sets
 
 GIB = 2**30
 STAGES = ("presample", "train", "evaluate")
@@ -71,29 +75,38 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     wrong; what is merely not there yet is listed as missing.
     """
     missing: list[str] = []
-    task = _task(recipe, missing)
-    presampling = _presampling(recipe, task, missing)
-    method = _method(recipe, presampling, missing)
-    arguments = _arguments(recipe, method)
-    prompts = len(task.train) if task is not None else None
+    task: Task | None = None
+    presampling: Presampling | None = None
+    shape: Shape | None = None
+    with _noted(missing, "the task's data"):
+        task = load_task(recipe.task)
+        task.close()
+    with _noted(missing, "the pre-sampling"):
+        found = Presampling.load(Folders.of(recipe).presample)
+        if task is not None:
+            found.check(recipe, task, ModelHashes.of(recipe.model.path))
+            presampling = found
+    method, arguments = _arguments(recipe, presampling, missing)
+    with _noted(missing, "the model's configuration and tokenizer"):
+        shape = _shape_of(recipe.model.path, json.dumps(recipe.model.lora and dict(recipe.model.lora)))
+    for package, extra, needed in (
+        ("vllm", "vllm", recipe.sampling.backend == "vllm"),
+        (launch.package, "deepspeed", launch.package is not None),
+    ):
+        if needed and importlib.util.find_spec(str(package)) is None:
+            missing.append(
+                f"the package {package}, which the recipe or the launch names: pip install 'dph[{extra}]'"
+            )
+    prompts = None if task is None else len(task.train)
     if presampling is not None:
         prompts = len(presampling.trained(recipe.method.prompts))
-    shape = _shape(recipe, missing)
-    if recipe.sampling.backend == "vllm" and importlib.util.find_spec("vllm") is None:
-        missing.append("the package vllm, which sampling.backend names: pip install 'dph[vllm]'")
-    if launch.package is not None and importlib.util.find_spec(launch.package) is None:
-        missing.append(f"the package {launch.package}, which the launch needs: pip install 'dph[deepspeed]'")
     steps = _steps(arguments, prompts, launch.world_size)
     if presampling is not None and method is not None:
-        _sets(recipe, method, presampling, steps.prompts_per_generation, missing)
-    stages = STAGES if shape is not None else ()
+        with _noted(missing):
+            check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task)
-    memory = {stage: _memory(stage, recipe, launch, device, longest) for stage in stages}
-    too_large = [
-        _too_large(stage, found, device)
-        for stage, found in memory.items()
-        if device and not found.fits(device)
-    ]
+    memory = {} if shape is None else _memory(shape, recipe, arguments, launch, device, longest)
+    small = {stage: each for stage, each in memory.items() if device and not each.fits(device)}
     return DryRun(
         recipe=recipe.as_dict(),
         arguments=arguments,
@@ -102,9 +115,19 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         prompt_tokens=longest,
         steps=steps,
         missing=tuple(missing),
-        too_large=tuple(too_large),
+        too_large=tuple(_too_large(stage, each, device) for stage, each in small.items()),
         warnings=tuple(_slow(recipe, launch)),
     )
+
+
+@contextmanager
+def _noted(missing: list[str], what: str = "") -> Iterator[None]:
+    """What is not at hand, or does not fit, is noted with the reason."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        told = str(error).splitlines()[0]
+        missing.append(f"{what} ({told})" if what else told)
 
 
 def _longest(recipe: Recipe, task: Task) -> int:
@@ -124,17 +147,23 @@ def _slow(recipe: Recipe, launch: Launch) -> list[str]:
     ]
 
 
-def _memory(stage: str, recipe: Recipe, launch: Launch, device: float, prompt: int | None) -> Footprint:
-    shape = _built(recipe.model)
-    if stage != "train":
-        models = 2 if stage == "evaluate" else 1
-        return stage_footprint(shape, recipe, models=models, device=device, prompt=prompt)
-    arguments = _arguments(recipe, _method(recipe, None, []))
-    return footprint(shape, arguments, dtype=recipe.model.dtype, launch=launch, device=device, prompt=prompt)
-
-
-def _built(config: ModelConfig) -> Shape:
-    return _shape_of(config.path, json.dumps(config.lora and dict(config.lora)))
+def _memory(
+    shape: Shape,
+    recipe: Recipe,
+    arguments: Mapping[str, Any],
+    launch: Launch,
+    device: float,
+    prompt: int | None,
+) -> dict[str, Footprint]:
+    """The footprint of each of STAGES."""
+    shared: dict[str, Any] = {"device": device, "prompt": prompt}
+    # A penalty whose weight is not known yet needs its reference all the same.
+    got = {"beta": 1.0, **arguments}
+    return {
+        "presample": stage_footprint(shape, recipe, **shared),
+        "train": footprint(shape, got, dtype=recipe.model.dtype, launch=launch, **shared),
+        "evaluate": stage_footprint(shape, recipe, models=2, **shared),
+    }
 
 
 @lru_cache(maxsize=8)
@@ -154,66 +183,17 @@ def _too_large(stage: str, found: Footprint, device: float) -> str:
     )
 
 
-def _presampling(recipe: Recipe, task: Task | None, missing: list[str]) -> Presampling | None:
-    try:
-        found = Presampling.load(Folders.of(recipe).presample)
-        if task is None:
-            missing.append("the task's prompts, with which the pre-sampling is to be compared")
-            return None
-        found.check(recipe, task, ModelHashes.of(recipe.model.path))
-        return found
-    except (ValueError, OSError) as error:
-        missing.append(f"the pre-sampling ({error})")
-        return None
-
-
-def _method(recipe: Recipe, presampling: Presampling | None, missing: list[str]) -> Setup | None:
-    from .arguments import arguments
-
-    base_rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
-    if recipe.method.mu is not None and not base_rates:
-        missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
-        return None
-    return arguments(recipe, base_rates)
-
-
-def _arguments(recipe: Recipe, method: Setup | None) -> dict[str, Any]:
-    from .arguments import arguments
-
-    if method is not None:
-        return dict(method.arguments)
-    # Everything but beta, which follows from the target, is known and held against what there is.
-    found = arguments(replace(recipe, method=replace(recipe.method, mu=None))).arguments
-    return {name: value for name, value in found.items() if name not in ("beta", "online_coefficient")}
-
-
-def _sets(recipe: Recipe, method: Setup, presampling: Presampling, prompts: int, missing: list[str]) -> None:
-    from .train import check_sets
-
-    try:
-        check_sets(recipe, method, prompts, presampling)
-    except ValueError as error:
-        missing.append(str(error))
-
-
-def _task(recipe: Recipe, missing: list[str]) -> Task | None:
-    from ..tasks.loaders import load_task
-
-    try:
-        task = load_task(recipe.task)
-    except (ValueError, OSError) as error:
-        missing.append(f"the task's data ({error})")
-        return None
-    task.close()
-    return task
-
-
-def _shape(recipe: Recipe, missing: list[str]) -> Shape | None:
-    try:
-        return _built(recipe.model)
-    except (ValueError, OSError) as error:
-        missing.append(f"the model's configuration and tokenizer ({str(error).splitlines()[0]})")
-        return None
+def _arguments(
+    recipe: Recipe, presampling: Presampling | None, missing: list[str]
+) -> tuple[Setup | None, dict[str, Any]]:
+    """The method and the trainer's arguments: without beta where the target waits for the base rates."""
+    rates = presampling.values(presampling.trained(recipe.method.prompts)) if presampling else []
+    if recipe.method.mu is None or rates:
+        method = resolved(recipe, rates)
+        return method, dict(method.arguments)
+    missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
+    found = resolved(replace(recipe, method=replace(recipe.method, mu=None))).arguments
+    return None, {name: value for name, value in found.items() if name not in ("beta", "online_coefficient")}
 
 
 def _steps(arguments: Mapping[str, Any], prompts: int | None, world_size: int) -> Steps:
@@ -221,23 +201,19 @@ def _steps(arguments: Mapping[str, Any], prompts: int | None, world_size: int) -
 
     ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's.
     """
-    at_once = arguments.get("per_device_train_batch_size", 8) * world_size
-    accumulated = arguments.get("gradient_accumulation_steps", 1)
-    per_step = at_once * accumulated
-    each = arguments.get("num_generations", 8)
-    cut = arguments.get("steps_per_generation") or accumulated
-    generated = arguments.get("generation_batch_size") or at_once * cut
-    for number, what in ((at_once, "rows of all processes at once"), (each, "generations of a prompt")):
-        if generated % number:
-            raise argument_error(
-                "rollouts of a generated batch", generated, f"a multiple of the {number} {what}"
-            )
+    cut, each = Cut.of(arguments, world_size), arguments.get("num_generations", 8)
+    whole = ((cut.at_once, "rows of all processes at once"), (each, "generations of a prompt"))
+    for number, what in whole:
+        if cut.generated % number:
+            allowed = f"a multiple of the {number} {what}"
+            raise argument_error("rollouts of a generated batch", cut.generated, allowed)
     iterations = arguments.get("num_iterations", 1)
     steps = arguments.get("max_steps", -1)
     if steps <= 0:
         # Each prompt is repeated num_generations times; prompts that fill no generated batch are dropped.
-        batches = None if prompts is None else prompts // (generated // each)
+        batches = None if prompts is None else prompts // (cut.generated // each)
         epochs = arguments.get("num_train_epochs", 3)
-        steps = None if batches is None else int(batches * generated * iterations / per_step * epochs)
-    rows = (arguments.get("rehearsal_rows") or max(1, per_step // 2)) if arguments.get("eta") else 0
-    return Steps(prompts, per_step, generated // each, max(1, generated // per_step), rows, steps)
+        passes = None if batches is None else batches * cut.generated * iterations
+        steps = None if passes is None else int(passes / cut.step * epochs)
+    on_a_batch = max(1, cut.generated // cut.step)
+    return Steps(prompts, cut.step, cut.generated // each, on_a_batch, cut.rehearsed, steps)

@@ -37,6 +37,34 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """How TRL cuts a training, in rows: of a device at once, of all, of an optimizer step, of a batch."""
+
+    device: int
+    at_once: int
+    step: int
+    generated: int
+    rehearsed: int
+    """Rows of the rehearsal in a step; 0 without one."""
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any], world_size: int) -> "Cut":
+        """That of OnlineConfig's arguments, or their defaults, on so many processes."""
+        device = arguments.get("per_device_train_batch_size", 8)
+        micros = arguments.get("gradient_accumulation_steps", 1)
+        at_once = device * world_size
+        times = arguments.get("steps_per_generation") or micros
+        generated = arguments.get("generation_batch_size") or at_once * times
+        drawn = arguments.get("rehearsal_rows") or max(1, at_once * micros // 2)
+        return cls(device, at_once, at_once * micros, generated, drawn if arguments.get("eta") else 0)
+
+    def rows(self, *, apart: bool) -> int:
+        """Rows whose activations a device holds at once: both losses', or of one after the other."""
+        rehearsed = -(-self.rehearsed * self.device // self.step)
+        return max(self.device, min(rehearsed, self.device)) if apart else self.device + rehearsed
+
+
+@dataclass(frozen=True)
 class Footprint:
     """Bytes on each device, at the peak of an optimizer step; the cache is generation's, before it."""
 
@@ -124,7 +152,10 @@ def footprint(
     frozen = shape.parameters - shape.trainable
     reference = _needs_reference(arguments) and shape.trainable == shape.parameters
     completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
-    rows, generated = _rows(arguments, launch.world_size)
+    cut = Cut.of(arguments, launch.world_size)
+    rows = cut.rows(apart=bool(arguments.get("two_backward")))
+    mine = -(-cut.generated // launch.world_size)
+    generated = min(mine, arguments.get("generation_rows") or mine)
     length = row_length(shape, completion, prompt)
     tokens = rows * length
     layer = 34 * width // 2 * tokens * shape.hidden
@@ -191,16 +222,3 @@ def _checkpoints(arguments: Mapping[str, Any]) -> bool:
 def _needs_reference(arguments: Mapping[str, Any]) -> bool:
     online = arguments.get("online", "none") != "none" or bool(arguments.get("collapse_every"))
     return bool(arguments.get("beta")) or online
-
-
-def _rows(arguments: Mapping[str, Any], world_size: int) -> tuple[int, int]:
-    """Rows whose activations a device holds at once, and rows it generates at once."""
-    batch = arguments.get("per_device_train_batch_size", 8)
-    micros = arguments.get("gradient_accumulation_steps", 1)
-    cut = arguments.get("steps_per_generation") or micros
-    generated = arguments.get("generation_batch_size") or batch * cut * world_size
-    drawn = arguments.get("rehearsal_rows") or max(1, batch * micros * world_size // 2)
-    rehearsed = -(-drawn // (world_size * micros)) if arguments.get("eta") else 0
-    rows = max(batch, min(rehearsed, batch)) if arguments.get("two_backward") else batch + rehearsed
-    mine = -(-generated // world_size)
-    return rows, min(mine, arguments.get("generation_rows") or mine)

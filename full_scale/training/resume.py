@@ -12,19 +12,19 @@ from typing import Any
 
 import torch
 from torch.utils.data import Sampler
-from transformers import Trainer
+from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
 from trl import GRPOTrainer
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
-from ..storage.tensors import hash_values, read_tensors, storing, write_tensors
+from ..storage.tensors import hash_values, storing
 from .course import course, threads
 
 _LOG = logging.getLogger(__name__)
 
-SIZES = "sizes"
+SIZES, PLACE = "sizes", "place-{}.json"
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
 
@@ -89,10 +89,23 @@ class ReplayedSampler(Sampler):
         return iter(self.sampler)
 
 
-class ExactResume(GRPOTrainer):
-    """A GRPOTrainer whose checkpoints resume exactly, on the same number of processes and of threads.
+class WholeBatches(TrainerCallback):
+    """Puts a checkpoint off until the generated batch that is being trained on has served."""
 
-    On another number of processes it goes on where a generated batch ended, with rollouts drawn anew.
+    def __init__(self, trainer: "ExactResume") -> None:
+        self.trainer, self.due = trainer, False
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """Save at the end of a generated batch, or of the training."""
+        self.due |= control.should_save
+        control.should_save = self.due and (self.trainer.between_batches or control.should_training_stop)
+        self.due &= not control.should_save
+
+
+class ExactResume(GRPOTrainer):
+    """A GRPOTrainer whose checkpoints lie between generated batches, and resume exactly.
+
+    On another number of processes, or from within a batch where a training ended, rollouts are drawn anew.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -100,6 +113,7 @@ class ExactResume(GRPOTrainer):
         self._seconds, self._begun = 0.0, time.monotonic()
         self.carried: dict[str, float] = {}
         """Numbers that a trainer carries from step to step, kept with its checkpoints."""
+        self.add_callback(WholeBatches(self))
 
     @property
     def seconds(self) -> float:
@@ -123,15 +137,15 @@ class ExactResume(GRPOTrainer):
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         # Older checkpoints go only when this one is complete: a kill in between would leave none.
         run = Path(self._get_output_dir(trial=trial))
+        folder = run / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         limit, self.args.save_total_limit = self.args.save_total_limit, None
         try:
             run.mkdir(parents=True, exist_ok=True)
             with storing(run):
                 super()._save_checkpoint(model, trial)
+                self._save_place(folder)
         finally:
             self.args.save_total_limit = limit
-        folder = run / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-        self._save_cycle(folder)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
             write_json(folder / COMPLETE, {**self.course(), "threads": threads(), SIZES: _sizes(folder)})
@@ -141,47 +155,44 @@ class ExactResume(GRPOTrainer):
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None:
             self._check_course(Path(checkpoint))
-            self._load_cycle(Path(checkpoint))
+            self._load_place(Path(checkpoint))
 
-    def _cycle_file(self, folder: Path) -> Path:
-        return folder / f"cycle-{self.accelerator.process_index}.safetensors"
+    @property
+    def between_batches(self) -> bool:
+        """Whether the generated batch at hand has served."""
+        return self._step % self._cycle == 0
 
-    def _save_cycle(self, folder: Path) -> None:
-        """The generated batch that is being trained on, the place in it, and the metrics not yet logged."""
-        batches = self._buffered_inputs or []
-        tensors = {
-            f"{i}/{name}": value
-            for i, batch in enumerate(batches)
-            for name, value in batch.items()
-            if value is not None
-        }
-        kinds = {name: type(value).__name__ for name, value in tensors.items() if not torch.is_tensor(value)}
-        if kinds:
-            raise argument_error("samples", kinds, "tensors only can be stored (text models)")
+    @property
+    def _cycle(self) -> int:
+        """Micro-steps for which one generated batch serves."""
+        return self.args.steps_per_generation * self.num_iterations
+
+    def _save_place(self, folder: Path) -> None:
+        """Where this process is, and what it has counted and not yet logged."""
         place = {
             "step": self._step,
-            "cut": self._cut(),
-            "batches": len(batches),
+            "cycle": self._cycle,
+            "processes": self.accelerator.num_processes,
             "tokens": self._total_train_tokens,
             "metrics": dict(self._metrics["train"]),
             "seconds": self.seconds,
             "carried": self.carried,
             "outcomes": [sorted(getattr(reward, "outcomes", ())) for reward in self.reward_funcs],
         }
-        write_tensors(self._cycle_file(folder), tensors, {"place": json.dumps(place)})
+        write_json(folder / PLACE.format(self.accelerator.process_index), place)
 
-    def _load_cycle(self, folder: Path) -> None:
-        own = self._cycle_file(folder)
-        tensors, metadata = read_tensors(own if own.is_file() else folder / "cycle-0.safetensors")
-        place = json.loads(metadata["place"])
-        if place.get("cut", self._cut()) != self._cut():
-            place |= {"step": self._from_another_cut(folder, place), "batches": 0}
-            tensors = {}
-        batches: list[dict[str, Any]] = [{} for _ in range(place["batches"])]
-        for key, value in tensors.items():
-            index, name = key.split("/")
-            batches[int(index)][name] = value.to(self.accelerator.device)
-        self._step, self._buffered_inputs = place["step"], batches or None
+    def _load_place(self, folder: Path) -> None:
+        own, first = (folder / PLACE.format(rank) for rank in (self.accelerator.process_index, 0))
+        if not first.is_file():
+            raise argument_error(
+                "checkpoint", str(folder), f"a checkpoint of this version, with {first.name}"
+            )
+        place = json.loads((own if own.is_file() else first).read_text(encoding="utf-8"))
+        # However an optimizer step is cut, a generated batch serves as many of them.
+        self._step = place["step"] * self._cycle // place["cycle"]
+        if not self.between_batches or place["processes"] != self.accelerator.num_processes:
+            told = "%s lies at micro-step %d of %d on %d processes: rollouts are drawn anew"
+            _LOG.warning(told, folder, place["step"], place["cycle"], place["processes"])
         self._total_train_tokens = place["tokens"]
         self._metrics["train"].update(place["metrics"])
         self._seconds, self._begun = place["seconds"], time.monotonic()
@@ -189,22 +200,6 @@ class ExactResume(GRPOTrainer):
         for reward, seen in zip(self.reward_funcs, place["outcomes"], strict=True):
             if seen:
                 reward.outcomes.update(seen)
-
-    def _cut(self) -> list[int]:
-        """Processes, and micro-steps for which one generated batch serves."""
-        return [self.accelerator.num_processes, self.args.steps_per_generation * self.num_iterations]
-
-    def _from_another_cut(self, folder: Path, place: Any) -> int:
-        """The micro-step at which a checkpoint of other processes lies, where a generated batch ended."""
-        batches, within = divmod(place["step"], place["cut"][1])
-        if within:
-            allowed = (
-                f"{place['cut'][0]}, as {folder} was trained, which lies within a generated batch: let "
-                "save_steps be a multiple of the optimizer steps of a batch"
-            )
-            raise argument_error("processes", self._cut()[0], allowed)
-        _LOG.warning("%s was trained by %d processes: rollouts are drawn anew", folder, place["cut"][0])
-        return batches * self._cut()[1]
 
     def _check_course(self, folder: Path) -> None:
         if not (folder / COMPLETE).is_file():

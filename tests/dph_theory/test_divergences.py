@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given
 from support.hypothesis_strategies import laws
 
@@ -15,23 +14,8 @@ from dph_theory import (
     TOTAL_VARIATION,
     alpha_divergence,
 )
-from dph_theory.fdivergence import u
 
 PI, REF = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
-
-
-@pytest.mark.parametrize(
-    ("divergence", "value"),
-    [
-        (FORWARD_KL, 0.394816205204),
-        (REVERSE_KL, 0.360062440636),
-        (JENSEN_SHANNON, 0.181131699911),
-        (alpha_divergence(0.5), 0.369652392764),
-    ],
-    ids=lambda d: getattr(d, "name", ""),
-)
-def test_values_of_the_theory(divergence, value):
-    assert divergence(PI, REF) == pytest.approx(value, abs=5e-13)
 
 
 @given(pi=laws(), ref=laws())
@@ -72,30 +56,6 @@ def test_curvatures():
     assert all(alpha_divergence(a).curvature == pytest.approx(1.0) for a in (-1, 0.2, 0.5, 0.9, 2))
 
 
-def test_every_generator_vanishes_at_one_and_is_convex():
-    for divergence in [*DIVERGENCES.values(), alpha_divergence(0.3)]:
-        assert divergence.expression.subs(u, 1) == 0
-        if divergence is not TOTAL_VARIATION:
-            second = sympy.simplify(sympy.diff(divergence.expression, u, 2))
-            assert second.is_nonnegative
-
-
-def test_jensen_shannon_says_that_it_is_twice_the_divergence():
-    assert "TWICE" in JENSEN_SHANNON.formula
-
-
-@given(pi=laws(), ref=laws())
-def test_alpha_tends_to_the_two_kl(pi, ref):
-    assert alpha_divergence(1 - 1e-9)(pi, ref) == pytest.approx(FORWARD_KL(pi, ref), rel=1e-6, abs=1e-12)
-    assert alpha_divergence(1e-9)(pi, ref) == pytest.approx(REVERSE_KL(pi, ref), rel=1e-6, abs=1e-12)
-
-
 def test_alpha_one_half_is_twice_hellinger_and_minus_one_half_chi_squared():
     assert alpha_divergence(0.5)(PI, REF) == pytest.approx(2 * HELLINGER(PI, REF), rel=1e-13)
     assert alpha_divergence(-1)(PI, REF) == pytest.approx(CHI_SQUARED(PI, REF) / 2, rel=1e-13)
-
-
-@pytest.mark.parametrize("alpha", [0, 1, float("nan"), float("inf")])
-def test_alpha_outside_its_range_points_to_the_kl(alpha):
-    with pytest.raises(ValueError, match=r"alpha=.*REVERSE_KL.*FORWARD_KL"):
-        alpha_divergence(alpha)

@@ -23,8 +23,8 @@ smooth = pytest.mark.parametrize("divergence", SMOOTH, ids=lambda d: d.name)
 
 
 @cache
-def mpmath_generator(divergence):
-    return sympy.lambdify(u, divergence.expression, "mpmath")
+def generator(divergence, of="mpmath"):
+    return sympy.lambdify(u, divergence.expression, of)
 
 
 GRID = np.concatenate([np.linspace(-700, 700, 281), np.linspace(-3, 3, 61), 10.0 ** np.arange(-14, 0)])
@@ -35,7 +35,7 @@ GRID = GRID[GRID != 0]
 @every
 def test_stable_form_agrees_with_the_expression_in_60_digits(divergence):
     with mpmath.workdps(60):
-        f = sympy.lambdify(u, divergence.expression, "mpmath")
+        f = generator(divergence)
         slope = sympy.lambdify(u, divergence.derivative, "mpmath")
         ratios = [mpmath.exp(mpmath.mpf(x)) for x in GRID]
         exact = np.array([f(r) for r in ratios])
@@ -73,55 +73,34 @@ def test_gauges_differ_by_a_multiple_of_u_minus_one(divergence):
     )
 
 
-@pytest.mark.parametrize("gauge", ["raw", np.nan])
-def test_unknown_gauge_is_named(gauge):
-    with pytest.raises(ValueError, match=r'gauge=.*"printed", "normalised"'):
-        FORWARD_KL.on_log_ratio(np.zeros(2), gauge=gauge)
-
-
-@every
 @given(pi=laws(zeros=True), ref=laws(zeros=True))
-def test_never_negative_never_nan_and_zero_on_itself(divergence, pi, ref):
-    value = divergence(pi, ref)
-    assert value >= 0
-    assert divergence(pi, pi) == 0
+def test_never_negative_zero_on_itself_reversible_and_no_larger_on_merged_outcomes(pi, ref):
+    merged = [np.append(law[:2], law[2:].sum()) for law in (pi, ref)]
+    for divergence in FAMILY:
+        value = divergence(pi, ref)
+        assert value >= 0 == divergence(pi, pi), divergence.name
+        assert divergence.reversed(ref, pi) == pytest.approx(value, rel=1e-12), divergence.name
+        assert divergence(*merged) <= value * (1 + 1e-9) + 1e-12, divergence.name
 
 
-@every
-@given(pi=laws(), ref=laws())
-def test_float_form_agrees_with_the_declared_expression(divergence, pi, ref):
-    f = mpmath_generator(divergence)
-    with mpmath.workdps(40):
-        exact = sum(r * f(p / r) for p, r in zip(map(mpmath.mpf, pi), map(mpmath.mpf, ref), strict=True))
-    # Sums are one only to rounding, which the gauge turns into a shift of that size.
-    assert divergence(pi, ref) == pytest.approx(float(exact), rel=1e-11, abs=1e-14)
-
-
-@every
-@given(pi=laws(zeros=True), ref=laws(zeros=True))
-def test_reversed_exchanges_the_arguments(divergence, pi, ref):
-    assert divergence.reversed(ref, pi) == pytest.approx(divergence(pi, ref), rel=1e-12)
+@given(pi=laws(), ref=laws(), c=st.floats(-5, 5))
+def test_float_form_agrees_with_the_declared_expression_and_its_mean_with_any_gauge(pi, ref, c):
+    x = np.log(pi) - np.log(ref)
+    for divergence in FAMILY:
+        f = generator(divergence)
+        with mpmath.workdps(40):
+            exact = sum(r * f(p / r) for p, r in zip(map(mpmath.mpf, pi), map(mpmath.mpf, ref), strict=True))
+        # Sums are one only to rounding, which the gauge turns into a shift of that size.
+        assert divergence(pi, ref) == pytest.approx(float(exact), rel=1e-11, abs=1e-14), divergence.name
+        printed, shifted = ((ref * divergence.on_log_ratio(x, gauge=g).value).sum() for g in ("printed", c))
+        if divergence is not TOTAL_VARIATION:
+            assert shifted == pytest.approx(printed, rel=1e-6, abs=1e-6), divergence.name
 
 
 @every
 def test_reversed_expression_is_u_f_of_one_over_u(divergence):
     assert sympy.simplify(u * divergence.expression.subs(u, 1 / u) - divergence.reversed.expression) == 0
     assert divergence.reversed.reversed == divergence
-
-
-@every
-@given(pi=laws(zeros=True), ref=laws(zeros=True))
-def test_merging_outcomes_never_raises_it(divergence, pi, ref):
-    merged = divergence(np.append(pi[:2], pi[2:].sum()), np.append(ref[:2], ref[2:].sum()))
-    assert merged <= divergence(pi, ref) * (1 + 1e-9) + 1e-12
-
-
-@smooth
-@given(pi=laws(), ref=laws(), c=st.floats(-5, 5))
-def test_gauge_is_free_under_samples_from_a_full_support_reference(divergence, pi, ref, c):
-    x = np.log(pi) - np.log(ref)
-    printed, shifted = ((ref * divergence.on_log_ratio(x, gauge=g).value).sum() for g in ("printed", c))
-    assert shifted == pytest.approx(printed, rel=1e-6, abs=1e-6)
 
 
 @every
@@ -137,17 +116,15 @@ def test_zero_mass_is_a_limit(divergence):
     assert disjoint == pytest.approx(at_zero + at_infinity, rel=1e-12)
 
 
-@smooth
 @given(pi=laws(), ref=laws())
-def test_gradient_is_the_derivative_in_logits(divergence, pi, ref):
+def test_gradient_is_the_derivative_in_logits(pi, ref):
     # Complex-step differentiation of the declared expression: no cancellation, an independent route.
-    f = sympy.lambdify(u, divergence.expression, "numpy")
-    theta, step = np.log(pi), 1e-30
-    shifted = theta + 1j * step * np.eye(len(pi))
+    shifted = np.log(pi) + 1e-30j * np.eye(len(pi))
     moved = np.exp(shifted) / np.exp(shifted).sum(axis=-1, keepdims=True)
-    numeric = (ref * f(moved / ref)).sum(axis=-1).imag / step
-    scale = np.abs(pi * divergence.generator_derivative(pi / ref)).sum() + 1
-    np.testing.assert_allclose(divergence.gradient(pi, ref), numeric, atol=1e-11 * scale)
+    for divergence in SMOOTH:
+        numeric = (ref * generator(divergence, "numpy")(moved / ref)).sum(axis=-1).imag / 1e-30
+        scale = np.abs(pi * divergence.generator_derivative(pi / ref)).sum() + 1
+        assert np.abs(divergence.gradient(pi, ref) - numeric).max() <= 1e-11 * scale, divergence.name
 
 
 @every
@@ -195,20 +172,3 @@ def test_batches_broadcast_without_a_loop():
     batch = FORWARD_KL(pi, ref)
     assert batch.shape == (5, 7)
     assert batch[2, 3] == FORWARD_KL(pi[2, 0], ref[0, 3])
-
-
-@pytest.mark.parametrize(
-    ("pi", "ref", "message"),
-    [
-        ([0.5, 0.6], [0.5, 0.5], r"pi sums to 1\.1.*off by \+0\.1"),
-        ([0.5, 0.5], [0.5, 0.4], r"ref sums to 0\.9.*off by -0\.1"),
-        ([-0.1, 1.1], [0.5, 0.5], r"pi=-0\.1 is not allowed: probabilities are not negative"),
-        ([float("nan"), 1.0], [0.5, 0.5], r"pi=nan is not allowed"),
-        ([0.5, 0.5], [0.2, 0.3, 0.5], r"shapes do not fit: pi \(2,\), ref \(3,\)"),
-        ([1.0], [0.5, 0.5], r"ref\.shape=\(2,\)"),
-    ],
-)
-@pytest.mark.parametrize("call", [FORWARD_KL, FORWARD_KL.gradient], ids=("value", "gradient"))
-def test_bad_distributions_are_named(call, pi, ref, message):
-    with pytest.raises(ValueError, match=message):
-        call(pi, ref)

@@ -1,4 +1,9 @@
-"""What a user may type by mistake: every public function answers, or names the argument at fault."""
+"""What a user may type by mistake: every public function answers, or names the argument at fault.
+
+`CALLS` has arguments with which each function answers. Each of them in turn is any of `HOSTILE`, and an
+answer comes, or an error that names one; `REFUSED` has single mistakes and what the error says of them: the
+argument, its value, and what is allowed.
+"""
 
 import subprocess
 import sys
@@ -7,35 +12,67 @@ from collections.abc import Iterator
 from inspect import signature
 
 import numpy as np
+import pytest
+import torch
 
 import dph_theory
-from dph_theory import FORWARD_KL, dynamics, laws
-from dph_theory.binary_reward import mu_by_forward_kl
-from dph_theory.coverage import exact_pass_at_k
-from dph_theory.divergences import alpha_divergence
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, TabularMDP, dynamics, laws, losses
 from dph_theory.dynamics.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
+from dph_theory.estimators import K1, K3, alpha_dpg_reward
 from dph_theory.grpo import grpo_round, next_log_odds
+from dph_theory.improvement import pinsker_constant, stated_bound
+from dph_theory.intervals import mean_interval, probability_interval
+from dph_theory.meter import lead_time
+from dph_theory.numeric.arrays import distribution, mask, positive, probability, rate, real, together, whole
+from dph_theory.references import Source
 from dph_theory.restricted import critical_beta, projection
 from dph_theory.strategies import shared_pass_at_k, trained_pass_at_k
 from dph_theory.tokens import sequence_divergence, token_divergence
+from dph_theory.verification.reports import Settings
+from dph_theory.verification.run import select
 
 LAW, BASE, VALID = [0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [1, 0, 0]
 TREE = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
-ANSWERS = [[True, False], [True, False]]
+ANSWERS = np.array([[True, False], [True, False]])
+IN_TREE = {"base": TREE, "valid": ANSWERS}
 TYPES = {"q": [0.4, 0.6], "rho": [0.5, 0.5], "success": [[1, 0], [0, 1]], "k": 3}
+WITH_DIVERGENCE = {"beta": 0.5, "divergence": FORWARD_KL}
+DRIFT = {"base_rate": 0.3, "reached": 0.9, "valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
+MDP = {"P": np.full((2, 2, 2), 0.5), "r": np.zeros((2, 2)), "gamma": 0.5, "rho0": [0.5, 0.5]}
+UNIFORM = np.full((2, 2), 0.5)
+"""A policy of that decision process."""
+TRAINING = {
+    "steps": [0, 10, 20],
+    "excess": [0.0, 1.0, 2.0],
+    "coverage": [1.0, 0.9, 0.8],
+    "rise": 0.1,
+    "fall": 0.1,
+}
+LOGS, ROWS = torch.tensor([[-0.5, -0.7], [-0.4, -0.2]]), torch.tensor([[1, 1], [1, 0]])
+PPO = {"log_pi": LOGS, "log_old": LOGS, "advantages": torch.tensor([1.0, -1.0]), "mask": ROWS}
 CALLS = [
     (dph_theory.tilted, {"base": BASE, "valid": VALID, "beta": 0.5}),
     (dph_theory.filtered, {"base": BASE, "valid": VALID}),
+    (dph_theory.with_validity, {"mu": 0.5, "base": BASE, "valid": VALID}),
+    (dph_theory.valid_mass, {"policy": LAW, "valid": VALID}),
     (dph_theory.mu_from_beta, {"base_rate": 0.25, "beta": 0.5}),
     (dph_theory.beta_from_mu, {"base_rate": 0.25, "mu": 0.5}),
+    (dph_theory.log_partition, {"base_rate": 0.25, "beta": 0.5}),
     (dph_theory.kappa, {"mu": 0.5, "base_rate": 0.25}),
+    (dph_theory.mean_validity, {"base_rates": [0.2, 0.4], "beta": 0.5}),
+    (dph_theory.beta_for_mean_validity, {"base_rates": [0.2, 0.4], "mu": 0.5}),
     (dph_theory.excess_kl, {"policy": LAW, "base": BASE, "valid": VALID}),
     (dph_theory.pass_at_k, {"n": 10, "c": 3, "k": 4}),
-    (exact_pass_at_k, {"p": 0.3, "k": 4}),
-    (mu_by_forward_kl, {"base_rate": 0.25, "eta": 0.5}),
-    (alpha_divergence, {"alpha": 0.5}),
+    (dph_theory.exact_pass_at_k, {"p": 0.3, "k": 4}),
+    (dph_theory.expected_distinct_valid, {"q": LAW, "valid": VALID, "k": 4}),
+    (dph_theory.mu_by_forward_kl, {"base_rate": 0.25, "eta": 0.5}),
+    (dph_theory.alpha_divergence, {"alpha": 0.5}),
+    (dph_theory.rehearsal_guarantee, {"kl": 0.5, "reference_return": 0.9}),
+    (FORWARD_KL, {"pi": LAW, "ref": BASE}),
+    (FORWARD_KL.gradient, {"pi": LAW, "ref": BASE}),
     (sequence_divergence, {"divergence": FORWARD_KL, "pi_tokens": TREE, "ref_tokens": TREE}),
     (token_divergence, {"divergence": FORWARD_KL, "pi_tokens": TREE, "ref_tokens": TREE}),
+    (alpha_dpg_reward, {"pi": LAW, "base": BASE, "valid": VALID, "alpha": 0.5}),
     (plain_gradient, {"theta": [1.0, 0.0, 2.0], "valid": VALID}),
     (natural_gradient, {"theta": [1.0, 0.0, 2.0], "valid": VALID}),
     (orbit, {"base": BASE, "valid": VALID, "left": 0.5}),
@@ -46,30 +83,58 @@ CALLS = [
     (next_log_odds, {"start": -1.0, "beta": 0.5, "log_odds": 0.0}),
     (shared_pass_at_k, TYPES),
     (trained_pass_at_k, {**TYPES, "gain": 2.0}),
-    (laws.validity_at, {"base_rate": 0.25, "beta": 0.5, "divergence": FORWARD_KL}),
+    (mean_interval, {"values": [0.1, 0.3], "confidence": 0.9}),
+    (probability_interval, {"values": [0.1, 0.3], "confidence": 0.9}),
+    (lead_time, TRAINING),
+    (laws.validity_at, {"base_rate": 0.25, **WITH_DIVERGENCE}),
     (laws.beta_at, {"base_rate": 0.25, "validity": 0.5, "divergence": FORWARD_KL}),
     (laws.group_weight, {"group_size": 8, "validity": 0.3, "scale": "std"}),
+    (laws.group_objective, {"group_size": 8, "validity": 0.3, "scale": "std"}),
     (laws.best_response, {"reference": LAW, "value": [1.0, 0.0, 0.5], "beta": 0.5}),
-    (laws.token_law, {"base": TREE, "valid": ANSWERS, "beta": 0.5, "divergence": FORWARD_KL}),
-    (laws.sequence_law, {"base": TREE, "valid": ANSWERS, "beta": 0.5, "divergence": FORWARD_KL}),
-    (laws.filtered_law, {"base": TREE, "valid": ANSWERS}),
-    (laws.locally_filtered, {"base": TREE, "valid": ANSWERS}),
+    (laws.token_law, IN_TREE | WITH_DIVERGENCE),
+    (laws.sequence_law, IN_TREE | WITH_DIVERGENCE),
+    (laws.filtered_law, IN_TREE),
+    (laws.locally_filtered, IN_TREE),
+    (laws.token_forward_limit, IN_TREE),
+    (laws.answer_mean_limit, {**IN_TREE, "lengths": [[1, 2], [2, 2]]}),
+    (laws.law_validity, {"law": TREE, "valid": ANSWERS}),
+    (laws.valid_answer_shares, {"law": TREE, "valid": ANSWERS}),
+    (laws.law_divergence, {"law": TREE, "reference": TREE}),
     (laws.effective_beta, {"beta": 0.5, "false_positive": 0.05, "false_negative": 0.2}),
-    (laws.answer_mean_limit, {"base": TREE, "valid": ANSWERS, "lengths": [[1, 2], [2, 2]]}),
-    (
-        dynamics.drift_deviation,
-        {"base_rate": 0.3, "reached": 0.9, "valid": 2, "invalid": 8, "step": 0.02, "answers": 64},
-    ),
-    (dynamics.spread_at_law, {"base_rate": 0.7, "beta": 0.5, "form": "k2", "step": 0.2, "answers": 8}),
-    (dynamics.flow, {"base": TREE, "valid": ANSWERS, "times": [1.0], "form": "k2", "beta": 0.5}),
-    (dynamics.saturation, {"deviation": 0.5}),
     (laws.normalised_validities, {"base_rate": 0.25, "beta": 0.5, "group_size": 8}),
+    (laws.normalised_validity_at, {"base_rate": 0.25, "beta": 0.5, "group_size": 8}),
+    (dynamics.drift_deviation, DRIFT),
+    (dynamics.excess_by_luck, DRIFT),
+    (dynamics.spread_at_law, {"base_rate": 0.7, "beta": 0.5, "form": "k2", "step": 0.2, "answers": 8}),
+    (dynamics.flow, {**IN_TREE, "times": [1.0], "form": "k2", "beta": 0.5}),
+    (dynamics.saturation, {"deviation": 0.5}),
+    (laws.tempered, {"tables": TREE, "temperature": 0.7}),
+    (laws.truncated, {"tables": TREE, "top_p": 0.9, "top_k": 1, "min_p": 0.1}),
+    (laws.law_at_temperature, IN_TREE | {"beta": 0.5, "temperature": 0.7}),
+    (laws.law_after_resets, IN_TREE | {"beta": 0.5, "rounds": 2, "mixup": 0.5}),
+    (laws.rewarded_law, {"base": TREE, "rewards": [[1.0, 0.5], [1.5, 0.0]], "beta": 0.5}),
+    (laws.masked_law, {"base": BASE, "valid": VALID, "finished": [1, 1, 0], "beta": 0.5}),
+    (laws.best_beta, {"base_rate": 0.2, "hacks": 0.01, "false_positive": 0.05, "false_negative": 0.1}),
+    (dynamics.largest_stable_step, {"base": BASE, "valid": VALID, "beta": 0.5, "stale": 4}),
+    (dynamics.flow, IN_TREE | {"times": [1.0], "step": 0.5}),
+    (dynamics.Rollouts, {"correction": "token", "cap": 2.0, "stale": 1}),
+    (TabularMDP, MDP),
+    (losses.kl_penalty, {"estimator": "k3", "log_pi": LOGS, "log_ref": LOGS, "mask": ROWS}),
+    (losses.generator_loss, {"divergence": "forward_kl", "log_ratio": LOGS, "mask": ROWS}),
+    (losses.ppo_clip_loss, {**PPO, "clip_low": 0.2, "clip_high": 0.28}),
+    (losses.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
+    (losses.group_advantages, {"rewards": LOGS}),
+    (losses.informative_groups, {"rewards": LOGS}),
 ]
 HOSTILE = (
     "a", "", None, float("nan"), float("inf"), -float("inf"), -1.0, -1, 0, 0.0, 1, 2.5, 1e308, 10**30, True,
     1j, [], [[]], {}, [1.0], [0.5, 0.6], [0.5, float("nan")], ["a", "b"], [[0.5, 0.5], [0.5]],
     np.zeros((2, 0)), object(), len,
 )  # fmt: skip
+
+
+def told(function) -> str:
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def unnamed() -> Iterator[str]:
@@ -84,15 +149,184 @@ def unnamed() -> Iterator[str]:
                     function(**{**good, name: value})
                 except ValueError as error:
                     if not any(other in str(error) for other in names):
-                        yield f"{function.__name__}({name}={value!r}): {error}"
+                        yield f"{told(function)}({name}={value!r}): {error}"
                 except Exception as error:
-                    yield f"{function.__name__}({name}={value!r}): {error!r:.120}"
+                    yield f"{told(function)}({name}={value!r}): {error!r:.120}"
 
 
 def test_hostile_values_are_answered_or_named():
     # In a process of its own: the shape checks of these tests would stop the calls before the functions do.
     done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == []
+
+
+SHAPES = "shapes do not fit: "
+NUMBERS = "an array of numbers"
+REFUSED = [
+    (dph_theory.tilted, {"beta": 0}, r"beta=0\.0 is not allowed: every value must lie in \(0, inf\)"),
+    (dph_theory.tilted, {"beta": -1}, r"beta=-1\.0"),
+    (dph_theory.mu_from_beta, {"base_rate": 1.5}, r"base_rate=1\.5 .*\(0, 1\)"),
+    (dph_theory.mu_from_beta, {"beta": [1, 0]}, "beta=0"),
+    (dph_theory.mu_from_beta, {"base_rate": [0.1, 0.2], "beta": [1, 2, 3]}, r"base_rate \(2,\), beta \(3,\)"),
+    (dph_theory.mu_from_beta, {"base_rate": ["half"]}, "base_rate=.*half.*numbers"),
+    (dph_theory.beta_from_mu, {"mu": 0.2}, r"mu=0\.2 .*must exceed the base rate"),
+    (dph_theory.beta_from_mu, {"mu": 1.0}, r"mu=1\.0 .*\(0, 1\)"),
+    (dph_theory.kappa, {"mu": 1.2}, r"mu=1\.2 .*\[0, 1\]"),
+    (dph_theory.kappa, {"mu": np.nan}, "mu=nan"),
+    (dph_theory.kappa, {"base_rate": 0.0}, r"base_rate=0\.0"),
+    (dph_theory.filtered, {"valid": [0, 0, 0]}, "valid=.*at least one outcome must be valid"),
+    (dph_theory.filtered, {"base": [0, 0.5, 0.5]}, "base=.*must give the valid outcomes some mass"),
+    (dph_theory.filtered, {"valid": [1, 0]}, r"valid\.shape=\(2,\)"),
+    (dph_theory.filtered, {"valid": [2, 0, 0]}, "valid=.*zeros and ones"),
+    (dph_theory.excess_kl, {"valid": [1, 1, 1]}, "at least one outcome must be invalid"),
+    (dph_theory.excess_kl, {"base": [1, 0, 0]}, r"base=.*invalid\) mass where the policy has some"),
+    (dph_theory.with_validity, {"mu": 1.1}, r"mu=1\.1 .*\[0, 1\]"),
+    (dph_theory.with_validity, {"mu": [0.1, 0.2, 0.3], "base": [BASE, BASE]}, r"mu \(3, 1\), base \(2, 3\)"),
+    (dph_theory.valid_mass, {"policy": [0.5, 0.6, 0.1]}, "policy sums to 1.2"),
+    (dph_theory.beta_for_mean_validity, {"mu": 0.3}, r"mu=0\.3 .*\(0\.3, 1\)"),
+    (dph_theory.beta_for_mean_validity, {"base_rates": [0, 0.5], "mu": 0.6}, r"mu=0\.6 .*\(0\.25, 0\.5\)"),
+    (dph_theory.beta_for_mean_validity, {"base_rates": []}, "base_rates=.*prompts"),
+    (dph_theory.mu_by_forward_kl, {"eta": -1.0}, "eta"),
+    (dph_theory.mu_by_forward_kl, {"base_rate": 1.5}, "base_rate"),
+    (dph_theory.pass_at_k, {"k": 11}, "k=11 is not allowed: at most n"),
+    (dph_theory.pass_at_k, {"c": 11}, "c=11 is not allowed: at most n"),
+    (dph_theory.pass_at_k, {"k": 0}, r"k=0.* \[1, inf\)"),
+    (dph_theory.pass_at_k, {"c": -1}, "c=-1"),
+    (dph_theory.pass_at_k, {"c": 2.5}, r"c=2\.5 .*whole numbers"),
+    (dph_theory.pass_at_k, {"n": 2**53 + 1}, r"n=.*whole numbers below 2\^53"),
+    (dph_theory.exact_pass_at_k, {"p": 1.5}, r"p=1\.5 .*\[0, 1\]"),
+    (dph_theory.exact_pass_at_k, {"k": 0}, "k=0"),
+    (dph_theory.exact_pass_at_k, {"k": 2**64}, r"k=1\.84\d*e\+19 .*at most 2\^63"),
+    (dph_theory.exact_pass_at_k, {"k": 10**400}, "k=1000.*" + NUMBERS),
+    (dph_theory.expected_distinct_valid, {"q": [0.5, 0.4, 0]}, r"q sums to 0\.9"),
+    *((dph_theory.alpha_divergence, {"alpha": a}, "alpha=.*REVERSE.*FORW") for a in (0, 1, np.nan, np.inf)),
+    (dph_theory.rehearsal_guarantee, {"kl": -1.0}, r"kl=-1\.0"),
+    (dph_theory.rehearsal_guarantee, {"reference_return": 1.5}, r"reference_return=1\.5"),
+    (dph_theory.rehearsal_guarantee, {"kl": [1, 2], "reference_return": [0.1] * 3}, SHAPES + r"kl \(2,"),
+    *((call, *row) for call in (FORWARD_KL, FORWARD_KL.gradient) for row in (
+        ({"pi": [0.5, 0.6, 0]}, r"pi sums to 1\.1.*off by \+0\.1"),
+        ({"ref": [0.5, 0.4, 0]}, r"ref sums to 0\.9.*off by -0\.1"),
+        ({"pi": [-0.1, 1.1, 0]}, r"pi=-0\.1 is not allowed: probabilities are not negative"),
+        ({"pi": [np.nan, 1.0, 0]}, "pi=nan is not allowed"),
+        ({"pi": [0.5, 0.5]}, SHAPES + r"pi \(2,\), ref \(3,\)"),
+        ({"pi": [1.0]}, r"ref\.shape=\(3,\)"),
+    )),
+    (FORWARD_KL.on_log_ratio, {"x": np.zeros(2), "gauge": "raw"}, 'gauge=.*"printed", "normalised"'),
+    (FORWARD_KL.on_log_ratio, {"x": np.zeros(2), "gauge": np.nan}, 'gauge=.*"printed", "normalised"'),
+    (pinsker_constant, {"divergence": TOTAL_VARIATION}, "divergence='total_variation'.*finite curvature"),
+    (K1.expected_value, {"pi": (1.0, 0.0), "ref": (0.5, 0.5)}, r"pi=0\.0 .*full support"),
+    (K3.loss_gradient, {"pi": (0.5, 0.5), "ref": (1.0, 0.0)}, r"ref=0\.0 .*full support"),
+    (alpha_dpg_reward, {"alpha": 0}, r"alpha=0\.0 .*\(0, inf\)"),
+    (alpha_dpg_reward, {"pi": [0.0, 0.5, 0.5]}, r"pi=0\.0 .*every valid outcome"),
+    (alpha_dpg_reward, {"pi": [0.5, 0.5]}, r"pi \(2,\), base \(3,\)"),
+    (orbit, {"valid": [1, 1, 1]}, "at least one outcome must be invalid"),
+    (Source, {"key": "nobody2020"}, "key='nobody2020' is not allowed: one of dymetman2026binary"),
+    *((call, {"rho": rho}, "rho") for call in (shared_pass_at_k, trained_pass_at_k)
+      for rho in ([0.6, 0.5], [1.2, -0.2])),
+    *((call, *row) for call in (mean_interval, probability_interval) for row in (
+        ({"values": []}, "at least one seed"),
+        ({"values": [1, np.nan]}, "nan"),
+        ({"values": [1, np.inf]}, "values=inf"),
+        ({"confidence": 1.0}, "confidence=1"),
+    )),
+    (probability_interval, {"values": [0.5, 1.5]}, r"values=1\.5"),
+    *((lead_time, changed, words) for changed, words in (
+        ({"steps": [0, 10, 10]}, "increasing"),
+        ({"steps": [[0, 10]]}, "one axis"),
+        ({"steps": []}, "at least one step"),
+        ({"excess": [0.0]}, r"excess.shape=\(1,\)"),
+        ({"excess": [0, 0, np.nan]}, "excess=nan"),
+        ({"coverage": [0, 0, 1.5]}, "coverage=1.5"),
+        ({"rise": 0}, "rise=0"),
+        ({"fall": 1}, "fall=1"),
+    )),
+    *((TabularMDP, changed, words) for changed, words in (
+        ({"gamma": 1.0}, r"gamma=1\.0 .*\[0, 1\)"),
+        ({"gamma": -0.1}, r"gamma=-0\.1"),
+        ({"P": np.full((2, 2, 2), 0.6)}, r"P sums to 1\.2"),
+        ({"P": np.full((3, 2, 2), 0.5)}, r"P\.shape"),
+        ({"r": np.zeros((3, 2))}, r"r\.shape=\(3, 2\)"),
+        ({"rho0": np.array([1.0])}, r"rho0\.shape"),
+        ({"r": np.full((2, 2), np.nan)}, "r=nan"),
+        ({"r": np.full((2, 2), np.inf)}, "r=inf"),
+    )),
+    (TabularMDP(**MDP).value, {"pi": np.full((2, 3), 1 / 3)}, r"pi\.shape=\(2, 3\)"),
+    (stated_bound, {"mdp": TabularMDP(**MDP), **dict.fromkeys(("pi", "pi_old", "pi_pef"), UNIFORM),
+                    "divergence": FORWARD_KL, "reading": "mine"}, "reading='mine'"),
+    (laws.group_weight, {"group_size": 1}, "group_size=1"),
+    (laws.group_weight, {"validity": 1.5}, "validity"),
+    (laws.group_weight, {"scale": "max"}, "one of"),
+    (laws.best_response, {"value": [np.inf, 0, 0]}, "value=inf"),
+    (laws.best_response, {"reference": [LAW, LAW], "beta": [0.1, 0.2, 0.3]}, r"value \(3,\), beta \(3, 1\)"),
+    (laws.best_response, {"divergence": TOTAL_VARIATION}, "divergence='total_variation' is not .*finite"),
+    (laws.token_law, {"base": []}, "a table for each token"),
+    (laws.token_law, {"base": [[0.5, 0.4]]}, "sums to 0.9"),
+    (laws.token_law, {"base": [TREE[0], TREE[0]]}, "must end in 2 axes of 2"),
+    (laws.token_law, {"valid": [1, 0]}, r"valid.shape=\(2,\)"),
+    (laws.token_law, {"valid": [[1, 2], [0, 0]]}, "booleans"),
+    (laws.token_law, {"end": 2}, "one of the 2 tokens"),
+    (laws.token_law, {"valid": np.ones((3, 2, 2)), "beta": np.ones(2)}, "must broadcast"),
+    (laws.token_law, {"divergence": JENSEN_SHANNON, "per_answer_mean": True}, "divergence='jensen_shannon'"),
+    (laws.token_law, {"lengths": [[1, 2], [2, 2]]}, "none without per_answer"),
+    (laws.token_law, {"per_answer_mean": True, "lengths": [1, 2, 1]}, r"lengths\.shape"),
+    (laws.law_validity, {"law": [[0.5, 0.4]]}, r"law\[0\] sums to 0.9"),
+    (laws.law_divergence, {"reference": [[0.5, 0.4]]}, r"reference\[0\] sums to 0.9"),
+    (laws.filtered_law, {"valid": np.zeros((2, 2))}, r"no mass on valid answers at batch index \(\)"),
+    (laws.beta_at, {"validity": 1.0}, "validity=1.0 is not allowed: above the base rate"),
+    (laws.beta_at, {"validity": 0.2}, "above the base rate"),
+    (laws.effective_beta, {"false_positive": 0.6, "false_negative": 0.5}, "negative=0.5 .*the other way"),
+    (laws.masked_law, {"finished": [0, 1, 1]}, "finished"),
+    (laws.best_beta, {"base_rate": 0.6, "hacks": 0.5}, "base_rate"),
+    (laws.best_beta, {"false_positive": 0.6, "false_negative": 0.5}, "false_negative"),
+    *((dynamics.drift_deviation, changed, words) for changed, words in (
+        ({"base_rate": 0.95}, "reached=0.9 is not allowed: at least the base rate"),
+        ({"valid": 1}, "valid=1"),
+        ({"step": 0.0}, "step=0.0"),
+        ({"baseline": "median"}, "baseline='median'"),
+        ({"group_size": 7}, "answers=64 is not allowed: a multiple of group_size = 7"),
+        ({"group_size": 8, "baseline": "one"}, "baseline='one' is not allowed: 'mean' with group_size"),
+    )),
+    (dynamics.excess_by_luck, {"base_rate": "a"}, "base_rate='a' is not allowed: " + NUMBERS),
+    (dynamics.spread_at_law, {"form": "rehearsal"}, "form='rehearsal'"),
+    *((dynamics.flow, changed, words) for changed, words in (
+        ({"form": "k9"}, "form='k9'"),
+        ({"form": "kl_dpg", "per_answer_mean": True}, "per_answer_mean=True .*stored ones"),
+        ({"times": [2.0, 1.0]}, "times=.*that rise"),
+        ({"beta": -0.1}, "beta=-0.1"),
+        ({"beta": lambda t: -1.0}, "beta=-1.0"),
+        ({"base": [np.full((2, 2), 0.5)], "valid": [1, 0]}, "tables without batch axes"),
+    )),
+    (distribution, {"name": "pi", "value": 0.5}, r"pi=0\.5 .*last axis of outcomes"),
+    (distribution, {"name": "pi", "value": ["a", "b"]}, "pi=.*" + NUMBERS),
+    (distribution, {"name": "pi", "value": [0.5 + 1j, 0.5 - 1j]}, "pi=.*" + NUMBERS),
+    *((distribution, {"name": "pi", "value": of(law)}, words) for of in (list, np.array) for law, words in (
+        ([1.2, -0.2], r"pi=-0\.2 .*not negative"),
+        ([[0.5, 0.5], [0.5, 0.5 + 2e-8]], r"pi sums to 1\.0000000\d+ at batch index \(1,\), off by \+2e-08"),
+        ([0.5, np.nan], "pi=nan .*no nan"),
+    )),
+    (mask, {"name": "valid", "value": [0.5, 1], "like": np.ones(2) / 2}, "valid=.*zeros and ones"),
+    (mask, {"name": "v", "value": [1, 1], "like": np.ones(2), "both": True}, "one outcome must be invalid"),
+    (positive, {"name": "beta", "value": np.inf}, r"beta=inf .*\(0, inf\)"),
+    (rate, {"name": "mu", "value": [0.5, 1.0]}, r"mu=1\.0 .*\(0, 1\)"),
+    (probability, {"name": "p", "value": -0.1}, r"p=-0\.1 .*\[0, 1\]"),
+    (probability, {"name": "p", "value": 1.00000002}, r"p=1\.00000002 .*\[0, 1\]"),
+    (real, {"name": "x", "value": [1.0, np.nan]}, "x=nan .*no nan"),
+    (whole, {"name": "k", "value": 0, "at_least": 1}, r"k=0.*\[1, inf\)"),
+    (together, {"a": np.ones(2), "b": np.ones(3)}, SHAPES + r"a \(2,\), b \(3,\)"),
+    (select, {"names": ["Z9"]}, r"theorem='Z9' .*nearest names are \w+\.\w+, "),
+    (Settings, {"instances": 0}, "instances=0"),
+    (Settings, {"seed": -1}, "seed=-1"),
+]  # fmt: skip
+"""A call, what is changed in its row of `CALLS` (or all it is given), and what the error says."""
+
+
+@pytest.mark.parametrize(
+    ("call", "changed", "words"), REFUSED, ids=lambda value: told(value) if callable(value) else ""
+)
+def test_an_error_says_which_argument_its_value_and_what_is_allowed(call, changed, words):
+    good = next((given for function, given in CALLS if function == call), {})
+    with pytest.raises(ValueError, match=words):
+        call(**good | changed)
 
 
 if __name__ == "__main__":

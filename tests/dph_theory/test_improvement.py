@@ -1,18 +1,10 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from dph_theory import (
-    FORWARD_KL,
-    HELLINGER,
-    JENSEN_SHANNON,
-    REVERSE_KL,
-    TOTAL_VARIATION,
-    TabularMDP,
-    alpha_divergence,
-)
+from dph_theory import FORWARD_KL, HELLINGER, JENSEN_SHANNON, REVERSE_KL, TabularMDP, alpha_divergence
 from dph_theory.binary_reward import bernoulli_kl
 from dph_theory.improvement import (
     anchor_bound,
@@ -28,15 +20,6 @@ from dph_theory.improvement import (
 BANDIT = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.9, np.ones(1))
 OLD, PEF = np.array([[0.5, 0.5]]), np.array([[0.54, 0.46]])
 FAMILY = (None, FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
-
-
-@pytest.mark.parametrize(
-    ("divergence", "excess"), [(FORWARD_KL, 0.0886), (REVERSE_KL, 0.0880), (JENSEN_SHANNON, 0.0884)]
-)
-@pytest.mark.parametrize("reading", ["old", "new"])
-def test_the_stated_bound_exceeds_the_return_it_bounds(divergence, excess, reading):
-    bound = stated_bound(BANDIT, OLD, OLD, PEF, divergence, reading)
-    assert bound - BANDIT.return_(OLD) == pytest.approx(excess, abs=5e-5)
 
 
 def test_where_nothing_is_at_stake_no_distance_costs():
@@ -55,17 +38,6 @@ def random_problem(seed: int):
     P, r = rng.dirichlet(np.ones(3), size=(4, 3, 2)), rng.normal(size=(4, 3, 2))
     mdp = TabularMDP(P, r, rng.uniform(0, 0.99, 4), rng.dirichlet(np.ones(3), size=4))
     return mdp, rng.dirichlet(np.ones(2), size=(3, 4, 3))
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 10**6))
-def test_the_true_bounds_hold(seed):
-    mdp, (pi, old, pef) = random_problem(seed)
-    reached = mdp.return_(pi) + 1e-8
-    for divergence in FAMILY:
-        assert (trpo_bound(mdp, pi, old, divergence) <= reached).all()
-        assert (anchor_bound(mdp, pi, old, pef, divergence) <= reached).all()
-        assert (best_bound(mdp, pi, old, pef, divergence) <= reached).all()
 
 
 def test_all_agree_where_nothing_changed():
@@ -98,11 +70,6 @@ def test_one_constant_for_the_family():
     assert constants == pytest.approx([2, 2, 4, 2, 4])
 
 
-def test_rehearsal_guarantee_of_the_theory():
-    kl = FORWARD_KL([0.3, 0.25, 0.25, 0.2], [0.6, 0.4, 0, 0])
-    assert rehearsal_guarantee(kl) == pytest.approx(0.546681036972, abs=5e-13)
-
-
 @given(st.floats(0, 20), st.floats(0.05, 0.99))
 def test_rehearsal_guarantee_inverts_the_bernoulli_kl(kl, reference):
     least = rehearsal_guarantee(kl, reference)
@@ -130,18 +97,3 @@ def test_rehearsal_guarantee_broadcasts_and_keeps_the_ends():
     assert values[0] == pytest.approx([1.0, np.exp(-1), 0.0])
     assert values[1].tolist() == [0, 0, 0]
     assert rehearsal_guarantee([1.0, 1e300], 1e-300).tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: pinsker_constant(TOTAL_VARIATION), r"divergence='total_variation'.*finite curvature"),
-        (lambda: stated_bound(BANDIT, OLD, OLD, PEF, FORWARD_KL, "mine"), r"reading='mine'"),
-        (lambda: rehearsal_guarantee(-1.0), r"kl=-1\.0"),
-        (lambda: rehearsal_guarantee(1.0, 1.5), r"reference_return=1\.5"),
-        (lambda: rehearsal_guarantee([1, 2], [0.1, 0.2, 0.3]), r"kl \(2,\), reference_return \(3,\)"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

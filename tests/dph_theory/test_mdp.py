@@ -28,14 +28,6 @@ def test_bellman_equations_and_visitation(seed):
     np.testing.assert_allclose(mdp.return_(pi), by_visits, rtol=1e-8, atol=1e-9)
 
 
-@given(st.integers(0, 10**6))
-def test_performance_difference(seed):
-    mdp, (pi, old) = random_mdp(seed)
-    gain = (pi * mdp.advantage(old)).sum(-1)
-    difference = (mdp.visitation(pi) * gain).sum(-1) / (1 - mdp.gamma)
-    np.testing.assert_allclose(mdp.return_(pi) - mdp.return_(old), difference, rtol=1e-7, atol=1e-8)
-
-
 def test_value_is_the_discounted_sum_of_rewards():
     mdp, (pi, _) = random_mdp(5, batch=1)
     state, total, weight = mdp.rho0[0], 0.0, 1.0
@@ -67,29 +59,3 @@ def test_a_policy_in_float32_has_no_advantage_over_itself():
 def test_gamma_zero_is_a_bandit():
     mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.0, np.ones(1))
     assert mdp.value(np.array([[0.3, 0.7]])) == pytest.approx([0.3])
-
-
-GOOD = {"P": np.full((2, 2, 2), 0.5), "r": np.zeros((2, 2)), "gamma": 0.5, "rho0": np.array([0.5, 0.5])}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"gamma": 1.0}, r"gamma=1\.0 .*\[0, 1\)"),
-        ({"gamma": -0.1}, r"gamma=-0\.1"),
-        ({"P": np.full((2, 2, 2), 0.6)}, r"P sums to 1\.2"),
-        ({"P": np.full((3, 2, 2), 0.5)}, r"P\.shape"),
-        ({"r": np.zeros((3, 2))}, r"r\.shape=\(3, 2\)"),
-        ({"rho0": np.array([1.0])}, r"rho0\.shape"),
-        ({"r": np.full((2, 2), np.nan)}, r"r=nan"),
-        ({"r": np.full((2, 2), np.inf)}, r"r=inf"),
-    ],
-)
-def test_what_is_no_mdp_is_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        TabularMDP(**{**GOOD, **change})
-
-
-def test_policies_are_validated():
-    with pytest.raises(ValueError, match=r"pi\.shape=\(2, 3\)"):
-        TabularMDP(**GOOD).value(np.full((2, 3), 1 / 3))

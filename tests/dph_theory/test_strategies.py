@@ -27,10 +27,3 @@ def test_training_is_the_tilted_model_for_a_binary_reward():
     assert strategies.trained_pass_at_k(Q, RHO, SUCCESS, np.array([2]), 0 * gain) == pytest.approx(
         strategies.shared_pass_at_k(Q, RHO, SUCCESS, np.array([2])), rel=1e-14
     )
-
-
-@pytest.mark.parametrize("weights", [[[0.6, 0.5]], [[1.2, -0.2]]])
-def test_weights_that_are_no_law_are_refused(weights):
-    for pass_at_k, gain in ((strategies.shared_pass_at_k, ()), (strategies.trained_pass_at_k, (1.0,))):
-        with pytest.raises(ValueError, match="rho"):
-            pass_at_k(Q, np.array(weights), SUCCESS, 3, *gain)

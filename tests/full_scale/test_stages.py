@@ -1,20 +1,14 @@
-import json
-import shutil
-import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-import torch
-from support.killed_stage import STAGES, killed, run_stage, stage_recipe
 from support.rule_task import ruled_recipe, ruled_task
 from support.tiny_llama import tiny_llama
-from support.tiny_training import TRL_WARNS
 
 import full_scale.stages
 from dph_theory.support.files import write_json
 from full_scale.evaluation.record import Evaluation, ModelHash
-from full_scale.models.load import ModelHashes, model_hash
+from full_scale.models.load import ModelHashes
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
@@ -104,17 +98,6 @@ def test_a_training_wants_a_pre_sampling(tmp_path, closed):
     assert not Folders.of(ruled_recipe(tmp_path)).training.exists()
 
 
-def test_a_training_in_several_processes_takes_leave_of_the_others(place, closed, monkeypatch):
-    recipe, left = ruled_recipe(place), []
-    presample_stage(recipe, silent)
-    monkeypatch.setattr(full_scale.stages, "train", lambda *given, progress, say: RECORD)
-    monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: left.append(1))
-    for initialized, count in ((False, 0), (True, 1)):
-        monkeypatch.setattr(torch.distributed, "is_initialized", lambda yes=initialized: yes)
-        assert train_stage(recipe, silent) is RECORD
-        assert len(left) == count
-
-
 @pytest.mark.parametrize(
     ("part", "change", "named"),
     [
@@ -136,37 +119,3 @@ def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed
     shared = replace(recipe, seed=9, sampling=replace(recipe.sampling, batch_size=5))
     found = Presampling.load(Folders.of(shared).presample)
     found.check(shared, ruled_task(), ModelHashes.of(shared.model.path))
-
-
-def kept(recipe):
-    """What a finished pipeline leaves, times and places aside."""
-    folders = Folders.of(recipe)
-    presampling, training, evaluation = (
-        json.loads(path.read_text())["results"]
-        for path in (folders.presample / "presample.json", folders.training, folders.evaluation)
-    )
-    rewards = [(entry["step"], entry["reward"], entry["rehearsal/loss"]) for entry in training["log"]]
-    return presampling, model_hash(folders.model), rewards, evaluation
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings(TRL_WARNS)
-def test_killed_in_every_stage_it_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
-    monkeypatch.setattr(full_scale.stages, "load_task", full_scale.stages.load_task)
-    whole, broken = (stage_recipe(tmp_path, tmp_path / name) for name in ("whole", "broken"))
-    # The sixth telling of the evaluation is past the base's: in the middle of the trained model's.
-    for stage, at in zip(STAGES, (1, 2, 6), strict=True):
-        run_stage(stage, whole)
-        status, said = killed(stage, tmp_path, broken.output, at)
-        assert status == -signal.SIGKILL, said[-3000:]
-        assert not Folders.of(broken).evaluation.exists()
-        run_stage(stage, broken)
-    assert Folders.of(broken).base().evaluation.is_file()
-    assert kept(broken) == kept(whole)
-    # Killed while the model was being stored: half of one is there, and no record.
-    folders, before = Folders.of(broken), kept(broken)
-    folders.training.unlink()
-    shutil.move(folders.model, folders.here / "model.part")
-    (folders.here / "model.part" / "model.safetensors").write_bytes(b"half")
-    run_stage("train", broken)
-    assert kept(broken) == before

@@ -12,6 +12,12 @@ def behave(job):
     return {"outcome": "done", "detail": _DEEDS[job["do"]](job)}
 
 
+def verdict(job):
+    """Right for yes, with how many it has judged."""
+    verdict.judged = getattr(verdict, "judged", 0) + 1
+    return {"outcome": "correct" if job["do"] == "yes" else "wrong", "detail": verdict.judged}
+
+
 def _write(job):
     try:
         Path(job["path"]).write_text("written")

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dph_theory.counts import Confrontation, confront, matched, read_counts
+from dph_theory.counts import Confrontation, confront, read_counts
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 
@@ -24,4 +24,4 @@ def written(folder: Path) -> list[Path]:
 def small_confrontation() -> Confrontation:
     with TemporaryDirectory() as folder:
         base, run = map(read_counts, written(Path(folder)))
-    return confront(base, run, matched(base, run), draws=50, power=[(0.1, 4)])
+    return confront(base, run, draws=50, power=[(0.1, 4)])

@@ -220,6 +220,14 @@ def lengths() -> GlassBox:
     )
 
 
+def cut() -> GlassBox:
+    """A word and the end symbol, or another word, with .3, and no end: cut off. The first word is right."""
+    base = (_with_end(np.array([[0.2, 0.8]])), _with_end(np.full((1, 2, 2), 0.5), 0.7))
+    valid = np.zeros((1, 3, 3), dtype=bool)
+    valid[0, 0, 2] = True
+    return GlassBox("cut", ("a", "b"), base, valid, (0,))
+
+
 def _lotteries() -> dict[str, Callable[[], GlassBox]]:
     masses: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
         "30": ((0.15,) * 2, (0.14,) * 5),
@@ -227,6 +235,7 @@ def _lotteries() -> dict[str, Callable[[], GlassBox]]:
         "four": ((0.075,) * 4, (0.14,) * 5),
         "law": ((0.35,) * 2, (0.3,)),
         "flat": ((0.4,), (0.3, 0.2, 0.1)),
+        "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
         "peaked": ((0.9,), (0.05, 0.03, 0.02)),
     }
     return {f"lottery-{name}": partial(lottery, *both, name) for name, both in masses.items()}
@@ -244,6 +253,7 @@ BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
         "sums": sums,
         "wide": wide,
         "lengths": lengths,
+        "cut": cut,
         **_lotteries(),
     }
 )

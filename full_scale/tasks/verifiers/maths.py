@@ -1,7 +1,5 @@
 """The maths verifier: equality of answers by math-verify, in worker processes."""
 
-from typing import NamedTuple
-
 from dph_theory.support.errors import argument_error
 
 from ..protocol import Prompt
@@ -11,14 +9,7 @@ STEPS = 6
 """Steps of one judgement, each under math-verify's limit: two parses, up to four pairs compared."""
 
 
-class MathsQuestion(NamedTuple):
-    """Whether `answer`, a completion, comes to what `gold` does."""
-
-    gold: str
-    answer: str
-
-
-class MathsVerifier(PooledVerifier[MathsQuestion]):
+class MathsVerifier(PooledVerifier):
     r"""Scores completions by their final answer, boxed or plain, against the example's `reference["answer"]`.
 
     math-verify's time limit is a signal, which works in a main thread only: that of a worker.
@@ -34,15 +25,11 @@ class MathsVerifier(PooledVerifier[MathsQuestion]):
             "full_scale.tasks.verifiers.maths_judge:judge", Limits(STEPS * seconds + 1, memory), workers
         )
 
-    def question(self, example: Prompt, completion: str) -> MathsQuestion:
-        """The completion as it is, with the gold answer."""
+    def job(self, example: Prompt, completion: str) -> Job:
+        """The completion as it is, with the gold answer and the time limit."""
         gold = example.reference.get("answer")
         if not isinstance(gold, str) or not gold.strip():
             raise argument_error(
                 f"reference of {example.id!r}", dict(example.reference), "needs an 'answer', as text"
             )
-        return MathsQuestion(gold, completion)
-
-    def job(self, question: MathsQuestion) -> Job:
-        """The question under this verifier's time limit."""
-        return {**question._asdict(), "seconds": self._seconds}
+        return {"gold": gold, "answer": completion, "seconds": self._seconds}

@@ -1,32 +1,48 @@
 """Functions of a user's own, `module:function` of (answer, reference), as verifiers and as rewards."""
 
-import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Prompt
+from ..protocol import Prompt, source_of
 from .pool import Job, Limits, Pool, PooledVerifier
 from .worker import JudgeOutcome
 
-JUDGE = "full_scale.tasks.verifiers.own_judge:judge"
+JUDGE = f"{__name__}:judge"
 
 
-class OwnQuestion(NamedTuple):
-    """What a function is asked: an answer and its reference, as JSON."""
+def judge(job: dict[str, Any]) -> dict[str, Any]:
+    """What the `function` says of an `answer` and its `reference`; without an answer, its source.
 
-    reference: str
-    answer: str
+    By a worker process. What is no verdict, or no number where it is `scored`, raises: a `crash`.
+    """
+    function = _function(job["function"])
+    if "answer" not in job:
+        source = source_of(job["function"].partition(":")[0], getattr(function, "__module__", ""))
+        return {"outcome": JudgeOutcome.CORRECT, "source": source}
+    found = function(job["answer"], job["reference"])
+    if job["scored"]:
+        if not math.isfinite(found):
+            raise ValueError(f"{job['function']} returned {found}")
+        return {"outcome": JudgeOutcome.CORRECT, "score": float(found)}
+    if found not in (True, False):
+        raise TypeError(f"{job['function']} returned {found!r}, not true or false")
+    return {"outcome": JudgeOutcome.CORRECT if found else JudgeOutcome.WRONG}
 
 
-def _job(function: str, question: OwnQuestion, *, scored: bool) -> Job:
-    reference = json.loads(question.reference)
-    return {"function": function, "reference": reference, "answer": question.answer, "scored": scored}
+@lru_cache(maxsize=8)
+def _function(name: str) -> Callable[[str, dict[str, Any]], Any]:
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)
 
 
-def _asked(example: Prompt, completion: str) -> OwnQuestion:
-    return OwnQuestion(json.dumps(dict(example.reference), sort_keys=True), completion)
+def _job(function: str, example: Prompt, completion: str, *, scored: bool) -> Job:
+    reference = dict(example.reference)
+    return {"function": function, "reference": reference, "answer": completion, "scored": scored}
 
 
 def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
@@ -41,7 +57,7 @@ def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
     return found["source"]
 
 
-class OwnVerifier(PooledVerifier[OwnQuestion]):
+class OwnVerifier(PooledVerifier):
     """Verdicts by a function of (answer, reference) that returns true or false, in worker processes.
 
     `seconds` (of computing) bounds each verdict, `memory` (bytes) each worker; what raises, or returns
@@ -60,13 +76,9 @@ class OwnVerifier(PooledVerifier[OwnQuestion]):
         """The function, and the source of its module."""
         return {"function": self._function, **self._source}
 
-    def question(self, example: Prompt, completion: str) -> OwnQuestion:
-        """The completion as it is, with the example's reference."""
-        return _asked(example, completion)
-
-    def job(self, question: OwnQuestion) -> Job:
-        """The question to this verifier's function."""
-        return _job(self._function, question, scored=False)
+    def job(self, example: Prompt, completion: str) -> Job:
+        """The completion as it is, with the example's reference, to this verifier's function."""
+        return _job(self._function, example, completion, scored=False)
 
 
 class OwnReward:
@@ -80,10 +92,9 @@ class OwnReward:
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
         """One number for each pair, in order."""
-        asked = [_asked(*pair) for pair in zip(examples, completions, strict=True)]
-        jobs = {question: _job(self._function, question, scored=True) for question in asked}
-        replies: dict[OwnQuestion, Any] = dict(zip(jobs, self._pool.map([*jobs.values()]), strict=True))
-        return [replies[question].get("score") for question in asked]
+        pairs = zip(examples, completions, strict=True)
+        replies = self._pool.map([_job(self._function, *pair, scored=True) for pair in pairs])
+        return [reply.get("score") for reply in replies]
 
     def close(self) -> None:
         """End the worker processes."""

@@ -14,7 +14,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Generic, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple
 
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
@@ -67,11 +67,11 @@ class Worker:
                 start_new_session=True,
             )
 
-    def give(self, job: Job) -> bool:
+    def give(self, job: bytes) -> bool:
         """Hand over a job and start its clock; false if the process had died while it was idle."""
         self._await_ready()
         try:
-            self.socket.sendall(json.dumps(job).encode() + b"\n")
+            self.socket.sendall(job)
         except OSError:
             return False
         self.deadline = time.monotonic() + self._limits.seconds + GRACE_SECONDS
@@ -119,7 +119,7 @@ def _environment() -> dict[str, str]:
 
 
 class Pool:
-    """Workers that stay; `map` hands them jobs and returns one reply a job, in order.
+    """Workers that stay; `map` hands them jobs, equal ones once, and returns one reply a job, in order.
 
     `judge` is `module:function`, from a job (a JSON-ready mapping) to a reply (a small mapping with an
     `outcome`). A job whose worker runs out of time or dies gets the outcome `timeout` or `crash`; no job
@@ -151,11 +151,12 @@ class Pool:
 
     def map(self, jobs: Sequence[Job]) -> list[Reply]:
         """One reply for each job, in order."""
-        replies: list[Reply] = [{} for _ in jobs]
-        queue = iter(enumerate(jobs))
+        lines = [json.dumps(job).encode() + b"\n" for job in jobs]
+        replies: dict[bytes, Reply] = {line: {} for line in lines}
+        queue = iter([*replies])
         with self._lock, selectors.DefaultSelector() as running:
             try:
-                while len(self._workers) < min(self._size, len(jobs)):
+                while len(self._workers) < min(self._size, len(replies)):
                     self._workers.append(Worker(self._judge, self._limits))
                 for slot in range(len(self._workers)):
                     self._next(slot, queue, running)
@@ -167,23 +168,23 @@ class Pool:
                 # Workers that still compute would give their replies to the next batch's jobs.
                 self.close()
                 raise
-        return replies
+        return [replies[line] for line in lines]
 
-    def _next(self, slot: int, queue: Iterator[tuple[int, Job]], running: selectors.DefaultSelector) -> None:
+    def _next(self, slot: int, queue: Iterator[bytes], running: selectors.DefaultSelector) -> None:
         """Give the worker at `slot` the next job, if one is left."""
-        for index, job in queue:
+        for job in queue:
             while not self._workers[slot].give(job):
                 self._replace(slot)
-            running.register(self._workers[slot].socket, selectors.EVENT_READ, (slot, index))
+            running.register(self._workers[slot].socket, selectors.EVENT_READ, (slot, job))
             return
 
-    def _finished(self, running: selectors.DefaultSelector) -> list[tuple[int, int, Reply]]:
+    def _finished(self, running: selectors.DefaultSelector) -> list[tuple[int, bytes, Reply]]:
         """Wait for replies, deaths and deadlines: the slots that are free again, with their jobs' replies."""
         deadlines = [self._workers[key.data[0]].deadline for key in running.get_map().values()]
         ready = [key for key, _ in running.select(max(0.0, min(deadlines) - time.monotonic()))]
         done = []
         for key in list(running.get_map().values()):
-            slot, index = key.data
+            slot, job = key.data
             late = self._workers[slot].deadline <= time.monotonic()
             if key not in ready and not late:
                 continue
@@ -191,12 +192,9 @@ class Pool:
             reply = self._workers[slot].take() if key in ready else None
             if reply is None:
                 status = self._replace(slot)
-                reply = {
-                    "outcome": JudgeOutcome.TIMEOUT
-                    if late or status == -signal.SIGPROF
-                    else JudgeOutcome.CRASH
-                }
-            done.append((slot, index, reply))
+                timed_out = late or status == -signal.SIGPROF
+                reply = {"outcome": JudgeOutcome.TIMEOUT if timed_out else JudgeOutcome.CRASH}
+            done.append((slot, job, reply))
         return done
 
     def _replace(self, slot: int) -> int:
@@ -210,20 +208,17 @@ def _stop(workers: list[Worker]) -> None:
         workers.pop().stop()
 
 
-Question = TypeVar("Question", bound=tuple[object, ...])
-
-
-class PooledVerifier(ABC, Generic[Question]):
+class PooledVerifier(ABC):
     """A verifier whose judge runs in worker processes; a context manager that ends them.
 
-    A subclass says what is judged (`question`, hashable) and how the judge is told (`job`). What occurs more
-    than once in a batch is judged once. RuntimeError if no worker can be started.
+    A subclass says what the judge is told of an answer (`job`). What occurs more than once in a batch is
+    judged once. RuntimeError if no worker can be started.
     """
 
     def __init__(self, judge: str, limits: Limits, workers: int | None) -> None:
         self._pool = Pool(judge, limits, workers)
 
-    def __enter__(self) -> "PooledVerifier[Question]":
+    def __enter__(self) -> "PooledVerifier":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -235,19 +230,17 @@ class PooledVerifier(ABC, Generic[Question]):
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[Score]:
         """One score for each pair of example and completion, in order."""
-        asked = [self.question(*pair) for pair in zip(examples, completions, strict=True)]
-        jobs = {question: self.job(question) for question in asked if question is not None}
-        replies = dict(zip(jobs, self._pool.map([*jobs.values()]), strict=True))
-        return [self._score(question, replies) for question in asked]
+        jobs = [self.job(*pair) for pair in zip(examples, completions, strict=True)]
+        replies = iter(self._pool.map([job for job in jobs if job is not None]))
+        return [
+            Score(False, JudgeOutcome.NO_ANSWER) if job is None else self._score(job, next(replies))
+            for job in jobs
+        ]
 
-    def _score(self, question: Question | None, replies: dict[Question, dict[str, str]]) -> Score:
-        if question is None:
-            return Score(False, JudgeOutcome.NO_ANSWER)
-        reply = replies[question]
+    def _score(self, job: Job, reply: Reply) -> Score:
         outcome = JudgeOutcome(reply["outcome"])
-        return Score(
-            outcome is JudgeOutcome.CORRECT, outcome, self.style(question), str(reply.get("detail", ""))
-        )
+        detail = str(reply.get("detail", ""))
+        return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(job), detail)
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -255,16 +248,21 @@ class PooledVerifier(ABC, Generic[Question]):
         return {}
 
     @abstractmethod
-    def question(self, example: Prompt, completion: str) -> Question | None:
-        """What is to be judged; None if the completion holds no answer. ValueError for a bad reference."""
+    def job(self, example: Prompt, completion: str) -> Job | None:
+        """What the judge is told, JSON-ready; None for no answer. ValueError for a bad reference."""
 
-    @abstractmethod
-    def job(self, question: Question) -> Job:
-        """The question as the judge takes it: a JSON-ready mapping."""
-
-    def style(self, question: Question) -> str | None:
+    def style(self, job: Job) -> str | None:
         """The style of the answer, where the task names styles."""
         return None
+
+
+def needed(example: Prompt, *names: str) -> list[Any]:
+    """These of an example's reference; ValueError for one that is missing."""
+    for name in names:
+        if example.reference.get(name) in (None, ""):
+            given = dict(example.reference)
+            raise argument_error(f"reference of {example.id!r}", given, f"needs {name!r}")
+    return [example.reference[name] for name in names]
 
 
 class Dispatch:

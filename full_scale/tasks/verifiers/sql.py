@@ -1,28 +1,19 @@
 """The SQL verifier: execution match on SQLite, in sandboxed worker processes."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import choice
 
 from ..protocol import Prompt
 from .extract import last_sql
-from .pool import Job, Limits, PooledVerifier
+from .pool import Job, Limits, PooledVerifier, needed
 from .sandbox import QueryLimits
 
 MATCHES = ("bird", "spider")
 
 
-class SqlQuestion(NamedTuple):
-    """Whether `query` answers what `gold` does on a database, by one of MATCHES."""
-
-    database: str
-    gold: str
-    query: str
-    match: str
-
-
-class SqlVerifier(PooledVerifier[SqlQuestion]):
+class SqlVerifier(PooledVerifier):
     """Scores completions by what their last query returns, against the gold query of the example.
 
     An example's `reference` holds `database` (a path), `query` (the gold one), and possibly `match`: `bird`
@@ -59,22 +50,17 @@ class SqlVerifier(PooledVerifier[SqlQuestion]):
         """How results are compared, and how many rows of them."""
         return {"match": self._match, "rows": self._limits.rows}
 
-    def question(self, example: Prompt, completion: str) -> SqlQuestion | None:
-        """The completion's last query, with the gold one and its database."""
-        query, reference = last_sql(completion), example.reference
+    def job(self, example: Prompt, completion: str) -> Job | None:
+        """The completion's last query, with the gold one, its database and the limits."""
+        query = last_sql(completion)
         if not query:
             return None
-        for name in ("database", "query"):
-            if not reference.get(name):
-                raise argument_error(f"reference of {example.id!r}", dict(reference), f"needs {name!r}")
-        match = reference.get("match", self._match)
+        database, gold = needed(example, "database", "query")
+        match = example.reference.get("match", self._match)
         choice("match", match, MATCHES)
-        return SqlQuestion(str(reference["database"]), reference["query"], query, match)
+        told = {"database": str(database), "gold": gold, "query": query, "match": match}
+        return {**told, "limits": self._limits}
 
-    def job(self, question: SqlQuestion) -> Job:
-        """The question under this verifier's limits."""
-        return {**question._asdict(), "limits": self._limits}
-
-    def style(self, question: SqlQuestion) -> str | None:
+    def style(self, job: Job) -> str | None:
         """The style of the completion's query."""
-        return self._style(question.query) if self._style else None
+        return self._style(job["query"]) if self._style else None

@@ -56,13 +56,8 @@ def scored(value, answer=None):
 
 
 def evaluation(*sets):
-    prompt = {
-        "id": "q1",
-        "correct": [1, 0, 1],
-        "log_pi": [-1.0, -2.0, -3.0],
-        "log_ref": [-2.0] * 3,
-        "styles": ["a", "b", None],
-    }
+    prompt = {"id": "q1", "correct": [1, 0, 1], "styles": ["a", "b", None]}
+    prompt |= {"log_pi": [-1.0, -2.0, -3.0], "log_ref": [-2.0] * 3}
     results = {"sets": {name: {"prompts": [prompt]} for name in sets}}
     return json.dumps(record("full_scale.evaluation", seed=0, config={}, results=results, findings=[]))
 
@@ -82,13 +77,7 @@ EPOCHS = inspected(
 SCORERS = inspected(
     ("q", {"a": {"value": "C"}, "b": {"value": "I"}}), ("r", {}, {"error": {"message": "time limit" * 50}})
 )
-FULL = {
-    "id": 3,
-    "correct": [1, 0, True],
-    "log_ratio": [0.5, -1, 2],
-    "style": {"a": 2, "b": None},
-    "k": [4, 2],
-}
+FULL = {"id": 3, "correct": [1, 0, True], "log_ratio": [0.5, -1, 2], "style": {"a": 2, "b": None}}
 
 
 def put(folder, files):
@@ -106,24 +95,24 @@ READ = {
     "a table with gaps": ({"x.csv": table([A, B, {"id": "c", "n": 3, "c": 0, "kl": 0.5}])}, {}, AB | {"c": (3, 0)}),
     "counts beside a prompt": ({"x.jsonl": lines(A | {"prompt": "q", "completion": ""}, B)}, {}, AB),
     "verdicts of a hair below one": ({"x.jsonl": lines({"id": "a", "correct": [0.999999, 1e-9]})}, {}, {"a": (2, 1)}),
-    "cut off, allowed": ({"x.jsonl": lines(A, B) + '{"id": "c"'}, {"allow_cut_off": True}, AB),
+    "cut off": ({"x.jsonl": lines(A, B) + '{"id": "c"'}, {}, AB),
     "all that a row may hold": ({"x.jsonl": lines(FULL)}, {}, {3: (3, 2)}),
     "dph evaluate": ({"run/evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
     "dph evaluate, its file": ({"evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
     "dph evaluate, a set": ({"run/evaluation.json": evaluation("x", "y")}, {"prompts": "y"}, {"q1": (3, 2)}),
-    "verl, the last step": ({"v/9.jsonl": verl(0.0), "v/10.jsonl": verl(1.0, -1.0) + verl(1.0, prompt="p")}, {"trainer": "verl"},
+    "verl, the last step": ({"v/9.jsonl": verl(0.0), "v/10.jsonl": verl(1.0, -1.0) + verl(1.0, prompt="p")}, {},
                             {"q": (2, 1), "p": (1, 1)}),
-    "verl, its accuracy": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"trainer": "verl"}, {"q": (2, 2)}),
-    "verl, a score": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"trainer": "verl", "reward": "score", "correct_from": 0.5}, {"q": (2, 1)}),
-    "trl of wandb": ({"x.table.json": WANDB}, {"trainer": "trl"}, {"1+1": (3, 2)}),
-    "trl, a completion like a number": ({"x.csv": "step,prompt,completion,correct\n5,1+1,2,1.0\n"}, {"trainer": "trl"}, {"1+1": (1, 1)}),
-    "trl, one of two": ({"x.csv": "prompt,right,short\n1+1,0,1\n"}, {"trainer": "trl", "reward": "short"}, {"1+1": (1, 1)}),
-    "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "ok": 1.0})}, {"trainer": "trl"}, {'[{"role": "user"}]': (1, 1)}),
-    "lm-eval, a filter": ({"s.jsonl": STRICT}, {"trainer": "lm-eval", "reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
-    "lm-eval, no filter": ({"s.jsonl": lines(harness(1, acc=1.0, f1=0.0))}, {"trainer": "lm-eval", "reward": "acc"}, {"1": (1, 1)}),
-    "lm-eval, no filter named": ({"s.jsonl": lines(harness(1, acc=1.0))}, {"trainer": "lm-eval", "reward": "acc,none"}, {"1": (1, 1)}),
-    "lm-eval, repeats": ({"s.jsonl": lines(harness(3, **{"pass@1": 0.75}))}, {"trainer": "lm-eval"}, {"3": (4, 3)}),
-    "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"trainer": "lm-eval", "reward": "em"}, {"1": (1, 1)}),
+    "verl, its accuracy": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {}, {"q": (2, 2)}),
+    "verl, a score": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"reward": "score", "correct_from": 0.5}, {"q": (2, 1)}),
+    "trl of wandb": ({"x.table.json": WANDB}, {}, {"1+1": (3, 2)}),
+    "trl, a completion like a number": ({"x.csv": "step,prompt,completion,correct\n5,1+1,2,1.0\n"}, {}, {"1+1": (1, 1)}),
+    "trl, one of two": ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {"reward": "short"}, {"1+1": (1, 1)}),
+    "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "completion": "", "ok": 1.0})}, {}, {'[{"role": "user"}]': (1, 1)}),
+    "lm-eval, a filter": ({"s.jsonl": STRICT}, {"reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
+    "lm-eval, no filter": ({"s.jsonl": lines(harness(1, acc=1.0, f1=0.0))}, {"reward": "acc"}, {"1": (1, 1)}),
+    "lm-eval, no filter named": ({"s.jsonl": lines(harness(1, acc=1.0))}, {"reward": "acc,none"}, {"1": (1, 1)}),
+    "lm-eval, repeats": ({"s.jsonl": lines(harness(3, **{"pass@1": 0.75}))}, {}, {"3": (4, 3)}),
+    "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"reward": "em"}, {"1": (1, 1)}),
     "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
     "rewards from a value on": ({"1.jsonl": verl(0.9, 0.5, 0.1)}, {"correct_from": 0.9}, {"q": (3, 1)}),
     "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
@@ -133,8 +122,8 @@ READ = {
     "unscored by trl's sum": ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": None}, {"prompt": "q", "completion": "", "ok": 1.0})},
                               {"unscored": "omit"}, {"q": (1, 1)}),
     "inspect, an error counts as wrong": ({"x.eval": SCORERS}, {"reward": "a", "unscored": "wrong"}, {"q": (1, 1), "r": (1, 0)}),
-    "inspect, epochs": ({"x.eval": EPOCHS}, {"trainer": "inspect"}, {"q": (3, 2), "7": (1, 1)}),
-    "inspect, converted": ({"x.json": json.dumps({"samples": [{"id": "q", "scores": scored("C")}]})}, {"trainer": "inspect"}, {"q": (1, 1)}),
+    "inspect, epochs": ({"x.eval": EPOCHS}, {}, {"q": (3, 2), "7": (1, 1)}),
+    "inspect, converted": ({"x.json": json.dumps({"samples": [{"id": "q", "scores": scored("C")}]})}, {}, {"q": (1, 1)}),
 }  # fmt: skip
 
 
@@ -145,36 +134,31 @@ def test_what_is_read(tmp_path, monkeypatch, case):
     files, options, wanted = READ[case]
     found = read_counts(put(tmp_path, files), **options)
     assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
-    assert found.cut_off == ("cut off" in case)
+    assert ("it ends in an unfinished line, which is left out" in found.told) == (case == "cut off")
 
 
 def test_what_rows_hold_beside_counts(tmp_path):
     row = read_counts(put(tmp_path, READ["all that a row may hold"][0])).rows[3]
-    assert (row.styles, row.ks, row.kl, row.kl_correct) == (
-        {"a": 2},
-        (2, 4),
-        pytest.approx(0.5),
-        pytest.approx(2.5 / 3),
-    )
+    assert (row.styles, row.kl, row.kl_correct) == ({"a": 2}, pytest.approx(0.5), pytest.approx(2.5 / 3))
     row = read_counts(put(tmp_path, READ["dph evaluate"][0])).rows["q1"]
     assert (row.kl, row.kl_correct, row.styles) == (0, 0, {"a": 1})
     answers = [
-        lines(*({"input": "q", "score": float(s == "4"), "pred": s} for s in said))
+        lines(*({"input": "q", "output": "", "score": float(s == "4"), "pred": s} for s in said))
         for said in (("4", "4", "5"), ("4", None))
     ]
-    votes = [read_counts(put(tmp_path, {"1.jsonl": text}), "verl").rows["q"].votes for text in answers]
+    votes = [read_counts(put(tmp_path, {"1.jsonl": text})).rows["q"].votes for text in answers]
     assert votes == [((1, 0), (2, 2)), None]
 
 
-@pytest.mark.parametrize(("files", "trainer"), [({"x.parquet": [A, B]}, None), ({"completions_00006.parquet": [
-    {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "correct": float(i)} for i in (0, 1)]}, "trl")])  # fmt: skip
-def test_parquet(tmp_path, files, trainer):
+@pytest.mark.parametrize(("files", "wanted"), [({"x.parquet": [A, B]}, [(4, 1), (4, 4)]), ({"completions_00006.parquet": [
+    {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "completion": "", "correct": float(i)} for i in (0, 1)]},
+    [(2, 1)])])  # fmt: skip
+def test_parquet(tmp_path, files, wanted):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("datasets")
     ((name, rows),) = files.items()
     pandas.DataFrame(rows).to_parquet(tmp_path / name)
-    found = read_counts(tmp_path / name, trainer).rows.values()
-    assert [(row.n, row.c) for row in found] == ([(4, 1), (4, 4)] if trainer is None else [(2, 1)])
+    assert [(row.n, row.c) for row in read_counts(tmp_path / name).rows.values()] == wanted
 
 
 X = "x.jsonl"
@@ -184,17 +168,17 @@ REFUSED = [
         ({"id": None}, "needs id"), ({"id": ""}, "id=''"), ({"correct": [1, 1, 1, 0]}, "must agree with c=1"),
         ({"correct": [2, 0, 0, 0]}, "zeros and ones"), ({"log_ratio": [0.1]}, "one for each of the 4"),
         ({"log_ratio": [0.1, 0.2, 0.3, math.nan]}, "a finite number"), ({"kl": "high"}, "kl='high'"),
-        ({"style": {"a": 9}}, "at most n = 4"), ({"k": [0]}, "k=0"),
+        ({"style": {"a": 9}}, "at most n = 4"), ({"style": "a"}, "an object of counts"),
     ]),
     ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: no JSON"),
     ({X: lines(A | {"id": 0}, A | {"id": "0"})}, {}, ":2: id='0' is not allowed: each prompt once; a number and its digits"),
-    ({X: lines(A) + '{"id": "c"'}, {}, ":2: the file is cut off"),
+    ({X: '{"id": "c"'}, {}, "at least one row"),
     ({X: "\n"}, {}, "at least one row"),
     ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
     ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
     ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
-    ({"v/9.jsonl": verl(0.0)}, {"trainer": "verl", "by": "step"}, "by='step' is not allowed: None for a trainer's log"),
-    ({"v/9.jsonl": verl(0.0)}, {"trainer": "verl", "reward": "hit"}, "9.jsonl: reward='hit' is not allowed: a column of numbers: one of score"),
+    ({"v/9.jsonl": verl(0.0)}, {"by": "step"}, "by='step' is not allowed: a field that rows"),
+    ({"v/9.jsonl": verl(0.0)}, {"reward": "hit"}, "9.jsonl: reward='hit' is not allowed: a column of numbers: one of score"),
     ({"9.jsonl": verl(1.0, math.nan)}, {}, "column 'score'; lines 2 have none: --unscored wrong counts .* --unscored omit"),
     ({"9.jsonl": verl(math.nan)}, {}, "column 'score'; lines 1 have none"),
     ({"9.jsonl": verl(1.0) + verl(*[None] * 9)}, {}, "lines 2, 3, 4, 5, 6 and 4 more have none"),
@@ -204,17 +188,18 @@ REFUSED = [
     ({"9.jsonl": verl(0.1, 0.2, 0.75, 1.0)}, {}, r"reward='0.1 \(1\), 0.2 \(1\), 0.75 \(1\), 1 \(1\)' .*two values.*--correct-from"),
     ({"9.jsonl": verl(0.0, 0.9)}, {}, r"reward='0 \(1\), 0.9 \(1\)' is not allowed: of two values at most, the greater 1"),
     ({"9.jsonl": verl(*[i / 9 for i in range(10)])}, {}, r", \.\.\. 1: 10 values"),
-    ({"x.csv": "prompt,right,short\n1+1,0,1\n"}, {"trainer": "trl"}, "one column of rewards; name it"),
-    ({"x.table.json": "[1]"}, {"trainer": "trl"}, ":1: row=1 is not allowed"),
-    ({"s.jsonl": STRICT}, {"trainer": "lm-eval"}, "'exact_match,strict', 'exact_match,loose'.*one column of rewards; name it"),
-    ({"s.jsonl": STRICT}, {"trainer": "lm-eval", "reward": "exact_match,absent"}, "one of exact_match,loose, exact_match,strict"),
-    ({"s.jsonl": STRICT}, {"trainer": "lm-eval", "reward": "f1,strict"}, "one of exact_match,loose, exact_match,strict"),
+    ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {}, "one column of rewards; name it"),
+    ({"x.table.json": "[1]"}, {}, ":1: row=1 is not allowed"),
+    ({X: lines({"prompt": "q", "ok": 1})}, {}, "needs id, n, c"),
+    ({"s.jsonl": STRICT}, {}, "'exact_match,strict', 'exact_match,loose'.*one column of rewards; name it"),
+    ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of exact_match,loose, exact_match,strict"),
+    ({"s.jsonl": STRICT}, {"reward": "f1,strict"}, "one of exact_match,loose, exact_match,strict"),
     ({"s.jsonl": STRICT}, {"reward": "exact_match"}, "reward='exact_match' is not allowed: a column of numbers: one of exact_match,loose"),
-    *(({"f/samples_1.jsonl": "{}"}, {"trainer": whose}, "its folders may hold several tasks") for whose in ("lm-eval", "inspect")),
-    ({"x.eval": SCORERS}, {"trainer": "inspect"}, r"reward=\['a', 'b'\] is not allowed: one column"),
-    ({"x.eval": SCORERS}, {"trainer": "inspect", "reward": "b"}, r"lines 2 \(time limit.*have none: --unscored wrong"),
-    ({"x.eval": inspected(name="header.json")}, {"trainer": "inspect"}, "inspect log convert"),
-    ({"x.eval": "text"}, {"trainer": "inspect"}, "a finished log of Inspect"),
+    ({"f/samples_1.jsonl": STRICT}, {}, "its folders may hold several tasks"),
+    ({"x.eval": SCORERS}, {}, r"reward=\['a', 'b'\] is not allowed: one column"),
+    ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have none: --unscored wrong"),
+    ({"x.eval": inspected(name="header.json")}, {}, "inspect log convert"),
+    ({"x.eval": "text"}, {}, "a finished log of Inspect"),
 ]  # fmt: skip
 
 
@@ -232,11 +217,8 @@ def test_steps(tmp_path):
 
     rows = [A | {"c": c, "step": 10 * c} for c in (2, 1)]
     assert told(read_steps(put(tmp_path, {X: lines(*rows)}))) == {10: {"a": (4, 1)}, 20: {"a": (4, 2)}}
-    assert told(read_steps(put(tmp_path, {"x.json": WANDB}), "trl")) == {
-        5: {"1+1": (2, 1)},
-        6: {"1+1": (1, 1)},
-    }
-    assert [*read_steps(put(tmp_path, {"v/9.jsonl": verl(1.0), "v/10.jsonl": verl(0.0)}), "verl")] == [9, 10]
+    assert told(read_steps(put(tmp_path, {"x.json": WANDB}))) == {5: {"1+1": (2, 1)}, 6: {"1+1": (1, 1)}}
+    assert [*read_steps(put(tmp_path, {"v/9.jsonl": verl(1.0), "v/10.jsonl": verl(0.0)}))] == [9, 10]
     with pytest.raises(ValueError, match=r"x.jsonl:2: step=None is not allowed: a whole number in each row"):
         read_steps(put(tmp_path, {X: lines(rows[0], A)}))
     with pytest.raises(ValueError, match="it is not there"):
@@ -252,24 +234,17 @@ def test_what_is_told_of_rewards(tmp_path):
     assert read_counts(put(tmp_path, {X: lines(A)})).told == ()
 
 
-def test_a_number_and_its_digits_are_one_id(tmp_path):
-    base, run = (
-        read_counts(put(tmp_path, {name: lines(*(A | {"id": kind(i)} for i in range(40)))}))
-        for name, kind in (("b", int), ("r", str))
-    )
-    found = matched(base, run)
-    assert [r.id for r in found.run] == [str(i) for i in range(40)]
-    assert [r.id for r in found.base] == [*range(40)]
-
-
-def test_names_tell_paths_apart():
-    assert distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"]) == [
-        "s1/run.jsonl",
-        "s2/run.jsonl",
-        "base.jsonl",
-    ]
-    assert distinct_names(["a/s/run", "b/s/run", "c"]) == ["a/s/run", "b/s/run", "c"]
-    assert distinct_names(["a/run", "a/run"]) == ["run", "run, 2"]
+@pytest.mark.parametrize(
+    ("paths", "wanted"),
+    [
+        (["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"], ["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"]),
+        (["a/s/run", "b/s/run", "c"], ["a/s/run", "b/s/run", "c"]),
+        (["x/a/run", "x/b/run"], ["a/run", "b/run"]),
+        (["a/run", "a/run"], ["run", "run, 2"]),
+    ],
+)
+def test_names_tell_paths_apart(paths, wanted):
+    assert distinct_names(paths) == wanted
 
 
 def test_prompts_are_paired_by_id(tmp_path):
@@ -278,6 +253,9 @@ def test_prompts_are_paired_by_id(tmp_path):
 
     found = matched(read("base", ["b", 2, "a", 10]), read("run", [10, "a", 2, "b"]))
     assert [r.id for r in found.base] == [r.id for r in found.run] == [2, 10, "a", "b"]
+    # A number and its digits are one id.
+    found = matched(read("base", [10, 9]), read("run", ["9", "10"]))
+    assert ([r.id for r in found.base], [r.id for r in found.run]) == ([9, 10], ["9", "10"])
     base, run = read("base", "abc"), read("run", "bd")
     with pytest.raises(ValueError, match=r"run lacks 2 of the prompts, such as 'a'; .*base lacks 1"):
         matched(base, run)

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from support.sampled_counts import base_rates, covers, rows_of, sampled, write_rows
+from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 from dph_theory.counts import Pairs, read_counts, together
 from dph_theory.counts.pass_at_k import pass_curves
 from dph_theory.counts.together import over_seeds
+from dph_theory.intervals import bounded_mean, mean_of
 
 
 @pytest.fixture
@@ -76,10 +77,14 @@ def test_seeds_have_a_mean_over_prompts_and_seeds(files):
             together(files["base"], wrong, seeds=True)
 
 
-def test_the_mean_of_seeds_covers_other_prompts_and_other_seeds():
-    rng, trials, inside = np.random.default_rng(0), 150, 0
-    for _ in range(trials):
-        prompts, seeds = 0.2 * rng.choice([-1, 1], 60), 0.1 * rng.standard_normal((3, 1))
-        found = over_seeds(prompts + seeds + 0.1 * rng.choice([-1, 1], (3, 60)) - 0.1, rng)
-        inside += found.low <= -0.1 <= found.high
-    assert inside / trials > 0.95 or covers(inside / trials, 0.95, trials)
+def test_the_mean_of_seeds_adds_the_sides_over_prompts_and_over_seeds():
+    rng = np.random.default_rng(0)
+    gap = 0.2 * rng.choice([-1, 1], 60) + 0.1 * rng.standard_normal((3, 1)) - 0.1
+    found, alone = (
+        over_seeds(gap, np.random.default_rng(1)),
+        bounded_mean(gap.mean(axis=0), np.random.default_rng(1)),
+    )
+    seeds = mean_of(gap.mean(axis=1))
+    assert found.value - found.low == pytest.approx(
+        np.hypot(alone.value - alone.low, seeds.value - seeds.low)
+    )

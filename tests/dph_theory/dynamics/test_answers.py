@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from dph_theory.dynamics.answers import BASELINES, FORMS, STORED, answer_tokens, less, update
 from dph_theory.laws import answer_probabilities
-from dph_theory.tokens import joint
 
 TOKENS, LENGTH, END = 3, 2, 2
 
@@ -92,10 +91,3 @@ def test_the_update_is_the_slope_of_the_objective(form):
         for row in np.eye(len(flat))
     ]
     np.testing.assert_allclose(found, wanted, atol=1e-8)
-
-
-def test_joint_and_the_padded_table_agree_without_an_end():
-    _, tables = log_tables(np.random.default_rng(3))
-    tokens = answer_tokens(TOKENS, LENGTH, None)
-    rows = gathered(tokens, [np.log(table) for table in tables])
-    np.testing.assert_allclose(np.exp(rows.sum(axis=1)), joint(tables).ravel(), rtol=1e-12)

@@ -46,7 +46,7 @@ def log_ratio(log_p):
 
 
 def passed(log_p):
-    return (log_p.exp() * VALID).sum() - 0.9
+    return (log_p.exp() * VALID).sum() - 0.7
 
 
 @pytest.mark.parametrize("baseline", COEFFICIENTS)
@@ -62,8 +62,8 @@ def test_on_logits_of_their_own_it_is_the_drift_of_the_theory(baseline):
         until=passed,
         checkpoint=37,
     )
-    wanted = drift_deviation(0.3, 0.9, valid=2, invalid=8, step=0.1, answers=64, baseline=baseline)
-    # A step of .1 is not the flow: its end lies up to a step beyond .9.
+    wanted = drift_deviation(0.3, 0.7, valid=2, invalid=8, step=0.1, answers=64, baseline=baseline)
+    # A step of .1 is not the flow: its end lies up to a step beyond .7.
     assert found.deviation == pytest.approx(float(wanted), rel=0.02, abs=1e-9)
     assert found.measure == pytest.approx(0, abs=1e-12)
 
@@ -88,7 +88,7 @@ def sampled(optimiser, rate, batch, steps, runs):
 
 @pytest.mark.parametrize(("optimiser", "rate"), [("sgd", 0.1), ("adam", 0.005)])
 def test_it_is_the_spread_of_sampled_trainings(optimiser, rate):
-    steps, batch, runs = 60, 256, 100
+    steps, batch, runs = 40, 256, 60
     found = spread_over_seeds(
         TwoLayers(),
         of_two_layers,
@@ -100,7 +100,7 @@ def test_it_is_the_spread_of_sampled_trainings(optimiser, rate):
         optimiser=optimiser,
     )
     ends = sampled(optimiser, rate, batch, steps, runs)
-    # A deviation over 100 runs is known to 7%.
+    # A deviation over 60 runs is known to 9%.
     assert ends.std(ddof=1) == pytest.approx(found.deviation, rel=0.25)
     assert ends.mean() == pytest.approx(found.measure, abs=5 * found.deviation / np.sqrt(runs))
     assert found.steps == steps
@@ -138,24 +138,6 @@ def test_what_is_not_allowed_is_named(changes, named):
     setting = {"learning_rate": 0.1, "batch": 8, "steps": 2, **changes}
     with pytest.raises(ValueError, match=named):
         spread_over_seeds(Tabular(), of_tabular, of_answers(COEFFICIENTS["mean"]), log_ratio, **setting)
-
-
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_steps_on_sampled_answers_scatter_about_the_noiseless_one(optimiser):
-    course = Course(
-        TwoLayers(), of_two_layers, of_answers(COEFFICIENTS["mean"]), 64, optimiser, lambda step: 0.01
-    )
-    start, generator = course.start(), torch.Generator().manual_seed(0)
-    still = course.step(start, 0)
-    drawn = torch.stack(
-        [course.drawn(start, 0, generator)[-1 if optimiser == "adam" else 0] for _ in range(400)]
-    )
-    expected = still[-1 if optimiser == "adam" else 0]
-    spread = drawn.std(dim=0) / 20
-    assert ((drawn.mean(dim=0) - expected).abs() <= 5 * spread + 1e-12).all()
-    if optimiser == "sgd":
-        variance = course.variance(start[0], 0) * 0.01**2
-        assert drawn.var(dim=0) == pytest.approx(variance.numpy(), rel=0.4)
 
 
 @pytest.mark.parametrize("size", [2, 4])

@@ -70,15 +70,6 @@ def test_the_slope_is_the_derivative_of_the_weight(scale):
         assert group_weight_slope(size, 0.3, scale) == pytest.approx(slope, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((1, 0.5), "group_size=1"), ((4, 1.5), "validity"), ((4, 0.5, "max"), "one of")],
-)
-def test_bad_input_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        group_weight(*arguments)
-
-
 def test_the_smallest_rates_have_a_weight():
     # The smallest normal number, a smaller one, and the smallest: two successes have probability zero there.
     for rate in (2.3e-308, 2e-308, 5e-324):

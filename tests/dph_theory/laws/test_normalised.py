@@ -7,7 +7,6 @@ from dph_theory.laws import (
     group_weight,
     law_divergence,
     law_validity,
-    normalised,
     normalised_law,
     normalised_validities,
     normalised_validity_at,
@@ -66,20 +65,6 @@ def test_other_divergences_and_scales():
     assert normalised_validity_at(0.2, 0.4, 5, "none") == pytest.approx(mu_from_beta(0.2, 0.5), rel=1e-12)
     assert normalised_validity_at([0.0, 1.0], 0.4, 5) == pytest.approx([0, 1])
     assert normalised_validity_at(0.2, 1e-3, 5) == 1
-
-
-def test_equal_cases_are_solved_once(monkeypatch):
-    solved = []
-
-    def counted(*case):
-        solved.append(case)
-        return normalised_validities(*case)
-
-    monkeypatch.setattr(normalised, "normalised_validities", counted)
-    found = normalised_validity_at([[0.25, 0.5, 0.25], [0.5, 0.5, 0.0]], 0.5, 8)
-    assert sorted(case[0] for case in solved) == [0.25, 0.5]
-    low, high = normalised_validity_at(0.25, 0.5, 8), normalised_validity_at(0.5, 0.5, 8)
-    assert found.tolist() == [[low, high, low], [high, high, 0]]
 
 
 def test_the_law_of_the_first_runs():

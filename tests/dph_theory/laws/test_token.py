@@ -62,23 +62,6 @@ def test_excess_kl_is_positive_for_tokens_and_zero_for_sequences():
     assert parts.total == pytest.approx(parts.validity + parts.excess, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("base", "valid", "end", "message"),
-    [
-        ([], TWO_TOKENS_VALID, None, "a table for each token"),
-        ([[0.5, 0.4]], [1, 0], None, "sums to 0.9"),
-        ([TWO_TOKENS[0], TWO_TOKENS[0]], TWO_TOKENS_VALID, None, "must end in 2 axes of 2"),
-        (TWO_TOKENS, [1, 0], None, r"valid.shape=\(2,\)"),
-        (TWO_TOKENS, [[1, 2], [0, 0]], None, "booleans"),
-        (TWO_TOKENS, TWO_TOKENS_VALID, 2, "one of the 2 tokens"),
-        (TWO_TOKENS, TWO_TOKENS_VALID[None] & np.ones((3, 1, 1), bool), None, "must broadcast"),
-    ],
-)
-def test_bad_input_is_named(base, valid, end, message):
-    with pytest.raises(ValueError, match=message):
-        token_law(base, valid, np.ones(2), end=end)
-
-
 DIVERGENCES = (REVERSE_KL, FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 
 

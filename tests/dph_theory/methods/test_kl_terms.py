@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from dph_theory.audit.catalogue import audit_kl_term
+from dph_theory.audit.catalogue import audit_form
 from dph_theory.methods.kl_terms import ENDS, KL_TERMS, SHOWN
 
-E = 2.718281828459045
+E = math.e
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
 
 
@@ -38,87 +38,41 @@ def form(trainer, flag, version=None, samples=None):
 
 
 AT_MINUS_ONE = {
-    (-1, 1): [
-        "verl 1dda039b9, kl_loss_type=kl, k1",
-        "slime 624b824a8, kl_loss_type=k1",
-        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k1",
-        "open-instruct e6c3044aa, kl_estimator=0",
-        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k1",
-    ],
-    (-1, -1): ["verl 1dda039b9, kl_loss_type=k1+", "prime-rl 559b44772, ref_kl (within old - pi <= 0.2)"],
-    (-1, 0): [
-        "NeMo-RL 33bce20d7, kl_type=k1",
-        "NeMo-RL 7ea279abf, kl_type=k1",
-        "slime 624b824a8, k1 with importance_ratio",
-        "open-instruct e6c3044aa, kl_estimator=3",
-    ],
-    (1, -1): [
-        "verl 1dda039b9, kl_loss_type=abs",
-        "verl 1dda039b9, kl_loss_type=abs+",
-        "verl 1dda039b9, use_kl_in_reward, kl",
-        "oat c1a074c32, kl_penalty_coef",
-        "OpenRLHF 3c3be6234, algo.kl.init_coef, estimator=k1",
-        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=abs",
-        "SkyRL a9564572e, use_kl_in_reward, kl_estimator_type=k1",
-        "AReaL 4aef98d8d, kl_ctl, kl_estimator=k1",
-        "Tinker 9dfcc3a2e, kl_penalty_coef",
-        "Tinker 9dfcc3a2e, kl_penalty_coef, kl_discount_factor=1",
-    ],
-    (0.5, -1): [
-        "verl 1dda039b9, kl_loss_type=mse, k2",
-        "slime 624b824a8, kl_loss_type=k2",
-        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k2",
-        "open-instruct e6c3044aa, kl_estimator=1",
-        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k2",
-    ],
-    (-0.5, 0.5): ["AReaL 4aef98d8d, kl_ctl, kl_estimator=k2"],
-    (0.5, -0.5): [
-        "NeMo-RL 33bce20d7, kl_type=k2",
-        "NeMo-RL 7ea279abf, kl_type=k2",
-        "slime 624b824a8, k2 with importance_ratio",
-    ],
-    (E - 2, 1 - E): [
-        "TRL 1.16, use_bias_correction_kl=False (default to 1.9.1)",
-        "verl 1dda039b9, kl_loss_type=low_var_kl, k3",
-        "verl 1dda039b9, kl_loss_type=low_var_kl, k3, later updates",
-        "NeMo-RL 2369c0aec, kl_type=k3",
-        "NeMo-RL 2369c0aec, kl_type=k3, use_on_policy_kl_approximation",
-        "slime 624b824a8, kl_loss_type=k3",
-        "slime 624b824a8, kl_loss_type=low_var_kl",
-        "OpenRLHF 3c3be6234, algo.kl.use_loss, estimator=k3",
-        "open-instruct e6c3044aa, kl_estimator=2",
-        "oat c1a074c32, beta",
-        "SkyRL a9564572e, use_kl_loss, kl_estimator_type=k3",
-    ],
-    (E - 2, -1): [
-        "TRL 1.16, use_bias_correction_kl=True (default from 1.10.0)",
-        "TRL 1.16, the same, importance_sampling_level=sequence",
-        "TRL 1.16, use_bias_correction_kl=True, vLLM's ratio not on the KL",
-        "verl 1dda039b9, kl_loss_type=low_var_kl+, k3+",
-        "NeMo-RL 33bce20d7, kl_type=k3",
-        "NeMo-RL 33bce20d7, kl_type=k3, use_on_policy_kl_approximation",
-        "NeMo-RL 7ea279abf, kl_type=k3",
-        "NeMo-RL 7ea279abf, kl_type=k3, use_on_policy_kl_approximation",
-        "slime 624b824a8, k3 with importance_ratio",
-        "slime 624b824a8, low_var_kl with importance_ratio",
-    ],
-    (2 - E, E - 2): [
-        "verl 1dda039b9, use_kl_in_reward, low_var_kl",
-        "NeMo-RL 7ea279abf, use_kl_in_reward, reinforce_plus_plus",
-        "SkyRL a9564572e, use_kl_in_reward, kl_estimator_type=k3",
-        "AReaL 4aef98d8d, kl_ctl, kl_estimator=k3",
-    ],
-    # The old policy is the policy here.
-    (0, 0): ["prime-rl 559b44772, kl_tau (old the sampler)"],
+    "k1": (-1, 1),
+    "k1+": (-1, -1),
+    "abs": (1, -1),
+    "k2": (0.5, -1),
+    "k3": (E - 2, 1 - E),
+    "k3+": (E - 2, -1),
+    # Subtracted from the reward; times the ratio of the policy to itself; the old policy is the policy here.
+    "-k2": (-0.5, 0.5),
+    "-k3": (2 - E, E - 2),
+    "rk1": (-1, 0),
+    "rk2": (0.5, -0.5),
+    "old": (0, 0),
 }
 """Value and slope at x = -1."""
+COMPUTED = {
+    "TRL": "k3 k3+ k3+ k3+",
+    "verl": "k1 abs k2 k3 k3 abs -k3 k1+ abs k3+",
+    "NeMo-RL": "k3 k3 rk1 rk2 k3+ k3+ rk1 rk2 k3+ k3+ -k3",
+    "slime": "k1 k2 k3 k3 rk1 rk2 k3+ k3+",
+    "OpenRLHF": "k1 k2 k3 abs",
+    "open-instruct": "k1 k2 k3 rk1",
+    "oat": "k3 abs",
+    "prime-rl": "old k1+",
+    "SkyRL": "k3 k1 k2 abs abs -k3",
+    "AReaL": "abs -k2 -k3",
+    "Tinker": "abs abs",
+}
+"""What a trainer's settings compute, in the order of the table."""
 
 
-def test_every_formula_at_a_log_ratio_of_minus_one():
-    wanted = {name: pair for pair, names in AT_MINUS_ONE.items() for name in names}
-    assert wanted.keys() == {form.title for form in KL_TERMS}
-    for each in KL_TERMS:
-        assert slope(each, -1.0) == pytest.approx(wanted[each.title]), each.title
+@pytest.mark.parametrize("trainer", dict.fromkeys(form.trainer for form in KL_TERMS))
+def test_every_formula_at_a_log_ratio_of_minus_one(trainer):
+    forms = [form for form in KL_TERMS if form.trainer == trainer]
+    for each, name in zip(forms, COMPUTED[trainer].split(), strict=True):
+        assert slope(each, -1.0) == pytest.approx(AT_MINUS_ONE[name]), each.title
 
 
 def test_clamps_act_where_the_code_has_them():
@@ -147,7 +101,7 @@ def test_clamps_act_where_the_code_has_them():
     ],
 )
 def test_what_the_flags_descend(trainer, flag, samples, gradient):
-    found = audit_kl_term(KL_TERMS.index(form(trainer, flag, samples=samples)), 0).gradient
+    found = audit_form(KL_TERMS.index(form(trainer, flag, samples=samples)), "KL terms").gradient
     assert (found.name, found.exact) == (gradient, True)
 
 
@@ -163,16 +117,13 @@ LAWS = {"each token": True, "whole answer": False}
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(len(KL_TERMS)), ids=lambda index: KL_TERMS[index].title)
 def test_the_audit_finds_the_law_and_the_end_that_the_table_derives(index):
-    term, found = KL_TERMS[index], audit_kl_term(index, 0)
+    term, found = KL_TERMS[index], audit_form(index, "KL terms")
     if term.divergence is None:
         assert found.law in ("not known", "no penalty")
         assert (found.selects, term.selects) == ("none", "not known")
         return
-    descended = (
-        found.near_sequence_gradient if found.near_sequence_gradient.exact else found.sequence_gradient
-    )
     assert (LAWS[found.law], found.selects) == (term.token, term.selects)
-    assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in descended.name
+    assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.known.name
 
 
 def test_the_log_ratio_below_which_a_clamp_acts():

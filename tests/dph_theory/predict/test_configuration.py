@@ -196,8 +196,6 @@ MADE_UP = "no_such_key"
     [
         ({"beta": 0.04, "top_entropy_quantile": 0.2}, "top_entropy_quantile=0.2"),
         ({"beta": 0.04, "delta": 1.5}, "delta=1.5"),
-        ({"beta": 0.04, "reward_weights": [1.0, 0.5]}, "reward_weights=[1.0, 0.5]"),
-        ({"beta": 0.04, "top_p": 0.5}, "top_p=0.5"),
         ({"beta": 0.04, "kl_coef": 0.1}, "kl_coef=0.1"),
         ({"beta": 0.04, "loss_type": "vespo"}, "loss_type=vespo"),
         ({ALGORITHM + "filter_groups.enable": True}, ALGORITHM + "filter_groups.enable=True"),
@@ -228,7 +226,7 @@ def test_what_nothing_reads_is_named_as_what_may_change_the_law(settings, unread
 @pytest.mark.parametrize(
     ("settings", "harmless"),
     [
-        ({"beta": 0.04, "learning_rate": 1e-6, "output_dir": "out", "top_p": 1.0}, 3),
+        ({"beta": 0.04, "learning_rate": 1e-6, "output_dir": "out", "top_p": 1.0}, 2),
         ({ACTOR + "use_kl_loss": True, ACTOR + "optim.lr": 1e-6, "trainer.nnodes": 1}, 2),
         ({"kl-coef": 0.0, "lr": 1e-6, "sglang-mem-fraction-static": 0.8}, 2),
     ],
@@ -236,6 +234,106 @@ def test_what_nothing_reads_is_named_as_what_may_change_the_law(settings, unread
 def test_paths_rates_and_plain_values_are_harmless(settings, harmless):
     found = configuration_of(settings)
     assert (len(found.harmless), found.not_read) == (harmless, ())
+
+
+ROLLOUT = "actor_rollout_ref.rollout."
+
+
+@pytest.mark.parametrize(
+    ("settings", "moved_by", "unpredicted", "words"),
+    [
+        ({"beta": 0.04, "temperature": 0.7}, "temperature=0.7", "", "log odds, as beta/0.7 would (J1)"),
+        ({"beta": 0, "top_p": 0.9}, "top_p=0.9", "", "at full sampling ends just above 0.9 a token"),
+        (
+            {"beta": 0.04, "top_k": 20, "min_p": 0.1},
+            "top_k=20, min_p=0.1",
+            "leave tokens out",
+            "ends below 1;",
+        ),
+        ({"beta": 0.04, "sync_ref_model": True}, "sync_ref_model=True", "follows", "beta/(1 + 0.6 m)"),
+        (
+            {"beta": 0.04, "sync_ref_model": True, "ref_model_mixup_alpha": 1.0, "ref_model_sync_steps": 64},
+            "sync_ref_model=True",
+            "follows",
+            "follows every 64 steps: after m resets, each at its law, beta acts as beta/(1 + 1 m)",
+        ),
+        ({"beta": 0.04, "mask_truncated_completions": True}, "mask_tr", "share has a law of its own", "grow"),
+        ({"beta": 0.04, "reward_weights": "1.0 0.5"}, "reward_weights=1.0 0.5", "not alone", "a e^(r/beta)"),
+        ({"beta": 0.04, "max_completion_length": 512}, "", "", "right, and short enough (J6)"),
+        ({"beta": 0.04, "steps_per_generation": 4}, "", "", "up to 3 updates old: the same law"),
+        (
+            {ALGORITHM + "use_kl_in_reward": True, ROLLOUT + "temperature": 0.6},
+            "temp",
+            "",
+            "does not move a KL",
+        ),
+        ({ACTOR + "use_kl_loss": True, ROLLOUT + "top_k": -1}, "", "", "trainer's moves this law, unless"),
+        (
+            {"kl-loss-coef": 0.1, "use-kl-loss": True, "ref-update-interval": 50, "kl-loss-type": "k2"},
+            "--ref",
+            "follows",
+            "every 50",
+        ),
+        (
+            {"loss_fn.ratio_clip_min": 0.2, "grpo.overlong_filtering": True},
+            "overlong_filtering=True",
+            "",
+            "can grow",
+        ),
+        (
+            {"loss_fn.ratio_clip_min": 0.2, "grpo.async_grpo.max_trajectory_age_steps": 4},
+            "",
+            "",
+            "0.17 times that of new",
+        ),
+        (
+            {"trainer.algorithm.use_kl_loss": True, "generator.sampling_params.temperature": 0.6},
+            "temperature=0.6",
+            "",
+            "what the reference is at 1",
+        ),
+        ({"actor.kl_ctl": 0.1, "ref.path": "base", "gconfig.temperature": 0.6}, "", "", "its law stays (J2)"),
+        (
+            {"actor.kl_ctl": 0.1, "ref.path": "base", "gconfig.temperature": 0.6, "actor.temperature": 0.6},
+            "temperature=0.6",
+            "",
+            "0.6 times",
+        ),
+        (
+            {"kl_penalty_coef": 0.1, "temperature": 0.7},
+            "temperature=0.7",
+            "another temperature",
+            "its law moves (J2)",
+        ),
+        ({"kl_penalty_coef": 0.1, "kl_discount_factor": 1, "temperature": 0.7}, "", "", "its law stays (J2)"),
+    ],
+)
+def test_what_sampling_does_to_the_law_is_told(settings, moved_by, unpredicted, words):
+    found = configuration_of(settings)
+    assert bool(found.moved_by) == bool(moved_by)
+    assert moved_by in ", ".join(found.moved_by)
+    assert unpredicted in found.unpredicted
+    assert any(words in said for said in found.sampling), found.sampling
+    assert found.not_read == ()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"beta": 0.04, "temperature": 1.0, "top_p": 1, "top_k": 0, "min_p": None, "reward_weights": [1.0]},
+        {"beta": 0.04, "sync_ref_model": False, "mask_truncated_completions": False},
+        {"beta": 0.0, "ref_model_sync_steps": 64},
+        {"actor.kl_ctl": 0.0, "actor.ppo_n_minibatches": 1, "gconfig.top_k": 100000000},
+    ],
+)
+def test_sampling_from_the_policy_itself_is_not_told(settings):
+    found = configuration_of(settings)
+    assert (found.sampling, found.moved_by) == ((), ())
+
+
+def test_what_moves_a_law_is_in_the_answer():
+    done = CliRunner().invoke(main, ["predict", "trl", "beta=0.04", "temperature=0.7"])
+    assert "Moved by temperature=0.7: see what sampling does, below." in done.output
 
 
 @pytest.mark.parametrize(
@@ -435,6 +533,8 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
     assert set(json.loads(out.read_text())) == {
         *("trainer", "version", "penalty", "law", "selects", "advantage", "reduction", "updates", "sampler"),
         *(
+            "sampling",
+            "moved_by",
             "scale",
             "baseline",
             "group_size",

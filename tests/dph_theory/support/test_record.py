@@ -8,7 +8,7 @@ import pytest
 from dph_theory import excess_kl
 from dph_theory.intervals import Estimate, mean_interval
 from dph_theory.support.files import write_json
-from dph_theory.support.record import as_json, checked, from_json, read_record, record
+from dph_theory.support.record import as_json, from_json, read_record, record
 
 
 @dataclass(frozen=True)
@@ -41,45 +41,37 @@ def test_what_is_missing_or_wrong_is_named():
         from_json(Curve, {"name": "c", "points": [{"label": "a"}], "by_strength": {}})
 
 
-def test_a_record_says_what_it_was_computed_from():
-    made = record("curve", seed=3, config={"n": 2}, results={"x": 1.0}, findings=["x is one"])
-    assert made["kind"] == "curve"
-    assert made["seed"] == 3
-    assert made["config"] == {"n": 2}
-    assert made["results"] == {"x": 1.0}
-    assert made["findings"] == ["x is one"]
-    assert made["versions"]["python"] == platform.python_version()
-    assert made["versions"]["dph"].count(".") == 2
-    assert checked(made, "curve") is made
+def made(kind="curve", **changes):
+    given = {"seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]}
+    return record(kind, **given | changes)
 
 
-def test_a_package_that_is_absent_is_named_so():
-    made = record("curve", seed=0, config={}, results={}, findings=[], packages=("no-such-package",))
-    assert made["versions"]["no-such-package"] == "not installed"
+def test_a_record_says_what_it_was_computed_from(tmp_path):
+    found = made(packages=("no-such-package",))
+    assert {key: found[key] for key in ("kind", "seed", "config", "results", "findings")} == {
+        "kind": "curve", "seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]
+    }  # fmt: skip
+    assert found["versions"]["python"] == platform.python_version()
+    assert found["versions"]["dph"].count(".") == 2
+    assert found["versions"]["no-such-package"] == "not installed"
+    (tmp_path / "curve.json").write_text(json.dumps(found))
+    assert read_record(tmp_path / "curve.json", "curve", "dph draw") == found
 
 
-@pytest.mark.parametrize("value", [{"kind": "curve"}, [1], None])
-def test_what_is_no_record_is_refused(value):
-    with pytest.raises(ValueError, match="findings"):
-        checked(value, "curve")
-
-
-def test_another_kind_is_refused():
-    made = record("curve", seed=0, config={}, results={}, findings=[])
-    with pytest.raises(ValueError, match="only 'table'"):
-        checked(made, "table")
-
-
-def test_a_record_is_read_from_its_file_or_what_is_wrong_is_said(tmp_path):
-    path = tmp_path / "curve.json"
-    with pytest.raises(ValueError, match=r"curve\.json.*dph draw writes it"):
-        read_record(path, "curve", "dph draw")
-    path.write_text("{")
-    with pytest.raises(ValueError, match=r"curve\.json.*a record in JSON"):
-        read_record(path, "curve", "dph draw")
-    made = record("curve", seed=0, config={}, results={}, findings=[])
-    path.write_text(json.dumps(made))
-    assert read_record(path, "curve", "dph draw") == made
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, r"curve\.json.*dph draw writes it"),
+        ("{", r"curve\.json.*a record in JSON"),
+        (json.dumps(made("table")), "only 'curve'"),
+        *((json.dumps(value), "findings") for value in ({"kind": "curve"}, [1], None)),
+    ],
+)
+def test_what_is_no_record_of_that_kind_is_refused(tmp_path, text, says):
+    if text is not None:
+        (tmp_path / "curve.json").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        read_record(tmp_path / "curve.json", "curve", "dph draw")
 
 
 def test_results_are_shown_with_plain_numbers():

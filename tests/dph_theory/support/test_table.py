@@ -3,7 +3,7 @@ import csv
 import pytest
 
 from dph_theory.intervals import Estimate
-from dph_theory.support.table import Table, escaped, latex, written
+from dph_theory.support.table import Table, command, escaped, latex, written
 
 TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
 
@@ -24,11 +24,9 @@ def test_a_number_has_as_many_digits_as_its_interval_warrants():
     assert latex(written(cells[2])) == r"0.30 [0.01, $\infty$]"
 
 
-def test_an_interval_is_three_columns_and_three_commands():
+def test_an_interval_is_three_columns():
     table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
     assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
-    names = ("xEOneBeta", "xEOneBetaLow", "xEOneBetaHigh")
-    assert list(table.commands("x")) == list(zip(names, ("0.250", "0.200", "0.300"), strict=True))
 
 
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
@@ -36,11 +34,32 @@ def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
 
 
-def test_latex_has_rules_and_numbers_to_the_right():
+def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
     assert TABLE.latex() == (
-        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & k \\\\\n\\midrule\n"
-        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}\n"
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & $k$ \\\\\n\\midrule\n"
+        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}}\n"
     )
+    lines = Table.of(("gain over the base",), [(1.5,)]).latex().splitlines()
+    assert lines[3] == r"\shortstack{gain over \\ the base} \\"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "cells"),
+    [
+        pytest.param(
+            (0.5, 0.12345, 0.7), ["0.5000", "0.1235", r"\textbf{0.7000}"], id="digits of the largest"
+        ),
+        pytest.param((12.3456, None, 3.0), [r"\textbf{12.35}", "--", "3.00"], id="one is not known"),
+        pytest.param((3, 16), ["3", r"\textbf{16}"], id="whole numbers"),
+        pytest.param((2.0, 0.00012), [r"\textbf{2}", "0.00012"], id="magnitudes apart"),
+        pytest.param((1.5, float("inf")), ["1.500", r"\textbf{$\infty$}"], id="infinity is the largest"),
+    ],
+)
+def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbers, cells):
+    lines = Table.of(("Pass@k",), [(number,) for number in numbers], best=("Pass@k",)).latex().splitlines()
+    assert lines[3] == r"Pass@$k$ \\"
+    assert [line.removesuffix(r" \\") for line in lines[5:-2]] == cells
 
 
 @pytest.mark.parametrize(
@@ -57,14 +76,8 @@ def test_text_that_latex_would_take_otherwise(text, expected):
     assert latex(text) == expected
 
 
-def test_commands_are_letters_alone_and_tell_rows_apart():
-    assert next(TABLE.commands("dph laws")) == ("dphLawsKThreeKTwoKLToP", "0.1235")
-    alike = Table.of(("model", "at"), [("a", 1), ("a", 2), ("b", 3)])
-    assert dict(alike.commands("x")) == {"xARowOneAt": "1", "xARowTwoAt": "2", "xBAt": "3"}
-    twice = Table.of(("a", "to", "b", "to"), [(1, 2, 3, 4)])
-    assert dict(twice.commands("x")) == {"xA": "1", "xToColumnTwo": "2", "xB": "3", "xToColumnFour": "4"}
-    signs = Table.of(("pair", "p"), [("a < b", 0.1), ("a, b", 0.2)])
-    assert dict(signs.commands("x")) == {"xABRowOneP": "0.1", "xABRowTwoP": "0.2"}
+def test_a_command_is_letters_alone():
+    assert command("dph laws k3, k2: KL to p_*") == "dphLawsKThreeKTwoKLToP"
 
 
 def test_marks_are_shown_as_they_are_in_markdown():

@@ -15,7 +15,7 @@ every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.na
 STATEMENTS = {f"A{i}" for i in range(1, 12)} | {f"B{i}" for i in range(1, 10)}
 STATEMENTS |= {f"C{i}" for i in range(1, 5)} | {f"D{i}" for i in range(1, 4)}
 STATEMENTS |= {f"E{i}" for i in range(1, 8)} | {f"F{i}" for i in range(1, 11)}
-STATEMENTS |= {*(f"G{i}" for i in range(1, 11)), "H1", "H2", "L1"}
+STATEMENTS |= {*(f"G{i}" for i in range(1, 11)), "H1", "H2", "L1", *(f"J{i}" for i in range(1, 9))}
 IN_BALLS = (
     {f"A{i}" for i in range(4, 10)} | {f"B{i}" for i in range(1, 5)} | {"C2", "C4", "D1", "D2", "E1", "E4"}
 )

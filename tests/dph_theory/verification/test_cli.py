@@ -86,7 +86,7 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
 
 
 def test_reports_on_standard_output_stand_alone():
-    done = dph("verify", "A8.frontier", "--quick", "--json", "-")
+    done = here("A8.frontier", "--quick", "--json", "-")
     assert [report["theorem"] for report in json.loads(done.stdout)] == ["A8.frontier"]
     assert "1 theorem: 1 proved" in done.stderr
 
@@ -129,10 +129,3 @@ def test_an_interruption_while_the_registry_is_loaded_is_no_import_error():
     # The first process is that which workers are forked from: loading has just begun.
     done = interrupted([DPH, "verify", "--instances", "1000000"], after=0.2)
     assert (done.returncode, done.errors) == (130, "")
-
-
-def test_the_command_is_there_before_the_mathematics_is_loaded():
-    heavy = "{'sympy', 'scipy', 'flint'}"
-    code = f"import sys, dph_theory.verification.cli; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -9,7 +9,6 @@ from dph_theory.statement.charts import example
 from dph_theory.statement.theorem import Verdict, neighbour
 from dph_theory.support.record import from_json
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification import run
 from dph_theory.verification.reports import QUICK_INSTANCES, Report, Settings, settings
 from dph_theory.verification.run import select, verify, verify_one
 
@@ -48,21 +47,8 @@ def test_an_example_that_balls_cannot_decide_is_not_as_expected():
     assert "example 1: the balls stay too wide to tell" in report.unexpected
 
 
-def test_wrong_kept_values_are_not_as_expected():
-    wrong = replace(BINOMIAL, examples=(example(x=".5", y=".25", value=".7"),))
-    assert not verify_one(wrong, SMALL).as_expected
-
-
 def test_a_theorem_that_needs_what_is_not_installed_is_left_out():
     assert verify([replace(BINOMIAL, needs="a_package_that_is_not_there")], SMALL) == []
-
-
-def test_what_loads_a_package_is_checked_in_one_process_and_the_rest_one_by_one():
-    chosen = select([])
-    first, *others = run._jobs(chosen)
-    assert first == tuple(t.name for t in chosen if t.needs == "torch")
-    assert len(first) > 1
-    assert sorted([*first, *(name for (name,) in others)]) == sorted(THEOREMS)
 
 
 def test_names_may_be_prefixes():
@@ -70,11 +56,6 @@ def test_names_may_be_prefixes():
     assert chosen == ["A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
     assert [t.name for t in select(["d"])] == [name for name in THEOREMS if name.startswith("D")]
     assert len(select([])) == len(THEOREMS)
-
-
-def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"theorem='Z9' .*nearest names are \w+\.\w+, "):
-        select(["Z9"])
 
 
 @pytest.mark.slow

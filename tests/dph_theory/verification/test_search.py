@@ -6,7 +6,7 @@ from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
 
 from dph_theory.statement.charts import example
 from dph_theory.verification.reports import Settings
-from dph_theory.verification.search import POLISH_STEPS, sample, search, smallest
+from dph_theory.verification.search import sample, search, smallest
 
 SHORT = Settings(1000, 64, 5)
 TRUE = pytest.mark.parametrize("theorem", [BINOMIAL, PINSKER, LIMIT], ids=lambda t: t.name)
@@ -71,14 +71,6 @@ def test_a_violation_at_a_kept_instance_alone_is_found():
     kept = replace(BINOMIAL, rhs=off, examples=(example(x=".125", y=".5"),))
     assert search(kept, SHORT, 0).witness == {"x": 0.125, "y": 0.5}
     assert search(replace(kept, examples=()), SHORT, 0).witness is None
-
-
-def test_the_last_steps_climb(monkeypatch):
-    few = Settings(8, 8, 1)
-    climbed = search(replace(PINSKER, examples=()), few, 1).worst
-    monkeypatch.setattr("dph_theory.verification.search.POLISH_STEPS", 0)
-    assert POLISH_STEPS > 0
-    assert climbed > search(replace(PINSKER, examples=()), few, 1).worst + 1e-3
 
 
 def test_the_smallest_witness_still_violates_and_one_that_no_rounding_keeps_stays():

@@ -19,7 +19,6 @@ from full_scale.presampling.buffer import RehearsalRow
 from full_scale.presampling.presample import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig
-from full_scale.storage.processes import Processes
 
 TEMPERATURE = 0.9
 
@@ -194,50 +193,6 @@ def test_rows_of_the_buffer(bench, base, run):
         [sum(row.ref_logps) for row in rows], abs=1e-5
     )
     assert not np.allclose(*([row[key] for row in run["rehearsed"]["rows"]] for key in ("log_ref", "log_pi")))
-
-
-class StopError(Exception):
-    pass
-
-
-def test_stopped_and_resumed_it_is_the_same(bench, run):
-    folders = Folders.of(bench.recipe)
-    journal = folders.here / "evaluation.jsonl"
-    whole, record = journal.read_bytes(), folders.evaluation.read_bytes()
-    total = 3 + 8
-
-    def stop(stage, done, of):
-        assert (stage, of) == ("evaluate", total)
-        if done > total / 2:
-            raise StopError
-
-    journal.unlink()
-    with pytest.raises(StopError):
-        bench.evaluate(progress=stop)
-    assert folders.evaluation.read_bytes() == record
-    journal.write_bytes(journal.read_bytes()[:-7])
-    bench.evaluate()
-    assert journal.read_bytes() == whole
-    assert folders.evaluation.read_bytes() == record
-
-
-class Alone(Processes):
-    """A process of several that come one after the other: nobody waits."""
-
-    def wait(self):
-        pass
-
-
-def test_processes_that_share_the_prompts_find_what_one_finds(bench, run):
-    folders = Folders.of(bench.recipe)
-    record = folders.evaluation.read_bytes()
-    for path in (folders.here / "evaluation.jsonl", folders.evaluation):
-        path.unlink()
-    with pytest.raises(ValueError, match="dph evaluate"):
-        bench.evaluate(processes=Alone(1, 2))
-    bench.evaluate(processes=Alone(0, 2))
-    assert folders.evaluation.read_bytes() == record
-    assert (folders.here / "evaluation-1.jsonl").is_file()
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_findings_follow_the_numbers():
 def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(ValueError, match="has not been run"):
         Presampling.load(tmp_path)
-    (tmp_path / "journal.jsonl").write_text("{}\n")
+    (tmp_path / "rollouts.jsonl").write_text("{}\n")
     with pytest.raises(ValueError, match="begun and not finished"):
         Presampling.load(tmp_path)
 

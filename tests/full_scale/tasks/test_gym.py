@@ -5,10 +5,23 @@ from types import SimpleNamespace
 import pytest
 
 from full_scale.recipe.schema import TaskConfig
-from full_scale.tasks.gym import load
+from full_scale.tasks.gym import GymVerifier, load
 from full_scale.tasks.loaders import load_task
+from full_scale.tasks.protocol import Prompt
 
 installed = pytest.mark.skipif(importlib.util.find_spec("reasoning_gym") is None, reason="the extra gym")
+GENERATOR = """
+class Half:
+    def __getitem__(self, at):
+        return {"question": "?", "answer": "2", "entry": at}
+
+    def score_answer(self, answer, entry):
+        return float(answer) / 2 * (entry["entry"] == 1)
+
+def create_dataset(name, size, seed):
+    return Half()
+"""
+"""A package of one generator, whose answer 2 scores 1."""
 OPTIONS = {
     "dataset": "chain_sum",
     "size": 4,
@@ -60,3 +73,17 @@ def test_braces_in_a_template_are_doubled_and_others_are_named(monkeypatch):
     for template in ("{question} {}", '{question} {"answer": 2}'):
         with pytest.raises(ValueError, match=r"template=.*\['question'\], other braces doubled"):
             load(TaskConfig(name="reasoning-gym", options=OPTIONS | {"template": template}))
+
+
+def test_a_score_counts_from_its_threshold_on_and_the_answer_is_tagged_or_boxed(tmp_path, monkeypatch):
+    (tmp_path / "reasoning_gym.py").write_text(GENERATOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    source = '{"dataset": "half", "seed": 3, "size": 2, "arguments": {}}'
+    answers = ["<answer>1</answer> no: <answer> 2 </answer>", r"\boxed{1}", "four", "<answer>0"]
+    with GymVerifier(0.5, workers=1) as verifier:
+        scores = verifier([Prompt("e", "?", {"source": source, "entry": 1})] * 4, answers)
+        assert [score.outcome for score in scores] == ["correct", "correct", "no_answer", "wrong"]
+        with pytest.raises(ValueError, match="needs 'entry'"):
+            verifier([Prompt("e", "?", {"source": "{}"})], ["<answer>1</answer>"])
+    with pytest.raises(ValueError, match="threshold=0"):
+        GymVerifier(0.0)

@@ -7,7 +7,7 @@ from support.rule_task import loaded, ruled_recipe, ruled_task
 from support.tiny_llama import eight_billion, tiny_llama
 from transformers import AutoModelForCausalLM
 
-import full_scale.tasks.loaders
+import full_scale.training.dry_run
 from full_scale.presampling.presample import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
 from full_scale.training.dry_run import dry_run
@@ -177,7 +177,7 @@ def test_the_estimate_grows_with_the_prompts(eight, tmp_path, monkeypatch):
 
     def estimated(words):
         task = replace(ruled_task(), train=[asked, replace(asked, id="long", prompt="p1 " * words)])
-        monkeypatch.setattr(full_scale.tasks.loaders, "load_task", lambda config: task)
+        monkeypatch.setattr(full_scale.training.dry_run, "load_task", lambda config: task)
         return dry_run(recipe)
 
     short, long = estimated(16), estimated(4000)
@@ -213,7 +213,7 @@ def recipe(tmp_path_factory):
 
 @pytest.fixture
 def task(monkeypatch):
-    monkeypatch.setattr(full_scale.tasks.loaders, "load_task", lambda config: ruled_task())
+    monkeypatch.setattr(full_scale.training.dry_run, "load_task", lambda config: ruled_task())
 
 
 def test_steps_of_the_whole_training_set(recipe, task):
@@ -324,3 +324,11 @@ def test_a_launch_tells_processes_sharding_and_what_it_needs(tmp_path, monkeypat
     other.write_text("[1]")
     with pytest.raises(ValueError, match="distributed_type"):
         Launch.read(other)
+
+
+def test_a_penalty_that_waits_for_the_base_rates_has_its_reference_counted(eight, tmp_path):
+    named = [f"output={tmp_path}", f"model.path={eight}", "model.chat=false", "method.name=KL-control"]
+    named.append("train.collapse_every=0")
+    found = dry_run(load_recipe("llama3.1-8b-bird", named))
+    assert "beta" not in found.arguments
+    assert found.memory["train"].reference == 4 * found.shape.parameters

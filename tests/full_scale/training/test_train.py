@@ -7,7 +7,7 @@ import pytest
 import torch
 from support.rule_task import stage_inputs
 from support.tiny_llama import plain_log_probs
-from support.tiny_training import TRL_WARNS, StopAfter, same
+from support.tiny_training import TRL_WARNS, same
 from transformers import AutoModelForCausalLM, GenerationConfig
 
 from full_scale.models.load import declared_stop_tokens
@@ -18,7 +18,6 @@ from full_scale.tasks.protocol import WeightedReward
 from full_scale.training.arguments import arguments
 from full_scale.training.metrics import said as metrics_said
 from full_scale.training.record import TrainingRecord
-from full_scale.training.resume import last_checkpoint
 from full_scale.training.train import _findings, build_trainer, said_first, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -61,27 +60,6 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"\['method'\] differ"):
         train(changed, *given)
-
-
-@pytest.mark.slow
-def test_a_stopped_stage_goes_on_to_the_same_model(stage):
-    recipe, *given = stage()
-    whole = replace(recipe, output=recipe.output + "-whole")
-    train(whole, *given)
-    stopped = build_trainer(recipe, *given)
-    stopped.add_callback(StopAfter(2))
-    stopped.train()
-    folders = Folders.of(recipe)
-    assert last_checkpoint(folders.checkpoints).name == "checkpoint-2"
-    assert not folders.training.exists()
-    seen = []
-    train(recipe, *given, progress=lambda *step: seen.append(step))
-    assert [step[:3] for step in seen] == [("train", 3, 3)]
-    assert not folders.checkpoints.exists()
-    models = [
-        AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
-    ]
-    assert same(*models)
 
 
 @pytest.mark.slow
@@ -298,20 +276,6 @@ def test_a_buffer_or_a_model_from_elsewhere_is_refused(stage):
     nowhere = replace(recipe, model=ModelConfig(path="no/such-model"), method=MethodConfig(name="GRPO"))
     with pytest.raises(ValueError, match=r"model\.path='no/such-model'"):
         build_trainer(nowhere, *given)
-
-
-@pytest.mark.slow
-def test_a_truncated_checkpoint_costs_a_step_and_not_the_run(stage, caplog):
-    recipe, *given = stage()
-    stopped = build_trainer(recipe, *given)
-    stopped.add_callback(StopAfter(2))
-    stopped.train()
-    folders, seen = Folders.of(recipe), []
-    model = folders.checkpoints / "checkpoint-2" / "model.safetensors"
-    model.write_bytes(model.read_bytes()[:100])
-    train(recipe, *given, progress=lambda *step: seen.append(step[1]))
-    assert seen == [2, 3]
-    assert "checkpoint-2 is damaged" in caplog.text
 
 
 @pytest.mark.slow

@@ -1,14 +1,10 @@
 import json
 import logging
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 from peft import LoraConfig
+from support.launched import TORCHRUN, launched
 from support.tiny_llama import tiny_llama
 from support.tiny_training import (
     PROMPTS,
@@ -35,8 +31,6 @@ from full_scale.training.online import OnlineConfig
 from full_scale.training.trainer import DPHConfig
 
 pytestmark = [pytest.mark.filterwarnings(TRL_WARNS), pytest.mark.slow]
-ROOT = Path(__file__).parents[3]
-PROCESS = str(ROOT / "tests" / "support" / "training_process.py")
 GRADIENTS_AGREE = 5e-7
 
 
@@ -180,17 +174,7 @@ def two_processes(model, tmp_path_factory):
     whole = trainer(folder / "model", folder / "moved" / "one", max_steps=4, **settings)
     whole.train()
     torch.save(weights(whole), folder / "moved" / "whole.pt")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(port)]
-    done = subprocess.run(
-        [sys.executable, *command, PROCESS, "two", str(folder)],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = launched("training_process.py", folder, by=TORCHRUN)
     assert done.returncode == 0, done.stderr[-4000:]
     said = [json.loads((folder / f"said-{rank}.json").read_text()) for rank in (0, 1)]
     return said, torch.load(folder / "gradients.pt", weights_only=True)
@@ -205,10 +189,6 @@ def test_two_processes_have_the_gradient_of_one(model, two_processes):
     }
     for name, gradient in gradients.items():
         assert distance(expected[5 if "fewer" in name else 11], gradient) < GRADIENTS_AGREE, name
-
-
-def test_two_processes_resume_bit_for_bit_in_the_second_epoch_inside_a_cycle(two_processes):
-    assert [each["exact"] for each in two_processes[0]] == [True, True]
 
 
 def test_two_processes_put_the_groups_that_they_share_together(two_processes):

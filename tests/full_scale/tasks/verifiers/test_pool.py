@@ -71,7 +71,7 @@ def test_a_worker_that_dies_is_a_counted_crash_and_is_replaced(deed):
 
 def test_an_exception_is_a_crash_that_costs_no_worker():
     with pool(1) as workers:
-        replies = workers.map([{"do": "pid"}, {"do": "raise"}, {"do": "pid"}])
+        replies = workers.map([{"do": "pid"}, {"do": "raise"}, {"do": "pid", "again": True}])
     assert replies[1]["outcome"] == "crash"
     assert "IndexError" in replies[1]["detail"]
     assert replies[0] == replies[2]
@@ -152,13 +152,6 @@ def test_a_judge_that_cannot_be_loaded_is_an_error_with_the_reason():
         workers.map(echoes(1))
 
 
-def test_an_interrupted_batch_leaves_no_reply_behind():
-    with pool(1) as workers:
-        with pytest.raises(TypeError):
-            workers.map([*echoes(1), {"do": object()}])
-        assert workers.map([{"do": "echo", "text": "fresh"}])[0]["detail"] == "fresh"
-
-
 def test_processes_side_by_side_share_the_cpus(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
@@ -176,34 +169,22 @@ def test_impossible_limits_are_refused(limits, workers, name):
         Pool(JUDGE, limits, workers)
 
 
-class Counting(PooledVerifier[tuple[str]]):
+class Words(PooledVerifier):
     """Asks the words of a completion; an empty one holds no answer."""
 
-    def __init__(self):
-        super().__init__("no.module:judge", Limits(1.0, 2**20), 1)
-        self.judged = []
-        self._pool.map = self.answer
+    def job(self, example, completion):
+        return {"do": completion} if completion else None
 
-    def answer(self, jobs):
-        self.judged += [job["word"] for job in jobs]
-        return [{"outcome": "correct" if job["word"] == "yes" else "wrong"} for job in jobs]
-
-    def question(self, example, completion):
-        return (completion,) if completion else None
-
-    def job(self, question):
-        return {"word": question[0]}
-
-    def style(self, question):
-        return question[0].upper()
+    def style(self, job):
+        return job["do"].upper()
 
 
-def test_each_question_is_judged_once_and_scored_in_order():
-    with Counting() as verifier:
-        scores = verifier([Prompt("a", "?")] * 4, ["yes", "", "no", "yes"])
-    assert verifier.judged == ["yes", "no"]
+def test_each_answer_is_judged_once_and_scored_in_order():
+    with Words("support.pool_judges:verdict", Limits(20.0, 2**29), 1) as verifier:
+        scores = verifier([Prompt("a", "?")] * 5, ["yes", "", "no", "yes", "count"])
     right, wrong = Score(True, JudgeOutcome.CORRECT, "YES"), Score(False, JudgeOutcome.WRONG, "NO")
-    assert scores == [right, Score(False, JudgeOutcome.NO_ANSWER), wrong, right]
+    assert scores[:4] == [right, Score(False, JudgeOutcome.NO_ANSWER), wrong, right]
+    assert scores[4].detail == "3"
 
 
 class Named:

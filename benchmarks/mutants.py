@@ -1,0 +1,218 @@
+"""How many changed lines the tests see: one small change at a time, in a copy; a measurement, never red.
+
+Sixty lines are drawn with a seed, each package its share. A comparison, an operator, a constant, a condition
+is changed, or a line is left out, and the tests that belong there are run: those of the module, then those of
+its folder. A change is killed where a test fails that passes on the line as it was. What survives is
+either equivalent or asks for a test. Run as `python benchmarks/mutants.py`; `--list` shows what would be run.
+"""
+
+import argparse
+import ast
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dph_theory.support.files import write_json
+from dph_theory.support.record import record
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results" / "mutants.json"
+PACKAGES = ("dph_theory", "toy_lm", "full_scale", "figures")
+_EXCHANGED = (
+    ((ast.Lt, ast.GtE), (ast.LtE, ast.Gt), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
+    ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.And, ast.Or)),
+)
+OPERATORS = {a: b for pairs in _EXCHANGED for one, other in pairs for a, b in ((one, other), (other, one))}
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::\S+)?)", re.M)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: bytes of a file, and what stands there instead."""
+
+    path: str
+    line: int
+    kind: str
+    was: str
+    now: str
+    start: int
+    end: int
+
+
+def changed(node: ast.AST) -> tuple[str, str] | None:
+    """What kind of change a node allows, and its source then."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
+        other = ast.Compare(node.left, [OPERATORS[type(node.ops[0])]()], node.comparators)
+        return "comparison", f"({ast.unparse(other)})"
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return "operator", f"({ast.unparse(ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right))})"
+    if isinstance(node, ast.BoolOp):
+        return "boolean", f"({ast.unparse(ast.BoolOp(OPERATORS[type(node.op)](), node.values))})"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        return "sign", f"({ast.unparse(node.operand)})"
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        return "boolean", str(not node.value)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return "constant", repr(node.value + 1)
+    if isinstance(node, ast.AugAssign | ast.Raise) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
+        return "line left out", "pass"
+    return None
+
+
+def reached(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those below it, but for annotations, and f-strings, whose parts have no place."""
+    yield node
+    for name, field in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for child in field if isinstance(field, list) else [field]:
+            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
+                yield from reached(child)
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Every change of a file, those of a line side by side."""
+    source = path.read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    found = []
+    for node in reached(ast.parse(source)):
+        change = changed(node)
+        if change is not None:
+            start = starts[node.lineno - 1] + node.col_offset
+            end = starts[node.end_lineno - 1] + node.end_col_offset
+            was = " ".join(source[start:end].decode().split())
+            name = str(path.relative_to(ROOT))
+            found.append(Mutant(name, node.lineno, change[0], was, change[1], start, end))
+    return found
+
+
+def drawn(count: int, seed: int) -> list[Mutant]:
+    """So many changes, each package its share by lines that can be changed, a line at most once."""
+    draw, chosen = random.Random(seed), []
+    by_package = {}
+    for package in PACKAGES:
+        lines: dict[tuple[str, int], list[Mutant]] = {}
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for mutant in mutants_of(path):
+                lines.setdefault((mutant.path, mutant.line), []).append(mutant)
+        by_package[package] = lines
+    whole = sum(map(len, by_package.values()))
+    for lines in by_package.values():
+        share = max(1, round(count * len(lines) / whole))
+        chosen += [draw.choice(lines[place]) for place in draw.sample(sorted(lines), share)]
+    draw.shuffle(chosen)
+    return chosen[:count]
+
+
+def tests_of(path: str, root: Path) -> list[list[str]]:
+    """The tests that belong to a file, the nearest first: its own module's, then its folder's."""
+    source = Path(path)
+    folder = root / "tests" / source.parent
+    module = folder / f"test_{source.stem}.py"
+    found = [[str(module)]] if module.exists() else []
+    while not [*folder.rglob("test_*.py")]:
+        folder = folder.parent
+    # A package's own folder has the tests of its rooms below, which are not those of its files.
+    below = len(source.parts) > 2
+    rest = sorted(folder.rglob("test_*.py") if below else folder.glob("test_*.py"))
+    return [*found, [str(other) for other in rest if other != module]]
+
+
+def pytest(arguments: list[str], root: Path, limit: float) -> subprocess.CompletedProcess[str]:
+    """Run tests in the copy; raises subprocess.TimeoutExpired."""
+    here = {**os.environ, "PYTHONPATH": str(root), "CI": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    words = ["-q", "-x", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", *arguments]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=root,
+        env=here,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit,
+    )
+
+
+def judged(mutant: Mutant, root: Path, limit: float, clock: Iterator[int]) -> dict[str, object]:
+    """Whether the tests see the change, and the first of them that does."""
+    path = root / mutant.path
+    before = path.read_bytes()
+
+    def stands(text: bytes) -> None:
+        path.write_bytes(text)
+        # Bytecode is kept by whole seconds of the file's time and by its size.
+        os.utime(path, (stamp := next(clock), stamp))
+
+    started, verdict, by = time.monotonic(), "survived", ""
+    stands(before[: mutant.start] + mutant.now.encode() + before[mutant.end :])
+    try:
+        for tests in filter(None, tests_of(mutant.path, root)):
+            done = pytest(tests, root, limit)
+            if done.returncode not in (0, 5):
+                failed = FAILED.search(done.stdout)
+                by = failed[1] if failed else "collection"
+                verdict = "killed"
+                break
+    except subprocess.TimeoutExpired:
+        verdict = "timed out"
+    stands(before)
+    if verdict == "killed" and by != "collection" and pytest([by], root, limit).returncode != 0:
+        verdict = "fails without it"
+    return {**asdict(mutant), "verdict": verdict, "by": by, "seconds": round(time.monotonic() - started, 1)}
+
+
+def main() -> None:
+    """Draw the changes, try each in a copy of the last commit, print what survives, and store all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=60, help="how many changed lines [default: 60]")
+    parser.add_argument("--seed", type=int, default=0, help="which of them [default: 0]")
+    parser.add_argument("--only", default="", help="only files whose path begins so")
+    parser.add_argument(
+        "--limit", type=float, default=300, help="seconds a run of tests may take [default: 300]"
+    )
+    parser.add_argument("--list", action="store_true", help="show them and run nothing")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the verdicts")
+    options = parser.parse_args()
+    chosen = [m for m in drawn(options.count, options.seed) if m.path.startswith(options.only)]
+    if options.list:
+        for m in chosen:
+            print(f"{m.path}:{m.line}: {m.kind}: {m.was}  ->  {m.now}")
+        return
+    git = ["git", "-C", str(ROOT)]
+    found, clock = [], iter(range(int(time.time()), 2**62))
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place) / "copy"
+        subprocess.run([*git, "worktree", "add", "--quiet", "--detach", root, "HEAD"], check=True)
+        try:
+            for mutant in chosen:
+                found.append(judged(mutant, root, options.limit, clock))
+                print("{path}:{line}: {was} -> {now}: {verdict} {by} ({seconds} s)".format(**found[-1]))
+                _store(options, found)
+        finally:
+            subprocess.run([*git, "worktree", "remove", "--force", root], check=True)
+
+
+def _store(options: argparse.Namespace, found: list[dict[str, object]]) -> None:
+    counts = Counter(str(each["verdict"]) for each in found)
+    told = f"{counts['killed']} of {len(found)} changed lines are killed, {counts['survived']} survive."
+    config = {"count": options.count, "only": options.only, "limit": options.limit}
+    made = record(
+        "mutants", seed=options.seed, config=config, results={"mutants": found, **counts}, findings=[told]
+    )
+    write_json(options.out, made)
+
+
+if __name__ == "__main__":
+    main()

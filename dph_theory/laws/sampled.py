@@ -1,0 +1,185 @@
+"""Laws of runs that sample otherwise: at a temperature, from a truncated vocabulary, against a reference that
+is set anew, by two rewards, without the answers cut off, or by a verifier that can be hacked.
+
+A sampler is a function from the policy's next-token tables to those that rollouts are drawn from, such as
+`tempered` and `truncated`; `dynamics.flow` follows a training under any of them. Source: ours, theory J.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import wrightomega
+
+from ..numeric.arrays import Array, Mask, Scalars, distribution, mask, positive, probability, real, together
+from ..numeric.arrays import whole as whole_number
+from ..numeric.balls import Values, normalised, trailing
+from ..support.errors import argument_error
+from ..tokens import joint
+from .sequence import sequence_law
+from .token import Tables, conditionals, next_token_tables, tree
+
+Law = Callable[..., list[np.ndarray]]
+"""`sequence_law`, `token_law`, or one of them with keywords filled in."""
+
+
+def tempered(tables: Tables, temperature: float) -> list[np.ndarray]:
+    """The tables with logits divided by the temperature T > 0, pi(.|s)^(1/T) normalised; shapes stay."""
+    power = 1 / _one("temperature", positive("temperature", temperature))
+    return [_powered(table, power) for table in next_token_tables("tables", tables, None)]
+
+
+def _one(name: str, value: Values) -> float:
+    if np.ndim(value):
+        raise argument_error(name, value, "one number")
+    return float(value)
+
+
+def _powered(table: np.ndarray, power: float) -> np.ndarray:
+    # Over the likeliest token: its power is one, whatever the temperature.
+    return normalised((table / table.max(axis=-1, keepdims=True)) ** power)
+
+
+def truncated(tables: Tables, *, top_p: float = 1.0, top_k: int = 0, min_p: float = 0.0) -> list[np.ndarray]:
+    """The tables on the tokens that a truncated sampler keeps at each prefix, normalised; shapes stay.
+
+    One after the other, as transformers does: the top_k likeliest (0: all); of these the fewest of mass
+    top_p; of these those of at least min_p times the likeliest's. Of equal tokens the first is the likelier.
+    Raises ValueError for a top_p outside (0, 1], a min_p outside [0, 1], a top_k below 0.
+    """
+    share = _one("top_p", real("top_p", top_p, above=0, at_most=1))
+    least = _one("min_p", probability("min_p", min_p))
+    count = int(_one("top_k", whole_number("top_k", top_k, at_least=0)))
+    return [_cut(table, share, count, least) for table in next_token_tables("tables", tables, None)]
+
+
+def _cut(table: np.ndarray, share: float, count: int, least: float) -> np.ndarray:
+    order = np.argsort(-table, axis=-1, kind="stable")
+    ranked = np.take_along_axis(table, order, axis=-1)
+    if count:
+        ranked = normalised(np.where(np.arange(table.shape[-1]) < count, ranked, 0.0))
+    before = ranked.cumsum(axis=-1) - ranked
+    # Rounding of a sum of masses is no mass: a token is left out once those before it are top_p.
+    kept = (before < share - 1e-12) & (ranked >= least * ranked[..., :1])
+    found = np.empty_like(table)
+    np.put_along_axis(found, order, normalised(np.where(kept, ranked, 0.0)), axis=-1)
+    return found
+
+
+def law_at_temperature(
+    base: Tables,
+    valid: Array,
+    beta: Scalars,
+    temperature: float,
+    *,
+    law: Law = sequence_law,
+    **others: object,
+) -> list[np.ndarray]:
+    """Where a run ends that divides logits by T in rollouts, log-probabilities and KL, read out at T = 1.
+
+    Training is that of pi_T ~ pi^(1/T) against a_T, so `law` (with keywords `others`) holds for pi_T. One
+    decision under the reverse KL: a e^{T v/beta}, the base's proportions at beta/T. On trees, with the KL in
+    the reward, pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes as in `law`. Source: ours, theory J1.
+
+    >>> (policy,) = law_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
+    >>> policy.round(4)
+    array([0.466 , 0.2003, 0.3338])
+    """
+    end: Any = others.get("end")
+    base = next_token_tables("base", base, end)
+    return tempered(law(tempered(base, temperature), valid, beta, **others), 1 / temperature)
+
+
+def law_after_resets(
+    base: Tables, valid: Array, beta: Scalars, rounds: int, *, law: Law = sequence_law, mixup: float = 1.0,
+    **others: object,
+) -> list[np.ndarray]:  # fmt: skip
+    """The law of the last of so many trainings, each to its law, the reference moved to it after each.
+
+    mixup in (0, 1]: how far the reference's logits move (TRL's ref_model_mixup_alpha, of weights there).
+    KL in the reward, mixup 1: `law` at beta/rounds, whatever the tree. One decision: at beta / (1 + mixup
+    (rounds - 1)). Token reverse KL: at beta times many rounds it selects the filtered model, and not the
+    locally filtered one. Shapes as in `law`. Source: ours, theory J4.
+    """
+    end: Any = others.get("end")
+    base = next_token_tables("base", base, end)
+    trainings = int(_one("rounds", whole_number("rounds", rounds, at_least=1)))
+    share = _one("mixup", real("mixup", mixup, above=0, at_most=1))
+    found = law(base, valid, beta, **others)
+    for _ in range(trainings - 1):
+        pairs = zip(base, found, strict=True)
+        base = [normalised(np.asarray(old) ** (1 - share) * new**share) for old, new in pairs]
+        found = law(base, valid, beta, **others)
+    return found
+
+
+def rewarded_law(base: Tables, rewards: Array, beta: Scalars, *, end: int | None = None) -> list[np.ndarray]:
+    """The maximiser of E r - beta KL(pi || a) over all laws of answers, a e^{r/beta}, as next-token tables.
+
+    Of a verdict and a bonus w on form, r = v + w f: four kinds of answers, each in the base's proportions;
+    where w > 1 a wrong answer in form gains on a right one out of form. rewards: a number an answer, (V, ...,
+    V), those after the end symbol at its padded entry; other shapes as in `sequence_law`. Source: ours, J6.
+    """
+    values = real("rewards", rewards)
+    setting = tree(base, np.zeros(values.shape, dtype=bool), end, beta)
+    with np.errstate(divide="ignore"):
+        logits = np.log(joint(setting.base)) + values / trailing(setting.beta, setting.length)
+    axes = tuple(range(-setting.length, 0))
+    return conditionals(np.exp(logits - logits.max(axis=axes, keepdims=True)), setting.length, setting.base)
+
+
+def masked_law(base: Scalars, valid: Mask, finished: Mask, beta: Scalars, *, in_loss: bool = False) -> Values:
+    """Where a decision ends whose unfinished answers are masked out of the loss; (..., outcomes).
+
+    The policy gradient in logits; their mass is held by nothing. KL in the reward, less the mean reward of
+    the finished: these become p_beta among themselves, at odds Z e^{-k/(n beta)} / (a's unfinished mass),
+    Z = sum over them of a e^{v/beta}, n of them, k right. in_loss: k2 or the corrected k3 in the loss and
+    verdicts less the mean of all, as in TRL: V = A1 e^{(1-V)/beta}, and a wrong one that finishes has a
+    e^{-V/beta}. Either way masking can make truncation grow. Raises ValueError where an unfinished answer is
+    right, none is unfinished, or no right one has mass. Source: ours, theory J7.
+
+    >>> masked_law([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
+    np.float64(0.2023)
+    """
+    base, beta = distribution("base", base), positive("beta", beta)
+    valid, finished = mask("valid", valid, base, both=True), mask("finished", finished, base, both=True)
+    together(base=base, valid=valid, finished=finished)
+    if (valid & ~finished).any():
+        raise argument_error("finished", finished, "true for every right answer")
+    right = np.where(valid, base, 0.0).sum(axis=-1)
+    if (right == 0).any():
+        raise argument_error("base", base, "some mass on right answers")
+    together(base=base[..., 0], beta=beta)
+    if in_loss:
+        # V e^{V/b} = A1 e^{1/b}, by Wright's omega, which never overflows.
+        rate = beta * wrightomega(np.log(right / beta) + 1 / beta)
+        kept = np.where(finished, base * np.exp((valid - trailing(rate, 1)) / trailing(beta, 1)), 0.0)
+        cut = np.where(finished, 0.0, base)
+        return kept + cut * trailing((1 - kept.sum(axis=-1)) / cut.sum(axis=-1), 1)
+    share = trailing(valid.sum(axis=-1) / finished.sum(axis=-1), 1)
+    gain = np.where(finished, (valid - share) / trailing(beta, 1), 0.0)
+    return normalised(base * np.exp(gain - gain.max(axis=-1, keepdims=True)))
+
+
+def best_beta(base_rate: Scalars, hacks: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
+    """The beta with the highest *true* pass rate under a verifier some wrong answers always pass.
+
+    b* = (1 - phi) / log(J A0 / (nu h)), J = 1 - phi - nu, A0 = 1 - A1 - h; below it the hacks grow.
+    Parameters in [0, 1]: base_rate A1 > 0 and the base's mass h of hacks, together below 1; phi, the chance
+    that another wrong answer passes, and nu, that a right one fails. Returns beta, shapes broadcast: 0 where
+    no beta is too small (nu h = 0), inf where training at any lowers the pass rate. Source: ours, theory J8.
+
+    >>> float(best_beta(0.2, 0.001, 0.05, 0.1).round(6))
+    0.107668
+    """
+    named = {"base_rate": base_rate, "hacks": hacks}
+    named |= {"false_positive": false_positive, "false_negative": false_negative}
+    right, hack, phi, nu = (probability(name, value) for name, value in named.items())
+    together(base_rate=right, hacks=hack, false_positive=phi, false_negative=nu)
+    if np.any((right == 0) | (right + hack >= 1)):
+        raise argument_error("base_rate", base_rate, "above 0, and with hacks below 1")
+    if np.any(phi + nu >= 1):
+        raise argument_error("false_negative", false_negative, "less than 1 - false_positive")
+    with np.errstate(divide="ignore"):
+        odds = np.log((1 - phi - nu) * (1 - right - hack)) - np.log(nu * hack)
+        return np.where(odds > 0, (1 - phi) / np.where(odds > 0, odds, 1.0), np.inf)

@@ -1,0 +1,156 @@
+"""How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k.
+
+SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the right
+answers; bars the base, lines the laws predicted before training, points the trained models, at beta 0.2.
+Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the base nearly
+solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 against Pass@1 on the trained products,
+penalties along their strengths; means over seeds.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dph_theory.coverage import exact_pass_at_k
+from dph_theory.support.table import Table
+
+from ..frames import Records
+from ..style import Sheet, curve, look
+
+NEEDS = ("pretrained",)
+TASK, BETA = "primes", 0.2
+FORMS = {"reward": "KL in the reward", "k3_corrected": "corrected k3", "k3": "k3"}
+EXPLORED = "last digits"
+K = (1, 4, 16, 64, 256)
+FREE, REVERSE = "GRPO without KL", "GRPO, reverse KL (k2)"
+FORWARD = "GRPO, forward KL (k3)"
+METHODS = {
+    "GRPO": FORWARD,
+    "GRPO, k2": REVERSE,
+    "DPH-F": "DPH-F",
+    "DPH-JS": "DPH-JS",
+    "DPH-alpha": "DPH-alpha",
+    "DAPO": "DAPO",
+    "Dr. GRPO": "Dr. GRPO",
+    "KL-DPG": "KL-DPG",
+}
+"""The corrected k3 is k2, sample by sample, where each batch takes one step."""
+LOOKS = {FREE: "GRPO", FORWARD: "forward KL", REVERSE: "reverse KL", "Dr. GRPO": "GRPO"}
+SHOWN = {FREE: 0.0, REVERSE: 1.0, FORWARD: 1.0, "DPH-F": 0.5, "KL-DPG": 0.0}
+"""Of the middle panel, each at one strength."""
+REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
+
+
+def numbers(records: Records) -> dict[str, Any]:
+    """Shares of the first digit by form, of law and run; a row a run of a method, with Pass@k."""
+    found = records.results("pretrained")
+    base = found["base"]
+    shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
+    for run in found["runs"]:
+        how = run["run"]
+        if how["tasks"] == [TASK] and how.get("falling") and how["strength"] == BETA:
+            form, end = how["method"], run["tasks"][TASK]
+            law = run["laws"][form]
+            shares[form] = {
+                "law": law["first_shares"][TASK],
+                "run": end["first_shares"][0],
+                "law_validity": law["validity"][TASK],
+                "validity": end["validity"][0],
+                "nearest": min(run["distances"], key=run["distances"].get),
+            }
+    rows = [{"method": "base", "strength": 0.0, "seed": -1} | _measures(base)]
+    for run in (run for run in found["runs"] if run["run"].get("seed") is not None):
+        how = run["run"]
+        if how["method"] in METHODS:
+            name = METHODS[how["method"]] if how["strength"] or how["method"] != "GRPO" else FREE
+            rows.append(
+                {"method": name, "strength": how["strength"], "seed": how["seed"]} | _measures(run["tasks"])
+            )
+    laws = [run for run in found["runs"] if run["run"].get("seed") is None]
+    kept = {name: found[name] for name in ("claims", "at_equal_first")}
+    return {"shares": shares, "methods": pd.DataFrame(rows), "laws": laws, **kept}
+
+
+def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
+    """Pass@k of what was explored, held out and trained, and what became of the rehearsed prompts."""
+    measures: dict[Any, float] = {}
+    for name, task in (("held", f"{EXPLORED}, held out"), ("trained", EXPLORED)):
+        rates = np.minimum(tasks[task]["validity"], 1.0)
+        measures |= {f"{name} {k}": float(exact_pass_at_k(rates, np.array(k)).mean()) for k in K}
+    measures["rehearsed"] = float(np.mean([tasks[name]["validity"][0] for name in REHEARSED]))
+    measures["answers"] = float(np.mean([tasks[name]["effective_answers"] for name in REHEARSED]))
+    return measures
+
+
+def ends(found: dict[str, Any]) -> pd.DataFrame:
+    """A row a method and strength, the mean over seeds; `seeds` counts them."""
+    grouped = found["methods"].groupby(["method", "strength"], sort=False)
+    return grouped.mean().drop(columns="seed").assign(seeds=grouped.size()).reset_index()
+
+
+def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+    """Decades of prime years; Pass@k by method on held-out prompts; Pass@256 over Pass@1 by strength."""
+    left, middle, right = sheet.panels(3, height=2.7, width_ratios=(1.25, 1, 1))
+    digits = np.arange(10)
+    left.bar(digits, found["shares"]["base"]["base"], color="#dddddd", label="base")
+    for form, words in FORMS.items():
+        of, how = found["shares"][form], look(words)
+        left.plot(digits, of["law"], color=how["color"], linestyle=how["linestyle"])
+        said = f"{words}: pass rate {of['validity']:.3f}, law {of['law_validity']:.3f}"
+        left.plot(digits, of["run"], how["marker"], color=how["color"], label=said, markersize=3.5)
+    left.set(xlabel="decade", ylabel="share of the right answers")
+    left.set_xticks(digits, [f"{digit}x" for digit in digits], fontsize=6)
+    left.set_title('"He was born in 19..", a prime wanted')
+    frame = ends(found)
+    base = frame[frame.method == "base"].iloc[0]
+    curve(middle, K, [base[f"held {k}"] for k in K], **look("base", label="base"))
+    for name, strength in SHOWN.items():
+        for _, row in frame[(frame.method == name) & (frame.strength == strength)].iterrows():
+            curve(middle, K, [row[f"held {k}"] for k in K], **_look(name))
+    middle.set_xscale("log", base=2)
+    middle.set_xticks(K, [f"{k}" for k in K])
+    middle.set(xlabel="samples $k$", ylabel=r"Pass@$k$", title="Last digits, held out")
+    right.plot(base["trained 1"], base["trained 256"], **look("base", linestyle=""))
+    for name in (FORWARD, REVERSE):
+        points = frame[frame.method.isin([FREE, name])].sort_values("strength")
+        right.plot(points["trained 1"], points["trained 256"], **_look(name))
+    for name in (FREE, "DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG"):
+        points = frame[frame.method == name]
+        right.plot(points["trained 1"], points["trained 256"], **_look(name) | {"linestyle": ""})
+    right.set(xlabel="Pass@1", ylabel="Pass@256", title="Last digits, trained")
+    sheet.legend([left, middle, right], 3)
+
+
+def _look(name: str) -> dict[str, Any]:
+    """What anchors nothing of the products, DPH's rehearsal or no KL scaled by itself, is drawn hollow."""
+    hollow = {"markerfacecolor": "white"} if name.startswith(("DPH", "Dr.")) else {}
+    return look(LOOKS.get(name, name), label=name, **hollow)
+
+
+def table(found: dict[str, Any]) -> Table:
+    """A row a method and strength: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
+    rows = [
+        (
+            row["method"],
+            row["strength"],
+            int(row["seeds"]),
+            *(round(row[f"{where} {k}"], 3) for where in ("trained", "held") for k in (1, 16, 256)),
+            round(row["rehearsed"], 3),
+            round(row["answers"], 2),
+        )
+        for _, row in ends(found).iterrows()
+    ]
+    names = [f"Pass@{k}, {where}" for where in ("trained", "held out") for k in (1, 16, 256)]
+    solved = ("pass rate of solved prompts", "their effective number of right answers")
+    return Table.of(("method", "strength", "seeds", *names, *solved), rows)
+
+
+def claim(found: dict[str, Any]) -> bool:
+    """Each form ends at its own law; without a KL Pass@256 falls; k3 keeps more than k2 at equal Pass@1."""
+    own = all(found["shares"][form]["nearest"] == form for form in FORMS)
+    frame = ends(found)
+    free, base = (frame[frame.method == name].iloc[0] for name in (FREE, "base"))
+    falls = all(free[f"{where} 256"] < base[f"{where} 256"] for where in ("held", "trained"))
+    return own and falls and all(kept > other for _, kept, other in found["at_equal_first"].values())

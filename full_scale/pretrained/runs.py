@@ -1,0 +1,291 @@
+"""What is trained on open prompts, and what theory says of it before: declared here, whatever came out."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+
+import numpy as np
+
+from dph_theory.coverage import exact_pass_at_k
+from dph_theory.support.errors import choice
+
+FOUR = ("weekdays", "colours", "fruits", "summer")
+EXPLORED = "last digits"
+REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
+HELD_OUT = ", held out"
+MIXTURE = (EXPLORED, *REHEARSED)
+NEVER = tuple(name + half for name in ("weekdays", "colours", "fruits") for half in ("", HELD_OUT))
+MEASURED = (*MIXTURE, *(name + HELD_OUT for name in MIXTURE), *NEVER, "minutes", "primes", "sums in words")
+SOLVED = 0.6
+"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
+GROUP, STORED = 16, 64
+"""Answers a prompt and step; stored right answers of each rehearsed prompt."""
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A training of the pretrained Llama: on samples with a seed, or in expectation without one."""
+
+    experiment: str
+    tasks: tuple[str, ...]
+    method: str
+    """A form of `expected_loss`, or one of NAMED."""
+    strength: float
+    seed: int | None = None
+    steps: int = 20
+    rate: float = 1e-5
+    falling: bool = False
+    """Whether beta falls from 1 by the middle of the training."""
+
+    @property
+    def id(self) -> str:
+        """A name for the journal: all that differs between runs."""
+        how = [] if self.seed is None else [f"seed {self.seed}"]
+        how += ["falling"] if self.falling else []
+        words = [self.experiment, "+".join(self.tasks), self.method, f"{self.strength:g}", *how]
+        words.append(f"{self.steps} steps of {self.rate:g}")
+        return ", ".join(words)
+
+
+SEEDS = 3
+STRENGTHS: Mapping[str, tuple[float, ...]] = MappingProxyType(
+    {
+        "GRPO": (0.0, 0.04, 0.1, 0.3, 1.0),
+        "GRPO, k2": (0.1, 0.3, 1.0),
+        "GRPO, corrected k3": (0.04, 0.3),
+        "Dr. GRPO": (0.0,),
+        "DAPO": (0.0,),
+        "DPH-F": (0.05, 0.5, 5.0),
+        "DPH-JS": (0.1, 1.0, 10.0),
+        "DPH-alpha": (0.05, 0.5, 5.0),
+        "KL-DPG": (0.0,),
+    }
+)
+"""Of DPH-JS twice those of the others: equal where f''(1) decides (theory B9)."""
+_ONCE = {
+    *(("GRPO", beta) for beta in (0.04, 0.1)),
+    ("GRPO, k2", 0.1),
+    ("GRPO, corrected k3", 0.04),
+    ("Dr. GRPO", 0.0),
+    ("DPH-F", 5.0),
+    *(("DPH-JS", eta) for eta in (0.1, 1.0)),
+    *(("DPH-alpha", eta) for eta in (0.05, 0.5)),
+}
+"""Points of the curves that no claim needs: one seed."""
+
+
+def _laws() -> list[OpenRun]:
+    def of(tasks: tuple[str, ...], form: str, beta: float, falling: bool) -> OpenRun:
+        return OpenRun("laws", tasks, form, beta, steps=90, rate=2e-5, falling=falling)
+
+    four = [of(FOUR, *key) for key in product(("reward", "k3"), (1.0, 0.5, 0.2), (True,))]
+    digits = [
+        of((task,), form, beta, True)
+        for beta, task, form in product((0.2, 0.5), ("primes", "minutes"), ("reward", "k3_corrected", "k3"))
+    ]
+    # Whether the pass rate overshoots where beta does not fall, and comes back slowly (E7).
+    constant = [of(FOUR, form, beta, False) for form, beta in product(("reward", "k3"), (0.5, 0.2))]
+    constant += [of(("primes",), form, 0.2, False) for form in ("reward", "k3_corrected", "k3")]
+    return four + digits + constant
+
+
+def _methods() -> list[OpenRun]:
+    return [
+        OpenRun("methods", MIXTURE, name, strength, seed)
+        for seed in range(SEEDS)
+        for name, strengths in STRENGTHS.items()
+        for strength in strengths
+        if seed == 0 or (name, strength) not in _ONCE
+    ]
+
+
+EXPERIMENTS: Mapping[str, tuple[str, Callable[[], list[OpenRun]]]] = MappingProxyType(
+    {
+        "laws": ("Where does each form of the KL end, without noise?", _laws),
+        "methods": ("Which method keeps Pass@k, on what it trained and on what it did not?", _methods),
+    }
+)
+
+
+def declared(only: str | None = None, seeds: int | None = None) -> list[OpenRun]:
+    """The runs of all experiments, or of one, with at most so many seeds."""
+    if only is not None:
+        choice("only", only, EXPERIMENTS)
+    runs = [run for name, (_, make) in EXPERIMENTS.items() if only in (None, name) for run in make()]
+    return [run for run in runs if run.seed is None or seeds is None or run.seed < seeds]
+
+
+def quick() -> list[OpenRun]:
+    """Two prompts to two laws, and a few steps without a KL and with one."""
+    laws = [
+        OpenRun("laws", FOUR[:2], form, 0.5, steps=40, rate=3e-5, falling=True) for form in ("reward", "k3")
+    ]
+    methods = [OpenRun("methods", MIXTURE, "GRPO", strength, 0, steps=8) for strength in (0.0, 0.3)]
+    return laws + methods
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A task under a policy, exactly."""
+
+    validity: tuple[float, ...]
+    """Of each text."""
+    effective_answers: float
+    """exp of the entropy of the right answers; a mean over texts."""
+    kl_to_base: float
+    """Of the whole answer, over the whole vocabulary; a mean over texts."""
+    first_shares: tuple[tuple[float, ...], ...] = ()
+    """P(first word | right) of each text; of tasks with one right answer a text none are kept."""
+
+
+Policy = Mapping[str, Measured]
+"""A policy as it is measured: by task."""
+Ends = Mapping[tuple[str, float], Policy]
+"""Of one seed: by method and strength."""
+HELD = EXPLORED + HELD_OUT
+Value = Callable[[Ends, Policy], float]
+"""Of a seed's ends and the base."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number that theory puts into a band before the runs, and what else it could be."""
+
+    theory: str
+    says: str
+    rival: str
+    value: Value
+    band: tuple[float, float]
+
+
+def pass_at(policy: Policy, tasks: Sequence[str], k: int) -> float:
+    """Exact Pass@k, the mean over all texts of the tasks."""
+    rates = np.concatenate([policy[task].validity for task in tasks])
+    return float(exact_pass_at_k(np.minimum(rates, 1.0), np.asarray(k)).mean())
+
+
+_MEASURES: Mapping[str, Callable[[Policy], float]] = {
+    "held out, Pass@1": lambda policy: pass_at(policy, [HELD], 1),
+    "held out, Pass@256": lambda policy: pass_at(policy, [HELD], 256),
+    "rehearsed": lambda policy: pass_at(policy, REHEARSED, 1),
+    "answers": lambda policy: float(np.mean([policy[task].effective_answers for task in REHEARSED])),
+    "never trained": lambda policy: pass_at(policy, NEVER, 1),
+}
+
+
+def _less(name: str, of: tuple[str, float], other: tuple[str, float] | None = None) -> Value:
+    """A measure of one method's end less that of another's, or of the base."""
+    measure = _MEASURES[name]
+    return lambda ends, base: measure(ends[of]) - measure(base if other is None else ends[other])
+
+
+def at_equal_first(ends: Ends, task: str) -> tuple[float, float, float]:
+    """A Pass@1 in the middle of what the strengths of k3 and of k2 share, and there each one's Pass@256.
+
+    Linear between neighbours of the curve over those strengths that there are, which begins without a KL.
+    KeyError where one of the two has fewer than two.
+    """
+    spans, curves = [], []
+    for method in ("GRPO", "GRPO, k2"):
+        chosen = [("GRPO", 0.0), *(key for key in ends if key[0] == method and key[1])]
+        if len(chosen) < 3:
+            raise KeyError(method)
+        points = [(pass_at(ends[key], [task], 1), pass_at(ends[key], [task], 256)) for key in chosen]
+        spans.append([first for first, _ in points[1:]])
+        curves.append(np.array(sorted(points)).T)
+    first = (max(map(min, spans)) + min(map(max, spans))) / 2
+    forward, reverse = (float(np.interp(first, *curve)) for curve in curves)
+    return first, forward, reverse
+
+
+def _forward_less_reverse(ends: Ends, base: Policy) -> float:
+    _, forward, reverse = at_equal_first(ends, HELD)
+    return forward - reverse
+
+
+def _share_kept(ends: Ends, base: Policy) -> float:
+    measure = _MEASURES["answers"]
+    return measure(ends["KL-DPG", 0.0]) / measure(base) - 1
+
+
+_ANY, _FREE, _DAPO = math.inf, ("GRPO", 0.0), ("DAPO", 0.0)
+_UP, _ALIKE = (0, _ANY), (-0.05, 0.05)
+CLAIMS = (
+    Claim(
+        "D3", "without a KL the held-out Pass@1 rises", "it does not", _less("held out, Pass@1", _FREE), _UP
+    ),
+    Claim(
+        "D3",
+        "without a KL the held-out Pass@256 falls",
+        "it does not",
+        _less("held out, Pass@256", _FREE),
+        (-_ANY, 0),
+    ),
+    Claim(
+        "B6, E7",
+        "at equal Pass@1 plain k3 (forward KL) keeps more of Pass@256 than k2 (reverse KL)",
+        "as much, or less",
+        _forward_less_reverse,
+        _UP,
+    ),
+    Claim(
+        "B6",
+        "corrected k3 and k2 at .3 have one expected gradient: their Pass@256 differ by less than .05",
+        "by more",
+        _less("held out, Pass@256", ("GRPO, corrected k3", 0.3), ("GRPO, k2", 0.3)),
+        _ALIKE,
+    ),
+    Claim(
+        "B3",
+        "DPH-F at eta .5 aims at p_*: the pass rate of what it rehearses rises, by .05 or more",
+        "it stays",
+        _less("rehearsed", ("DPH-F", 0.5)),
+        (0.05, _ANY),
+    ),
+    Claim(
+        "B3",
+        "DPH-JS at eta 10 aims at the base's own rate: the pass rate of what it rehearses stays within .05",
+        "it rises as DPH-F's does",
+        _less("rehearsed", ("DPH-JS", 10.0)),
+        _ALIKE,
+    ),
+    Claim(
+        "B3",
+        "so does that of DPH-alpha at eta 5",
+        "it rises as DPH-F's does",
+        _less("rehearsed", ("DPH-alpha", 5.0)),
+        _ALIKE,
+    ),
+    Claim(
+        "D3",
+        "a rehearsal of solved prompts holds nothing of the others: held out, DPH-F at .05 keeps Pass@256 as "
+        "DAPO does, within .05",
+        "it keeps more, as the paper found",
+        _less("held out, Pass@256", ("DPH-F", 0.05), _DAPO),
+        _ALIKE,
+    ),
+    Claim(
+        "B3, E7",
+        "on what it rehearses DPH-F at .5 keeps more different right answers than DAPO (effective number)",
+        "as many, or fewer",
+        _less("answers", ("DPH-F", 0.5), _DAPO),
+        _UP,
+    ),
+    Claim(
+        "B7",
+        "KL-DPG aims at p_* of each prompt: its effective number stays within a tenth of the base's",
+        "it falls as without a KL",
+        _share_kept,
+        (-0.1, 0.1),
+    ),
+    Claim(
+        "first runs",
+        "what was never trained keeps its pass rate within .03 without a KL",
+        "it moves further",
+        _less("never trained", _FREE),
+        (-0.03, 0.03),
+    ),
+)
+"""Each over the seeds: held if the 90% interval of the mean lies in the band, missed if it lies outside."""

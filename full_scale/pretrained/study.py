@@ -1,0 +1,307 @@
+"""The record of the pretrained Llama: predictions settled first, then the runs, and what came of both."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, TypeVar
+
+from scipy.stats import t as student
+
+from dph_theory.support.files import write_json
+from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import as_json, record
+from dph_theory.support.table import Table
+
+from ..laws.study import PACKAGES, Kept, quiet, write_packed
+from ..models.load import model_hash
+from .costs import costs
+from .runs import (
+    CLAIMS,
+    EXPERIMENTS,
+    EXPLORED,
+    GROUP,
+    HELD,
+    SOLVED,
+    STORED,
+    Claim,
+    Ends,
+    Measured,
+    OpenRun,
+    Policy,
+    at_equal_first,
+    declared,
+    pass_at,
+)
+from .runs import quick as quick_runs
+from .training import FinishedOpenRun, Law, Laws, conduct, predicted_laws
+
+KIND = "pretrained"
+T = TypeVar("T")
+LAW, CLAIM, RUN = "law", "claim", "run"
+"""What is kept: two before the runs."""
+NEAR, ALIKE = 0.02, 0.03
+"""A run held if each pass rate is so near its law's, the first tokens' shares so near in total variation,
+and no other form's law nearer to where it ended."""
+SURE = 0.9
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the command prints."""
+
+    tables: list[Table]
+    sentences: list[str]
+
+
+def told(
+    path: str,
+    folder: Path,
+    *,
+    quick: bool = False,
+    only: str | None = None,
+    seeds: int | None = None,
+    listed: bool = False,
+    packed: Path | None = None,
+    json_path: Path | None = None,
+    pack: Path | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Answer:
+    """Run what is declared and not finished in the folder, unless `listed`, and tell what came of it.
+
+    `packed` holds rows to go on from; `json_path` (what figures read) and `pack` (all rows) are written.
+    """
+    runs = quick_runs() if quick else declared(only, seeds)
+    kept = Kept(folder / KIND, {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED})
+    if packed is not None:
+        kept.adopt(packed)
+    if not listed:
+        run_open(path, runs, kept, workers=workers, progress=progress)
+    outcomes = [*kept.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
+    if json_path is not None:
+        store(path, kept, outcomes, json_path)
+    if pack is not None:
+        write_packed(pack, kept.all_rows(digits=6))
+    sentences = [*(to_do(runs, outcomes) if listed else []), *findings(kept, outcomes)]
+    return Answer(tables(kept, outcomes), sentences)
+
+
+def run_open(
+    path: str, runs: Sequence[OpenRun], kept: Kept, *, workers: int = 1, progress: Progress = silent
+) -> None:
+    """Run what is not finished; all predictions are kept before the first run starts."""
+    for claim in CLAIMS:
+        if kept.lacks(CLAIM, [claim.says]):
+            kept.keep(CLAIM, claim.says, {"rival": claim.rival, "band": claim.band})
+    named = {run.id: (path, run) for run in runs}
+    noiseless = {run.id: (path, run) for run in runs if run.seed is None}
+    kept.settle(LAW, _predicted, noiseless, progress=progress)
+    kept.settle(RUN, _conducted, named, workers=workers, progress=progress)
+
+
+def _predicted(job: tuple[str, OpenRun]) -> Laws:
+    quiet()
+    return predicted_laws(*job)
+
+
+def _conducted(job: tuple[str, OpenRun]) -> FinishedOpenRun:
+    quiet()
+    return conduct(job)
+
+
+@dataclass(frozen=True)
+class LawVerdict:
+    """Whether a noiseless run ended at its own law."""
+
+    held: bool
+    nearest: str
+    validity_gap: float
+    share_gap: float
+    """The largest over the run's tasks."""
+    rival_gap: float
+    """The largest total variation of the first tokens' shares from those of another form's law."""
+
+
+def against_law(outcome: FinishedOpenRun, predicted: Laws) -> LawVerdict:
+    """A run's end beside its law, as declared by NEAR and ALIKE."""
+    form, last = outcome.run.method, outcome.points[-1].tasks
+    laws = predicted.by_form()
+    own = laws[form]
+    gaps = [abs(fmean(last[name].validity) - own.validity[name]) for name in last]
+
+    def shares_from(law: Law) -> float:
+        return max(
+            sum(abs(a - b) for a, b in zip(last[name].first_shares[0], law.first_shares[name], strict=True))
+            / 2
+            for name in last
+        )
+
+    least = min(outcome.distances.values())
+    nearest = next(name for name, distance in outcome.distances.items() if distance == least)
+    # With one token the whole answer is a token: two forms have one law.
+    alike = outcome.distances[form] <= least * (1 + 1e-6) + 1e-9
+    share = shares_from(own)
+    rivals = [shares_from(law) for name, law in laws.items() if name != form]
+    held = max(gaps) <= NEAR and share <= ALIKE and alike
+    return LawVerdict(held, form if alike else nearest, max(gaps), share, max(rivals))
+
+
+def by_seed(outcomes: Sequence[FinishedOpenRun]) -> dict[int, Ends]:
+    """The ends of the runs on samples, by seed, method and strength."""
+    found: dict[int, dict[tuple[str, float], Policy]] = {}
+    for outcome in outcomes:
+        if (seed := outcome.run.seed) is not None:
+            found.setdefault(seed, {})[outcome.run.method, outcome.run.strength] = outcome.points[-1].tasks
+    return {**found}
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """A claim's mean over seeds with its 90% interval; undecided where that crosses the band's edge."""
+
+    mean: float
+    low: float
+    high: float
+    seeds: int
+    verdict: str
+
+
+def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | None:
+    """The claim over those seeds of which all that it needs is there; none where there is no such seed."""
+    starts = [outcome.points[0].tasks for outcome in outcomes if outcome.run.seed is not None]
+    values = [
+        v for ends in by_seed(outcomes).values() if (v := _known(claim.value, ends, starts[0])) is not None
+    ]
+    if not values:
+        return None
+    mean, half = fmean(values), math.inf
+    if len(values) > 1:
+        half = float(student.ppf((1 + SURE) / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
+    low, high = mean - half, mean + half
+    least, most = claim.band
+    inside, outside = least <= low and high <= most, high < least or low > most
+    verdict = "held" if inside else "missed" if outside else "undecided"
+    return ClaimVerdict(mean, low, high, len(values), verdict)
+
+
+def _known(value: Callable[..., T], *of: Any) -> T | None:
+    """The value, or none where a run that it needs is not finished."""
+    try:
+        return value(*of)
+    except KeyError:
+        return None
+
+
+def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
+    """The runs in expectation beside their laws, the methods, and the claims."""
+    return [
+        t for t in (_law_table(kept, outcomes), _method_table(outcomes), _claim_table(outcomes)) if t.rows
+    ]
+
+
+def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
+    rows = []
+    laws = kept.read(LAW, Laws)
+    for outcome in (o for o in outcomes if o.run.seed is None):
+        run = outcome.run
+        verdict = against_law(outcome, laws[run.id])
+        rows.append(
+            (
+                ", ".join(run.tasks),
+                run.method,
+                f"{run.strength:g}" + (", from 1" if run.falling and run.strength < 1 else ""),
+                round(verdict.validity_gap, 4),
+                round(verdict.share_gap, 3),
+                round(verdict.rival_gap, 3),
+                "held" if verdict.held else f"missed; nearest {verdict.nearest}",
+            )
+        )
+    titles = ("prompts", "KL", "beta", "pass rate off by", "shares off by", "from another law", "verdict")
+    return Table.of(titles, rows)
+
+
+def _method_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
+    groups: dict[tuple[str, float | None], list[Policy]] = {}
+    for outcome in (outcome for outcome in outcomes if outcome.run.seed is not None):
+        groups.setdefault(("base", None), [outcome.points[0].tasks])
+        groups.setdefault((outcome.run.method, outcome.run.strength), []).append(outcome.points[-1].tasks)
+    rows = [
+        (*key, len(some), *(round(fmean(pass_at(p, [HELD], k) for p in some), 3) for k in (1, 16, 256)))
+        for key, some in groups.items()
+    ]
+    return Table.of(("method", "strength", "seeds", "Pass@1 held out", "@16", "@256"), rows)
+
+
+def _claim_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
+    rows = []
+    for claim in CLAIMS:
+        if found := judged(claim, outcomes):
+            interval = "" if math.isinf(found.low) else f"{found.low:+.3f} to {found.high:+.3f}"
+            rows.append((claim.theory, claim.says, round(found.mean, 3), interval, found.verdict))
+    return Table.of(("theory", "predicted before the runs", "found", "90% interval", "verdict"), rows)
+
+
+def to_do(runs: Sequence[OpenRun], outcomes: Sequence[FinishedOpenRun]) -> list[str]:
+    """How many runs of each experiment are done, and what it asks."""
+    asked = Counter(run.experiment for run in runs)
+    done = Counter(outcome.run.experiment for outcome in outcomes)
+    return [f"{name}: {done[name]} of {asked[name]} runs done. {EXPERIMENTS[name][0]}" for name in asked]
+
+
+def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
+    """How many runs ended at their law, and which claims held."""
+    laws = kept.read(LAW, Laws)
+    verdicts = [against_law(o, laws[o.run.id]) for o in outcomes if o.run.seed is None]
+    said = []
+    if verdicts:
+        said.append(
+            f"{sum(v.held for v in verdicts)} of {len(verdicts)} runs in expectation ended at their law."
+        )
+    claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes)))
+    if claims:
+        counts = ", ".join(
+            f"{claims[word]} {word}" for word in ("held", "missed", "undecided") if claims[word]
+        )
+        said.append(f"Of {claims.total()} predictions for the methods: {counts}.")
+    return said
+
+
+def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path) -> dict[str, Any]:
+    """Write the compact record that figures read: the base, each run's end and what was predicted of it."""
+    laws, base = kept.read(LAW, Laws), dict[str, Measured]()
+    rows: list[dict[str, Any]] = []
+    for outcome in outcomes:
+        base |= outcome.points[0].tasks
+        row = as_json(replace(outcome, points=outcome.points[-1:]), digits=5)
+        row["tasks"] = row.pop("points")[0]["tasks"]
+        if outcome.run.seed is None:
+            predicted = laws[outcome.run.id]
+            row |= {"laws": as_json(predicted, digits=5), "verdict": as_json(against_law(outcome, predicted))}
+        else:
+            for measured in row["tasks"].values():
+                del measured["first_shares"]
+        rows.append(row)
+    claims = [
+        {"theory": claim.theory, "says": claim.says, "rival": claim.rival}
+        | ({} if (verdict := judged(claim, outcomes)) is None else as_json(verdict, digits=5))
+        for claim in CLAIMS
+    ]
+    config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}
+    config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE}
+    equal: dict[str, list[float]] = {}
+    results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims, "at_equal_first": equal}
+    for task in (HELD, EXPLORED):
+        ends = by_seed(outcomes).values()
+        if passed := [found for of in ends if (found := _known(at_equal_first, of, task))]:
+            equal[task] = [fmean(numbers) for numbers in zip(*passed, strict=True)]
+    took = [
+        (outcome.seconds_a_step, outcome.peak_gib) for outcome in outcomes if outcome.run.seed is not None
+    ]
+    results["costs"] = as_json(costs(took), digits=5)
+    said = findings(kept, outcomes)
+    made = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)
+    write_json(file, made)
+    return made

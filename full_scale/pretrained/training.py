@@ -1,0 +1,279 @@
+"""One training of a pretrained Llama on open prompts, and what it is measured to be, exactly."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from dph_theory.coverage import effective_number
+from dph_theory.divergences import FORWARD_KL
+from dph_theory.laws import law_divergence, sequence_law, token_law, valid_answer_shares
+
+from ..models.load import source
+from ..tasks.glass_box.box import GlassBox
+from ..tasks.open_prompts import LogProbs, Reading, open_prompts
+from .costs import peak
+from .losses import NAMED, Prompts, Sampler, expected_loss, plain, sampled_loss, stored_answers
+from .runs import GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
+
+
+@dataclass(frozen=True)
+class Point:
+    """The policy after so many steps."""
+
+    step: int
+    tasks: Policy
+
+
+@dataclass(frozen=True)
+class Law:
+    """Where a form of the KL is predicted to end, or did, of each of the run's tasks."""
+
+    validity: Mapping[str, float]
+    first_shares: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Laws:
+    """By the form that has it; k2's is that of the corrected k3."""
+
+    reward: Law
+    k3_corrected: Law
+    k3: Law
+
+    def by_form(self) -> dict[str, Law]:
+        """As a mapping."""
+        return {form: getattr(self, form) for form in LAWS}
+
+
+@dataclass(frozen=True)
+class FinishedOpenRun:
+    """A run, its course, how far it ended from each law (KL of the end to the law), and its seconds."""
+
+    run: OpenRun
+    points: tuple[Point, ...]
+    distances: Mapping[str, float]
+    seconds: float
+    seconds_a_step: float
+    peak_gib: float = 0.0
+    """The most memory of the process until then."""
+
+
+LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
+    "reward": sequence_law,
+    "k3_corrected": token_law,
+    "k3": partial(token_law, divergence=FORWARD_KL),
+}
+
+
+def law_tables(form: str, box: GlassBox, beta: float) -> list[np.ndarray]:
+    """The law's tables on each text."""
+    base = box.of_rows(box.base)
+    return LAWS[form](base, box.valid, np.full(len(box.valid), beta), end=box.end)
+
+
+def measured(box: GlassBox, full: LogProbs, base: LogProbs, words: Tensor) -> Measured:
+    """A task's measures; `full` and `base` are over the vocabulary, the box is of the policy's own tables."""
+    shares = valid_answer_shares(box.base, box.valid, box.end)
+    flat = shares.reshape(len(shares), -1)
+    first = shares.reshape(len(shares), box.vocabulary, -1).sum(axis=2)[:, :-1]
+    several = (box.valid.reshape(len(shares), -1).sum(axis=1) > 1).all()
+    return Measured(
+        tuple(box.pass_rates(box.base).tolist()),
+        float(effective_number(flat).mean()),
+        float(_kl(full, base, words).mean()),
+        tuple(map(tuple, first.tolist())) if several else (),
+    )
+
+
+def _kl(full: LogProbs, base: LogProbs, words: Tensor) -> Tensor:
+    """KL(pi || base) of answers that end with the first token that is no word, (texts,)."""
+    below: Tensor | float = 0.0
+    for pi, ref in reversed([*zip(full, base, strict=True)]):
+        p, terms = pi.double().exp(), pi.double() - ref.double()
+        value = (p * terms).sum(dim=-1)
+        if isinstance(below, Tensor):
+            value = value + (p[..., words] * below).sum(dim=-1)
+        below = value
+    return torch.as_tensor(below)
+
+
+class Lab:
+    """The model, its tokenizer and the base's laws; the weights are put back before each training."""
+
+    def __init__(self, path: str) -> None:
+        where = source(path)
+        self.tokenizer = AutoTokenizer.from_pretrained(**where)
+        self.model: Any = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32).eval()
+        self._weights = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self._bases: dict[tuple[str, ...], dict[str, LogProbs]] = {}
+
+    def reset(self) -> None:
+        """The weights as they were loaded."""
+        self.model.load_state_dict(self._weights)
+        self.model.zero_grad(set_to_none=False)
+
+    def reading(self, tasks: Sequence[str]) -> Reading:
+        """One pass for these tasks."""
+        return Reading(self.tokenizer, [open_prompts(name) for name in tasks])
+
+    def base(self, reading: Reading) -> dict[str, LogProbs]:
+        """The base's log-probabilities: to be asked for while the model is the base."""
+        key = tuple(reading.tasks)
+        if key not in self._bases:
+            with torch.no_grad():
+                self._bases[key] = reading.log_probs(self.model)
+        return self._bases[key]
+
+    def measure(self, step: int, reading: Reading) -> Point:
+        """All tasks of the reading, exactly."""
+        base = self._bases[tuple(reading.tasks)]
+        with torch.no_grad():
+            found = reading.log_probs(self.model)
+        return Point(
+            step,
+            {
+                name: measured(reading.boxed(name, full), full, base[name], reading.word_ids(name))
+                for name, full in found.items()
+            },
+        )
+
+
+@cache
+def lab(path: str) -> Lab:
+    """The laboratory of that model, loaded once a process."""
+    torch.set_num_threads(1)
+    return Lab(path)
+
+
+def predicted_laws(path: str, run: OpenRun) -> Laws:
+    """Of a run in expectation, all three laws at its beta, of the base's own tables."""
+    at = lab(path)
+    at.reset()
+    reading = at.reading(run.tasks)
+    boxes = {name: reading.boxed(name, tables) for name, tables in at.base(reading).items()}
+    return Laws(**{form: _law(boxes, form, run.strength) for form in LAWS})
+
+
+def _law(boxes: Mapping[str, GlassBox], form: str, beta: float) -> Law:
+    validity, shares = {}, {}
+    for name, box in boxes.items():
+        tables = law_tables(form, box, beta)
+        right = valid_answer_shares(tables, box.valid, box.end)
+        validity[name] = float(box.pass_rates(tables).mean())
+        first = right.reshape(len(right), box.vocabulary, -1).sum(axis=2)[:, :-1]
+        shares[name] = tuple(first.mean(axis=0).tolist())
+    return Law(validity, shares)
+
+
+Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
+"""Of the step and the policy's log-probabilities."""
+
+
+def descend(
+    at: Lab, run: OpenRun, loss: Loss, reading: Reading, shown: Reading, every: int
+) -> tuple[list[Point], float]:
+    """Adam from the base on; the points every so many steps and at the end, and seconds a step.
+
+    The rate is constant for runs on samples, and falls in the second half of those in expectation.
+    """
+    optimiser = torch.optim.AdamW(
+        at.model.parameters(), lr=run.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True
+    )
+    points, spent = [at.measure(0, shown)], 0.0
+    for step in range(run.steps):
+        begun = time.monotonic()
+        for group in optimiser.param_groups:
+            group["lr"] = run.rate * (1.0 if run.seed is not None else min(1.0, 2 * (1 - step / run.steps)))
+        loss(step, reading.log_probs(at.model)).backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=False)
+        spent += time.monotonic() - begun
+        if (step + 1) % every == 0 or step + 1 == run.steps:
+            points.append(at.measure(step + 1, shown))
+    return points, spent / run.steps
+
+
+def beta_at(run: OpenRun, step: int) -> float:
+    """The strength at a step: if it falls, geometrically from 1 by the middle of the training (G10)."""
+    if not run.falling or run.strength >= 1:
+        return run.strength
+    return float(run.strength ** min(1.0, 2 * step / run.steps))
+
+
+def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> FinishedOpenRun:
+    """The run without noise, and how far it ends from each law."""
+    begun, at = time.monotonic(), lab(path)
+    at.reset()
+    reading = at.reading(run.tasks)
+    base = at.base(reading)
+    words = {name: reading.word_ids(name) for name in run.tasks}
+    valid = {name: reading.valid(name) for name in run.tasks}
+
+    def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
+        settings: dict[str, Any] = {"form": run.method, "beta": beta_at(run, step), "sampler": sampler}
+        parts = [
+            expected_loss(found[name], base[name], words[name], valid[name], **settings) for name in run.tasks
+        ]
+        return torch.stack(parts).mean()
+
+    points, pace = descend(at, run, loss, reading, reading, every=max(1, run.steps // 6))
+    with torch.no_grad():
+        ends = {name: reading.boxed(name, full) for name, full in reading.log_probs(at.model).items()}
+    boxes = {name: reading.boxed(name, full) for name, full in base.items()}
+    distances = {
+        form: float(
+            np.mean(
+                [
+                    law_divergence(ends[n].base, law_tables(form, boxes[n], run.strength), end=boxes[n].end)
+                    for n in run.tasks
+                ]
+            )
+        )
+        for form in LAWS
+    }
+    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
+
+
+def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> FinishedOpenRun:
+    """The run of a method on its own samples, measured on all that it trains and does not."""
+    begun, at = time.monotonic(), lab(path)
+    at.reset()
+    reading, shown = at.reading(run.tasks), at.reading(MEASURED)
+    base = at.base(reading)
+    at.base(shown)
+    generator = torch.Generator().manual_seed(run.seed or 0)
+    prompts, named = prompts_of(reading, base, generator), NAMED[run.method]
+
+    def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
+        together = torch.cat([found[name][0] for name in run.tasks])
+        settings: dict[str, Any] = {"size": GROUP, "generator": generator, "sampler": sampler}
+        return sampled_loss(together, prompts, named, run.strength, **settings)
+
+    points, pace = descend(at, run, loss, reading, shown, every=max(1, run.steps // 2))
+    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
+
+
+def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.Generator) -> Prompts:
+    """All texts of the reading's tasks, of one-token answers; those that the base solves are rehearsed."""
+    log_ref = torch.cat([tables[0] for tables in base.values()])
+    valid = torch.zeros(log_ref.shape, dtype=torch.bool)
+    row = 0
+    for name in base:
+        right = reading.valid(name)
+        valid[row : row + len(right), reading.word_ids(name)] = right
+        row += len(right)
+    rehearsed = torch.where(valid, log_ref.exp(), 0.0).sum(dim=1) >= SOLVED
+    return Prompts(log_ref, valid, rehearsed, stored_answers(log_ref, valid, rehearsed, STORED, generator))
+
+
+def conduct(job: tuple[str, OpenRun]) -> FinishedOpenRun:
+    """A run of either kind, on the model of that path."""
+    path, run = job
+    return train_in_expectation(path, run) if run.seed is None else train_on_samples(path, run)

