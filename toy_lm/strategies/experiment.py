@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
 from dph_theory import (
@@ -16,18 +17,18 @@ from dph_theory import (
     mu_from_beta,
 )
 from dph_theory.intervals import mean_interval
-from dph_theory.meter import lead_time
+from dph_theory.meter import LeadTime, lead_time
 from dph_theory.numeric.arrays import whole
 from dph_theory.numeric.balls import trailing
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
 
-from .results import KIND, PLACES, Config, directions, findings, trainings, widest
+from .results import KIND, PLACES, Config, Row, directions, findings
 from .task import StrategiesTask, pass_rates, random_tasks
 from .train import Anchor, Measures, mean_pass_at_k, measure, train
 
 
-def targets(config: Config) -> dict[str, Any]:
+def targets(config: Config) -> Row:
     """Mean validity predicted and reached for each target, rows over conditionings where policies share.
 
     "unrestricted" trains a free law of outcomes on every type; "best_of_family" is the optimum of the shared
@@ -51,11 +52,11 @@ def targets(config: Config) -> dict[str, Any]:
     )[-1]
     return {
         "target": config.targets,
-        "beta": beta.tolist(),
-        "predicted": (task.weights * mu).sum(axis=-1).tolist(),
-        "unrestricted": mean_pass_at_k(free, task, 1).tolist(),
-        "best_of_family": (task.weights * family).sum(axis=-1).tolist(),
-        "reached": mean_pass_at_k(shared, task, 1).tolist(),
+        "beta": beta,
+        "predicted": (task.weights * mu).sum(axis=-1),
+        "unrestricted": mean_pass_at_k(free, task, 1),
+        "best_of_family": (task.weights * family).sum(axis=-1),
+        "reached": mean_pass_at_k(shared, task, 1),
     }
 
 
@@ -78,7 +79,7 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 """A divergence, its place, and the conditionings to try."""
 
 
-def sweep(config: Config, done: StageProgress) -> list[dict[str, Any]]:
+def sweep(config: Config, done: StageProgress) -> list[Row]:
     """One block without an anchor, and one for each divergence and place.
 
     Matrices are [conditioning][strength]; the strengths are eta f''(1). coverage_step is when Pass@k fell,
@@ -106,34 +107,38 @@ def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
 
 def _block(
     config: Config, divergence: FDivergence | None, place: str | None, conditionings: tuple[float, ...]
-) -> dict[str, Any]:
+) -> Row:
     strengths = np.array(config.strengths if divergence else (0.0,))
     eta = strengths / divergence.curvature if divergence else strengths
     anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
     keep = kept_steps(config.steps)
     run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, keep)
     found = measure(run, config.task, config.coverage_draws)
-    leads = [
-        [
-            [
-                lead_time(
-                    keep, found.excess_kl[:, i, j], found.pass_at_k[:, i, j], rise=rise, fall=config.fall
-                )
-                for j in range(len(strengths))
-            ]
-            for i in range(len(conditionings))
-        ]
-        for rise in config.rises
-    ]
-    what = {"divergence": divergence.name, "alpha": divergence.alpha, "place": place} if divergence else {}
-    return {name: value for name, value in what.items() if value is not None} | {
+    times = [_lead_times(config, keep, found, rise) for rise in config.rises]
+    block = {
         "conditioning": conditionings,
         "strength": strengths,
         "pass_at_1": found.pass_at_1[-1],
         "pass_at_k": found.pass_at_k[-1],
-        "coverage_step": [[at.coverage_step for at in row] for row in leads[0]],
-        "meter_step": [[[at.meter_step for at in row] for row in matrix] for matrix in leads],
+        "coverage_step": [[at.coverage_step for at in row] for row in times[0]],
+        "meter_step": [[[at.meter_step for at in row] for row in matrix] for matrix in times],
     }
+    if divergence is not None:
+        block |= {"divergence": divergence.name, "place": place}
+        block |= {} if divergence.alpha is None else {"alpha": divergence.alpha}
+    return as_json(block)
+
+
+def _lead_times(config: Config, steps: np.ndarray, found: Measures, rise: float) -> list[list[LeadTime]]:
+    """When the meter warned and when coverage fell, [conditioning][strength]."""
+    rows, columns = found.excess_kl.shape[1:]
+    return [
+        [
+            lead_time(steps, found.excess_kl[:, i, j], found.pass_at_k[:, i, j], rise=rise, fall=config.fall)
+            for j in range(columns)
+        ]
+        for i in range(rows)
+    ]
 
 
 _DPH = {"forward KL": "DPH-F", "JS": "DPH-JS", "alpha": "DPH-alpha"}
@@ -158,30 +163,34 @@ def methods(config: Config) -> Iterator[Named]:
             yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
 
 
-def compare(config: Config, done: Callable[[int, int], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The measures of the base, and of each method at the end of its training and along it."""
+def compare(config: Config, done: Callable[[int, int], None]) -> tuple[Row, list[Row]]:
+    """The measures of the base, and of each method at its end and along the steps that are kept.
+
+    The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured draws;
+    eta weighs the anchor, guarantee_margin is the least of easy_rate - guarantee over all steps, and a lead
+    says when the excess KL had risen by `rise` nats and when Pass@k had fallen.
+    """
     jobs, rows = list(methods(config)), []
     for number, method in enumerate(jobs):
         done(number, len(jobs))
         rows.append(_method(config, method))
     done(len(jobs), len(jobs))
     measured = measure(config.task.base_law, config.task, config.coverage_draws)
-    return _floats(measured) | {"pass_at_draws": _pass_at_draws(config, config.task.base_law)}, rows
+    return _score(config, measured, config.task.base_law), rows
 
 
-def _method(config: Config, method: Named) -> dict[str, Any]:
+def _method(config: Config, method: Named) -> Row:
     every = np.arange(config.steps + 1)
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
     along = measure(run, config.task, config.coverage_draws)
     kept = kept_steps(config.steps)
     leads = [
-        as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
-        | {"rise": rise}
+        {"rise": rise}
+        | as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
         for rise in config.rises
     ]
-    return _floats(Measures(*(values[-1] for values in along))) | {
-        "pass_at_draws": _pass_at_draws(config, run[-1]),
+    return _score(config, Measures(*(values[-1] for values in along)), run[-1]) | {
         "name": method.name,
         "eta": method.eta,
         "guarantee_margin": float((along.easy_rate - along.guarantee).min()),
@@ -192,8 +201,9 @@ def _method(config: Config, method: Named) -> dict[str, Any]:
     }
 
 
-def _floats(measured: Measures) -> dict[str, float]:
-    return {name: float(value) for name, value in measured._asdict().items()}
+def _score(config: Config, measured: Measures, outcomes: np.ndarray) -> Row:
+    numbers = {name: float(value) for name, value in measured._asdict().items()}
+    return numbers | {"pass_at_draws": _pass_at_draws(config, outcomes)}
 
 
 def _pass_at_draws(config: Config, outcomes: np.ndarray) -> list[float]:
@@ -201,8 +211,9 @@ def _pass_at_draws(config: Config, outcomes: np.ndarray) -> list[float]:
     return found
 
 
-def at_strength(config: Config, strength: float) -> dict[str, Any]:
-    """Pass@k over the draws of every direction on D_pef at this strength eta f''(1)."""
+def where_direction_matters(config: Config, directions: pd.DataFrame) -> Row:
+    """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
+    strength = float(directions.loc["D_pef"].gap.abs().idxmax())
     ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
     for direction, divergence in config.divergences.items():
         eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
@@ -211,11 +222,11 @@ def at_strength(config: Config, strength: float) -> dict[str, Any]:
     return {"strength": strength, "pass_at_draws": curves}
 
 
-def on_random_tasks(config: Config, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """GRPO and both directions of KL on D_pef, on tasks drawn at random: changes of pass@1 and pass@k.
+def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
+    """GRPO and both directions of KL on D_pef, on random tasks: mean changes of Pass@1 and Pass@k.
 
-    Means over tasks, each (mean, low, high) with its 95% interval; rise_and_fall is the share of tasks on
-    which Pass@1 rises while Pass@k falls.
+    Each change is (mean, low, high) with its 95% interval; rise_and_fall is the share of tasks on which
+    Pass@1 rises while Pass@k falls.
     """
     task = random_tasks(config.random_tasks, len(config.base), config.easy_rate, rng)
     conditioning, ends = np.array(config.conditioning), np.array([0, config.steps])
@@ -228,8 +239,8 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> list[dict[str, 
         rows.append(
             {
                 "name": name,
-                "pass_at_1_change": tuple(map(float, mean_interval(one))),
-                "pass_at_k_change": tuple(map(float, mean_interval(many))),
+                "pass_at_1_change": [float(x) for x in mean_interval(one)],
+                "pass_at_k_change": [float(x) for x in mean_interval(many)],
                 "rise_and_fall": float(np.mean((one > 0) & (many < 0))),
             }
         )
@@ -246,8 +257,7 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
     tell = progress or silent
     base, methods = compare(config, partial(tell, "methods"))
     blocks = sweep(config, partial(tell, "sweep"))
-    blocks = as_json(blocks)
-    weak = at_strength(config, float(widest(directions(config, trainings(blocks))).name))
+    weak = where_direction_matters(config, directions(config, blocks))
     tell("targets and random tasks", 0, 2)
     aims = targets(config)
     tell("targets and random tasks", 1, 2)

@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.small_strategies_run import SMALL, small_record
 
@@ -11,7 +12,6 @@ from dph_theory.support.files import write_json
 from dph_theory.support.record import checked
 from toy_lm.strategies import run
 from toy_lm.strategies.experiment import (
-    at_strength,
     compare,
     kept_steps,
     methods,
@@ -19,6 +19,7 @@ from toy_lm.strategies.experiment import (
     on_random_tasks,
     sweep,
     targets,
+    where_direction_matters,
 )
 from toy_lm.strategies.results import Config
 from toy_lm.strategies.train import Anchor, measure, train
@@ -101,8 +102,9 @@ def test_there_is_a_block_for_none_and_for_each_divergence_and_place(blocks):
 
 
 def test_an_entry_is_the_training_it_stands_for(blocks):
-    block = next(b for b in blocks[6:] if b["divergence"] == "jensen_shannon")
-    assert block["place"] == "all prompts"
+    block = next(
+        b for b in blocks if (b.get("divergence"), b.get("place")) == ("jensen_shannon", "all prompts")
+    )
     anchor, keep = Anchor(SWEPT.divergences["JS"], everywhere=True), kept_steps(200)
     run = train(SWEPT.task, anchor, np.array(0.2), np.array(1.0), SWEPT.optimiser, keep)
     found = measure(run, SWEPT.task, 16)
@@ -179,17 +181,20 @@ def test_grpo_narrows_to_one_strategy_and_the_anchored_do_not(compared):
 
 
 def test_the_meter_leads_under_grpo_by_fewer_steps_the_higher_its_threshold(compared):
-    leads = [lead["coverage_step"] - lead["meter_step"] for lead in compared[1][0]["leads"]]
+    leads = [row["coverage_step"] - row["meter_step"] for row in compared[1][0]["leads"]]
     assert leads == sorted(leads, reverse=True)
     assert leads[0] > 5
 
 
-def test_at_the_strength_of_the_comparison_every_direction_has_the_method_s_curve(compared):
-    methods = {row["name"]: row["pass_at_draws"] for row in compared[1]}
-    found = at_strength(COMPARED, 1.0)
-    assert list(found["pass_at_draws"]) == ["DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef"]
-    for name, curve in found["pass_at_draws"].items():
-        assert curve == pytest.approx(methods[name], abs=1e-12)
+def test_the_direction_is_told_at_the_strength_of_the_widest_gap_on_d_pef(compared):
+    gaps = {("D_pef", 0.1): 0.2, ("D_pef", 1.0): -0.3, ("all prompts", 10.0): 0.9}
+    rows = pd.Series(gaps).rename_axis(["place", "strength"]).to_frame("gap")
+    weak = where_direction_matters(COMPARED, rows)
+    assert weak["strength"] == 1.0
+    compared = {row["name"]: row["pass_at_draws"] for row in compared[1]}
+    assert list(weak["pass_at_draws"]) == ["DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef"]
+    for name, curve in weak["pass_at_draws"].items():
+        assert curve == pytest.approx(compared[name], abs=1e-12)
 
 
 def test_random_tasks_depend_on_the_generator_alone():
