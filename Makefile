@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo pretrained bench mutants clean
+.PHONY: reproduce test test-slow prove demo pretrained bench audit-pages mutants clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -43,6 +43,9 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 
 mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
 	$(BIN)/python benchmarks/mutants.py
+
+audit-pages: $(READY)  ## audit everything published anew, and write the docs' two pages of it
+	$(BIN)/python docs/audit_pages.py
 
 # Packages are compiled as they are imported: to compile all of them takes longer than to install them.
 $(READY): pyproject.toml constraints.txt

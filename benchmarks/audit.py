@@ -15,8 +15,7 @@ from rich.console import Console
 from stored import store
 
 from dph_theory.audit import audit, audit_metric
-from dph_theory.audit.catalogue import audit_advantages, audit_kl_term
-from dph_theory.audit.policy_loss import audit_trainer_policy_loss
+from dph_theory.audit.catalogue import audit_advantages, audit_form
 from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
@@ -39,8 +38,8 @@ def form_seconds() -> dict[str, float]:
     found = {}
     for name, form in (("first in a process", CATALOGUE[0]), *((None, form) for form in CATALOGUE)):
         start = time.process_time()
-        audit(form.loss, samples=form.samples, name=form.name)
-        found[name or f"{form.name}, {form.samples}"] = time.process_time() - start
+        audit(form.loss, samples=form.samples, name=form.title)
+        found[name or f"{form.title}, {form.samples}"] = time.process_time() - start
     return found
 
 
@@ -48,8 +47,8 @@ def other_seconds() -> dict[str, float]:
     """Seconds of all KL terms and policy losses of trainers, of all advantages, and of a metric."""
     found = {}
     for name, work in (
-        ("trainers", lambda: [audit_kl_term(index, 0) for index in range(len(KL_TERMS))]),
-        ("policy losses", lambda: [audit_trainer_policy_loss(i, 0) for i in range(len(POLICY_LOSSES))]),
+        ("trainers", lambda: [audit_form(i, "KL terms") for i in range(len(KL_TERMS))]),
+        ("policy losses", lambda: [audit_form(i, "policy losses") for i in range(len(POLICY_LOSSES))]),
         ("advantages", audit_advantages),
         ("a metric", lambda: audit_metric(lambda n, c, k: c / n)),
     ):

@@ -1,26 +1,16 @@
 """The two pages that audits make: what KL terms and policy losses do, and what advantages weigh.
 
-Run: python docs/audit_pages.py (a minute and a half of processor time)
+Run: python docs/audit_pages.py (some minutes of processor time), or make audit-pages
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dph_theory.audit.advantage import AdvantageReport, objective_words
-from dph_theory.audit.catalogue import SIZES, audit_advantages, audit_catalogue, audit_kl_terms, form_of
-from dph_theory.audit.policy_loss import PolicyReport, audit_policy_losses, off_words, zone_words
-from dph_theory.audit.report import (
-    AuditReport,
-    both_words,
-    dead_zone_words,
-    match_words,
-    minimiser_words,
-    variance_words,
-)
+from dph_theory.audit.catalogue import SIZES, audit_advantages, audit_catalogue, form_of
+from dph_theory.audit.report import AuditReport
 from dph_theory.methods.advantages import FORMS
-from dph_theory.methods.estimators import PublishedLoss
-from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, KL_TERMS, LOCAL
-from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.references import REFERENCES
 from dph_theory.support.table import Table, escaped
 
@@ -60,9 +50,9 @@ The words:
 - *samples* are drawn from the policy, an old policy, the reference, or are *filtered*: correct samples of
   the reference. p_* is the reference restricted to correct answers, A1 the reference's pass rate.
 - *value estimates* is what the logged number estimates; *gradient descends* is what training on it does.
-  The two can differ. Where the gradient on sequences is another, both are given. A *token sum* adds up the
-  divergences of the next-token laws at the prefixes that the samples visit; *per token* says that the
-  constant is divided by the number of tokens.
+  The two can differ. Both are told on answers of several tokens where they are exact there, the gradient
+  else on single tokens. A divergence *of each token* is the sum of those of the next-token laws at the
+  prefixes that the samples visit.
 - *while* says how far an exact match was found to hold: log ratios of a token, to the reference and to the
   old policy, are searched to +-20, advantages from a hundredth to a hundredfold. *near* is what a loss that
   is exact nowhere else descends while all log ratios are near zero. *Nearest* is by the largest angle on any
@@ -80,27 +70,11 @@ The words:
   filtered model. A clamp beyond |x| = 20 acts at no beta in use, and is left out of account here.
 - *minimiser* is where the expected loss on filtered samples is least: it says what is being rehearsed.
 - *variance* is that of the gradient from one sample, over the squared length of the exact gradient.
+- *overflow*: the log ratios beyond which value or slope is infinite or nan, in each dtype.
 - *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -700 to 700, where its gradient
   is zero: a clamp acts. Where float64's rounding swallows it, this is said so.
 """
-_HEADERS = (
-    "form",
-    "source",
-    "samples",
-    "value estimates",
-    "gradient descends",
-    "law",
-    "ends at",
-    "minimiser",
-    "variance",
-    "dead zones",
-)
-_TRAINER_HEADERS = (
-    "trainer",
-    "version",
-    "file",
-    "flag",
-    "formula",
+_FOUND = (
     "samples",
     "value estimates",
     "gradient descends",
@@ -108,130 +82,76 @@ _TRAINER_HEADERS = (
     "ends at",
     "variance",
     "dead zones",
-    "nan",
+    "overflow",
 )
+_TRAINER = ("trainer", "version", "file", "flags", "formula")
 
 
 def loss_page(
-    reports: Sequence[AuditReport], trainers: Sequence[AuditReport], policies: Sequence[PolicyReport]
+    reports: Sequence[AuditReport],
+    trainers: Sequence[AuditReport],
+    policies: Sequence[tuple[AuditReport, AuditReport]],
 ) -> str:
-    """The Markdown page made from the catalogue's, the trainers' and the policy losses' reports.
+    """The Markdown page of the published losses', the trainers' KL terms' and their policy losses' audits.
 
     Raises ValueError for a report of another loss.
     """
-    found = [(form_of(report), report) for report in reports]
-    parts = [_FIND, _kl_terms(trainers), _policy_losses(policies)]
-    parts += [_INTRODUCTION, _in_short(reports), _table(found)]
-    parts += [_section(form, report) for form, report in found]
-    return "\n".join((*parts, _sources([form for form, _ in found])))
-
-
-def _in_short(reports: Sequence[AuditReport]) -> str:
-    """Who does what, by the findings that most often surprise."""
-    findings: tuple[tuple[str, Callable[[AuditReport], bool]], ...] = (
-        ("The gradient is zero in expectation", lambda r: r.gradient.name == "zero"),
-        (
-            "The value estimates one divergence, the gradient descends another",
-            lambda r: r.value.exact and r.gradient.exact and r.gradient.name not in (_divergence(r), "zero"),
-        ),
-        (
-            "The gradient is exact although the value is not an estimate of it",
-            lambda r: not r.value.exact and r.gradient.exact and r.gradient.name != "zero",
-        ),
-        ("Rehearses the filtered model p_*", lambda r: _target(r) == "p_*"),
-        ("Rehearses the reference's own pass rate on correct samples", lambda r: _target(r) == "base rate"),
-        ("With a small beta, training ends at the filtered model", lambda r: r.selects == FILTERED),
-        ("At the locally filtered model, as constrained decoding does", lambda r: r.selects == LOCAL),
-        ("At the token forward limit, neither of the two", lambda r: r.selects == FORWARD_LIMIT),
-        ("Has dead zones", lambda r: bool(r.dead_zones)),
-        ("Becomes nan at large log ratios in float32 or bfloat16", lambda r: any(e.nan for e in r.extremes)),
-    )
-    lines = ["## In short", ""]
-    for title, holds in findings:
-        names = [f"{r.loss} ({_samples(r)})" for r in reports if holds(r)]
-        lines.append(escaped(f"- {title}: {'; '.join(names) or 'none'}."))
-    return "\n".join((*lines, ""))
-
-
-def _divergence(report: AuditReport) -> str:
-    """What the value estimates, less an additive constant, which has no gradient."""
-    return report.value.name.removesuffix(" + log A1")
-
-
-def _target(report: AuditReport) -> str | None:
-    return None if report.minimiser is None else report.minimiser.target
-
-
-def _samples(report: AuditReport) -> str:
-    return report.samples.replace("_", " ")
-
-
-def _kl_terms(reports: Sequence[AuditReport]) -> str:
-    terms = {(term.title, term.samples): term for term in KL_TERMS}
-    rows = []
-    for report in reports:
-        term = terms[report.loss, report.samples]
-        nan = [f"{e.dtype} from |x| = {min(map(abs, e.nan)):g}" for e in report.extremes if e.nan]
-        rows.append(
-            (
-                term.trainer,
-                term.version,
-                term.file,
-                term.flags,
-                term.formula,
-                *_found(report),
-                variance_words(report),
-                dead_zone_words(report),
-                "; ".join(nan) or "none",
-            )
-        )
-    return f"{Table.of(_TRAINER_HEADERS, rows).markdown()}\n"
-
-
-def _table(found: Sequence[tuple[PublishedLoss, AuditReport]]) -> str:
-    rows = [
-        (
-            form.name,
-            form.source,
-            *_found(report),
-            minimiser_words(report),
-            variance_words(report),
-            dead_zone_words(report),
-        )
-        for form, report in found
+    forms = [form_of(report) for report in reports]
+    terms = [(*_of(form_of(r, "KL terms")), *_found(r)) for r in trainers]
+    losses = [
+        (form.title, form.source, form.formula, *_found(r), r.minimiser.words if r.minimiser else "-")
+        for form, r in zip(forms, reports, strict=True)
     ]
-    return f"## The table\n\n{Table.of(_HEADERS, rows).markdown()}\n"
-
-
-def _found(report: AuditReport) -> tuple[str, ...]:
-    """What both tables tell of a loss: samples, value, gradient, law, and what it selects."""
-    gradient = both_words(report.gradient, report.sequence_gradient)
-    limits = report.sequence_limits or report.limits
-    if report.near_sequence_gradient.exact:
-        gradient += f"; near: {match_words(report.near_sequence_gradient)}"
-    if limits:
-        gradient += f", while {' and '.join(limit.words for limit in limits)}"
-    return _samples(report), match_words(report.value), gradient, report.law, report.selects
-
-
-def _section(form: PublishedLoss, report: AuditReport) -> str:
-    return (
-        f"## {escaped(form.name)}, {_samples(report)} samples\n\n"
-        f"`{form.formula}`\n\n"
-        f"Source: {escaped(form.source)}.\n\n"
-        f"> {escaped(report.verdict)}\n"
+    parts = (
+        _FIND,
+        _table((*_TRAINER, *_FOUND), terms),
+        _POLICY_LOSSES,
+        _table(
+            (*_TRAINER, *_FOUND, "lengths differ", "later", "no slope"), [_policy(*two) for two in policies]
+        ),
+        _INTRODUCTION,
+        "## The table\n",
+        _table(("form", "source", "formula", *_FOUND, "minimiser"), losses),
+        "## In words\n",
+        *(f"- {escaped(report.verdict)}" for report in reports),
+        "\n## Papers\n",
     )
-
-
-def _sources(used: Sequence[PublishedLoss]) -> str:
-    """The papers whose keys are cited, in the order of the bibliography."""
-    cited = {form.source.split(",")[0] for form in used}
-    lines = [
+    cited = {form.source.split(",")[0] for form in forms}
+    papers = [
         escaped(f"- {key}: {paper.authors}, {paper.title}, {paper.where}.")
         for key, paper in REFERENCES.items()
         if key in cited
     ]
-    return "\n".join(("## Papers", "", *lines, ""))
+    return "\n".join((*parts, *papers, ""))
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return f"{Table.of(headers, rows).markdown()}\n"
+
+
+def _of(form: Any) -> tuple[str, ...]:
+    return tuple(getattr(form, name) for name in _TRAINER)
+
+
+def _found(report: AuditReport) -> tuple[str, ...]:
+    """What every table tells of a loss."""
+    variance = "-" if report.variance is None else f"{report.variance:.2g}"
+    value = report.value.words if report.value.exact else "-"
+    found = (value, descended(report), report.law, report.selects, variance)
+    return (report.samples.replace("_", " "), *found, report.dead, report.overflow or "-")
+
+
+def descended(report: AuditReport) -> str:
+    """What it descends, on what, and while what holds."""
+    limits = f", while {' and '.join(limit.words for limit in report.limits)}" if report.limits else ""
+    single = f"on {report.scope}: " if report.known.exact and report.scope != "answers" else ""
+    return f"{single}{report.known.words}{limits}"
+
+
+def _policy(first: AuditReport, later: AuditReport) -> tuple[str, ...]:
+    unequal, stopped = first.unequal_gradient.words, ", ".join(zone.words for zone in first.stopped)
+    form = form_of(first, "policy losses")
+    return (*_of(form), *_found(first), unequal, descended(later), stopped or "none")
 
 
 _POLICY_LOSSES = """\
@@ -246,59 +166,10 @@ zero where the advantages, less their mean, add up to nothing, and elsewhere it 
 logged policy loss says nothing about the reward. *Law* and *ends at* are those of the loss alone; a KL term
 beside it brings its own, above. *Lengths differ*: what it descends where answers have different numbers of
 tokens, in large batches. *Later* the policy has moved, by half a standard normal in each logit, and the
-samples stay: the angle between the expected gradient and the reward's, on answers of one token and of
-several. *Stopped* are the ratios at which a sampled token has no slope whatever its probability is, if A is
-positive and if it is negative; trust regions of probabilities (dppo, prime-rl) stop no ratio at all
-probabilities. *nan*: where value or slope is nan.
+samples stay: what the loss descends then, and while what ratios. *No slope* are the ratios at which a sampled
+token has none whatever its probability is, if A is positive and if it is negative; trust regions of
+probabilities (dppo, prime-rl) stop no ratio at all probabilities.
 """
-_POLICY_HEADERS = (
-    "trainer",
-    "version",
-    "file",
-    "setting",
-    "what is maximised",
-    "value at first",
-    "at first descends",
-    "law",
-    "ends at",
-    "lengths differ",
-    "later",
-    "stopped, A > 0",
-    "stopped, A < 0",
-    "variance",
-    "nan",
-)
-
-
-def _policy_losses(reports: Sequence[PolicyReport]) -> str:
-    """The table of the policy losses; ValueError for a report of another loss."""
-    forms = {form.title: form for form in POLICY_LOSSES}
-    rows = []
-    for report in reports:
-        if report.loss not in forms:
-            raise ValueError(f"{report.loss} is no policy loss of the table")
-        form, first = forms[report.loss], report.on_policy
-        rows.append(
-            (
-                form.trainer,
-                form.version,
-                form.file,
-                form.flags,
-                form.formula,
-                both_words(first.value, first.sequence_value),
-                both_words(first.gradient, first.sequence_gradient),
-                first.law,
-                first.selects,
-                "-" if first.unequal_gradient.name == "failed" else match_words(first.unequal_gradient),
-                f"{off_words(report.later)}; several tokens: {off_words(report.sequence_later)}",
-                zone_words(report.stopped_right),
-                zone_words(report.stopped_wrong),
-                variance_words(first),
-                "; ".join(f"{dtype} from |log r| = {x:g}" for dtype, x in report.nan) or "none",
-            )
-        )
-    return "\n".join((_POLICY_LOSSES, Table.of(_POLICY_HEADERS, rows).markdown(), ""))
-
 
 _ADVANTAGES = """\
 # What does your advantage weigh?
@@ -357,7 +228,10 @@ def maximises(report: AdvantageReport) -> str:
 def main() -> None:
     """Audit everything published, and write both pages."""
     docs = Path(__file__).parent
-    losses = loss_page(audit_catalogue(), audit_kl_terms(), audit_policy_losses())
+    first = audit_catalogue("policy losses")
+    later = audit_catalogue("policy losses", samples="old_policy")
+    policies = list(zip(first, later, strict=True))
+    losses = loss_page(audit_catalogue(), audit_catalogue("KL terms"), policies)
     (docs / "what-does-your-kl-do.md").write_text(losses, encoding="utf-8")
     advantages = advantage_page(audit_advantages())
     (docs / "what-does-your-advantage-weigh.md").write_text(advantages, encoding="utf-8")

@@ -92,7 +92,7 @@ def _pretrained(records: Records) -> dict[str, Any]:
         ],
         "rows": ends.to_dict("records"),
         "seeds": int(ends.seeds.max()),
-        "gains": pretrained.gains(ends),
+        "equal": found["at_equal_first"],
         "claims": [claim for claim in found["claims"] if "verdict" in claim],
         "costs": record["results"]["costs"],
     }

@@ -1,10 +1,18 @@
-"""Every figure by name; a module is imported when its figure is asked for."""
+"""Every figure by name: a module of the gallery, imported when its figure is asked for."""
 
 import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dph_theory.support.errors import choice
+from dph_theory.support.table import Table
 
-from .figure import Figure
+from .frames import Records
+from .style import Sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 NAMES = (
     "pretrained",
@@ -32,8 +40,41 @@ NAMES = (
 """In the order of the report."""
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A figure: numbers from records or from theory, a drawing of them, a title that they bear out.
+
+    `numbers(records)` are computed or read, `draw(sheet, numbers)` draws them, `claim(numbers)` is whether
+    the title is so, `table(numbers)` is printed beside the drawing, and `quotes(numbers)` are the few numbers
+    that a paper's text would name. `needs` are the records that are read.
+    """
+
+    name: str
+    title: str
+    caption: str
+    numbers: Callable[[Records], Any]
+    draw: Callable[[Sheet, Any], None]
+    claim: Callable[[Any], bool]
+    table: Callable[[Any], Table]
+    quotes: Callable[[Any], Mapping[str, float | str]] = lambda numbers: {}
+    needs: tuple[str, ...] = ()
+
+    def drawing(self, numbers: Any, sheet: Sheet | None = None) -> "Drawing":
+        """The picture of these numbers, on a sheet of a venue's width and fonts."""
+        sheet = sheet or Sheet()
+        with sheet.look():
+            self.draw(sheet, numbers)
+        return sheet.finished()
+
+
 def figure(name: str) -> Figure:
-    """The figure of that name; ValueError says which there are."""
+    """The figure of that name; ValueError says which there are.
+
+    Its module's docstring is the title and, below, the caption; NEEDS and `quotes` may be left out.
+    """
     choice("figure", name, NAMES)
-    found: Figure = importlib.import_module(f"figures.gallery.{name}").FIGURE
-    return found
+    module = importlib.import_module(f"figures.gallery.{name}")
+    title, _, caption = str(module.__doc__).partition("\n\n")
+    words = (name, title.removesuffix("."), " ".join(caption.split()))
+    more = {key.lower(): getattr(module, key) for key in ("quotes", "NEEDS") if hasattr(module, key)}
+    return Figure(*words, module.numbers, module.draw, module.claim, module.table, **more)

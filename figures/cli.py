@@ -17,18 +17,9 @@ _FOLDER = terminal.OutputFolder()
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 
 
-def _bars() -> terminal.Bars:
-    """Bars that leave nothing behind, and are shown only on a terminal."""
-    console = terminal.console(stderr=True)
-    return terminal.Bars(on=console, hidden=not console.is_terminal, transient=True)
-
-
-@click.command(name="figures", short_help="Draw the figures, from stored numbers or new ones.")
+@click.command(name="figures", short_help="Draw the figures from stored numbers.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option("--list", "listing", is_flag=True, help="List the figures and stop.")
-@click.option(
-    "--recompute", is_flag=True, help="First run the toy experiments that they need, and store them."
-)
 @click.option(
     "--format", "form", default="pdf,png,svg", show_default=True, help="Formats, with commas between."
 )
@@ -51,11 +42,9 @@ def _bars() -> terminal.Bars:
 @click.option(
     "--macros", type=terminal.OutputFile(), help="Write the numbers to quote as LaTeX commands there."
 )
-@terminal.seed
 def figures_command(
     names: tuple[str, ...],
     listing: bool,
-    recompute: bool,
     form: str,
     venue: str | None,
     width: str,
@@ -64,11 +53,10 @@ def figures_command(
     numbers: Path | None,
     tables: Path | None,
     macros: Path | None,
-    seed: int,
 ) -> None:
     """Draw the figures (or those NAMEd) from the stored records, each with its caption beside it.
 
-    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. Records whose computing fails stay as they were.
+    Exits 0 if all were drawn, 1 if not, 2 for wrong usage. `dph reproduce` computes the records anew.
     """
     from . import files
     from .catalogue import NAMES, figure
@@ -83,15 +71,10 @@ def figures_command(
         rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in asked.items())
         terminal.console(highlight=False).print(Table.of(("figure", "records", "title"), rows).rich())
         return
-    kept = numbers or (_writable(NUMBERS) if recompute else NUMBERS)
     failed: dict[str, str] = {}
+    records = Records(numbers or NUMBERS)
     try:
-        if recompute:
-            with _bars() as bars:
-                failed = files.recompute(list(asked), seed=seed, folder=kept, progress=bars)
-        # Newly computed toy records, beside the committed ones of full-scale runs.
-        records = Records(kept, else_from=NUMBERS if recompute and not numbers else None)
-        for name in (name for name in asked if name not in failed):
+        for name in asked:
             try:
                 sheet = Sheet(VENUES[venue] if venue else SCREEN, width, title)
                 for path in files.write_figure(asked[name], records, wanted, sheet):
@@ -131,25 +114,25 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     takes up the stages that were finished. Exits 0 if every stage succeeded, 1 if not.
     """
     from .report import StageEnd
-    from .reproduce import Plan, Watch, reproduce
+    from .reproduce import Plan, reproduce
 
     if not folder.absolute().parent.is_dir():
         raise click.UsageError(f"--folder {folder}: the folder {folder.absolute().parent} does not exist")
-    bars, console = _bars(), terminal.console(highlight=False)
+    console = terminal.console(stderr=True)
+    # Bars leave nothing behind, and are shown only on a terminal.
+    bars = terminal.Bars(on=console, hidden=not console.is_terminal, transient=True)
+    console = terminal.console(highlight=False)
 
-    class Shown(Watch):
-        started = bars.begin
-        progressed = bars.__call__
-
-        def ended(self, outcome: StageEnd) -> None:
-            bars.remove(outcome.stage)
-            target = console if bars.disable else bars.console
-            target.print(_line(outcome.stage, outcome.state, outcome.seconds, outcome.words), soft_wrap=True)
+    def ended(outcome: StageEnd) -> None:
+        bars.remove(outcome.stage)
+        line = f"{outcome.stage:<28} [{_STYLES[outcome.state]}]{outcome.state:<6}[/] {outcome.seconds:6.1f} s"
+        target = console if bars.disable else bars.console
+        target.print(f"{line}  {escape(outcome.words)}", soft_wrap=True)
 
     start = time.perf_counter()
     try:
         with bars:
-            outcomes = reproduce(Plan(seed, quick, folder), fresh=fresh, watch=Shown())
+            outcomes = reproduce(Plan(seed, quick, folder), fresh=fresh, progress=bars, ended=ended)
     except KeyboardInterrupt:
         console.print("interrupted: the same command goes on from the stages that are finished")
         sys.exit(terminal.INTERRUPTED)
@@ -158,7 +141,3 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     words += f"{len(failed)} failed: {', '.join(failed)}" if failed else "none failed"
     terminal.say(console, f"{folder / 'index.html'}: {words}")
     sys.exit(1 if failed else 0)
-
-
-def _line(stage: str, state: str, seconds: float, words: str) -> str:
-    return f"{stage:<28} [{_STYLES[state]}]{state:<6}[/] {seconds:6.1f} s  {escape(words)}"

@@ -1,4 +1,4 @@
-"""What is written: records computed anew, drawings as files, and what a paper takes of them."""
+"""What is written: drawings as files, and what a paper takes of them."""
 
 import hashlib
 import json
@@ -6,21 +6,16 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.files import FORMATS, write_bytes, write_json, write_text
-from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json
+from dph_theory.support.files import FORMATS, write_bytes, write_text
 from dph_theory.support.table import command, latex
-from toy_lm.experiments import RESUMABLE, experiment
 
-from .catalogue import figure
-from .figure import Figure
-from .frames import NUMBERS, TOY, Records, stored_name
+from .catalogue import Figure, figure
+from .frames import Records
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -28,54 +23,6 @@ if TYPE_CHECKING:
 
 OUT = Path(__file__).parent / "out"
 """Where drawings go if nothing else is said."""
-DIGITS = 10
-"""Significant digits of the numbers that are stored."""
-
-
-def run_experiment(
-    name: str,
-    *,
-    seed: int = 0,
-    quick: bool = False,
-    folder: Path = NUMBERS,
-    progress: Progress | None = None,
-    resume: Path | None = None,
-) -> dict[str, Any]:
-    """Run an experiment of `toy_lm` and store its record.
-
-    With `resume`, a folder, the experiment that is RESUMABLE takes up the finished runs that lie there.
-    """
-    package = experiment(name)
-    config = package.Config.quick() if quick else package.Config()
-    options = {"folder": resume} if resume is not None and name == RESUMABLE else {}
-    made: dict[str, Any] = package.run(config, seed=seed, progress=progress, **options)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / f"{stored_name(name, quick)}.json", as_json(made, DIGITS))
-    return made
-
-
-def recompute(
-    names: list[str], *, seed: int = 0, folder: Path = NUMBERS, progress: Progress = silent
-) -> dict[str, str]:
-    """Run the toy experiments that these figures need, and store their records.
-
-    Returns what went wrong, by name; what failed leaves the record that was there, and the others go on.
-    """
-    failed: dict[str, str] = {}
-    for needed in TOY:
-        if any(needed in figure(name).needs for name in names):
-            staged = partial(lambda what, stage, done, total: progress(what, done, total), needed)
-            try:
-                run_experiment(needed, seed=seed, folder=folder, progress=staged)
-            except Exception as error:
-                words = f"{type(error).__name__}: {error}"
-                failed |= {f"toy.{needed}": words}
-                failed |= {
-                    name: f"it needs toy.{needed}, which failed"
-                    for name in names
-                    if needed in figure(name).needs
-                }
-    return failed
 
 
 def formats(text: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import pandas as pd
 from dph_theory.intervals import mean_interval
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import checked
+from dph_theory.support.table import Table
 
 NUMBERS = Path(__file__).parent / "numbers"
 """The committed numbers; drawings are made from these."""
@@ -32,7 +33,7 @@ def load(name: str, kind: str, folder: Path = NUMBERS) -> dict[str, Any]:
     """The stored record of that name and kind; ValueError if it is not there, or is something else."""
     path = folder / f"{name}.json"
     if not path.is_file():
-        raise argument_error("numbers", str(path), "stored numbers; --recompute makes those of dph toy")
+        raise argument_error("numbers", str(path), "stored numbers; dph reproduce makes those of dph toy")
     try:
         return checked(json.loads(path.read_text(encoding="utf-8")), kind)
     except json.JSONDecodeError as error:
@@ -130,3 +131,10 @@ def estimates(groups: Any, column: Any, interval: Any = mean_interval) -> pd.Dat
         known = group[column].dropna()
         rows[name] = [float(x) for x in means(known, interval)] if len(known) else [np.nan] * 3
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
+
+
+def tabled(frame: pd.DataFrame, names: Mapping[str, str] | None = None, **options: Any) -> Table:
+    """The table of a frame, or of those of its columns that `names` names anew; nan is not known."""
+    names = names or {str(column): str(column) for column in frame}
+    shown = frame.set_axis(frame.columns.map(str), axis=1)[[*names]].astype(object)
+    return Table.of(names.values(), shown.where(shown.notna(), None).to_numpy().tolist(), **options)

@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -21,20 +20,21 @@ from typing import Any
 
 from dph_theory.support.files import write_bytes, write_json, write_text
 from dph_theory.support.processes import run_jobs
-from dph_theory.support.progress import StageProgress
-from dph_theory.support.record import as_json, record
+from dph_theory.support.progress import Progress, StageProgress, silent
+from dph_theory.support.record import as_json, record, versions
 from toy_lm.experiments import RESUMABLE
+from toy_lm.experiments import experiment as toy
 
 from . import files, frames
 from .catalogue import NAMES, figure
 from .report import StageEnd, drawn_figures, page
 
 _ROOT, _JOURNAL = Path(__file__).parents[1], "finished.json"
-_LIBRARIES = ("dph", "numpy", "scipy", "sympy", "python-flint", "torch", "matplotlib")
+_LIBRARIES = ("numpy", "scipy", "sympy", "python-flint", "torch", "matplotlib")
 TRAINERS = ("transformers", "trl", "peft")
 """What a Llama is trained with."""
-BY = ("dph_theory", "toy_lm")
-"""The packages that experiments are made by."""
+BY, DIGITS = ("dph_theory", "toy_lm"), 10
+"""The packages that experiments are made by, and the significant digits that are stored of them."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,7 @@ class Plan:
 def environment() -> dict[str, str]:
     """The machine and the versions that count."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    return {
-        "machine": machine,
-        "python": platform.python_version(),
-        **{name: _version(name) for name in _LIBRARIES},
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+    return {"machine": machine, **versions(*_LIBRARIES)}
 
 
 class UnexpectedError(Exception):
@@ -99,19 +88,6 @@ class Stage:
     alone: bool = False
     needs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ("dph_theory",)
-
-
-class Watch:
-    """Told how a run goes; does nothing by itself."""
-
-    def started(self, stage: str) -> None:
-        """A stage begins."""
-
-    def progressed(self, stage: str, done: int, total: int) -> None:
-        """A stage has done so much of what it has to do."""
-
-    def ended(self, outcome: StageEnd) -> None:
-        """A stage ended."""
 
 
 def stages() -> list[Stage]:
@@ -217,25 +193,20 @@ def laws(plan: Plan, progress: StageProgress) -> str:
     ]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
-        raise UnexpectedError(
-            f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
-        )
+        words = f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
+        raise UnexpectedError(words)
     shutil.rmtree(kept, ignore_errors=True)
     progress(1, 1)
     return " ".join(frames.load("laws_quick", "laws", plan.results)["findings"])
 
 
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
-    """Run one of the toy experiments; its own finished runs, if it keeps them, outlive an interruption."""
-    kept = plan.results / f"{name}_runs"
-    made = files.run_experiment(
-        name,
-        seed=plan.seed,
-        quick=plan.quick,
-        folder=plan.results,
-        progress=lambda stage, done, total: progress(done, total),
-        resume=kept / plan.digest(BY)[:16],
-    )
+    """Run and store a toy experiment; its own finished runs, if it keeps them, outlive an interruption."""
+    package, kept = toy(name), plan.results / f"{name}_runs"
+    config = package.Config.quick() if plan.quick else package.Config()
+    options = {"folder": kept / plan.digest(BY)[:16]} if name == RESUMABLE else {}
+    made = package.run(config, seed=plan.seed, progress=lambda _, *moved: progress(*moved), **options)
+    write_json(plan.results / f"{frames.stored_name(name, plan.quick)}.json", as_json(made, DIGITS))
     shutil.rmtree(kept, ignore_errors=True)
     return f"findings: {len(made['findings'])}"
 
@@ -251,38 +222,44 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
 
 
 def reproduce(
-    plan: Plan, chosen: Sequence[Stage] | None = None, *, fresh: bool = False, watch: Watch | None = None
+    plan: Plan,
+    chosen: Sequence[Stage] | None = None,
+    *,
+    fresh: bool = False,
+    progress: Progress = silent,
+    ended: Callable[[StageEnd], None] = lambda outcome: None,
 ) -> list[StageEnd]:
     """Run the stages, and write the page of what they left as index.html in the plan's folder.
 
     A stage that fails is an outcome, and the others go on. What an interrupted or failed run finished is
-    reused if seed, size, versions and the sources it depends on are the same, unless `fresh`.
+    reused if seed, size, versions and the sources it depends on are the same, unless `fresh`. Each stage
+    tells its `progress`, from 0 of 1 as it begins, and how it `ended`.
     """
-    chosen, watch = stages() if chosen is None else chosen, watch or Watch()
+    chosen = stages() if chosen is None else chosen
     if fresh:
         shutil.rmtree(plan.results, ignore_errors=True)
     plan.results.mkdir(parents=True, exist_ok=True)
     journal = StageJournal(plan)
-    ended: dict[str, StageEnd] = {}
+    outcomes: dict[str, StageEnd] = {}
     # Figures that need experiments come after all those that need none, so a stage follows what it needs.
     for (alone, _), group in groupby(chosen, key=lambda stage: (stage.alone, bool(stage.needs))):
         todo = []
         for stage in group:
-            known = _blocked(stage, ended) or journal.finished(stage)
+            known = _blocked(stage, outcomes) or journal.finished(stage)
             if known is None:
                 todo.append(stage)
             else:
-                ended[stage.name] = known
-                watch.ended(known)
-        for stage, outcome in (_one_by_one if alone else _side_by_side)(todo, plan, watch):
-            ended[stage.name] = outcome
+                outcomes[stage.name] = known
+                ended(known)
+        for stage, outcome in (_one_by_one if alone else _side_by_side)(todo, plan, progress):
+            outcomes[stage.name] = outcome
             journal.add(stage, outcome)
-            watch.ended(outcome)
-    outcomes = [ended[stage.name] for stage in chosen]
-    write_text(plan.folder / "index.html", _page(plan, outcomes))
-    if not any(outcome.failed for outcome in outcomes):
+            ended(outcome)
+    found = [outcomes[stage.name] for stage in chosen]
+    write_text(plan.folder / "index.html", _page(plan, found))
+    if not any(outcome.failed for outcome in found):
         journal.close()
-    return outcomes
+    return found
 
 
 def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
@@ -305,16 +282,16 @@ def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
     return StageEnd(stage.name, "failed", 0.0, words) if missing else None
 
 
-def _one_by_one(todo: Iterable[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, StageEnd]]:
+def _one_by_one(todo: Iterable[Stage], plan: Plan, progress: Progress) -> Iterable[tuple[Stage, StageEnd]]:
     for stage in todo:
-        watch.started(stage.name)
-        yield stage, attempt(stage, plan, partial(watch.progressed, stage.name))
+        progress(stage.name, 0, 1)
+        yield stage, attempt(stage, plan, partial(progress, stage.name))
 
 
-def _side_by_side(todo: Sequence[Stage], plan: Plan, watch: Watch) -> Iterable[tuple[Stage, StageEnd]]:
+def _side_by_side(todo: Sequence[Stage], plan: Plan, progress: Progress) -> Iterable[tuple[Stage, StageEnd]]:
     """Each in a process of its own, as many at once as there are cores; an interruption ends them."""
     for stage in todo:
-        watch.started(stage.name)
+        progress(stage.name, 0, 1)
     return run_jobs(partial(attempt, plan=plan), todo, one_torch_thread=True, on_death=_failed)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.transforms import ScaledTranslation
@@ -18,6 +18,8 @@ from dph_theory.support.errors import choice
 # Okabe and Ito's colours, told apart by every common kind of colour vision; in grey, lines and markers tell.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE, GREY = "#D0B000", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+LIGHT = "#CCCCCC"
+"""What lies behind all else."""
 
 LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -33,24 +35,16 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 """How a method is drawn, wherever it is drawn; a divergence looks like the method that is known for it."""
-_LOOKS_OF = {
-    "RKL": "reverse KL",
-    "reverse": "reverse KL",
-    "k2": "reverse KL",
-    "corrected k3": "reverse KL",
-    "k3": "forward KL",
-    "forward": "forward KL",
-    "DPH-F": "forward KL",
-    "rehearsal": "forward KL",
-    "DPH-JS": "JS",
-    "DPH-alpha": "alpha",
-    "alpha-DPG": "DPG",
-    "KL-DPG": "DPG",
-    "KL control": "KL in the reward",
-    "KL-control": "KL in the reward",
-    **{name: name for name in LOOKS},
+_ALIASES = {
+    "reverse KL": ("RKL", "reverse", "k2", "corrected k3"),
+    "forward KL": ("k3", "forward", "DPH-F", "rehearsal"),
+    "JS": ("DPH-JS",),
+    "alpha": ("DPH-alpha",),
+    "DPG": ("alpha-DPG", "KL-DPG"),
+    "KL in the reward": ("KL control", "KL-control"),
 }
-"""By the beginning of a label."""
+"""Beginnings of the labels that are drawn so."""
+_LOOKS_OF = {name: look for look in LOOKS for name in (look, *_ALIASES.get(look, ()))}
 _SETS = r"$\mathcal{D}_{\mathrm{pef}}$"
 _WORDS = {
     "DPH-alpha": r"DPH-$\alpha$",
@@ -58,31 +52,7 @@ _WORDS = {
     "reverse": f"reverse KL on {_SETS}",
     "alpha": r"$\alpha$",
 }
-_RC: Any = {
-    "font.size": 8.0,
-    "axes.titlesize": 8.5,
-    "axes.labelsize": 8.0,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "legend.fontsize": 7.0,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 3.5,
-    "legend.frameon": False,
-    # Long enough to tell one dashed line from another.
-    "legend.handlelength": 2.8,
-    "mathtext.fontset": "cm",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.prop_cycle": cycler(color=[BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, YELLOW]),
-    "savefig.dpi": 200,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "path",
-    # What LaTeX sets has the fonts of the document.
-    "pgf.rcfonts": False,
-    # The same drawing gives the same names.
-    "svg.hashsalt": "dph",
-}
+_RC: Any = mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), use_default_template=False)
 
 
 @dataclass(frozen=True)

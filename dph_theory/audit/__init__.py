@@ -1,8 +1,8 @@
 """What a loss, an advantage, a metric or a trainer really does, by exact enumeration of small problems.
 
-`audit` tells which divergence a loss estimates and which it descends, `audit_policy_loss` what a loss of
-ratios and advantages does at first and later, `audit_advantage` what an advantage weighs and maximises,
-`audit_metric` whether a Pass@k is one. Each returns a report whose `verdict` is one sentence.
+`audit` tells which divergence a loss estimates and which it descends, at first and (on samples of an old
+policy) later, `audit_advantage` what an advantage weighs and maximises, `audit_metric` whether a Pass@k is
+one. Each returns a report whose `verdict` is one to three sentences; `check` holds a loss to what it claims.
 """
 
 from .advantage import AdvantageError as AdvantageError
@@ -14,8 +14,6 @@ from .loss import audit as audit
 from .metric import MetricError as MetricError
 from .metric import MetricReport as MetricReport
 from .metric import audit_metric as audit_metric
-from .policy_loss import PolicyReport as PolicyReport
-from .policy_loss import audit_policy_loss as audit_policy_loss
 from .report import SAMPLES as SAMPLES
 from .report import AuditReport as AuditReport
 from .report import Extremes as Extremes

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -344,40 +345,26 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
 def _with_an_epsilon(
     size: int, v: np.ndarray, wanted: np.ndarray, tolerance: float
 ) -> tuple[tuple[float, str], ...]:
-    """The objective of an advantage over a deviation or a mean with a small number added; () for others."""
+    """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
     named = {
         "std": "the arcsine's (sample deviation + {:g})",
         "population_std": "the arcsine's (population deviation + {:g})",
         "mean": f"log V truncated at order {size - 1} (mean + {{:g}})",
     }
-    if not wanted.all():
-        return ()
-    from scipy.optimize import brentq  # Half a second, for what few need.
-
     found = []
-    middle = len(v) // 2
-    for scale, name in named.items():
-
-        def off(exponent: float, scale: str = scale) -> np.ndarray:
-            slope = group_weight(size, v, scale, epsilon=10.0**exponent)
-            return slope / slope[0] * wanted[0] / wanted - 1
-
-        # How the weight at an end compares with that in the middle falls or rises with what is added.
-        ends = [off(exponent)[middle] for exponent in _EXPONENTS]
-        if ends[0] * ends[1] >= 0:
-            continue
-        exponent = brentq(lambda exponent: off(exponent)[middle], *_EXPONENTS, xtol=1e-14)
-        if np.abs(off(exponent)).max() < tolerance:
-            constant = wanted[0] / group_weight(size, v[0], scale, epsilon=10.0**exponent)
-            found.append(
-                (float(constant), name.format(float(f"{10.0**exponent:.{3 if tolerance == EXACT else 1}g}")))
-            )
+    for scale, epsilon in product(named, EPSILONS):
+        slope = group_weight(size, v, scale, epsilon=epsilon)
+        constant = float(wanted @ slope / (slope @ slope))
+        error = float(np.abs(constant * slope - wanted).max() / np.abs(wanted).max())
+        if error < tolerance:
+            found.append((error, constant, named[scale].format(epsilon)))
     # A sample deviation is a population deviation up to a factor: the one without a factor is meant.
-    return tuple(sorted(found, key=lambda term: abs(np.log(abs(term[0]))))[:1])
+    exact = [(c, name) for error, c, name in found if error <= 10 * min(found)[0] + 1e-14]
+    return tuple(sorted(exact, key=lambda term: abs(np.log(abs(term[0]))))[:1])
 
 
-_EXPONENTS = (-10.0, 0.0)
-"""Powers of ten between which the number added is looked for."""
+EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit in (1, 2, 3, 5))
+"""What is added to a deviation or a mean."""
 
 
 def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,54 +1,56 @@
-"""The audit of the KL terms in circulation, and of the trainers' own."""
+"""The audits of what is published: KL terms, trainers' KL terms and policy losses, advantages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from ..methods.advantages import FORMS
-from ..methods.estimators import CATALOGUE, PublishedLoss
+from ..methods.estimators import CATALOGUE
 from ..methods.kl_terms import KL_TERMS
+from ..methods.policy_losses import POLICY_LOSSES
 from ..support.processes import in_order
 from .advantage import AdvantageReport, audit_advantage
 from .loss import audit
 from .report import AuditReport
 
+LOSSES: Mapping[str, Sequence[Any]] = MappingProxyType(
+    {"published": CATALOGUE, "KL terms": KL_TERMS, "policy losses": POLICY_LOSSES}
+)
+"""Tables of losses, each with a `title`, `loss` and `samples`."""
+SIZES = (4, 8, 16)
+"""Group sizes at which advantages are audited."""
 
-def form_of(report: AuditReport) -> PublishedLoss:
-    """The catalogue's form that a report is about; ValueError if there is none."""
-    for form in CATALOGUE:
-        if (form.name, form.samples) == (report.loss, report.samples):
-            return form
-    raise ValueError(f"{report.loss} on {report.samples} samples is no form of the catalogue")
 
-
-def audit_form(index: int, seed: int) -> AuditReport:
-    """The audit of one form of the catalogue."""
-    form = CATALOGUE[index]
-    return audit(form.loss, samples=form.samples, name=form.name, seed=seed)
+def audit_form(
+    index: int, table: str = "published", *, seed: int = 0, samples: str | None = None
+) -> AuditReport:
+    """The audit of one form of a table, on its own samples or on those given."""
+    form = LOSSES[table][index]
+    return audit(form.loss, samples=samples or form.samples, name=form.title, seed=seed)
 
 
 def audit_catalogue(
-    *, seed: int = 0, on_report: Callable[[AuditReport], None] | None = None
+    table: str = "published",
+    *,
+    seed: int = 0,
+    samples: str | None = None,
+    on_report: Callable[[AuditReport], None] | None = None,
 ) -> list[AuditReport]:
-    """Audit every form in two processes; the reports are in the catalogue's order.
+    """Audit every form of a table in two processes; the reports are in its order.
 
     `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    return in_order(partial(audit_form, seed=seed), range(len(CATALOGUE)), on_result=on_report)
+    each = partial(audit_form, table=table, seed=seed, samples=samples)
+    return in_order(each, range(len(LOSSES[table])), on_result=on_report)
 
 
-def audit_kl_term(index: int, seed: int) -> AuditReport:
-    """The audit of one trainer's KL term."""
-    term = KL_TERMS[index]
-    return audit(term.loss, samples=term.samples, name=term.title, seed=seed)
-
-
-def audit_kl_terms(*, seed: int = 0) -> list[AuditReport]:
-    """Audit every trainer's KL term in two processes, in the table's order."""
-    return in_order(partial(audit_kl_term, seed=seed), range(len(KL_TERMS)))
-
-
-SIZES = (4, 8, 16)
-"""Group sizes at which advantages are audited."""
+def form_of(report: AuditReport, table: str = "published") -> Any:
+    """The form of a table that a report is about; ValueError if there is none."""
+    for form in LOSSES[table]:
+        if (form.title, form.samples) == (report.loss, report.samples):
+            return form
+    raise ValueError(f"{report.loss} on {report.samples} samples is no form of the table {table!r}")
 
 
 def audit_advantages(sizes: Sequence[int] = SIZES) -> list[AdvantageReport]:

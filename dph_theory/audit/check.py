@@ -11,7 +11,7 @@ from ..support.errors import argument_error, choice
 from .domain import FARTHEST
 from .exact import Loss, arguments_of
 from .loss import audit
-from .report import REWARD, SAMPLES, AuditReport, Limit
+from .report import ANSWERS, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
 
 DESCENDS: Mapping[str, str | None] = MappingProxyType(
     {
@@ -55,7 +55,7 @@ def check(
 
     Parameters: `descends`, one of DESCENDS, on sequences, beside the reward; `ratio` (low, high), the ratios
     pi/old, `log_ratio`, those of log(pi/ref), and `advantage`, the largest |A|, for which it is to be exact,
-    on single outcomes, and on sequences if it is exact there;
+    on sequences, or on single tokens if it is exact there alone;
     `mask`, "any" if no masked token may change the loss, "without holes" if those behind an answer may not;
     `stored`, a file that `dph audit loss --json` wrote; `samples` as for `audit`, by default an old policy's
     where a ratio is given. Returns the audit. Raises CheckError for a loss that is another, or whose batch
@@ -124,12 +124,12 @@ def _otherwise(
 ) -> list[str]:
     """What the audit finds otherwise, in words."""
     wrong = _descends(report, descends)
-    if bounds and not (report.sequence_match.exact or report.match.exact):
+    if bounds and not report.known.exact:
         wrong.append(f"{bounds[0][0]}={bounds[0][1]}: it descends nothing known exactly, at any")
     elif bounds and report.batches is not None:
         wrong.append(f"{bounds[0][0]}={bounds[0][1]}: it couples its batch, where no extent is searched")
     for name, value, claimed in bounds:
-        for limit in (*report.limits, *report.sequence_limits):
+        for limit in report.limits:
             nowhere = limit.low == limit.high
             if nowhere or (limit.what == claimed.what and _ends_before(limit, claimed)):
                 wrong.append(f"{name}={value}: exact only while {limit.words} ({limit.example})")
@@ -139,17 +139,16 @@ def _otherwise(
 
 
 def _descends(report: AuditReport, descends: str | None) -> list[str]:
-    found = report.sequence_match
-    terms = found.terms or ((found.constant or 1.0, found.name),)
-    named = [(constant, name.removesuffix(", per token")) for constant, name in terms]
-    penalties = [name for _, name in named if name not in (REWARD, "zero")]
-    if found.exact and any(c < 0 and name in _FALL for c, name in named):
-        return [f"it raises {' + '.join(name for c, name in named if c < 0 and name in _FALL)}: a sign error"]
+    exact = report.known.exact and report.scope == ANSWERS
+    named = [(c, name.removesuffix(PER_TOKEN[1])) for c, name in report.known.each] if exact else []
+    if raised := [name for c, name in named if c < 0 and name in _FALL]:
+        return [f"it raises {' + '.join(raised)}: a sign error"]
     if descends is None:
         return []
+    penalties = [name for _, name in named if name not in (REWARD, "zero")]
     wanted = [name for name in [DESCENDS[descends]] if name is not None]
-    if not found.exact or penalties != wanted:
-        said = (" + ".join(penalties) or "no penalty") if found.exact else "nothing known"
+    if not exact or penalties != wanted:
+        said = (" + ".join(penalties) or "no penalty") if exact else "nothing known"
         return [f"descends={descends!r}: on sequences it descends {said}"]
     if wanted and report.drops_penalty:
         return [f"descends={descends!r}: not where all advantages of a group are zero"]

@@ -28,7 +28,7 @@ from .catalogue import audit_advantages, audit_catalogue, form_of
 from .exact import arguments_of
 from .loss import audit
 from .metric import MetricError, audit_metric
-from .report import SAMPLES, AuditReport, dead_zone_words, match_words, minimiser_words, variance_words
+from .report import SAMPLES, AuditReport
 
 _TARGET = "FILE.py:function"
 WIDTH = 80
@@ -269,12 +269,12 @@ def _overview(reports: Sequence[AuditReport]) -> Table:
         (
             report.loss,
             report.samples,
-            match_words(report.value),
-            match_words(report.gradient),
+            report.value.words,
+            report.known.words,
             report.selects,
-            minimiser_words(report),
-            variance_words(report),
-            dead_zone_words(report),
+            report.minimiser.words if report.minimiser else "-",
+            "-" if report.variance is None else f"{report.variance:.2g}",
+            report.dead,
         )
         for report in reports
     ]

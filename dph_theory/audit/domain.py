@@ -1,9 +1,10 @@
 """How far an exact match holds: a search for the first log ratio, or size of advantages, beyond it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import torch
@@ -92,28 +93,24 @@ def limits_of(
 def _ratios(searched: Searched, what: str, shape: tuple[int, int]) -> Limit | None:
     """The first log ratios below and above zero beyond which the match holds no more."""
     ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
-    for sign in (1, -1):
-        for right in (True, False) if "advantages" in searched.names else (True,):
+    for sign, right in product((1, -1), (True, False) if "advantages" in searched.names else (True,)):
 
-            def off(size: float, sign: int = sign, right: bool = right) -> float:
-                return searched.off(_moved(what, sign * size, shape, searched.reach, right=right))
+        def moved(size: float, sign: int = sign, right: bool = right) -> Problem:
+            return _moved(what, sign * size, shape, searched.reach, right=right)
 
-            last = 0.0
-            for size in GRID:
-                if off(size) > searched.tolerance:
-                    edge = _edge(off, last, size, searched.tolerance)
-                    if edge < abs(ends[sign]):
-                        ends[sign] = sign * edge
-                        beyond = min(1.25 * edge + 0.05, size)
-                        problem = _moved(what, sign * beyond, shape, searched.reach, right=right)
-                        off_by = _off_words(off(beyond))
-                        example = f"{_whose(searched, right)} at {_size(what, sign * beyond)} is {off_by}"
-                        place = f"{_token(problem)}: {off_by}"
-                    break
-                last = size
-    if math.isinf(ends[1]) and math.isinf(ends[-1]):
-        return None
-    return Limit(what, ends[-1], ends[1], example, place)
+        def off(size: float, moved: Callable[[float], Problem] = moved) -> float:
+            return searched.off(moved(size))
+
+        first = _first(off, GRID, searched.tolerance)
+        if first is None or first[0] >= abs(ends[sign]):
+            continue
+        edge, fails = first
+        ends[sign] = sign * edge
+        beyond = min(1.25 * edge + 0.05, fails)
+        off_by = _off_words(off(beyond))
+        example = f"{_whose(searched, right)} at {_size(what, sign * beyond)} is {off_by}"
+        place = f"{_token(moved(beyond))}: {off_by}"
+    return Limit(what, ends[-1], ends[1], example, place) if example else None
 
 
 def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
@@ -126,23 +123,28 @@ def _sizes(searched: Searched, shape: tuple[int, int]) -> Limit | None:
         def off(log_size: float, sign: int = sign) -> float:
             return searched.off(problem, math.exp(sign * log_size))
 
-        last = 0.0
-        for size in (size for size in GRID if size < LARGEST):
-            if off(size) > searched.tolerance:
-                edge = _edge(off, last, size, searched.tolerance)
-                ends[sign] = most * math.exp(sign * edge)
-                example = f"an advantage of {most * math.exp(sign * size):.3g} is {_off_words(off(size))}"
-                break
-            last = size
+        first = _first(off, [size for size in GRID if size < LARGEST], searched.tolerance)
+        if first is not None:
+            edge, fails = first
+            ends[sign] = most * math.exp(sign * edge)
+            example = f"an advantage of {most * math.exp(sign * fails):.3g} is {_off_words(off(fails))}"
     return Limit("|A|", ends[-1], ends[1], example) if example else None
 
 
-def _edge(off: Any, holds: float, fails: float, tolerance: float) -> float:
-    """Where it begins to fail, by halving."""
-    for _ in range(_HALVINGS):
-        middle = (holds + fails) / 2
-        holds, fails = (holds, middle) if off(middle) > tolerance else (middle, fails)
-    return holds
+def _first(
+    off: Callable[[float], float], sizes: Sequence[float], tolerance: float
+) -> tuple[float, float] | None:
+    """Where it begins to fail, by halving, and the first of the sizes at which it does; None if at none."""
+    holds = 0.0
+    for fails in sizes:
+        if off(fails) > tolerance:
+            low, high = holds, fails
+            for _ in range(_HALVINGS):
+                middle = (low + high) / 2
+                low, high = (low, middle) if off(middle) > tolerance else (middle, high)
+            return low, fails
+        holds = fails
+    return None
 
 
 @cache

@@ -1,5 +1,6 @@
-"""Behaviour at extreme log ratios: nan, early overflow, dead zones, asymmetry."""
+"""Behaviour at extreme log ratios: nan, overflow, dead zones, stopped slopes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,29 +129,27 @@ def _one_by_one(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
 
 
 def extremes(loss: Loss, names: tuple[str, ...]) -> tuple[Extremes, ...]:
-    """Where the loss of one token is nan, or overflows although its float64 value fits the dtype."""
-    exact = responses(loss, names, GRID, torch.float64)
+    """Where value or slope of the loss of one token is nan or infinite, in each of DTYPES.
+
+    Against the log ratio to the reference, or to the old policy of advantages 1 and -1 where it takes none.
+    """
+    to_old = "log_ref" not in names and {"log_old", "advantages"} <= set(names)
+    ways: list[dict[str, Any]] = [{"advantage": a} for a in (1.0, -1.0)] if to_old else [{}]
+    of = "log(pi/old)" if to_old else "log(pi/ref)"
     found = []
     for dtype in DTYPES:
-        low = responses(loss, names, GRID, dtype)
-        largest = torch.finfo(dtype).max
-        nan, early = np.zeros(len(GRID), dtype=bool), np.zeros(len(GRID), dtype=bool)
-        for mine, true in zip(low, exact, strict=True):
-            nan |= np.isnan(mine)
-            early |= np.isinf(mine) & (np.abs(np.nan_to_num(true, nan=np.inf)) < largest / 2)
-        finite = np.isfinite(low[0]) & np.isfinite(low[1])
-        ends = tuple(_finite_end(loss, names, dtype, finite, sign) for sign in (-1.0, 1.0))
-        found.append(
-            Extremes(
-                str(dtype).removeprefix("torch."), tuple(GRID[nan]), tuple(GRID[early]), (ends[0], ends[1])
-            )
-        )
+
+        def parts(points: np.ndarray, dtype: torch.dtype = dtype) -> np.ndarray:
+            return np.concatenate([responses(loss, names, points, dtype, **way) for way in ways])
+
+        low = parts(GRID)
+        finite, nan = np.isfinite(low).all(axis=0), tuple(GRID[np.isnan(low).any(axis=0)])
+        ends = (_finite_end(parts, finite, -1.0), _finite_end(parts, finite, 1.0))
+        found.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, of))
     return tuple(found)
 
 
-def _finite_end(
-    loss: Loss, names: tuple[str, ...], dtype: torch.dtype, finite: np.ndarray, sign: float
-) -> float:
+def _finite_end(parts: Callable[[np.ndarray], np.ndarray], finite: np.ndarray, sign: float) -> float:
     """The x on this side from which on value or slope is not finite, infinite where there is none."""
     side = [i for i in np.argsort(np.abs(GRID), kind="stable") if GRID[i] * sign > 0]
     first = next((k for k, i in enumerate(side) if not finite[i]), None)
@@ -159,8 +158,7 @@ def _finite_end(
     low, high = 0.0 if first == 0 else GRID[side[first - 1]], GRID[side[first]]
     for _ in range(4):
         points = np.linspace(low, high, 17)
-        good = np.all([np.isfinite(part) for part in responses(loss, names, points, dtype)], axis=0)
-        place = int(np.argmin(good))
+        place = int(np.argmin(np.isfinite(parts(points)).all(axis=0)))
         low, high = points[max(place - 1, 0)], points[place]
     return float(low)
 
@@ -230,14 +228,18 @@ def _stopped(loss: Loss, names: tuple[str, ...], advantage: float, of: str) -> l
 
 @dataclass(frozen=True)
 class Slopes:
-    """Where a sampled token gets no gradient: by a clamp or a constant, or because rounding swallows it.
+    """The x = log(pi/ref) where a token gets no gradient: a clamp or constant, or rounding swallows it."""
 
-    Intervals of x = log(pi/ref); asymmetry is |slope(+5)|/|slope(-5)|, None where the latter is zero.
-    """
+    dead: tuple[tuple[float, float], ...] = ()
+    rounded: tuple[tuple[float, float], ...] = ()
 
-    dead: tuple[tuple[float, float], ...]
-    rounded: tuple[tuple[float, float], ...]
-    asymmetry: float | None
+
+NO_SLOPES = Slopes()
+
+
+def released_below(slopes: Slopes) -> float:
+    """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
+    return max((high for low, high in slopes.dead if low == FINE[0]), default=-np.inf)
 
 
 def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
@@ -248,16 +250,11 @@ def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
     """
     slopes = slopes_at(loss, names, FINE, torch.float64)
     if not np.any(slopes):
-        return Slopes((), (), None)
+        return NO_SLOPES
     zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
     zones = [(float(FINE[start]), float(FINE[end])) for start, end in runs(zero) if end > start]
     rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero)]
-    up, down = np.interp(5.0, FINE, np.abs(slopes)), np.interp(-5.0, FINE, np.abs(slopes))
-    return Slopes(
-        tuple(zone for zone in zones if zone not in rounded),
-        tuple(rounded),
-        float(up / down) if down > 0 else None,
-    )
+    return Slopes(tuple(zone for zone in zones if zone not in rounded), tuple(rounded))
 
 
 def _everywhere_zero(

@@ -5,6 +5,7 @@ A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or
 summed exactly and compared with the divergences of the theory.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,13 +30,24 @@ from .exact import (
     random_problems,
 )
 from .law import find_minimiser, law_of
-from .log_ratios import FINE, Slopes, computes_in, extremes, penalty_of, slopes_of, stopped_slopes
+from .log_ratios import (
+    NO_SLOPES,
+    Slopes,
+    computes_in,
+    extremes,
+    penalty_of,
+    released_below,
+    slopes_of,
+    stopped_slopes,
+)
 from .quantities import match_gradient, match_gradient_or_sum, match_value, quantities
 from .report import (
+    ANSWERS,
     ENTROPY,
     REWARD,
     SAMPLES,
     SEVERAL,
+    TOKENS,
     AddingUp,
     AuditReport,
     Batches,
@@ -53,7 +65,7 @@ from .verdict import verdict_of
 
 OTHER_SEEDS = 2
 """What a gradient is near is asked of so many more problems of each shape."""
-_NO_SLOPES = Slopes((), (), None)
+EVERY, FAILED = "every problem", Match("failed", exact=False)
 Results = list[tuple[Problem, MeasuredLoss]]
 
 
@@ -67,11 +79,40 @@ class _Audited:
     seed: int
     failures: list[Failure]
     precision: str = "float64"
+    reduction: AddingUp | None = None
 
     @property
     def single(self) -> bool:
         """Whether agreement is that of float32."""
         return self.precision == "float32"
+
+    @property
+    def adds(self) -> str:
+        """How a batch is added up, "unknown" if that could not be told."""
+        return "unknown" if self.reduction is None else self.reduction.batch
+
+    def measure(self, problems: Sequence[Problem], *, undivided: bool = False) -> Results:
+        """The expected loss and gradient on each; raises LossError.
+
+        A division by the padded length is undone, and if `undivided` one by the tokens of the batch.
+        """
+        return [
+            (p, measure(self.loss, self.names, p, self.samples, weights=self.weights(p, undivided)))
+            for p in problems
+        ]
+
+    def weights(self, problem: Problem, undivided: bool = False) -> Tensor | None:
+        """What a sequence's loss is multiplied by for that, or None."""
+        if undivided and self.adds == "token mean":
+            return problem.lengths
+        if self.reduction is not None and self.reduction.padding == "divides by the padded length":
+            return full_like(problem.lengths, problem.length + padding(problem))
+        return None
+
+    def match(self, results: Results) -> Match:
+        """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest."""
+        problems, measured = [r[0] for r in results], [r[1] for r in results]
+        return match_gradient_or_sum(measured, problems, self.samples, single=self.single)
 
 
 def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed: int = 0) -> AuditReport:
@@ -92,49 +133,44 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     names, called = arguments_of(loss), name or str(getattr(loss, "__name__", "the loss"))
     answers = takes_one_an_answer(loss, names)
     loss = of_answers(loss) if answers else loss
-    audited = _Audited(loss, names, samples, seed, [])
-    draft = _draft(audited, called, "one an answer" if answers else "one a token")
+    draft = _draft(_Audited(loss, names, samples, seed, []), called)
+    draft = replace(draft, advantages="one an answer" if answers else "one a token")
     if draft.drops_penalty:
         # Where a prompt is solved its groups agree: what holds the others there is not there.
         draft = replace(draft, law="not known", selects="none")
     return replace(draft, verdict=verdict_of(draft))
 
 
-def _draft(audited: _Audited, called: str, advantages: str) -> AuditReport:
+def _draft(audited: _Audited, called: str) -> AuditReport:
     """All that is found, before a verdict."""
-    audited, reduction, why = _first_look(audited)
-    batches, results = _measure_all(audited, reduction)
+    audited, why = _first_look(audited)
+    batches, results = _measure_all(audited)
     if why and results and why not in {failure.what for failure in audited.failures}:
         audited.failures.append(Failure(SEVERAL, why))
     outcomes = [r for r in results if r[0].length == 1]
     sequences = [r for r in results if r[0].length > 1]
-    found_extremes, slopes = _at_extremes(audited, reduction) if results else ((), _NO_SLOPES)
-    gradient, sequence_gradient = (_found(audited, of, batches) for of in (outcomes, sequences))
+    alone = bool(results) and batches is None
+    found_extremes, slopes = _at_extremes(audited) if results else ((), NO_SLOPES)
+    gradient, sequence_gradient = (audited.match(of) for of in (outcomes, sequences))
+    found = {ANSWERS: (sequences, sequence_gradient), TOKENS: (outcomes, gradient)}
+    scope, known = _known(audited, found, slopes) if alone else (ANSWERS, sequence_gradient)
     minimiser = _minimiser(audited, outcomes) if audited.samples == "filtered" and batches is None else None
-    near, sequence_near = (
-        _near(audited, of, found, slopes, batches)
-        for of, found in ((outcomes, gradient), (sequences, sequence_gradient))
-    )
     # Beyond a clamp that holds a value and not its slope, the law near says nothing.
-    known = sequence_near if sequence_near.exact and slopes.dead else sequence_gradient
-    law = law_of(audited.samples, known, minimiser, _released_below(slopes))
+    near = scope == ANSWERS and known.exact and bool(slopes.dead)
+    law = law_of(audited.samples, known if near else sequence_gradient, minimiser, released_below(slopes))
     return AuditReport(
         loss=called,
         samples=audited.samples,
         verdict="",
         value=_value(audited, outcomes),
         gradient=gradient,
-        sequence_value=_value(audited, sequences),
         sequence_gradient=sequence_gradient,
-        unequal_gradient=_unequal(audited, reduction) if results else Match("failed", exact=False),
-        near_gradient=near,
-        near_sequence_gradient=sequence_near,
-        limits=_limits(audited, gradient, near, batches, slopes, reduction, sequences=False),
-        sequence_limits=_limits(
-            audited, sequence_gradient, sequence_near, batches, slopes, reduction, sequences=True
-        ),
-        terms=_terms(audited) if results and batches is None else (),
-        reduction=reduction,
+        unequal_gradient=_unequal(audited) if results else FAILED,
+        known=known,
+        scope=scope,
+        limits=_limits(audited, known, scope, slopes) if alone else (),
+        terms=_terms(audited) if alone else (),
+        reduction=audited.reduction,
         precision=audited.precision,
         batches=batches,
         minimiser=minimiser,
@@ -144,17 +180,15 @@ def _draft(audited: _Audited, called: str, advantages: str) -> AuditReport:
         extremes=found_extremes,
         dead_zones=slopes.dead,
         rounded_zones=slopes.rounded,
-        asymmetry=slopes.asymmetry,
         failures=tuple(audited.failures),
-        stopped=_stopped(audited, reduction) if results else (),
-        equal_groups=_equal_groups(audited, reduction) if results and batches is None else None,
-        advantages=advantages,
+        stopped=_stopped(audited) if results else (),
+        equal_groups=_equal_groups(audited) if alone else None,
         broadcast=mixing_broadcast(audited.loss, audited.names),
     )
 
 
-def _first_look(audited: _Audited) -> tuple[_Audited, AddingUp | None, str]:
-    """Whether it is steady, how precisely it computes, and how it adds up; None where it cannot be told.
+def _first_look(audited: _Audited) -> tuple[_Audited, str]:
+    """Whether it is steady, how precisely it computes, and how it adds up.
 
     The last is why a batch of several sequences fails, if it does.
     """
@@ -163,92 +197,84 @@ def _first_look(audited: _Audited) -> tuple[_Audited, AddingUp | None, str]:
     try:
         if is_random(*given):
             why = "two calls on the same batch differ: it is random, or remembers"
-            audited.failures.append(Failure("every problem", why))
-            return audited, None, ""
+            audited.failures.append(Failure(EVERY, why))
+            return audited, ""
         audited = replace(audited, precision=computes_in(*given))
-        if audited.precision == "16 bits":
-            return audited, None, ""
-        return audited, reduction_of(*given, single=audited.single), ""
+        if audited.precision != "16 bits":
+            audited = replace(audited, reduction=reduction_of(*given, single=audited.single))
+        return audited, ""
     except LossError as error:
-        return audited, None, str(error)
+        return audited, str(error)
 
 
-def _measure_all(audited: _Audited, reduction: AddingUp | None) -> tuple[Batches | None, Results]:
+def _measure_all(audited: _Audited) -> tuple[Batches | None, Results]:
     """The results of every problem that does not fail, on pairs where the loss couples its batch."""
-    loss, names, samples = audited.loss, audited.names, audited.samples
     problems = random_problems(audited.seed)
-    if any(failure.problem == "every problem" for failure in audited.failures):
+    if any(failure.problem == EVERY for failure in audited.failures):
         return None, []
-    if reduction is not None and reduction.batch in ("coupled", "pairs only"):
+    if audited.adds in ("coupled", "pairs only"):
+        given = (audited.loss, audited.names, problems, audited.samples)
         try:
-            return enumerate_batches(loss, names, problems, samples, single=audited.single)
+            return enumerate_batches(*given, single=audited.single)
         except LossError as error:
             audited.failures.append(Failure("batches of one, two and three", str(error)))
             return None, []
     results: Results = []
     for problem in problems:
         try:
-            weights = _undivided(problem, reduction) if _by_width(reduction) else None
-            results.append((problem, measure(loss, names, problem, samples, weights=weights)))
+            results += audited.measure([problem])
         except LossError as error:
             audited.failures.append(Failure(problem.name, str(error)))
     return None, results
 
 
-def _gradient(audited: _Audited, results: Results) -> Match:
-    problems, measured = [r[0] for r in results], [r[1] for r in results]
-    return match_gradient_or_sum(measured, problems, audited.samples, single=audited.single)
+def _known(
+    audited: _Audited, found: Mapping[str, tuple[Results, Match]], slopes: Slopes
+) -> tuple[str, Match]:
+    """What is said of its gradient, and on what: exact, near log ratios of zero, or the nearest."""
+    for scope, (results, match) in found.items():
+        near = match if match.exact else _near(audited, results, slopes)
+        if near.exact:
+            return scope, near
+    scope = ANSWERS if found[ANSWERS][1].name != "failed" else TOKENS
+    return scope, _nearest(audited, *found[scope])
 
 
-def _found(audited: _Audited, results: Results, batches: Batches | None) -> Match:
-    """What the gradient is; where it is no known one, what it is near on the problems of other seeds too."""
-    found = _gradient(audited, results)
-    if found.exact or found.angle is None or batches is not None:
+def _nearest(audited: _Audited, results: Results, found: Match) -> Match:
+    """What it is near on the problems of other seeds too."""
+    if found.angle is None:
         return found
     shapes = {problem.name for problem, _ in results}
-    for seed in range(audited.seed + 1, audited.seed + 1 + OTHER_SEEDS):
-        more = [problem for problem in random_problems(seed) if problem.name in shapes]
-        try:
-            results = [
-                *results,
-                *((p, measure(audited.loss, audited.names, p, audited.samples)) for p in more),
-            ]
-        except LossError:
-            break
+    seeds = range(audited.seed + 1, audited.seed + 1 + OTHER_SEEDS)
+    try:
+        more = [p for seed in seeds for p in random_problems(seed) if p.name in shapes]
+        return _matched(match_gradient, audited, [*results, *audited.measure(more)])
+    except LossError:
+        return found
+
+
+def _matched(by: Callable[..., Match], audited: _Audited, results: Results) -> Match:
     known = [quantities(problem, audited.samples) for problem, _ in results]
     lengths = [float(problem.length) for problem, _ in results]
-    return match_gradient([m for _, m in results], known, lengths, single=audited.single)
+    return by([m for _, m in results], known, lengths, single=audited.single)
 
 
 def _value(audited: _Audited, results: Results) -> Match:
-    known = [quantities(problem, audited.samples) for problem, _ in results]
-    lengths = [float(problem.length) for problem, _ in results]
-    return match_value([m for _, m in results], known, lengths, single=audited.single)
+    return _matched(match_value, audited, results)
 
 
-def _unequal(audited: _Audited, reduction: AddingUp | None) -> Match:
+def _unequal(audited: _Audited) -> Match:
     """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
-    if reduction is None or reduction.batch in ("coupled", "pairs only", "unknown"):
-        return Match("failed", exact=False)
-    problems = ending_problems(audited.seed)
-    given = (audited.loss, audited.names)
+    if audited.adds in ("coupled", "pairs only", "unknown"):
+        return FAILED
     try:
-        measured = [
-            measure(*given, problem, audited.samples, weights=_undivided(problem, reduction))
-            for problem in problems
-        ]
+        found = audited.match(audited.measure(ending_problems(audited.seed), undivided=True))
     except LossError as error:
         audited.failures.append(Failure("sequences of unequal lengths", str(error)))
-        return Match("failed", exact=False)
-    found = _gradient(audited, list(zip(problems, measured, strict=True)))
+        return FAILED
     # The mean over all tokens of a large batch is the sum over them by the expected length.
-    divided = reduction.batch == "token mean" and found.exact and found.name != "zero"
+    divided = audited.adds == "token mean" and found.exact and found.name != "zero"
     return replace(found, per_token=1) if divided else found
-
-
-def _released_below(slopes: Slopes) -> float:
-    """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
-    return max((high for low, high in slopes.dead if low == FINE[0]), default=-np.inf)
 
 
 def _reach(slopes: Slopes) -> float:
@@ -256,45 +282,29 @@ def _reach(slopes: Slopes) -> float:
     return min([NEAR, *(abs(end) / 2 for zone in slopes.dead for end in zone if end)])
 
 
-def _near(
-    audited: _Audited, results: Results, found: Match, slopes: Slopes, batches: Batches | None
-) -> Match:
+def _near(audited: _Audited, results: Results, slopes: Slopes) -> Match:
     """The gradient where all log ratios are near zero, of a loss whose gradient elsewhere is not exact."""
-    none = Match("failed", exact=False)
-    if found.exact or batches is not None or not results:
-        return none
     problems = [near_the_reference(problem, _reach(slopes)) for problem, _ in results]
     try:
-        measured = [measure(audited.loss, audited.names, p, audited.samples) for p in problems]
+        match = audited.match(audited.measure(problems))
     except LossError:
-        return none
-    match = _gradient(audited, list(zip(problems, measured, strict=True)))
+        return FAILED
     # Near zero all divergences are alike: a sum of two of them fits what is none.
     divergences = [name for _, name in match.terms if not name.startswith((REWARD, ENTROPY))]
-    return match if match.exact and match.name != "zero" and len(divergences) < 2 else none
+    return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
 
 
-def _limits(
-    audited: _Audited,
-    found: Match,
-    near: Match,
-    batches: Batches | None,
-    slopes: Slopes,
-    reduction: AddingUp | None,
-    *,
-    sequences: bool,
-) -> tuple[Limit, ...]:
+def _limits(audited: _Audited, known: Match, scope: str, slopes: Slopes) -> tuple[Limit, ...]:
     """How far the one that is exact holds."""
-    if batches is not None:
-        return ()
-    match, single = (found if found.exact else near), audited.single
-    given = (audited.loss, audited.names, match, audited.samples)
     return limits_of(
-        *given,
-        sequences=sequences,
-        single=single,
+        audited.loss,
+        audited.names,
+        known,
+        audited.samples,
+        sequences=scope == ANSWERS,
+        single=audited.single,
         reach=_reach(slopes),
-        weights=lambda problem: _undivided(problem, reduction) if _by_width(reduction) else None,
+        weights=audited.weights,
     )
 
 
@@ -311,6 +321,7 @@ def _terms(audited: _Audited) -> tuple[Term, ...]:
         found = call(audited.loss, {**given, **{name: held[name] for name in names}})
         return found + 0 * given["log_pi"].sum()
 
+    outcomes = sum(problem.length == 1 for problem in random_problems(audited.seed))
     both = ("advantages", "log_ref")
     parts: dict[str, Loss] = {
         "policy": lambda **given: without(given) - without(given, "advantages"),
@@ -318,51 +329,30 @@ def _terms(audited: _Audited) -> tuple[Term, ...]:
         "other": lambda **given: without(given, *both),
     }
     found = []
-    for name, part in parts.items():
+    for name, loss in parts.items():
+        part = replace(audited, loss=loss)
         try:
-            results = [
-                (p, measure(part, audited.names, p, audited.samples)) for p in random_problems(audited.seed)
-            ]
+            results = part.measure(random_problems(audited.seed))
         except LossError:
             return ()
-        of = [[r for r in results if (r[0].length > 1) == many] for many in (False, True)]
-        single, sequence = (_gradient(audited, some) for some in of)
-        if not single.name == sequence.name == "zero":
-            near = _near(replace(audited, loss=part), of[0], single, _NO_SLOPES, None)
-            found.append(Term(name, single, sequence, near))
+        of = {ANSWERS: results[outcomes:], TOKENS: results[:outcomes]}
+        told = {scope: (some, part.match(some)) for scope, some in of.items()}
+        if any(match.name != "zero" for _, match in told.values()):
+            found.append(Term(name, _known(part, told, NO_SLOPES)[1]))
     return tuple(found) if len(found) > 1 else ()
 
 
-def _stopped(audited: _Audited, reduction: AddingUp | None) -> tuple[Stopped, ...]:
-    if reduction is not None and reduction.batch == "pairs only":
-        return ()
+def _stopped(audited: _Audited) -> tuple[Stopped, ...]:
     try:
-        return stopped_slopes(audited.loss, audited.names)
+        return () if audited.adds == "pairs only" else stopped_slopes(audited.loss, audited.names)
     except LossError:
         return ()
 
 
-def _equal_groups(audited: _Audited, reduction: AddingUp | None) -> EqualGroups | None:
+def _equal_groups(audited: _Audited) -> EqualGroups | None:
     problems = [problem for problem in random_problems(audited.seed) if problem.length > 1]
-    return equal_groups_of(
-        audited.loss, audited.names, problems, audited.samples, lambda of: _gradient(audited, of), reduction
-    )
-
-
-def _by_width(reduction: AddingUp | None) -> bool:
-    return reduction is not None and reduction.padding == "divides by the padded length"
-
-
-def _undivided(problem: Problem, reduction: AddingUp | None) -> Tensor | None:
-    """What a sequence's loss is multiplied by to undo a division by tokens of the batch, or None."""
-    if reduction is None:
-        return None
-    if reduction.batch == "token mean":
-        return problem.lengths
-    if _by_width(reduction):
-        width = problem.length + padding(problem)
-        return full_like(problem.lengths, width)
-    return None
+    given = (audited.loss, audited.names, problems, audited.samples)
+    return equal_groups_of(*given, audited.match, audited.reduction)
 
 
 def _relative_variance(results: Results) -> float | None:
@@ -382,13 +372,13 @@ def _minimiser(audited: _Audited, outcomes: Results) -> Minimiser | None:
         return None
 
 
-def _at_extremes(audited: _Audited, reduction: AddingUp | None) -> tuple[tuple[Extremes, ...], Slopes]:
+def _at_extremes(audited: _Audited) -> tuple[tuple[Extremes, ...], Slopes]:
     """What happens at extreme log ratios of a single token; nothing for a loss that takes no single one."""
-    if reduction is not None and reduction.batch == "pairs only":
-        return (), _NO_SLOPES
+    if audited.adds == "pairs only":
+        return (), NO_SLOPES
     try:
         loss = penalty_of(audited.loss, audited.names)
         return extremes(loss, audited.names), slopes_of(loss, audited.names)
     except LossError as error:
         audited.failures.append(Failure("extreme log ratios", str(error)))
-        return (), _NO_SLOPES
+        return (), NO_SLOPES

@@ -46,9 +46,6 @@ TO_OLD = {"forward KL(old||pi)": FORWARD_KL, "reverse KL(pi||old)": REVERSE_KL}
 ESTIMANDS = (*DIVERGENCES, *TO_FILTERED, *TO_OLD)
 """What a value may be a biased estimate of; entropy and reward are no divergences."""
 
-Pull = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(pi, ref) -> the gradient of a quantity in the logits of pi, over the last axis."""
-
 
 @dataclass(frozen=True)
 class Quantity:
@@ -130,27 +127,19 @@ def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
     weights = problem.prefix_law(problem.samples(source)).numpy()
     pi, ref = _tables(problem)
 
-    def of(divergence: FDivergence) -> Quantity:
-        value = float((weights * divergence(pi, ref)).sum())
-        return Quantity(value, _over_prefixes(divergence.gradient, problem, source))
+    def of(values: np.ndarray, pull: np.ndarray) -> Quantity:
+        return Quantity(float((weights * values).sum()), torch.as_tensor(weights[:, None] * pull).flatten())
 
-    def surprise() -> Quantity:
-        value = float((weights * -(pi * np.log(pi)).sum(axis=-1)).sum())
-        return Quantity(value, _over_prefixes(spread, problem, source))
-
-    def spread(pi: np.ndarray, _: np.ndarray) -> np.ndarray:
+    def entropy() -> Quantity:
         surprise = -pi * np.log(pi)
-        return surprise - pi * surprise.sum(axis=-1, keepdims=True)
+        whole = surprise.sum(axis=-1)
+        return of(whole, surprise - pi * whole[:, None])
 
-    found: dict[str, Callable[[], Quantity]] = {
-        token_sum(name): partial(of, divergence) for name, divergence in DIVERGENCES.items()
-    }
-    return found | {token_sum(ENTROPY): surprise}
+    def made(divergence: FDivergence) -> Quantity:
+        return of(divergence(pi, ref), divergence.gradient(pi, ref))
 
-
-def _over_prefixes(pull: Pull, problem: Problem, source: str) -> Tensor:
-    weights = problem.prefix_law(problem.samples(source)).numpy()
-    return torch.as_tensor(weights[:, None] * pull(*_tables(problem))).flatten()
+    sums = {token_sum(name): partial(made, divergence) for name, divergence in DIVERGENCES.items()}
+    return {**sums, token_sum(ENTROPY): entropy}
 
 
 def _tables(problem: Problem) -> tuple[np.ndarray, ...]:
@@ -282,12 +271,10 @@ def match_gradient(
     lengths: Sequence[float],
     *,
     single: bool = False,
-    far: float = FAR,
 ) -> Match:
     """Which quantity's gradient the measured ones are, up to one constant (or one constant per token).
 
-    single: the loss computes in float32, and agreement is that of float32; far: degrees from which on nothing
-    is near.
+    single: the loss computes in float32, and agreement is that of float32.
     """
     if not measured:
         return Match("failed", exact=False)
@@ -306,7 +293,7 @@ def match_gradient(
             if constant is not None:
                 return Match(name, True, *constant)
         for sign, angle in ((1.0, max(angles)), (-1.0, 180 - min(angles))):
-            if angle < (far if best.angle is None else best.angle):
+            if angle < (FAR if best.angle is None else best.angle):
                 best = Match(name, exact=False, angle=angle, constant=sign)
     return Match("zero", exact=True) if all(m.scale <= NOISE for m in measured) else best
 
@@ -319,65 +306,36 @@ def match_gradient_or_sum(
     single: bool = False,
     most_terms: int = MOST_TERMS,
 ) -> Match:
-    """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest."""
+    """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest.
+
+    A sum has at most so many terms, two in float32; on sequences each may be divided by the number of tokens.
+    """
     known = [quantities(problem, source) for problem in problems]
-    found = match_gradient(measured, known, [float(problem.length) for problem in problems], single=single)
+    lengths = [float(problem.length) for problem in problems]
+    found = match_gradient(measured, known, lengths, single=single)
     if found.exact or found.name == "failed":
         return found
-    return match_sum(measured, known, problems, source, single=single, most_terms=most_terms) or found
-
-
-def match_sum(
-    measured: Sequence[MeasuredLoss],
-    known: Sequence[Known],
-    problems: Sequence[Problem],
-    source: str,
-    *,
-    single: bool = False,
-    most_terms: int = MOST_TERMS,
-) -> Match | None:
-    """The sum of at most so many quantities (two in float32) whose gradient the measured ones are, or None.
-
-    On sequences each quantity may be divided by the number of tokens.
-    """
-    if not measured:
-        return None
     wanted = torch.cat([m.gradient for m in measured]).numpy()
-    lengths = [float(p.length) for p in problems]
-
-    columns = _columns([{name: q.gradient for name, q in each.items()} for each in known], lengths)
-    found = (
-        find_sum(wanted, columns, FLOAT32, most_terms=2)
-        if single
-        else find_sum(wanted, columns, SUM_EXACT, most_terms)
-    )
-    if found is None:
-        return None
-    if len(found.terms) == 1:
-        ((constant, name),) = found.terms
+    tolerance, most = (FLOAT32, 2) if single else (SUM_EXACT, most_terms)
+    total = find_sum(wanted, _columns(known, lengths), tolerance, most)
+    if total is None:
+        return found
+    if len(total.terms) == 1:
+        ((constant, name),) = total.terms
         return Match(name.removesuffix(PER_TOKEN), True, constant, int(name.endswith(PER_TOKEN)))
-    return Match(_sum_words(found.terms), True, 1.0, terms=found.terms)
+    words = " + ".join(f"{c:.6g} {name}" for c, name in total.terms)
+    return Match(words.replace("+ -", "- "), True, 1.0, terms=total.terms)
 
 
-def _columns(gradients: Sequence[dict[str, torch.Tensor]], lengths: Sequence[float]) -> dict[str, np.ndarray]:
+def _columns(known: Sequence[Known], lengths: Sequence[float]) -> dict[str, np.ndarray]:
     """All problems' gradients of a quantity below one another, on sequences also divided by their tokens."""
-    names = [name for name in gradients[0] if all(name in each for each in gradients)]
-    found = {name: torch.cat([each[name] for each in gradients]).numpy() for name in names}
+    found = {name: torch.cat([each[name].gradient for each in known]).numpy() for name in _shared(known)}
     if max(lengths) > 1:
-        for name in names:
-            parts = [each[name] / length for each, length in zip(gradients, lengths, strict=True)]
-            found[f"{name}{PER_TOKEN}"] = torch.cat(parts).numpy()
+        divisors = np.concatenate(
+            [[n] * len(next(iter(k.values())).gradient) for k, n in zip(known, lengths, strict=True)]
+        )
+        found |= {f"{name}{PER_TOKEN}": column / divisors for name, column in found.items()}
     return found
-
-
-def _sum_words(terms: Sequence[tuple[float, str]]) -> str:
-    """Such as: minus expected reward + 0.04 forward KL(ref||pi)."""
-    words = ""
-    for coefficient, name in terms:
-        size = "" if abs(abs(coefficient) - 1) < 1e-6 else f"{abs(coefficient):.6g} "
-        sign = ("-" if coefficient < 0 else "") if not words else (" - " if coefficient < 0 else " + ")
-        words += f"{sign}{size}{name}"
-    return words
 
 
 def match_value(

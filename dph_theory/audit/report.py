@@ -1,10 +1,10 @@
-"""What an audit finds, as frozen values, and what it says of them: one sentence, and cells of a table."""
+"""What an audit finds, as frozen values, and the words for each."""
 
 import html
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..support.notebook import Shown
@@ -15,10 +15,11 @@ SAMPLES = ("policy", "old_policy", "reference", "filtered")
 REWARD, ENTROPY = "minus expected reward", "entropy(pi)"
 PER_TOKEN = ("", ", per token", ", per token squared")
 """By the power of the number of tokens that a constant is divided by."""
+ANSWERS, TOKENS = "answers", "single tokens"
 
 
 class LossReport(Shown):
-    """What every audit's report can do; `verdict` says in one sentence what was found."""
+    """What every audit's report can do; `verdict` says in one to three sentences what was found."""
 
     verdict: str
 
@@ -74,15 +75,12 @@ class AddingUp:
         """Such as: token mean over the batch."""
         if self.padding == "divides by the padded length":
             return "sum over tokens, divided by the padded length"
-        return {
-            ("token mean", "mean"): "token mean over the batch",
-            ("mean", "mean"): "mean over each sequence's tokens, then over sequences",
-            ("mean", "sum"): "sum over tokens, mean over sequences",
-            ("sum", "sum"): "sum over tokens and sequences",
-            ("sum", "mean"): "mean over each sequence's tokens, sum over sequences",
-            ("mean", "other"): "mean over sequences",
-            ("sum", "other"): "sum over sequences",
-        }.get((self.batch, self.tokens), f"{self.batch} over the batch")
+        if self.batch not in ("mean", "sum"):
+            return f"{self.batch} over the batch"
+        inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}.get(
+            self.tokens, ""
+        )
+        return f"{inner}{self.batch} over sequences"
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ class Match:
     `per_token` says by which power of the number of tokens the constant is divided. Where it is not exact,
     `name` is the nearest, `angle` the largest angle to it on any problem, in degrees (gradients; to its
     opposite where `constant` is negative), and `bias` the range of the relative errors (values). `name` is
-    "zero" for a quantity that vanishes and "none" if there is nothing near. A sum has `terms`, (coefficient,
-    quantity) each.
+    "zero" for a quantity that vanishes, "none" if there is nothing near, and "failed" where it could not be
+    evaluated. A sum has `terms`, (coefficient, quantity) each.
     """
 
     name: str
@@ -103,6 +101,55 @@ class Match:
     angle: float | None = None
     bias: tuple[float, float] | None = None
     terms: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def each(self) -> tuple[tuple[float, str], ...]:
+        """Its terms, also of what is no sum."""
+        return self.terms or ((self.constant or 1.0, self.name),)
+
+    @property
+    def words(self) -> str:
+        """Such as: the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token."""
+        if self.name in ("zero", "failed"):
+            return {"zero": "zero", "failed": "-"}[self.name]
+        if not self.exact:
+            return f"none of the known quantities; {self.near_words}"
+        words = " plus ".join(_term(constant, name) for constant, name in self.each)
+        divided = {name.endswith(PER_TOKEN[1]) for _, name in self.each} == {True}
+        per = PER_TOKEN[self.per_token or int(divided)].replace(
+            "per token", "divided by the number of tokens"
+        )
+        return words.replace("plus minus", "minus") + per
+
+    @property
+    def near_words(self) -> str:
+        """The nearest, or its opposite, and how far off it is."""
+        if self.bias is not None:
+            return f"nearest is {plain(self.name)} ({self.bias[0]:+.0%} to {self.bias[1]:+.0%})"
+        if self.angle is None:
+            return "nothing is near"
+        opposite = "the opposite of " * (self.constant == -1)
+        degrees = f"up to {self.angle:.0f} degree{'s' * (self.angle >= 1.5)}" if self.angle >= 1 else ""
+        return f"nearest is {opposite}{plain(self.name)} ({degrees or 'under 1 degree'} off)"
+
+
+def plain(name: str) -> str:
+    """A quantity in words: the forward KL(ref||pi) of each token; the reward's policy gradient."""
+    bare = name.removesuffix(PER_TOKEN[1])
+    if bare == REWARD:
+        return "the reward's policy gradient"
+    if bare.startswith("token sum of "):
+        return f"the {bare.removeprefix('token sum of ').split(' on the samples')[0]} of each token"
+    return f"the {bare}"
+
+
+def _term(constant: float, name: str) -> str:
+    """A term with its coefficient: to raise an entropy is a bonus."""
+    size = abs(constant)
+    if "entropy" in name:
+        return f"an entropy {'bonus' if constant < 0 else 'penalty'} of {size:.6g}"
+    times = "" if abs(size - 1) < 1e-6 else f"{size:.6g} times "
+    return f"{'minus ' * (constant < 0)}{times}{plain(name)}"
 
 
 @dataclass(frozen=True)
@@ -121,13 +168,22 @@ class Limit:
 
     @property
     def words(self) -> str:
-        """Such as: -2.6 <= log(pi/ref) <= 5; a ratio to the old policy as it is clipped."""
-        low, high = (self.low, self.high)
-        what = self.what
-        if what == "log(pi/old)":
-            what, low, high = "pi/old", math.exp(low), math.exp(high)
-        below = "" if low in (0.0, -math.inf) else f"{low:.3g} <= "
-        return f"{below}{what}" + ("" if math.isinf(high) else f" <= {high:.3g}")
+        """Such as: every ratio pi/old is between 0.8 and 1.2, as it is clipped."""
+        low, high = self.low, self.high
+        if low == high:
+            return "every log ratio is zero"
+        what = f"every {self.what}"
+        if self.what == "|A|":
+            what, low = "every advantage's size", low or -math.inf
+        if self.what == "log(pi/old)":
+            what, low, high = "every ratio pi/old", math.exp(low) or -math.inf, math.exp(high)
+        if math.isinf(low):
+            return f"{what} is at most {high:.3g}"
+        return (
+            f"{what} is at least {low:.3g}"
+            if math.isinf(high)
+            else f"{what} is between {low:.3g} and {high:.3g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -144,6 +200,14 @@ class Minimiser:
     within_valid: float
     """The largest total variation distance of pi(. | Y1) from p_*."""
 
+    @property
+    def words(self) -> str:
+        """Such as: valid mass 0.368 A1."""
+        mass = {"p_*": "p_*, valid mass 1", "base rate": "valid mass A1", "other": "another valid mass"}
+        return (
+            f"valid mass {self.ratio:.3g} A1" if self.target == "constant" else mass.get(self.target, "none")
+        )
+
 
 @dataclass(frozen=True)
 class Batches:
@@ -151,29 +215,35 @@ class Batches:
 
     gradients: tuple[tuple[int, Match], ...]
 
+    @property
+    def words(self) -> str:
+        """Such as: at B = 1, zero; at B = 2, 0.5 times the reverse KL(pi||ref)."""
+        return "; ".join(
+            f"at B = {size}, {'nothing' if match.name == 'zero' else match.words.split(';')[0]}"
+            for size, match in self.gradients
+        )
+
 
 @dataclass(frozen=True)
 class Extremes:
-    """Behaviour of the loss of one token against x = log(pi/ref), up to |x| = 1e4, in one dtype.
+    """Behaviour of the loss of one token against x, the log ratio `of`, up to |x| = 1e4, in one dtype.
 
-    Lists of x: where value or gradient is nan, and where either is inf although float64's is finite and
-    within the dtype. `finite`: between which x both are finite; infinite ends where no other was found.
+    `nan` lists the x where value or gradient is nan; `finite`: between which x both are finite, with
+    infinite ends where no other was found.
     """
 
     dtype: str
     nan: tuple[float, ...]
-    inf: tuple[float, ...]
     finite: tuple[float, float] = (-math.inf, math.inf)
+    of: str = "log(pi/ref)"
 
     @property
     def words(self) -> str:
-        """Such as: float32 overflows at log(pi/ref) below -88.7; "" where it is finite everywhere."""
-        ends = [
-            (f"below {self.finite[0]:.3g}", self.finite[0]),
-            (f"above {self.finite[1]:.3g}", self.finite[1]),
-        ]
-        found = " and ".join(words for words, end in ends if math.isfinite(end))
-        return f"{self.dtype} overflows at log(pi/ref) {found}" if found else ""
+        """Such as: at log(pi/ref) below -88.7, nan from 100 on; "" where it is finite everywhere."""
+        ends = [f"below {self.finite[0]:.3g}"] if math.isfinite(self.finite[0]) else []
+        ends += [f"above {self.finite[1]:.3g}"] if math.isfinite(self.finite[1]) else []
+        nan = f", nan from |x| = {min(map(abs, self.nan)):g} on" if self.nan else ""
+        return f"at {self.of} {' and '.join(ends)}{nan}" if ends or nan else ""
 
 
 @dataclass(frozen=True)
@@ -188,14 +258,11 @@ class Stopped:
     @property
     def words(self) -> str:
         """Such as: pi/old >= 1.2 if A > 0."""
-        return f"{between(self.what, self.low, self.high)} if A {'>' if self.advantage > 0 else '<'} 0"
-
-
-def between(what: str, low: float, high: float) -> str:
-    """Such as: r >= 1.2; 0.5 <= r <= 2; any r."""
-    if math.isinf(high):
-        return f"any {what}" if low == 0 else f"{what} >= {low:.3g}"
-    return f"{what} <= {high:.3g}" if low == 0 else f"{low:.3g} <= {what} <= {high:.3g}"
+        if math.isinf(self.high):
+            found = f"any {self.what}" if self.low == 0 else f"{self.what} >= {self.low:.3g}"
+        else:
+            found = f"{self.low:.3g} <= " * (self.low > 0) + f"{self.what} <= {self.high:.3g}"
+        return f"{found} if A {'>' if self.advantage > 0 else '<'} 0"
 
 
 @dataclass(frozen=True)
@@ -210,25 +277,21 @@ class EqualGroups:
     weight: str
     why: str = ""
 
+    @property
+    def words(self) -> str:
+        """What such answers descend."""
+        return f"{self.why or self.gradient.words}{', left out of the mean' * (self.weight == 'left out')}"
+
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a loss, by what it depends on, and what it descends: on single outcomes, and on sequences.
+    """A part of a loss, by what it depends on, and what it descends, near log ratios of zero at least.
 
     name: "policy", what goes with the advantages; "KL", what of the rest goes with the reference; "other".
-    `near`: on single outcomes with all log ratios near zero, where it is not exact elsewhere.
     """
 
     name: str
     gradient: Match
-    sequence_gradient: Match
-    near: Match
-
-    @property
-    def words(self) -> str:
-        """Such as: forward KL(ref||pi); or: none; near: minus expected reward."""
-        near = f"; near: {match_words(self.near)}" if self.near.exact else ""
-        return both_words(self.gradient, self.sequence_gradient) + near
 
 
 SEVERAL = "batches of several sequences"
@@ -247,22 +310,21 @@ class Failure:
 class AuditReport(LossReport):
     """Everything an audit finds about one loss on one kind of samples.
 
-    `value` and `gradient` are matched on single outcomes, `sequence_value` and `sequence_gradient` on token
-    sequences of one length, `unequal_gradient` on sequences whose lengths differ, a token mean there in the
-    limit of large batches; `near_gradient` and `near_sequence_gradient`, where these are not exact, with all
-    log ratios near zero. `limits` and `sequence_limits` say how far an exact one of them holds. `terms` has
-    the parts of a loss that has several.
+    `gradient` is matched on single tokens, `sequence_gradient` on answers of several of one length,
+    `unequal_gradient` on answers whose lengths differ, a token mean there in the limit of large batches.
+    `known` is what is said of it, on `scope`: what is exact on answers, there or near log ratios of zero, or
+    else on single tokens, or else the nearest; `limits` say how far an exact one holds. `terms` has the parts
+    of a loss that has several.
     `reduction` says how tokens and sequences are added up; `precision` is "float32" for a loss that rounds to
     it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
     that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
     gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
     `law` and `selects` are those of `law.law_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
-    0, `rounded_zones` those where it is lost to rounding in float64; `asymmetry` is |gradient at x = +5| over
-    that at -5; all of them at an advantage of zero, the penalty's. `stopped` are the ratios without a slope
-    at advantages of 1 and -1. `equal_groups` tells of answers whose advantages are all zero. `advantages`:
-    "one an answer", shape (batch,), or "one a token". `broadcast`: one that meets every answer with every
-    other, or "".
+    0, `rounded_zones` those where it is lost to rounding in float64; both at an advantage of zero, the
+    penalty's. `stopped` are the ratios without a slope at advantages of 1 and -1. `equal_groups` tells of
+    answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a token".
+    `broadcast`: one that meets every answer with every other, or "".
     """
 
     loss: str
@@ -270,13 +332,11 @@ class AuditReport(LossReport):
     verdict: str
     value: Match
     gradient: Match
-    sequence_value: Match
     sequence_gradient: Match
     unequal_gradient: Match
-    near_gradient: Match
-    near_sequence_gradient: Match
+    known: Match
+    scope: str
     limits: tuple[Limit, ...]
-    sequence_limits: tuple[Limit, ...]
     terms: tuple[Term, ...]
     reduction: AddingUp | None
     precision: str
@@ -288,7 +348,6 @@ class AuditReport(LossReport):
     extremes: tuple[Extremes, ...]
     dead_zones: tuple[tuple[float, float], ...]
     rounded_zones: tuple[tuple[float, float], ...]
-    asymmetry: float | None
     failures: tuple[Failure, ...]
     stopped: tuple[Stopped, ...] = ()
     equal_groups: EqualGroups | None = None
@@ -301,180 +360,69 @@ class AuditReport(LossReport):
         return "failed" == self.gradient.name == self.sequence_gradient.name
 
     @property
-    def match(self) -> Match:
-        """What it descends on single outcomes, or else near log ratios of zero."""
-        return self.near_gradient if self.near_gradient.exact else self.gradient
-
-    @property
-    def sequence_match(self) -> Match:
-        """The same on sequences."""
-        near = self.near_sequence_gradient
-        return near if near.exact else self.sequence_gradient
-
-    @property
     def drops_penalty(self) -> bool:
         """Whether a loss that has a penalty beside the reward has none where all advantages are zero."""
         if self.equal_groups is None or self.equal_groups.gradient.name not in ("zero", "failed"):
             return False
-        penalties = [name for _, name in self.sequence_match.terms if not name.startswith(REWARD)]
-        return self.sequence_match.exact and bool(penalties)
+        penalties = [name for _, name in self.known.terms if not name.startswith(REWARD)]
+        return self.scope == ANSWERS and self.known.exact and bool(penalties)
+
+    @property
+    def extent(self) -> str:
+        """While what an exact match holds; "" where nothing is exact, or where it was not searched."""
+        if not self.known.exact or self.batches is not None:
+            return ""
+        held = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
+        return "\n".join(held) or "wherever tried (log ratios to +-20)"
+
+    @property
+    def end(self) -> str:
+        """What training ends at with a small beta, by name, and for which lengths that is known."""
+        exact = self.sequence_gradient.exact and self.selects != "none"
+        if not exact or self.unequal_gradient.exact or self.unequal_gradient.name == "failed":
+            return self.selects
+        return f"{self.selects}, where all lengths are equal"
+
+    @property
+    def overflow(self) -> str:
+        """From which log ratio on each dtype overflows, or is nan."""
+        found: dict[str, list[str]] = {}
+        for each in self.extremes:
+            found.setdefault(each.words, []).append(each.dtype)
+        return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in found.items() if words)
+
+    @property
+    def dead(self) -> str:
+        """The intervals without a gradient, or "none"."""
+        zones = [f"[{low:g}, {high:g}]" for low, high in self.dead_zones]
+        return ", ".join([*zones, *(f"[{a:g}, {b:g}] by rounding" for a, b in self.rounded_zones)]) or "none"
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
         failures = ("failures", "\n".join(f"{f.problem}: {f.what}" for f in self.failures))
         if self.failed:
             return (failures,)
-        single, sequence = match_words(self.gradient), match_words(self.sequence_gradient)
-        both = (self.unequal_gradient, self.sequence_gradient)
-        one, other = (replace(match, name=match.name.replace(PER_TOKEN[1], "")) for match in both)
-        unequal = differ(one, other)
+        lengths = (self.unequal_gradient, self.sequence_gradient)
+        one, other = ((match.name.replace(PER_TOKEN[1], ""), match.exact) for match in lengths)
         found = (
-            ("value estimates", match_words(self.value)),
-            ("gradient", sequence),
-            ("of one token", single if differ(self.gradient, self.sequence_gradient) else "-"),
-            ("near log ratios of 0", match_words(self.near_sequence_gradient)),
-            ("of one token near 0", match_words(self.near_gradient)),
-            ("exact", _extent(self.limits, self.sequence_limits, self.match, self.sequence_match)),
-            *((f"{term.name} term", term.words) for term in self.terms),
-            ("where lengths differ", match_words(self.unequal_gradient) if unequal else "-"),
-            ("adds up", "-" if self.reduction is None else self.reduction.words),
-            ("masked tokens", "-" if self.reduction is None else self.reduction.padding_words),
-            ("batch of B", batch_words(self)),
-            ("law of training", "-" if self.law == "not known" else self.law),
-            ("ends, beta small", end_words(self)),
-            ("minimiser", minimiser_words(self)),
-            ("relative variance", variance_words(self)),
-            (
-                "nan or early inf",
-                "\n".join(extreme for each in self.extremes for extreme in _bad(each)) or "-",
-            ),
-            ("overflow", overflow_words(self)),
-            (
-                "no KL gradient at",
-                f"log(pi/ref) in {zones}" if (zones := dead_zone_words(self)) != "none" else "-",
-            ),
-            ("no slope at", ", ".join(zone.words for zone in self.stopped) or "-"),
-            ("advantages of zero", equal_words(self)),
-            ("computes in", "-" if self.precision == "float64" else self.precision),
+            ("value estimates", self.value.words),
+            ("gradient", self.known.words),
+            ("on", self.scope if self.scope == TOKENS else ""),
+            ("exact", self.extent),
+            *((f"{term.name} term", term.gradient.words) for term in self.terms),
+            ("where lengths differ", self.unequal_gradient.words if one != other else ""),
+            ("adds up", self.reduction.words if self.reduction else ""),
+            ("masked tokens", self.reduction.padding_words if self.reduction else ""),
+            ("batch of B", self.batches.words if self.batches else ""),
+            ("law of training", "" if self.law == "not known" else self.law),
+            ("ends, beta small", self.end),
+            ("minimiser", self.minimiser.words if self.minimiser else ""),
+            ("relative variance", "" if self.variance is None else f"{self.variance:.2g}"),
+            ("overflow", self.overflow),
+            ("no KL gradient at", f"log(pi/ref) in {self.dead}" if self.dead != "none" else ""),
+            ("no slope at", ", ".join(zone.words for zone in self.stopped)),
+            ("advantages of zero", self.equal_groups.words if self.equal_groups else ""),
+            ("computes in", "" if self.precision == "float64" else self.precision),
             failures,
         )
         return tuple((name, words) for name, words in found if words not in ("", "-", "none"))
-
-
-def _extent(limits: Sequence[Limit], sequence: Sequence[Limit], *matches: Match) -> str:
-    """How far an exact match holds; "-" where there is none."""
-    if not any(match.exact for match in matches):
-        return "-"
-    found = {
-        limit.words: f"while {limit.words} ({limit.place or limit.example})" for limit in (*limits, *sequence)
-    }
-    return "\n".join(found.values()) or "wherever tried (log ratios to +-20)"
-
-
-def _bad(extremes: Extremes) -> list[str]:
-    pairs = (("nan", extremes.nan), ("early inf", extremes.inf))
-    return [f"{extremes.dtype}: {what} at x = {', '.join(f'{x:g}' for x in at)}" for what, at in pairs if at]
-
-
-def differ(one: Match, other: Match) -> bool:
-    """Whether another quantity is found, or one not exactly and the other exactly."""
-    return (one.name, one.exact) != (other.name, other.exact)
-
-
-def end_words(report: AuditReport) -> str:
-    """What training ends at with a small beta, by name, and for which lengths that is known."""
-    unequal = report.unequal_gradient
-    exact = report.sequence_gradient.exact and report.selects != "none"
-    if not exact or unequal.exact or unequal.name == "failed":
-        return report.selects
-    return f"{report.selects}, where all lengths are equal"
-
-
-def near_words(match: Match) -> str:
-    """The nearest, or its opposite, and the largest angle to it."""
-    opposite = "the opposite of " * (match.constant == -1)
-    angle = match.angle or 0.0
-    return f"{opposite}{match.name} at {'up to ' * (angle >= 1)}{angle_words(angle)}"
-
-
-def angle_words(angle: float) -> str:
-    """An angle in whole degrees; below one it still is no match."""
-    return f"{angle:.0f} degree{'s' * (angle >= 1.5)}" if angle >= 1 else "under 1 degree"
-
-
-_TARGETS = {
-    "p_*": "p_*, valid mass 1",
-    "base rate": "valid mass A1",
-    "other": "another valid mass",
-    "none": "none",
-}
-
-
-def match_words(match: Match) -> str:
-    """Such as: reverse KL(pi||ref), per token."""
-    if match.name in ("zero", "failed"):
-        return {"zero": "zero", "failed": "-"}[match.name]
-    if match.exact:
-        one = match.constant is None or abs(match.constant - 1) < 1e-6
-        return f"{'' if one else f'{match.constant:.4g} times '}{match.name}{PER_TOKEN[match.per_token]}"
-    if match.bias is not None:
-        return f"biased; nearest {match.name} ({match.bias[0]:+.0%} to {match.bias[1]:+.0%})"
-    if match.angle is not None:
-        return f"none; nearest {near_words(match)}"
-    return "none"
-
-
-def both_words(single: Match, sequence: Match) -> str:
-    """The match on single outcomes, and on sequences where that is another one and either is exact."""
-    words = match_words(single)
-    if differ(single, sequence) and (single.exact or sequence.exact):
-        words += f"; on sequences: {match_words(sequence)}"
-    return words
-
-
-def minimiser_words(report: AuditReport) -> str:
-    """What the loss's minimiser on filtered samples is; "-" for other samples."""
-    found = report.minimiser
-    if found is None:
-        return "-"
-    if found.target == "constant":
-        return f"valid mass {found.ratio:.3g} A1"
-    return _TARGETS[found.target]
-
-
-def batch_words(report: AuditReport) -> str:
-    """What it descends by batch size; "-" for a loss that does not couple its batch."""
-    if report.batches is None:
-        return "-"
-    return "; ".join(f"B = {size}: {match_words(match)}" for size, match in report.batches.gradients)
-
-
-def variance_words(report: AuditReport) -> str:
-    """The relative variance to two digits; "-" where the gradient vanishes."""
-    return "-" if report.variance is None else f"{report.variance:.2g}"
-
-
-def overflow_words(report: AuditReport) -> str:
-    """From which log ratio on each dtype overflows; "-" where none was found to."""
-    ends: dict[str, list[str]] = {}
-    for extremes in report.extremes:
-        if words := extremes.words:
-            ends.setdefault(words.removeprefix(f"{extremes.dtype} "), []).append(extremes.dtype)
-    found = [f"{' and '.join(dtypes)} {words}" for words, dtypes in ends.items()]
-    return "; ".join(found).replace("6 overflows", "6 overflow") or "-"
-
-
-def equal_words(report: AuditReport) -> str:
-    """What answers of a group whose verdicts agree descend."""
-    found = report.equal_groups
-    if found is None:
-        return "-"
-    left = ", left out of the mean" if found.weight == "left out" else ""
-    return f"{found.why or match_words(found.gradient)}{left}"
-
-
-def dead_zone_words(report: AuditReport) -> str:
-    """The intervals, or "none"."""
-    zones = [f"[{low:g}, {high:g}]" for low, high in report.dead_zones]
-    zones += [f"[{low:g}, {high:g}] by rounding" for low, high in report.rounded_zones]
-    return ", ".join(zones) or "none"

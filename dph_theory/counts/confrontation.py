@@ -104,9 +104,8 @@ def confront(
     """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
 
     Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
-    `min_n`; `ks`, the k of Pass@k, by
-    default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of the
-    training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
+    `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
+    the training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
     randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
     `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck; `beyond`,
     k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`); `laws`, hold the

@@ -178,18 +178,19 @@ class Pairs:
         >>> Pairs.of(4, [1, 2, 3], 8, [2, 0, 8]).least
         4
         """
-        sides: list[np.ndarray] = []
-        for side, n, c in (("base", base_n, base_c), ("run", run_n, run_c)):
-            n, c = whole(f"{side}_n", n, at_least=1), whole(f"{side}_c", c, at_least=0)
-            n, c = np.broadcast_arrays(n, c)
+        found = np.broadcast_arrays(
+            whole("base_n", base_n, at_least=1),
+            whole("base_c", base_c, at_least=0),
+            whole("run_n", run_n, at_least=1),
+            whole("run_c", run_c, at_least=0),
+        )
+        if found[0].ndim != 1 or found[0].size == 0:
+            raise argument_error("counts.shape", found[0].shape, "one axis of prompts, at least one")
+        for side, n, c in (("base", found[0], found[1]), ("run", found[2], found[3])):
             if (c > n).any():
                 raise argument_error(f"{side}_c", first(c, c > n), "at most n, the number of answers")
             if (n > MOST_ANSWERS).any():
                 raise argument_error(f"{side}_n", first(n, n > MOST_ANSWERS), f"at most {MOST_ANSWERS:,}")
-            sides += [n, c]
-        found = np.broadcast_arrays(*sides)
-        if found[0].ndim != 1 or found[0].size == 0:
-            raise argument_error("counts.shape", found[0].shape, "one axis of prompts, at least one")
         return cls(*found)
 
     def __len__(self) -> int:
@@ -209,11 +210,6 @@ class Pairs:
     def reach(self) -> np.ndarray:
         """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it tells of."""
         return np.minimum(self.base_n, self.run_n)
-
-    @property
-    def alike(self) -> bool:
-        """Whether every prompt has the same counts on both sides."""
-        return bool((self.base_n == self.run_n).all() and (self.base_c == self.run_c).all())
 
     @property
     def single(self) -> bool:

@@ -18,7 +18,7 @@ from ..references import Source
 class PublishedLoss:
     """One loss as published, on the samples it is used with; `source` is a paper key or a public code."""
 
-    name: str
+    title: str
     source: str
     formula: str
     samples: str

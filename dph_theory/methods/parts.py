@@ -1,5 +1,7 @@
 """What a run is made of beside its KL term, in words that readers share: advantages and reductions."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .kl_terms import KLTerm
@@ -44,6 +46,14 @@ TOKENS, ANSWERS, SUMS = (
     "mean over each answer's tokens, then over answers: longer right answers gain under a token penalty (G8)",
     "sum over each answer's tokens",
 )
+TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("dapo", "bnpo", "cispo", "vespo"), TOKENS),
+        **dict.fromkeys(("grpo", "sapo"), ANSWERS),
+        **dict.fromkeys(("dr_grpo", "luspo"), SUMS),
+    }
+)
+"""How TRL's loss types take the tokens of answers together."""
 
 
 def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:

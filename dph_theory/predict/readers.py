@@ -21,6 +21,7 @@ from ..methods.parts import (
     RAW,
     SUMS,
     TOKENS,
+    TRL_LOSS_TYPES,
     Weight,
     term,
 )
@@ -49,9 +50,7 @@ def trl(asked: Asked) -> Configuration:
     answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
     scale = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
-    reductions = dict.fromkeys(("dapo", "bnpo", "cispo", "vespo"), TOKENS)
-    reductions |= {"grpo": ANSWERS, "sapo": ANSWERS, "dr_grpo": SUMS, "luspo": SUMS}
-    loss_type = asked.word("loss_type", "dapo", reductions)
+    loss_type = asked.word("loss_type", "dapo", TRL_LOSS_TYPES)
     vllm = asked.on("use_vllm")
     corrected = asked.on("vllm_importance_sampling_correction", True)
     modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
@@ -70,7 +69,7 @@ def trl(asked: Asked) -> Configuration:
         beta,
         scale[asked.word("scale_rewards", "group", scale)],
         group_size=_group(asked, "num_generations", 8, needed=True),
-        reduction=reductions[loss_type],
+        reduction=TRL_LOSS_TYPES[loss_type],
         updates=asked.count("num_iterations", 1) * trl_parts(asked),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else asked.idle("beta = 0", *names),

@@ -107,11 +107,13 @@ def record(
         "config": dict(config),
         "results": dict(results),
         "findings": list(findings),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: _version(name) for name in ("dph", *packages)},
-        },
+        "versions": versions(*packages),
     }
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of Python, of this package and of those packages."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in ("dph", *packages)}}
 
 
 def checked(value: Any, kind: str) -> dict[str, Any]:

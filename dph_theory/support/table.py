@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..intervals import Estimate
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | float | Estimate | None
 """A word, a number with or without its interval, or None for what is not known."""
-DIGITS = 4
+DIGITS, _NARROW = 4, 10
+"""Significant digits of a number; letters that a column's name may take in a line, whatever is below it."""
+_SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {character: f"${character}$" for character in "<>|"}
@@ -111,16 +114,21 @@ class Table:
         return [[part for parts, n in zip(line, many, strict=True) for part in parts[:n]] for line in lines]
 
     def latex(self) -> str:
-        """A tabular with the rules of the package booktabs; numbers to the right, as many digits in all."""
+        """A tabular with the rules of booktabs, which graphicx shrinks if it is wider than a line.
+
+        Numbers stand to the right, those of a column with the same decimals.
+        """
+        cells = list(zip(*self.rows, strict=True)) or [()] * len(self.head)
         columns = [
-            _latex_column(cells, name in self.best)
-            for name, cells in zip(self.head, zip(*self.rows, strict=True), strict=bool(self.rows))
+            _latex_column(name, column, name in self.best)
+            for name, column in zip(self.head, cells, strict=True)
         ]
-        form = "".join(side for side, _ in columns) or "l" * len(self.head)
-        rows = zip(*(words for _, words in columns), strict=True)
-        lines = [_line(map(latex, self.head)), r"\midrule", *map(_line, rows)]
-        parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}"]
-        return "\n".join(parts) + "\n"
+        form = "".join(side for side, _ in columns)
+        head, *rows = (
+            " & ".join(line) + r" \\" for line in zip(*(words for _, words in columns), strict=True)
+        )
+        lines = [_SHRUNK, rf"\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *rows]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"]) + "\n"
 
 
 def written(cell: Cell) -> str:
@@ -167,15 +175,15 @@ def _bounds(cell: Cell) -> tuple[str | float | None, ...]:
 
 
 def latex(text: str) -> str:
-    """Text as LaTeX shows it; numbers in powers of ten, infinity and the k of Pass@k as formulas."""
+    """Text as LaTeX shows it; numbers in powers of ten, infinity and the number k of samples as formulas."""
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
     shown = _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX))
-    return shown.replace("$|$$|$", r"$\|$").replace("Pass@k", "Pass@$k$")
+    return re.sub(r"\bk\b", "$k$", shown.replace("$|$$|$", r"$\|$"))
 
 
-def _latex_column(cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:
-    """The side of a column and its cells; the decimals of plain numbers are those of its largest one.
+def _latex_column(name: str, cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:
+    """The side of a column, its name in lines, its cells; decimals of plain numbers are those of the largest.
 
     Numbers that would then be nothing but zeros keep significant digits: their column spans magnitudes.
     """
@@ -193,11 +201,10 @@ def _latex_column(cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:
             rf"\textbf{{{word}}}" if value == largest else word
             for word, value in zip(words, values, strict=True)
         ]
-    return ("l" if any(isinstance(cell, str) for cell in cells) else "r"), words
-
-
-def _line(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    lines = wrap(name, max([_NARROW, *map(len, words)]), break_long_words=False)
+    head = r" \\ ".join(map(latex, lines))
+    head = rf"\shortstack{{{head}}}" if len(lines) > 1 else head
+    return ("l" if not cells or any(isinstance(cell, str) for cell in cells) else "r"), [head, *words]
 
 
 def command(text: str) -> str:

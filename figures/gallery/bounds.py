@@ -1,4 +1,12 @@
-"""Lower bounds on the return of a new policy against the truth: one is false, two are tight (C1-C4)."""
+"""The published improvement bound exceeds the truth; its replacement does not.
+
+Lower bounds on the return J of a new policy that takes one of two actions, of which one is rewarded; pi_old
+is the old policy, pi_pef the reference on prompts that it already solves, and all values are exact. Left: the
+true return (grey), TRPO's bound (C1), the bound as published with a divergence to pi_pef (C2), which is false
+where it lies above the truth (shaded), and a corrected one (C3); the table has its overshoot by divergence
+and by discount, gamma = 0 among them. Right: the rehearsal guarantee (C4) equals the pass rate on the way to
+the filtered model, and falls to zero on the way to a single answer.
+"""
 
 from typing import Any
 
@@ -18,9 +26,8 @@ from dph_theory import (
 from dph_theory.improvement import anchor_bound, stated_bound, trpo_bound
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
-from ..style import BLACK, BLUE, GREY, PURPLE, VERMILLION, Sheet
+from ..style import BLACK, BLUE, LIGHT, PURPLE, VERMILLION, Sheet
 
 GAMMA, OLD, PEF = 0.9, 0.5, 0.54
 P = np.linspace(0.4, 0.6, 401)
@@ -75,7 +82,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 LOOKS: dict[str, dict[str, Any]] = {
-    "true return $J$": {"color": GREY, "linewidth": 2.5},
+    "true return $J$": {"color": LIGHT, "linewidth": 2.5},
     "TRPO (C1)": {"color": PURPLE, "linestyle": "-."},
     "its replacement (C3)": {"color": BLUE, "linestyle": "--"},
     "as stated (C2)": {"color": VERMILLION},
@@ -97,7 +104,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     left.set(ylim=(4.4, 6.4), title="False where shaded")
     left.legend(loc="upper left")
     rates = found["rates"]["to $p_*$"]
-    right.plot(rates, rates, color=GREY, linewidth=2.5, label="the truth")
+    right.plot(rates, rates, color=LIGHT, linewidth=2.5, label="the truth")
     for (name, guarantee), (line, color) in zip(
         found["guarantees"].items(), (("--", BLUE), ("-.", VERMILLION)), strict=True
     ):
@@ -130,22 +137,3 @@ def claim(found: dict[str, Any]) -> bool:
         over.max() > 0 for over in found["leads"].values()
     )
     return bool(false and (found["its replacement (C3)"] - truth).max() < 1e-9)
-
-
-FIGURE = Figure(
-    name="bounds",
-    title="The published improvement bound exceeds the truth; its replacement does not",
-    caption=(
-        "Lower bounds on the return J of a new policy that takes one of two actions, of which one is "
-        "rewarded; pi_old is the old policy, pi_pef the reference on prompts that it already solves, and "
-        "all values are exact. Left: the true return (grey), TRPO's bound (C1), the bound as published with"
-        " a divergence to pi_pef (C2), which is false where it lies above the truth (shaded), and a "
-        "corrected one (C3); the table has its overshoot by divergence and by discount, gamma = 0 among "
-        "them. Right: the rehearsal guarantee (C4) equals the pass rate on the way to the filtered model, "
-        "and falls to zero on the way to a single answer."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-)

@@ -1,14 +1,21 @@
-"""Two ways to miss the tilted model as beta falls: too small a family, too short a training (A10, E6)."""
+"""As beta falls, too small a family and too short a training miss the tilted model.
+
+A small Llama with a third of 36 answers valid, trained with the KL of the answer in the reward, by LoRA
+adapters of several ranks or all weights; every answer is enumerated, means over seeds. Left: KL(run || law),
+which a small family (A10) or a short training (E6) leaves; right: the effective number of valid answers
+(e^entropy; dotted: the filtered model's) after the longest training at the least beta, also where the forward
+KL to the filtered model is descended instead.
+"""
 
 import numpy as np
 import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import Sheet, look
 
+NEEDS = ("laws",)
 OBJECTIVES = {
     "sequence_kl": ("KL in the reward", look("KL in the reward")),
     "annealed": ("the same, beta falling", look("KL in the reward", linestyle="--", markerfacecolor="white")),
@@ -82,33 +89,9 @@ def claim(frame: pd.DataFrame) -> bool:
 
 def table(frame: pd.DataFrame) -> Table:
     """Every setting: effective answers and KL to the law."""
-    rows = [
-        (
-            OBJECTIVES[row.objective][0],
-            row.beta,
-            "all" if row.rank == np.inf else f"{row.rank:.0f}",
-            row.steps,
-            row.effective,
-            None if np.isnan(row.kl) else row.kl,
-        )
-        for row in frame.itertuples()
-    ]
-    return Table.of(("objective", "beta", "rank", "steps", "effective answers", "KL to the law"), rows)
-
-
-FIGURE = Figure(
-    name="budget_and_family",
-    title="As beta falls, too small a family and too short a training miss the tilted model",
-    caption=(
-        "A small Llama with a third of 36 answers valid, trained with the KL of the answer in the reward, "
-        "by LoRA adapters of several ranks or all weights; every answer is enumerated, means over seeds. "
-        "Left: KL(run || law); right: the effective number of valid answers (e^entropy; dotted: the "
-        "filtered model's) after the longest training at the least beta, also where the forward KL to the "
-        "filtered model is descended instead."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("laws",),
-)
+    shown = frame.assign(
+        objective=frame.objective.map(lambda name: OBJECTIVES[name][0]),
+        rank=["all" if rank == np.inf else f"{rank:.0f}" for rank in frame["rank"]],
+    )
+    names = {name: name for name in ("objective", "beta", "rank", "steps")}
+    return tabled(shown, names | {"effective": "effective answers", "kl": "KL to the law"})

@@ -1,4 +1,11 @@
-"""Collapse under misspecification: what each divergence fits in a family that is too small (A10)."""
+"""Where the family is too small reverse KL keeps one word; forward KL keeps more, and errs.
+
+Bigram models with one transition law at all positions are fitted to balanced brackets of length 8, which they
+cannot represent: the best fit of the reverse KL to the tilted model p_beta along 1/beta (the lowest minimum
+from many starts), what gradient ascent from the base reaches (crosses), and the best fit of the forward KL to
+the filtered model p_* (dotted: p_* itself). Every value is exact (A10); the table has the alpha-divergences,
+coverage, and models with a law for each position.
+"""
 
 from typing import Any
 
@@ -7,10 +14,10 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
 
+NEEDS = ("collapse",)
 FAMILY = "homogeneous"
 """One transition law at all positions: the family that is drawn; the table has both."""
 MEASURES = {
@@ -104,22 +111,3 @@ def claim(found: dict[str, Any]) -> bool:
     reverse, forward = best.iloc[-1], covering.iloc[-1]
     more = forward.effective > np.e > 1.01 > reverse.effective and forward.coverage > reverse.coverage
     return bool(more and forward.validity < reverse.validity)
-
-
-FIGURE = Figure(
-    name="collapse",
-    title="Where the family is too small reverse KL keeps one word; forward KL keeps more, and errs",
-    caption=(
-        "Bigram models with one transition law at all positions are fitted to balanced brackets of length "
-        "8, which they cannot represent: the best fit of the reverse KL to the tilted model p_beta along "
-        "1/beta (the lowest minimum from many starts), what gradient ascent from the base reaches "
-        "(crosses), and the best fit of the forward KL to the filtered model p_* (dotted: p_* itself). "
-        "Every value is exact (A10); the table has the alpha-divergences, coverage, and models with a law "
-        "for each position."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("collapse",),
-)

@@ -1,4 +1,11 @@
-"""Where a family that cannot hold a target's modes goes, by divergence (li2025choice, Fig. 1)."""
+"""Too small a family: reverse KL takes one mode, forward KL spreads over all.
+
+A normal law is fitted to a target with several modes, which no normal law has, by minimising different
+divergences; all laws live on a grid, and each fit is the best of descents from every mode and from all modes
+together. Left: the target and the best fit for each divergence; dotted, other local minima of reverse KL,
+where a descent can end, too. Right: the mass that the best fit gives each mode, along the alpha-divergences
+from reverse KL (alpha 0) to forward KL (alpha 1), and for Jensen-Shannon (JS); thin lines are the target's.
+"""
 
 from itertools import pairwise
 from typing import Any
@@ -11,7 +18,6 @@ from scipy.special import softmax
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import BLUE, GREEN, GREY, ORANGE, PURPLE, Sheet, level, look
 
@@ -130,21 +136,3 @@ def claim(frame: pd.DataFrame) -> bool:
     """The best fit of reverse KL has one mode, that of forward KL at least half of each."""
     best = frame[frame.place == 0].set_index("name").shares
     return bool(best["reverse KL"].max() > 0.99 and (best["forward KL"] > 0.5 * shares(TARGET)).all())
-
-
-FIGURE = Figure(
-    name="forward_reverse_fits",
-    title="Too small a family: reverse KL takes one mode, forward KL spreads over all",
-    caption=(
-        "A normal law is fitted to a target with several modes, which no normal law has, by minimising "
-        "different divergences; all laws live on a grid, and each fit is the best of descents from every "
-        "mode and from all modes together. Left: the target and the best fit for each divergence; dotted, "
-        "other local minima of reverse KL, where a descent can end, too. Right: the mass that the best fit "
-        "gives each mode, along the alpha-divergences from reverse KL (alpha 0) to forward KL (alpha 1), "
-        "and for Jensen-Shannon (JS); thin lines are the target's."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-)

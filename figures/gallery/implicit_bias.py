@@ -1,4 +1,12 @@
-"""Where policy gradient ends: the plain one at the likeliest valid answer, the natural one at p_* (A2-A3)."""
+"""Which valid answers survive depends on the gradient.
+
+Policy gradient without a KL term from several base models, for a single decision, by the plain gradient of
+the logits and by the natural gradient, which also divides by the Fisher information. Left: policies over two
+valid (correct) answers and an invalid one, as points of a triangle; the plain gradient runs into the corner
+of the likelier valid answer, or to the middle if both are equally likely (A2), and the natural gradient ends
+at the filtered model p_* (A3). Right: shares of three valid answers; the plain flow is integrated numerically
+(Runge-Kutta), all else is exact. On answers of several tokens the plain gradient can end elsewhere (A2).
+"""
 
 from typing import Any
 
@@ -10,7 +18,6 @@ from dph_theory import filtered, tilted, valid_mass
 from dph_theory.dynamics.decision import integrate, orbit, plain_gradient, softmax
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, Sheet
 
@@ -105,22 +112,3 @@ def claim(found: dict[str, Any]) -> bool:
     """The plain gradient leaves one answer; the natural one leaves the base's shares."""
     plain, natural = found["shares"]["plain"], found["shares"]["natural"]
     return bool(plain[:, -1].max() > 0.9 and np.allclose(natural[:, -1], natural[:, 0]))
-
-
-FIGURE = Figure(
-    name="implicit_bias",
-    title="Which valid answers survive depends on the gradient",
-    caption=(
-        "Policy gradient without a KL term from several base models, for a single decision, by the plain "
-        "gradient of the logits and by the natural gradient, which also divides by the Fisher information. "
-        "Left: policies over two valid (correct) answers and an invalid one, as points of a triangle; the "
-        "plain gradient runs into the corner of the likelier valid answer, or to the middle if both are "
-        "equally likely (A2), and the natural gradient ends at the filtered model p_* (A3). Right: shares "
-        "of three valid answers; the plain flow is integrated numerically (Runge-Kutta), all else is exact."
-        " On answers of several tokens the plain gradient can end elsewhere (A2)."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-)

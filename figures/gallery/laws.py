@@ -1,4 +1,10 @@
-"""Where training with a KL penalty ends: the three laws, and a small Llama trained by each form (E2, E3)."""
+"""Where the KL penalty stands decides at which law training ends.
+
+A small Llama of two layers trained by TRL's GRPOTrainer on answers of two tokens, of which the first decides
+whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the laws of
+theory E, computed from the base before training, and points are runs, one a seed, by where the KL penalty
+stands; crosses missed a bar of their law. The triangles are each law's limit as beta falls.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +13,10 @@ from dph_theory import FORWARD_KL
 from dph_theory.laws import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
 from dph_theory.support.table import Table
 
-from ..figure import Figure
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import Sheet, look
 
+NEEDS = ("laws",)
 TASK, BETA = "selection-2", 0.2
 FORMS = {
     "k3": "k3 in the loss",
@@ -66,10 +72,8 @@ def draw(sheet: Sheet, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         panels[1].annotate(
             f"{limit['first']:.3g}", (line.beta.min(), limit["first"]), below, textcoords="offset points"
         )
-    for axes, words, title in zip(
-        panels, ("pass rate", "P(first | valid)"), ("How often it is right", "What it keeps"), strict=True
-    ):
-        axes.set(xscale="log", xlabel=r"$\beta$", ylabel=words, title=title)
+    for axes, words in zip(panels, ("pass rate", "P(first answer | valid)"), strict=True):
+        axes.set(xscale="log", xlabel=r"$\beta$", ylabel=words)
     sheet.legend([panels[0]], 3)
 
 
@@ -86,29 +90,12 @@ def claim(found: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
 
 def table(found: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
     """Mean KL(run || law) by form; the least is the law that was predicted."""
-    rows = [
-        (FORMS[form], LAWS[form], *row)
-        for form, row in zip(FORMS, distances(found[1]).to_numpy().tolist(), strict=True)
-    ]
-    return Table.of(("form", "law predicted", *(f"KL to {law}" for law in LAWS.values())), rows)
+    told = distances(found[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
+    told.insert(0, "form", [FORMS[form] for form in told.index])
+    told.insert(1, "law predicted", [LAWS[form] for form in told.index])
+    return tabled(told, best=dict.fromkeys(told.columns[2:], min))
 
 
-FIGURE = Figure(
-    name="laws",
-    title="Where the KL penalty stands decides at which law training ends",
-    caption=(
-        "A small Llama of two layers trained by TRL's GRPOTrainer on answers of two tokens, of which the "
-        "first decides whether the answer is valid with probability .9 or .1; every answer is enumerated. "
-        "Lines are the laws of theory E, computed from the base before training, and points are runs, one a"
-        " seed, by where the KL penalty stands; crosses missed a bar of their law. The triangles are each "
-        "law's limit as beta falls."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    quotes=lambda found: {
-        f"own law of {form}": distances(found[1]).loc[form, f"kl {law}"] for form, law in LAWS.items()
-    },
-    needs=("laws",),
-)
+def quotes(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:
+    """The mean distance of each form's runs to its own law."""
+    return {f"own law of {form}": distances(found[1]).loc[form, f"kl {law}"] for form, law in LAWS.items()}

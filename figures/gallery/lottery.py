@@ -1,4 +1,11 @@
-"""The lottery: how far luck drives equal right answers apart without a KL, predicted and measured (G3-G5)."""
+"""Without a KL luck alone drives equal right answers apart, about as far as predicted.
+
+A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are right and
+equally likely, up to a pass rate of about .9: the exact objective keeps them equal, sampling does not. A row
+a setting: the deviation over seeds of the log odds of one of them, over that predicted (in brackets) before
+the runs from one noise-free training and its adjoint (G3-G5), with 95% intervals. Every interval holds 1, but
+most of the points lie above it: the first order understates luck a little.
+"""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +14,10 @@ from scipy.stats import chi2
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import BLUE, GREEN, GREY, SKY, VERMILLION, Sheet
 
+NEEDS = ("laws",)
 EXPERIMENT, LEVEL = "drift", 0.95
 SETTING = ["task", "optimiser", "baseline", "scale", "group_size", "constant", "learning_rate"]
 BASELINES = {"none": (VERMILLION, "o"), "mean": (BLUE, "s"), "leave_one_out": (SKY, "^"), "one": (GREEN, "D")}
@@ -63,38 +70,15 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(shown)), [f"{row.words} ({row.predicted:.2g})" for row in shown.itertuples()])
     axes.invert_yaxis()
-    axes.set(xlabel="deviation: measured / predicted", ylabel="setting (predicted deviation)")
+    axes.set_xlabel("deviation: measured / predicted")
     sheet.legend([axes], 4)
 
 
 def table(frame: pd.DataFrame) -> Table:
     """Each setting's deviation, predicted and measured, and where the interval lies."""
-    names = [
-        "words",
-        "baseline",
-        "seeds",
-        "predicted",
-        "frozen",
-        "tabular",
-        "measured",
-        "low",
-        "high",
-        "validity",
-    ]
-    rows = frame[names].astype(object).where(frame[names].notna(), None).to_numpy().tolist()
-    head = (
-        "setting",
-        "baseline",
-        "seeds",
-        "predicted",
-        "frozen kernel",
-        "tabular formula",
-        "measured",
-        "from",
-        "to",
-        "pass rate",
-    )
-    return Table.of(head, rows)
+    names = {name: name for name in ("baseline", "seeds", "predicted", "measured")}
+    names |= {"frozen": "frozen kernel", "tabular": "tabular formula", "low": "from", "high": "to"}
+    return tabled(frame, {"words": "setting", **names, "validity": "pass rate"})
 
 
 def within(frame: pd.DataFrame, account: str) -> tuple[int, int]:
@@ -103,23 +87,13 @@ def within(frame: pd.DataFrame, account: str) -> tuple[int, int]:
     return int(told[account].between(told.low, told.high).sum()), len(told)
 
 
-FIGURE = Figure(
-    name="lottery",
-    title="Without a KL luck alone drives equal right answers apart, about as far as predicted",
-    caption=(
-        "A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are "
-        "right and equally likely, up to a pass rate of about .9: the exact objective keeps them equal, "
-        "sampling does not. A row a setting: the deviation over seeds of the log odds of one of them, over "
-        "that predicted (in brackets) before the runs from one noise-free training and its adjoint, with "
-        "95% intervals. Every interval holds 1, but most of the points lie above it: the first order "
-        "understates luck a little."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=lambda frame: (
-        within(frame, "predicted")[0] == len(frame) and bool((frame.measured > frame.predicted).mean() > 0.5)
-    ),
-    table=table,
-    quotes=lambda frame: {"within": within(frame, "predicted")[0], "settings": len(frame)},
-    needs=("laws",),
-)
+def claim(frame: pd.DataFrame) -> bool:
+    """Every interval holds the prediction, and most measured deviations lie above it."""
+    return within(frame, "predicted")[0] == len(frame) and bool(
+        (frame.measured > frame.predicted).mean() > 0.5
+    )
+
+
+def quotes(frame: pd.DataFrame) -> dict[str, float | str]:
+    """How many settings hold their prediction."""
+    return {"within": within(frame, "predicted")[0], "settings": len(frame)}

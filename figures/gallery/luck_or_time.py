@@ -1,4 +1,10 @@
-"""Luck or time: why runs miss the law that they were to reach (G1, G5)."""
+"""A missed law is mostly too short a training or luck, seldom unexplained.
+
+Runs of the record that were to reach their law, by experiment. A miss is time where the same training without
+sampling noise misses too (G1, G5); luck where the run lies within three predicted deviations of that
+noise-free rerun; luck beyond first order where it lies no further off than the same training on samples; no
+twin where no noise-free rerun exists.
+"""
 
 from typing import Any
 
@@ -7,12 +13,12 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
-from ..frames import Records
-from ..style import BLACK, ORANGE, SKY, VERMILLION, YELLOW, Sheet
+from ..frames import Records, tabled
+from ..style import BLACK, LIGHT, ORANGE, SKY, VERMILLION, YELLOW, Sheet
 
+NEEDS = ("laws",)
 CAUSES: dict[str, dict[str, Any]] = {
-    "held": {"facecolor": "#DDDDDD"},
+    "held": {"facecolor": LIGHT},
     "time": {"facecolor": SKY},
     "luck": {"facecolor": ORANGE, "hatch": "////"},
     "luck beyond first order": {"facecolor": YELLOW, "hatch": "----"},
@@ -50,22 +56,11 @@ def claim(frame: pd.DataFrame) -> bool:
     return bool(total["unexplained"] < 0.1 * told)
 
 
-FIGURE = Figure(
-    name="luck_or_time",
-    title="A missed law is mostly too short a training or luck, seldom unexplained",
-    caption=(
-        "Runs of the record that were to reach their law, by experiment. A miss is time where the same "
-        "training without sampling noise misses too; luck where the run lies within three predicted "
-        "deviations of that noise-free rerun; luck beyond first order where it lies no further off than the"
-        " same training on samples; no twin where no noise-free rerun exists."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=lambda frame: Table.of(
-        ("experiment", *frame.columns),
-        [(str(name), *row) for name, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)],
-    ),
-    quotes=lambda frame: {cause: int(count) for cause, count in frame.sum().items() if cause != "no twin"},
-    needs=("laws",),
-)
+def table(frame: pd.DataFrame) -> Table:
+    """The counts by experiment and cause."""
+    return tabled(frame.reset_index())
+
+
+def quotes(frame: pd.DataFrame) -> dict[str, float | str]:
+    """The counts by cause."""
+    return {cause: int(count) for cause, count in frame.sum().items() if cause != "no twin"}

@@ -1,4 +1,11 @@
-"""What three ways to write the KL keep of a pretrained Llama's answers, and Pass@k by method."""
+"""How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k.
+
+SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the right
+answers; bars the base, lines the laws predicted before training, points the trained models, at beta 0.2.
+Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the base nearly
+solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 against Pass@1 on the trained products,
+penalties along their strengths; means over seeds.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +16,10 @@ import pandas as pd
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import Sheet, curve, look
 
+NEEDS = ("pretrained",)
 TASK, BETA = "primes", 0.2
 FORMS = {"reward": "KL in the reward", "k3_corrected": "corrected k3", "k3": "k3"}
 EXPLORED = "last digits"
@@ -62,7 +69,8 @@ def numbers(records: Records) -> dict[str, Any]:
                 {"method": name, "strength": how["strength"], "seed": how["seed"]} | _measures(run["tasks"])
             )
     laws = [run for run in found["runs"] if run["run"].get("seed") is None]
-    return {"shares": shares, "methods": pd.DataFrame(rows), "laws": laws, "claims": found["claims"]}
+    kept = {name: found[name] for name in ("claims", "at_equal_first")}
+    return {"shares": shares, "methods": pd.DataFrame(rows), "laws": laws, **kept}
 
 
 def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
@@ -80,28 +88,6 @@ def ends(found: dict[str, Any]) -> pd.DataFrame:
     """A row a method and strength, the mean over seeds; `seeds` counts them."""
     grouped = found["methods"].groupby(["method", "strength"], sort=False)
     return grouped.mean().drop(columns="seed").assign(seeds=grouped.size()).reset_index()
-
-
-def path(frame: pd.DataFrame, method: str) -> pd.DataFrame:
-    """A penalty's strengths from none on."""
-    return frame[frame.method.isin([FREE, method])].sort_values("strength")
-
-
-def at_equal_first(frame: pd.DataFrame, where: str, method: str, first: float) -> float:
-    """Pass@256 where the curve over strengths passes that Pass@1, linear between neighbours."""
-    points = path(frame, method).sort_values(f"{where} 1")
-    return float(np.interp(first, points[f"{where} 1"], points[f"{where} 256"]))
-
-
-def gains(frame: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
-    """Held out and trained: a Pass@1 in the middle of what both curves share, Pass@256 of k3 and of k2."""
-    found = {}
-    for where in ("held", "trained"):
-        spans = [frame[(frame.method == name)][f"{where} 1"] for name in (FORWARD, REVERSE)]
-        first = (max(span.min() for span in spans) + min(span.max() for span in spans)) / 2
-        forward, reverse = (at_equal_first(frame, where, name, first) for name in (FORWARD, REVERSE))
-        found[where] = (float(first), forward, reverse)
-    return found
 
 
 def draw(sheet: Sheet, found: dict[str, Any]) -> None:
@@ -128,7 +114,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     middle.set(xlabel="samples $k$", ylabel=r"Pass@$k$", title="Last digits, held out")
     right.plot(base["trained 1"], base["trained 256"], **look("base", linestyle=""))
     for name in (FORWARD, REVERSE):
-        points = path(frame, name)
+        points = frame[frame.method.isin([FREE, name])].sort_values("strength")
         right.plot(points["trained 1"], points["trained 256"], **_look(name))
     for name in (FREE, "DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG"):
         points = frame[frame.method == name]
@@ -167,22 +153,4 @@ def claim(found: dict[str, Any]) -> bool:
     frame = ends(found)
     free, base = (frame[frame.method == name].iloc[0] for name in (FREE, "base"))
     falls = all(free[f"{where} 256"] < base[f"{where} 256"] for where in ("held", "trained"))
-    return own and falls and all(forward > reverse for _, forward, reverse in gains(frame).values())
-
-
-FIGURE = Figure(
-    name="pretrained",
-    title="How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k",
-    caption=(
-        "SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among "
-        "the right answers; bars the base, lines the laws predicted before training, points the trained "
-        "models, at beta 0.2. Middle: Pass@k on held-out products after twenty steps on other products and "
-        "on prompts that the base nearly solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 "
-        "against Pass@1 on the trained products, penalties along their strengths; means over seeds."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("pretrained",),
-)
+    return own and falls and all(kept > other for _, kept, other in found["at_equal_first"].values())

@@ -1,16 +1,24 @@
-"""Styles over 32 samples: which of the base's five ways to answer each method keeps."""
+"""DAPO, without an anchor, drops styles; strong anchors keep nearly all.
+
+A tiny transformer answers sums in one of five styles, and most prompts accept one style only, which they do
+not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put their divergence on stored
+correct samples of the prompts that the base solves. Left: the expected number of 32 samples in each style,
+averaged over training prompts and ranked from the most to the least used style of each model. Right: the
+expected number of distinct styles among a prompt's 32 samples; exact for each model, means over seeds with
+95% intervals.
+"""
 
 import numpy as np
 import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
-from ..frames import Records, estimates, means
+from ..frames import Records, estimates, means, tabled
 from ..style import BLACK, GREY, Sheet, dot, look, rows, written
 
-SHOWN = ("GRPO", "DAPO", "RKL 0.3", "DPH-F 0.3", "DPH-JS 0.3")
-HATCHES = ("", "", "////", "....", "\\\\\\\\", "xxxx")
+NEEDS = ("styles",)
+SHOWN = {"base": "", "GRPO": "////", "DAPO": "", "RKL 0.3": "....", "DPH-F 0.3": "", "DPH-JS 0.3": r"\\\\\\"}
+"""Whose bars are drawn, and their hatches, which tell neighbours apart in grey."""
 
 
 def numbers(records: Records) -> pd.DataFrame:
@@ -24,13 +32,12 @@ def numbers(records: Records) -> pd.DataFrame:
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Left: of 32 samples those in each style, by rank, a group of bars a method; right: distinct styles."""
     left, right = sheet.panels(2, height=2.6, width_ratios=(1.4, 1))
-    place, width = np.arange(5), 0.8 / (len(SHOWN) + 1)
-    for index, label in enumerate(("base", *SHOWN)):
+    place, width = np.arange(5), 0.8 / len(SHOWN)
+    for index, (label, hatch) in enumerate(SHOWN.items()):
         mean, low, high = means(np.stack(frame.ranked[frame.label == label]))
-        at = place + (index - len(SHOWN) / 2) * width
+        at = place + (index - (len(SHOWN) - 1) / 2) * width
         color = "white" if label == "base" else look(label)["color"]
-        # Colours of one brightness are told apart in grey by their hatching.
-        how = {"color": color, "hatch": HATCHES[index], "edgecolor": BLACK, "linewidth": 0.4}
+        how = {"color": color, "edgecolor": BLACK, "linewidth": 0.4, "hatch": hatch}
         left.bar(at, mean, width, label=written(label), **how)
         if np.isfinite(low).all():
             left.errorbar(
@@ -49,12 +56,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 def table(frame: pd.DataFrame) -> Table:
     """Distinct styles in 32 samples by method, means over seeds."""
-    found = frame.groupby("label", sort=False).distinct_styles.mean()
-    return Table.of(
-        ("method", "distinct styles in 32 samples"),
-        [(str(label), float(value)) for label, value in found.items()],
-        best=("distinct styles in 32 samples",),
-    )
+    found = frame.groupby("label", sort=False).distinct_styles.mean().reset_index()
+    names = {"label": "method", "distinct_styles": "distinct styles in 32 samples"}
+    return tabled(found, names, best=["distinct styles in 32 samples"])
 
 
 def claim(frame: pd.DataFrame) -> bool:
@@ -62,22 +66,3 @@ def claim(frame: pd.DataFrame) -> bool:
     found = estimates(frame.groupby("label"), "distinct_styles")
     anchored = found.drop(["base", "GRPO", "DAPO"])["mean"]
     return bool(found.loc["DAPO", "high"] < 4 and anchored.min() > found.loc["base", "mean"] - 0.25)
-
-
-FIGURE = Figure(
-    name="styles",
-    title="DAPO, without an anchor, drops styles; strong anchors keep nearly all",
-    caption=(
-        "A tiny transformer answers sums in one of five styles, and most prompts accept one style only, "
-        "which they do not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put "
-        "their divergence on stored correct samples of the prompts that the base solves. Left: the expected"
-        " number of 32 samples in each style, averaged over training prompts and ranked from the most to "
-        "the least used style of each model. Right: the expected number of distinct styles among a prompt's"
-        " 32 samples; exact for each model, means over seeds with 95% intervals."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("styles",),
-)

@@ -1,4 +1,11 @@
-"""What the strength of an anchor, its divergence and its place are worth."""
+"""Divergences differ where the anchor is weak; a strong one on all prompts costs Pass@1.
+
+An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta f''(1).
+Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the strength of the anchor,
+which stands on D_pef, the prompts that the base solves (thick), or on all prompts (thin); the
+alpha-divergence has alpha = 0.5. The table also has the tiny transformer, trained from one base at two
+strengths, so that its differences carry the noise of one seed.
+"""
 
 from typing import Any
 
@@ -7,11 +14,12 @@ import pandas as pd
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
-from ..frames import Records
-from ..style import Sheet, curve, level, look, written
+from ..frames import Records, tabled
+from ..style import GREY, Sheet, curve, level, look, written
 
-PLACES = {"D_pef": "the prompts that the base solves", "all prompts": "all prompts"}
+NEEDS = ("strategies", "styles")
+PLACES = {"D_pef": ("on what the base solves", 1.4), "all prompts": ("on all prompts", 0.6)}
+"""Where an anchor stands: in words, and how thick its lines are."""
 DIVERGENCES = {
     "forward_kl": "forward KL",
     "jensen_shannon": "JS",
@@ -69,7 +77,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     panels = sheet.panels(2, height=2.6)
     points = found["points"][found["points"].model == "strategies"]
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
-        for place, thick in zip(PLACES, (1.4, 0.6), strict=True):
+        for place, (where, thick) in PLACES.items():
             for name in DIVERGENCES.values():
                 of = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
                 label = written(name) if thick > 1 else None
@@ -79,12 +87,11 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
                     of[measure],
                     **look(name, label=label, linewidth=thick, markersize=2.5 * thick),
                 )
+            axes.plot([], [], color=GREY, linewidth=thick, label=where)
         level(axes, found["base"][measure], label="base")
         level(axes, found["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
         axes.set(xscale="log", xlabel=r"strength $\eta f''(1)$ of the anchor", ylabel=words)
-    panels[0].set_title("thick: on the prompts that the base solves")
-    panels[1].set_title("thin: on all prompts")
-    sheet.legend([panels[0]], 6)
+    sheet.legend([panels[0]], 4)
 
 
 def worth(found: dict[str, Any]) -> pd.DataFrame:
@@ -101,14 +108,9 @@ def worth(found: dict[str, Any]) -> pd.DataFrame:
 
 def table(found: dict[str, Any]) -> Table:
     """Place against divergence, by strength."""
-    head = (
-        "model",
-        "strength",
-        "Pass@16: divergence, at most",
-        "Pass@16: all prompts",
-        "Pass@1: all prompts",
-    )
-    return Table.of(head, worth(found).to_numpy().tolist())
+    heads = ("Pass@16: divergence, at most", "Pass@16: all prompts", "Pass@1: all prompts")
+    shown = worth(found)
+    return tabled(shown, dict(zip(shown, ("model", "strength", *heads), strict=True)))
 
 
 def claim(found: dict[str, Any]) -> bool:
@@ -118,21 +120,3 @@ def claim(found: dict[str, Any]) -> bool:
         exact.strength[exact.spread > 0.03].max() < 0.3
         and exact.pass_at_1.iloc[np.argmax(exact.strength)] < -0.1
     )
-
-
-FIGURE = Figure(
-    name="sweeps",
-    title="Divergences differ where the anchor is weak; a strong one on all prompts costs Pass@1",
-    caption=(
-        "An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta "
-        "f''(1). Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the "
-        "strength of the anchor, which stands on D_pef, the prompts that the base solves (thick), or on all"
-        " prompts (thin); the alpha-divergence has alpha = 0.5. The table also has the tiny transformer, "
-        "trained from one base at two strengths, so that its differences carry the noise of one seed."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("strategies", "styles"),
-)

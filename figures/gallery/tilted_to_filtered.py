@@ -1,4 +1,11 @@
-"""From the base to the filtered model as beta falls: three distances go to zero, one is infinite (A6)."""
+"""The tilted model approaches the filtered one, but not in reverse KL.
+
+A base model a over five answers, three of them valid (correct): the filtered model p_* is the base restricted
+to these, and the tilted model p_beta maximises the pass rate minus beta times the KL from the base. Left: as
+beta falls, p_beta moves mass onto the valid answers and keeps their proportions. Right: its total variation
+and KL(p_* || p_beta) to the filtered model vanish, but KL(p_beta || p_*) is infinite for every beta above 0
+(A6), so the filtered model cannot be a reverse-KL target; all values are exact.
+"""
 
 from typing import Any
 
@@ -7,9 +14,8 @@ import numpy as np
 from dph_theory import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, filtered, tilted
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
-from ..style import BLACK, BLUE, GREEN, SKY, VERMILLION, Sheet
+from ..style import BLACK, BLUE, ORANGE, SKY, Sheet, look
 
 BASE, VALID = np.array([0.15, 0.1, 0.05, 0.4, 0.3]), np.array([True, True, True, False, False])
 SHOWN, BETAS = (1.0, 0.4, 0.2), np.geomspace(0.06, 3.0, 120)
@@ -49,15 +55,13 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     )
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3)
     looks = {
-        "KL(p_beta || p_*)": ("-.", VERMILLION),
-        "KL(p_* || p_beta)": ("--", BLUE),
-        "TV(p_beta, p_*)": ("-", GREEN),
+        "KL(p_beta || p_*)": look("reverse KL", marker=""),
+        "KL(p_* || p_beta)": look("forward KL", marker=""),
+        "TV(p_beta, p_*)": {"color": ORANGE, "linestyle": "--"},
     }
-    for name, (line, color) in looks.items():
+    for name, how in looks.items():
         words = name.replace("p_beta", r"$p_\beta$").replace("p_*", "$p_*$")
-        right.plot(
-            BETAS, np.where(np.isinf(found[name]), INFINITE, found[name]), line, color=color, label=words
-        )
+        right.plot(BETAS, np.where(np.isinf(found[name]), INFINITE, found[name]), label=words, **how)
     right.set(
         xscale="log",
         yscale="log",
@@ -82,21 +86,6 @@ def table(found: dict[str, Any]) -> Table:
     )
 
 
-FIGURE = Figure(
-    name="tilted_to_filtered",
-    title="The tilted model approaches the filtered one, but not in reverse KL",
-    caption=(
-        "A base model a over five answers, three of them valid (correct): the filtered model p_* is the "
-        "base restricted to these, and the tilted model p_beta maximises the pass rate minus beta times the"
-        " KL from the base. Left: as beta falls, p_beta moves mass onto the valid answers and keeps their "
-        "proportions. Right: its total variation and KL(p_* || p_beta) to the filtered model vanish, but "
-        "KL(p_beta || p_*) is infinite for every beta above 0 (A6), so the filtered model cannot be a "
-        "reverse-KL target; all values are exact."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=lambda found: bool(
-        found["KL(p_* || p_beta)"][0] < 1e-6 and np.isinf(found["KL(p_beta || p_*)"]).all()
-    ),
-    table=table,
-)
+def claim(found: dict[str, Any]) -> bool:
+    """As beta falls the forward KL vanishes, while the reverse KL is infinite throughout."""
+    return bool(found["KL(p_* || p_beta)"][0] < 1e-6 and np.isinf(found["KL(p_beta || p_*)"]).all())

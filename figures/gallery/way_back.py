@@ -1,4 +1,12 @@
-"""How fast lost answers come back: a small Llama against the flow of its expected update (E7)."""
+"""Lost answers come back soon by rehearsal, late by a penalty on the policy's own answers.
+
+A small Llama in which the second answer's share among the valid ones has fallen from .1 to the share beside
+each axis is trained by plain gradient descent towards the same optimum; thin lines are medians of runs with
+bands over all of them, every answer enumerated, thick lines the flow of the expected update in the logits
+(E7). A penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the
+expected update of rehearsal but learns only from answers that the policy draws. Time is the penalty's
+strength times the flow's time; the runs' is brought to it by one factor for all of them.
+"""
 
 import numpy as np
 import pandas as pd
@@ -6,10 +14,10 @@ import pandas as pd
 from dph_theory.support.errors import argument_error
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import Sheet, look
 
+NEEDS = ("laws",)
 EXPERIMENT, LENGTH = "way_back", 2
 """The runs, and the tokens of their answers, by which a run's time is divided."""
 SHOWN = ((False, 0.01), (True, 0.001))
@@ -75,8 +83,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.set(
             xlim=(0, max(times[-1] for times in shown.times)), yscale="log", xlabel=r"strength $\times$ time"
         )
-        axes.set_title(f"{lost:g} left by {'training' if collapsed else 'a fit'}")
-        axes.set_ylabel("share of the lost answers")
+        axes.set_ylabel(f"lost answers' share\n({lost:g} left by {'training' if collapsed else 'a fit'})")
     sheet.legend([panels[0]], 3)
 
 
@@ -101,23 +108,3 @@ def claim(frame: pd.DataFrame) -> bool:
     """Wherever both came back in time, penalties were later than rehearsal."""
     late = [x for row in table(frame).rows for x in row[2:4] if x is not None]
     return bool(late) and all(x > 1 for x in late if isinstance(x, float))
-
-
-FIGURE = Figure(
-    name="way_back",
-    title="Lost answers come back soon by rehearsal, late by a penalty on the policy's own answers",
-    caption=(
-        "A small Llama in which the second answer's share among the valid ones has fallen from .1 to the "
-        "share in each title is trained by plain gradient descent towards the same optimum; thin lines are "
-        "medians of runs with bands over all of them, every answer enumerated, thick lines the flow of the "
-        "expected update in the logits (E7). A penalty on the policy's own answers hardly moves an answer "
-        "that is hardly sampled; KL-DPG has the expected update of rehearsal but learns only from answers "
-        "that the policy draws. Time is the penalty's strength times the flow's time; the runs' is brought "
-        "to it by one factor for all of them."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-    needs=("laws",),
-)

@@ -1,4 +1,9 @@
-"""What published advantages weigh: their exact weight on the gradient of a prompt's pass rate (E4)."""
+"""GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success.
+
+The weight alpha_G(V) that five published advantages over groups of eight answers give the gradient of a
+prompt's pass rate V: their expected gradient is alpha_G(V) grad V (E4), and Dr. GRPO's is the pass rate's
+own. All values are exact, by every outcome of a group alone; the table has every published advantage.
+"""
 
 from typing import Any
 
@@ -9,7 +14,6 @@ from scipy.special import expit
 
 from dph_theory.support.table import Cell, Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Sheet
 
@@ -69,19 +73,3 @@ def claim(frame: pd.DataFrame) -> bool:
     first, last = (dict(zip(frame.columns, row, strict=True)) for row in ends)
     alike = np.isclose(first["GRPO, sample deviation"], last["GRPO, sample deviation"])
     return bool(alike and all(first[name] > 3 * last[name] for name in ("MaxRL", "PKPO, k = 4")))
-
-
-FIGURE = Figure(
-    name="what_your_advantage_weighs",
-    title="GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success",
-    caption=(
-        "The weight alpha_G(V) that five published advantages over groups of eight answers give the "
-        "gradient of a prompt's pass rate V: their expected gradient is alpha_G(V) grad V (E4), and Dr. "
-        "GRPO's is the pass rate's own. All values are exact, by every outcome of a group alone; the table "
-        "has every published advantage."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=claim,
-    table=table,
-)

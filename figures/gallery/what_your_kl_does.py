@@ -1,5 +1,13 @@
-"""What each KL term in circulation estimates, and what its gradient descends (B6)."""
+"""What a KL term estimates is often not what its gradient descends.
 
+Each row is a published form of a KL term, on the samples that it is used with (pi: the policy, pi_old: that
+of some updates before, p_*: correct samples of the reference); nothing is sampled, every answer of small
+problems is listed. The columns say what its value estimates, and what its gradient descends for single
+answers and for token sequences; a filled cell is an exact match on every audited problem, an outlined one
+names the nearest quantity, with the angle between the gradients (B6).
+"""
+
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -9,10 +17,10 @@ from matplotlib.patches import Rectangle
 
 from dph_theory.support.table import Table
 
-from ..figure import Figure
 from ..frames import Records
 from ..style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Sheet
 
+NEEDS = ("audit",)
 COLUMNS = {
     "value": "value\nestimates",
     "gradient": "gradient\ndescends",
@@ -43,17 +51,19 @@ def numbers(records: Records) -> pd.DataFrame:
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """A cell for what a form's value and gradients are found to be: filled where exact, else nearest."""
     shown = frame[frame.samples.isin(list(SAMPLES))]
-    axes = sheet.panels(height=0.5 + 0.17 * len(shown))
-    # In a column there is room for two.
+    # In a column there is room for two, and for words of two lines beside them.
+    axes = sheet.panels(height=0.5 + (0.24 if sheet.narrow else 0.17) * len(shown))
     columns = {name: words for name, words in COLUMNS.items() if name != "gradient" or not sheet.narrow}
+    size = 6 if sheet.narrow else 6.5
     for place, row in enumerate(shown.to_dict("records")):
         for column, name in enumerate(columns):
-            _cell(axes, row[name], column, place, 5 if sheet.narrow else 6.5)
+            _cell(axes, row[name], column, place, size)
     axes.set(xlim=(0, len(columns)), ylim=(len(shown) - 0.4, -0.6))
     axes.set_xticks(np.arange(len(columns)) + 0.5, list(columns.values()))
     axes.xaxis.tick_top()
-    names = [f"{row.loss}, on {SAMPLES[row.samples]}" for row in shown.itertuples()]
-    axes.set_yticks(range(len(shown)), names, fontsize=5.5 if sheet.narrow else 6.5)
+    broken = shown.loss.map(lambda name: fill(name, 18) if sheet.narrow else name)
+    names = [f"{name}, on {SAMPLES[of]}" for name, of in zip(broken, shown.samples, strict=True)]
+    axes.set_yticks(range(len(shown)), names, fontsize=size)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
@@ -79,7 +89,7 @@ def words(match: dict[str, Any]) -> tuple[str, str, bool]:
         return (word, color, True)
     angle = match.get("angle")
     return (
-        f"near {word}"
+        rf"$\approx$ {word}"
         + ("" if angle is None else rf", ${angle:.0f}^\circ$" if angle >= 1 else r", $<1^\circ$"),
         color,
         False,
@@ -111,22 +121,8 @@ def table(frame: pd.DataFrame) -> Table:
     return Table.of(("forms", "number", "which"), [("audited", len(frame), ""), *rows])
 
 
-FIGURE = Figure(
-    name="what_your_kl_does",
-    title="What a KL term estimates is often not what its gradient descends",
-    caption=(
-        "Each row is a published form of a KL term, on the samples that it is used with (pi: the policy, "
-        "pi_old: that of some updates before, p_*: correct samples of the reference); nothing is sampled, "
-        "every answer of small problems is listed. The columns say what its value estimates, and what its "
-        "gradient descends for single answers and for token sequences; a filled cell is an exact match on "
-        "every audited problem, an outlined one names the nearest quantity, with the angle between the "
-        "gradients."
-    ),
-    numbers=numbers,
-    draw=draw,
-    claim=lambda frame: bool(
+def claim(frame: pd.DataFrame) -> bool:
+    """More than a third of the forms estimate one quantity and descend another."""
+    return bool(
         (frame.value.map(lambda m: m["name"]) != frame.gradient.map(lambda m: m["name"])).mean() > 1 / 3
-    ),
-    table=table,
-    needs=("audit",),
-)
+    )

@@ -13,6 +13,7 @@ from dph_theory.coverage import entropy, exact_pass_at_k
 from dph_theory.divergences import REVERSE_KL
 from dph_theory.laws import answer_probabilities, law_divergence, law_excess_kl, valid_answer_shares
 
+from ..models.generation import evaluating
 from ..tasks.glass_box.box import GlassBox, check_size
 
 
@@ -40,14 +41,11 @@ def next_token_log_probs(
     return [found[(slice(None),) * (t + 1) + (0,) * (length - 1 - t) + (t,)] for t in range(length)]
 
 
-@torch.no_grad()
 def next_token_tables(model: Any, box: GlassBox) -> list[np.ndarray]:
     """The model's next-token tables on a box's texts, float64; the model is left as it was."""
-    training = model.training
-    model.eval()
     rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
-    found = next_token_log_probs(model, rows, len(box.prompt_ids), box.vocabulary, box.length)
-    model.train(training)
+    with evaluating(model):
+        found = next_token_log_probs(model, rows, len(box.prompt_ids), box.vocabulary, box.length)
     tables = [table.double().exp().numpy() for table in found]
     return [table / table.sum(axis=-1, keepdims=True) for table in tables]
 

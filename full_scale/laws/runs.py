@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from dph_theory.methods.parts import ANSWERS
 from dph_theory.support.errors import argument_error, choice
 
-from ..recipe.law import ANSWER_MEAN, RunLaw, law_of
+from ..recipe.law import RunLaw, law_of
 from .sampled import CASES, SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
@@ -180,7 +181,7 @@ class Run:
         if not found:
             return None
         name = _NAMES[found.place, found.divergence.name]
-        return name + MEANS if found.place == "token" and found.reduction == ANSWER_MEAN else name
+        return name + MEANS if found.place == "token" and found.reduction == ANSWERS else name
 
     @property
     def informative(self) -> float:

@@ -196,7 +196,6 @@ def sample(
     return [done[start : start + n] for start in range(0, len(done), n)]
 
 
-@torch.no_grad()
 def _generate(
     model: Any,
     tokenizer: Any,
@@ -267,11 +266,12 @@ def _completion(tokenizer: Any, row: Sequence[int], ends: Sequence[int]) -> Comp
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Without dropout; the model's mode is put back."""
+    """Without gradient, dropout and checkpointing; the model's mode is put back."""
     training = model.training
     model.eval()
     try:
-        yield
+        with torch.no_grad():
+            yield
     finally:
         model.train(training)
 

@@ -54,7 +54,6 @@ def token_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[in
         order = order[rows:]
 
 
-@torch.no_grad()
 def _log_probs(
     model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]
 ) -> list[np.ndarray]:

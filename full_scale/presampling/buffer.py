@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow
 import torch
 from jaxtyping import Float32, Int64
-from pyarrow import parquet
+from pyarrow import compute, parquet
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -21,7 +21,15 @@ from dph_theory.support.files import replacing, write_json
 from ..storage.tensors import hash_values, storing
 
 BUFFER, MANIFEST = "buffer.parquet", "manifest.json"
-_ARRAYS = ("prompt_ids", "prompt_offsets", "completion_ids", "completion_offsets", "ref_logps")
+_IDS = pyarrow.large_list(pyarrow.int64())
+_SCHEMA = pyarrow.schema(
+    {
+        "example_id": pyarrow.string(),
+        "prompt_ids": _IDS,
+        "completion_ids": _IDS,
+        "ref_logps": pyarrow.large_list(pyarrow.float32()),
+    }
+)
 
 
 class RehearsalRow(NamedTuple):
@@ -35,16 +43,11 @@ class RehearsalRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RehearsalBuffer:
-    """Rows of ragged length, stored flat: row i holds the tokens from offsets[i] to offsets[i+1]."""
+    """The rows as a table, whose columns are a row's fields, and where they come from."""
 
-    prompt_ids: Int64[Tensor, " prompt_tokens"]
-    prompt_offsets: Int64[Tensor, " ends"]
-    completion_ids: Int64[Tensor, " tokens"]
-    completion_offsets: Int64[Tensor, " ends"]
-    ref_logps: Float32[Tensor, " tokens"]
-    example_ids: tuple[str, ...]
+    table: pyarrow.Table
     manifest: Mapping[str, Any]
-    """Where the rows come from: model_hash, tokenizer_hash, temperature, seed, dtype, count."""
+    """model_hash, tokenizer_hash, temperature, seed, dtype, count."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[RehearsalRow], manifest: Mapping[str, Any]) -> "RehearsalBuffer":
@@ -55,33 +58,45 @@ class RehearsalBuffer:
         """
         for row in rows:
             _check(row)
-        return cls(
-            prompt_ids=_flat((row.prompt_ids for row in rows), torch.int64),
-            prompt_offsets=_ends(row.prompt_ids for row in rows),
-            completion_ids=_flat((row.completion_ids for row in rows), torch.int64),
-            completion_offsets=_ends(row.completion_ids for row in rows),
-            ref_logps=_flat((row.ref_logps for row in rows), torch.float32),
-            example_ids=tuple(row.example_id for row in rows),
-            manifest={**manifest, "count": len(rows)},
-        )
+        table = pyarrow.Table.from_pylist([row._asdict() for row in rows], _SCHEMA)
+        return cls(table, {**manifest, "count": len(rows)})
 
     def __len__(self) -> int:
-        return len(self.example_ids)
+        return self.table.num_rows
 
-    @property
+    @cached_property
     def lengths(self) -> Int64[Tensor, " rows"]:
         """Completion tokens of each row."""
-        return self.completion_offsets.diff()
+        return self._counts("completion_ids")
+
+    @property
+    def ref_logps(self) -> Float32[Tensor, " tokens"]:
+        """Those of all rows, one after the other."""
+        return self._flat("ref_logps")
+
+    def with_reference(self, ref_logps: Float32[Tensor, " tokens"]) -> "RehearsalBuffer":
+        """The same rows with other log-probabilities, in the order of `ref_logps`."""
+        rows = pyarrow.LargeListArray.from_arrays(_ends(self.lengths).numpy(), ref_logps.numpy())
+        at = self.table.schema.get_field_index("ref_logps")
+        return RehearsalBuffer(self.table.set_column(at, "ref_logps", rows), self.manifest)
 
     def by_length(self, rows: Sequence[int]) -> list[int]:
         """The rows in the order of their tokens, prompt and completion, the shortest first."""
-        tokens = self.prompt_offsets.diff() + self.completion_offsets.diff()
+        tokens = self._counts("prompt_ids") + self.lengths
         return sorted(rows, key=lambda row: int(tokens[row]))
 
     @property
     def digest(self) -> str:
         """The sha256 of the rows; the manifest left aside."""
-        return hash_values(list(self.example_ids), (getattr(self, name) for name in _ARRAYS))
+        ids = ("prompt_ids", "completion_ids")
+        parts = [part for name in ids for part in (self._flat(name), _ends(self._counts(name)))]
+        return hash_values(self.table["example_id"].to_pylist(), [*parts, self.ref_logps])
+
+    def _flat(self, name: str) -> Tensor:
+        return torch.tensor(self.table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False))
+
+    def _counts(self, name: str) -> Tensor:
+        return torch.from_numpy(compute.list_value_length(self.table[name]).to_numpy().astype(np.int64))
 
     def save(self, folder: Path) -> None:
         """Write buffer.parquet, then manifest.json, each whole or not at all; the manifest holds the digest.
@@ -91,19 +106,8 @@ class RehearsalBuffer:
         """
         folder.mkdir(parents=True, exist_ok=True)
         with storing(folder), replacing(folder / BUFFER) as part:
-            parquet.write_table(self._table(), part)
+            parquet.write_table(self.table, part)
         write_json(folder / MANIFEST, {**self.manifest, "digest": self.digest})
-
-    def _table(self) -> pyarrow.Table:
-        lists = {
-            name: pyarrow.LargeListArray.from_arrays(ends.numpy(), values.numpy())
-            for name, values, ends in (
-                ("prompt_ids", self.prompt_ids, self.prompt_offsets),
-                ("completion_ids", self.completion_ids, self.completion_offsets),
-                ("ref_logps", self.ref_logps, self.completion_offsets),
-            )
-        }
-        return pyarrow.table({"example_id": pyarrow.array(self.example_ids, pyarrow.string()), **lists})
 
     @classmethod
     def load(cls, folder: Path) -> "RehearsalBuffer":
@@ -113,28 +117,18 @@ class RehearsalBuffer:
                 raise argument_error("folder", str(folder), f"a folder with {name}; pre-sample first")
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            table = parquet.read_table(folder / BUFFER)
-            digest, buffer = manifest.pop("digest"), cls._of_table(table, manifest)
+            digest = manifest.pop("digest")
+            buffer = cls(parquet.read_table(folder / BUFFER), manifest)
+            same = buffer.digest == digest
         except (ValueError, KeyError, OSError) as error:
             raise argument_error(
                 "folder", str(folder), f"a whole {BUFFER} and {MANIFEST}; pre-sample again ({error})"
             ) from error
-        if buffer.digest != digest:
+        if not same:
             raise argument_error(
                 BUFFER, str(folder), "the buffer that its manifest describes; pre-sample again"
             )
         return buffer
-
-    @classmethod
-    def _of_table(cls, table: pyarrow.Table, manifest: Mapping[str, Any]) -> "RehearsalBuffer":
-        found: dict[str, Tensor] = {}
-        for name in ("prompt_ids", "completion_ids", "ref_logps"):
-            lists = table.column(name).combine_chunks()
-            ends = np.append(0, np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)))
-            found[name] = torch.tensor(lists.flatten().to_numpy(zero_copy_only=False))
-            found[f"{name.removesuffix('_ids')}_offsets"] = torch.from_numpy(ends.astype(np.int64))
-        del found["ref_logps_offsets"]
-        return cls(**found, example_ids=tuple(table.column("example_id").to_pylist()), manifest=manifest)
 
     def check(self, **expected: Any) -> None:
         """Raise ValueError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""
@@ -148,16 +142,7 @@ class RehearsalBuffer:
 
     def rows(self) -> list[RehearsalRow]:
         """The rows, one by one."""
-        prompts, completions = _pieces(self.prompt_offsets), _pieces(self.completion_offsets)
-        return [
-            RehearsalRow(
-                example,
-                self.prompt_ids[prompt].tolist(),
-                self.completion_ids[completion].tolist(),
-                self.ref_logps[completion].tolist(),
-            )
-            for example, prompt, completion in zip(self.example_ids, prompts, completions, strict=True)
-        ]
+        return [RehearsalRow(**row) for row in self.table.to_pylist()]
 
     def batch(self, indices: Sequence[int], pad_id: int) -> dict[str, Tensor]:
         """The rows as a batch that is as wide as the longest: prompt and completion end to end, padded left.
@@ -166,20 +151,17 @@ class RehearsalBuffer:
         as many as the longest completion has, 0 where a row's prompt or its padding stands. Masks are int64.
         """
 
-        def pieces(values: Tensor, offsets: Tensor) -> list[Tensor]:
-            return [values[offsets[i] : offsets[i + 1]] for i in indices]
+        def padded(pieces: Iterable[Sequence[float]], fill: float = 0, kind: Any = torch.int64) -> Tensor:
+            rows = [torch.tensor(piece, dtype=kind) for piece in pieces]
+            return pad_sequence(rows, batch_first=True, padding_value=fill, padding_side="left")
 
-        def padded(pieces: Iterable[Tensor], fill: float = 0) -> Tensor:
-            return pad_sequence(list(pieces), batch_first=True, padding_value=fill, padding_side="left")
-
-        answers = pieces(self.completion_ids, self.completion_offsets)
-        prompts = pieces(self.prompt_ids, self.prompt_offsets)
-        rows = [torch.cat(pair) for pair in zip(prompts, answers, strict=True)]
+        chosen = [RehearsalRow(**row) for row in self.table.take(list(indices)).to_pylist()]
+        whole = [[*row.prompt_ids, *row.completion_ids] for row in chosen]
         return {
-            "ids": padded(rows, pad_id),
-            "attention_mask": padded(torch.ones_like(row) for row in rows),
-            "completion_mask": padded(torch.ones_like(answer) for answer in answers),
-            "ref_logps": padded(pieces(self.ref_logps, self.completion_offsets)),
+            "ids": padded(whole, pad_id),
+            "attention_mask": padded([1] * len(row) for row in whole),
+            "completion_mask": padded([1] * len(row.completion_ids) for row in chosen),
+            "ref_logps": padded((row.ref_logps for row in chosen), kind=torch.float32),
         }
 
 
@@ -216,13 +198,6 @@ def _check(row: RehearsalRow) -> None:
         )
 
 
-def _flat(pieces: Iterable[Sequence[float]], dtype: torch.dtype) -> Tensor:
-    return torch.tensor([value for piece in pieces for value in piece], dtype=dtype)
-
-
-def _ends(pieces: Iterable[Sequence[int]]) -> Tensor:
-    return torch.tensor([0, *(len(piece) for piece in pieces)], dtype=torch.int64).cumsum(0)
-
-
-def _pieces(offsets: Tensor) -> list[slice]:
-    return [slice(start, end) for start, end in pairwise(offsets.tolist())]
+def _ends(counts: Tensor) -> Tensor:
+    """Where each row begins, and the last ends, in a flat column."""
+    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

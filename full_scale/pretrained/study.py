@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
 from scipy.stats import t as student
 
@@ -21,21 +21,25 @@ from .costs import costs
 from .runs import (
     CLAIMS,
     EXPERIMENTS,
+    EXPLORED,
     GROUP,
     HELD,
     SOLVED,
     STORED,
     Claim,
     Ends,
+    Measured,
     OpenRun,
-    Told,
+    Policy,
+    at_equal_first,
     declared,
     pass_at,
 )
 from .runs import quick as quick_runs
-from .training import FinishedOpenRun, Law, Laws, Measured, conduct, predicted_laws
+from .training import FinishedOpenRun, Law, Laws, conduct, predicted_laws
 
 KIND = "pretrained"
+T = TypeVar("T")
 LAW, CLAIM, RUN = "law", "claim", "run"
 """What is kept: two before the runs."""
 NEAR, ALIKE = 0.02, 0.03
@@ -145,13 +149,13 @@ def against_law(outcome: FinishedOpenRun, predicted: Laws) -> LawVerdict:
     return LawVerdict(held, form if alike else nearest, max(gaps), share, max(rivals))
 
 
-def end_of(outcome: FinishedOpenRun, at: int = -1) -> Told:
-    """The end of a run, or its start, as claims are told of it."""
-    tasks = outcome.points[at].tasks
-    return Told(
-        {name: found.validity for name, found in tasks.items()},
-        {name: found.effective_answers for name, found in tasks.items()},
-    )
+def by_seed(outcomes: Sequence[FinishedOpenRun]) -> dict[int, Ends]:
+    """The ends of the runs on samples, by seed, method and strength."""
+    found: dict[int, dict[tuple[str, float], Policy]] = {}
+    for outcome in outcomes:
+        if (seed := outcome.run.seed) is not None:
+            found.setdefault(seed, {})[outcome.run.method, outcome.run.strength] = outcome.points[-1].tasks
+    return {**found}
 
 
 @dataclass(frozen=True)
@@ -167,15 +171,10 @@ class ClaimVerdict:
 
 def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | None:
     """The claim over those seeds of which all that it needs is there; none where there is no such seed."""
-    by_seed: dict[int, dict[tuple[str, float], Told]] = {}
-    for outcome in outcomes:
-        if outcome.run.seed is not None:
-            ends = by_seed.setdefault(outcome.run.seed, {})
-            ends[outcome.run.method, outcome.run.strength] = end_of(outcome)
-    if not by_seed:
-        return None
-    base = end_of(next(outcome for outcome in outcomes if outcome.run.seed is not None), 0)
-    values = [value for ends in by_seed.values() if (value := _value(claim, ends, base)) is not None]
+    starts = [outcome.points[0].tasks for outcome in outcomes if outcome.run.seed is not None]
+    values = [
+        v for ends in by_seed(outcomes).values() if (v := _known(claim.value, ends, starts[0])) is not None
+    ]
     if not values:
         return None
     mean, half = fmean(values), math.inf
@@ -188,11 +187,11 @@ def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | 
     return ClaimVerdict(mean, low, high, len(values), verdict)
 
 
-def _value(claim: Claim, ends: Ends, base: Told) -> float | None:
+def _known(value: Callable[..., T], *of: Any) -> T | None:
+    """The value, or none where a run that it needs is not finished."""
     try:
-        return claim.value(ends, base)
+        return value(*of)
     except KeyError:
-        # A run that the claim needs is not finished.
         return None
 
 
@@ -225,23 +224,15 @@ def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
 
 
 def _method_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
-    groups: dict[tuple[str, float], list[FinishedOpenRun]] = {}
-    for outcome in outcomes:
-        if outcome.run.seed is not None:
-            groups.setdefault((outcome.run.method, outcome.run.strength), []).append(outcome)
-    if not groups:
-        return Table.of(("method",), [])
-    first = next(iter(groups.values()))[0]
-    rows = [("base", None, 0, *_held_out([end_of(first, 0)]))]
-    rows += [
-        (method, strength, len(some), *_held_out([end_of(outcome) for outcome in some]))
-        for (method, strength), some in groups.items()
+    groups: dict[tuple[str, float | None], list[Policy]] = {}
+    for outcome in (outcome for outcome in outcomes if outcome.run.seed is not None):
+        groups.setdefault(("base", None), [outcome.points[0].tasks])
+        groups.setdefault((outcome.run.method, outcome.run.strength), []).append(outcome.points[-1].tasks)
+    rows = [
+        (*key, len(some), *(round(fmean(pass_at(p, [HELD], k) for p in some), 3) for k in (1, 16, 256)))
+        for key, some in groups.items()
     ]
     return Table.of(("method", "strength", "seeds", "Pass@1 held out", "@16", "@256"), rows)
-
-
-def _held_out(ends: Sequence[Told]) -> list[float]:
-    return [round(fmean(pass_at(end.rates, [HELD], k) for end in ends), 3) for k in (1, 16, 256)]
 
 
 def _claim_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
@@ -295,13 +286,21 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
         rows.append(row)
     claims = [
         {"theory": claim.theory, "says": claim.says, "rival": claim.rival}
-        | ({} if (found := judged(claim, outcomes)) is None else as_json(found, digits=5))
+        | ({} if (verdict := judged(claim, outcomes)) is None else as_json(verdict, digits=5))
         for claim in CLAIMS
     ]
     config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE}
-    results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims}
-    results["costs"] = as_json(costs(outcomes), digits=5)
+    equal: dict[str, list[float]] = {}
+    results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims, "at_equal_first": equal}
+    for task in (HELD, EXPLORED):
+        ends = by_seed(outcomes).values()
+        if passed := [found for of in ends if (found := _known(at_equal_first, of, task))]:
+            equal[task] = [fmean(numbers) for numbers in zip(*passed, strict=True)]
+    took = [
+        (outcome.seconds_a_step, outcome.peak_gib) for outcome in outcomes if outcome.run.seed is not None
+    ]
+    results["costs"] = as_json(costs(took), digits=5)
     said = findings(kept, outcomes)
     made = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)
     write_json(file, made)

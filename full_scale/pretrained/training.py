@@ -20,21 +20,7 @@ from ..tasks.glass_box.box import GlassBox
 from ..tasks.open_prompts import LogProbs, Reading, open_prompts
 from .costs import peak
 from .losses import NAMED, Prompts, Sampler, expected_loss, plain, sampled_loss, stored_answers
-from .runs import GROUP, MEASURED, SOLVED, STORED, OpenRun
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A task under a policy, exactly."""
-
-    validity: tuple[float, ...]
-    """Of each text."""
-    effective_answers: float
-    """exp of the entropy of the right answers; a mean over texts."""
-    kl_to_base: float
-    """Of the whole answer, over the whole vocabulary; a mean over texts."""
-    first_shares: tuple[tuple[float, ...], ...] = ()
-    """P(first word | right) of each text; of tasks with one right answer a text none are kept."""
+from .runs import GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
 
 
 @dataclass(frozen=True)
@@ -42,7 +28,7 @@ class Point:
     """The policy after so many steps."""
 
     step: int
-    tasks: Mapping[str, Measured]
+    tasks: Policy
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, alpha_divergence
 from dph_theory.fdivergence import FDivergence
 from dph_theory.laws import group_weight, normalised_validity_at
 from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
+from dph_theory.methods.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS, TRL_LOSS_TYPES, term
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -38,15 +39,6 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
     }
 )
 """What a trainer takes where it is given nothing else: the arguments that a law depends on."""
-SUM, TOKEN_MEAN, ANSWER_MEAN = "sum", "token mean", "answer mean"
-REDUCTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("dr_grpo", "luspo"), SUM),
-        **dict.fromkeys(("dapo", "bnpo", "cispo"), TOKEN_MEAN),
-        **dict.fromkeys(("grpo", "sapo"), ANSWER_MEAN),
-    }
-)
-"""How TRL's loss types take the tokens of answers together; each descends the same on its own samples."""
 RELEASED = MappingProxyType(
     {"released_forward": released_forward, "released_js": released_js, "released_alpha": released_alpha}
 )
@@ -64,14 +56,14 @@ class RunLaw:
     scale: str
     """The advantage form, one of `dph_theory.laws.SCALES`."""
     group_size: int
-    reduction: str = TOKEN_MEAN
-    """How the tokens of an answer are taken together, one of `REDUCTIONS`."""
+    reduction: str = TOKENS
+    """How the tokens of an answer are taken together, one of those of `TRL_LOSS_TYPES`."""
 
     def __str__(self) -> str:
         if self.place == "sequence":
             return f"{self.place} {self.divergence.name}"
         # Per-answer means have a law of their own where lengths differ (theory G8).
-        equal = " of answers of one length" if self.reduction == ANSWER_MEAN else ""
+        equal = " of answers of one length" if self.reduction == ANSWERS else ""
         return f"{self.place} {self.divergence.name}, where one token{equal} decides validity"
 
     @property
@@ -124,10 +116,9 @@ def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
     scaled = {True: "group", False: "none"}.get(given["scale_rewards"], given["scale_rewards"])
     if why := _without_law(given, scaled, penalty[0]):
         return NoLaw(why)
-    scale = "std" if scaled == "group" else "none" if given["baseline"] == "mean" else "leave_one_out"
-    if given["online"] == "sequence_kl":
-        scale = "leave_one_out"
-    return RunLaw(*penalty, scale, int(given["num_generations"]), REDUCTIONS[given["loss_type"]])
+    weight = DIVIDED if scaled == "group" else CENTRED if given["baseline"] == "mean" else LEFT_OUT
+    scale = str((LEFT_OUT if given["online"] == "sequence_kl" else weight).scale)
+    return RunLaw(*penalty, scale, int(given["num_generations"]), TRL_LOSS_TYPES[given["loss_type"]])
 
 
 def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
@@ -141,7 +132,8 @@ def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
         return None
     if online == "future_kl":
         return "sequence", REVERSE_KL, float(given["beta"])
-    return "token", REVERSE_KL if given["use_bias_correction_kl"] else FORWARD_KL, float(given["beta"])
+    descended = term("ratio" if given["use_bias_correction_kl"] else "loss").divergence
+    return None if descended is None else ("token", descended, float(given["beta"]))
 
 
 def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | None:
@@ -150,7 +142,7 @@ def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | Non
         return "penalised rewards are divided by a deviation that vanishes at the law (G2)"
     if given["online"] != "sequence_kl" and scaled not in ("group", "none"):
         return f"rewards are divided by the deviation of all answers (scale_rewards={scaled!r})"
-    if given["loss_type"] not in REDUCTIONS:
+    if given["loss_type"] not in TRL_LOSS_TYPES or given["loss_type"] == "vespo":
         return f"of loss_type={given['loss_type']!r} no law is known"
     for name in ("entropy_coef", "top_entropy_quantile"):
         if given[name] != DEFAULTS[name]:

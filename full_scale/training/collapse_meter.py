@@ -25,7 +25,7 @@ from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
 from .judging import Recorded, record_rewards
-from .reference import OnlineReference, sequence_log_probs, under_policy
+from .reference import OnlineReference, in_groups, sequence_log_probs, under_policy
 
 _LOG = logging.getLogger(__name__)
 RIGHT, WRONG = 2, 8
@@ -111,13 +111,11 @@ class CollapseMeter(TrainerCallback):
         advantages = samples["advantages"]
         advantages = advantages if advantages.ndim == 1 else advantages[:, 0]
         sums = [_sums(one) for one in (samples, after)]
-        # A group may lie across processes, whose answers have other widths: gather first.
-        everyone, size = trainer.accelerator, trainer.num_generations
-        columns = everyone.gather(torch.stack([advantages.to(sums[0]), *sums], dim=1)).unflatten(
-            0, (-1, size)
-        )
+        columns = in_groups(trainer, advantages.to(sums[0]), *sums)
+        # Answers of other processes have other widths.
+        everyone = trainer.accelerator
         ids = everyone.pad_across_processes(samples["completion_ids"] * samples["completion_mask"], dim=1)
-        ids = everyone.gather(ids.contiguous()).unflatten(0, (-1, size))
+        ids = everyone.gather(ids.contiguous()).unflatten(0, (-1, trainer.num_generations))
         found = _step_of(columns.cpu(), ids.cpu())
         if math.isfinite(found):
             self.last = found
@@ -127,13 +125,7 @@ class CollapseMeter(TrainerCallback):
         keys, rewards = recorded.last
         log_pi, log_ref = sequence_log_probs(samples)
         rates = torch.tensor([self.base_rates.get(key, torch.nan) for key in keys]).to(log_pi)
-        columns = torch.stack([torch.tensor(rewards).to(log_pi), log_pi, log_ref, rates])
-        # A group may lie across processes: gather first. (processes * batch, 4) -> groups.
-        groups = (
-            trainer.accelerator.gather(columns.T.contiguous())
-            .cpu()
-            .unflatten(0, (-1, trainer.num_generations))
-        )
+        groups = in_groups(trainer, torch.tensor(rewards).to(log_pi), log_pi, log_ref, rates).cpu()
         known = ~groups[:, 0, 3].isnan()
         metrics = trainer._metrics["train"]
         metrics["collapse/groups_left_out"].append((~known).sum().item())

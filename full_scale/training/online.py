@@ -21,7 +21,7 @@ from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.law import declared
 from .judging import record_rewards, require_verdict_alone
-from .reference import OnlineReference, sequence_log_probs
+from .reference import OnlineReference, in_groups, sequence_log_probs
 from .resume import ExactResume
 from .trainer import DPHConfig, DPHTrainer
 
@@ -173,7 +173,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
 
     def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
         """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
-        everyone = self.accelerator.gather(rewards.contiguous()).unflatten(0, (-1, self.num_generations))
+        everyone = in_groups(self, rewards)[..., 0]
         found = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return found[start : start + len(rewards)]
@@ -217,8 +217,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     def _excess(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
         """The mean excess KL of the last ten batches or so, whose own estimates are noisy (theory A8)."""
         rates = torch.tensor([self.base_rates.get(key, 0.0) for key in self.recorded.last[0]]).to(log_pi)
-        columns = torch.stack([rewards, log_pi, log_ref, rates], dim=1).contiguous()
-        groups = self.accelerator.gather(columns).unflatten(0, (-1, self.num_generations))
+        groups = in_groups(self, rewards, log_pi, log_ref, rates)
         # A prompt whose rate is not known to lie between 0 and 1 has no such measure.
         groups = groups[(groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)]
         if not len(groups):

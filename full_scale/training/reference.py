@@ -1,7 +1,5 @@
 """The initial model beside the trained one: log-probabilities of samples under both."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,6 +8,7 @@ from trl import GRPOTrainer
 from trl.models import prepare_deepspeed, prepare_fsdp
 from trl.trainer.utils import add_fused_lm_head, use_adapter
 
+from ..models.generation import evaluating
 from ..models.load import load_model
 from ..recipe.schema import ModelConfig
 
@@ -46,18 +45,6 @@ class OnlineReference:
             return log_probs(self.trainer, self.trainer.model, samples)
 
 
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Without gradient and dropout, and without checkpointing, which such a pass has no use for."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(training)
-
-
 def under_policy(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
     """TRL's samples with `old_per_token_logps` (batch, tokens) of the model as it is, if they lack them."""
     if "old_per_token_logps" in samples:
@@ -92,6 +79,12 @@ def sequence_log_probs(samples: dict[str, Any]) -> tuple[Tensor, Tensor]:
     mask = samples["completion_mask"] * samples.get("tool_mask", 1)
     policy, reference = (samples[f"{name}_per_token_logps"].double() for name in ("old", "ref"))
     return (policy * mask).sum(dim=1), (reference * mask).sum(dim=1)
+
+
+def in_groups(trainer: GRPOTrainer, *columns: Tensor) -> Tensor:
+    """Columns (batch,) of this process as (groups, size, columns) of all: a group may lie across them."""
+    rows = torch.stack(columns, dim=1).contiguous()
+    return trainer.accelerator.gather(rows).unflatten(0, (-1, trainer.num_generations))
 
 
 def _second_model(trainer: GRPOTrainer) -> Any:

@@ -5,10 +5,9 @@
 DPHTrainer(model=..., args=DPHConfig(..., eta=0.05), rehearsal=buffer, ...).train(); source: li2025choice.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,13 @@ from dph_theory import DIVERGENCES
 from dph_theory.losses import LEVELS, REDUCTIONS, dph_loss
 from dph_theory.support.errors import argument_error, choice
 
+from ..models.generation import evaluating
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
 from ..recipe.law import RELEASED, rehearsal_loss
 from ..storage.tensors import read_tensors, write_tensors
 from .metrics import note_rehearsal
-from .reference import evaluating, last_log_probs
+from .reference import last_log_probs
 
 FILE = "reference.safetensors"
 
@@ -48,7 +48,7 @@ class DPHConfig(GRPOConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.eta < math.inf:
+        if not 0 <= self.eta < float("inf"):
             raise argument_error("eta", self.eta, "a finite number, at least 0")
         if self.rehearsal_rows is not None and self.rehearsal_rows < 1:
             raise argument_error("rehearsal_rows", self.rehearsal_rows, "at least one row")
@@ -84,7 +84,7 @@ class DPHTrainer(GRPOTrainer):
         if self.rehearsal is None or self.args.eta == 0 or not model.training:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self._ready is None:
-            self._ready = replace(self.rehearsal, ref_logps=self._reference(self.rehearsal))
+            self._ready = self.rehearsal.with_reference(self._reference(self.rehearsal))
         rehearsed = self._rehearse(model, self._ready)
         explored = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         return dph_loss(explored, rehearsed.to(explored.dtype), self.args.eta)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from figures import files, reproduce
+from figures import reproduce
 from figures.catalogue import NAMES
 from figures.cli import _writable, figures_command, reproduce_command
 from figures.reproduce import StageEnd
@@ -38,21 +38,8 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
     result = run(figures_command, "laws", "styles", "mu_beta", *words)
     assert result.exit_code == 1
     assert "valid JSON" in result.output
-    assert "--recompute makes those of dph toy" in result.output
+    assert "dph reproduce makes those of dph toy" in result.output
     assert [path.name for path in (tmp_path / "out").glob("*.svg")] == ["mu_beta.svg"]
-
-
-def test_recompute_makes_the_records(tmp_path, monkeypatch):
-    def recompute(names, *, seed, folder, progress):
-        progress("collapse", 1, 1)
-        return {"toy.styles": f"RuntimeError: no luck at {seed}"}
-
-    monkeypatch.setattr(files, "recompute", recompute)
-    words = ("mu_beta", "--recompute", "--seed", 5, "--numbers", tmp_path, "--folder", tmp_path)
-    result = run(figures_command, *words, "--format", "svg")
-    assert result.exit_code == 1
-    assert "toy.styles: RuntimeError: no luck at 5" in result.output
-    assert (tmp_path / "mu_beta.svg").is_file()
 
 
 def test_wrong_usage():
@@ -68,12 +55,11 @@ def reproduced(monkeypatch, *outcomes):
     """`dph reproduce` whose run ends so; returns what it was asked."""
     asked = []
 
-    def fake(plan, *, fresh, watch):
+    def fake(plan, *, fresh, progress, ended):
         asked.append((plan, fresh))
         for outcome in outcomes:
-            watch.started(outcome.stage)
-            watch.progressed(outcome.stage, 1, 2)
-            watch.ended(outcome)
+            progress(outcome.stage, 1, 2)
+            ended(outcome)
         return list(outcomes)
 
     monkeypatch.setattr(reproduce, "reproduce", fake)
@@ -99,7 +85,7 @@ def test_reproduce_names_what_failed(tmp_path, monkeypatch):
 
 
 def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
-    def interrupted(plan, *, fresh, watch):
+    def interrupted(plan, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(reproduce, "reproduce", interrupted)

@@ -1,72 +1,16 @@
-"""What is written: experiments' records, drawings, captions, tables and numbers to quote."""
+"""What is written: drawings, captions, tables and numbers to quote."""
 
-import json
 import logging
 import re
 import shutil
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 
-from dph_theory.support.record import record
 from figures import files
 from figures.catalogue import NAMES, figure
-from figures.files import run_experiment
 from figures.frames import Records
 from figures.style import VENUES, Sheet
-
-
-@pytest.fixture
-def packages(monkeypatch):
-    """An experiment that tells its size, in place of every package of toy_lm; the options it was given."""
-    asked = []
-
-    class Config:
-        size = "full"
-
-        @classmethod
-        def quick(cls):
-            found = cls()
-            found.size = "quick"
-            return found
-
-    def imported(name):
-        def made(config, *, seed, progress, **options):
-            asked.append(options)
-            if name == "strategies":
-                raise RuntimeError("no luck")
-            results = {"size": config.size, "third": 1 / 3}
-            return record(f"toy.{name}", seed=seed, config={}, results=results, findings=[])
-
-        return SimpleNamespace(Config=Config, run=made)
-
-    monkeypatch.setattr(files, "experiment", imported)
-    return asked
-
-
-def test_runs_of_both_sizes_are_stored_apart_and_a_new_one_is_read_next(packages, tmp_path):
-    for seed, quick in ((4, False), (5, False), (6, True)):
-        run_experiment("collapse", seed=seed, folder=tmp_path, quick=quick)
-    found = Records(tmp_path).of("collapse")
-    assert (found["seed"], found["results"]) == (5, {"size": "full", "third": 0.3333333333})
-    assert Records(tmp_path, quick=True).of("collapse")["seed"] == 6
-
-
-def test_only_what_can_resume_is_given_a_folder_for_it(packages, tmp_path):
-    for name in ("collapse", "styles"):
-        run_experiment(name, folder=tmp_path, resume=tmp_path / "runs")
-    assert packages == [{}, {"folder": tmp_path / "runs"}]
-
-
-def test_each_experiment_runs_once_and_what_fails_is_named_with_its_figures(packages, tmp_path):
-    failed = files.recompute(["pass_at_k", "styles", "collapse", "mu_beta"], folder=tmp_path)
-    assert failed == {
-        "toy.strategies": "RuntimeError: no luck",
-        "pass_at_k": "it needs toy.strategies, which failed",
-    }
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["toy_collapse.json", "toy_styles.json"]
-    assert len(packages) == 3
 
 
 @pytest.mark.parametrize("wrong", ["", "gif", "svg,gif", "pgf"])
@@ -149,8 +93,3 @@ def test_latex_sets_a_figure_its_caption_table_and_commands(tmp_path):
     log = (tmp_path / "article.log").read_text(errors="replace")
     assert done.returncode == 0, log[-2000:]
     assert "Overfull" not in log
-
-
-def test_a_stored_record_is_json_of_its_own_kind(packages, tmp_path):
-    run_experiment("collapse", folder=tmp_path)
-    assert json.loads((tmp_path / "toy_collapse.json").read_text())["kind"] == "toy.collapse"

@@ -16,7 +16,7 @@ def put(folder, name, kind="toy.styles", **results):
 
 
 def test_what_is_not_there_is_named_with_a_way_on(tmp_path):
-    with pytest.raises(ValueError, match=r"toy_styles\.json.*--recompute"):
+    with pytest.raises(ValueError, match=r"toy_styles\.json.*dph reproduce makes"):
         Records(tmp_path).of("styles")
 
 

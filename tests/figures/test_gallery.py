@@ -66,7 +66,7 @@ def swapped(frame, column, one, other):
 
 FALSE = {
     "pretrained": lambda n: (
-        n | {"methods": swapped(n["methods"], "method", "GRPO, forward KL (k3)", "GRPO, reverse KL (k2)")}
+        n | {"at_equal_first": {task: (a, c, b) for task, (a, b, c) in n["at_equal_first"].items()}}
     ),
     "laws": lambda n: (
         n[0],

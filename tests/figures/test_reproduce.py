@@ -6,12 +6,15 @@ import sys
 import time
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
+from dph_theory.support.record import record
 from figures import reproduce as module
 from figures.catalogue import NAMES
-from figures.reproduce import Plan, Stage, StageEnd, Watch, attempt, reproduce, stages
+from figures.frames import Records
+from figures.reproduce import Plan, Stage, StageEnd, attempt, reproduce, stages
 
 
 def leave(name, plan, progress):
@@ -129,21 +132,49 @@ def test_a_worker_that_dies_fails_its_stage(plan):
     assert "BrokenProcessPool" in outcome.words
 
 
-def test_a_watch_sees_every_stage_begin_move_and_end(plan):
+def test_every_stage_is_told_as_it_begins_moves_and_ends(plan):
     seen = []
+    reproduce(
+        plan,
+        [stage("a", alone=True)],
+        progress=lambda name, done, total: seen.append(f"{name} {done}/{total}"),
+        ended=lambda outcome: seen.append(f"{outcome.stage} {outcome.state}"),
+    )
+    assert seen == ["a 0/1", "a 1/1", "a done"]
 
-    class Seeing(Watch):
-        def started(self, stage):
-            seen.append(f"{stage} starts")
 
-        def progressed(self, stage, done, total):
-            seen.append(f"{stage} {done}/{total}")
+@pytest.mark.parametrize("quick", [False, True])
+def test_an_experiment_is_stored_by_its_size_and_resumed_where_it_can_be(tmp_path, monkeypatch, quick):
+    """In place of every package of toy_lm, one that tells its size and the options it was given."""
+    asked = {}
 
-        def ended(self, outcome):
-            seen.append(f"{outcome.stage} {outcome.state}")
+    class Config:
+        size = "full"
 
-    reproduce(plan, [stage("a", alone=True)], watch=Seeing())
-    assert seen == ["a starts", "a 1/1", "a done"]
+        @classmethod
+        def quick(cls):
+            found = cls()
+            found.size = "quick"
+            return found
+
+    def imported(name):
+        def made(config, *, seed, progress, **options):
+            asked[name] = options
+            results = {"size": config.size, "third": 1 / 3}
+            return record(f"toy.{name}", seed=seed, config={}, results=results, findings=[])
+
+        return SimpleNamespace(Config=Config, run=made)
+
+    monkeypatch.setattr(module, "toy", imported)
+    plan = Plan(5, quick, tmp_path)
+    plan.results.mkdir()
+    for name in ("collapse", "styles"):
+        module.experiment(name, plan, lambda done, total: None)
+    assert asked["collapse"] == {}
+    assert asked["styles"]["folder"].parent == plan.results / "styles_runs"
+    found = Records(plan.results, quick).of("collapse")
+    assert (found["kind"], found["seed"]) == ("toy.collapse", 5)
+    assert found["results"] == {"size": "quick" if quick else "full", "third": 0.3333333333}
 
 
 def test_outcomes_are_kept_with_their_seconds(plan):

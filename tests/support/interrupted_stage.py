@@ -2,8 +2,6 @@
 
 import os
 import signal
-import socket
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +9,9 @@ from pathlib import Path
 import full_scale.stages
 from full_scale.recipe.schema import MethodConfig
 from full_scale.training.course import threads
+from support.launched import TORCHRUN, launched
 from support.rule_task import TRAIN, ruled_recipe, ruled_task
 
-ROOT = Path(__file__).parents[2]
 STAGES = ("presample", "train", "evaluate")
 
 
@@ -38,22 +36,11 @@ def run_stage(stage, recipe, progress=lambda *told: None):
 
 
 def started(stage, place, output, at=0, processes=1):
-    """The exit status and what was said by `processes`, which die at their `at`-th telling, if any."""
+    """The exit status and what was said by `processes`, one or two, which die at their `at`-th telling."""
+    given = (stage, place, output, at, processes)
     # Bit for bit the same takes the same number of threads.
-    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": str(threads())}
-    launch = []
-    if processes > 1:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        launch = ["-m", "torch.distributed.run", "--nproc_per_node", str(processes), "--master_port", port]
-    given = map(str, (stage, place, output, at, processes))
-    ended = subprocess.run(
-        [sys.executable, *launch, __file__, *given],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+    ended = launched(
+        "interrupted_stage.py", *given, by=TORCHRUN if processes > 1 else (), OMP_NUM_THREADS=str(threads())
     )
     return ended.returncode, ended.stderr
 

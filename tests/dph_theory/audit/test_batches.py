@@ -63,8 +63,8 @@ def test_what_unequal_lengths_change_is_told():
     assert audit(token_mean).unequal_gradient.per_token
     assert "where lengths differ" not in dict(audit(token_mean).rows())
     rows = dict(audit(sequence_mean).rows())
-    assert rows["where lengths differ"].startswith("none; nearest token sum of forward KL(ref||pi)")
-    assert rows["adds up"] == "mean over each sequence's tokens, then over sequences"
+    assert rows["where lengths differ"].startswith("none of the known quantities; nearest is")
+    assert rows["adds up"] == "mean over each sequence's tokens, mean over sequences"
     assert "It depends on how far the batch is padded." in audit(padded_mean).verdict
     assert "It IGNORES ITS MASK" in audit(careless).verdict
 
@@ -114,6 +114,8 @@ def test_a_batch_mean_baseline_is_not_zero():
     assert constants == pytest.approx([1 / 2, 2 / 3])
     assert "at B = 2, 0.5 times the reverse KL(pi||ref)" in report.verdict
     assert "ZERO" not in report.verdict
+    # How far it holds is not searched on pairs.
+    assert "exact" not in dict(report.rows())
     assert report.sequence_gradient.name == REVERSE
     assert report.selects == "filtered model"
 

@@ -59,12 +59,16 @@ def test_a_loss_that_is_what_it_is_held_to_passes(loss, claimed):
 @pytest.mark.parametrize(
     ("loss", "claimed", "words"),
     [
-        (k2, {"log_ratio": (-5, 5)}, r"log_ratio=\(-5, 5\): exact only while -4.47 <= log\(pi/ref\) <= 4.47"),
+        (
+            k2,
+            {"log_ratio": (-5, 5)},
+            r"log_ratio=\(-5, 5\): exact only while every log\(pi/ref\) is between -4.47 and 4.47",
+        ),
         (k2, {"descends": "token forward KL"}, "on sequences it descends token sum of reverse KL"),
         (k2, {"descends": "no penalty"}, "on sequences it descends token sum of reverse KL"),
-        (corrected, {"ratio": (0.5, 3)}, "exact only while pi/old <= 2"),
+        (corrected, {"ratio": (0.5, 3)}, "exact only while every ratio pi/old is at most 2"),
         # A ratio is searched, whatever else is asked: a clip at 1.2 holds no claim of 1000.
-        (clip, {"ratio": (0.9, 1000)}, "exact only while 0.8 <= pi/old <= 1.2"),
+        (clip, {"ratio": (0.9, 1000)}, "exact only while every ratio pi/old is between 0.8 and 1.2"),
         # Where nothing is exact no extent of it is.
         (wave, {"log_ratio": (-1, 1)}, "it descends nothing known exactly"),
         (wave, {"ratio": (0.9, 1.1)}, "it descends nothing known exactly"),

@@ -48,10 +48,6 @@ def capped_advantage(log_pi, advantages):
     return -(advantages.clamp(max=5.0) * log_pi).sum(-1).mean()
 
 
-def ends(limits):
-    return [(limit.what, limit.low, limit.high) for limit in limits]
-
-
 INF = math.inf
 
 
@@ -75,11 +71,11 @@ INF = math.inf
 )
 def test_an_exact_match_is_exact_up_to_its_limits(loss, samples, wanted):
     found = audit(loss, samples=samples)
-    assert found.gradient.exact or found.near_gradient.exact
+    assert found.known.exact
     assert [limit.what for limit in found.limits] == [what for what, _, _ in wanted]
     for limit, (_, low, high) in zip(found.limits, wanted, strict=True):
         assert (limit.low, limit.high) == (pytest.approx(low, abs=2e-3), pytest.approx(high, abs=2e-3))
-        assert f"Beyond, it is not: {limit.example}." in found.verdict or found.sequence_match.exact
+        assert f"Beyond, it is not: {limit.example}." in found.verdict
         assert limit.words in dict(found.rows())["exact"]
 
 
@@ -93,20 +89,17 @@ def test_a_floor_of_the_reference_ends_it_at_a_log_ratio_that_the_example_explai
 
 def test_a_mask_of_whole_sequences_ends_it_earlier_on_sequences():
     found = audit(sequence_masked, samples="old_policy")
-    assert ends(found.limits) == [
-        ("log(pi/old)", pytest.approx(-math.log(3), abs=2e-3), pytest.approx(math.log(3), abs=2e-3))
-    ]
     # Two tokens of equal ratio share it.
-    (limit,) = found.sequence_limits
-    assert limit.high == pytest.approx(math.log(3) / 2, abs=2e-3)
+    (limit,) = found.limits
+    assert (limit.what, limit.high) == ("log(pi/old)", pytest.approx(math.log(3) / 2, abs=2e-3))
     assert not found.sequence_gradient.exact
-    assert found.near_sequence_gradient.exact
+    assert (found.scope, found.known.exact) == ("answers", True)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_clipped_loss_off_policy_is_near_the_reward_at_every_seed(seed):
     found = audit(policy_loss(clipped(0.2, 0.28)), samples="old_policy", seed=seed)
-    assert found.near_gradient.name == "minus expected reward"
+    assert (found.known.name, found.scope) == ("minus expected reward", "single tokens")
     assert found.gradient.exact or found.gradient.name in ("minus expected reward", "none")
     assert "total variation" not in found.verdict
 
@@ -117,7 +110,7 @@ def test_the_opposite_of_a_quantity_is_told_from_it():
         return -(x.square() / 2 + 0.03 * x.abs().pow(3)).mean()
 
     found = audit(against)
-    assert found.gradient.constant == -1
+    assert found.known.constant == -1
     assert "nearest is the opposite of" in found.verdict
 
 
@@ -212,13 +205,13 @@ def test_the_terms_of_a_loss_are_told_apart_on_and_off_policy():
     told = {term.name: (term.gradient.name, term.gradient.constant) for term in first.terms}
     assert told == {
         "policy": ("minus expected reward", pytest.approx(1)),
-        "KL": ("forward KL(ref||pi)", pytest.approx(0.04)),
-        "other": ("entropy(pi)", pytest.approx(-0.01)),
+        "KL": ("token sum of forward KL(ref||pi) on the samples' prefixes", pytest.approx(0.04)),
+        "other": ("token sum of entropy(pi) on the samples' prefixes", pytest.approx(-0.01)),
     }
-    assert dict(first.rows())["KL term"].startswith("0.04 times forward KL(ref||pi); on sequences: ")
+    assert dict(first.rows())["KL term"].startswith("0.04 times the forward KL(ref||pi) of each token")
     policy, kl, _ = later.terms
-    assert (policy.gradient.exact, policy.near.name) == (False, "minus expected reward")
-    assert (kl.gradient.exact, kl.gradient.name) == (False, "forward KL(ref||pi)")
+    assert (policy.gradient.exact, policy.gradient.name) == (True, "minus expected reward")
+    assert not kl.gradient.exact
     assert not later.gradient.exact
     assert "exact" not in dict(later.rows())
     assert "Near ratios of one its policy term is the reward's policy gradient" in later.verdict

@@ -75,12 +75,12 @@ def test_a_loss_that_does_not_move_has_none():
 def test_a_clamp_is_the_law_without_it_until_it_lets_the_wrong_tokens_go():
     report = audit(kl_term("loss", "k3", inner=20, outer=10))
     assert not report.sequence_gradient.exact
-    assert report.near_sequence_gradient.name == "token sum of forward KL(ref||pi) on the samples' prefixes"
+    assert report.known.name == "token sum of forward KL(ref||pi) on the samples' prefixes"
     assert (report.law, report.selects) == ("each token", "locally filtered model")
     said = "While every log(pi/ref) is between -2.61 and 11 it descends the forward KL(ref||pi) of each token"
     assert said in report.verdict
     # e^-x - 1 + x is 10 at these.
-    assert report.sequence_limits[0].words == "-2.61 <= log(pi/ref) <= 11"
+    assert report.limits[0].words == "every log(pi/ref) is between -2.61 and 11"
     # A clamp that no beta in use reaches changes nothing.
     assert audit(kl_term("loss", "k3", inner=40)).selects == "token forward limit"
     assert law_of("policy", Match("zero", exact=True), None, released_below=-3.0) == ("no penalty", "none")

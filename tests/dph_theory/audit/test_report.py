@@ -6,9 +6,10 @@ from support import unseen_losses as unseen
 from support.losses_with_known_answers import k1, k2, k3, minus_log_u, policy_gradient, rehearsed_k3
 
 from dph_theory.audit import audit
-from dph_theory.audit.report import SAMPLES, Match, both_words, match_words
+from dph_theory.audit.report import SAMPLES, Match
 
 audited = cache(audit)
+NONE = "none of the known quantities"
 
 
 @pytest.mark.parametrize(
@@ -179,24 +180,15 @@ def test_what_is_known_for_equal_lengths_alone_is_said_so():
     [
         (Match("zero", exact=True), "zero"),
         (Match("failed", exact=False), "-"),
-        (Match("reverse KL", exact=True, constant=1.0), "reverse KL"),
-        (Match("reverse KL", exact=True, constant=2.0, per_token=True), "2 times reverse KL, per token"),
-        (Match("reverse KL", exact=False, bias=(-0.1, 0.5)), "biased; nearest reverse KL (-10% to +50%)"),
-        (Match("entropy", exact=False, angle=12.3), "none; nearest entropy at up to 12 degrees"),
-        (Match("none", exact=False), "none"),
+        (Match("reverse KL", exact=True, constant=1.0), "the reverse KL"),
+        (Match("KL", True, 2.0, per_token=1), "2 times the KL, divided by the number of tokens"),
+        (Match("KL", False, bias=(-0.1, 0.5)), f"{NONE}; nearest is the KL (-10% to +50%)"),
+        (Match("KL", False, angle=12.3), f"{NONE}; nearest is the KL (up to 12 degrees off)"),
+        (Match("none", exact=False), f"{NONE}; nothing is near"),
     ],
 )
 def test_matches_in_words(match, words):
-    assert match_words(match) == words
-
-
-def test_sequences_are_told_where_they_differ_from_outcomes():
-    one, sum_ = Match("KL", exact=True, constant=1.0), Match("token sum of KL", exact=True, constant=1.0)
-    assert both_words(one, one) == "KL"
-    assert both_words(one, sum_) == "KL; on sequences: token sum of KL"
-    # On sequences of one token only: the same quantity, but no longer exactly.
-    near = Match("KL", exact=False, angle=3.0)
-    assert both_words(one, near) == "KL; on sequences: none; nearest KL at up to 3 degrees"
+    assert match.words == words
 
 
 def test_a_sign_error_is_called_so():
@@ -214,5 +206,5 @@ def test_a_report_is_shown_in_a_few_lines_and_as_a_table():
     assert shown[0].startswith("AuditReport: k3 on policy samples: It descends the forward KL(ref||pi)")
     assert len(shown) < 30
     assert "np.float64" not in repr(found)
-    assert "<td>value estimates</td><td>reverse KL(pi||ref)</td>" in found._repr_html_()
+    assert "<td>value estimates</td><td>the reverse KL(pi||ref)</td>" in found._repr_html_()
     assert found.to_dict()["gradient"]["name"] == "forward KL(ref||pi)"

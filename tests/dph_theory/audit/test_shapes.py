@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dph_theory.audit import audit, audit_policy_loss
+from dph_theory.audit import audit
 from dph_theory.losses.policy_losses import clipped, policy_loss, sequence_mean
 
 
@@ -51,9 +51,8 @@ def test_other_idioms_of_an_advantage():
     assert (
         audit(either).advantages == audit(policy_loss(clipped(), sequence_mean)).advantages == "one a token"
     )
-    found = audit_policy_loss(by_index)
-    assert (found.stopped_right, found.stopped_wrong) == (((1.2, float("inf")),), ((0.0, 0.8),))
-    assert found.later.name == "minus expected reward"
+    found = audit(by_index)
+    assert [zone.words for zone in found.stopped] == ["pi/old >= 1.2 if A > 0", "pi/old <= 0.8 if A < 0"]
 
 
 def kept_dimension(log_pi, log_ref, mask):

@@ -20,7 +20,7 @@ BERKELEY = np.array(
 
 
 def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers():
-    rng, trials, found = np.random.default_rng(0), 200, []
+    rng, trials, found = np.random.default_rng(0), 100, []
     for _ in range(trials):
         before = base_rates(rng, 80)
         pairs = sampled(rng, before, before, 12, 9).pairs

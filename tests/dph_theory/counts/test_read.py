@@ -56,13 +56,8 @@ def scored(value, answer=None):
 
 
 def evaluation(*sets):
-    prompt = {
-        "id": "q1",
-        "correct": [1, 0, 1],
-        "log_pi": [-1.0, -2.0, -3.0],
-        "log_ref": [-2.0] * 3,
-        "styles": ["a", "b", None],
-    }
+    prompt = {"id": "q1", "correct": [1, 0, 1], "styles": ["a", "b", None]}
+    prompt |= {"log_pi": [-1.0, -2.0, -3.0], "log_ref": [-2.0] * 3}
     results = {"sets": {name: {"prompts": [prompt]} for name in sets}}
     return json.dumps(record("full_scale.evaluation", seed=0, config={}, results=results, findings=[]))
 
@@ -239,24 +234,17 @@ def test_what_is_told_of_rewards(tmp_path):
     assert read_counts(put(tmp_path, {X: lines(A)})).told == ()
 
 
-def test_a_number_and_its_digits_are_one_id(tmp_path):
-    base, run = (
-        read_counts(put(tmp_path, {name: lines(*(A | {"id": kind(i)} for i in range(40)))}))
-        for name, kind in (("b", int), ("r", str))
-    )
-    found = matched(base, run)
-    assert [r.id for r in found.run] == [str(i) for i in range(40)]
-    assert [r.id for r in found.base] == [*range(40)]
-
-
-def test_names_tell_paths_apart():
-    assert distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"]) == [
-        "s1/run.jsonl",
-        "s2/run.jsonl",
-        "base.jsonl",
-    ]
-    assert distinct_names(["a/s/run", "b/s/run", "c"]) == ["a/s/run", "b/s/run", "c"]
-    assert distinct_names(["a/run", "a/run"]) == ["run", "run, 2"]
+@pytest.mark.parametrize(
+    ("paths", "wanted"),
+    [
+        (["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"], ["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"]),
+        (["a/s/run", "b/s/run", "c"], ["a/s/run", "b/s/run", "c"]),
+        (["x/a/run", "x/b/run"], ["a/run", "b/run"]),
+        (["a/run", "a/run"], ["run", "run, 2"]),
+    ],
+)
+def test_names_tell_paths_apart(paths, wanted):
+    assert distinct_names(paths) == wanted
 
 
 def test_prompts_are_paired_by_id(tmp_path):
@@ -265,6 +253,9 @@ def test_prompts_are_paired_by_id(tmp_path):
 
     found = matched(read("base", ["b", 2, "a", 10]), read("run", [10, "a", 2, "b"]))
     assert [r.id for r in found.base] == [r.id for r in found.run] == [2, 10, "a", "b"]
+    # A number and its digits are one id.
+    found = matched(read("base", [10, 9]), read("run", ["9", "10"]))
+    assert ([r.id for r in found.base], [r.id for r in found.run]) == ([9, 10], ["9", "10"])
     base, run = read("base", "abc"), read("run", "bd")
     with pytest.raises(ValueError, match=r"run lacks 2 of the prompts, such as 'a'; .*base lacks 1"):
         matched(base, run)

@@ -53,7 +53,7 @@ def test_estimators_agree_with_the_theory(loss, estimator):
     assert float(found) == pytest.approx(estimator.on_samples(x).mean())
 
 
-@pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.name}, {form.samples}")
+@pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.title}, {form.samples}")
 def test_masked_tokens_may_hold_anything(form):
     names = inspect.signature(form.loss).parameters
     given = {name: tensor for name, tensor in tensors().items() if name in names}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dph_theory.audit.catalogue import audit_kl_term
+from dph_theory.audit.catalogue import audit_form
 from dph_theory.methods.kl_terms import ENDS, KL_TERMS, SHOWN
 
 E = math.e
@@ -101,7 +101,7 @@ def test_clamps_act_where_the_code_has_them():
     ],
 )
 def test_what_the_flags_descend(trainer, flag, samples, gradient):
-    found = audit_kl_term(KL_TERMS.index(form(trainer, flag, samples=samples)), 0).gradient
+    found = audit_form(KL_TERMS.index(form(trainer, flag, samples=samples)), "KL terms").gradient
     assert (found.name, found.exact) == (gradient, True)
 
 
@@ -117,16 +117,13 @@ LAWS = {"each token": True, "whole answer": False}
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(len(KL_TERMS)), ids=lambda index: KL_TERMS[index].title)
 def test_the_audit_finds_the_law_and_the_end_that_the_table_derives(index):
-    term, found = KL_TERMS[index], audit_kl_term(index, 0)
+    term, found = KL_TERMS[index], audit_form(index, "KL terms")
     if term.divergence is None:
         assert found.law in ("not known", "no penalty")
         assert (found.selects, term.selects) == ("none", "not known")
         return
-    descended = (
-        found.near_sequence_gradient if found.near_sequence_gradient.exact else found.sequence_gradient
-    )
     assert (LAWS[found.law], found.selects) == (term.token, term.selects)
-    assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in descended.name
+    assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.known.name
 
 
 def test_the_log_ratio_below_which_a_clamp_acts():

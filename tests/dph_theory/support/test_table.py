@@ -34,11 +34,14 @@ def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
 
 
-def test_latex_has_rules_and_numbers_to_the_right():
+def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
     assert TABLE.latex() == (
-        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & k \\\\\n\\midrule\n"
-        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}\n"
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & $k$ \\\\\n\\midrule\n"
+        "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}}\n"
     )
+    lines = Table.of(("gain over the base",), [(1.5,)]).latex().splitlines()
+    assert lines[3] == r"\shortstack{gain over \\ the base} \\"
 
 
 @pytest.mark.parametrize(
@@ -55,8 +58,8 @@ def test_latex_has_rules_and_numbers_to_the_right():
 )
 def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbers, cells):
     lines = Table.of(("Pass@k",), [(number,) for number in numbers], best=("Pass@k",)).latex().splitlines()
-    assert lines[2] == r"Pass@$k$ \\"
-    assert [line.removesuffix(r" \\") for line in lines[4:-2]] == cells
+    assert lines[3] == r"Pass@$k$ \\"
+    assert [line.removesuffix(r" \\") for line in lines[5:-2]] == cells
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from support.simulated_runs import Simulated, controlled, kl_control, row, verdi
 from support.tiny_training import TRL_WARNS
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
+from dph_theory.methods.parts import ANSWERS, SUMS, TOKENS
 from full_scale.recipe.law import DEFAULTS, law_of, rehearsal_target
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, load_recipe
@@ -29,22 +30,22 @@ def test_the_defaults_are_the_trainers(tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "found"),
     [
-        ((), (FORWARD_KL, "std", "token mean")),
-        (("train.use_bias_correction_kl=true",), (REVERSE_KL, "std", "token mean")),
-        (("train.scale_rewards=none",), (FORWARD_KL, "none", "token mean")),
-        (("train.loss_type=grpo",), (FORWARD_KL, "std", "answer mean")),
-        (("train.loss_type=dr_grpo",), (FORWARD_KL, "std", "sum")),
-        (("method.baseline=one",), (FORWARD_KL, "leave_one_out", "token mean")),
+        ((), (FORWARD_KL, "std", TOKENS)),
+        (("train.use_bias_correction_kl=true",), (REVERSE_KL, "std", TOKENS)),
+        (("train.scale_rewards=none",), (FORWARD_KL, "none", TOKENS)),
+        (("train.loss_type=grpo",), (FORWARD_KL, "std", ANSWERS)),
+        (("train.loss_type=dr_grpo",), (FORWARD_KL, "std", SUMS)),
+        (("method.baseline=one",), (FORWARD_KL, "leave_one_out", TOKENS)),
         (
             ("method.name=DPH-JS", "method.beta=null", "method.form=definition"),
-            (JENSEN_SHANNON, "std", "token mean"),
+            (JENSEN_SHANNON, "std", TOKENS),
         ),
     ],
 )
 def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found):
     told = law("tiny-sql", "method.name=RKL", *overrides)
     assert (told.divergence, told.scale, told.reduction) == found
-    assert ("one length" in str(told)) == (told.reduction == "answer mean")
+    assert ("one length" in str(told)) == (told.reduction == ANSWERS)
 
 
 @pytest.mark.parametrize(

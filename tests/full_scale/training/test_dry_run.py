@@ -324,3 +324,11 @@ def test_a_launch_tells_processes_sharding_and_what_it_needs(tmp_path, monkeypat
     other.write_text("[1]")
     with pytest.raises(ValueError, match="distributed_type"):
         Launch.read(other)
+
+
+def test_a_penalty_that_waits_for_the_base_rates_has_its_reference_counted(eight, tmp_path):
+    named = [f"output={tmp_path}", f"model.path={eight}", "model.chat=false", "method.name=KL-control"]
+    named.append("train.collapse_every=0")
+    found = dry_run(load_recipe("llama3.1-8b-bird", named))
+    assert "beta" not in found.arguments
+    assert found.memory["train"].reference == 4 * found.shape.parameters

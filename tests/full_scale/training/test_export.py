@@ -1,16 +1,12 @@
 import json
-import os
 import signal
-import socket
-import subprocess
-import sys
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from support.launched import TORCHRUN, launched
 from support.sharded_process import CASES, small_steps
 from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
@@ -20,11 +16,6 @@ from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import RECIPES
 from full_scale.training.train import train
 
-ROOT = Path(__file__).parents[3]
-PROCESS = str(ROOT / "tests" / "support" / "sharded_process.py")
-
-
-TORCHRUN = ("-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port")
 DEEPSPEED = (
     *("-m", "accelerate.commands.launch", "--config_file", str(RECIPES / "launch" / "deepspeed-zero3.yaml")),
     *("--num_processes", "2", "--mixed_precision", "no", "--main_process_port"),
@@ -36,16 +27,7 @@ def two_processes(what, folder, launch=TORCHRUN):
     """What two processes said; the kernel's kill of one of them is no failure of the test."""
     if not (folder / "model").exists():
         tiny_llama(folder / "model", hidden=16, scale=2.0)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    return subprocess.run(
-        [sys.executable, *launch, str(port), PROCESS, what, str(folder)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return launched("sharded_process.py", what, folder, by=launch)
 
 
 def weights(folder, case):

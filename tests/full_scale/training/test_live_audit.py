@@ -148,10 +148,10 @@ def test_a_batch_s_deviation_couples_its_groups(tmp_path):
 
 def test_several_updates_are_audited_off_policy(tmp_path):
     found = found_of(tmp_path, num_iterations=2, beta=0.0)
-    assert [limit.words for limit in found.later.limits] == ["0.8 <= pi/old <= 1.2"]
+    assert [limit.words for limit in found.later.limits] == ["every ratio pi/old is between 0.8 and 1.2"]
     assert "A batch is used for 2 updates" in found.verdict
     masked = found_of(tmp_path / "opsm", num_iterations=2, beta=0.0, off_policy_mask_threshold=0.1)
-    assert [limit.words for limit in masked.later.limits] == ["0.905 <= pi/old <= 1.2"]
+    assert [limit.words for limit in masked.later.limits] == ["every ratio pi/old is between 0.905 and 1.2"]
 
 
 def test_a_generated_batch_of_many_steps_is_audited_off_policy_and_what_does_not_run_is_named(tmp_path):
@@ -176,7 +176,7 @@ def test_vllm_s_default_drops_whole_answers(tmp_path):
     found = found_of(tmp_path, use_vllm=True, beta=0.0, loss_type="dr_grpo", max_completion_length=4)
     assert "corrected by sequence_mask" in found.verdict
     (limit,) = found.later.limits
-    assert limit.words == "pi/old <= 3"
+    assert limit.words == "every ratio pi/old is at most 3"
 
 
 def test_a_reference_that_follows_is_told(tmp_path):

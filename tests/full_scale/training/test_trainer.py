@@ -1,14 +1,10 @@
 import json
 import logging
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 from peft import LoraConfig
+from support.launched import TORCHRUN, launched
 from support.tiny_llama import tiny_llama
 from support.tiny_training import (
     PROMPTS,
@@ -35,8 +31,6 @@ from full_scale.training.online import OnlineConfig
 from full_scale.training.trainer import DPHConfig
 
 pytestmark = [pytest.mark.filterwarnings(TRL_WARNS), pytest.mark.slow]
-ROOT = Path(__file__).parents[3]
-PROCESS = str(ROOT / "tests" / "support" / "training_process.py")
 GRADIENTS_AGREE = 5e-7
 
 
@@ -180,17 +174,7 @@ def two_processes(model, tmp_path_factory):
     whole = trainer(folder / "model", folder / "moved" / "one", max_steps=4, **settings)
     whole.train()
     torch.save(weights(whole), folder / "moved" / "whole.pt")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(port)]
-    done = subprocess.run(
-        [sys.executable, *command, PROCESS, str(folder)],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = launched("training_process.py", folder, by=TORCHRUN)
     assert done.returncode == 0, done.stderr[-4000:]
     said = [json.loads((folder / f"said-{rank}.json").read_text()) for rank in (0, 1)]
     return said, torch.load(folder / "gradients.pt", weights_only=True)
