@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo pretrained bench audit-pages clean
+.PHONY: reproduce test test-slow prove demo pretrained bench audit-pages mutants clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -40,6 +40,9 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
+
+mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
+	$(BIN)/python benchmarks/mutants.py
 
 audit-pages: $(READY)  ## audit everything published anew, and write the docs' two pages of it
 	$(BIN)/python docs/audit_pages.py

@@ -31,7 +31,7 @@ _EXCHANGED = (
     ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.And, ast.Or)),
 )
 OPERATORS = {a: b for pairs in _EXCHANGED for one, other in pairs for a, b in ((one, other), (other, one))}
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::\S+)?)", re.M)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
 
 
 @dataclass(frozen=True)

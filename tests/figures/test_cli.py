@@ -45,7 +45,7 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
 def test_wrong_usage():
     unknown = run(figures_command, "mu_bet")
     assert unknown.exit_code == 2
-    assert "one of laws, way_back, budget_and_family" in unknown.output
+    assert "one of pretrained, laws, way_back" in unknown.output
     assert run(figures_command, "--format", "gif").exit_code == 2
     assert run(figures_command, "--venue", "nature").exit_code == 2
     assert run(reproduce_command, "--folder", "/no/such/place").exit_code == 2

@@ -1,7 +1,7 @@
 """The experiment: every fit of the reference case, and rates of collapse over random bases."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import count
 from typing import Any
@@ -14,25 +14,14 @@ from torch import Tensor
 from dph_theory import beta_from_mu
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json, record
+from dph_theory.support.record import record
 
 from ..threads import one_thread
 from .family import Bigrams
 from .measure import measure, rates, targets
 from .optimum import SAME, Optimum, best_dirac, confirmed_minimum, projected, random_points, starting_points
 from .problem import CollapseProblem, Objective, random_brackets, random_counts, reference
-from .results import (
-    KIND,
-    CollapseResults,
-    Config,
-    FittedPolicy,
-    Leap,
-    Method,
-    RandomBases,
-    ReferenceFits,
-    findings,
-    fitted,
-)
+from .results import KIND, Config, Row, extended, findings
 from .search import RADIUS, descend, find_jump, follow, minimise
 
 LEAP = 0.3
@@ -54,11 +43,10 @@ class Fits:
     starts: int
     config: Config
 
-    def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[FittedPolicy]:
+    def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Row]:
         """Every fit: of the reverse KL at each strength, which aims at a mu or at none, and of the others."""
         reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
-        aims = [*mus] * (3 * self.problem.cases)
-        aimed = [replace(fit, mu=mu) for fit, mu in zip(reverse, aims, strict=True)]
+        aimed = extended(reverse, mu=[*mus] * (3 * self.problem.cases))
         return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]
 
     @cached_property
@@ -100,13 +88,12 @@ class Fits:
             objective, family, points, dirac[case], *parameters, fresh=fresh, rounds=self.config.rounds
         )
 
-    def global_lines(self) -> list[FittedPolicy]:
+    def global_lines(self) -> list[Row]:
         """The global minima with their certificates."""
         lines = self._reverse_kl_lines(self.optima.theta, "global")
-        pairs = zip(lines, self.optima.certificates(), strict=True)
-        return [replace(line, certificate=certificate) for line, certificate in pairs]
+        return extended(lines, certificate=self.optima.certificates())
 
-    def ascent_lines(self) -> list[FittedPolicy]:
+    def ascent_lines(self) -> list[Row]:
         """Gradient ascent from the base, finished by Newton steps inside its basin."""
         objective = self.problem.reverse_kl(self.family)
         near = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
@@ -126,74 +113,73 @@ class Fits:
     def _annealed(self) -> Float[Tensor, "stages cases size"]:
         return follow(self.problem, self.family, self._base, self._rising)
 
-    def annealed_lines(self) -> list[FittedPolicy]:
+    def annealed_lines(self) -> list[Row]:
         """Where warm starts lead, lambda rising from the base."""
         # Of the stages, those that end at a strength, base by base.
         stages = self.config.stages
         reached = self._annealed[stages - 1 :: stages].transpose(0, 1).flatten(0, 1)
         return self._reverse_kl_lines(reached, "annealing")
 
-    def covering_lines(self, alphas: Sequence[float]) -> list[FittedPolicy]:
+    def covering_lines(self, alphas: Sequence[float]) -> list[Row]:
         """Forward KL to p_* in closed form, and the global minima of alpha-divergences to it."""
-        projection = measure(
-            self.problem, self.family, projected(self.problem, self.family).flatten(-2), self._every
-        )
-        lines = fitted(projection, "forward_kl", "closed form")
+        projection = projected(self.problem, self.family).flatten(-2)
+        lines = self._lines(projection, "forward_kl", "closed form")
         for alpha in alphas:
             found = self._global(self.problem.alpha(self.family, alpha), self._every, self._bases)
-            measured = measure(self.problem, self.family, found.theta, self._every)
-            lines += [
-                replace(line, alpha=alpha, value=value, certificate=certificate)
-                for line, value, certificate in zip(
-                    fitted(measured, "alpha", "global"),
-                    found.value.tolist(),
-                    found.certificates(),
-                    strict=True,
-                )
-            ]
+            lines += extended(
+                self._lines(found.theta, "alpha", "global"),
+                alpha=alpha,
+                value=found.value.tolist(),
+                certificate=found.certificates(),
+            )
         return lines
 
-    def reward_lines(self) -> list[FittedPolicy]:
+    def reward_lines(self) -> list[Row]:
         """Plain ascent of E[v] from the base, whose supremum no policy attains."""
         reward, steps = self.problem.reward(self.family), self.config.ascent_steps
         end = descend(reward, self._base, self._bases, steps=steps)
-        return fitted(measure(self.problem, self.family, end, self._every), "reward", "ascent")
+        return self._lines(end, "reward", "ascent")
 
-    def leaps(self) -> list[Leap]:
-        """For one base: the pairs of strengths across which validity leaps, and the jump, if it is one."""
+    def _lines(self, theta: Tensor, objective: str, method: str) -> list[Row]:
+        """A policy for every base, measured."""
+        measured = measure(self.problem, self.family, theta, self._every)
+        return extended(measured, objective=objective, method=method)
+
+    def leaps(self) -> list[Row]:
+        """For one base: neighbouring strengths between which validity leaps, and where it jumps, if it does.
+
+        At `jump` two minima have one value; both exist between `high_from` and `low_until`, where what an
+        optimiser finds depends on where it comes from. Without a jump one minimum moves steeply.
+        """
         found, strengths = self.optima.theta, self.strengths[0].tolist()
-        validity = [line.validity for line in measure(self.problem, self.family, found, self.case)]
+        validity = [line["validity"] for line in measure(self.problem, self.family, found, self.case)]
         leaps, search = [], (0.0, strengths[-1])
         for i in range(len(strengths) - 1):
             if validity[i + 1] - validity[i] > LEAP:
                 low, high = (strengths[i], found[i]), (strengths[i + 1], found[i + 1])
                 jump = find_jump(self.problem, self.family, low, high, search=search)
-                leaps.append(
-                    Leap(
-                        family=self.family.name,
-                        below=low[0],
-                        above=high[0],
-                        jump=jump and jump.strength,
-                        high_from=jump and jump.high_from,
-                        low_until=jump and jump.low_until,
-                    )
-                )
+                leap: Row = {"family": self.family.name, "below": low[0], "above": high[0]}
+                if jump is not None:
+                    leap |= {"jump": jump.strength, "high_from": jump.high_from, "low_until": jump.low_until}
+                leaps.append(leap)
         return leaps
 
-    def _reverse_kl_lines(self, theta: Tensor, method: Method) -> list[FittedPolicy]:
-        """Policies with their values, and how far these lie above the global minimum (to SAME: reached)."""
+    def _reverse_kl_lines(self, theta: Tensor, method: str) -> list[Row]:
+        """Policies with the `value` of the objective, and how far `above` the global minimum it lies.
+
+        It `is_global` where that is rounding (SAME).
+        """
         value = self.problem.reverse_kl(self.family)(theta, *self._parameters)
         above = value - self.optima.value
-        return [
-            replace(line, inverse_beta=strength, value=at, above=more, is_global=more <= SAME * (1 + abs(at)))
-            for line, strength, at, more in zip(
-                fitted(measure(self.problem, self.family, theta, self.case), "reverse_kl", method),
-                self.strengths.ravel().tolist(),
-                value.tolist(),
-                above.tolist(),
-                strict=True,
-            )
-        ]
+        return extended(
+            measure(self.problem, self.family, theta, self.case),
+            objective="reverse_kl",
+            method=method,
+            inverse_beta=self.strengths.ravel().tolist(),
+            value=value.tolist(),
+            above=above.tolist(),
+            is_global=(above <= SAME * (1 + value.abs())).tolist(),
+        )
 
 
 STAGE = "families fitted"
@@ -206,7 +192,7 @@ def run(
     progress: Progress | None = None,
     problem: CollapseProblem | None = None,
 ) -> dict[str, Any]:
-    """Fit everything, and return the record of it, whose results `toy_lm.collapse.results.read` reads.
+    """Fit everything, and return the record of it.
 
     Given a problem, of one base, only that is fitted, in place of the reference case.
     """
@@ -215,7 +201,7 @@ def run(
         with one_thread():
             results = _results(config, np.random.default_rng(seed), progress)
     else:
-        results = CollapseResults(reference=fits(problem, config, seed=seed, progress=progress), random=())
+        results = {"reference": fits(problem, config, seed=seed, progress=progress), "random": []}
         automaton = problem.automaton
         given["problem"] = {
             "alphabet": "".join(automaton.alphabet),
@@ -226,7 +212,7 @@ def run(
         KIND,
         seed=seed,
         config=asdict(config) | given,
-        results=as_json(results),
+        results=results,
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
     )
@@ -234,8 +220,8 @@ def run(
 
 def fits(
     problem: CollapseProblem, config: Config | None = None, *, seed: int = 0, progress: Progress | None = None
-) -> ReferenceFits:
-    """Every fit to a problem of one base, in both families of bigrams: `fits(problem).fits`, and leaps.
+) -> dict[str, Any]:
+    """Every fit to a problem of one base, in both families of bigrams: rows of "fits", and "leaps".
 
     Of the configuration's targets only those above the base's pass rate are tried.
     """
@@ -246,13 +232,13 @@ def fits(
         return _reference(problem, families, config or Config(), np.random.default_rng(seed))
 
 
-def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> CollapseResults:
+def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> dict[str, Any]:
     first, *others = reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)
     fitted = _counter(2 * (1 + len(others)), progress or silent)
-    return CollapseResults(
-        reference=_reference(first, _families(first, fitted), config, rng),
-        random=tuple(_random(problem, _families(problem, fitted), config, rng) for problem in others),
-    )
+    return {
+        "reference": _reference(first, _families(first, fitted), config, rng),
+        "random": [_random(problem, _families(problem, fitted), config, rng) for problem in others],
+    }
 
 
 def _counter(total: int, progress: Progress) -> Callable[[], None]:
@@ -274,32 +260,32 @@ def _families(problem: CollapseProblem, fitted: Callable[[], None]) -> Iterator[
 
 def _reference(
     problem: CollapseProblem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
-) -> ReferenceFits:
+) -> dict[str, Any]:
     wanted = [mu for mu in config.targets if mu > problem.base_rates[0]]
     aims = 1 / beta_from_mu(problem.base_rates[0], np.array(wanted))
     strengths = np.unique([*config.strengths, *aims])
     mus = dict(zip(aims.tolist(), wanted, strict=True))
-    lines: list[FittedPolicy] = []
-    leaps: list[Leap] = []
+    lines: list[Row] = []
+    leaps: list[Row] = []
     for family in families:
         found = Fits(problem, family, strengths[None], rng, config.starts, config)
         lines += found.lines([mus.get(strength) for strength in strengths.tolist()], config.alphas)
         leaps += found.leaps()
     (target,) = targets(problem)
-    return ReferenceFits(**_described(problem), target=target, fits=tuple(lines), leaps=tuple(leaps))
+    return _described(problem) | {"target": target, "fits": lines, "leaps": leaps}
 
 
 def _random(
     problem: CollapseProblem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
-) -> RandomBases:
+) -> dict[str, Any]:
     # One target is a different 1/beta for every base.
     mus = sorted(config.random_targets)
     strengths = 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus))
-    lines: list[FittedPolicy] = []
+    lines: list[Row] = []
     for family in families:
         found = Fits(problem, family, strengths, rng, config.random_starts, config)
         lines += found.lines(mus, config.random_alphas)
-    return RandomBases(**_described(problem), rates=rates(lines, targets(problem)))
+    return _described(problem) | {"rates": rates(lines, targets(problem))}
 
 
 def _described(problem: CollapseProblem) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """What a policy of a family does, and how often a way of fitting collapses."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from scipy.special import kl_div
@@ -12,7 +14,7 @@ from dph_theory.coverage import effective_number
 
 from .family import Bigrams
 from .problem import CollapseProblem
-from .results import ENOUGH, CollapseRate, FittedPolicy, PolicyMeasures, Target
+from .results import ENOUGH, Row
 
 DUE = 0.5
 """A word is covered from this share of its mass under p_* on."""
@@ -25,8 +27,16 @@ def measure(
     family: Bigrams,
     theta: Float[Tensor, "rows size"],
     case: Int[np.ndarray, " rows"],
-) -> list[PolicyMeasures]:
-    """The measures of each policy, given its row of theta and the number of its base."""
+) -> list[Row]:
+    """The measures of each policy, given its row of theta and the number `case` of its base; KLs in nats.
+
+    validity pi(Y1); top, the mass of its likeliest valid word, and top_share, that mass over the validity;
+    effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has on words
+    which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
+    forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess, the part
+    that its validity did not need (theory A8), from valid and from invalid words; collapsed: one word has
+    more than the share COLLAPSED of the valid mass, and of p_* none has.
+    """
     rows, base = family.rows(theta.detach()), problem.rows(family)[case]
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
     target, rates = problem.targets[case], problem.base_rates[case]
@@ -56,62 +66,57 @@ def measure(
         "collapsed": (shares.max(-1) > COLLAPSED) & (target.max(-1) <= COLLAPSED),
     }
     words = [problem.automaton.decode(problem.valid_words[word]) for word in likeliest]
-    return [
-        PolicyMeasures(
-            case=int(number),
-            family=family.name,
-            top_word=word,
-            **{name: column[row].item() for name, column in columns.items()},
-        )
-        for row, (number, word) in enumerate(zip(case, words, strict=True))
-    ]
+    return _rows({"case": case, "family": family.name, "top_word": words, **columns})
 
 
-def targets(problem: CollapseProblem) -> list[Target]:
-    """Each base with measures of its filtered model."""
-    effective = effective_number(problem.targets)
-    return [
-        Target(
-            case=number,
-            base_rate=float(problem.base_rates[number]),
-            entropy=float(np.log(effective[number])),
-            effective=float(effective[number]),
-            top_share=float(target.max()),
-            top_word=problem.automaton.decode(problem.valid_words[target.argmax()]),
-            initial=tuple(problem.bases.initial[number].tolist()),
-            transition=tuple(map(tuple, problem.bases.transition[number].tolist())),
-        )
-        for number, target in enumerate(problem.targets)
-    ]
-
-
-def rates(fits: Sequence[FittedPolicy], targets: Sequence[Target]) -> tuple[CollapseRate, ...]:
-    """How many bases collapsed, by family, objective and method; not counted: bases whose p_* is one word."""
-    effective = {target.case: target.effective for target in targets if target.top_share <= COLLAPSED}
-    groups: dict[tuple[object, ...], list[FittedPolicy]] = {}
-    for fit in fits:
-        if fit.case in effective:
-            key = (fit.family, fit.objective, fit.method, fit.mu, fit.alpha)
-            groups.setdefault(key, []).append(fit)
-    return tuple(_rate(lines, effective) for lines in groups.values())
-
-
-def _rate(fits: Sequence[FittedPolicy], effective: dict[int, float]) -> CollapseRate:
-    first = fits[0]
-    certificates = [fit.certificate for fit in fits if fit.certificate is not None]
-    reached = [fit.is_global for fit in fits if fit.is_global is not None]
-    return CollapseRate(
-        family=first.family,
-        objective=first.objective,
-        method=first.method,
-        mu=first.mu,
-        alpha=first.alpha,
-        bases=len(fits),
-        collapsed=sum(fit.collapsed for fit in fits),
-        effective_kept=float(np.mean([fit.effective / effective[fit.case] for fit in fits])),
-        validity=float(np.mean([fit.validity for fit in fits])),
-        coverage=float(np.mean([fit.coverage for fit in fits])),
-        excess_kl=float(np.mean([fit.excess_kl for fit in fits])),
-        is_global=sum(reached) if reached else None,
-        confirmed=sum(c.agree >= ENOUGH for c in certificates) if certificates else None,
+def targets(problem: CollapseProblem) -> list[Row]:
+    """Each base (its number, laws and pass rate), and the diversity of its filtered model p_*."""
+    effective, words = effective_number(problem.targets), problem.valid_words
+    return _rows(
+        {
+            "case": np.arange(problem.cases),
+            "base_rate": problem.base_rates,
+            "entropy": np.log(effective),
+            "effective": effective,
+            "top_share": problem.targets.max(-1),
+            "top_word": [problem.automaton.decode(words[best]) for best in problem.targets.argmax(-1)],
+            "initial": problem.bases.initial.tolist(),
+            "transition": problem.bases.transition.tolist(),
+        }
     )
+
+
+def _rows(columns: dict[str, Any]) -> list[Row]:
+    return pd.DataFrame(columns).to_dict("records")
+
+
+def rates(fits: Sequence[Row], targets: Sequence[Row]) -> list[Row]:
+    """How many bases collapsed, by family, objective and method; not counted: bases whose p_* is one word.
+
+    Means over the `bases`: effective_kept is the effective number as a share of p_*'s. For the reverse KL
+    `is_global` counts those at the global minimum, and `confirmed` the global minima that enough starts met.
+    """
+    effective = {
+        target["case"]: target["effective"] for target in targets if target["top_share"] <= COLLAPSED
+    }
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for fit in fits:
+        if fit["case"] in effective:
+            key = tuple(fit.get(name) for name in _GROUPED)
+            groups.setdefault(key, []).append(fit)
+    rows = []
+    for key, lines in groups.items():
+        frame = pd.DataFrame(lines)
+        frame["effective_kept"] = frame.effective / frame.case.map(effective)
+        means = frame[["effective_kept", "validity", "coverage", "excess_kl"]].mean().to_dict()
+        row = dict(zip(_GROUPED, key, strict=True)) | {"bases": len(lines)} | means
+        row["collapsed"] = sum(fit["collapsed"] for fit in lines)
+        if "is_global" in lines[0]:
+            row["is_global"] = sum(fit["is_global"] for fit in lines)
+        if "certificate" in lines[0]:
+            row["confirmed"] = sum(fit["certificate"]["agree"] >= ENOUGH for fit in lines)
+        rows.append(row)
+    return rows
+
+
+_GROUPED = ("family", "objective", "method", "mu", "alpha")

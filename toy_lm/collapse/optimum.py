@@ -12,7 +12,7 @@ from dph_theory.support.errors import argument_error
 
 from .family import Bigrams
 from .problem import CollapseProblem, Objective
-from .results import ENOUGH, Certificate
+from .results import ENOUGH, Row
 from .search import minimise
 
 SAME = 1e-8
@@ -45,13 +45,10 @@ class Optimum(NamedTuple):
     dirac: Float[Tensor, " rows"]
     boundary: Bool[Tensor, " rows"]
 
-    def certificates(self) -> list[Certificate]:
-        """Everything but theta and the value, a certificate a row."""
-        columns = {name: column for name, column in self._asdict().items() if name not in ("theta", "value")}
-        return [
-            Certificate(**{name: column[row].item() for name, column in columns.items()})
-            for row in range(len(self.value))
-        ]
+    def certificates(self) -> list[Row]:
+        """Everything but theta and the value, a row each."""
+        columns = {n: column.tolist() for n, column in self._asdict().items() if n not in ("theta", "value")}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def joined(self, other: "Optimum") -> "Optimum":
         """The better of two searches for the same minima, row by row, with the certificate of both."""

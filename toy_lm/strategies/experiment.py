@@ -1,10 +1,11 @@
 """The experiment: the methods, the sweep over conditioning and strength, and random tasks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
 from dph_theory import (
@@ -18,32 +19,16 @@ from dph_theory import (
 from dph_theory.intervals import mean_interval
 from dph_theory.meter import LeadTime, lead_time
 from dph_theory.numeric.arrays import whole
-from dph_theory.numeric.balls import Values, trailing
+from dph_theory.numeric.balls import trailing
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
 
-from .results import (
-    KIND,
-    PLACES,
-    Config,
-    Direction,
-    Lead,
-    OnRandomTasks,
-    PolicyScore,
-    Row,
-    StrategiesResults,
-    SweepBlock,
-    Targets,
-    TrainedPolicy,
-    WhereDirectionMatters,
-    directions,
-    findings,
-)
+from .results import KIND, PLACES, Config, Row, directions, findings
 from .task import StrategiesTask, pass_rates, random_tasks
 from .train import Anchor, Measures, mean_pass_at_k, measure, train
 
 
-def targets(config: Config) -> Targets:
+def targets(config: Config) -> Row:
     """Mean validity predicted and reached for each target, rows over conditionings where policies share.
 
     "unrestricted" trains a free law of outcomes on every type; "best_of_family" is the optimum of the shared
@@ -65,14 +50,14 @@ def targets(config: Config) -> Targets:
         config.optimiser._replace(group=None),
         np.array([0, config.steps]),
     )[-1]
-    return Targets(
-        target=config.targets,
-        beta=tuple(beta.tolist()),
-        predicted=tuple((task.weights * mu).sum(axis=-1).tolist()),
-        unrestricted=tuple(mean_pass_at_k(free, task, 1).tolist()),
-        best_of_family=tuple((task.weights * family).sum(axis=-1).tolist()),
-        reached=tuple(map(tuple, mean_pass_at_k(shared, task, 1).tolist())),
-    )
+    return {
+        "target": config.targets,
+        "beta": beta,
+        "predicted": (task.weights * mu).sum(axis=-1),
+        "unrestricted": mean_pass_at_k(free, task, 1),
+        "best_of_family": (task.weights * family).sum(axis=-1),
+        "reached": mean_pass_at_k(shared, task, 1),
+    }
 
 
 def mirror_ascent(
@@ -94,11 +79,12 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 """A divergence, its place, and the conditionings to try."""
 
 
-def sweep(config: Config, done: StageProgress) -> tuple[SweepBlock, ...]:
+def sweep(config: Config, done: StageProgress) -> list[Row]:
     """One block without an anchor, and one for each divergence and place.
 
-    Matrices are [conditioning][strength]; the strengths are eta f''(1). Alphas other than the configured one
-    are tried at its conditioning only.
+    Matrices are [conditioning][strength]; the strengths are eta f''(1). coverage_step is when Pass@k fell,
+    meter_step, one matrix a threshold, when the excess KL had risen. Alphas other than the configured one are
+    tried at its conditioning only.
     """
     jobs: list[_Job] = [(None, None, config.conditionings)]
     for place in PLACES:
@@ -110,7 +96,7 @@ def sweep(config: Config, done: StageProgress) -> tuple[SweepBlock, ...]:
         done(number, len(jobs))
         blocks.append(_block(config, *job))
     done(len(jobs), len(jobs))
-    return tuple(blocks)
+    return blocks
 
 
 def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
@@ -121,7 +107,7 @@ def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
 
 def _block(
     config: Config, divergence: FDivergence | None, place: str | None, conditionings: tuple[float, ...]
-) -> SweepBlock:
+) -> Row:
     strengths = np.array(config.strengths if divergence else (0.0,))
     eta = strengths / divergence.curvature if divergence else strengths
     anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
@@ -129,21 +115,18 @@ def _block(
     run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, keep)
     found = measure(run, config.task, config.coverage_draws)
     times = [_lead_times(config, keep, found, rise) for rise in config.rises]
-    return SweepBlock(
-        divergence=divergence.name if divergence else None,
-        alpha=divergence.alpha if divergence else None,
-        place=place,
-        conditioning=conditionings,
-        strength=tuple(strengths.tolist()),
-        pass_at_1=_matrix(found.pass_at_1[-1]),
-        pass_at_k=_matrix(found.pass_at_k[-1]),
-        coverage_step=tuple(tuple(at.coverage_step for at in row) for row in times[0]),
-        meter_step=tuple(tuple(tuple(at.meter_step for at in row) for row in matrix) for matrix in times),
-    )
-
-
-def _matrix(values: Values) -> tuple[Row, ...]:
-    return tuple(map(tuple, np.asarray(values).tolist()))
+    block = {
+        "conditioning": conditionings,
+        "strength": strengths,
+        "pass_at_1": found.pass_at_1[-1],
+        "pass_at_k": found.pass_at_k[-1],
+        "coverage_step": [[at.coverage_step for at in row] for row in times[0]],
+        "meter_step": [[[at.meter_step for at in row] for row in matrix] for matrix in times],
+    }
+    if divergence is not None:
+        block |= {"divergence": divergence.name, "place": place}
+        block |= {} if divergence.alpha is None else {"alpha": divergence.alpha}
+    return as_json(block)
 
 
 def _lead_times(config: Config, steps: np.ndarray, found: Measures, rise: float) -> list[list[LeadTime]]:
@@ -180,67 +163,71 @@ def methods(config: Config) -> Iterator[Named]:
             yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
 
 
-def compare(
-    config: Config, done: Callable[[int, int], None]
-) -> tuple[PolicyScore, tuple[TrainedPolicy, ...]]:
-    """The measures of the base, and of each method along its training."""
+def compare(config: Config, done: Callable[[int, int], None]) -> tuple[Row, list[Row]]:
+    """The measures of the base, and of each method at its end and along the steps that are kept.
+
+    The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured draws;
+    eta weighs the anchor, guarantee_margin is the least of easy_rate - guarantee over all steps, and a lead
+    says when the excess KL had risen by `rise` nats and when Pass@k had fallen.
+    """
     jobs, rows = list(methods(config)), []
     for number, method in enumerate(jobs):
         done(number, len(jobs))
         rows.append(_method(config, method))
     done(len(jobs), len(jobs))
     measured = measure(config.task.base_law, config.task, config.coverage_draws)
-    base = PolicyScore(**_floats(measured), pass_at_draws=_pass_at_draws(config, config.task.base_law))
-    return base, tuple(rows)
+    return _score(config, measured, config.task.base_law), rows
 
 
-def _method(config: Config, method: Named) -> TrainedPolicy:
+def _method(config: Config, method: Named) -> Row:
     every = np.arange(config.steps + 1)
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
     along = measure(run, config.task, config.coverage_draws)
     kept = kept_steps(config.steps)
-    leads = (
-        Lead(
-            rise=rise, **vars(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
-        )
+    leads = [
+        {"rise": rise}
+        | as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
         for rise in config.rises
-    )
-    return TrainedPolicy(
-        **_floats(Measures(*(values[-1] for values in along))),
-        pass_at_draws=_pass_at_draws(config, run[-1]),
-        name=method.name,
-        eta=method.eta,
-        guarantee_margin=float((along.easy_rate - along.guarantee).min()),
-        leads=tuple(leads),
-        step=tuple(kept.tolist()),
-        pass_at_k_curve=tuple(along.pass_at_k[kept].tolist()),
-        excess_kl_curve=tuple(along.excess_kl[kept].tolist()),
-    )
+    ]
+    return _score(config, Measures(*(values[-1] for values in along)), run[-1]) | {
+        "name": method.name,
+        "eta": method.eta,
+        "guarantee_margin": float((along.easy_rate - along.guarantee).min()),
+        "leads": leads,
+        "step": kept.tolist(),
+        "pass_at_k_curve": along.pass_at_k[kept].tolist(),
+        "excess_kl_curve": along.excess_kl[kept].tolist(),
+    }
 
 
-def _floats(measured: Measures) -> dict[str, float]:
-    return {name: float(value) for name, value in measured._asdict().items()}
+def _score(config: Config, measured: Measures, outcomes: np.ndarray) -> Row:
+    numbers = {name: float(value) for name, value in measured._asdict().items()}
+    return numbers | {"pass_at_draws": _pass_at_draws(config, outcomes)}
 
 
-def _pass_at_draws(config: Config, outcomes: np.ndarray) -> Row:
-    return tuple(mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist())
+def _pass_at_draws(config: Config, outcomes: np.ndarray) -> list[float]:
+    found: list[float] = mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist()
+    return found
 
 
-def where_direction_matters(config: Config, directions: Sequence[Direction]) -> WhereDirectionMatters:
+def where_direction_matters(config: Config, directions: pd.DataFrame) -> Row:
     """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
-    on_rehearsed = [row for row in directions if row.place == "D_pef"]
-    strength = max(on_rehearsed, key=lambda row: abs(row.gap)).strength
+    strength = float(directions.loc["D_pef"].gap.abs().idxmax())
     ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
     for direction, divergence in config.divergences.items():
         eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
         run = train(config.task, anchor, eta, conditioning, config.optimiser, ends)
         curves[_DPH.get(direction, f"{direction} on D_pef")] = _pass_at_draws(config, run[-1])
-    return WhereDirectionMatters(strength=strength, pass_at_draws=curves)
+    return {"strength": strength, "pass_at_draws": curves}
 
 
-def on_random_tasks(config: Config, rng: np.random.Generator) -> tuple[OnRandomTasks, ...]:
-    """GRPO and both directions of KL on D_pef, on tasks drawn at random: changes of pass@1 and pass@k."""
+def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
+    """GRPO and both directions of KL on D_pef, on random tasks: mean changes of Pass@1 and Pass@k.
+
+    Each change is (mean, low, high) with its 95% interval; rise_and_fall is the share of tasks on which
+    Pass@1 rises while Pass@k falls.
+    """
     task = random_tasks(config.random_tasks, len(config.base), config.easy_rate, rng)
     conditioning, ends = np.array(config.conditioning), np.array([0, config.steps])
     rows = []
@@ -250,14 +237,14 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> tuple[OnRandomT
         found = measure(run, task, config.coverage_draws)
         one, many = (np.diff(values, axis=0)[0] for values in (found.pass_at_1, found.pass_at_k))
         rows.append(
-            OnRandomTasks(
-                name=name,
-                pass_at_1_change=tuple(map(float, mean_interval(one))),
-                pass_at_k_change=tuple(map(float, mean_interval(many))),
-                rise_and_fall=float(np.mean((one > 0) & (many < 0))),
-            )
+            {
+                "name": name,
+                "pass_at_1_change": [float(x) for x in mean_interval(one)],
+                "pass_at_k_change": [float(x) for x in mean_interval(many)],
+                "rise_and_fall": float(np.mean((one > 0) & (many < 0))),
+            }
         )
-    return tuple(rows)
+    return rows
 
 
 def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
@@ -274,21 +261,23 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
     tell("targets and random tasks", 0, 2)
     aims = targets(config)
     tell("targets and random tasks", 1, 2)
-    results = StrategiesResults(
-        draws=config.draws,
-        base=base,
-        methods=methods,
-        sweep=blocks,
-        weak=weak,
-        targets=aims,
-        random_tasks=on_random_tasks(config, np.random.default_rng(seed)),
+    results = as_json(
+        {
+            "draws": config.draws,
+            "base": base,
+            "methods": methods,
+            "sweep": blocks,
+            "weak": weak,
+            "targets": aims,
+            "random_tasks": on_random_tasks(config, np.random.default_rng(seed)),
+        }
     )
     tell("targets and random tasks", 2, 2)
     return record(
         KIND,
         seed=seed,
         config=as_json(config),
-        results=as_json(results),
+        results=results,
         findings=findings(config, results),
         packages=("numpy", "scipy"),
     )

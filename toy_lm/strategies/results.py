@@ -1,21 +1,27 @@
 """What the experiment is run with, and what it finds: values of a record, summaries, sentences and tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+import pandas as pd
+from pydantic import Field
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.meter import LeadTime, Warnings
-from dph_theory.numeric.arrays import positive, rate, real, whole
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import checked, from_json
 from dph_theory.support.table import Table
 
+from ..config import AtLeastTwo, Count, Filled, Positive, Rate, check
 from .task import ALL, StrategiesTask, task
 from .train import Optimiser, largest_strength
 
+_Conditioning: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Rates: TypeAlias = Annotated[tuple[Rate, ...], Filled]
+_Counts: TypeAlias = Annotated[tuple[Count, ...], Filled]
+_Strengths: TypeAlias = Annotated[tuple[Positive, ...], Filled]
 _DRAWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 
@@ -28,39 +34,39 @@ class Config:
     value and what is allowed.
     """
 
-    prompts: tuple[int, ...] = (15, 10, 7, 7, 6, 5)
+    prompts: _Counts = (15, 10, 7, 7, 6, 5)
     """How many prompts of each type there are: the easy one, then H_1, H_2, ..."""
     base: tuple[float, ...] = (0.30, 0.25, 0.20, 0.15, 0.10)
     """The base's strategies."""
-    easy_rate: float = 0.97
-    hard_rate: float = 0.4
-    group: int = 8
-    learning_rate: float = 0.5
-    steps: int = 2000
-    conditioning: float = 0.1
+    easy_rate: Rate = 0.97
+    hard_rate: Rate = 0.4
+    group: AtLeastTwo = 8
+    learning_rate: Positive = 0.5
+    steps: Count = 2000
+    conditioning: _Conditioning = 0.1
     """g: how far each type's own logits act; 0 for fully shared strategies."""
-    strength: float = 1.0
+    strength: Positive = 1.0
     """eta f''(1) of the anchors in the comparison of methods."""
-    alpha: float = 0.5
+    alpha: Rate = 0.5
     """The alpha-divergence of that comparison."""
-    conditionings: tuple[float, ...] = (0.0, 0.03, 0.1, 0.3, 1.0)
-    strengths: tuple[float, ...] = _STRENGTHS
-    alphas: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
-    targets: tuple[float, ...] = (0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
+    conditionings: Annotated[tuple[_Conditioning, ...], Filled] = (0.0, 0.03, 0.1, 0.3, 1.0)
+    strengths: _Strengths = _STRENGTHS
+    alphas: _Rates = (0.1, 0.25, 0.5, 0.75, 0.9)
+    targets: _Rates = (0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
     """Mean validities that KL control is to reach."""
-    draws: tuple[int, ...] = _DRAWS
+    draws: _Counts = _DRAWS
     """The k of the pass@k curves."""
-    coverage_draws: int = 16
+    coverage_draws: Count = 16
     """The k of the pass@k that stands for coverage everywhere else."""
-    rises: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2)
+    rises: _Strengths = (0.02, 0.05, 0.1, 0.2)
     """Thresholds of the collapse meter, in nats of mean excess KL."""
-    fall: float = 0.05
+    fall: Rate = 0.05
     """How far pass@k must fall below its highest value so far to count as fallen."""
-    random_tasks: int = 100
+    random_tasks: AtLeastTwo = 100
     """How many tasks with random weights, bases and skills the comparison is repeated on."""
 
     def __post_init__(self) -> None:
-        _numbers(self)
+        check(self)
         for name, value in (("conditioning", self.conditionings), ("strength", self.strengths)):
             if getattr(self, name) not in value:
                 raise argument_error(name, getattr(self, name), f"one of the sweep's values {value}")
@@ -106,216 +112,78 @@ class Config:
         }
 
 
-def _numbers(config: Config) -> None:
-    """Check the kind and the range of every field."""
-    for name, least in (("prompts", 1), ("draws", 1)):
-        _filled(name, whole(name, getattr(config, name), at_least=least))
-    for name, least in (("steps", 1), ("group", 2), ("coverage_draws", 1), ("random_tasks", 2)):
-        whole(name, getattr(config, name), at_least=least)
-    for name in ("learning_rate", "strength"):
-        positive(name, getattr(config, name))
-    for name in ("easy_rate", "hard_rate", "fall", "alpha"):
-        rate(name, getattr(config, name))
-    for name in ("strengths", "rises"):
-        _filled(name, positive(name, getattr(config, name)))
-    for name in ("alphas", "targets"):
-        _filled(name, rate(name, getattr(config, name)))
-    real("conditioning", config.conditioning, at_least=0, below=np.inf)
-    _filled("conditionings", real("conditionings", config.conditionings, at_least=0, below=np.inf))
-
-
-def _filled(name: str, values: np.ndarray) -> None:
-    if values.ndim != 1 or len(values) == 0:
-        raise argument_error(name, values, "a sequence with at least one value")
-
-
 KIND = "toy.strategies"
 
 PLACES = {"D_pef": False, "all prompts": True}
 """Where an anchor may act, and whether that is everywhere."""
 
-Row = tuple[float, ...]
+Row: TypeAlias = dict[str, Any]
+"""A method, or a block of the sweep, as it is stored."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PolicyScore:
-    """What a policy does, averaged over prompts; the fields of `toy_lm.strategies.train.Measures`.
+def method(results: Mapping[str, Any], name: str) -> Row:
+    """The method of that name."""
+    found: Row = next(row for row in results["methods"] if row["name"] == name)
+    return found
 
-    pass_at_draws is Pass@k over the configured draws, pass_at_k that of the one k that stands for coverage.
+
+def directions(config: Config, sweep: Sequence[Row]) -> pd.DataFrame:
+    """The directions at the configured conditioning, a row a place and strength, strengths rising.
+
+    Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
+    reverse KL's, at equal strength (theory B9).
     """
-
-    pass_at_1: float
-    pass_at_k: float
-    excess_kl: float
-    easy_entropy: float
-    easy_rate: float
-    guarantee: float
-    pass_at_draws: Row
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lead(LeadTime):
-    """When the excess KL had risen by `rise` nats, and when Pass@k had fallen."""
-
-    rise: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainedPolicy(PolicyScore):
-    """A method at the end of its training, and its curves along the steps that were kept.
-
-    eta weighs the anchor; guarantee_margin is the least of easy_rate - guarantee over all steps.
-    """
-
-    name: str
-    eta: float
-    guarantee_margin: float
-    leads: tuple[Lead, ...]
-    step: tuple[int, ...]
-    pass_at_k_curve: Row
-    excess_kl_curve: Row
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepBlock:
-    """The trainings with one divergence at one place: matrices are [conditioning][strength].
-
-    coverage_step is when Pass@k fell, meter_step, one matrix a threshold, when the excess KL had risen.
-    """
-
-    conditioning: Row
-    strength: Row
-    pass_at_1: tuple[Row, ...]
-    pass_at_k: tuple[Row, ...]
-    coverage_step: tuple[tuple[int | None, ...], ...]
-    meter_step: tuple[tuple[tuple[int | None, ...], ...], ...]
-    divergence: str | None = None
-    alpha: float | None = None
-    place: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class WhereDirectionMatters:
-    """Pass@k over the draws, by method on D_pef, at the strength where forward and reverse differ most."""
-
-    strength: float
-    pass_at_draws: dict[str, Row]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Targets:
-    """Mean validity that KL control aims at, and reaches; `reached` has a row a conditioning."""
-
-    target: Row
-    beta: Row
-    predicted: Row
-    unrestricted: Row
-    best_of_family: Row
-    reached: tuple[Row, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnRandomTasks:
-    """Mean changes over random tasks, each (mean, low, high) with its 95% interval.
-
-    rise_and_fall is the share of tasks on which Pass@1 rises while Pass@k falls.
-    """
-
-    name: str
-    pass_at_1_change: Row
-    pass_at_k_change: Row
-    rise_and_fall: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class StrategiesResults:
-    """Everything in a record of the experiment."""
-
-    draws: tuple[int, ...]
-    base: PolicyScore
-    methods: tuple[TrainedPolicy, ...]
-    sweep: tuple[SweepBlock, ...]
-    weak: WhereDirectionMatters
-    targets: Targets
-    random_tasks: tuple[OnRandomTasks, ...]
-
-    def method(self, name: str) -> TrainedPolicy:
-        """The method of that name."""
-        return next(method for method in self.methods if method.name == name)
-
-
-def read(record: Any) -> tuple[Config, StrategiesResults]:
-    """The configuration and results of a record; ValueError unless it is one of this experiment."""
-    found: Mapping[str, Any] = checked(record, KIND)
-    return from_json(Config, found["config"]), from_json(StrategiesResults, found["results"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Direction:
-    """Every direction's Pass@1 and Pass@k at one place and strength eta f''(1), by the direction's name."""
-
-    place: str
-    strength: float
-    pass_at_1: dict[str, float]
-    pass_at_k: dict[str, float]
-
-    @property
-    def gap(self) -> float:
-        """The forward KL's Pass@k less the reverse KL's, at equal strength (theory B9)."""
-        return self.pass_at_k["forward KL"] - self.pass_at_k["reverse KL"]
-
-
-def directions(config: Config, blocks: Sequence[SweepBlock]) -> list[Direction]:
-    """The directions at the configured conditioning, place by place with strengths rising."""
     g = config.conditionings.index(config.conditioning)
-    rows = []
-    for place in PLACES:
-        at_place = {block.divergence: block for block in blocks if block.place == place}
-        chosen = {name: at_place[divergence.name] for name, divergence in config.divergences.items()}
-        for column, strength in enumerate(config.strengths):
-            rows.append(
-                Direction(
-                    place=place,
-                    strength=strength,
-                    pass_at_1={name: block.pass_at_1[g][column] for name, block in chosen.items()},
-                    pass_at_k={name: block.pass_at_k[g][column] for name, block in chosen.items()},
-                )
-            )
-    return rows
+    named = {divergence.name: name for name, divergence in config.divergences.items()}
+    entries = [
+        {"place": block["place"], "strength": strength, "direction": named[block["divergence"]]}
+        | {name: block[name][g][column] for name in ("pass_at_1", "pass_at_k")}
+        for block in sweep
+        if block.get("divergence") in named
+        for column, strength in enumerate(config.strengths)
+    ]
+    rows = pd.DataFrame(entries).pivot(index=["place", "strength"], columns="direction")
+    rows["gap", ""] = rows["pass_at_k"]["forward KL"] - rows["pass_at_k"]["reverse KL"]
+    return rows.reindex(list(PLACES), level="place")
 
 
-def meter(config: Config, blocks: Sequence[SweepBlock]) -> list[Warnings]:
+def meter(config: Config, sweep: Sequence[Row]) -> list[Warnings]:
     """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
     return [
-        Warnings(rise, tuple(lead for block in blocks for lead in _leads(block, index)))
+        Warnings(
+            rise,
+            tuple(
+                LeadTime(*steps)
+                for block in sweep
+                for warned, fallen in zip(block["meter_step"][index], block["coverage_step"], strict=True)
+                for steps in zip(warned, fallen, strict=True)
+            ),
+        )
         for index, rise in enumerate(config.rises)
     ]
 
 
-def _leads(block: SweepBlock, rise: int) -> Iterator[LeadTime]:
-    for warned, fallen in zip(block.meter_step[rise], block.coverage_step, strict=True):
-        yield from map(LeadTime, warned, fallen)
-
-
-def findings(config: Config, results: StrategiesResults) -> list[str]:
+def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
     """Training without and with an anchor, when the direction of its KL matters, and random tasks."""
-    base, k = results.base, config.coverage_draws
-    free, held = results.method("GRPO"), results.method("DPH-F")
-    rows = [row for row in directions(config, results.sweep) if row.place == "D_pef"]
-    widest, strongest = max(rows, key=lambda row: abs(row.gap)), rows[-1]
+    k = config.coverage_draws
+    (base_1, base_k), (free_1, free_k), (held_1, held_k) = (
+        [f"{row[name]:.3f}" for name in ("pass_at_1", "pass_at_k")]
+        for row in (results["base"], method(results, "GRPO"), method(results, "DPH-F"))
+    )
+    rows = directions(config, results["sweep"]).loc["D_pef"]
+    widest, strongest = rows.loc[rows.gap.abs().idxmax()], rows.iloc[-1]
     changes = "; ".join(
-        "{} {:+.3f} ({:+.3f} to {:+.3f})".format(row.name, *row.pass_at_k_change)
-        for row in results.random_tasks
+        "{} {:+.3f} ({:+.3f} to {:+.3f})".format(row["name"], *row["pass_at_k_change"])
+        for row in results["random_tasks"]
     )
     return [
-        f"The base has Pass@1 {base.pass_at_1:.3f} and Pass@{k} {base.pass_at_k:.3f}; GRPO ends at "
-        f"{free.pass_at_1:.3f} and {free.pass_at_k:.3f}, DPH-F (GRPO with a forward-KL anchor on the prompts "
-        f"D_pef that the base solves, strength {config.strength:g}) at {held.pass_at_1:.3f} and "
-        f"{held.pass_at_k:.3f}.",
+        f"The base has Pass@1 {base_1} and Pass@{k} {base_k}; GRPO ends at {free_1} and {free_k}, DPH-F "
+        "(GRPO with a forward-KL anchor on the prompts D_pef that the base solves, strength "
+        f"{config.strength:g}) at {held_1} and {held_k}.",
         "At equal strength eta f''(1), eta the weight of the KL, its direction on D_pef matters most at "
-        f"{widest.strength:g}: Pass@{k} is {widest.pass_at_k['forward KL']:.3f} with the forward and "
-        f"{widest.pass_at_k['reverse KL']:.3f} with the reverse KL; at strength {strongest.strength:g} the "
-        f"two differ by {abs(strongest.gap):.4f}.",
+        f"{widest.name:g}: Pass@{k} is {widest['pass_at_k', 'forward KL']:.3f} with the forward and "
+        f"{widest['pass_at_k', 'reverse KL']:.3f} with the reverse KL; at strength {strongest.name:g} the "
+        f"two differ by {abs(strongest['gap', '']):.4f}.",
         f"Over {config.random_tasks} random tasks the mean change of Pass@{k} (with its 95% interval) is: "
         f"{changes}.",
     ]
@@ -326,63 +194,61 @@ def tables(record: dict[str, Any]) -> list[Table]:
 
     Raises ValueError for what is no record of this experiment.
     """
-    config, results = read(record)
+    found = checked(record, KIND)
+    config, results = from_json(Config, found["config"]), found["results"]
     return [
         _methods(config, results),
-        _without_anchor(config, results),
-        _directions(config, directions(config, results.sweep)),
-        _targets(config, results.targets),
-        _meter(config, meter(config, results.sweep)),
-        _random_tasks(config, results),
+        _without_anchor(config, results["sweep"][0]),
+        _directions(config, directions(config, results["sweep"])),
+        _targets(config, results["targets"]),
+        _meter(config, meter(config, results["sweep"])),
+        _random_tasks(config, results["random_tasks"]),
     ]
 
 
-def _methods(config: Config, results: StrategiesResults) -> Table:
-    k = config.coverage_draws
-    headers = (
-        "eta",
-        "Pass@1",
-        f"Pass@{k}",
-        "excess KL",
-        "guarantee on E",
-        "its least margin",
-        "entropy on E",
-    )
+_METHOD_COLUMNS = {
+    "pass_at_1": "Pass@1",
+    "pass_at_k": "Pass@{}",
+    "excess_kl": "excess KL",
+    "guarantee": "guarantee on E",
+    "guarantee_margin": "its least margin",
+    "easy_entropy": "entropy on E",
+}
+
+
+def _methods(config: Config, results: Mapping[str, Any]) -> Table:
+    first = {"name": "base", "eta": 0.0, "guarantee_margin": 0.0} | results["base"]
     shown: list[tuple[str, ...]] = []
-    first = ("base", "0", 0.0, results.base)
-    rows = [(row.name, f"{row.eta:g}", row.guarantee_margin, row) for row in results.methods]
-    for name, eta, margin, row in (first, *rows):
-        cells = (row.pass_at_1, row.pass_at_k, row.excess_kl, row.guarantee, margin, row.easy_entropy)
-        shown.append((name, eta, *(f"{cell:.3f}" for cell in cells)))
-    return Table.of(("method", *headers), shown, f"Methods at g = {config.conditioning:g}")
+    for row in (first, *results["methods"]):
+        shown.append((row["name"], f"{row['eta']:g}", *(f"{row[name]:.3f}" for name in _METHOD_COLUMNS)))
+    headers = (name.format(config.coverage_draws) for name in _METHOD_COLUMNS.values())
+    return Table.of(("method", "eta", *headers), shown, f"Methods at g = {config.conditioning:g}")
 
 
-def _without_anchor(config: Config, results: StrategiesResults) -> Table:
-    k, free = config.coverage_draws, results.sweep[0]
+def _without_anchor(config: Config, free: Row) -> Table:
     title = "GRPO by conditioning g: 0 for strategies that all types share, large for each type's own"
     shown: list[tuple[str, ...]] = []
-    for g, (one,), (many,) in zip(free.conditioning, free.pass_at_1, free.pass_at_k, strict=True):
+    for g, (one,), (many,) in zip(free["conditioning"], free["pass_at_1"], free["pass_at_k"], strict=True):
         shown.append((f"{g:g}", f"{one:.3f}", f"{many:.3f}"))
-    return Table.of(("g", "Pass@1", f"Pass@{k}"), shown, title)
+    return Table.of(("g", "Pass@1", f"Pass@{config.coverage_draws}"), shown, title)
 
 
-def _directions(config: Config, rows: Sequence[Direction]) -> Table:
-    k = config.coverage_draws
-    names = list(rows[0].pass_at_k)
+def _directions(config: Config, rows: pd.DataFrame) -> Table:
+    k, names = config.coverage_draws, list(config.divergences)
     title = f"Pass@1 / Pass@{k} by place, strength and direction of the penalty"
     shown: list[tuple[str, ...]] = []
-    for row in rows:
-        cells = (f"{row.pass_at_1[name]:.3f} / {row.pass_at_k[name]:.3f}" for name in names)
-        shown.append((row.place, f"{row.strength:g}", *cells, f"{row.gap:+.4f}"))
+    for (place, strength), row in rows.iterrows():
+        cells = (f"{row['pass_at_1', name]:.3f} / {row['pass_at_k', name]:.3f}" for name in names)
+        shown.append((place, f"{strength:g}", *cells, f"{row['gap', '']:+.4f}"))
     return Table.of(("place", "eta f''(1)", *names, f"gap in Pass@{k}"), shown, title)
 
 
-def _targets(config: Config, found: Targets) -> Table:
+def _targets(config: Config, found: Mapping[str, Any]) -> Table:
     reached = [f"reached, g = {g:g}" for g in config.conditionings]
     headers = ("target", "beta", "unrestricted", "best of family", *reached)
+    columns = (*(found[name] for name in ("beta", "unrestricted", "best_of_family")), *found["reached"])
     shown: list[tuple[str, ...]] = []
-    columns = (found.beta, found.unrestricted, found.best_of_family, *found.reached)
-    for target, *cells in zip(found.target, *columns, strict=True):
+    for target, *cells in zip(found["target"], *columns, strict=True):
         shown.append((f"{target:g}", *(f"{cell:.4f}" for cell in cells)))
     return Table.of(headers, shown, "KL control: mean validity predicted and reached")
 
@@ -399,13 +265,13 @@ def _meter(config: Config, rows: Sequence[Warnings]) -> Table:
     return Table.of(headers, shown, title)
 
 
-def _random_tasks(config: Config, results: StrategiesResults) -> Table:
+def _random_tasks(config: Config, rows: Sequence[Row]) -> Table:
     k = config.coverage_draws
     title = f"{config.random_tasks} random tasks: mean changes with 95% intervals"
     headers = ("Pass@1", f"Pass@{k}", f"Pass@1 up and Pass@{k} down")
     shown: list[tuple[str, ...]] = []
-    for row in results.random_tasks:
-        changes = (row.pass_at_1_change, row.pass_at_k_change)
+    for row in rows:
+        changes = (row["pass_at_1_change"], row["pass_at_k_change"])
         cells = ("{:+.3f} ({:+.3f} to {:+.3f})".format(*change) for change in changes)
-        shown.append((row.name, *cells, f"{row.rise_and_fall:.0%}"))
+        shown.append((row["name"], *cells, f"{row['rise_and_fall']:.0%}"))
     return Table.of(("method", *headers), shown, title)

@@ -43,11 +43,11 @@ def fit_alpha(problem, alpha, homogeneous=True):
 
 def test_reverse_kl_jumps_to_a_dirac_in_the_homogeneous_family(problem):
     found, lines = fit(problem, [0.5, 4.0, 5.0, 10.0])
-    assert [line.collapsed for line in lines] == [False, False, True, True]
-    assert lines[0].validity < lines[1].validity == pytest.approx(0.0900, abs=5e-5)
-    assert lines[2].top == pytest.approx(0.946, abs=5e-4)
-    assert lines[3].top == pytest.approx(0.9997, abs=5e-5)
-    assert {line.top_word for line in lines} == {"()()()()"}
+    assert [line["collapsed"] for line in lines] == [False, False, True, True]
+    assert lines[0]["validity"] < lines[1]["validity"] == pytest.approx(0.0900, abs=5e-5)
+    assert lines[2]["top"] == pytest.approx(0.946, abs=5e-4)
+    assert lines[3]["top"] == pytest.approx(0.9997, abs=5e-5)
+    assert {line["top_word"] for line in lines} == {"()()()()"}
     assert (found.agree >= found.starts - 3).all()
     assert (found.unconverged == 0).all()
     assert (found.curvature > 0.4).all()
@@ -60,9 +60,9 @@ def test_reverse_kl_jumps_to_a_dirac_in_the_homogeneous_family(problem):
 
 def test_the_inhomogeneous_family_keeps_valid_mixtures(problem):
     found, (line,) = fit(problem, [10.0], homogeneous=False)
-    assert line.effective == pytest.approx(5.8, abs=0.05)
-    assert not line.collapsed
-    assert line.validity > 0.999
+    assert line["effective"] == pytest.approx(5.8, abs=0.05)
+    assert not line["collapsed"]
+    assert line["validity"] > 0.999
     assert found.agree > found.starts / 2
 
 
@@ -82,12 +82,12 @@ def test_alpha_jumps_to_the_dirac_which_no_policy_attains(problem):
         found, line = fit_alpha(problem, alpha)
         assert not found.boundary.item()
         assert found.value < found.dirac
-        assert line.validity == pytest.approx(validity, abs=5e-4)
+        assert line["validity"] == pytest.approx(validity, abs=5e-4)
     for alpha in (0.5, 0.3, 0.1):
         found, line = fit_alpha(problem, alpha)
         assert found.boundary.item()
         assert found.value == found.dirac
-        assert line.top == 1
+        assert line["top"] == 1
         top = problem.targets.max()
         assert found.value.item() == pytest.approx((1 - top**alpha) / (alpha * (1 - alpha)))
 
@@ -109,7 +109,7 @@ def test_a_planted_second_minimum_is_found_and_its_gap_measured():
     assert (found.agree.item(), found.starts.item()) == (3, 7)
     assert found.value.item() == pytest.approx(value(left), abs=1e-10)
     assert found.gap.item() == pytest.approx(value(right) - value(left), abs=1e-9)
-    assert found.certificates()[0].agree == 3
+    assert found.certificates()[0]["agree"] == 3
     # From the right alone the lower one is missed, and nothing betrays it: a certificate is no proof.
     missed = global_minimum(two_wells, family, starts[:, 3:], torch.full((1, family.size), 9.0).double())
     assert missed.agree.item() == 4

@@ -1,0 +1,22 @@
+"""What the numbers of a configuration may be, said once in its annotations."""
+
+from typing import Annotated, Any, TypeAlias, get_type_hints
+
+from pydantic import Field
+
+from dph_theory.support.checking import arguments
+
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+AtLeastTwo: TypeAlias = Annotated[int, Field(ge=2)]
+Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Rate: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
+Filled = Field(min_length=1)
+"""A sequence with at least one entry, as in `Annotated[tuple[Rate, ...], Filled]`."""
+
+
+def check(config: Any) -> None:
+    """Hold a frozen class to its annotations; ValueError names the field, its value and what is allowed."""
+    hints = get_type_hints(type(config), include_extras=True)
+    # What is a class of its own has been held to its own.
+    known = {name: value for name, value in vars(config).items() if not hasattr(value, "__dict__")}
+    arguments({name: hints[name] for name in known}, known, "")
