@@ -68,7 +68,7 @@ R, X, RATES = torch.zeros(2, 3), torch.zeros(2, 3), torch.full((2,), 0.5)
         ({"log_pi": X.long()}, r"log_pi\.dtype=torch\.int64"),
         ({"log_ref": X[:1]}, r"log_ref \(1, 3\)"),
         ({"base_rates": RATES[:1]}, r"base_rates\.shape=\(1,\)"),
-        ({"base_rates": RATES + 0.5}, r"base_rates=1\.0.*\(0, 1\)"),
+        ({"base_rates": torch.tensor([1.0, 0.0])}, r"base_rates=1\.0.*\(0, 1\)"),
         (
             {"rewards": R[:, :1], "log_pi": X[:, :1], "log_ref": X[:, :1]},
             r"rewards\.shape=\(2, 1\).*two samples",

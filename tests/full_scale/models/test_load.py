@@ -17,6 +17,11 @@ from full_scale.models.load import (
 from full_scale.recipe.schema import ModelConfig
 
 
+def test_a_path_that_leads_nowhere_is_not_looked_for_on_the_hub():
+    with pytest.raises(ValueError, match=r"model\.path='\./nowhere'.*no such path on this machine"):
+        load_tokenizer("./nowhere")
+
+
 def test_equal_weights_have_equal_hashes_wherever_they_lie(tmp_path):
     first, again, other = (
         tiny_llama(tmp_path / name, seed=seed) for name, seed in zip("abc", (0, 0, 1), strict=True)
