@@ -19,7 +19,7 @@ from full_scale.recipe.schema import ModelConfig
 
 def test_a_path_that_leads_nowhere_is_not_looked_for_on_the_hub():
     with pytest.raises(ValueError, match=r"model\.path='\./nowhere'.*no such path on this machine"):
-        load_tokenizer("./nowhere")
+        load_tokenizer(ModelConfig(path="./nowhere"))
 
 
 def test_equal_weights_have_equal_hashes_wherever_they_lie(tmp_path):
