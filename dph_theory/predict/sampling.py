@@ -57,7 +57,7 @@ def _sampler(found: Configuration, asked: Asked, names: Mapping[str, str]) -> It
             "here, the base's too, are of answers drawn at it; read at 1, "
         )
         gained = f"one decision gains {temperature:g} times those log odds, as beta/{temperature:g} would"
-        base = "but not the reference's: the base is then what the reference is at 1"
+        base = "Where the reference's logits are not divided, the base is what the reference is at 1"
         words += gained if trained == EVERYWHERE or not held else f"it is another policy. {base}"
         yield Effect(_said(asked, names, "temperature"), f"{words} (J1)")
     elif temperature != 1:
