@@ -157,7 +157,7 @@ def audit_settings(
         ),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
-        notes=_notes(built, vllm, updates, told.not_read),
+        notes=_notes(built, vllm, updates, (*told.moved_by, *told.not_read)),
     )
 
 
@@ -169,12 +169,12 @@ IN_THE_LOSS = (
     "loss_type",
     "vllm_importance_sampling",
 )
-"""What `dph predict` does not read and the loss that runs here holds."""
+"""What `dph predict` does not read, or says to move the law, and the loss that runs here holds."""
 
 
-def _notes(built: GRPOTrainer, vllm: bool, updates: float, not_read: Sequence[str]) -> tuple[str, ...]:
+def _notes(built: GRPOTrainer, vllm: bool, updates: float, aside: Sequence[str]) -> tuple[str, ...]:
     notes = []
-    if besides := [each for each in not_read if not each.startswith(IN_THE_LOSS)]:
+    if besides := [each for each in aside if not each.startswith(IN_THE_LOSS)]:
         notes.append(f"Not run here, may change what the run selects: {', '.join(besides)}.")
     if updates > 1:
         notes.append(
