@@ -43,9 +43,7 @@ COMMANDS = {
         "figures",
     ),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
-    "figures": _Command(
-        "figures.cli", "figures_command", "Draw the figures from stored numbers.", "figures"
-    ),
+    "figures": _Command("figures.cli", "figures_command", "Draw the figures from stored numbers.", "figures"),
     "reproduce": _Command(
         "figures.cli", "reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
     ),
