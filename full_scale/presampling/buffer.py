@@ -41,7 +41,7 @@ class RehearsalRow(NamedTuple):
     ref_logps: Sequence[float]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RehearsalBuffer:
     """The rows as a table, whose columns are a row's fields, and where they come from."""
 
@@ -63,6 +63,9 @@ class RehearsalBuffer:
 
     def __len__(self) -> int:
         return self.table.num_rows
+
+    def __repr__(self) -> str:
+        return f"RehearsalBuffer of {len(self)} rows"
 
     @cached_property
     def lengths(self) -> Int64[Tensor, " rows"]:

@@ -328,7 +328,7 @@ def test_every_setting_of_the_rehearsal_that_moves_the_weights_belongs_to_the_co
 
 
 def test_eta_needs_a_buffer(model, tmp_path):
-    for rehearsal in (None, buffer(count=0)):
-        with pytest.raises(ValueError, match=r"rehearsal.*eta=0\.1"):
+    for rehearsal, told in ((None, "None"), (buffer(count=0), "RehearsalBuffer of 0 rows")):
+        with pytest.raises(ValueError, match=rf"rehearsal={told}.*eta=0\.1"):
             trainer(model, tmp_path, eta=0.1, rehearsal=rehearsal)
     assert len(PROMPTS) == 8
