@@ -184,6 +184,7 @@ def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | 
     least, most = claim.band
     inside, outside = least <= low and high <= most, high < least or low > most
     verdict = "held" if inside else "missed" if outside else "undecided"
+    verdict = "identity" if inside and claim.identity else verdict
     return ClaimVerdict(mean, low, high, len(values), verdict)
 
 
@@ -262,9 +263,8 @@ def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
         )
     claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes)))
     if claims:
-        counts = ", ".join(
-            f"{claims[word]} {word}" for word in ("held", "missed", "undecided") if claims[word]
-        )
+        words = ("held", "missed", "undecided", "identity")
+        counts = ", ".join(f"{claims[word]} {word}" for word in words if claims[word])
         said.append(f"Of {claims.total()} predictions for the methods: {counts}.")
     return said
 

@@ -1,6 +1,6 @@
 """What the experiment finds: the values that a record holds, their summaries, sentences and tables."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -95,14 +95,6 @@ class StylesResults:
     def of_group(self, group: str) -> Iterator[Training]:
         """The runs that answer a question: "main", "strengths", "places" or "long"; see `Config`."""
         return (run for run in self.runs if group in run.groups)
-
-    def by_method(self, names: Collection[str]) -> dict[str, list[Training]]:
-        """The runs of the comparison by method, for methods of these names, one a seed."""
-        found: dict[str, list[Training]] = {}
-        for run in self.of_group("main"):
-            if run.name in names:
-                found.setdefault(run.name, []).append(run)
-        return found
 
     def ends(self, split: Split) -> dict[str, list[End]]:
         """The ends of the comparison on these prompts by label, one a seed; the base is "base"."""

@@ -83,6 +83,15 @@ def test_claims_are_judged_over_seeds_and_undecided_with_one():
     assert judged(up, [_finished("DAPO", 0.0, 0, 0.3)]) is None
 
 
+def test_two_names_of_one_training_are_an_identity_and_no_prediction_that_held():
+    same = next(claim for claim in CLAIMS if claim.identity)
+    k2, corrected = ("GRPO, k2", "GRPO, corrected k3")
+    ends = [_finished(name, 0.3, seed, 0.3) for name in (k2, corrected) for seed in range(2)]
+    assert judged(same, ends).verdict == "identity"
+    apart = [_finished(k2, 0.3, s, 0.001) for s in range(2)]
+    assert judged(same, [*apart, *ends[2:]]).verdict == "missed"
+
+
 def test_two_penalties_are_compared_where_their_curves_pass_one_pass_rate():
     def end(rate, many):
         # Two texts: one of rate 2 Pass@1, one never solved in one sample, yet in 256 with chance `many`.
