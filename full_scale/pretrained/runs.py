@@ -49,7 +49,7 @@ class OpenRun:
         return ", ".join(words)
 
 
-SEEDS = 3
+SEEDS = 5
 STRENGTHS: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "GRPO": (0.0, 0.04, 0.1, 0.3, 1.0),
