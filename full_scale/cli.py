@@ -200,8 +200,8 @@ def _laws_of_boxes(
     pack: Path | None,
     packed: Path | None,
 ) -> None:
+    from .laws.experiments import quick_runs, record_runs
     from .laws.record import tallies, tally_table
-    from .laws.runs import quick_runs, record_runs
     from .laws.study import (
         add_flows,
         add_samples,

@@ -16,8 +16,9 @@ from statistics import fmean
 from dph_theory.support.files import write_text
 from dph_theory.support.processes import run_jobs
 
+from .experiments import PLANNED, PLANS, WAYS, planned_lines
 from .record import Bounds, Twin, bars_of, expected_kl
-from .runs import PLANNED, PLANS, WAYS, Run, planned_lines
+from .runs import Run
 from .study import quiet
 from .twin import SAMPLED, sampled_ends, twin
 

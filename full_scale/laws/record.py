@@ -12,7 +12,8 @@ from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
 from ..evaluation.exact import Exact
-from .runs import EXPERIMENTS, Run
+from .experiments import experiments
+from .runs import Run
 
 
 @dataclass(frozen=True)
@@ -284,8 +285,8 @@ class Tally:
 
 def is_judged(outcome: FinishedRun) -> bool:
     """Whether the run has a law and was meant to reach it."""
-    name = outcome.run.experiment
-    return outcome.law is not None and (name not in EXPERIMENTS or EXPERIMENTS[name].to_the_end)
+    known = experiments().get(outcome.run.experiment)
+    return outcome.law is not None and (known is None or known.to_the_end)
 
 
 def tallies(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = MappingProxyType({})) -> list[Tally]:
@@ -297,13 +298,13 @@ def tallies(outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin] = Mapping
 
 
 def _tally(name: str, outcomes: Sequence[FinishedRun], twins: Mapping[str, Twin]) -> Tally:
-    known = EXPERIMENTS.get(name)
+    known = experiments().get(name)
     judged = [outcome for outcome in outcomes if is_judged(outcome)]
     return Tally(
         experiment=name,
         question=known.question if known else "",
         to_the_end=known.to_the_end if known else True,
-        planned=sum(len(known.runs(seed)) for seed in range(known.seeds)) if known else len(outcomes),
+        planned=known.planned if known else len(outcomes),
         runs=len(outcomes),
         judged=len(judged),
         held=sum(outcome.full_verdict == "held" for outcome in judged),

@@ -26,6 +26,7 @@ from ..evaluation.exact import exact, next_token_tables
 from ..storage.journal import Journal
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import box
+from .experiments import experiments
 from .flow import LostFlow, flow_of, lost_flow, ways_back
 from .predictions import LIMITS, laws_of, predictions, targets_of
 from .record import (
@@ -44,7 +45,7 @@ from .record import (
     twin_of,
     why_missed,
 )
-from .runs import EXPERIMENTS, Run
+from .runs import Run
 from .training import Tables, train
 from .twin import LONGEST, SAMPLED, sampled_ends, twin
 
@@ -306,7 +307,7 @@ def _unpacked(path: Path) -> Iterator[Any]:
 def to_do(runs: Sequence[Run], outcomes: Sequence[FinishedRun]) -> list[str]:
     """How many of the runs of each experiment are done, and what it asks."""
     asked, done = (Counter(run.experiment for run in some) for some in (runs, [o.run for o in outcomes]))
-    questions = {name: EXPERIMENTS[name].question if name in EXPERIMENTS else "" for name in asked}
+    questions = {name: experiments()[name].question if name in experiments() else "" for name in asked}
     return [
         f"{name}: {done[name]} of {asked[name]} runs done. {question}" for name, question in questions.items()
     ]

@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 
 from full_scale.evaluation.exact import exact
-from full_scale.laws import plan, runs
+from full_scale.laws import experiments, plan
+from full_scale.laws.experiments import WAYS, planned_lines, record_runs
 from full_scale.laws.record import SELECTION_BARS, SampledEnd, Twin
-from full_scale.laws.runs import TOKEN_FORWARD, WAYS, Run, planned_lines, record_runs
+from full_scale.laws.runs import TOKEN_FORWARD, Run
 from full_scale.tasks.glass_box.box import box
 
 TASK = box("selection-2")
@@ -96,7 +97,7 @@ def test_the_planned_runs_are_those_that_have_a_plan():
 def test_planning_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
     path = tmp_path / "plans.jsonl"
     monkeypatch.setattr(plan, "PLANS", path)
-    monkeypatch.setattr(runs, "PLANS", path)
+    monkeypatch.setattr(experiments, "PLANS", path)
     made, stop = [], 3
 
     def jobs(_, given, **__):

@@ -5,6 +5,7 @@ import pytest
 from support.law_outcomes import FOUND, TASK, outcome
 
 from dph_theory.support.record import as_json, from_json
+from full_scale.laws.experiments import experiments, record_runs
 from full_scale.laws.predictions import predictions
 from full_scale.laws.record import (
     BARS,
@@ -26,7 +27,7 @@ from full_scale.laws.record import (
     twin_of,
     why_missed,
 )
-from full_scale.laws.runs import BASE, EXPERIMENTS, FILTERED, TOKEN_FORWARD, TOKEN_REVERSE, Run, record_runs
+from full_scale.laws.runs import BASE, FILTERED, TOKEN_FORWARD, TOKEN_REVERSE, Run
 
 
 def test_a_run_at_its_law_has_held():
@@ -80,7 +81,7 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
     free = outcome(run=Run("which_law", TASK.name, "none"), found=())
     runs = [outcome(), outcome(kl=(0.071, 0.2, 0.1)), outcome(ended_at=1), free, short]
     which, budget = tallies(runs)
-    question = EXPERIMENTS["which_law"].question
+    question = experiments()["which_law"].question
     assert which == Tally(
         "which_law",
         question,
