@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 from ..methods.batches import GROUP, Samples
 from ..methods.repairs import Method
+from ..methods.surrogates import Sampled
 from .problems import Problem
 
 DECADES, EVALUATIONS = 12, 8_000
@@ -120,7 +121,7 @@ def _slope(
     old, a, mask = (
         torch.from_numpy(part.reshape(-1, tokens).copy()) for part in (log_old, np.sign(c), samples.counted)
     )
-    total = (method.surrogate(x, old, a, mask.double()) * mask).sum()  # type: ignore[misc]
+    total = (method.surrogate(Sampled(x, old, a, mask.double())) * mask).sum()  # type: ignore[misc]
     (slope,) = torch.autograd.grad(total, x)
     return np.nan_to_num((slope * a).numpy().reshape(log_old.shape))
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
-from ..losses import policy_losses as losses
 from . import advantages as published
+from . import surrogates as f
 from . import updates as formulas
 from .updates import Advantage, Stored, of_rewards
 
@@ -35,7 +35,7 @@ class Method:
     read: str = CATALOGUE
     knob: bool = False
     """Whether a coefficient is the method's own, to be taken to zero."""
-    surrogate: losses.Surrogate | None = None
+    surrogate: f.Surrogate | None = None
     """A function of policy and sampler; None: the policy gradient itself."""
     updates: int = 1
     stored: Stored | None = None
@@ -62,12 +62,7 @@ def _batch(
 
 
 def _clip(
-    name: str,
-    arxiv: str,
-    note: str,
-    surrogate: losses.Surrogate,
-    reduction: str = MEANS,
-    read: str = CATALOGUE,
+    name: str, arxiv: str, note: str, surrogate: f.Surrogate, reduction: str = MEANS, read: str = CATALOGUE
 ) -> Method:
     """GRPO's advantage under a surrogate, four updates on a batch."""
     note = f"four updates on a batch; {note}"
@@ -95,8 +90,7 @@ def _alone(divergence: FDivergence) -> Stored:
 
 
 _PASS_AT_2 = partial(published.pass_at_k_training, k=2)
-_BY_ANSWER = losses.clipped(3e-4, 4e-4, log_ratio=losses.sequence_log_ratio)
-_TV = losses.probability_region(0.2, binary_kl=False)
+_BY_ANSWER = partial(f.clip, low=3e-4, high=4e-4, of="sequence")
 _OF_REWARDS = (
     _rewards("GRPO", "2402.03300", "(r - m)/s, tokens averaged", published.sample_deviation, MEANS),
     _rewards("Dr. GRPO", "2503.20783", "r - m, tokens added up", published.mean_of_all),
@@ -115,14 +109,14 @@ _OF_REWARDS = (
     _batch("W-REINFORCE", "2506.01347", ".1 or -1", partial(formulas.weighted, 0.1), SUM, SUMMARY),
 )
 _CLIPPED = (
-    _clip("PPO clip", "2402.03300", "ratio within .2", losses.clipped()),
-    _clip("clip-higher", "2503.14476", "ratio from .8 to 1.28", losses.clipped(0.2, 0.28), TOKENS),
-    _clip("clip below alone", "2509.26114", "ratio from .8", losses.clipped(0.2, 1e9), MEANS, SUMMARY),
-    _clip("clip above alone", "2509.26114", "ratio to 1.2", losses.clipped(1.0, 0.2), MEANS, SUMMARY),
-    _clip("dual clip", "1912.09729", "ratio within .2, at most 3 if wrong", losses.clipped(dual=3.0)),
+    _clip("PPO clip", "2402.03300", "ratio within .2", f.clip),
+    _clip("clip-higher", "2503.14476", "ratio from .8 to 1.28", partial(f.clip, high=0.28), TOKENS),
+    _clip("clip below alone", "2509.26114", "ratio from .8", partial(f.clip, high=1e9), MEANS, SUMMARY),
+    _clip("clip above alone", "2509.26114", "ratio to 1.2", partial(f.clip, low=1.0), MEANS, SUMMARY),
+    _clip("dual clip", "1912.09729", "ratio within .2, at most 3 if wrong", partial(f.clip, dual=3.0)),
     _clip("GSPO", "2507.18071", "the answer's mean ratio from -.0003 to +.0004", _BY_ANSWER),
-    _clip("CISPO", "2506.13585", "ratio held, at most 1.28", losses.held_ratio(None, 1.28), TOKENS),
-    _clip("DPPO mask", "2602.04879", "masked where a probability moved by .2", _TV),
+    _clip("CISPO", "2506.13585", "ratio held, at most 1.28", partial(f.cispo, high=1.28), TOKENS),
+    _clip("DPPO mask", "2602.04879", "masked where a probability moved by .2", f.dppo_tv),
 )
 _VERL, _TRL_K3, _TRL_GRPO = "verl, use_kl_in_reward", "TRL, use_bias_correction_kl", "TRL, loss_type grpo"
 _GRPO, _LOG_U = "arXiv:2402.03300", "log u of each token, in its advantage"

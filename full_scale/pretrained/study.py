@@ -15,8 +15,9 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
-from ..laws.study import PACKAGES, Kept, quiet, write_packed
+from ..laws.study import PACKAGES, quiet
 from ..models.load import model_hash
+from ..storage.kept import Kept, write_packed
 from .costs import costs
 from .lottery import Lottery, predicted_lottery, spreads
 from .runs import (
