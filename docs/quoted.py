@@ -95,6 +95,12 @@ def _pretrained(records: Records) -> dict[str, Any]:
         "equal": found["at_equal_first"],
         "claims": [claim for claim in found["claims"] if "verdict" in claim],
         "costs": record["results"]["costs"],
+        "lotteries": record["results"]["lotteries"],
+        "spreads": record["results"]["spreads"],
+        "said": record["results"]["said"],
+        "seeds_for": record["results"]["seeds_for"],
+        "difference": record["config"]["difference"],
+        "base": record["results"]["base"],
     }
 
 

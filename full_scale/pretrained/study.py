@@ -8,8 +8,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeVar
 
+import numpy as np
+from scipy.stats import norm
 from scipy.stats import t as student
 
+from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
@@ -18,6 +21,7 @@ from dph_theory.support.table import Table
 from ..laws.study import PACKAGES, quiet
 from ..models.load import model_hash
 from ..storage.kept import Kept, write_packed
+from ..tasks.open_prompts import Said
 from .costs import costs
 from .lottery import Lottery, predicted_lottery, spreads
 from .runs import (
@@ -38,11 +42,11 @@ from .runs import (
     pass_at,
 )
 from .runs import quick as quick_runs
-from .training import FinishedOpenRun, Law, Laws, conduct, predicted_laws
+from .training import FinishedOpenRun, Law, Laws, base_says, conduct, predicted_laws
 
 KIND = "pretrained"
 T = TypeVar("T")
-LAW, LOTTERY, CLAIM, RUN = "law", "lottery", "claim", "run"
+LAW, LOTTERY, SAID, CLAIM, RUN = "law", "lottery", "said", "claim", "run"
 """What is kept: all but the last before the runs."""
 NEAR, ALIKE = 0.02, 0.03
 """A run held if each pass rate is so near its law's, the first tokens' shares so near in total variation,
@@ -98,6 +102,7 @@ def run_open(
     for claim in CLAIMS:
         if kept.lacks(CLAIM, [claim.says]):
             kept.keep(CLAIM, claim.says, {"rival": claim.rival, "band": claim.band})
+    kept.settle(SAID, _said, dict.fromkeys((SAID,), path), progress=progress)
     named = {run.id: (path, run) for run in runs}
     noiseless = {run.id: (path, run) for run in runs if run.experiment == "laws"}
     kept.settle(LAW, _predicted, noiseless, progress=progress)
@@ -114,6 +119,11 @@ def _predicted(job: tuple[str, OpenRun]) -> Laws:
 def _lottery(job: tuple[str, OpenRun]) -> Lottery:
     quiet()
     return predicted_lottery(*job)
+
+
+def _said(path: str) -> dict[str, Said]:
+    quiet()
+    return base_says(path)
 
 
 def _conducted(job: tuple[str, OpenRun]) -> FinishedOpenRun:
@@ -307,6 +317,40 @@ def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
     return said
 
 
+DIFFERENCE, POWER = 0.06, 0.8
+AGAINST = ("DAPO", 0.0)
+HOPED = (("GRPO", 0.3), ("DPH-F", 0.05), ("DPH-JS", 10.0))
+"""Methods whose held-out Pass@k is set against DAPO's: plain k3, and two rehearsals."""
+
+
+def seeds_for(outcomes: Sequence[FinishedOpenRun]) -> dict[str, list[tuple[float, int, int]]]:
+    """How many seeds, and how many texts, show a difference to DAPO of DIFFERENCE at Pass@1, @16, @256.
+
+    By method, a row a k: the deviation of the difference over seeds, paired; the seeds, and the texts, that a
+    two-sided test at 1 - SURE needs for POWER. Of methods with two seeds or more.
+    """
+    factor = ((norm.ppf((1 + SURE) / 2) + norm.ppf(POWER)) / DIFFERENCE) ** 2
+    found = {}
+    for key in HOPED:
+        pairs = [
+            (ends[key], ends[AGAINST]) for ends in by_seed(outcomes).values() if {key, AGAINST} <= {*ends}
+        ]
+        if len(pairs) < 2:
+            continue
+        rows = []
+        for k in (1, 16, 256):
+            each = np.array([_of_texts(one, k) - _of_texts(other, k) for one, other in pairs])
+            deviation = float(each.mean(axis=1).std(ddof=1))
+            needed = (factor * deviation**2, factor * each.mean(axis=0).var(ddof=1))
+            rows.append((deviation, *(max(2, math.ceil(many)) for many in needed)))
+        found[f"{key[0]}, {key[1]:g}"] = rows
+    return found
+
+
+def _of_texts(policy: Policy, k: int) -> np.ndarray:
+    return exact_pass_at_k(np.minimum(policy[HELD].validity, 1.0), np.asarray(k))
+
+
 def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path) -> dict[str, Any]:
     """Write the compact record that figures read: the base, each run's end and what was predicted of it."""
     laws, base = kept.read(LAW, Laws), dict[str, Measured]()
@@ -330,10 +374,12 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
         for claim in CLAIMS
     ]
     config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}
-    config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE}
+    config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE, "difference": DIFFERENCE}
     equal: dict[str, list[float]] = {}
     lotteries = kept.read(LOTTERY, Lottery)
     results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims, "at_equal_first": equal}
+    results["seeds_for"] = as_json(seeds_for(outcomes), digits=5)
+    results["said"] = as_json(next(iter(kept.read(SAID, dict[str, Said]).values()), {}), digits=4)
     results["lotteries"] = as_json(lotteries, digits=5)
     results["spreads"] = as_json(spreads(lotteries, _of("lottery", outcomes)), digits=5)
     for task in (HELD, EXPLORED):

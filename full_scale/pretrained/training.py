@@ -17,7 +17,7 @@ from dph_theory.laws import law_divergence, sequence_law, token_law, valid_answe
 
 from ..models.load import source
 from ..tasks.glass_box.box import GlassBox
-from ..tasks.open_prompts import LogProbs, Reading, open_prompts
+from ..tasks.open_prompts import LogProbs, Reading, Said, open_prompts, said
 from .costs import peak
 from .losses import NAMED, Prompts, Sampler, expected_loss, lottery_loss, plain, sampled_loss, stored_answers
 from .runs import ANSWERS, BASELINES, GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
@@ -151,6 +151,14 @@ def lab(path: str) -> Lab:
     """The laboratory of that model, loaded once a process."""
     torch.set_num_threads(1)
     return Lab(path)
+
+
+def base_says(path: str) -> dict[str, Said]:
+    """What the base says after the first text of each task that is measured."""
+    at = lab(path)
+    at.reset()
+    tables = at.base(at.reading(MEASURED))
+    return {name: said(found, at.tokenizer, open_prompts(name))[0] for name, found in tables.items()}
 
 
 def predicted_laws(path: str, run: OpenRun) -> Laws:

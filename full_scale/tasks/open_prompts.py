@@ -112,15 +112,27 @@ def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
     return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
 
-def said(model: Any, tokenizer: Any, task: OpenPrompts, most: int = 5) -> list[list[tuple[str, float]]]:
-    """The likeliest next tokens after each text, right or not, with their probabilities."""
-    reading = Reading(tokenizer, [task])
-    with torch.no_grad():
-        top = reading.log_probs(model)[task.name][0].exp().topk(most)
-    return [
-        [(tokenizer.decode(int(token)), float(chance)) for token, chance in zip(*row, strict=True)]
-        for row in zip(top.indices, top.values, strict=True)
-    ]
+@dataclass(frozen=True)
+class Said:
+    """A text of a task and its likeliest next tokens, each with its probability and whether it is right."""
+
+    text: str
+    words: tuple[tuple[str, float, bool], ...]
+
+
+def said(log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5) -> list[Said]:
+    """What a model says after each text of a task, right or not, from `Reading.log_probs` of it.
+
+    A word of an answer of several is right where some right answer begins with it.
+    """
+    found = []
+    top = log_probs[0].exp().topk(most)
+    for text, right, tokens, chances in zip(task.texts, task.right, top.indices, top.values, strict=True):
+        words = [tokenizer.decode(int(token)) for token in tokens]
+        starts = {answer[: len(word)] for word in words for answer in right}
+        rows = zip(words, chances.tolist(), strict=True)
+        found.append(Said(text, tuple((word, chance, word in starts) for word, chance in rows)))
+    return found
 
 
 DIGITS = tuple("0123456789")
