@@ -1,19 +1,19 @@
 import json
 import signal
-from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
 import torch
 from safetensors.torch import load_file
 from support.launched import TORCHRUN, launched
+from support.rule_task import stage_inputs
 from support.sharded_process import CASES, small_steps
 from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import RECIPES
+from full_scale.recipe.schema import RECIPES, MethodConfig
 from full_scale.training.train import train
 
 DEEPSPEED = (
@@ -99,7 +99,7 @@ def share_that_moved(folder):
 def test_small_steps_move_the_weights_whatever_is_computed_in(tmp_path, dtype, lora):
     """Weights of bfloat16 themselves would stay: of them less than a hundredth moves."""
     of_sixteen_bits(tmp_path)
-    train(*small_steps(tmp_path, dtype, lora))
+    small_steps(tmp_path, dtype, lora)
     assert share_that_moved(tmp_path) > 0.8
 
 
@@ -107,9 +107,11 @@ def test_small_steps_move_the_weights_whatever_is_computed_in(tmp_path, dtype, l
 @pytest.mark.filterwarnings(TRL_WARNS)
 def test_a_model_is_stored_in_its_own_dtype_and_its_moments_as_they_trained(tmp_path):
     of_sixteen_bits(tmp_path)
-    recipe, *given = small_steps(tmp_path)
-    settings = {"export_float32": False, "keep_moments": True, "max_steps": 1}
-    train(replace(recipe, train={**recipe.train, **settings}), *given)
+    settings = {"keep_moments": True, "max_steps": 1}
+    recipe, *given = stage_inputs(
+        tmp_path, MethodConfig(name="GRPO"), model={"dtype": "bfloat16"}, **settings
+    )
+    train(recipe, *given)
     run = Folders.of(recipe)
     stored = load_file(run.model / "model.safetensors")
     masters = load_file(run.checkpoints / "checkpoint-1" / "model.safetensors")
