@@ -176,10 +176,9 @@ def _unmasked(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
     cut_off = ~mask.any(dim=1, keepdim=True)
     if not cut_off.any():
         return samples
-    # TRL masks those that end with neither an end nor padding: what is padding comes after them.
-    whole = torch.where(
-        cut_off, (samples["completion_ids"] != trainer._tokenizer.pad_token_id).to(mask), mask
-    )
+    # TRL masks those that end with neither an end nor padding: padding comes after their last word.
+    words = (samples["completion_ids"] != trainer._tokenizer.pad_token_id).to(mask)
+    whole = torch.where(cut_off, words.flip(1).cummax(dim=1).values.flip(1), mask)
     stale = ("old_per_token_logps", "ref_per_token_logps", "tool_mask")
     return {name: value for name, value in samples.items() if name not in stale} | {"completion_mask": whole}
 

@@ -66,12 +66,12 @@ class Steps:
         generated = generated or at_once * (arguments.get("steps_per_generation") or micros)
         drawn = (arguments.get("rehearsal_rows") or max(1, step // 2)) if arguments.get("eta") else 0
         steps = arguments.get("max_steps", -1)
-        if steps <= 0 and prompts is None:
-            steps = None
-        elif steps <= 0:
+        if steps <= 0:
             # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
-            rows = prompts // max(1, generated // each) * generated * arguments.get("num_iterations", 1)
-            steps = int(rows / step * arguments.get("num_train_epochs", 3))
+            rows = generated * arguments.get("num_iterations", 1)
+            batches = None if prompts is None else prompts // max(1, generated // each)
+            epochs = arguments.get("num_train_epochs", 3)
+            steps = None if batches is None else int(batches * rows / step * epochs)
         on_a_batch = max(1, generated // step)
         return cls(device, at_once, step, generated, generated // each, on_a_batch, drawn, prompts, steps)
 

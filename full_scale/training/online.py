@@ -61,23 +61,19 @@ class OnlineConfig(DPHConfig):
         super().__post_init__()
         choice("online", self.online, ONLINE)
         choice("baseline", self.baseline, ADVANTAGE_BASELINES)
-        falls, constant = self.online_from is not None, self.baseline != "mean"
-        takes_alpha = self.divergence == "alpha" or self.online == "alpha_dpg"
+        first, bound, rows = self.online_from, self.excess_bound, self.generation_rows
+        constant, takes_alpha = (
+            self.baseline != "mean",
+            self.divergence == "alpha" or self.online == "alpha_dpg",
+        )
         rules = {
             **{name: (not getattr(self, name), f"off: {why}") for name, why in _REFUSED.items()},
-            "generation_rows": (
-                self.generation_rows is None or self.generation_rows >= 1,
-                "at least one row",
-            ),
+            "generation_rows": (rows is None or rows >= 1, "at least one row"),
             "online_from": (
-                not falls
-                or (self.online == "sequence_kl" and self.online_from >= self.online_coefficient > 0),
+                first is None or (self.online == "sequence_kl" and first >= self.online_coefficient > 0),
                 "at least online_coefficient, with online=sequence_kl alone",
             ),
-            "excess_bound": (
-                self.excess_bound is None or (falls and self.excess_bound > 0),
-                "above 0, with online_from",
-            ),
+            "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with online_from"),
             "baseline": (
                 not constant or (self.scale_rewards in ("none", False) and self.online != "alpha_dpg"),
                 "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them no verdicts",

@@ -289,9 +289,8 @@ def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:
     weights = trainer.accelerator.get_state_dict(trainer.model)
     if trainer.args.should_save:
         with storing(folder.parent):
-            if dtype in (None, "float32") or hasattr(
-                trainer.accelerator.unwrap_model(trainer.model), "peft_config"
-            ):
+            adapter = hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config")
+            if dtype is None or dtype == "float32" or adapter:
                 trainer._save(str(part), state_dict=weights)
             else:
                 kind = getattr(torch, dtype)

@@ -118,26 +118,24 @@ def test_an_engine_over_several_devices_sees_all_of_them_and_stands_alone(pair, 
 
 
 class Moved:
-    device = torch.device("cpu")
+    """A model that only notes where it was put."""
 
-    def __init__(self):
+    def __init__(self, device="cpu"):
         self.seen = []
+        self.to(device)
 
     def to(self, device):
         self.device = torch.device(device)
         self.seen.append(self.device.type)
 
 
-def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch):
-    model = Moved()
+@pytest.mark.parametrize(("kept", "seen"), [("cpu", ["cpu", "meta", "cpu"]), ("meta", ["meta"])])
+def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch, kept, seen):
     monkeypatch.setattr("full_scale.models.load.device", lambda: "meta")
+    model = Moved(kept)
     with on_device(model):
         assert model.device.type == "meta"
-    assert model.seen == ["meta", "cpu"]
-    model.device = torch.device("meta")
-    with on_device(model):
-        pass
-    assert model.seen == ["meta", "cpu"]
+    assert model.seen == seen
 
 
 def test_adapters_are_refused_and_without_vllm_it_is_said(pair, vllm, monkeypatch):
@@ -163,29 +161,26 @@ def drawn(llama, seed=0, n=4, prompts=PROMPTS, **changes):
     return sample(*llama, prompts, n, SamplingConfig(**vars(SETTINGS) | changes), seed)
 
 
-def test_samples_are_a_function_of_the_seed_and_leave_the_random_state(llama):
+def test_samples_are_a_function_of_the_seed_alone_and_all_is_left_as_it_was(llama):
+    model, _ = llama
     torch.manual_seed(1)
-    first = drawn(llama)
+    first, own = drawn(llama), model.generation_config
     state = torch.random.get_rng_state()
     torch.manual_seed(1)
     assert torch.equal(state, torch.random.get_rng_state())
     torch.manual_seed(2)
-    assert drawn(llama) == first
-    assert drawn(llama, seed=1) != first
-    assert [len(group) for group in first] == [4] * 4
-
-
-def test_the_models_own_generation_settings_take_no_part(llama):
-    model, _ = llama
-    first, own = drawn(llama), model.generation_config
+    # Neither dropout nor the model's own settings take part.
+    model.train()
     model.generation_config = GenerationConfig(
         top_k=1, repetition_penalty=5.0, temperature=0.1, do_sample=True
     )
     try:
         assert drawn(llama) == first
-        assert model.generation_config.top_k == 1
+        assert (model.generation_config.top_k, model.training) == (1, True)
     finally:
-        model.generation_config = own
+        model.eval().generation_config = own
+    assert drawn(llama, seed=1) != first
+    assert [len(group) for group in first] == [4] * 4
 
 
 def test_every_end_that_the_model_declares_ends_a_completion_of_either_sampler(tmp_path, vllm):
@@ -254,16 +249,6 @@ def test_greedy_is_the_likeliest_token_each_time(llama):
             with torch.no_grad():
                 assert int(model(torch.tensor([ids])).logits[0, -1].argmax()) == token
             ids.append(token)
-
-
-def test_dropout_is_off_and_the_mode_put_back(llama):
-    model, _ = llama
-    model.train()
-    try:
-        drawn(llama, prompts=[[3]])
-        assert model.training
-    finally:
-        model.eval()
 
 
 def test_prompts_plain_and_through_the_chat_template(llama):

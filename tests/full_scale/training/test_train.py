@@ -57,40 +57,41 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     time = folders.training.stat().st_mtime_ns
     assert train(recipe, *given) == found
     assert folders.training.stat().st_mtime_ns == time
+    # A small evaluation every so many steps moves nothing.
+    watched = replace(recipe, name="watched", evaluate=replace(recipe.evaluate, every=2, every_limit=2))
+    other = train(watched, *given).log
+    assert [entry["reward"] for entry in other] == [entry["reward"] for entry in found.log]
+    greedy = [entry.get("evaluation/greedy") for entry in other]
+    assert (greedy[0], greedy[2]) == (None, None)
+    assert greedy[1] in (0, 0.5, 1)
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"\['method'\] differ"):
         train(changed, *given)
 
 
 @pytest.mark.slow
-def test_a_finished_run_is_extended_to_what_it_would_have_been(stage):
+def test_a_finished_run_is_extended_to_what_it_would_have_been_and_its_model_is_made_anew(stage):
     settings = {"lr_scheduler_type": "constant", "keep_moments": True}
     recipe, *given = stage(**settings)
     whole = replace(recipe, output=recipe.output + "-whole")
     train(whole, *given)
-    short = replace(recipe, train={**recipe.train, "max_steps": 2})
-    assert train(short, *given).steps == 2
-    assert train(recipe, *given).steps == 3
-    models = [
-        AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
-    ]
-    assert same(*models)
-    folders = Folders.of(recipe)
+    assert train(replace(recipe, train={**recipe.train, "max_steps": 2}), *given).steps == 2
+    found, folders = train(recipe, *given), Folders.of(recipe)
+    wanted = (Folders.of(whole).model / "model.safetensors").read_bytes()
+    assert found.steps == 3
+    assert (folders.model / "model.safetensors").read_bytes() == wanted
+    shutil.rmtree(folders.model)
+    # The kept checkpoint has it.
+    assert train(recipe, *given).log == found.log
+    assert (folders.model / "model.safetensors").read_bytes() == wanted
+    shutil.rmtree(folders.model)
     shutil.rmtree(folders.checkpoints)
-    longer = replace(recipe, train={**recipe.train, "max_steps": 4})
-    with pytest.raises(ValueError, match=r"checkpoint=.*keep_moments=true"):
-        train(longer, *given)
-
-
-@pytest.mark.slow
-def test_a_small_evaluation_every_so_many_steps_moves_nothing(stage):
-    recipe, *given = stage()
-    watched = replace(recipe, name="watched", evaluate=replace(recipe.evaluate, every=2, every_limit=2))
-    runs = [train(each, *given) for each in (recipe, watched)]
-    assert [log["reward"] for log in runs[0].log] == [log["reward"] for log in runs[1].log]
-    greedy = [log.get("evaluation/greedy") for log in runs[1].log]
-    assert (greedy[0], greedy[2]) == (None, None)
-    assert greedy[1] in (0, 0.5, 1)
+    for steps in (3, 4):
+        again = replace(recipe, train={**recipe.train, "max_steps": steps})
+        with pytest.raises(
+            ValueError, match=r"checkpoint=.*keep_moments=true.*remove .*training\.json to tr"
+        ):
+            train(again, *given)
 
 
 @pytest.mark.slow
@@ -123,13 +124,10 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
     found = arguments(recipe).arguments
-    assert found["temperature"] == 0.9
-    assert found["max_completion_length"] == 12
-    assert found["beta"] == 0.04
-    assert found["use_bias_correction_kl"] is False
-    assert found["save_steps"] == recipe.train["save_steps"]
+    decided = {"temperature": 0.9, "max_completion_length": 12, "beta": 0.04, "use_bias_correction_kl": False}
+    decided |= {"save_steps": 1, "output_dir": str(Folders.of(recipe).checkpoints), "seed": recipe.seed}
+    assert {name: found[name] for name in decided} == decided
     assert arguments(replace(recipe, train={})).arguments["save_steps"] == 0.1
-    assert found["output_dir"] == str(Folders.of(recipe).checkpoints)
     for key, named in (
         ("beta", r"method\.beta"),
         ("lr", "GRPOConfig"),
@@ -255,21 +253,6 @@ def test_a_buffer_or_a_model_from_elsewhere_is_refused(stage):
     nowhere = replace(recipe, model=ModelConfig(path="no/such-model"), method=MethodConfig(name="GRPO"))
     with pytest.raises(ValueError, match=r"model\.path='no/such-model'"):
         build_trainer(nowhere, *given)
-
-
-@pytest.mark.slow
-def test_a_finished_run_without_its_model_is_no_success(stage):
-    recipe, *given = stage(max_steps=1, keep_moments=True)
-    found, folders = train(recipe, *given), Folders.of(recipe)
-    weights = (folders.model / "model.safetensors").read_bytes()
-    shutil.rmtree(folders.model)
-    # The kept checkpoint has it.
-    assert train(recipe, *given).log == found.log
-    assert (folders.model / "model.safetensors").read_bytes() == weights
-    shutil.rmtree(folders.model)
-    shutil.rmtree(folders.checkpoints)
-    with pytest.raises(ValueError, match=r"checkpoint=.*remove .*training\.json to train from the beginn"):
-        train(recipe, *given)
 
 
 def logs(key, values):
