@@ -47,7 +47,6 @@ def test_sets_and_their_sizes(task):
         "cross_domain": 20,
         "out_of_domain": 20,
     }
-    assert task.styles == tuple(STYLES)
 
 
 def test_every_text_is_asked_of_every_database_of_its_domain(task):
