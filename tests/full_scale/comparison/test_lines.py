@@ -1,4 +1,4 @@
-"""Every line of a comparison, on runs simulated from exact laws: true, planted to be false, too few samples."""
+"""Every line of a comparison, on runs simulated from exact laws: true, planted to be false, or too few."""
 
 import math
 from dataclasses import replace
