@@ -182,10 +182,3 @@ def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(words):
     weights = [torch.cat([p.flatten() for p in model.parameters()]) for model in (one, two, three)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
-
-
-def test_sizes_are_options(words):
-    small, large = (llama(words, Architecture(hidden=h, layers=n, heads=2), 0) for h, n in ((16, 1), (32, 3)))
-    assert large.num_parameters() > 4 * small.num_parameters()
-    assert large.config.num_hidden_layers == 3
-    assert large.config.eos_token_id == words.eos_token_id
