@@ -9,9 +9,8 @@ import numpy as np
 from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
 from . import NEAR, Prediction
-from .configuration import configuration_of
+from .configuration import READERS, configuration_of
 from .reading import NOWHERE, TRAP, Configuration
-from .readings import READERS
 
 WIDTH = 80
 REACHED = 0.9

@@ -11,10 +11,9 @@ from rich.console import Console
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from . import Decision, Prediction, answer, predict, unpredictable
-from .configuration import configuration_of, trainer_named, trainer_of
+from .configuration import READERS, configuration_of, trainer_named, trainer_of
 from .reading import Configuration
-from .readings import READERS
-from .settings import Asked, overridden, read
+from .settings import overridden, read
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)
@@ -125,7 +124,7 @@ def _settings(config: str, overrides: tuple[str, ...], trainer: str | None) -> t
     try:
         if path.is_file():
             found = read(path, overrides)
-            return found, trainer_of(Asked(found)) if trainer is None else trainer_named(trainer)
+            return found, trainer_of(found) if trainer is None else trainer_named(trainer)
         if path.suffix or path.parent != Path():
             raise click.UsageError(f"there is no file {config}")
         whose = trainer_named(config)
