@@ -9,7 +9,7 @@ from typing import Any
 
 from ..support.errors import argument_error, meant
 from . import readers
-from .reading import Configuration
+from .reading import UNGROUPED, Configuration
 from .sampling import with_sampling
 from .settings import Asked, flag, flat
 
@@ -81,6 +81,9 @@ def configuration_of(
     reader = READERS[trainer]
     asked, clips = Asked(settings, reader.title, version or reader.version), reader.clips
     found = with_sampling(reader.read(asked), asked, reader.sampling)
+    # Of one answer, or with nothing subtracted, the weight is that of any group's answer less the others.
+    if not found.unpredicted and found.group_size is None and found.scale != "leave_one_out":
+        found = replace(found, unpredicted=f"{UNGROUPED} ({reader.group})")
     # A misspelt clip is told as one, and one that is spelt well is no slip of another name.
     plain = {**reader.plain, **dict.fromkeys(clips, ())}
     harmless, not_read = asked.rest(plain, (*reader.harmless, *clips * (found.updates == 1)))

@@ -85,6 +85,7 @@ def end_words(found: Configuration) -> str:
 UNHELD = "none: nothing holds the policy to the base"
 NOWHERE = "nothing: the pass rate tends to 1, and sampling decides which right answers stay (A2, G3)"
 FOLLOWS = "the reference follows the policy: no law of a fixed base holds"
+UNGROUPED = "the settings do not say how many answers a prompt has"
 TRAP = (
     "KL in the reward and then division by a deviation: at the law penalised rewards have deviation zero, "
     "and a noise stays that more groups do not lessen (theory G2)"

@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -188,7 +188,12 @@ def _of_yaml(text: str) -> Any:
     return yaml.safe_load(text)
 
 
-_TREES = {".json": json.loads, ".toml": tomllib.loads, ".yaml": _of_yaml, ".yml": _of_yaml}
+_TREES: Mapping[str, Callable[[str], Any]] = {
+    ".json": json.loads,
+    ".toml": tomllib.loads,
+    ".yaml": _of_yaml,
+    ".yml": _of_yaml,
+}
 
 
 def _of_script(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
