@@ -38,8 +38,8 @@ def better(
                 told = configuration_of({**settings, **of}, trainer, version=version)
             except ValueError:
                 return -1
-            why = told.unpredicted.removeprefix(found.unpredicted)
-            lost = TRAP in told.warnings or (why and not why.startswith(UNGROUPED))
+            known = told.unpredicted in ("", found.unpredicted) or told.unpredicted.startswith(UNGROUPED)
+            lost = TRAP in told.warnings or not known
             return _ORDER.index(told.selects) if told.selects in _ORDER and not lost else -1
 
         start = _ORDER.index(found.selects) if found.selects in _ORDER else 0
