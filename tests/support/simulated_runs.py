@@ -101,7 +101,7 @@ def prompts_of(rng, laws, law, samples):
         PromptAnswers(
             id=f"p{index}",
             question=f"t{texts[index]}",
-            mean_correct=tuple(shared[index].tolist()),
+            mean_correct=None if laws.texts is None else tuple(shared[index].tolist()),
             greedy=int(greedy[index]),
             correct=tuple(correct.astype(int).tolist()),
             log_pi=tuple(log_pi.tolist()),

@@ -19,7 +19,7 @@ from support.simulated_runs import (
 
 from dph_theory import JENSEN_SHANNON, kappa
 from full_scale.comparison import verdicts as rule
-from full_scale.comparison.instrument_checks import _base_rate_shift, guarantee
+from full_scale.comparison.instrument_checks import base_rate_shift, guarantee
 from full_scale.comparison.measurements import MeasuredRun, PairedSet, least_cost, read_runs
 from full_scale.evaluation.record import Evaluation, ModelHash, RehearsedRow
 from full_scale.training.record import TrainingRecord
@@ -137,8 +137,8 @@ def test_what_the_meters_base_rates_may_be_off_by():
     run = MeasuredRun("run", training, Evaluation("run", ModelHash("0"), {}), {"explored": here})
     rates = (8 * np.array([*used.values()]) + 0.5) / 9
     shift = rule.mean(kappa(here.rate, rates) - kappa(here.rate, here.smoothed_base_rate))
-    assert _base_rate_shift(run) == abs(shift.value) + shift.margin() > 3 * abs(shift.value) > 0
-    assert _base_rate_shift(replace(run, training=replace(training, base_rates={"0": 0.5}))) == np.inf
+    assert base_rate_shift(run) == abs(shift.value) + shift.margin() > 3 * abs(shift.value) > 0
+    assert base_rate_shift(replace(run, training=replace(training, base_rates={"0": 0.5}))) == np.inf
 
 
 @pytest.mark.parametrize("mass", [0.3, 0.97])
@@ -166,7 +166,7 @@ def test_without_the_base_rate_the_guarantee_would_be_broken(tmp_path):
     kl = -math.log(found.prediction)
     rng = np.random.default_rng([0, 7])
     (run,) = read_runs([rehearsed(0.5)(rng).write(rng, tmp_path)])
-    plain = np.mean([row.log_ref - row.log_pi for row in run.rehearsed_rows])
+    plain = np.mean([row.log_ref - row.log_pi for row in run.evaluation.rehearsed.rows])
     assert kl == pytest.approx(math.log(2), abs=0.06)
     assert found.estimate < math.exp(-plain) - found.margin
 
