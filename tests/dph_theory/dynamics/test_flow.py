@@ -82,13 +82,6 @@ def test_a_batch_of_betas_is_a_law_each():
         np.testing.assert_allclose(together, np.stack(alone), atol=1e-12)
 
 
-def test_answers_of_one_length_have_the_law_of_sums():
-    tables = [np.array([0.6, 0.4]), np.array([[0.4, 0.6], [0.7, 0.3]])]
-    means, sums = (token_law(tables, SOME[:2, :2], 0.3, per_answer_mean=mean) for mean in (True, False))
-    for mine, theirs in zip(means, sums, strict=True):
-        np.testing.assert_allclose(mine, theirs, atol=1e-12)
-
-
 def test_a_verifier_that_errs_changes_rate_and_not_fate():
     assert effective_beta(0.5, 0.05, 0.2) == pytest.approx(2 / 3)
     noisy = flow([[0.25, 0.75]], [1, 0], [900.0], beta=float(effective_beta(0.5, 0.05, 0.2)))[0][0]
