@@ -180,4 +180,4 @@ def _rehearsal() -> tuple[PublishedLoss, ...]:
 
 
 CATALOGUE: tuple[PublishedLoss, ...] = (*_ON_POLICY_SAMPLES, *_pseudo_losses(), *_rehearsal())
-"""Every form that `dph audit catalogue` audits; sg holds its argument fixed, mean_t is over tokens."""
+"""Every form whose audit the docs show; sg holds its argument fixed, mean_t is over tokens."""
