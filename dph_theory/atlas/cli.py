@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from ..audit.cli import interruptible, load, user_code
-from ..methods.repairs import METHODS, Method
+from ..methods.repairs import REPAIRS, Repair
 from ..methods.updates import of_rewards
 from ..support import terminal
 from ..support.errors import meant
@@ -59,7 +59,7 @@ def atlas_command(
     if target is not None:
         advantage = load(target)
         with user_code(console, target, time_limit):
-            own = Method(
+            own = Repair(
                 name=target.rpartition(":")[2],
                 source=Path(target.rpartition(":")[0]).name,
                 note="of your own",
@@ -84,13 +84,13 @@ def atlas_command(
         terminal.say(console, line)
 
 
-def _chosen(names: Sequence[str]) -> list[Method]:
-    known = {method.name: method for method in METHODS}
+def _chosen(names: Sequence[str]) -> list[Repair]:
+    known = {method.name: method for method in REPAIRS}
     if unknown := [name for name in names if name not in known]:
         near = meant(unknown[0], tuple(known))
         hint = f"; is {near} meant?" if near else ""
         raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}{hint}")
-    return [known[name] for name in names] or list(METHODS)
+    return [known[name] for name in names] or list(REPAIRS)
 
 
 def _write(

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from ..methods.repairs import METHODS, Method
+from ..methods.repairs import REPAIRS, Repair
 from ..numeric.balls import Values
 from ..support.processes import in_order
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
@@ -20,7 +20,7 @@ LOST = (1e-3, 1e-5)
 """Shares of a nearly lost answer, between which the power of its way back is taken."""
 
 
-def row_of(method: Method, *, seed: int = 0) -> Row:
+def row_of(method: Repair, *, seed: int = 0) -> Row:
     """The cells of a method."""
     small, reference = (SMALL, REFERENCE) if method.knob else (0.0, 0.0)
     single, several = (_end(method, problem, small) for problem in (UNEQUAL, LENGTHS))
@@ -45,7 +45,7 @@ def row_of(method: Method, *, seed: int = 0) -> Row:
     )
 
 
-def _end(method: Method, problem: Problem, knob: float, start: np.ndarray | None = None) -> np.ndarray | None:
+def _end(method: Repair, problem: Problem, knob: float, start: np.ndarray | None = None) -> np.ndarray | None:
     try:
         return flow(method, problem, knob, start=start)[1]
     except UnsettledError:
@@ -74,17 +74,17 @@ def _gain(problem: Problem, end: np.ndarray | None, measure: Callable[[np.ndarra
 
 @cache
 def _grpo_drift(seed: int) -> float:
-    return luck(METHODS[0], EQUAL, 0.0, seed=seed)
+    return luck(REPAIRS[0], EQUAL, 0.0, seed=seed)
 
 
-def _relative_drift(method: Method, knob: float, seed: int) -> float | None:
+def _relative_drift(method: Repair, knob: float, seed: int) -> float | None:
     try:
         return luck(method, EQUAL, knob, seed=seed) / _grpo_drift(seed)
     except UnsettledError:
         return None
 
 
-def way_back(method: Method, knob: float) -> tuple[str, float | None]:
+def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
     """How an answer of share eps among two right ones comes back, in words, and the power of eps in its pull.
 
     As at the end of a training every answer is right. The pull is that on the log ratio of the two (theory
@@ -99,7 +99,7 @@ def way_back(method: Method, knob: float) -> tuple[str, float | None]:
     return f"{speed}, {'undrawn' if undrawn else 'if drawn'}", power
 
 
-def _pull(method: Method, knob: float, share: float, *, without: bool = False) -> float:
+def _pull(method: Repair, knob: float, share: float, *, without: bool = False) -> float:
     """On log(lost/kept), at the expected update, or on batches of the kept answer alone."""
     theta = np.log([share, 1 - share])
     samples = expected(TWO, theta)
@@ -110,9 +110,9 @@ def _pull(method: Method, knob: float, share: float, *, without: bool = False) -
 
 
 def atlas(
-    methods: Sequence[Method] = METHODS, *, seed: int = 0, on_row: Callable[[Row], None] | None = None
+    methods: Sequence[Repair] = REPAIRS, *, seed: int = 0, on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
-    """The rows of methods of METHODS, in order, by two processes; `on_row` is called as each ends."""
+    """The rows of methods of REPAIRS, in order, by two processes; `on_row` is called as each ends."""
     names = [method.name for method in methods]
     if len(names) == 1:  # Another process would take longer to start.
         rows = [_row_named(names[0], seed)]
@@ -123,4 +123,4 @@ def atlas(
 
 
 def _row_named(name: str, seed: int) -> Row:
-    return row_of(next(method for method in METHODS if method.name == name), seed=seed)
+    return row_of(next(method for method in REPAIRS if method.name == name), seed=seed)

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 
-from ..methods.batches import GROUP, Samples
-from ..methods.repairs import Method
+from ..methods.repairs import Repair
+from ..methods.surrogates import Sampled
+from ..methods.updates import GROUP, Samples
 from .problems import Problem
 
 DECADES, EVALUATIONS = 12, 8_000
@@ -66,32 +67,32 @@ def _samples(problem: Problem, theta: np.ndarray, answers: np.ndarray, weights: 
     )
 
 
-def coefficients(method: Method, samples: Samples, knob: float) -> np.ndarray:
+def coefficients(method: Repair, samples: Samples, knob: float) -> np.ndarray:
     """What multiplies each token's grad log pi at the first update on a batch, with its weight."""
     found = method.advantage(samples, knob)
     found = found if found.ndim == samples.counted.ndim else found[..., None]
     return np.where(samples.counted, found * _weight(method, samples), 0.0)
 
 
-def _weight(method: Method, samples: Samples) -> np.ndarray:
+def _weight(method: Repair, samples: Samples) -> np.ndarray:
     """Of the tokens of each answer, by how the loss adds them up."""
     lengths = samples.lengths[..., None]
-    if method.reduction == "answer mean":
+    if method.reduction == "sequence_mean":
         return 1 / lengths
     return (
-        1 / samples.mean(samples.lengths)[..., None] if method.reduction == "token mean" else 1 + 0 * lengths
+        1 / samples.mean(samples.lengths)[..., None] if method.reduction == "token_mean" else 1 + 0 * lengths
     )
 
 
 def gradient(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
 ) -> np.ndarray:
     """The update of the logits on a batch; log_old: of its tokens, where theta is no longer the sampler."""
     return problem.ascent(theta, *pulls(method, problem, theta, samples, knob, log_old))
 
 
 def pulls(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """What pulls the log-probability of each token: of the batch's answers, and of stored ones."""
     c = coefficients(method, samples, knob)
@@ -106,7 +107,7 @@ def pulls(
 
 
 def _slope(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, log_old: np.ndarray, c: np.ndarray
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, log_old: np.ndarray, c: np.ndarray
 ) -> np.ndarray:
     """The surrogate's slope in each token's log pi, per unit of the advantage."""
     log_policy = problem.log_policy(theta)
@@ -120,13 +121,13 @@ def _slope(
     old, a, mask = (
         torch.from_numpy(part.reshape(-1, tokens).copy()) for part in (log_old, np.sign(c), samples.counted)
     )
-    total = (method.surrogate(x, old, a, mask.double()) * mask).sum()  # type: ignore[misc]
+    total = (method.surrogate(Sampled(x, old, a, mask.double())) * mask).sum()  # type: ignore[misc]
     (slope,) = torch.autograd.grad(total, x)
     return np.nan_to_num((slope * a).numpy().reshape(log_old.shape))
 
 
 def round_of(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
 ) -> np.ndarray:
     """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
     each = step / method.updates
@@ -141,7 +142,7 @@ class UnsettledError(Exception):
 
 
 def flow(
-    method: Method,
+    method: Repair,
     problem: Problem,
     knob: float,
     *,
@@ -190,7 +191,7 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 """A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
 
 
-def luck(method: Method, problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
+def luck(method: Repair, problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
     """The deviation over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
     The step is that at which the noiseless training takes `rounds` rounds.

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from dph_cli import main
 from dph_theory import audit
-from dph_theory.losses.policy_losses import clipped, policy_loss
+from dph_theory.methods.surrogates import policy_loss
 
 
 def corrected(log_pi, log_ref, log_old, mask):
@@ -39,7 +39,7 @@ def by_the_batch(log_pi, log_ref, log_old, mask):
     return ((log_pi * mask).sum(-1) * (cost - cost.mean())).mean()
 
 
-clip = policy_loss(clipped(0.2, 0.2))
+clip = policy_loss("clip")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dph_theory.audit import audit
-from dph_theory.losses.policy_losses import clipped, policy_loss
+from dph_theory.methods.surrogates import policy_loss
 
 
 def k2(log_pi, log_ref):
@@ -62,7 +62,7 @@ INF = math.inf
         (truncated, "old_policy", [("log(pi/old)", -INF, math.log(2))]),
         (capped_advantage, "policy", [("|A|", 0.0, 5.0)]),
         (
-            policy_loss(clipped(0.2, 0.28, dual=3.0)),
+            policy_loss("clip", high=0.28, dual=3.0),
             "old_policy",
             [("log(pi/old)", math.log(0.8), math.log(1.28))],
         ),
@@ -97,7 +97,7 @@ def test_a_mask_of_whole_sequences_ends_it_earlier_on_sequences():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_clipped_loss_off_policy_is_near_the_reward_at_every_seed(seed):
-    found = audit(policy_loss(clipped(0.2, 0.28)), samples="old_policy", seed=seed)
+    found = audit(policy_loss("clip", high=0.28), samples="old_policy", seed=seed)
     assert (found.known.name, found.scope) == ("minus expected reward", "single tokens")
     assert found.gradient.exact or found.gradient.name in ("minus expected reward", "none")
     assert "total variation" not in found.verdict
@@ -199,4 +199,4 @@ def test_the_terms_of_a_loss_are_told_apart_on_and_off_policy():
 
 def test_a_loss_of_one_term_has_none():
     assert audit(k2).terms == ()
-    assert audit(policy_loss(clipped(0.2, 0.28))).terms == ()
+    assert audit(policy_loss("clip", high=0.28)).terms == ()
