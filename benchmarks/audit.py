@@ -66,8 +66,8 @@ def main() -> None:
     commands = {"loss_command_wall_s": wall, "loss_command_s": used}
     store("audit", "torch", "numpy", **commands, forms=len(CATALOGUE), form_s=forms, other_s=other_seconds())
     Console().print(
-        f"dph audit loss: {used:.1f} processor s, {wall:.1f} s of wall time; {len(CATALOGUE)} forms in one process: "
-        f"{sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"
+        f"dph audit loss: {used:.1f} processor s, {wall:.1f} s of wall time; "
+        f"{len(CATALOGUE)} forms in one process: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"
     )
 
 
