@@ -65,9 +65,10 @@ def main() -> None:
     wall, used = command_seconds()
     commands = {"loss_command_wall_s": wall, "loss_command_s": used}
     store("audit", "torch", "numpy", **commands, forms=len(CATALOGUE), form_s=forms, other_s=other_seconds())
+    slowest = max(forms, key=lambda name: forms[name])
     Console().print(
-        f"dph audit loss: {used:.1f} processor s, {wall:.1f} s of wall time; "
-        f"{len(CATALOGUE)} forms in one process: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"
+        f"dph audit loss: {used:.1f} processor s, {wall:.1f} s of wall time; {len(CATALOGUE)} forms in one "
+        f"process: {sum(forms.values()):.1f} s, slowest {slowest}"
     )
 
 
