@@ -111,23 +111,13 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
-def test_the_catalogue_with_its_page_and_its_numbers(tmp_path):
-    done = dph("catalogue", "--json", tmp_path / "all.json")
-    assert done.returncode == 0, done.stderr
-    reports = json.loads((tmp_path / "all.json").read_text())
-    assert done.stdout.splitlines()[-1] == f"{len(reports)} forms audited, 0 could not be evaluated"
-    assert done.stdout.startswith("k1 on policy samples: ")
-    assert {"source", "formula", "loss", "verdict"} <= set(reports[0])
-
-
 def test_an_interrupted_audit_leaves_no_file(tmp_path):
-    path = tmp_path / "all.json"
-    done = interrupted([DPH, "audit", "catalogue", "--json", str(path)])
+    (tmp_path / "slow.py").write_text("import time\n\ndef metric(n, c, k):\n    time.sleep(60)\n")
+    done = interrupted([DPH, "audit", "metric", f"{tmp_path}/slow.py:metric", "--json", f"{tmp_path}/x.json"])
     assert "Traceback" not in done.errors
     assert done.returncode == 130
     assert "interrupted: nothing was written" in done.out
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "x.json").exists()
 
 
 def test_without_torch_it_says_what_to_install(tmp_path, losses):
@@ -172,7 +162,7 @@ def test_an_advantage_of_a_file(mine, tmp_path):
     assert " ".join(done.output.split()).startswith(
         "centred at G = 4: It maximises 0.75 V: a prompt weighs 0.75 at every pass rate V."
     )
-    assert "weight, G = 8" in done.output
+    assert "J_G" in done.output
     assert json.loads((tmp_path / "x.json").read_text())["group_size"] == 4
 
 
@@ -186,8 +176,8 @@ def test_a_metric_of_a_file(mine, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (("advantage", "broken"), 1, "could not be audited: it returned ()"),
-        (("metric", "of_one"), 1, "could not be audited: it takes (n)"),
+        (("advantage", "broken"), 1, "could not be audited: the advantage returned ()"),
+        (("metric", "of_one"), 1, "could not be audited: the metric takes (n)"),
         (("advantage", "centred", "--group-size", 1), 2, "--group-size"),
         (("metric", "bootstrap", "--samples", "policy"), 2, "No such option"),
     ],
