@@ -133,6 +133,7 @@ def random_problems(seed: int, *, ends: bool = False) -> tuple[Problem, ...]:
     return tuple(random_problem(*shape, generator, ends=ends) for shape in (ENDING if ends else SHAPES))
 
 
+@cache
 def near_the_reference(problem: Problem, reach: float) -> Problem:
     """The problem with its policies nearer to the reference: no |log(pi/ref)| of a token is above `reach`."""
     far = torch.log_softmax(problem.policy, -1) - torch.log_softmax(problem.reference, -1)

@@ -59,6 +59,7 @@ def test_names_may_be_prefixes():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("worker_processes")
 def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
     theorems = select(["A8", "A5.validity"])
     seen = []
