@@ -23,6 +23,11 @@ class LossReport(Shown):
 
     verdict: str
 
+    @property
+    def failed(self) -> bool:
+        """Whether it could be evaluated on no problem."""
+        return False
+
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings, (name, words) each."""
         return ()
@@ -394,8 +399,8 @@ class AuditReport(LossReport):
     @property
     def dead(self) -> str:
         """The intervals without a gradient, or "none"."""
-        zones = [f"[{low:g}, {high:g}]" for low, high in self.dead_zones]
-        return ", ".join([*zones, *(f"[{a:g}, {b:g}] by rounding" for a, b in self.rounded_zones)]) or "none"
+        found = [(self.dead_zones, ""), (self.rounded_zones, " by rounding")]
+        return ", ".join(f"[{a:.3g}, {b:.3g}]{why}" for zones, why in found for a, b in zones) or "none"
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""

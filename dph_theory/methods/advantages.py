@@ -33,7 +33,7 @@ class PublishedAdvantage:
 
 
 FORMS: list["PublishedAdvantage"] = []
-"""Every form that `dph audit catalogue --advantages` audits, in the order of this file."""
+"""Every form whose audit the docs show, in the order of this file."""
 
 
 def published(name: str, source: str, formula: str, **others: Any) -> Callable[[_Form], _Form]:

@@ -17,6 +17,7 @@ import torch
 
 import dph_theory
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, TabularMDP, dynamics, laws, losses
+from dph_theory.audit import audit, audit_advantage, audit_metric
 from dph_theory.dynamics.decision import natural_gradient, orbit, plain_gradient, uniform_on_likeliest
 from dph_theory.estimators import K1, K3, alpha_dpg_reward
 from dph_theory.grpo import grpo_round, next_log_odds
@@ -125,6 +126,9 @@ CALLS = [
     (losses.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
     (losses.group_advantages, {"rewards": LOGS}),
     (losses.informative_groups, {"rewards": LOGS}),
+    (audit, {"loss": lambda log_pi, log_ref: (log_pi - log_ref).mean(), "samples": "policy"}),
+    (audit_advantage, {"advantage": lambda r: r - r.mean(-1, keepdims=True), "group_size": 4}),
+    (audit_metric, {"metric": lambda n, c, k: c / n}),
 ]
 HOSTILE = (
     "a", "", None, float("nan"), float("inf"), -float("inf"), -1.0, -1, 0, 0.0, 1, 2.5, 1e308, 10**30, True,
@@ -314,6 +318,14 @@ REFUSED = [
     (whole, {"name": "k", "value": 0, "at_least": 1}, r"k=0.*\[1, inf\)"),
     (together, {"a": np.ones(2), "b": np.ones(3)}, SHAPES + r"a \(2,\), b \(3,\)"),
     (select, {"names": ["Z9"]}, r"theorem='Z9' .*nearest names are \w+\.\w+, "),
+    (audit, {"loss": "k3"}, "loss='k3' is not allowed: a function of any of log_pi, log_ref"),
+    (audit, {"samples": "teacher"}, "samples='teacher' .*policy, old_policy, reference, filtered"),
+    (audit_advantage, {"advantage": 1.0}, r"advantage=1\.0 is not allowed: a function of rewards"),
+    (audit_advantage, {"advantage": len}, "the advantage returned .* for rewards"),
+    (audit_advantage, {"group_size": 1}, "group_size=1"),
+    (audit_advantage, {"group_size": [4, 8]}, r"group_size=\[4, 8\] .*a whole number from 2 to 1024"),
+    (audit_metric, {"metric": None}, r"metric=None is not allowed: a function of \(n, c, k\)"),
+    (audit_metric, {"metric": len}, r"the metric takes \(obj\)"),
     (Settings, {"instances": 0}, "instances=0"),
     (Settings, {"seed": -1}, "seed=-1"),
 ]  # fmt: skip

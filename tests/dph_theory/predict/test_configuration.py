@@ -481,6 +481,9 @@ def test_variables_of_a_launch_script_are_followed(tmp_path):
     path.write_text("python main.py actor_rollout_ref.actor.use_kl_loss=$USE\n")
     with pytest.raises(ValueError, match="a value that stands in the settings"):
         configuration_of(read(path))
+    path.write_text("# Nothing is set here.\n")
+    with pytest.raises(ValueError, match=r"config='.*run.sh' is not allowed: a file that holds settings"):
+        read(path)
 
 
 def test_a_setting_without_its_sign_and_variables_of_one_name_are_seen(tmp_path):
