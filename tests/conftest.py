@@ -1,5 +1,6 @@
 """Settings shared by all tests."""
 
+import gc
 import os
 import pickle
 from concurrent import futures
@@ -21,6 +22,12 @@ settings.register_profile("ci", deadline=None, derandomize=True, max_examples=EX
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 decorate_leaner()
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays: the collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 class InThisProcess(futures.Executor):

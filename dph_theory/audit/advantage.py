@@ -82,10 +82,10 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
     A function that tells the places in a group apart is enumerated over all 2^G outcomes, and its variance
     then is that of its mean over outcomes with the same k. Raises ValueError for a group below two.
     """
-    size = whole("group_size", group_size, at_least=2)
-    if size.ndim or size > LARGEST_GROUP:
+    sizes = whole("group_size", group_size, at_least=2)
+    if sizes.ndim or sizes > LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP}")
-    size = int(size)
+    size = int(sizes)
     if not callable(advantage):
         raise argument_error("advantage", advantage, "a function of rewards (groups, G) to as many numbers")
 

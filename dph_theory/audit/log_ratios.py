@@ -167,7 +167,7 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
     def end(place: int, step: int) -> float:
         inside = float(points[place])
         last = not 0 <= place + step < len(points)
-        return inside if last else edge(none, inside, float(points[place + step]))
+        return inside if last else round(edge(none, inside, float(points[place + step])), 4)
 
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
 

@@ -61,6 +61,7 @@ def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
 
 
 def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
+    through = problem.through.sum(dim=1).numpy()
     pi, ref, old = (problem.law(of).numpy() for of in (problem.policy, problem.reference, problem.old))
     valid = problem.valid.numpy()
     target = ref * valid / (ref * valid).sum()
@@ -70,10 +71,10 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
 
     def of(divergence: FDivergence, aim: np.ndarray, shift: float = 0.0) -> Quantity:
         pull = divergence.gradient(pi, aim)
-        return Quantity(float(divergence(pi, aim)) + shift, torch.as_tensor(pull @ _through(problem)))
+        return Quantity(float(divergence(pi, aim)) + shift, torch.as_tensor(pull @ through))
 
     def under_policy(mean_of: np.ndarray) -> Quantity:
-        return Quantity(float((pi * mean_of).sum()), torch.as_tensor((pi * mean_of) @ _through(problem)))
+        return Quantity(float((pi * mean_of).sum()), torch.as_tensor((pi * mean_of) @ through))
 
     found: dict[str, Callable[[], Quantity]] = {
         REWARD: partial(under_policy, -valid),
@@ -86,14 +87,6 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
         base_rate = float(np.log((ref * valid).sum()))
         found["forward KL(p_*||pi) + log A1"] = lambda: of(FORWARD_KL, target, base_rate)
     return found | (_token_sums(problem, source) if problem.length > 1 else {})
-
-
-@cache
-def _through(problem: Problem) -> np.ndarray:
-    """The derivatives d log pi(y)/d theta, (sequences, parameters)."""
-    whole: Callable[[Tensor], Tensor] = lambda logits: problem.log_probs(logits).sum(dim=-1)  # noqa: E731
-    derivatives: Tensor = torch.autograd.functional.jacobian(whole, problem.policy)
-    return np.asarray(derivatives.flatten(1))
 
 
 def token_sum(name: str) -> str:

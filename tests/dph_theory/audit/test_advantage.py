@@ -168,8 +168,6 @@ def test_what_fails_is_said():
         tabulate(lambda r: r.sum(-1), 4)
     with pytest.raises(AdvantageError, match="places of a group"):
         tabulate(forms.rank_bonus, 20)
-    with pytest.raises(ValueError, match=r"group_size=1\.0 is not allowed"):
-        tabulate(forms.mean_of_all, 1)
     with pytest.raises(ValueError, match=r"validity=0\.0 is not allowed"):
         tabulate(forms.mean_of_all, 4).variance([0, 0.5])
 

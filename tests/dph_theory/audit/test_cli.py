@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.interrupted_command import interrupted
 
 from dph_cli import main
 
@@ -111,15 +110,6 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupted_audit_leaves_no_file(tmp_path):
-    (tmp_path / "slow.py").write_text("import time\n\ndef metric(n, c, k):\n    time.sleep(60)\n")
-    done = interrupted([DPH, "audit", "metric", f"{tmp_path}/slow.py:metric", "--json", f"{tmp_path}/x.json"])
-    assert "Traceback" not in done.errors
-    assert done.returncode == 130
-    assert "interrupted: nothing was written" in done.out
-    assert not (tmp_path / "x.json").exists()
-
-
 def test_without_torch_it_says_what_to_install(tmp_path, losses):
     (tmp_path / "torch.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
@@ -142,6 +132,9 @@ def bootstrap(n, c, k):
 
 def of_one(n):
     return n
+
+def interrupted(n, c, k):
+    raise KeyboardInterrupt
 """
 
 
@@ -159,7 +152,7 @@ def mine(tmp_path):
 def test_an_advantage_of_a_file(mine, tmp_path):
     done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
     assert done.exit_code == 0, done.output
-    assert " ".join(done.output.split()).startswith(
+    assert " ".join(done.stdout.split()).startswith(
         "centred at G = 4: It maximises 0.75 V: a prompt weighs 0.75 at every pass rate V."
     )
     assert "J_G" in done.output
@@ -178,6 +171,7 @@ def test_a_metric_of_a_file(mine, tmp_path):
     [
         (("advantage", "broken"), 1, "could not be audited: the advantage returned ()"),
         (("metric", "of_one"), 1, "could not be audited: the metric takes (n)"),
+        (("metric", "interrupted"), 130, "interrupted: nothing was written"),
         (("advantage", "centred", "--group-size", 1), 2, "--group-size"),
         (("metric", "bootstrap", "--samples", "policy"), 2, "No such option"),
     ],

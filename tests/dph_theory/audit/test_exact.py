@@ -85,9 +85,25 @@ def test_the_mean_of_a_generator_on_reference_samples_is_its_divergence(f, name,
         assert match.constant == pytest.approx(1, rel=1e-6)
 
 
+class Broken(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise RuntimeError("no gradient here\nand more")
+
+
+def asserting(log_pi):
+    raise AssertionError
+
+
 @pytest.mark.parametrize(
     ("loss", "what"),
     [
+        (lambda log_pi: Broken.apply(log_pi), "its gradient raised RuntimeError: no gradient here"),
+        (asserting, "it raised AssertionError"),
         (lambda log_pi: log_pi, r"it returned a tensor of shape \(1, 1\), not a scalar tensor"),
         (lambda log_pi: 1.0, "returned float, not a scalar tensor"),
         (lambda log_pi: log_pi.sum() * float("nan"), "returned nan"),

@@ -59,7 +59,10 @@ def test_intervals_without_a_slope_are_found_with_their_ends(loss, dead, rounded
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_what_it_computes_in_is_noticed(loss, precision, seed):
-    assert audit(loss, seed=seed).precision == precision
+    found = audit(loss, seed=seed)
+    assert found.precision == precision
+    assert dict(found.rows()).get("computes in", "float64") == precision
+    assert found.gradient.exact is (precision != "16 bits")
 
 
 def test_what_breaks_down_early_is_found():

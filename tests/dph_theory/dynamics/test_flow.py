@@ -96,7 +96,7 @@ def rates(policy):
     return policy[0][:3].sum(), policy[0][:3] / policy[0][:3].sum()
 
 
-@pytest.mark.parametrize("sampler", [*OTHER.values(), None])
+@pytest.mark.parametrize("sampler", [OTHER[0.6], None])
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_kl_in_the_reward_does_not_see_the_sampler(sampler, correction):
     (policy,) = flow(SIX, THREE_RIGHT, [3e4], beta=0.3, rollouts=Rollouts(sampler, correction, 2.0))
@@ -162,7 +162,7 @@ def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity
         "step": 0.15,
         "rollouts": Rollouts(partial(truncated, top_p=top_p)),
     }
-    (policy,) = flow(SIX, THREE_RIGHT, [300.0], **settings)
+    (policy,) = flow(SIX, THREE_RIGHT, [200.0], **settings)
     # Where it stops depends a little on the size of the steps.
     assert rates(policy)[0] == pytest.approx(validity, abs=4e-3)
     if form == "none":
