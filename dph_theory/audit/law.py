@@ -30,9 +30,10 @@ def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
         ratios.append(mass / base_rate)
         distances.append(float((inside - aim).abs().sum() / 2))
         moved.append(bounded)
+    if not all(moved):
+        return Minimiser("none", None, max(distances))
     middle = float(np.mean(ratios))
     kinds = {
-        "none": not all(moved),
         "p_*": np.abs(np.subtract(masses, 1)).max() < CLOSE,
         "base rate": np.abs(np.subtract(ratios, 1)).max() < CLOSE,
         "constant": np.abs(np.divide(ratios, middle) - 1).max() < CLOSE,
