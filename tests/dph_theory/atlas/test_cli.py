@@ -4,7 +4,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from dph_theory.atlas.cli import atlas_command
-from dph_theory.atlas.table import LEGEND, SHORT, Row, grouped
+from dph_theory.atlas.rows import LEGEND, SHORT, Row, grouped
 
 
 def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):

@@ -5,7 +5,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.hypothesis_strategies import laws, verifiers
 
-import dph_theory.losses.generator as generator_module
 from dph_theory import DIVERGENCES, FORWARD_KL, TOTAL_VARIATION, alpha_divergence, filtered, valid_mass
 from dph_theory.losses import generator_loss
 
@@ -188,11 +187,3 @@ def test_tokens_without_mass_give_the_limits_of_the_generator(divergence, gauge,
         assert not loss.isnan()
         if x < 0 and gauge == "printed":
             assert loss.item() == pytest.approx(float(divergence.at_zero))
-
-
-def test_a_declaration_may_choose_between_numbers_and_tensors():
-    x, y = torch.tensor([-1.0, 2.0]), torch.tensor([3.0, float("nan")])
-    where = generator_module._Tensors.where
-    for chosen, other in ((x, y), (x, 0.0), (x, 7.0), (0.0, x), (x, y.double())):
-        wanted = torch.where(x < 0, chosen, other)
-        torch.testing.assert_close(where(x < 0, chosen, other), wanted, rtol=0, atol=0, equal_nan=True)
