@@ -12,8 +12,7 @@ from ..support import terminal
 from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
-from .rows import atlas, row_of
-from .table import LEGEND, Row, grouped, in_short, table
+from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
 
 _OUTPUT = terminal.OutputFile()
 WIDTH = 80
@@ -76,7 +75,14 @@ def atlas_command(
             bars("methods", len(done), len(chosen), row.method)
 
         rows = [*atlas(chosen, seed=seed, on_row=on_row), *rows]
-    _write(rows, seed, json_path, html_path, latex_path)
+    if json_path is not None:
+        results, packages = {"rows": as_json(rows, 4)}, ("numpy", "scipy", "torch")
+        told = record("atlas", seed=seed, config={}, results=results, findings=(), packages=packages)
+        write_json(json_path, told)
+    if html_path is not None:
+        write_text(html_path, table(rows).html() + "\n")
+    if latex_path is not None:
+        write_text(latex_path, table(rows).latex())
     console.width = min(console.width, WIDTH)
     console.print(in_short(rows), highlight=False)
     console.print(grouped(rows).rich())
@@ -91,26 +97,3 @@ def _chosen(names: Sequence[str]) -> list[Repair]:
         hint = f"; is {near} meant?" if near else ""
         raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}{hint}")
     return [known[name] for name in names] or list(REPAIRS)
-
-
-def _write(
-    rows: Sequence[Row], seed: int, json_path: Path | None, html_path: Path | None, latex_path: Path | None
-) -> None:
-    shown = table(rows)
-    if json_path is not None:
-        results = {"rows": as_json(rows, 4)}
-        write_json(
-            json_path,
-            record(
-                "atlas",
-                seed=seed,
-                config={},
-                results=results,
-                findings=(),
-                packages=("numpy", "scipy", "torch"),
-            ),
-        )
-    if html_path is not None:
-        write_text(html_path, shown.html() + "\n")
-    if latex_path is not None:
-        write_text(latex_path, shown.latex())

@@ -1,15 +1,18 @@
-"""The cells of a method, each computed: what it selects, its drift, its way back, and who gains."""
+"""A row of the atlas, each cell computed: what a method selects, its drift, its way back, and who gains."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
+from types import MappingProxyType
 
 import numpy as np
 
 from ..methods.repairs import REPAIRS, Repair
 from ..numeric.balls import Values
 from ..support.processes import in_order
+from ..support.table import Cell, Table
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
-from .table import Row
 from .training import UnsettledError, expected, flow, gradient, luck
 
 SMALL, REFERENCE = 0.02, 0.1
@@ -18,6 +21,33 @@ SAME = 0.05
 """Two starts end alike if the right answers' shares are that near, in total variation."""
 LOST = (1e-3, 1e-5)
 """Shares of a nearly lost answer, between which the power of its way back is taken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What was found of one method; None where a flow did not settle, or a pass rate was not reached.
+
+    selects: the law of the right answers that training ends at, on several lengths, with the knob at SMALL;
+    selects_single: the same on a single decision between unequal answers. fixed: whether another start ends
+    there too. drift: over seeds, at matched speed, relative to GRPO's. way_back: in words; way_back_power: p,
+    where the pull on an answer of share eps is as eps^p, None if it is away. wrong: the mass of wrong answers
+    at REFERENCE, rare and long: the share of the rarest and of the longer right answers at the end, all
+    relative to the base's.
+    """
+
+    method: str
+    source: str
+    read: str
+    note: str
+    selects: str
+    selects_single: str
+    fixed: bool | None
+    drift: float | None
+    way_back: str
+    way_back_power: float | None
+    wrong: float | None
+    rare: float | None
+    long: float | None
 
 
 def row_of(method: Repair, *, seed: int = 0) -> Row:
@@ -124,3 +154,67 @@ def atlas(
 
 def _row_named(name: str, seed: int) -> Row:
     return row_of(next(method for method in REPAIRS if method.name == name), seed=seed)
+
+
+COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "method": "method",
+        "several lengths": "selects",
+        "one decision": "selects_single",
+        "other start": "fixed",
+        "drift": "drift",
+        "way back": "way_back",
+        "wrong": "wrong",
+        "rare": "rare",
+        "long": "long",
+        "source": "source",
+        "read": "read",
+    }
+)
+"""What is selected first, then what happens on the way: a title, and what it shows of a `Row`."""
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """All columns of all rows."""
+    cells = ([_cell(getattr(row, of)) for of in COLUMNS.values()] for row in rows)
+    return Table.of(COLUMNS, cells, "What each method selects, on right answers")
+
+
+SHORT = ("method", "luck", "way back", "rare", "long")
+LEGEND = (
+    "luck: how far sampling drives equally likely right answers apart, to GRPO's",
+    "way back of an answer nearly lost: also where it is undrawn, if drawn, or none",
+    "rare, long: the rarest and the longer right answers' share at the end, to before",
+    "* : another start ends elsewhere; what is kept depends on where training began",
+)
+"""What the columns of `grouped` say, a line each."""
+
+
+def grouped(rows: Sequence[Row]) -> Table:
+    """The same by what is selected, in five columns: that of several lengths, and of one decision."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.selects, row.selects_single), []).append(row)
+    lines: list[tuple[Cell, ...]] = []
+    for (several, single), held in groups.items():
+        lines.append((several if several == single else f"{several}; one decision: {single}",))
+        for row in held:
+            numbers = _cell(row.rare), _cell(row.long)
+            name = f"  {row.method}{' *' * (row.fixed is False)}"
+            lines.append((name, _cell(row.drift), row.way_back, *numbers))
+    return Table.of(SHORT, lines)
+
+
+def in_short(rows: Sequence[Row]) -> str:
+    """How many methods end at what, the most first."""
+    ends = Counter(row.selects for row in rows)
+    return f"Of {len(rows)}, what is kept: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
+
+
+def _cell(value: str | float | None) -> Cell:
+    """Two digits of a number, and nothing below a thousandth: the chains tell no more."""
+    if isinstance(value, bool):
+        return "the same" if value else "another end"
+    if value is None or isinstance(value, str):
+        return value
+    return "0" if abs(value) < 1e-3 else f"{value:.2g}"
