@@ -20,17 +20,27 @@ CLOSE = 2e-3
 
 def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
     """Minimise over all tabular policies on each problem, from the reference slightly disturbed."""
-    masses, distances, moved = [], [], []
+    masses, ratios, distances, moved = [], [], [], []
     for problem in problems:
         logits, bounded = _minimise(audited, problem)
         law, ref, valid = problem.law(logits), problem.law(problem.reference), problem.valid
         mass, base_rate = float((law * valid).sum()), float((ref * valid).sum())
-        masses.append((mass, base_rate))
-        inside, target = law * valid / max(mass, 1e-300), ref * valid / base_rate
-        distances.append(float((inside - target).abs().sum() / 2))
+        inside, aim = law * valid / max(mass, 1e-300), ref * valid / base_rate
+        masses.append(mass)
+        ratios.append(mass / base_rate)
+        distances.append(float((inside - aim).abs().sum() / 2))
         moved.append(bounded)
-    kind, ratio = _classify(masses, all(moved))
-    return Minimiser(kind, tuple(masses), ratio, max(distances))
+    if not all(moved):
+        return Minimiser("none", None, max(distances))
+    middle = float(np.mean(ratios))
+    kinds = {
+        "p_*": np.abs(np.subtract(masses, 1)).max() < CLOSE,
+        "base rate": np.abs(np.subtract(ratios, 1)).max() < CLOSE,
+        "constant": np.abs(np.divide(ratios, middle) - 1).max() < CLOSE,
+        "other": True,
+    }
+    target = next(kind for kind, holds in kinds.items() if holds)
+    return Minimiser(target, {"base rate": 1.0, "constant": middle}.get(target), max(distances))
 
 
 def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
@@ -59,19 +69,6 @@ def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
     if not np.isfinite(final) or logits.isnan().any():
         raise LossError(f"minimising it on filtered samples ended at {final}")
     return logits.detach(), final > -1e3 and bool((logits - start).abs().max() > 1e-9)
-
-
-def _classify(masses: list[tuple[float, float]], bounded: bool) -> tuple[str, float | None]:
-    if not bounded:
-        return "none", None
-    if all(abs(mass - 1) < CLOSE for mass, _ in masses):
-        return "p_*", None
-    ratios = np.array([mass / base_rate for mass, base_rate in masses])
-    if np.abs(ratios - 1).max() < CLOSE:
-        return "base rate", 1.0
-    if np.abs(ratios / ratios.mean() - 1).max() < CLOSE:
-        return "constant", float(ratios.mean())
-    return "other", None
 
 
 _FILTERED_TARGETS = (*TO_FILTERED, "forward KL(p_*||pi) + log A1")

@@ -9,8 +9,8 @@ import numpy as np
 from .reading import FOLLOWS, Configuration
 from .settings import Asked, flag
 
-EVERYWHERE, POLICY = "policy and reference", "policy"
-"""What a trainer divides by the temperature beside the rollouts' logits; nothing, where it says neither."""
+EVERYWHERE = "policy and reference"
+"""What a trainer divides by the temperature beside the rollouts' logits; else the policy's, or nothing."""
 _ALL = 1e5
 """A top_k from here on leaves no token out."""
 
@@ -26,7 +26,8 @@ class Effect(NamedTuple):
 
 def with_sampling(found: Configuration, asked: Asked, names: Mapping[str, str]) -> Configuration:
     """The configuration with what its sampling does; `names`: the trainer's own for each setting it has."""
-    run = _Run(found, asked, names)
+    in_loss = found.term is not None and found.term.token
+    run = _Run(asked, names, found.coefficient > 0, in_loss, found.sampler, found.updates or 1.0)
     effects = [*_temperature(run), *_truncation(run), *_engine(run), *_reference(run)]
     effects += [*_masks(run), *_rewards(run), *_age(run)]
     why = [found.unpredicted, *(effect.unpredicted for effect in effects)]
@@ -40,19 +41,14 @@ def with_sampling(found: Configuration, asked: Asked, names: Mapping[str, str]) 
 
 @dataclass(frozen=True)
 class _Run:
-    """A configuration, and its settings by what they are."""
+    """The settings by what they are, whether a KL holds the policy, and how answers come."""
 
-    found: Configuration
     asked: Asked
     names: Mapping[str, str]
-
-    @property
-    def held(self) -> bool:
-        return self.found.coefficient > 0
-
-    @property
-    def in_loss(self) -> bool:
-        return self.found.term is not None and self.found.term.token
+    held: bool
+    in_loss: bool
+    sampler: str
+    updates: float
 
     def get(self, of: str) -> Any:
         return self.asked.get(self.names[of]) if of in self.names else None
@@ -105,11 +101,12 @@ def _truncation(run: _Run) -> Iterator[Effect]:
 
 
 def _engine(run: _Run) -> Iterator[Effect]:
-    if run.held and not run.found.sampler.startswith("the policy itself"):
+    if run.held and not run.sampler.startswith("the policy itself"):
         moves = "moves this law, unless the whole answer's ratio weighs the KL as well"
         words = moves if run.in_loss else "does not move a KL in the reward, corrected or not"
-        differs = f"what differs between its probabilities and the trainer's {words} (J2)"
-        yield Effect("engine", differs, False)
+        yield Effect(
+            "engine", f"what differs between its probabilities and the trainer's {words} (J2)", False
+        )
 
 
 def _reference(run: _Run) -> Iterator[Effect]:
@@ -154,8 +151,8 @@ def _rewards(run: _Run) -> Iterator[Effect]:
 
 
 def _age(run: _Run) -> Iterator[Effect]:
-    behind, parts = run.number("stale", 0), run.found.updates or 1.0
-    age = parts * behind + parts - 1
+    behind = run.number("stale", 0)
+    age = run.updates * (behind + 1) - 1
     if age >= 1:
         said, step = "updates of a batch", "a smaller stable step"
         if behind:

@@ -27,7 +27,7 @@ def test_the_place_and_the_estimator_decide_what_is_selected(loss, law, selects)
 def test_rehearsal_selects_what_it_rehearses():
     for target, selects in (("p_*", "filtered model"), ("base rate", "base's own rate"), ("none", "none")):
         match = Match("none", exact=False)
-        assert law_of("filtered", match, Minimiser(target, (), None, 0.0)) == ("rehearsal", selects)
+        assert law_of("filtered", match, Minimiser(target, None, 0.0)) == ("rehearsal", selects)
 
 
 def test_what_no_run_has_is_not_named():
