@@ -15,8 +15,7 @@ def test_what_is_done_is_kept_and_a_method_is_told_once_all_its_runs_are_there(t
     kept.keep(PREDICTION, "GRPO", FORESEEN)
     kept.keep(RUN, "GRPO 0", ENDED)
     assert trained_in(kept_in(tmp_path), [GRPO], 2) == []
-    # A row as journals had it before rows were named.
-    kept.journal.append({"method": "GRPO", "seed": 1, "validity": 0.8, "shares": list(ENDED.shares)})
+    kept.keep(RUN, "GRPO 1", ENDED)
     (found,) = trained_in(kept_in(tmp_path), REPAIRS, 2)
     assert found == Trained("GRPO", FORESEEN, (ENDED, ENDED))
     assert found.gaps == pytest.approx((0.1, 0.1))
