@@ -58,9 +58,10 @@ class Configuration(Shown):
 
     def tables(self) -> list[Table]:
         """Everything, a row each; rows that have nothing to say are left out."""
+        end = f"{ENDS[self.selects]} (the {self.selects})" if self.selects in ENDS else self.selects
         rows = [
             *((name, str(getattr(self, name) or "-")) for name in ("penalty", "law")),
-            ("ends, with a small coefficient, at", end_words(self)),
+            ("ends, with a small coefficient, at", end),
             *((name, str(getattr(self, name))) for name in ("advantage", "reduction", "sampler")),
             ("updates of a batch", "not told" if self.updates is None else f"{self.updates:g}"),
             ("what sampling does", "\n".join(self.sampling)),
@@ -75,11 +76,6 @@ class Configuration(Shown):
         """Everything as plain data; the KL term by its symbols."""
         found = {name: value for name, value in vars(self).items() if name != "term"}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
-
-
-def end_words(found: Configuration) -> str:
-    """Where it ends, in words."""
-    return f"{ENDS[found.selects]} (the {found.selects})" if found.selects in ENDS else found.selects
 
 
 UNHELD = "none: nothing holds the policy to the base"

@@ -9,8 +9,8 @@ import numpy as np
 from .reading import FOLLOWS, Configuration
 from .settings import Asked, flag
 
-EVERYWHERE, POLICY = "policy and reference", "policy"
-"""What a trainer divides by the temperature beside the rollouts' logits; nothing, where it says neither."""
+EVERYWHERE = "policy and reference"
+"""What a trainer divides by the temperature beside the rollouts' logits; else the policy's, or nothing."""
 _ALL = 1e5
 """A top_k from here on leaves no token out."""
 

@@ -185,7 +185,10 @@ def _of_yaml(text: str) -> Any:
         import yaml
     except ImportError as error:
         raise ValueError("to read YAML needs PyYAML, which is not installed") from error
-    return yaml.safe_load(text)
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML: {error}") from error
 
 
 _TREES: Mapping[str, Callable[[str], Any]] = {

@@ -1,7 +1,4 @@
-"""Wrong losses of the kinds that people write, with what their authors believe, and mixed or odd ones.
-
-x = log(pi/ref), u = e^x.
-"""
+"""Wrong losses of the kinds that people write, with what their authors believe, and two that add up."""
 
 import math
 from collections.abc import Callable
@@ -138,31 +135,9 @@ PLANTED = (
 )
 
 
-def cubed(log_pi, log_ref):
-    return ((log_pi - log_ref) ** 3 / 3).mean()
-
-
-def cross_entropy(log_pi, log_ref):
-    """E_pi[-log ref] = KL(pi||ref) + H(pi)."""
-    return -(log_ref * log_pi).mean()
-
-
-def square_on_reference(log_pi, log_ref):
-    """f' = log u / u is no declared generator's."""
-    return ((log_pi - log_ref) ** 2 / 2).mean()
-
-
 def three_terms(log_pi, log_ref, advantages):
     x = log_pi - log_ref
     return (-log_pi * advantages + 0.1 * x**2 / 2 + 0.02 * log_pi * log_pi.detach()).mean()
-
-
-def squared_ratio(log_pi, log_ref):
-    return ((2 * (log_pi - log_ref)).exp() / 2).mean()
-
-
-def root_of_ratio(log_pi, log_ref):
-    return (-4 * ((log_pi - log_ref) / 2).exp()).mean()
 
 
 def squared_mean(log_pi, log_ref):

@@ -533,6 +533,7 @@ def test_the_command_prints_it_and_writes_its_keys(tmp_path):
     ("text", "arguments", "message"),
     [
         ("beta: -1\n", (), "beta=-1 is not allowed"),
+        ("beta: [1\n", (), "no YAML: while parsing a flow sequence"),
         ("beta: much\n", (), "beta='much' is not allowed"),
         ("gradient_accumulation_steps: 0\nbeta: 0\n", (), "a whole number, at least 1"),
         ("beta: 0.1\nuse_bias_correction_kl: perhaps\n", (), "true or false"),
