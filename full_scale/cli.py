@@ -200,42 +200,24 @@ def _laws_of_boxes(
     pack: Path | None,
     packed: Path | None,
 ) -> None:
-    from .laws.record import tallies, tally_table
-    from .laws.runs import quick_runs, record_runs
-    from .laws.study import (
-        add_flows,
-        add_samples,
-        add_twins,
-        findings,
-        opened,
-        outcomes_in,
-        run_record,
-        store,
-        to_do,
-        twins_in,
-    )
-    from .laws.study import pack as store_packed
+    from .laws.experiments import quick_runs, record_runs
+    from .laws.report import findings, store, tallies, tally_table
+    from .laws.study import Study
 
-    runs = quick_runs() if quick else record_runs(only, seeds)
+    runs, study = quick_runs() if quick else record_runs(only, seeds), Study(folder, workers, progress)
     if packed is not None:
-        opened(folder).adopt(packed)
-    outcomes = [] if listed else run_record(runs, folder, workers=workers, progress=progress)
-    kept = opened(folder)
-    outcomes = outcomes or outcomes_in(kept, runs)
+        study.kept.adopt(packed)
     if not listed:
-        add_flows(kept, runs, workers=workers, progress=progress)
-    if twins and not listed:
-        misses_first = sorted(outcomes, key=lambda outcome: not outcome.full_verdict.startswith("missed"))
-        add_twins(kept, [outcome.run for outcome in misses_first], workers=workers, progress=progress)
-        add_samples(kept, outcomes, workers=workers, progress=progress)
-    if listed:
-        _say(console, to_do(runs, outcomes))
-    _print_tables(console, [tally_table(tallies(outcomes, twins_in(kept)))])
+        study.run(runs)
+        if twins:
+            study.explain(runs)
+    outcomes, found = study.outcomes(runs), study.twins
+    _print_tables(console, [tally_table(tallies(runs, outcomes, found))])
     if json_path is not None:
-        store(outcomes, kept, json_path)
+        store(outcomes, found, study.flows, json_path)
     if pack is not None:
-        store_packed(outcomes, kept, pack)
-    _say(console, findings(outcomes, twins_in(kept)))
+        study.pack(pack)
+    _say(console, findings(outcomes, found))
 
 
 @click.command(name="atlas-runs", short_help="Train every method of the atlas on a small Llama.")

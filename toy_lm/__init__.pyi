@@ -8,12 +8,8 @@ from .engine.builders import from_predicate as from_predicate
 from .engine.builders import from_regex as from_regex
 from .engine.laws import TokenLaw as TokenLaw
 from .engine.laws import base_law as base_law
-from .engine.laws import excess_kl as excess_kl
 from .engine.laws import filtered_lm as filtered_lm
 from .engine.laws import locally_filtered as locally_filtered
-from .engine.laws import m_projection as m_projection
-from .engine.laws import tilted_lm as tilted_lm
 from .engine.laws import token_law_kl as token_law_kl
-from .engine.laws import token_reverse as token_reverse
 from .engine.laws import validity as validity
 from .engine.markov import MarkovLM as MarkovLM

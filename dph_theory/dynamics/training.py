@@ -125,11 +125,15 @@ def spread_over_seeds(
 
 
 class SpreadAlong(NamedTuple):
-    """The deviations of several measures over seeds, the steps taken and the log-probabilities at the end."""
+    """The deviations of several measures over seeds, the steps taken and the log-probabilities at the end.
+
+    `others`: the same under other noise, by its name and the measure's.
+    """
 
     deviations: Mapping[str, float]
     steps: int
     log_probs: Tensor
+    others: Mapping[str, Mapping[str, float]]
 
 
 def spread_along(
@@ -139,8 +143,13 @@ def spread_along(
     *,
     until: Measure | None = None,
     checkpoint: int = 32,
+    others: Mapping[str, Update] | None = None,
 ) -> SpreadAlong:
-    """`spread_over_seeds` of several measures of one training, by name; of none, the noiseless end alone."""
+    """`spread_over_seeds` of several measures of one training, by name; of none, the noiseless end alone.
+
+    `others`: updates of the same expectation and other noise, as of other baselines (theory G4), by name: all
+    share one noiseless training and its adjoint.
+    """
     kept: dict[int, State] = {}
     last: list[State] = []
     state, taken = course.start(), 0
@@ -152,7 +161,8 @@ def spread_along(
         taken += 1
     if not taken:
         raise argument_error("until", until, "below 0 at the start")
-    adjoints, variances = {}, dict.fromkeys(measures, 0.0)
+    updates = {"": course.update, **(others or {})}
+    adjoints, variances = {}, {of: dict.fromkeys(measures, 0.0) for of in updates}
     for name, measure in measures.items():
         passing = measure if until is None else _at_passing(measure, until, course, last[0], state)
         value, pull = vjp(lambda theta, found=passing: found(course.log_probs(theta)), state[0])[:2]
@@ -163,10 +173,13 @@ def spread_along(
             states.append(course.step(states[-1], step))
         for step in reversed(range(begun, begun + len(states))):
             for name in measures:
-                adjoints[name], added = course.back(states[step - begun], adjoints[name], step)
-                variances[name] += added
+                at = states[step - begun]
+                adjoints[name], log_p, along = course.back(at, adjoints[name], step)
+                for of, update in updates.items():
+                    variances[of][name] += course.noise(update(log_p, step), along)
     end = course.log_probs(state[0]).detach()
-    return SpreadAlong({name: math.sqrt(max(v, 0.0)) for name, v in variances.items()}, taken, end)
+    found = {of: {name: math.sqrt(max(v, 0.0)) for name, v in kept.items()} for of, kept in variances.items()}
+    return SpreadAlong(found.pop(""), taken, end, found)
 
 
 def _at_passing(measure: Measure, until: Measure, course: "Course", before: State, after: State) -> Measure:
@@ -248,8 +261,10 @@ class Course:
         for row, (p, entries) in enumerate(zip(draws.p, draws.entries, strict=True)):
 
             def along(c: Tensor, row: int = row, entries: Tensor = entries) -> Tensor:
-                none = torch.zeros(len(entries), len(slopes), dtype=c.dtype)
-                return none.scatter_add(1, entries, c[row]).to(slopes) @ slopes
+                moved = torch.zeros(len(entries), *slopes.shape[1:], dtype=slopes.dtype)
+                for weight, at in zip(c[row].to(slopes).T, entries.T, strict=True):
+                    moved = moved + weight[:, None] * slopes[at]
+                return moved
 
             moved = along(draws.c)
             found = found + p.to(slopes) @ moved.square() - (p.to(slopes) @ moved).square()
@@ -291,17 +306,20 @@ class Course:
         with torch.no_grad():
             return tuple(part.detach() for part in self._moved(state, torch.zeros_like(state[0]), at))
 
-    def back(self, state: State, adjoint: State, at: int) -> tuple[State, float]:
-        """The adjoint one step earlier, and what this step's sampling adds to the variance."""
+    def back(self, state: State, adjoint: State, at: int) -> tuple[State, Tensor, Tensor]:
+        """The adjoint one step earlier, the log-probabilities, and their slopes along what noise moves."""
         still = torch.zeros_like(state[0])
         pull = vjp(lambda *parts: self._moved(parts[:-1], parts[-1], at), *state, still)[1]
         *earlier, noise = pull(adjoint)
         # The slopes along the noise, by a product with the transposed Jacobian's own transpose.
         log_p, back = vjp(self.log_probs, state[0])[:2]
         along = vjp(lambda weights: back(weights)[0], torch.zeros_like(log_p))[1](noise)[0]
+        return tuple(part.detach() for part in earlier), log_p.detach(), along.detach()
+
+    def noise(self, draws: Draws, along: Tensor) -> float:
+        """What a step's draws add to the variance, of log-probabilities with these slopes."""
         with torch.no_grad():
-            added = float(self._over_draws(self.update(log_p, at), along[:, None])[0])
-        return tuple(part.detach() for part in earlier), added
+            return float(self._over_draws(draws, along[:, None])[0])
 
 
 def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:

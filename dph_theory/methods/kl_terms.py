@@ -1,17 +1,16 @@
 """Trainers' KL terms by version (or commit), file and flag: the rows stand in kl_terms.txt.
 
 A commit is one at which the formula was read. x = log(pi/ref) of a sampled token, sg holds its argument
-fixed, clip(y, c) is y within +-c. The functions stand in `losses.released`, loaded when asked for.
+fixed, clip(y, c) is y within +-c. The functions stand in `restated`, loaded when asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import lambertw
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
@@ -64,27 +63,29 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
 
 
 @dataclass(frozen=True)
-class KLTerm:
-    """One trainer's KL term under one setting of its flags.
-
-    `place`, `estimator`, `inner`, `outer` are the arguments of `losses.released.kl_term`; `samples` says
-    whose samples the term is audited on.
-    """
+class Setting:
+    """One setting of a trainer's flags, at the version or commit at which its file was read."""
 
     trainer: str
     version: str
     file: str
     flags: str
-    place: str
-    estimator: str = "k3"
-    inner: float | None = None
-    outer: float | None = None
-    samples: str = "policy"
 
     @property
     def title(self) -> str:
         """The trainer, its version and the flags."""
         return f"{self.trainer} {self.version}, {self.flags}"
+
+
+@dataclass(frozen=True)
+class KLTerm(Setting):
+    """A trainer's KL term: the arguments of `losses.kl_term`, and whose samples it is audited on."""
+
+    place: str
+    estimator: str = "k3"
+    inner: float | None = None
+    outer: float | None = None
+    samples: str = "policy"
 
     @property
     def formula(self) -> str:
@@ -102,7 +103,7 @@ class KLTerm:
     @property
     def loss(self) -> Callable[..., Any]:
         """The function of log-probabilities; needs torch."""
-        made: Callable[..., Any] = import_module("dph_theory.losses.released").kl_term(
+        made: Callable[..., Any] = import_module("dph_theory.methods.restated").kl_term(
             self.place, self.estimator, inner=self.inner, outer=self.outer
         )
         return made
@@ -131,6 +132,8 @@ class KLTerm:
         edge = -np.inf if self.inner is None else -self.inner
         if self.outer is None or self.estimator == "k1":
             return edge
+        from scipy.special import lambertw
+
         c = self.outer + 1
         # The lower root of e^-x - 1 + x = outer; of x^2/2 = outer.
         low = c + lambertw(-np.exp(-c), -1).real if self.estimator == "k3" else -np.sqrt(2 * self.outer)
@@ -160,24 +163,28 @@ class KLTerm:
         return FORWARD_LIMIT if self.divergence is FORWARD_KL and kept else LOCAL
 
 
-def _parsed(text: str) -> tuple[tuple[KLTerm, ...], tuple[KLTerm, ...]]:
-    """Every term of a text of rows, and those that bear a star."""
-    terms, starred, of = [], [], ("", "", "")
-    for line in text.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        if not line.startswith((" ", "*")):
-            trainer, version, file = line.split("; ")
-            of = (trainer, version, file)
-            continue
-        flags, place, form, *samples = (part.strip() for part in line[1:].split(" | "))
-        estimator, *clamps = form.split()
-        inner, outer = (None if c == "-" else float(c) for c in clamps or "--")
-        term = KLTerm(*of, flags, place, estimator, inner, outer, "old_policy" if samples else "policy")
-        terms.append(term)
-        starred += [term] * line.startswith("*")
-    return tuple(terms), tuple(starred)
+_Of = tuple[str, str, str, str]
 
 
-KL_TERMS, SHOWN = _parsed(Path(__file__).with_name("kl_terms.txt").read_text(encoding="utf-8"))
-"""By trainer, version or commit, file and flags; and those that the docs' table of trainers shows."""
+def rows(file: str) -> Iterator[tuple[_Of, list[str], bool]]:
+    """The rows of a file: trainer, version, file and flags; the other columns; whether it bears a star."""
+    trainer, version, read = "", "", ""
+    for line in Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines():
+        if line.startswith((" ", "*")):
+            flags, *columns = (part.strip() for part in line[1:].split(" | "))
+            yield (trainer, version, read, flags), columns, line.startswith("*")
+        elif line and not line.startswith("#"):
+            trainer, version, read = line.split("; ")
+
+
+def _parsed(of: _Of, place: str, form: str, *old: str) -> KLTerm:
+    estimator, *clamps = form.split()
+    inner, outer = (None if c == "-" else float(c) for c in clamps or "--")
+    return KLTerm(*of, place, estimator, inner, outer, "old_policy" if old else "policy")
+
+
+_ROWS = [(_parsed(of, *columns), starred) for of, columns, starred in rows("kl_terms.txt")]
+KL_TERMS = tuple(term for term, _ in _ROWS)
+"""By trainer, version or commit, file and flags."""
+SHOWN = tuple(term for term, starred in _ROWS if starred)
+"""Those that the docs' table of trainers shows."""

@@ -7,6 +7,7 @@ verdicts or samples are not what the records say they are.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,26 +16,23 @@ from dph_theory.estimators import smoothed_rate
 
 from ..evaluation.record import RehearsedRow
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost
-from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Held, Line, MeanEstimate, mean
+from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Line, MeanEstimate, held, mean
 
 
 def instrument_checks(run: MeasuredRun) -> list[Line]:
     """Every check that the run's records allow."""
-    lines = [
-        held.line(run.name, name) for name, here in run.sets.items() for held in _of_set(run, name, here)
-    ]
-    lines += [held.line(run.name, "training") for held in along_training(run)]
-    return lines + [held.line(run.name, REHEARSED) for held in token_sum(run.rehearsed_rows)]
+    rows = run.evaluation.rehearsed.rows
+    found: list[tuple[str, Line]] = []
+    for name, here in run.sets.items():
+        lines = [*on_the_frontier(here), *pass_at_k_from_rates(here)]
+        lines += guarantee(here, rows) if name == REHEARSED else ()
+        found += [(name, line) for line in lines]
+    found += [("training", line) for line in along_training(run)]
+    found += [(REHEARSED, line) for line in token_sum(rows)]
+    return [replace(line, run=run.name, set=where) for where, line in found]
 
 
-def _of_set(run: MeasuredRun, name: str, here: PairedSet) -> Iterator[Held]:
-    yield from on_the_frontier(here)
-    yield from pass_at_k_from_rates(here)
-    if name == REHEARSED:
-        yield from guarantee(here, run.rehearsed_rows)
-
-
-def on_the_frontier(here: PairedSet) -> Iterator[Held]:
+def on_the_frontier(here: PairedSet) -> Iterator[Line]:
     """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt (A8).
 
     The worst of so many prompts is judged at the level divided by their number, and against the least cost
@@ -47,20 +45,11 @@ def on_the_frontier(here: PairedSet) -> Iterator[Held]:
     detail = f"KL {found.kl.mean():.3g}, least {found.cost.mean():.3g} at validity {here.rate.mean():.3g}"
     if unsolved:
         detail += f"; {unsolved} prompts that no base sample solved count with too low a cost"
-    yield Held(
-        name="excess KL",
-        theory="A8",
-        estimate=found.mean_excess.value,
-        relation=">=",
-        prediction=0.0,
-        gap=found.mean_excess,
-        resolution=NATS,
-        detail=detail,
-    )
+    yield held("excess KL", "A8", found.mean_excess, ">=", 0.0, NATS, detail=detail)
     yield from _worst_prompt(here)
 
 
-def _worst_prompt(here: PairedSet) -> Iterator[Held]:
+def _worst_prompt(here: PairedSet) -> Iterator[Line]:
     """KL(pi || a) against the least cost that a prompt's samples allow, at the prompt nearest to a violation.
 
     Prompts whose validity may be the base's have no cost to fall below and are left out.
@@ -70,17 +59,16 @@ def _worst_prompt(here: PairedSet) -> Iterator[Held]:
     moved = np.flatnonzero(least)
     if not moved.size:
         return
-    kl = here.log_ratio.mean(axis=1)
+    gap = here.log_ratio.mean(axis=1) - least
     error = here.log_ratio.std(axis=1, ddof=1) / math.sqrt(samples)
-    worst = moved[_worst((kl - least)[moved], error[moved])]
-    yield Held(
-        name="KL, worst prompt",
-        theory="A8",
-        estimate=float(kl[worst]),
-        relation=">=",
-        prediction=float(least[worst]),
-        gap=MeanEstimate(float(kl[worst] - least[worst]), float(error[worst]), samples),
-        resolution=PROMPT_NATS,
+    worst = moved[_worst(gap[moved], error[moved])]
+    yield held(
+        "KL, worst prompt",
+        "A8",
+        MeanEstimate(float(gap[worst]), float(error[worst]), samples),
+        ">=",
+        float(least[worst]),
+        PROMPT_NATS,
         tests=prompts,
         detail=f"prompt {here.ids[worst]}, of {len(moved)} whose validity surely moved",
     )
@@ -93,7 +81,7 @@ def _worst(values: np.ndarray, errors: np.ndarray) -> int:
     return int(score.argmin())
 
 
-def along_training(run: MeasuredRun) -> Iterator[Held]:
+def along_training(run: MeasuredRun) -> Iterator[Line]:
     """The collapse meter of the training log: at no step is the excess KL negative (A8).
 
     The worst of so many steps is judged at the level divided by their number. Only where the prompts trained
@@ -105,27 +93,22 @@ def along_training(run: MeasuredRun) -> Iterator[Held]:
     excess = np.array([entry["collapse/excess_kl"] for entry in log], dtype=float)
     error = np.array([entry["collapse/excess_kl_se"] for entry in log], dtype=float)
     worst = _worst(excess, error)
-    at_worst, shift = float(excess[worst]), _base_rate_shift(run)
-    yield Held(
-        name="excess KL, worst step",
-        theory="A8",
-        estimate=at_worst,
-        relation=">=",
-        prediction=0.0,
-        gap=MeanEstimate(at_worst, float(error[worst]), _groups(run), shift),
-        resolution=PROMPT_NATS,
+    # The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown.
+    size, each = map(run.training.arguments.get, ("generation_batch_size", "num_generations"))
+    groups = max(2, int(size // each)) if size and each else 2
+    yield held(
+        "excess KL, worst step",
+        "A8",
+        MeanEstimate(float(excess[worst]), float(error[worst]), groups, base_rate_shift(run)),
+        ">=",
+        0.0,
+        PROMPT_NATS,
         tests=len(log),
         detail=f"step {log[worst].get('step')}; from {excess[0]:.3g} to {excess[-1]:.3g} in {len(log)} logs",
     )
 
 
-def _groups(run: MeasuredRun) -> int:
-    """The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown."""
-    size, each = run.arguments.get("generation_batch_size"), run.arguments.get("num_generations")
-    return max(2, int(size // each)) if size and each else 2
-
-
-def _base_rate_shift(run: MeasuredRun) -> float:
+def base_rate_shift(run: MeasuredRun) -> float:
     """How much too large the meter's cost may be by the few rollouts behind its base rates.
 
     The meter took (c + 1/2)/(k + 1) from the pre-sampling, which also chose these prompts; the base's own
@@ -135,13 +118,13 @@ def _base_rate_shift(run: MeasuredRun) -> float:
     here, rates = run.sets.get(EXPLORED), run.training.base_rates
     if here is None or any(name not in rates for name in here.ids):
         return math.inf
-    k = run.rollouts
+    k = run.training.config["presample"]["k"]
     used = smoothed_rate([rates[name] * k for name in here.ids], k)
     shift = mean(kappa(here.rate, used) - kappa(here.rate, here.smoothed_base_rate))
     return abs(shift.value) + shift.margin()
 
 
-def pass_at_k_from_rates(here: PairedSet) -> Iterator[Held]:
+def pass_at_k_from_rates(here: PairedSet) -> Iterator[Line]:
     """Pass@k from the pass rates of one half of the samples, against the best of k in the other (D1).
 
     1 - (1-p)^k is predicted without bias from the counts of the first half (a plugged-in rate would fall
@@ -155,19 +138,11 @@ def pass_at_k_from_rates(here: PairedSet) -> Iterator[Held]:
     first, groups = here.correct[:, :half], half // k
     second = here.correct[:, half : half + groups * k].reshape(-1, groups, k)
     predicted = pass_at_k(half, first.sum(axis=1), k)
-    best = second.any(axis=2).mean(axis=1)
-    yield Held(
-        name=f"Pass@{k} from rates",
-        theory="D1",
-        estimate=float(best.mean()),
-        relation="==",
-        prediction=float(np.mean(predicted)),
-        gap=mean(best - predicted),
-        resolution=RATE,
-    )
+    gap = mean(second.any(axis=2).mean(axis=1) - predicted)
+    yield held(f"Pass@{k} from rates", "D1", gap, "==", float(np.mean(predicted)), RATE)
 
 
-def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Held]:
+def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
     """J >= exp(-KL(p_* || pi)) on the rehearsed prompts (C4), for the joint law of prompt and answer.
 
     KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
@@ -185,19 +160,12 @@ def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Held]:
     kl = np.array([np.mean(costs[here.ids[index]]) for index in kept]) - log_base
     rate = here.rate[kept]
     bound = float(rehearsal_guarantee(max(float(kl.mean()), 0.0)))
-    yield Held(
-        name="guarantee",
-        theory="C4",
-        estimate=float(rate.mean()),
-        relation=">=",
-        prediction=bound,
-        gap=MeanEstimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(kept)),
-        resolution=RATE,
-        detail=f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows",
-    )
+    gap = MeanEstimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(kept))
+    detail = f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows"
+    yield held("guarantee", "C4", gap, ">=", bound, RATE, detail=detail)
 
 
-def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Held]:
+def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
     """The forward KL summed over tokens is that of the sequence, row by row of the buffer (B5).
 
     Where the evaluation stored token sums of other divergences, these are told beside it: they differ from
@@ -208,14 +176,6 @@ def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Held]:
         return
     sequence = np.array([row.log_ref - row.log_pi for row in stored])
     sums = {name: np.array([row.token_sums[name] for row in stored]) for name in stored[0].token_sums}
-    tokens = sums.pop(FORWARD_KL.name)
-    yield Held(
-        name="token sum",
-        theory="B5",
-        estimate=float(tokens.mean()),
-        relation="==",
-        prediction=float(sequence.mean()),
-        gap=mean(tokens - sequence),
-        resolution=ROUNDING,
-        detail=", ".join(f"{name} {values.mean():.3g}" for name, values in sums.items()),
-    )
+    gap = mean(sums.pop(FORWARD_KL.name) - sequence)
+    detail = ", ".join(f"{name} {values.mean():.3g}" for name, values in sums.items())
+    yield held("token sum", "B5", gap, "==", float(sequence.mean()), ROUNDING, detail=detail)

@@ -1,11 +1,12 @@
 """What a run measured beside its initial model: prompt by prompt, against the tilt and the frontier."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,9 +19,8 @@ from dph_theory.estimators import smoothed_rate
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
-from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers, RehearsedRow
+from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers
 from ..recipe.folders import Folders
-from ..recipe.schema import MethodConfig
 from ..training.record import TrainingRecord
 from .verdicts import MeanEstimate, mean
 
@@ -108,9 +108,9 @@ class PairedSet:
     base_correct: Bool[np.ndarray, "prompts base_samples"]
     texts: tuple[str, ...] = ()
     """The text of each prompt, as a hash; empty if no two are known to agree."""
-    mean_verdicts: Float[np.ndarray, "prompts samples"] | None = None
-    """Of each sample, the mean verdict of all prompts of its text, where some text is shared."""
-    base_mean_verdicts: Float[np.ndarray, "prompts base_samples"] | None = None
+    verdicts: Float[np.ndarray, "prompts samples"] | None = None
+    """Of each sample, the mean verdict of all prompts of its text; None where that is not known."""
+    base_verdicts: Float[np.ndarray, "prompts base_samples"] | None = None
 
     @property
     def rate(self) -> Float[np.ndarray, " prompts"]:
@@ -134,14 +134,13 @@ class PairedSet:
 
     def by_text(self) -> list[TextSamples]:
         """The samples of each text, prompts of one text taken together (E5); none without mean verdicts."""
-        if self.texts_differ:
-            return [*map(TextSamples, self.correct * 1.0, self.base_correct * 1.0, self.log_ratio)]
-        if self.mean_verdicts is None or self.base_mean_verdicts is None:
+        if self.verdicts is None or self.base_verdicts is None:
             return []
-        of_text = np.array(self.texts)
-        groups = [of_text == text for text in dict.fromkeys(self.texts)]
-        columns = (self.mean_verdicts, self.base_mean_verdicts, self.log_ratio)
-        return [TextSamples(*(column[group].ravel() for column in columns)) for group in groups]
+        places: dict[str, list[int]] = {}
+        for place, text in enumerate(self.texts):
+            places.setdefault(text, []).append(place)
+        columns = (self.verdicts, self.base_verdicts, self.log_ratio)
+        return [TextSamples(*(column[at].ravel() for column in columns)) for at in places.values()]
 
     @property
     def log_ratio(self) -> Float[np.ndarray, "prompts samples"]:
@@ -159,26 +158,6 @@ class MeasuredRun:
     sets: Mapping[str, PairedSet]
     base: Mapping[str, EvaluatedSet] = field(default_factory=dict)
     """The base's evaluation of the same sets."""
-
-    @cached_property
-    def method(self) -> MethodConfig:
-        """The recipe's method."""
-        return MethodConfig(**self.training.config["method"])
-
-    @property
-    def rollouts(self) -> int:
-        """How many rollouts the pre-sampling judged each prompt by."""
-        return self.training.config["presample"]["k"]
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """What the trainer got."""
-        return self.training.arguments
-
-    @property
-    def rehearsed_rows(self) -> Sequence[RehearsedRow]:
-        """The rows of the rehearsal buffer under the run."""
-        return self.evaluation.rehearsed.rows
 
 
 def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
@@ -218,19 +197,24 @@ def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAns
             name, [entry.id for entry in prompts][:3], "prompts that the base's evaluation has too"
         )
 
-    def table(key: str, side: int = 0) -> np.ndarray:
-        return _table(f"{name} {('', 'base ')[side]}{key}", [getattr(pair[side], key) for pair in both])
+    def table(key: str, side: int = 0, other: str = "") -> np.ndarray:
+        rows = [getattr(pair[side], key) or getattr(pair[side], other, ()) for pair in both]
+        return _table(f"{name} {('', 'base ')[side]}{key}", rows)
 
-    judged_together = all(entry.mean_correct is not None for pair in both for entry in pair)
+    texts = tuple(entry.question or entry.id for entry, _ in both)
+    shared = {text for text, times in Counter(texts).items() if times > 1}
+    told = [
+        entry.mean_correct for pair, text in zip(both, texts, strict=True) if text in shared for entry in pair
+    ]
+    verdicts = () if None in told else (table("mean_correct", side, "correct") for side in (0, 1))
     return PairedSet(
         tuple(entry.id for entry, _ in both),
         table("correct").astype(bool),
         table("log_pi"),
         table("log_ref"),
         table("correct", 1).astype(bool),
-        tuple(entry.question or entry.id for entry, _ in both),
-        table("mean_correct") if judged_together else None,
-        table("mean_correct", 1) if judged_together else None,
+        texts,
+        *verdicts,
     )
 
 
@@ -243,14 +227,12 @@ def _table(name: str, rows: Sequence[Sequence[float]]) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
-@dataclass(frozen=True)
-class Frontier:
-    """KL(pi || a), the least kl(V || A1), the excess and the meter's standard error, each (prompts,)."""
+class Frontier(NamedTuple):
+    """KL(pi || a), the least kl(V || A1) and the excess, each (prompts,)."""
 
     kl: Float[np.ndarray, " prompts"]
     cost: Float[np.ndarray, " prompts"]
     excess: Float[np.ndarray, " prompts"]
-    standard_error: Float[np.ndarray, " prompts"]
     bias: float
     """How far the mean excess may fall short by the meter's bias at this many samples."""
 
@@ -269,17 +251,10 @@ def frontier(measured: PairedSet) -> Frontier:
     back. Source of the estimator: Haldane (1956) and Anscombe (1956), for the empirical logit.
     """
     n = measured.base_correct.shape[1]
-    rates = measured.smoothed_base_rate
-    meter = excess_kl_estimate(
-        torch.from_numpy(measured.correct),
-        torch.from_numpy(measured.log_pi),
-        torch.from_numpy(measured.log_ref),
-        torch.from_numpy(rates),
-    )
-    excess = meter.excess.numpy() + math.log((n + 1) / (n + 0.5))
+    given = (measured.correct, measured.log_pi, measured.log_ref, measured.smoothed_base_rate)
+    excess = excess_kl_estimate(*map(torch.from_numpy, given)).excess.numpy() + math.log((n + 1) / (n + 0.5))
     kl = measured.log_ratio.mean(axis=1)
-    bias = meter_bias(measured.correct.shape[1])
-    return Frontier(kl, kl - excess, excess, meter.standard_error.numpy(), bias)
+    return Frontier(kl, kl - excess, excess, meter_bias(measured.correct.shape[1]))
 
 
 def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts"]:

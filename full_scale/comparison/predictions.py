@@ -1,31 +1,32 @@
 """The numbers that theory gives for a run, by the arguments that its trainer got."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..recipe.law import RunLaw, law_of, rehearsal_target
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
-from .verdicts import LOG_ODDS, NATS, RATE, Held, Line, MeanEstimate, Sign, mean
+from .verdicts import LOG_ODDS, NATS, RATE, Line, held, mean
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
     """Every prediction that the run's method and records allow."""
-    held: list[tuple[str, Held]] = []
+    found: list[tuple[str, Line]] = []
     if EXPLORED in run.sets:
-        held += [(EXPLORED, one) for one in stationary_law(run, run.sets[EXPLORED])]
+        found += [(EXPLORED, line) for line in stationary_law(run, run.sets[EXPLORED])]
     if REHEARSED in run.sets:
-        held += [(REHEARSED, one) for one in rehearsed_mass(run.sets[REHEARSED], run.arguments)]
-    return [one.line(run.name, where) for where, one in held]
+        found += [(REHEARSED, line) for line in rehearsed_mass(run.sets[REHEARSED], run.training.arguments)]
+    return [replace(line, run=run.name, set=where) for where, line in found]
 
 
-def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Held]:
+def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Line]:
     """The law at which the run's penalty comes to rest, on the prompts trained on (A5, A9, E1, E2, E4, E5).
 
     Prompts of one text are one prompt whose verifier is the mean of their verdicts.
     """
-    law = law_of(run.arguments)
+    law = law_of(run.training.arguments)
     if not law:
         return
     note = f"{law}; 1/beta = {1 / law.beta:.3g}, {run.training.steps} steps"
@@ -36,60 +37,27 @@ def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Held]:
         # Of a prompt that no base sample solved, or all did, the base's rate may as well be 0 or 1.
         never, always = ~here.base_correct.any(axis=1), here.base_correct.all(axis=1)
         unsure = np.where(never, predicted, np.where(always, 1 - predicted, 0))
-        yield Held(
-            name="validity",
-            theory=law.theory,
-            estimate=float(here.rate.mean()),
-            relation="==",
-            prediction=float(predicted.mean()),
-            gap=mean(here.rate - predicted, bias=float(unsure.mean())),
-            resolution=RATE,
-            detail=note,
-        )
-    target = run.method.mu
+        gap = mean(here.rate - predicted, bias=float(unsure.mean()))
+        yield held("validity", law.theory, gap, "==", float(predicted.mean()), RATE, detail=note)
+    target = run.training.config["method"].get("mu")
     if target is not None and here.texts_differ:
-        yield Held(
-            name="target validity",
-            theory="A9",
-            estimate=float(here.rate.mean()),
-            relation="==",
-            prediction=target,
-            gap=mean(here.rate - target),
-            resolution=RATE,
-        )
+        yield held("target validity", "A9", mean(here.rate - target), "==", target, RATE)
 
 
-def _tilt(here: PairedSet, law: RunLaw, note: str) -> Iterator[Held]:
+def _tilt(here: PairedSet, law: RunLaw, note: str) -> Iterator[Line]:
     """What pi = a exp(v/b)/Z implies, v being the mean verdict: how much odds grow, and no distance left."""
     texts, rate = here.by_text(), law.weight / law.beta
     if not texts:
         return
     gain = log_odds_gain(texts)
-    yield Held(
-        name="log odds gain",
-        theory=law.theory,
-        estimate=gain.value,
-        relation="==",
-        prediction=rate,
-        gap=MeanEstimate(gain.value - rate, gain.standard_error, gain.units),
-        resolution=LOG_ODDS,
-        detail=note,
-    )
+    gap = replace(gain, value=gain.value - rate)
+    yield held("log odds gain", law.theory, gap, "==", rate, LOG_ODDS, detail=note)
     if law.place == "sequence":
         distance = distance_to_tilt(texts, rate)
-        yield Held(
-            name="KL to the law",
-            theory=law.theory,
-            estimate=distance.value,
-            relation="==",
-            prediction=0.0,
-            gap=distance,
-            resolution=NATS,
-            detail=note,
-        )
+        yield held("KL to the law", law.theory, distance, "==", 0.0, NATS, detail=note)
 
 
-def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[Held]:
+def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[Line]:
     """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal aims at (B3).
 
     -log u aims at p_*, mass 1: the mass does not fall below the base's. A generator that vanishes with its
@@ -99,16 +67,9 @@ def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[He
     target = rehearsal_target(arguments)
     if target is None:
         return
-    relation: Sign = ">=" if target == "one" else "=="
-    yield Held(
-        name="rehearsed mass",
-        theory="B3",
-        estimate=float(here.rate.mean()),
-        relation=relation,
-        prediction=float(here.base_rate.mean()),
-        gap=mean(here.rate - here.base_rate),
-        resolution=RATE,
-        detail="from the base's towards 1"
-        if target == "one"
-        else "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it",
-    )
+    gap, base = mean(here.rate - here.base_rate), float(here.base_rate.mean())
+    if target == "one":
+        yield held("rehearsed mass", "B3", gap, ">=", base, RATE, detail="from the base's towards 1")
+        return
+    detail = "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it"
+    yield held("rehearsed mass", "B3", gap, "==", base, RATE, detail=detail)

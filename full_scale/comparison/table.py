@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 
 from dph_theory import pass_at_k
 from dph_theory.coverage import entropy
@@ -53,12 +54,9 @@ def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> 
     """
     found = {}
     for name, seeds in evaluations.items():
-        each = [_numbers(seed.summary) for seed in seeds]
-        values = {key: [numbers[key] for numbers in each] for key in each[0]} | {"excess KL": excess[name]}
-        found[name] = {
-            key: Column(tuple(number for number in numbers if number is not None))
-            for key, numbers in values.items()
-        }
+        by_seed = pandas.DataFrame([_numbers(seed.summary) for seed in seeds]).astype(float)
+        by_seed["excess KL"] = excess[name]
+        found[name] = {key: Column(tuple(values.dropna().tolist())) for key, values in by_seed.items()}
     return found
 
 
@@ -94,8 +92,8 @@ def differences(evaluations: Evaluations) -> list[MethodDifference]:
     samples = min(len(p.correct) for seeds in evaluations.values() for s in seeds for p in s.prompts)
     many = max(k for k in KS if k <= samples)
     measures: dict[str, Measure] = {
-        "Pass@1": lambda prompt: _pass(prompt, 1),
-        f"Pass@{many}": lambda prompt: _pass(prompt, many),
+        "Pass@1": partial(_pass, k=1),
+        f"Pass@{many}": partial(_pass, k=many),
         "style entropy": _style_entropy,
     }
     methods = [name for name in evaluations if name != BASE]
@@ -107,7 +105,8 @@ def differences(evaluations: Evaluations) -> list[MethodDifference]:
     for before, after, key in pairs:
         gap = difference(evaluations[before], evaluations[after], measures[key])
         sign = 0 if abs(gap.value) <= gap.margin() else int(np.sign(gap.value))
-        expected = _expected(before, after, key)
+        higher, lower = before == GRPO or key == "Pass@1", after == GRPO
+        expected = 1 if higher else -1 if lower else 0
         found.append(MethodDifference(key, before, after, gap.value, gap.margin(), expected, sign))
     return found
 
@@ -123,36 +122,36 @@ def told_apart(found: Sequence[MethodDifference]) -> str:
     )
 
 
-def _expected(before: str, after: str, measure: str) -> int:
-    if before == GRPO or measure == "Pass@1":
-        return 1
-    return -1 if after == GRPO else 0
-
-
 def difference(before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], of: Measure) -> MeanEstimate:
     """The mean of a measure after minus before, over seeds and questions, both counted as drawn at random.
 
     A prompt is compared with itself, and a seed with the same seed of the other method (the base, evaluated
-    once, stands for each). Prompts of one text, asked of several databases, are one question: a policy cannot
-    tell them apart. The squared error is that over questions plus that over seeds, its degrees of freedom
-    Satterthwaite's (1946); a single seed has no error of its own.
+    once, stands for each).
     """
     count = max(len(before), len(after))
-    sides = [[_by_question(side[seed % len(side)], of) for seed in range(count)] for side in (before, after)]
-    questions = [key for key in sides[0][0] if all(key in seed for side in sides for seed in side)]
-    first, second = (np.array([[seed[key] for key in questions] for seed in side]) for side in sides)
-    return over_seeds_and_questions(second - first)
+    first, second = (
+        _by_question([side[at % len(side)] for at in range(count)], of) for side in (before, after)
+    )
+    return _mean(second - first)
 
 
-def level(seeds: Sequence[EvaluatedSet], of: Measure) -> MeanEstimate:
-    """The mean of a measure over seeds and questions, with the error of `difference`."""
-    found = [_by_question(seed, of) for seed in seeds]
-    questions = [key for key in found[0] if all(key in seed for seed in found)]
-    return over_seeds_and_questions(np.array([[seed[key] for key in questions] for seed in found]))
+def _by_question(seeds: Sequence[EvaluatedSet], of: Measure) -> pandas.DataFrame:
+    """A measure by seed and question.
+
+    Prompts of one text, asked of several databases, are one question: a policy cannot tell them apart.
+    """
+    rows = [(seed, p.question, of(p)) for seed, found in enumerate(seeds) for p in found.prompts]
+    found = pandas.DataFrame(rows, columns=["seed", "question", "value"])
+    return found.pivot_table("value", "seed", "question", sort=False)
 
 
-def over_seeds_and_questions(values: np.ndarray) -> MeanEstimate:
-    """The mean of values (seeds, questions), both drawn at random."""
+def _mean(found: pandas.DataFrame) -> MeanEstimate:
+    """The mean over seeds and those questions that all of them have, both counted as drawn at random.
+
+    The squared error is that over questions plus that over seeds, its degrees of freedom Satterthwaite's
+    (1946); a single seed has no error of its own.
+    """
+    values = found.dropna(axis=1).to_numpy()
     parts = [
         (float(means.var(ddof=1)) / means.size, means.size - 1)
         for means in (values.mean(axis=0), values.mean(axis=1))
@@ -162,13 +161,6 @@ def over_seeds_and_questions(values: np.ndarray) -> MeanEstimate:
     spread = sum(variance**2 / freedom for variance, freedom in parts)
     units = int(total**2 / spread) + 1 if spread else values.shape[1]
     return MeanEstimate(float(values.mean()), math.sqrt(total) if parts else math.inf, units)
-
-
-def _by_question(evaluated: EvaluatedSet, of: Measure) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for prompt in evaluated.prompts:
-        found.setdefault(prompt.question, []).append(of(prompt))
-    return {question: float(np.mean(values)) for question, values in found.items()}
 
 
 def _pass(prompt: PromptAnswers, k: int) -> float:
@@ -198,6 +190,19 @@ class SetMeasured:
     excess: float
     excess_se: float
 
+    @classmethod
+    def of(cls, run: str, name: str, here: PairedSet) -> "SetMeasured":
+        """The means of a set."""
+        found = frontier(here)
+        rate, base, kl, cost = (float(x.mean()) for x in (here.rate, here.base_rate, found.kl, found.cost))
+        excess = found.mean_excess
+        return cls(run, name, rate, base, kl, cost, excess.value, excess.standard_error)
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
+        shown = (self.validity, self.base_validity, self.kl, max(0.0, self.cost), self.excess)
+        return (self.run, self.set, *(f"{number:.3f}" for number in shown))
+
 
 BAND = 0.05
 """How often a mean Pass@k lies outside its band."""
@@ -216,6 +221,14 @@ class PassAtK:
     margin: Mapping[str, float]
     """Half of the 95% band, over seeds and questions; of one seed, over questions alone."""
 
+    def cells(self, ks: Sequence[str]) -> tuple[str | float, ...]:
+        """The row of a table."""
+        bands = {
+            k: f"{value:.3f}" + (f" +- {self.margin[k]:.3f}" if math.isfinite(self.margin[k]) else "")
+            for k, value in self.value.items()
+        }
+        return (self.set, self.run, self.seeds, self.prompts, *(bands.get(k, "") for k in ks))
+
 
 def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
     """Of each set: the base, and every run over its seeds (`<run>-seed0`, `<run>-seed1`, ...)."""
@@ -228,27 +241,11 @@ def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
                 seeds.setdefault(run.name.rpartition("-seed")[0], []).append(run.evaluation.sets[name])
         for of, sets in seeds.items():
             samples = min(len(prompt.correct) for one in sets for prompt in one.prompts)
-            levels = {k: level(sets, partial(_pass, k=k)) for k in KS if k <= samples}
-            means = {str(k): one.value for k, one in levels.items()}
-            margins = {str(k): one.margin(level=BAND) for k, one in levels.items()}
-            found.append(PassAtK(of, name, len(sets), len(sets[0].prompts), means, margins))
+            means = {str(k): _mean(_by_question(sets, partial(_pass, k=k))) for k in KS if k <= samples}
+            values = {k: one.value for k, one in means.items()}
+            margins = {k: one.margin(level=BAND) for k, one in means.items()}
+            found.append(PassAtK(of, name, len(sets), len(sets[0].prompts), values, margins))
     return found
-
-
-def _pass_table(rows: Sequence[PassAtK]) -> Table:
-    ks = list(dict.fromkeys(k for row in rows for k in row.value))
-    cells: list[tuple[str | float, ...]] = [
-        (row.set, row.run, row.seeds, row.prompts, *(_band(row.value.get(k), row.margin.get(k)) for k in ks))
-        for row in rows
-    ]
-    title = "Pass@k, means over seeds and prompts +- half of a 95% band over both"
-    return Table.of(("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks)), cells, title)
-
-
-def _band(value: float | None, margin: float | None) -> str:
-    if value is None or margin is None:
-        return ""
-    return f"{value:.3f} +- {margin:.3f}" if math.isfinite(margin) else f"{value:.3f}"
 
 
 @dataclass(frozen=True)
@@ -290,23 +287,17 @@ class Comparison:
 
     def tables(self) -> list[Table]:
         """Pass@k, what was measured on each set of each run, the checks and the predictions, judged."""
-        measured = [
-            (entry.run, entry.set, *(f"{number:.3f}" for number in _shown(entry))) for entry in self.measured
-        ]
-        headers = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
+        ks = list(dict.fromkeys(k for row in self.pass_at_k for k in row.value))
+        of_pass = ("set", "run", "seeds", "prompts", *(f"Pass@{k}" for k in ks))
+        of_set = ("run", "set", "validity", "base", "KL", "least KL", "excess KL")
+        of_line = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
+        checks = "instrument checks: hold for every policy; a violation is an alarm"
+        rows = [row.cells(ks) for row in self.pass_at_k]
         return [
-            _pass_table(self.pass_at_k),
-            Table.of(
-                ("run", "set", "validity", "base", "KL", "least KL", "excess KL"),
-                measured,
-                "measured, means over prompts",
-            ),
-            Table.of(
-                headers,
-                map(_cells, self.checks),
-                "instrument checks: hold for every policy; a violation is an alarm",
-            ),
-            Table.of(headers, map(_cells, self.predictions), "predictions: training could have missed them"),
+            Table.of(of_pass, rows, "Pass@k, means over seeds and prompts +- half of a 95% band over both"),
+            Table.of(of_set, [row.cells() for row in self.measured], "measured, means over prompts"),
+            Table.of(of_line, map(_cells, self.checks), checks),
+            Table.of(of_line, map(_cells, self.predictions), "predictions: training could have missed them"),
         ]
 
 
@@ -317,10 +308,11 @@ def compare(runs: Sequence[Path]) -> Comparison:
     beside it. ValueError for missing or malformed files.
     """
     found = read_runs(runs)
+    sets = [(run.name, *item) for run in found for item in run.sets.items()]
     return Comparison(
         tuple(run.name for run in found),
         tuple(pass_at_k_of(found)),
-        tuple(_of_set(run.name, *item) for run in found for item in run.sets.items() if _enough(item[1])),
+        tuple(SetMeasured.of(*each) for each in sets if each[-1].correct.shape[1] >= 2),
         tuple(line for run in found for line in instrument_checks(run)),
         tuple(line for run in found for line in predictions(run)),
         {run.name: _along_training(run) for run in found},
@@ -337,25 +329,6 @@ def _cells(line: Line) -> tuple[str, ...]:
     return (line.run, line.set, line.name, line.theory, *numbers, str(line.verdict), line.detail)
 
 
-def _enough(here: PairedSet) -> bool:
-    return here.correct.shape[1] >= 2
-
-
-def _of_set(run: str, name: str, here: PairedSet) -> SetMeasured:
-    found = frontier(here)
-    excess = found.mean_excess
-    return SetMeasured(
-        run,
-        name,
-        validity=float(here.rate.mean()),
-        base_validity=float(here.base_rate.mean()),
-        kl=float(found.kl.mean()),
-        cost=float(found.cost.mean()),
-        excess=excess.value,
-        excess_se=excess.standard_error,
-    )
-
-
 def _along_training(run: MeasuredRun) -> list[dict[str, float | None]]:
     """What the collapse meter logged, without its prefix, at each step that has it."""
     prefix = "collapse/"
@@ -365,8 +338,3 @@ def _along_training(run: MeasuredRun) -> list[dict[str, float | None]]:
         for entry in run.training.log
         if f"{prefix}excess_kl" in entry
     ]
-
-
-def _shown(entry: SetMeasured) -> tuple[float, ...]:
-    """The numbers of a row; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
-    return entry.validity, entry.base_validity, entry.kl, max(0.0, entry.cost), entry.excess

@@ -68,7 +68,7 @@ def mean(values: Any, *, bias: float = 0.0) -> MeanEstimate:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the comparison; `standard_error` and `margin` are those of estimate minus prediction."""
+    """A measured number against the theory's, judged; `standard_error` and `margin` are those of the gap."""
 
     name: str
     theory: str
@@ -84,39 +84,26 @@ class Line:
     detail: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
-    """A measured number held against the theory's: `estimate relation prediction`, with the measured gap."""
+def held(
+    name: str,
+    theory: str,
+    gap: MeanEstimate,
+    relation: Sign,
+    prediction: float,
+    resolution: float,
+    *,
+    tests: int = 1,
+    detail: str = "",
+) -> Line:
+    """The line of `estimate relation prediction`, as yet of no run and no set, from the gap between the two.
 
-    name: str
-    theory: str
-    estimate: float
-    relation: Sign
-    prediction: float
-    gap: MeanEstimate
-    """Estimate minus prediction, with the standard error of that difference."""
-    resolution: float
-    """Margins above this, in the units of the estimate, decide nothing."""
-    tests: int = 1
-    """Of how many gaps this is the worst."""
-    detail: str = ""
-
-    def line(self, run: str, where: str) -> Line:
-        """The judged line of a run and a set of prompts."""
-        return Line(
-            self.name,
-            self.theory,
-            run,
-            where,
-            self.estimate,
-            self.relation,
-            self.prediction,
-            self.gap.standard_error,
-            self.gap.margin(self.tests),
-            self.gap.units,
-            decide(self.gap, self.relation, self.resolution, self.tests),
-            self.detail,
-        )
+    Margins above `resolution`, in the units of the estimate, decide nothing; of how many gaps this is the
+    worst, `tests` says.
+    """
+    estimate, margin = prediction + gap.value, gap.margin(tests)
+    verdict = decide(gap, relation, resolution, tests)
+    numbers = (estimate, relation, prediction, gap.standard_error, margin, gap.units)
+    return Line(name, theory, "", "", *numbers, verdict, detail)
 
 
 def decide(gap: MeanEstimate, relation: Sign, resolution: float, tests: int = 1) -> Judgement:

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import LlamaForCausalLM
 
 from dph_theory import dynamics
 from dph_theory.dynamics import FORMS
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import as_json
 
-from ..evaluation.exact import exact, next_token_tables
+from ..evaluation.exact import exact
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import GlassBox, box
 from .record import FinishedRun
 from .runs import Run
-from .training import Tables, start_of
+from .training import Tables, start_of, tables_of
 
 
 def flow(
@@ -62,20 +61,6 @@ class LostFlow:
     shares: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class WayBack:
-    """A run that starts with answers lost: the place of its flow among the flows, and its own half time.
-
-    That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
-    network's kernel: where theory E7 holds, the ratio of the two half times is the same for every form and
-    loss.
-    """
-
-    digest: str
-    flow: int
-    half_time: float | None
-
-
 def flow_of(run: Run) -> Run | None:
     """The run that stands for all that have its flow; None for those that are asked for none."""
     if run.experiment != EXPERIMENT or run.lost is None:
@@ -87,22 +72,25 @@ def flow_of(run: Run) -> Run | None:
 def ways_back(
     outcomes: Sequence[FinishedRun], flows: Mapping[str, LostFlow]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The `ways_back` of the runs whose flow is among the `flows`, and those, as plain values."""
+    """The runs that start with answers lost: their flows, the lost answers' share along each, its half time.
+
+    That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
+    network's kernel: where theory E7 holds, the ratio of the two half times is the same for every form and
+    loss. A run's `flow` is the place of its flow among the flows, of those that are there.
+    """
     of_runs = [(o, of.id) for o in outcomes if (of := flow_of(o.run)) is not None and of.id in flows]
     names = list(dict.fromkeys(name for _, name in of_runs))
-    found = [
-        WayBack(o.run.digest, names.index(name), _half_time(o, flows[name].level)) for o, name in of_runs
-    ]
+    ways, courses = [], []
+    for outcome, name in of_runs:
+        run, steps = outcome.run, np.array([point.step for point in outcome.course])
+        # Of what the first answer leaves the digits count, and not those of a share near one.
+        shares = np.array([1 - point.exact.first_share for point in outcome.course])
+        half = crossing(steps * run.learning_rate / box(run.task).length, shares, flows[name].level)
+        ways.append({"digest": run.digest, "flow": names.index(name), "half_time": half})
+        courses.append({"digest": run.digest, "step": steps, "lost_share": shares})
     drawn: list[dict[str, Any]] = as_json([flows[name] for name in names], 4)
     told = [{key: value for key, value in one.items() if key != "level"} for one in drawn]
-    return {"ways_back": as_json(found, 5), "flows": told}
-
-
-def _half_time(outcome: FinishedRun, level: float) -> float | None:
-    run = outcome.run
-    steps = np.array([point.step for point in outcome.course])
-    measured = np.array([1 - point.exact.first_share for point in outcome.course])
-    return crossing(steps * run.learning_rate / box(run.task).length, measured, level)
+    return {"ways_back": as_json(ways, 5), "flows": told, "courses": as_json(courses, 5)}
 
 
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
@@ -119,15 +107,10 @@ def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | Non
 def lost_flow(run: Run, bases: Path) -> LostFlow:
     """The flow of `flow_of(run)` from the model that the run starts from, which is made if need be."""
     task = box(run.task)
-    base, start = (_tables(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
+    base, start = (tables_of(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
     times = [0.0, *np.geomspace(1.0, LONGEST, 40).tolist()]
     course = flow(run, task, base, start, times)
     shares = [1 - exact(task, tables, base).first_share for tables in course]
     level = (1 - exact(task, base, base).first_share) / 2
     half = crossing(np.array(times), np.array(shares), level)
     return LostFlow(run.form, run.lost or 0.0, run.collapsed, level, half, tuple(times), tuple(shares))
-
-
-def _tables(task: GlassBox, folder: Path) -> list[np.ndarray]:
-    """A stored model's next-token tables on the task."""
-    return next_token_tables(LlamaForCausalLM.from_pretrained(folder), task)

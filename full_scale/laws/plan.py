@@ -1,7 +1,7 @@
 """Runs planned by their twins: as many steps and answers as their law needs, chosen before they start.
 
-`python -m full_scale.laws.plan FOLDER` writes PLANS, a line for each run planned; stopped and started again,
-it goes on with those that the file lacks. Nothing else writes it.
+`python -m full_scale.laws.plan FOLDER` writes PLANS, a line for each run planned; the folder keeps plans as
+they are found. Nothing else writes it.
 """
 
 import itertools
@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from dph_theory.support.files import write_text
-from dph_theory.support.processes import run_jobs
+from dph_theory.support.terminal import console, lines
 
-from .record import Bounds, Twin, bars_of, expected_kl
-from .runs import PLANNED, PLANS, WAYS, Run, planned_lines
+from ..storage.kept import Kept
+from .experiments import PLANNED, PLANS, WAYS
+from .record import Bounds, Twin, bars_of
+from .runs import Run
 from .study import quiet
 from .twin import SAMPLED, sampled_ends, twin
 
@@ -76,8 +79,7 @@ def _samples_hold(run: Run, bases: Path) -> bool:
 def _within(found: Twin, bars: Bounds, share: float) -> bool:
     """Whether it ends within this share of the bars of its law."""
     law = next(iter(found.kl))
-    gaps = [abs(v - w) for v, w in zip(found.exact.validity, found.law_validity or (), strict=True)]
-    return found.kl[law] < share * bars.kl and fmean(gaps) < share * bars.validity
+    return found.kl[law] < share * bars.kl and found.gap < share * bars.validity
 
 
 def _loudness(found: Twin, bars: Bounds) -> float:
@@ -86,29 +88,37 @@ def _loudness(found: Twin, bars: Bounds) -> float:
     return max(expected_kl(found) / (SHARE * bars.kl), of_rate)
 
 
+def expected_kl(found: Twin) -> float:
+    """The KL to the twin that luck is to bring, as far as the two deviations tell, to first order."""
+    rate, share = fmean(found.exact.validity), found.exact.favourite_share
+    of_rate = found.deviations["validity"] ** 2 / (rate * (1 - rate))
+    return (of_rate + rate * share * (1 - share) * found.deviations["favourite_odds"] ** 2) / 2
+
+
 def planned_runs() -> list[Run]:
     """What is asked of a plan: forms and betas, before steps and answers are chosen."""
     forms = ("k3", "k3_corrected", "sequence_kl")
     return [Run(PLANNED, "selection-2", form, beta) for form in forms for beta in BETAS]
 
 
-def _plan(job: tuple[Run, str, Path]) -> Run | None:
-    return plan(*job)
+def _plan(job: tuple[Run, str, Path]) -> dict[str, Any]:
+    quiet()
+    found = plan(*job)
+    return {name: value for name in CHOSEN if (value := getattr(found, name, None)) is not None}
 
 
 def main(folder: Path, workers: int = 2) -> None:
-    """Plan what PLANS lacks, and write each plan as it is found; null where there is none."""
-    quiet()
-    known = {line["id"]: line for line in planned_lines()} if PLANS.exists() else {}
-    asked = planned_runs()
-    for run in asked:
-        known.setdefault(run.id, {"id": run.id, "task": run.task, "form": run.form, "beta": run.beta})
-    jobs = [(run, way, folder) for run in asked for way in WAYS if way not in known[run.id]]
-    for (run, way, _), found in run_jobs(_plan, jobs, workers=workers, one_torch_thread=True):
-        chosen = {name: value for name in CHOSEN if (value := getattr(found, name, None)) is not None}
-        known[run.id][way] = chosen or None
-        sys.stderr.write(f"{way}: {json.dumps(known[run.id])}\n")
-        write_text(PLANS, "".join(f"{json.dumps(known[of.id])}\n" for of in asked))
+    """Make the plans that the folder lacks, and write PLANS: those of each way, null where there is none."""
+    kept, asked = Kept(folder, {"kind": PLANNED}), planned_runs()
+    jobs = {f"{run.id} {way}": (run, way, kept.bases) for run in asked for way in WAYS}
+    kept.settle(PLANNED, _plan, jobs, workers=workers, progress=lines(console(stderr=True)))
+    made = kept.read(PLANNED, dict)
+    rows = [
+        {"id": run.id, "task": run.task, "form": run.form, "beta": run.beta}
+        | {way: made[f"{run.id} {way}"] or None for way in WAYS}
+        for run in asked
+    ]
+    write_text(PLANS, "".join(f"{json.dumps(line)}\n" for line in rows))
 
 
 if __name__ == "__main__":

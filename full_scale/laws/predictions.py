@@ -1,6 +1,6 @@
 """What theory says of a run before it starts: its law or target, and those it might have had instead."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +11,7 @@ from dph_theory.fdivergence import FDivergence
 from dph_theory.laws import (
     filtered_law,
     group_weight,
+    law_divergence,
     locally_filtered,
     normalised_law,
     sequence_law,
@@ -61,6 +62,14 @@ def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, li
     if run.sampling is not None:
         found = {f"{run.law}, {run.sampler}": _sampled(run, run.sampling, box, base)} | found
     return found
+
+
+def distances(
+    box: GlassBox, tables: Sequence[np.ndarray], laws: Mapping[str, Sequence[np.ndarray]]
+) -> dict[str, float]:
+    """KL(policy || law) of each law by name, means over the box's rows."""
+    rows = box.of_rows(tables)
+    return {name: float(law_divergence(rows, law, end=box.end).mean()) for name, law in laws.items()}
 
 
 def _sampled(run: Run, how: Sampling, box: GlassBox, base: Sequence[np.ndarray]) -> list[np.ndarray]:

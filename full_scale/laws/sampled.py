@@ -56,31 +56,6 @@ SAMPLINGS: Mapping[str, Sampling] = MappingProxyType(
         "masked": Sampling(masked=True),
     }
 )
-_SIX = {"task": "lottery-six", "steps": 300, "learning_rate": 2e-3}
-_SGD = {"optimiser": "sgd", "constant": True, "learning_rate": 0.01, "steps": 400}
-_TWO = {**_SIX, "task": "selection-2"}
-_HELD, _CORRECTED, _FREE = (
-    {"form": form, "beta": beta}
-    for form, beta in (("sequence_kl", 0.3), ("k3_corrected", 0.3), ("none", 0.0))
-)
-CASES: tuple[Mapping[str, Any], ...] = (
-    *(
-        {**_TWO, **form, "sampler": f"temperature {at}"}
-        for at in (".7", "1.3")
-        for form in (_HELD, _CORRECTED)
-    ),
-    *({**_SIX, "form": form, "beta": 0.3, "sampler": "drawn at .6"} for form in ("sequence_kl", "k2")),
-    *(
-        {**_SIX, **by, **form, "sampler": f"top-p {p}"}
-        for by in ({}, _SGD)
-        for p in (".9", ".7")
-        for form in (_HELD, _FREE)
-    ),
-    # A reference that follows is to find the law of each round.
-    {**_TWO, **_CORRECTED, "beta": 1.0, "steps": 500, "constant": True, "sampler": "five references"},
-    {**_SIX, **_CORRECTED, "task": "cut", "sampler": "masked"},
-)
-"""The fields of each run: J1, J2, J3, J4, J7."""
 LONG, STEP = 2000.0, 0.2
 """Time by which a flow has ended, and the size of its steps where the sampler jumps."""
 

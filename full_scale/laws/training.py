@@ -29,6 +29,11 @@ STORED = 1024
 ROWS = 256
 
 
+def tables_of(box: GlassBox, folder: Path) -> Tables:
+    """A stored model's next-token tables on the box's texts."""
+    return next_token_tables(LlamaForCausalLM.from_pretrained(folder), box)
+
+
 def small(box: GlassBox, output: str, rows: int, **settings: Any) -> OnlineConfig:
     """What a training of a small Llama on a box gets: `rows` answers a step, all at once on this machine."""
     return OnlineConfig(
@@ -102,8 +107,7 @@ def _prompts(run: Run, box: GlassBox) -> Dataset:
 
 
 def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
-    base = LlamaForCausalLM.from_pretrained(model.config._name_or_path)
-    tables = next_token_tables(base, box)
+    tables = tables_of(box, Path(model.config._name_or_path))
     if run.form == "alpha_dpg" or run.lowered_under is not None:
         rates = box.pass_rates(tables)
         return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}

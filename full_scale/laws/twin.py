@@ -21,12 +21,11 @@ from transformers import LlamaForCausalLM
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.answers import answer_tokens, less, update
 from dph_theory.dynamics.training import Course, Draws, group_baseline, spread_along
-from dph_theory.laws import law_divergence
 
 from ..evaluation.exact import exact, longest_prefixes, next_token_log_probs
 from ..tasks.glass_box.base import build_base
 from ..tasks.glass_box.box import GlassBox, box
-from .predictions import laws_of
+from .predictions import distances, laws_of
 from .record import FROZEN, TABULAR, SampledEnd, Twin
 from .runs import Run
 from .training import Tables, adapter, annealed, start_of
@@ -106,9 +105,8 @@ def sampled_ends(run: Run, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
             state = course.drawn(state, step, generator)
         with torch.no_grad():
             found = _at_end(run, task, base, course.log_probs(state[0]), {})
-        pairs = zip(found.exact.validity, found.law_validity or found.exact.validity, strict=True)
-        gap, kl = fmean(abs(one - other) for one, other in pairs), next(iter(found.kl.values()), 0.0)
-        ends.append(SampledEnd(gap, kl, found.exact.entropy or 0.0))
+        kl = next(iter(found.kl.values()), 0.0)
+        ends.append(SampledEnd(found.gap, kl, found.exact.entropy or 0.0))
     return tuple(ends)
 
 
@@ -117,13 +115,9 @@ def _at_end(
 ) -> Twin:
     tables = _tables(task, log_probs)
     laws = laws_of(run, task, base)
-    kl = {
-        name: float(law_divergence(task.of_rows(tables), law, end=task.end).mean())
-        for name, law in laws.items()
-    }
     own = next(iter(laws.values()), None)
     at_law = None if own is None else exact(task, own, base).validity
-    return Twin(run, exact(task, tables, base), kl, deviations, at_law)
+    return Twin(run, exact(task, tables, base), distances(task, tables, laws), deviations, at_law)
 
 
 def _course(run: Run, task: GlassBox, bases: Path) -> tuple[Tables, Course, "_Draws"]:

@@ -176,5 +176,21 @@ def sampled_loss(
     return dph_loss(loss, generator_loss(named.rehearsal.divergence, ratio, every), strength)
 
 
+def lottery_loss(
+    log_pi: Float[Tensor, "prompts vocabulary"],
+    valid: Bool[Tensor, "prompts vocabulary"],
+    constant: float | None,
+    *,
+    size: int,
+    generator: torch.Generator,
+) -> Float[Tensor, ""]:
+    """The policy gradient's on `size` answers a prompt: the verdict less a constant, or the others' mean."""
+    drawn = torch.multinomial(log_pi.detach().exp(), size, replacement=True, generator=generator)
+    rewards = valid.gather(1, drawn).to(log_pi.dtype) - (constant or 0.0)
+    baseline = "leave_one_out" if constant is None else "none"
+    advantages = group_advantages(rewards, normalise=False, baseline=baseline)
+    return -(advantages * log_pi.gather(1, drawn)).mean()
+
+
 def _rows(answers: Tensor) -> Float[Tensor, "answers 1"]:
     return answers.reshape(-1, 1)

@@ -22,6 +22,12 @@ SOLVED = 0.6
 """A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
 GROUP, STORED = 16, 64
 """Answers a prompt and step; stored right answers of each rehearsed prompt."""
+BASELINES: Mapping[str, float | None] = MappingProxyType(
+    {"mean of the others": None, "none": 0.0, "a half": 0.5, "one": 1.0}
+)
+"""What the lottery subtracts from a verdict: the mean of the others of its group, or a constant."""
+ANSWERS = 64
+"""Answers a step of the lottery."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +107,20 @@ def _methods() -> list[OpenRun]:
     ]
 
 
+DRAWN = ("weekdays", "colours", "fruits")
+
+
+def _lottery() -> list[OpenRun]:
+    return [
+        OpenRun("lottery", (task,), name, 0.0, seed, steps=16, rate=1.5e-4)
+        for seed, task, name in product(range(32), DRAWN, BASELINES)
+    ]
+
+
 EXPERIMENTS: Mapping[str, tuple[str, Callable[[], list[OpenRun]]]] = MappingProxyType(
     {
         "laws": ("Where does each form of the KL end, without noise?", _laws),
+        "lottery": ("Without a KL, how far does luck drive right answers apart?", _lottery),
         "methods": ("Which method keeps Pass@k, on what it trained and on what it did not?", _methods),
     }
 )

@@ -15,9 +15,11 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
-from ..laws.study import PACKAGES, Kept, quiet, write_packed
+from ..laws.study import PACKAGES, quiet
 from ..models.load import model_hash
+from ..storage.kept import Kept, write_packed
 from .costs import costs
+from .lottery import Lottery, predicted_lottery, spreads
 from .runs import (
     CLAIMS,
     EXPERIMENTS,
@@ -40,8 +42,8 @@ from .training import FinishedOpenRun, Law, Laws, conduct, predicted_laws
 
 KIND = "pretrained"
 T = TypeVar("T")
-LAW, CLAIM, RUN = "law", "claim", "run"
-"""What is kept: two before the runs."""
+LAW, LOTTERY, CLAIM, RUN = "law", "lottery", "claim", "run"
+"""What is kept: all but the last before the runs."""
 NEAR, ALIKE = 0.02, 0.03
 """A run held if each pass rate is so near its law's, the first tokens' shares so near in total variation,
 and no other form's law nearer to where it ended."""
@@ -97,14 +99,21 @@ def run_open(
         if kept.lacks(CLAIM, [claim.says]):
             kept.keep(CLAIM, claim.says, {"rival": claim.rival, "band": claim.band})
     named = {run.id: (path, run) for run in runs}
-    noiseless = {run.id: (path, run) for run in runs if run.seed is None}
+    noiseless = {run.id: (path, run) for run in runs if run.experiment == "laws"}
     kept.settle(LAW, _predicted, noiseless, progress=progress)
+    drawn = {run.tasks[0]: (path, run) for run in runs if run.experiment == "lottery"}
+    kept.settle(LOTTERY, _lottery, drawn, progress=progress)
     kept.settle(RUN, _conducted, named, workers=workers, progress=progress)
 
 
 def _predicted(job: tuple[str, OpenRun]) -> Laws:
     quiet()
     return predicted_laws(*job)
+
+
+def _lottery(job: tuple[str, OpenRun]) -> Lottery:
+    quiet()
+    return predicted_lottery(*job)
 
 
 def _conducted(job: tuple[str, OpenRun]) -> FinishedOpenRun:
@@ -149,12 +158,16 @@ def against_law(outcome: FinishedOpenRun, predicted: Laws) -> LawVerdict:
     return LawVerdict(held, form if alike else nearest, max(gaps), share, max(rivals))
 
 
+def _of(experiment: str, outcomes: Sequence[FinishedOpenRun]) -> list[FinishedOpenRun]:
+    return [outcome for outcome in outcomes if outcome.run.experiment == experiment]
+
+
 def by_seed(outcomes: Sequence[FinishedOpenRun]) -> dict[int, Ends]:
-    """The ends of the runs on samples, by seed, method and strength."""
+    """The ends of the methods' runs, by seed, method and strength."""
     found: dict[int, dict[tuple[str, float], Policy]] = {}
-    for outcome in outcomes:
-        if (seed := outcome.run.seed) is not None:
-            found.setdefault(seed, {})[outcome.run.method, outcome.run.strength] = outcome.points[-1].tasks
+    for outcome in _of("methods", outcomes):
+        seed = outcome.run.seed or 0
+        found.setdefault(seed, {})[outcome.run.method, outcome.run.strength] = outcome.points[-1].tasks
     return {**found}
 
 
@@ -171,7 +184,7 @@ class ClaimVerdict:
 
 def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | None:
     """The claim over those seeds of which all that it needs is there; none where there is no such seed."""
-    starts = [outcome.points[0].tasks for outcome in outcomes if outcome.run.seed is not None]
+    starts = [outcome.points[0].tasks for outcome in _of("methods", outcomes)]
     values = [
         v for ends in by_seed(outcomes).values() if (v := _known(claim.value, ends, starts[0])) is not None
     ]
@@ -197,16 +210,20 @@ def _known(value: Callable[..., T], *of: Any) -> T | None:
 
 
 def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
-    """The runs in expectation beside their laws, the methods, and the claims."""
-    return [
-        t for t in (_law_table(kept, outcomes), _method_table(outcomes), _claim_table(outcomes)) if t.rows
-    ]
+    """The runs in expectation beside their laws, the lottery, the methods, and the claims."""
+    found = (
+        _law_table(kept, outcomes),
+        _lottery_table(kept, outcomes),
+        _method_table(outcomes),
+        _claim_table(outcomes),
+    )
+    return [table for table in found if table.rows]
 
 
 def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
     rows = []
     laws = kept.read(LAW, Laws)
-    for outcome in (o for o in outcomes if o.run.seed is None):
+    for outcome in _of("laws", outcomes):
         run = outcome.run
         verdict = against_law(outcome, laws[run.id])
         rows.append(
@@ -224,9 +241,26 @@ def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
     return Table.of(titles, rows)
 
 
+def _lottery_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
+    rows = [
+        (
+            spread.task,
+            spread.baseline,
+            round(spread.predicted, 4),
+            None if spread.tabular is None else round(spread.tabular, 4),
+            round(spread.measured, 4),
+            f"{spread.low:.4f} to {spread.high:.4f}",
+            spread.verdict,
+        )
+        for spread in spreads(kept.read(LOTTERY, Lottery), _of("lottery", outcomes))
+    ]
+    titles = ("prompt", "baseline", "predicted", "if unrelated", "over seeds", "90% interval", "verdict")
+    return Table.of(titles, rows)
+
+
 def _method_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
     groups: dict[tuple[str, float | None], list[Policy]] = {}
-    for outcome in (outcome for outcome in outcomes if outcome.run.seed is not None):
+    for outcome in _of("methods", outcomes):
         groups.setdefault(("base", None), [outcome.points[0].tasks])
         groups.setdefault((outcome.run.method, outcome.run.strength), []).append(outcome.points[-1].tasks)
     rows = [
@@ -255,12 +289,16 @@ def to_do(runs: Sequence[OpenRun], outcomes: Sequence[FinishedOpenRun]) -> list[
 def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
     """How many runs ended at their law, and which claims held."""
     laws = kept.read(LAW, Laws)
-    verdicts = [against_law(o, laws[o.run.id]) for o in outcomes if o.run.seed is None]
+    verdicts = [against_law(o, laws[o.run.id]) for o in _of("laws", outcomes)]
     said = []
     if verdicts:
         said.append(
             f"{sum(v.held for v in verdicts)} of {len(verdicts)} runs in expectation ended at their law."
         )
+    drawn = spreads(kept.read(LOTTERY, Lottery), _of("lottery", outcomes))
+    if drawn:
+        held = sum(spread.verdict == "held" for spread in drawn)
+        said.append(f"{held} of {len(drawn)} spreads over seeds were as the adjoint predicted.")
     claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes)))
     if claims:
         words = ("held", "missed", "undecided", "identity")
@@ -274,10 +312,12 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
     laws, base = kept.read(LAW, Laws), dict[str, Measured]()
     rows: list[dict[str, Any]] = []
     for outcome in outcomes:
+        if outcome.run.experiment == "lottery":
+            continue
         base |= outcome.points[0].tasks
         row = as_json(replace(outcome, points=outcome.points[-1:]), digits=5)
         row["tasks"] = row.pop("points")[0]["tasks"]
-        if outcome.run.seed is None:
+        if outcome.run.experiment == "laws":
             predicted = laws[outcome.run.id]
             row |= {"laws": as_json(predicted, digits=5), "verdict": as_json(against_law(outcome, predicted))}
         else:
@@ -292,14 +332,15 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
     config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE}
     equal: dict[str, list[float]] = {}
+    lotteries = kept.read(LOTTERY, Lottery)
     results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims, "at_equal_first": equal}
+    results["lotteries"] = as_json(lotteries, digits=5)
+    results["spreads"] = as_json(spreads(lotteries, _of("lottery", outcomes)), digits=5)
     for task in (HELD, EXPLORED):
         ends = by_seed(outcomes).values()
         if passed := [found for of in ends if (found := _known(at_equal_first, of, task))]:
             equal[task] = [fmean(numbers) for numbers in zip(*passed, strict=True)]
-    took = [
-        (outcome.seconds_a_step, outcome.peak_gib) for outcome in outcomes if outcome.run.seed is not None
-    ]
+    took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in _of("methods", outcomes)]
     results["costs"] = as_json(costs(took), digits=5)
     said = findings(kept, outcomes)
     made = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)

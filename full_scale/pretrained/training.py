@@ -19,8 +19,8 @@ from ..models.load import source
 from ..tasks.glass_box.box import GlassBox
 from ..tasks.open_prompts import LogProbs, Reading, open_prompts
 from .costs import peak
-from .losses import NAMED, Prompts, Sampler, expected_loss, plain, sampled_loss, stored_answers
-from .runs import GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
+from .losses import NAMED, Prompts, Sampler, expected_loss, lottery_loss, plain, sampled_loss, stored_answers
+from .runs import ANSWERS, BASELINES, GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,11 @@ def _kl(full: LogProbs, base: LogProbs, words: Tensor) -> Tensor:
 class Lab:
     """The model, its tokenizer and the base's laws; the weights are put back before each training."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, attention: str = "sdpa") -> None:
         where = source(path)
         self.tokenizer = AutoTokenizer.from_pretrained(**where)
-        self.model: Any = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32).eval()
+        how: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": attention}
+        self.model: Any = AutoModelForCausalLM.from_pretrained(**where, **how).eval()
         self._weights = {name: value.clone() for name, value in self.model.state_dict().items()}
         self._bases: dict[tuple[str, ...], dict[str, LogProbs]] = {}
 
@@ -179,13 +180,15 @@ Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
 def descend(
     at: Lab, run: OpenRun, loss: Loss, reading: Reading, shown: Reading, every: int
 ) -> tuple[list[Point], float]:
-    """Adam from the base on; the points every so many steps and at the end, and seconds a step.
+    """From the base on, by Adam, or for the lottery by plain steps; the points every so many steps and at the
+    end, and seconds a step.
 
     The rate is constant for runs on samples, and falls in the second half of those in expectation.
     """
-    optimiser = torch.optim.AdamW(
-        at.model.parameters(), lr=run.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True
-    )
+    weights = [*at.model.parameters()]
+    optimiser: torch.optim.Optimizer = torch.optim.SGD(weights, lr=run.rate)
+    if run.experiment != "lottery":
+        optimiser = torch.optim.AdamW(weights, run.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
     points, spent = [at.measure(0, shown)], 0.0
     for step in range(run.steps):
         begun = time.monotonic()
@@ -245,18 +248,24 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
     """The run of a method on its own samples, measured on all that it trains and does not."""
     begun, at = time.monotonic(), lab(path)
     at.reset()
-    reading, shown = at.reading(run.tasks), at.reading(MEASURED)
+    alone = run.experiment == "lottery"
+    reading, shown = at.reading(run.tasks), at.reading(run.tasks if alone else MEASURED)
     base = at.base(reading)
     at.base(shown)
     generator = torch.Generator().manual_seed(run.seed or 0)
-    prompts, named = prompts_of(reading, base, generator), NAMED[run.method]
+    prompts = prompts_of(reading, base, generator)
 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
         together = torch.cat([found[name][0] for name in run.tasks])
-        settings: dict[str, Any] = {"size": GROUP, "generator": generator, "sampler": sampler}
-        return sampled_loss(together, prompts, named, run.strength, **settings)
+        settings: dict[str, Any] = {"generator": generator}
+        if alone:
+            return lottery_loss(together, prompts.valid, BASELINES[run.method], size=ANSWERS, **settings)
+        settings |= {"size": GROUP, "sampler": sampler}
+        return sampled_loss(together, prompts, NAMED[run.method], run.strength, **settings)
 
-    points, pace = descend(at, run, loss, reading, shown, every=max(1, run.steps // 2))
+    points, pace = descend(
+        at, run, loss, reading, shown, every=run.steps if alone else max(1, run.steps // 2)
+    )
     return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
 
 

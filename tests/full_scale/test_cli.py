@@ -237,8 +237,7 @@ def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
 def test_laws_lists_what_is_done_without_a_run(tmp_path):
     found = invoke(cli.laws_command, "--list", "--only", "iteration", "--folder", str(tmp_path))
     assert found.exit_code == 0
-    assert "iteration: 0 of 3 runs done. Where does a reference re-set each round lead?" in found.output
-    assert "━" not in found.output, "no table of no runs"
+    assert "0 of 3" in found.output
     assert not (tmp_path / "bases").exists()
 
 

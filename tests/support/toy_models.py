@@ -11,7 +11,6 @@ from toy_lm import MarkovLM, ValidityAutomaton, balanced
 
 DYCK = balanced("()", "(", ")", depth=4)
 DYCK_BASE = MarkovLM.from_probabilities([0.7, 0.3], [[0.55, 0.45], [0.85, 0.15]])
-DYCK_LENGTH = 8
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -38,8 +37,8 @@ def automata(draw: st.DrawFn, symbols: int = 2, most_states: int = 4) -> Validit
 
 
 @st.composite
-def bigrams(draw: st.DrawFn, length: int, symbols: int = 2) -> MarkovLM:
-    """A random bigram model, homogeneous or not; some probabilities may vanish."""
+def bigrams(draw: st.DrawFn, symbols: int = 2) -> MarkovLM:
+    """A random bigram model; some probabilities may vanish."""
     rng, sparse = np.random.default_rng(draw(seeds)), draw(st.booleans())
 
     def rows(*shape: int) -> np.ndarray:
@@ -50,6 +49,5 @@ def bigrams(draw: st.DrawFn, length: int, symbols: int = 2) -> MarkovLM:
             table = np.where(gone, 0.0, table)
         return table / table.sum(axis=-1, keepdims=True)
 
-    steps = () if draw(st.booleans()) else (length - 1,)
     with building():
-        return MarkovLM(rows(1)[0], rows(*steps, symbols))
+        return MarkovLM(rows(1)[0], rows(symbols))

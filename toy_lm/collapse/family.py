@@ -50,9 +50,7 @@ class Bigrams:
         return theta.unflatten(-1, (self.contexts, self.vocabulary)).log_softmax(-1)
 
     def tables(self, model: MarkovLM) -> Float[Tensor, "*batch contexts V"]:
-        """The log-rows of a homogeneous bigram model, which lies in both families."""
-        if not model.homogeneous:
-            raise argument_error("model", "inhomogeneous", "a homogeneous model")
+        """The log-rows of a bigram model, which lies in both families."""
         steps = 1 if self.homogeneous else self.length - 1
         rows = [model.initial[..., None, :], *[model.transition] * steps]
         return torch.from_numpy(np.concatenate(rows, axis=-2)).log()

@@ -31,7 +31,7 @@ Objective = Callable[..., Float[Tensor, " batch"]]
 
 @dataclass(frozen=True, eq=False)
 class CollapseProblem:
-    """Homogeneous bigram bases (cases,), the automaton of the valid words, and their length.
+    """Bigram bases (cases,), the automaton of the valid words, and their length.
 
     Raises ValueError if no word of the length is valid, or every one, or the bases are not such a batch.
     """
@@ -43,8 +43,8 @@ class CollapseProblem:
 
     def __post_init__(self) -> None:
         self.automaton.require_informative(self.length)
-        if len(self.bases.batch) != 1 or not self.bases.homogeneous:
-            raise argument_error("bases", self.bases.batch, "homogeneous models with one batch axis")
+        if len(self.bases.batch) != 1:
+            raise argument_error("bases.batch", self.bases.batch, "one batch axis")
 
     @property
     def cases(self) -> int:

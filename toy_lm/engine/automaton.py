@@ -90,9 +90,6 @@ class ValidityAutomaton:
             pairs.reshape(-1, self.symbols), initial, accepting.ravel(), self.alphabet
         ).minimised()
 
-    def __invert__(self) -> "ValidityAutomaton":
-        return ValidityAutomaton(self.transitions, self.initial, ~self.accepting, self.alphabet)
-
     def minimised(self) -> "ValidityAutomaton":
         """The automaton of fewest states with the same language, the initial state first (Moore's algorithm).
 

@@ -59,17 +59,11 @@ def from_predicate(
 
 
 def counting(
-    alphabet: Sequence[str],
-    symbol: str,
-    *,
-    at_least: int = 0,
-    at_most: int | None = None,
-    modulo: int | None = None,
-    remainder: int = 0,
+    alphabet: Sequence[str], symbol: str, *, at_least: int = 0, at_most: int | None = None
 ) -> ValidityAutomaton:
-    """The words in which a symbol occurs between at_least and at_most times, and remainder mod modulo times.
+    """The words in which a symbol occurs between at_least and at_most times.
 
-    Raises ValueError for a symbol outside the alphabet, an empty range, or a remainder not below modulo.
+    Raises ValueError for a symbol outside the alphabet, or an empty range.
     """
     alphabet = checked_alphabet(alphabet)
     column = _position("symbol", symbol, alphabet)
@@ -77,19 +71,12 @@ def counting(
         raise argument_error("at_least", at_least, "a whole number, at least 0")
     if at_most is not None and at_most < at_least:
         raise argument_error("at_most", at_most, f"a whole number, at least at_least = {at_least}, or None")
-    period = 1 if modulo is None else modulo
-    if period < 1:
-        raise argument_error("modulo", modulo, "a whole number, at least 1, or None")
-    if not 0 <= remainder < period:
-        raise argument_error("remainder", remainder, f"a whole number from 0 to modulo - 1 = {period - 1}")
-    # Beyond the bounds only the residue matters, so counts run on in a cycle of the period.
+    # Beyond the bounds the counts do not matter.
     beyond = at_least if at_most is None else at_most + 1
-    count = np.arange(beyond + period)
+    count = np.arange(beyond + 1)
     table = np.repeat(count[:, None], len(alphabet), axis=1)
-    table[:, column] = np.append(count[1:], beyond)
-    accepting = (count >= at_least) & (count % period == remainder)
-    if at_most is not None:
-        accepting &= count <= at_most
+    table[:, column] = np.minimum(count + 1, beyond)
+    accepting = (count >= at_least) & ((count < beyond) | (at_most is None))
     return ValidityAutomaton(table, 0, accepting, alphabet).minimised()
 
 

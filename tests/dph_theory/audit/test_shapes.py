@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dph_theory.audit import audit
-from dph_theory.losses.policy_losses import clipped, policy_loss, sequence_mean
+from dph_theory.methods.surrogates import policy_loss
 
 
 def grpo(log_pi, log_ref, log_old, advantages, mask, over, keep=None):
@@ -48,9 +48,7 @@ def test_one_advantage_an_answer_is_understood(loss, samples):
 def test_other_idioms_of_an_advantage():
     assert audit(of_sums).advantages == "one an answer"
     assert audit(of_sums).sequence_gradient.name == "minus expected reward"
-    assert (
-        audit(either).advantages == audit(policy_loss(clipped(), sequence_mean)).advantages == "one a token"
-    )
+    assert audit(either).advantages == audit(policy_loss("clip", "sequence_mean")).advantages == "one a token"
     found = audit(by_index)
     assert [zone.words for zone in found.stopped] == ["pi/old >= 1.2 if A > 0", "pi/old <= 0.8 if A < 0"]
 

@@ -4,8 +4,8 @@ import pytest
 
 from dph_theory.audit import audit
 from dph_theory.audit.catalogue import audit_form
-from dph_theory.losses import policy_losses as f
 from dph_theory.methods.policy_losses import POLICY_LOSSES
+from dph_theory.methods.surrogates import policy_loss
 
 REWARD = "minus expected reward"
 FOREVER = math.inf
@@ -74,13 +74,13 @@ def test_a_mask_of_far_failures_descends_nothing_known_once_the_policy_has_moved
 
 
 def test_a_mean_over_each_sequence_weighs_short_answers_more():
-    assert not audit(f.policy_loss(f.reinforce, f.sequence_mean)).unequal_gradient.exact
-    found = audit(f.policy_loss(f.reinforce)).unequal_gradient
+    assert not audit(policy_loss("reinforce", "sequence_mean")).unequal_gradient.exact
+    found = audit(policy_loss("reinforce")).unequal_gradient
     assert (found.name, found.exact, found.per_token) == (REWARD, True, 1)
 
 
 def test_an_infinite_ratio_overflows_and_times_zero_is_no_number():
-    found = audit(f.policy_loss(f.clipped(0.2, 0.28)))
+    found = audit(policy_loss("clip", high=0.28))
     single, coarse = found.extremes
     assert (single.dtype, coarse.dtype) == ("float32", "bfloat16")
     for each in (single, coarse):

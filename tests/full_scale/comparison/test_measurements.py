@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,6 +131,17 @@ def test_pairing_keeps_common_prompts_and_refuses_none():
         paired("x", [entry("a")], [entry("b")])
 
 
+def test_a_text_of_its_own_needs_no_mean_verdict_beside_texts_that_are_shared():
+    """Two prompts of one text, judged together, and one of its own, which is judged alone."""
+    shared = [replace(entry(name), question="q", mean_correct=(0.5, 0.0)) for name in "ab"]
+    both = [*shared, replace(entry("c"), question="r")]
+    first, second = paired("x", both, both).by_text()
+    assert first.policy.tolist() == [0.5, 0.0, 0.5, 0.0]
+    assert second.policy.tolist() == [1.0, 0.0]
+    unjudged = [replace(each, mean_correct=None) for each in both]
+    assert paired("x", unjudged, unjudged).by_text() == []
+
+
 def test_pairing_refuses_ragged_samples():
     with pytest.raises(ValueError, match="as many samples"):
         paired("x", [entry("a"), entry("b", (1,))], [entry("a"), entry("b")])
@@ -141,7 +153,7 @@ def test_the_trainers_arguments_resolve_a_target_validity(tmp_path):
     training = {"base_rates": {"p0": 0.1, "p1": 0.3, "p2": 0.6, "p3": 0.99}, "explored": ["p0", "p1", "p2"]}
     simulated = Simulated(kl_control(rng, 4, 0.5), method=method, training=training)
     (found,) = read_runs([simulated.write(rng, tmp_path)])
-    assert found.arguments["beta"] == pytest.approx(0.38622661634118, rel=1e-10)
+    assert found.training.arguments["beta"] == pytest.approx(0.38622661634118, rel=1e-10)
 
 
 def measured(laws, samples, seed=0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from full_scale.comparison.verdicts import LEVEL, Held, Judgement, MeanEstimate, decide, mean
+from full_scale.comparison.verdicts import LEVEL, Judgement, MeanEstimate, decide, held, mean
 
 
 def gap(value, error, units=1000, bias=0.0):
@@ -77,9 +77,6 @@ def test_true_predictions_are_called_inconsistent_at_the_stated_rate():
 
 
 def test_what_is_held_becomes_a_judged_line():
-    held = Held(
-        name="x", theory="A8", estimate=1.5, relation=">=", prediction=1.0, gap=gap(0.5, 0.01), resolution=0.1
-    )
-    line = held.line("run", "in_domain")
+    line = held("x", "A8", gap(0.5, 0.01), ">=", 1.0, resolution=0.1)
     assert line.verdict == "consistent"
-    assert (line.run, line.set, line.margin) == ("run", "in_domain", gap(0.5, 0.01).margin())
+    assert (line.estimate, line.margin) == (1.5, gap(0.5, 0.01).margin())

@@ -70,5 +70,7 @@ def test_runs_with_lost_answers_have_the_flows_time_beside_theirs():
     # At the base already at its start, the share is above half the base's. Both seeds have one flow.
     assert made["ways_back"] == [{"digest": run.digest, "flow": 0, "half_time": 0.0} for run in (lost, other)]
     flow = {"form": "sequence_kl", "lost": 0.001, "collapsed": False, "half_time": 5.0}
+    assert [course["digest"] for course in made["courses"]] == [lost.digest, other.digest]
+    assert made["courses"][0]["step"] == [0, 250]
     assert made["flows"] == [flow | {"times": [0.0, 8.0], "shares": [0.001, 0.1]}]
     assert flow_of(target) is None

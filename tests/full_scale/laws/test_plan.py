@@ -3,9 +3,11 @@ from dataclasses import replace
 import pytest
 
 from full_scale.evaluation.exact import exact
-from full_scale.laws import plan, runs
+from full_scale.laws import experiments, plan
+from full_scale.laws.experiments import WAYS, planned_lines, record_runs
 from full_scale.laws.record import SELECTION_BARS, SampledEnd, Twin
-from full_scale.laws.runs import TOKEN_FORWARD, WAYS, Run, planned_lines, record_runs
+from full_scale.laws.runs import TOKEN_FORWARD, Run
+from full_scale.storage import kept
 from full_scale.tasks.glass_box.box import box
 
 TASK = box("selection-2")
@@ -93,21 +95,19 @@ def test_the_planned_runs_are_those_that_have_a_plan():
     assert len(found) == len(wanted) > 10
 
 
-def test_planning_goes_on_where_it_was_stopped(monkeypatch, tmp_path):
-    path = tmp_path / "plans.jsonl"
-    monkeypatch.setattr(plan, "PLANS", path)
-    monkeypatch.setattr(runs, "PLANS", path)
+def test_plans_are_kept_as_they_are_made_and_null_where_there_is_none(monkeypatch, tmp_path):
+    monkeypatch.setattr(plan, "PLANS", tmp_path / "plans.jsonl")
+    monkeypatch.setattr(experiments, "PLANS", tmp_path / "plans.jsonl")
+    monkeypatch.setattr(kept, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
     made, stop = [], 3
 
-    def jobs(_, given, **__):
-        for job in given:
-            if len(made) == stop:
-                raise KeyboardInterrupt
-            run, way, _ = job
-            made.append((run.id, way))
-            yield job, run if way == "first_order" else None
+    def planning(run, way, bases):
+        if len(made) == stop:
+            raise KeyboardInterrupt
+        made.append((run.id, way))
+        return run if way == "first_order" else None
 
-    monkeypatch.setattr(plan, "run_jobs", jobs)
+    monkeypatch.setattr(plan, "plan", planning)
     with pytest.raises(KeyboardInterrupt):
         plan.main(tmp_path)
     stop = 100

@@ -1,6 +1,9 @@
 import pytest
 
-from full_scale.laws.runs import DPH, EXPERIMENTS, Run, quick_runs, record_runs
+from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from figures.frames import load
+from full_scale.laws.experiments import experiments, grid, quick_runs, record_runs
+from full_scale.laws.runs import Run
 from full_scale.tasks.glass_box.box import BOXES
 
 
@@ -43,19 +46,33 @@ def test_what_cannot_be_trained_is_refused(fields, message):
         Run("which_law", "selection-2", **fields)
 
 
-def test_runs_are_distinct_and_the_first_seed_of_all_comes_first():
-    runs = record_runs()
-    assert len({run.id for run in runs}) == len(runs)
-    assert {run.experiment for run in runs} == set(EXPERIMENTS)
+def test_the_stored_runs_are_those_that_are_declared_under_the_same_ids_and_in_their_order():
+    runs, stored = record_runs(), load("laws", "laws")["results"]["runs"]
+    assert [run.digest for run in runs] == stored["digest"]
+    assert [run.experiment for run in runs] == stored["experiment"]
+    assert {run.experiment for run in runs} == set(experiments())
+    assert sum(experiment.planned for experiment in experiments().values()) == len(runs)
     assert {run.task for run in runs} <= set(BOXES)
-    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
 
 
 def test_one_experiment_and_the_quick_one():
     assert {run.experiment for run in record_runs("limits")} == {"limits"}
+    assert [run.seed for run in record_runs("limits")] == [0] * 6 + [1] * 6 + [2] * 6
     assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl", "none"]
     with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_law"):
         record_runs("limit")
+
+
+def test_a_list_is_an_axis_and_a_mapping_on_one_sets_several_fields():
+    found = grid(
+        {"seeds": 2, "task": "a", "beta": [1, 2], "by": [{"form": "k3"}, {"beta": 3, "clip": [4, 5]}]}
+    )
+    assert [*found] == [
+        {"task": "a", "beta": 1, "form": "k3"},
+        {"task": "a", "beta": 3, "clip": (4, 5)},
+        {"task": "a", "beta": 2, "form": "k3"},
+        {"task": "a", "beta": 3, "clip": (4, 5)},
+    ]
 
 
 def test_small_betas_have_as_many_steps_times_beta_as_a_half_had():
@@ -66,7 +83,8 @@ def test_small_betas_have_as_many_steps_times_beta_as_a_half_had():
 
 
 def test_methods_are_compared_at_equal_strength():
+    curvatures = {"log_u": FORWARD_KL, "js": JENSEN_SHANNON, "alpha": alpha_divergence(0.2)}
     rehearsed = [run for run in record_runs("direction", seeds=1) if run.form == "rehearsal"]
-    strengths = [round(run.beta * DPH[run.rehearsed].curvature, 6) for run in rehearsed]
+    strengths = [round(run.beta * curvatures[run.rehearsed].curvature, 6) for run in rehearsed]
     assert strengths == [0.05] * 3 + [0.3] * 3
     assert len({(run.scale, run.group_size, run.dapo, run.steps) for run in rehearsed}) == 1

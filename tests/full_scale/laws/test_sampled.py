@@ -5,7 +5,7 @@ import pytest
 
 from dph_theory.laws import law_after_resets, law_at_temperature, law_validity, sequence_law, token_law
 from full_scale.laws.predictions import predictions
-from full_scale.laws.runs import Run, record_runs
+from full_scale.laws.runs import Run
 from full_scale.laws.sampled import SAMPLINGS, Sampling, sampled_law
 from full_scale.tasks.glass_box.box import box
 
@@ -75,9 +75,3 @@ def test_the_law_under_the_sampler_stands_before_its_rivals():
     rates = {each.law: each.exact.validity[0] for each in found}
     assert rates[found[0].law] == pytest.approx(0.8455, abs=0.003)
     assert rates["token reverse KL"] == pytest.approx(0.949, abs=0.003)
-
-
-def test_every_case_is_a_run():
-    runs = record_runs("samplers", 1)
-    assert {run.sampler for run in runs} == set(SAMPLINGS)
-    assert len({run.id for run in runs}) == len(runs)

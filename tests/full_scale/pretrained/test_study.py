@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from full_scale.cli import laws_command
 from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
+from full_scale.pretrained.lottery import predicted_lottery, spreads
 from full_scale.pretrained.runs import CLAIMS, FOUR, MEASURED, MIXTURE, STRENGTHS, Measured, OpenRun, declared
 from full_scale.pretrained.study import CLAIM, LAW, RUN, against_law, judged, told
 from full_scale.pretrained.training import FinishedOpenRun, Law, Laws, Point, conduct, lab
@@ -63,6 +64,23 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     listed = told(str(folder), tmp_path / "other", quick=True, listed=True, packed=packed)
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
+
+
+def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
+    lottery = OpenRun("lottery", ("weekdays",), "none", 0.0, 0, steps=6, rate=0.005)
+    said = predicted_lottery(str(folder), lottery)
+    outcomes = [
+        conduct((str(folder), replace(lottery, seed=seed, method=name)))
+        for seed in range(40)
+        for name in ("none", "one")
+    ]
+    found = {spread.baseline: spread for spread in spreads({"weekdays": said}, outcomes)}
+    assert set(found) == {"none", "one"}
+    for spread in found.values():
+        assert spread.predicted == pytest.approx(spread.measured, rel=0.35)
+    assert found["none"].validity == pytest.approx(said.ends[0], abs=0.02)
+    assert found["one"].tabular == 0.0, "unrelated answers would not drift apart (theory G4)"
+    assert said.best_constant == pytest.approx(0.3, abs=0.1), "right answers are rare and not alike"
 
 
 def _finished(method, strength, seed, held, rehearsed=0.9, effective=4.0):

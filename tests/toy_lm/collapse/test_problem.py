@@ -16,7 +16,6 @@ from toy_lm.collapse.problem import (
     reference,
 )
 from toy_lm.engine.builders import counting
-from toy_lm.engine.laws import tilted_lm
 from toy_lm.engine.markov import MarkovLM
 
 
@@ -51,7 +50,7 @@ def test_the_reverse_kl_objective_is_the_divergence_to_the_tilted_model(problem,
     family, theta, base, words = policies(problem, homogeneous, seed)
     value = problem.reverse_kl(family)(theta, base, torch.full((3,), 1 / beta, dtype=torch.float64))
     plain, valid = np.exp(problem.bases.log_prob(WORDS))[0], problem.automaton.accepts(WORDS)
-    log_mass = tilted_lm(problem.bases.member(0), problem.automaton, 8, beta).log_mass
+    log_mass = np.log((plain * np.exp(valid / beta)).sum())
     wanted = REVERSE_KL(words, dph_theory.tilted(plain, valid, beta)) - log_mass
     np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)
 
@@ -93,8 +92,6 @@ def test_bad_problems_are_refused(problem):
     with pytest.raises(ValueError, match="accepts all"):
         CollapseProblem("all", problem.bases, everything, 8)
     with pytest.raises(ValueError, match="one batch axis"):
-        CollapseProblem("one", problem.bases.member(0), problem.automaton, 8)
-    with pytest.raises(ValueError, match="homogeneous models"):
-        CollapseProblem("two", MarkovLM.random(2, length=8, batch=(1,), seed=0), problem.automaton, 8)
+        CollapseProblem("one", MarkovLM.random(2, seed=0), problem.automaton, 8)
     with pytest.raises(ValueError, match="at most 7"):
         all_words(2, 3, at_most=7)

@@ -1,0 +1,117 @@
+"""The experiments of the record, and the runs that each one is: what `experiments.yaml` declares."""
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dph_theory.support.errors import choice
+
+from .runs import Run
+
+TABLE = Path(__file__).with_name("experiments.yaml")
+PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
+"""Steps and answers that `plan` chose before any of the runs, by task, form and beta."""
+WAYS = ("first_order", "sampled", "annealed")
+"""Planned by the first order in the noise alone; by trainings on samples too; so with a beta that falls."""
+
+
+@dataclass(frozen=True)
+class LawExperiment:
+    """What is asked, and the runs that answer: each with the seeds it has, as of seed 0."""
+
+    name: str
+    question: str
+    settings: tuple[tuple[int, Run], ...]
+    seeds: int
+    to_the_end: bool
+    """Whether its runs are meant to reach their law; the others ask what happens on the way."""
+
+    def runs(self, seed: int) -> list[Run]:
+        """The runs of one seed."""
+        return [replace(run, seed=seed) for seeds, run in self.settings if seed < seeds]
+
+    @property
+    def planned(self) -> int:
+        """Its runs, over all seeds."""
+        return sum(seeds for seeds, _ in self.settings)
+
+
+@cache
+def experiments() -> dict[str, LawExperiment]:
+    """All of them by name."""
+    return {name: _experiment(name, **entry) for name, entry in yaml.safe_load(TABLE.read_text()).items()}
+
+
+def _experiment(
+    name: str,
+    question: str,
+    runs: Any = None,
+    all: Mapping[str, Any] | None = None,
+    seeds: int = 3,
+    to_the_end: bool = True,
+) -> LawExperiment:
+    found = [
+        (entry.get("seeds", seeds), Run(name, **fields))
+        for entry in (planned_fields() if runs is None else runs)
+        for fields in grid({**(all or {}), **entry})
+    ]
+    return LawExperiment(name, question, tuple(dict.fromkeys(found)), seeds, to_the_end)
+
+
+def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The fields of each run of an entry: a list is an axis, the first the outermost; `seeds` is none.
+
+    A mapping on an axis stands for its fields, in place of those of the same names before it; a list in one
+    is a tuple.
+    """
+    axes = [
+        [value if isinstance(value, dict) else {name: value} for value in _several(values)]
+        for name, values in entry.items()
+        if name != "seeds"
+    ]
+    for chosen in itertools.product(*axes):
+        fields = {name: value for part in chosen for name, value in part.items()}
+        yield {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def _several(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]
+
+
+def planned_lines() -> list[dict[str, Any]]:
+    """What PLANS holds: of each task, form and beta the plans of all WAYS, or null."""
+    return [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
+
+
+def planned_fields() -> list[dict[str, Any]]:
+    """The fields of the runs of all plans."""
+    return [
+        {name: line[name] for name in ("task", "form", "beta")} | line[way]
+        for way in WAYS
+        for line in planned_lines()
+        if line.get(way)
+    ]
+
+
+def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
+    """The record's runs, or one experiment's (ValueError for another): the first seed of all, then more."""
+    known = experiments()
+    if only is not None:
+        choice("only", only, known)
+    chosen = [known[only]] if only else list(known.values())
+    most = min(seeds or sys.maxsize, max(experiment.seeds for experiment in chosen))
+    return [run for seed in range(most) for experiment in chosen for run in experiment.runs(seed)]
+
+
+def quick_runs() -> list[Run]:
+    """Three forms of the penalty at one beta, and one drift without: under three minutes on two cores."""
+    drift = replace(experiments()["drift"].runs(0)[0], experiment="quick")
+    penalties = [run for run in record_runs("which_law", 1) if (run.task, run.beta) == ("selection-2", 0.2)]
+    return [*(replace(run, experiment="quick") for run in penalties[:3]), drift]
