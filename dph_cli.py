@@ -82,9 +82,6 @@ AUDITS = {
         "dph_theory.audit.cli", "advantage_command", "What an advantage weighs and maximises.", "toy"
     ),
     "metric": _Command("dph_theory.audit.cli", "metric_command", "Whether a Pass@k is one.", "toy"),
-    "catalogue": _Command(
-        "dph_theory.audit.cli", "catalogue_command", "The same of what is published.", "toy"
-    ),
     "trainer": _Command(
         "full_scale.audit_command",
         "trainer_command",

@@ -1,4 +1,4 @@
-"""Speed of the auditor: the whole catalogue as a command, and each form on its own.
+"""Speed of the auditor: a loss from the shell, and each published form on its own.
 
 Part of `make bench`; stores the numbers, with the machine, in benchmarks/results/audit.json. Processor
 seconds of one machine on one day, and the command's wall seconds too; `load` says how busy the machine was.
@@ -21,12 +21,13 @@ from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
 
 DPH = Path(sys.executable).with_name("dph")
+LOSS = f"{Path(__file__).parents[1] / 'examples' / 'audit_your_own_loss.py'}:penalty"
 
 
 def command_seconds() -> tuple[float, float]:
-    """Wall and processor seconds of `dph audit catalogue`, start-up and both workers included."""
+    """Wall and processor seconds of `dph audit loss`, start-up included."""
     start, before = time.perf_counter(), os.times()
-    subprocess.run([DPH, "audit", "catalogue"], capture_output=True, check=True)
+    subprocess.run([DPH, "audit", "loss", LOSS], capture_output=True, check=True)
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - start, used
@@ -62,11 +63,12 @@ def main() -> None:
     """Measure and store."""
     forms = form_seconds()
     wall, used = command_seconds()
-    commands = {"catalogue_command_wall_s": wall, "catalogue_command_s": used}
+    commands = {"loss_command_wall_s": wall, "loss_command_s": used}
     store("audit", "torch", "numpy", **commands, forms=len(CATALOGUE), form_s=forms, other_s=other_seconds())
+    slowest = max(forms, key=lambda name: forms[name])
     Console().print(
-        f"dph audit catalogue: {used:.1f} processor s, {wall:.1f} s of wall time, {len(CATALOGUE)} forms; "
-        f"one process, forms alone: {sum(forms.values()):.1f} s, slowest {max(forms, key=lambda k: forms[k])}"
+        f"dph audit loss: {used:.1f} processor s, {wall:.1f} s of wall time; {len(CATALOGUE)} forms in one "
+        f"process: {sum(forms.values()):.1f} s, slowest {slowest}"
     )
 
 

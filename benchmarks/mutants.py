@@ -2,8 +2,9 @@
 
 Sixty lines are drawn with a seed, each package its share. A comparison, an operator, a constant, a condition
 is changed, or a line is left out, and the tests that belong there are run: those of the module, then those of
-its folder. A change is killed where a test fails that passes on the line as it was. What survives is
-either equivalent or asks for a test. Run as `python benchmarks/mutants.py`; `--list` shows what would be run.
+its folder, then those elsewhere that import it. A change is killed where a test fails that passes on the line
+as it was. What survives is either equivalent or asks for a test. Run as `python benchmarks/mutants.py`;
+`--list` shows what would be run.
 """
 
 import argparse
@@ -117,7 +118,7 @@ def drawn(count: int, seed: int) -> list[Mutant]:
 
 
 def tests_of(path: str, root: Path) -> list[list[str]]:
-    """The tests that belong to a file, the nearest first: its own module's, then its folder's."""
+    """The tests that belong to a file: its module's, its folder's, and those that import it."""
     source = Path(path)
     folder = root / "tests" / source.parent
     module = folder / f"test_{source.stem}.py"
@@ -126,8 +127,12 @@ def tests_of(path: str, root: Path) -> list[list[str]]:
         folder = folder.parent
     # A package's own folder has the tests of its rooms below, which are not those of its files.
     below = len(source.parts) > 2
-    rest = sorted(folder.rglob("test_*.py") if below else folder.glob("test_*.py"))
-    return [*found, [str(other) for other in rest if other != module]]
+    rest = sorted({*(folder.rglob("test_*.py") if below else folder.glob("test_*.py"))} - {module})
+    package, name = ".".join(source.parent.parts), source.stem
+    imports = re.compile(rf"^from {package}(?:\.{name} import | import .*\b{name}\b)", re.M)
+    others = sorted({*(root / "tests").rglob("test_*.py")} - {module, *rest})
+    elsewhere = [str(other) for other in others if imports.search(other.read_text(encoding="utf-8"))]
+    return [*found, [*map(str, rest)], elsewhere]
 
 
 def pytest(arguments: list[str], root: Path, limit: float) -> subprocess.CompletedProcess[str]:

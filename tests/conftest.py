@@ -1,7 +1,11 @@
 """Settings shared by all tests."""
 
+import gc
 import os
+import pickle
+from concurrent import futures
 
+import pytest
 from hypothesis import settings
 from support.shape_checks import decorate_leaner
 
@@ -18,3 +22,40 @@ settings.register_profile("ci", deadline=None, derandomize=True, max_examples=EX
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 decorate_leaner()
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays: the collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+class InThisProcess(futures.Executor):
+    """Runs jobs as they are given, in place of workers that would each import anew what their job needs."""
+
+    def __init__(self, *args, **options):
+        pass
+
+    def submit(self, function, job):
+        made = futures.Future()
+        try:
+            sent, job = pickle.loads(pickle.dumps((function, job)))  # As a worker would receive them.
+            made.set_result(sent(job))
+        except Exception as error:
+            made.set_exception(error)
+        return made
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_process():
+    from dph_theory.support import processes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "ProcessPoolExecutor", InThisProcess)
+        yield
+
+
+@pytest.fixture
+def worker_processes(monkeypatch):
+    """For tests whose subject the processes are."""
+    monkeypatch.setattr("dph_theory.support.processes.ProcessPoolExecutor", futures.ProcessPoolExecutor)

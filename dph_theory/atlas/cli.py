@@ -6,14 +6,13 @@ from pathlib import Path
 import click
 
 from ..audit.cli import interruptible, load, user_code
-from ..methods.repairs import METHODS, Method
+from ..methods.repairs import REPAIRS, Repair
 from ..methods.updates import of_rewards
 from ..support import terminal
 from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
-from .rows import atlas, row_of
-from .table import LEGEND, Row, grouped, in_short, table
+from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
 
 _OUTPUT = terminal.OutputFile()
 WIDTH = 80
@@ -59,7 +58,7 @@ def atlas_command(
     if target is not None:
         advantage = load(target)
         with user_code(console, target, time_limit):
-            own = Method(
+            own = Repair(
                 name=target.rpartition(":")[2],
                 source=Path(target.rpartition(":")[0]).name,
                 note="of your own",
@@ -76,7 +75,14 @@ def atlas_command(
             bars("methods", len(done), len(chosen), row.method)
 
         rows = [*atlas(chosen, seed=seed, on_row=on_row), *rows]
-    _write(rows, seed, json_path, html_path, latex_path)
+    if json_path is not None:
+        results, packages = {"rows": as_json(rows, 4)}, ("numpy", "scipy", "torch")
+        told = record("atlas", seed=seed, config={}, results=results, findings=(), packages=packages)
+        write_json(json_path, told)
+    if html_path is not None:
+        write_text(html_path, table(rows).html() + "\n")
+    if latex_path is not None:
+        write_text(latex_path, table(rows).latex())
     console.width = min(console.width, WIDTH)
     console.print(in_short(rows), highlight=False)
     console.print(grouped(rows).rich())
@@ -84,33 +90,10 @@ def atlas_command(
         terminal.say(console, line)
 
 
-def _chosen(names: Sequence[str]) -> list[Method]:
-    known = {method.name: method for method in METHODS}
+def _chosen(names: Sequence[str]) -> list[Repair]:
+    known = {method.name: method for method in REPAIRS}
     if unknown := [name for name in names if name not in known]:
         near = meant(unknown[0], tuple(known))
         hint = f"; is {near} meant?" if near else ""
         raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}{hint}")
-    return [known[name] for name in names] or list(METHODS)
-
-
-def _write(
-    rows: Sequence[Row], seed: int, json_path: Path | None, html_path: Path | None, latex_path: Path | None
-) -> None:
-    shown = table(rows)
-    if json_path is not None:
-        results = {"rows": as_json(rows, 4)}
-        write_json(
-            json_path,
-            record(
-                "atlas",
-                seed=seed,
-                config={},
-                results=results,
-                findings=(),
-                packages=("numpy", "scipy", "torch"),
-            ),
-        )
-    if html_path is not None:
-        write_text(html_path, shown.html() + "\n")
-    if latex_path is not None:
-        write_text(latex_path, shown.latex())
+    return [known[name] for name in names] or list(REPAIRS)

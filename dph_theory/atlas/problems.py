@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from scipy.optimize import brentq
@@ -115,4 +114,3 @@ UNEQUAL = decision("unequal", (0.3, 0.2, 0.1), (0.4,))
 LENGTHS = _lengths()
 TWO = decision("two right ones", (0.5, 0.5), ())
 """On which the way back is told: no verdict says anything."""
-PROBLEMS = MappingProxyType({problem.name: problem for problem in (EQUAL, UNEQUAL, LENGTHS)})

@@ -1,15 +1,18 @@
-"""The cells of a method, each computed: what it selects, its drift, its way back, and who gains."""
+"""A row of the atlas, each cell computed: what a method selects, its drift, its way back, and who gains."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
+from types import MappingProxyType
 
 import numpy as np
 
-from ..methods.repairs import METHODS, Method
+from ..methods.repairs import REPAIRS, Repair
 from ..numeric.balls import Values
 from ..support.processes import in_order
+from ..support.table import Cell, Table
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
-from .table import Row
 from .training import UnsettledError, expected, flow, gradient, luck
 
 SMALL, REFERENCE = 0.02, 0.1
@@ -20,7 +23,34 @@ LOST = (1e-3, 1e-5)
 """Shares of a nearly lost answer, between which the power of its way back is taken."""
 
 
-def row_of(method: Method, *, seed: int = 0) -> Row:
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What was found of one method; None where a flow did not settle, or a pass rate was not reached.
+
+    selects: the law of the right answers that training ends at, on several lengths, with the knob at SMALL;
+    selects_single: the same on a single decision between unequal answers. fixed: whether another start ends
+    there too. drift: over seeds, at matched speed, relative to GRPO's. way_back: in words; way_back_power: p,
+    where the pull on an answer of share eps is as eps^p, None if it is away. wrong: the mass of wrong answers
+    at REFERENCE, rare and long: the share of the rarest and of the longer right answers at the end, all
+    relative to the base's.
+    """
+
+    method: str
+    source: str
+    read: str
+    note: str
+    selects: str
+    selects_single: str
+    fixed: bool | None
+    drift: float | None
+    way_back: str
+    way_back_power: float | None
+    wrong: float | None
+    rare: float | None
+    long: float | None
+
+
+def row_of(method: Repair, *, seed: int = 0) -> Row:
     """The cells of a method."""
     small, reference = (SMALL, REFERENCE) if method.knob else (0.0, 0.0)
     single, several = (_end(method, problem, small) for problem in (UNEQUAL, LENGTHS))
@@ -45,7 +75,7 @@ def row_of(method: Method, *, seed: int = 0) -> Row:
     )
 
 
-def _end(method: Method, problem: Problem, knob: float, start: np.ndarray | None = None) -> np.ndarray | None:
+def _end(method: Repair, problem: Problem, knob: float, start: np.ndarray | None = None) -> np.ndarray | None:
     try:
         return flow(method, problem, knob, start=start)[1]
     except UnsettledError:
@@ -74,17 +104,17 @@ def _gain(problem: Problem, end: np.ndarray | None, measure: Callable[[np.ndarra
 
 @cache
 def _grpo_drift(seed: int) -> float:
-    return luck(METHODS[0], EQUAL, 0.0, seed=seed)
+    return luck(REPAIRS[0], EQUAL, 0.0, seed=seed)
 
 
-def _relative_drift(method: Method, knob: float, seed: int) -> float | None:
+def _relative_drift(method: Repair, knob: float, seed: int) -> float | None:
     try:
         return luck(method, EQUAL, knob, seed=seed) / _grpo_drift(seed)
     except UnsettledError:
         return None
 
 
-def way_back(method: Method, knob: float) -> tuple[str, float | None]:
+def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
     """How an answer of share eps among two right ones comes back, in words, and the power of eps in its pull.
 
     As at the end of a training every answer is right. The pull is that on the log ratio of the two (theory
@@ -99,7 +129,7 @@ def way_back(method: Method, knob: float) -> tuple[str, float | None]:
     return f"{speed}, {'undrawn' if undrawn else 'if drawn'}", power
 
 
-def _pull(method: Method, knob: float, share: float, *, without: bool = False) -> float:
+def _pull(method: Repair, knob: float, share: float, *, without: bool = False) -> float:
     """On log(lost/kept), at the expected update, or on batches of the kept answer alone."""
     theta = np.log([share, 1 - share])
     samples = expected(TWO, theta)
@@ -110,9 +140,9 @@ def _pull(method: Method, knob: float, share: float, *, without: bool = False) -
 
 
 def atlas(
-    methods: Sequence[Method] = METHODS, *, seed: int = 0, on_row: Callable[[Row], None] | None = None
+    methods: Sequence[Repair] = REPAIRS, *, seed: int = 0, on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
-    """The rows of methods of METHODS, in order, by two processes; `on_row` is called as each ends."""
+    """The rows of methods of REPAIRS, in order, by two processes; `on_row` is called as each ends."""
     names = [method.name for method in methods]
     if len(names) == 1:  # Another process would take longer to start.
         rows = [_row_named(names[0], seed)]
@@ -123,4 +153,68 @@ def atlas(
 
 
 def _row_named(name: str, seed: int) -> Row:
-    return row_of(next(method for method in METHODS if method.name == name), seed=seed)
+    return row_of(next(method for method in REPAIRS if method.name == name), seed=seed)
+
+
+COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "method": "method",
+        "several lengths": "selects",
+        "one decision": "selects_single",
+        "other start": "fixed",
+        "drift": "drift",
+        "way back": "way_back",
+        "wrong": "wrong",
+        "rare": "rare",
+        "long": "long",
+        "source": "source",
+        "read": "read",
+    }
+)
+"""What is selected first, then what happens on the way: a title, and what it shows of a `Row`."""
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """All columns of all rows."""
+    cells = ([_cell(getattr(row, of)) for of in COLUMNS.values()] for row in rows)
+    return Table.of(COLUMNS, cells, "What each method selects, on right answers")
+
+
+SHORT = ("method", "luck", "way back", "rare", "long")
+LEGEND = (
+    "luck: how far sampling drives equally likely right answers apart, to GRPO's",
+    "way back of an answer nearly lost: also where it is undrawn, if drawn, or none",
+    "rare, long: the rarest and the longer right answers' share at the end, to before",
+    "* : another start ends elsewhere; what is kept depends on where training began",
+)
+"""What the columns of `grouped` say, a line each."""
+
+
+def grouped(rows: Sequence[Row]) -> Table:
+    """The same by what is selected, in five columns: that of several lengths, and of one decision."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.selects, row.selects_single), []).append(row)
+    lines: list[tuple[Cell, ...]] = []
+    for (several, single), held in groups.items():
+        lines.append((several if several == single else f"{several}; one decision: {single}",))
+        for row in held:
+            numbers = _cell(row.rare), _cell(row.long)
+            name = f"  {row.method}{' *' * (row.fixed is False)}"
+            lines.append((name, _cell(row.drift), row.way_back, *numbers))
+    return Table.of(SHORT, lines)
+
+
+def in_short(rows: Sequence[Row]) -> str:
+    """How many methods end at what, the most first."""
+    ends = Counter(row.selects for row in rows)
+    return f"Of {len(rows)}, what is kept: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
+
+
+def _cell(value: str | float | None) -> Cell:
+    """Two digits of a number, and nothing below a thousandth: the chains tell no more."""
+    if isinstance(value, bool):
+        return "the same" if value else "another end"
+    if value is None or isinstance(value, str):
+        return value
+    return "0" if abs(value) < 1e-3 else f"{value:.2g}"

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 
-from ..methods.batches import GROUP, Samples
-from ..methods.repairs import Method
+from ..methods.repairs import Repair
 from ..methods.surrogates import Sampled
+from ..methods.updates import GROUP, Samples
 from .problems import Problem
 
 DECADES, EVALUATIONS = 12, 8_000
@@ -37,7 +37,8 @@ def every_group(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def expected(problem: Problem, theta: np.ndarray) -> Samples:
     """Every group with its chance at these logits, one batch."""
     groups, orders = every_group(problem)
-    return _samples(problem, theta, groups, orders * np.exp(_whole(problem, theta)[groups].sum(axis=-1)))
+    log_pi = problem.log_policy(theta).sum(axis=-1)
+    return _samples(problem, theta, groups, orders * np.exp(log_pi[groups].sum(axis=-1)))
 
 
 def drawn(problem: Problem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> Samples:
@@ -49,50 +50,39 @@ def drawn(problem: Problem, theta: np.ndarray, groups: int, rng: np.random.Gener
     return _samples(problem, theta, shaped, np.full((len(theta), groups), 1 / groups))
 
 
-def _whole(problem: Problem, theta: np.ndarray) -> np.ndarray:
-    return problem.log_policy(theta).sum(axis=-1)
-
-
 def _samples(problem: Problem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Samples:
-    log_policy = problem.log_policy(theta)
-    if answers.ndim == 3:
-        log_pi = np.take_along_axis(
-            log_policy[:, :, None, :], answers.reshape(len(answers), -1, 1, 1), axis=1
-        ).reshape(*answers.shape, -1)
-    else:
-        log_pi = log_policy[answers]
     log_base = problem.log_policy(problem.start)[answers]
-    return Samples(
-        answers, problem.verdicts[answers], log_pi, log_base, problem.tokens.counted[answers], weights
-    )
+    counted, log_pi = problem.tokens.counted[answers], _log_pi(problem, theta, answers)
+    return Samples(answers, problem.verdicts[answers], log_pi, log_base, counted, weights)
 
 
-def coefficients(method: Method, samples: Samples, knob: float) -> np.ndarray:
-    """What multiplies each token's grad log pi at the first update on a batch, with its weight."""
-    found = method.advantage(samples, knob)
+def _log_pi(problem: Problem, theta: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """Of the tokens of these answers, (..., groups, G, tokens), each row of logits having its own."""
+    log_policy = problem.log_policy(theta)
+    places = answers.reshape(*theta.shape[:-1], -1, 1)
+    return np.take_along_axis(log_policy, places, axis=-2).reshape(*answers.shape, -1)
+
+
+def coefficients(method: Repair, samples: Samples, knob: float) -> np.ndarray:
+    """What multiplies each token's grad log pi at the first update on a batch, as the loss adds tokens up."""
+    found, lengths = method.advantage(samples, knob), samples.lengths[..., None]
     found = found if found.ndim == samples.counted.ndim else found[..., None]
-    return np.where(samples.counted, found * _weight(method, samples), 0.0)
-
-
-def _weight(method: Method, samples: Samples) -> np.ndarray:
-    """Of the tokens of each answer, by how the loss adds them up."""
-    lengths = samples.lengths[..., None]
-    if method.reduction == "answer mean":
-        return 1 / lengths
-    return (
-        1 / samples.mean(samples.lengths)[..., None] if method.reduction == "token mean" else 1 + 0 * lengths
-    )
+    if method.reduction == "sequence_mean":
+        found = found * (1 / lengths)
+    elif method.reduction == "token_mean":
+        found = found * (1 / samples.mean(samples.lengths)[..., None])
+    return np.where(samples.counted, found, 0.0)
 
 
 def gradient(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
 ) -> np.ndarray:
     """The update of the logits on a batch; log_old: of its tokens, where theta is no longer the sampler."""
     return problem.ascent(theta, *pulls(method, problem, theta, samples, knob, log_old))
 
 
 def pulls(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """What pulls the log-probability of each token: of the batch's answers, and of stored ones."""
     c = coefficients(method, samples, knob)
@@ -107,15 +97,10 @@ def pulls(
 
 
 def _slope(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, log_old: np.ndarray, c: np.ndarray
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, log_old: np.ndarray, c: np.ndarray
 ) -> np.ndarray:
     """The surrogate's slope in each token's log pi, per unit of the advantage."""
-    log_policy = problem.log_policy(theta)
-    if samples.answers.ndim == 3:
-        places = samples.answers.reshape(len(theta), -1, 1)
-        log_pi = np.take_along_axis(log_policy, places, axis=1).reshape(log_old.shape)
-    else:
-        log_pi = log_policy[samples.answers]
+    log_pi = _log_pi(problem, theta, samples.answers)
     tokens = log_old.shape[-1]
     x = torch.from_numpy(log_pi.reshape(-1, tokens).copy()).requires_grad_()
     old, a, mask = (
@@ -127,7 +112,7 @@ def _slope(
 
 
 def round_of(
-    method: Method, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
+    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
 ) -> np.ndarray:
     """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
     each = step / method.updates
@@ -142,7 +127,7 @@ class UnsettledError(Exception):
 
 
 def flow(
-    method: Method,
+    method: Repair,
     problem: Problem,
     knob: float,
     *,
@@ -191,7 +176,7 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 """A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
 
 
-def luck(method: Method, problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
+def luck(method: Repair, problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
     """The deviation over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
     The step is that at which the noiseless training takes `rounds` rounds.

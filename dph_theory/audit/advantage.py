@@ -10,9 +10,10 @@ import torch
 from ..laws import group_weight
 from ..laws.groups import success_weights
 from ..methods.advantages import Advantage
-from ..numeric.arrays import Scalars, probability, rate
+from ..numeric.arrays import Scalars, probability, rate, whole
 from ..numeric.balls import Values
 from ..support.errors import argument_error
+from ..support.table import Table
 from .quantities import FLOAT32, find_sum
 from .report import LossReport
 
@@ -20,7 +21,7 @@ MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
 """Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
 
 
-class AdvantageError(Exception):
+class AdvantageError(ValueError):
     """An advantage that cannot be audited, and why."""
 
 
@@ -81,45 +82,54 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
     A function that tells the places in a group apart is enumerated over all 2^G outcomes, and its variance
     then is that of its mean over outcomes with the same k. Raises ValueError for a group below two.
     """
-    if not 2 <= group_size <= LARGEST_GROUP:
+    sizes = whole("group_size", group_size, at_least=2)
+    if sizes.ndim or sizes > LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP}")
-    sorted_rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
-    found = np.concatenate([called(advantage, row[None]) for row in sorted_rows])
-    shuffled = np.random.default_rng(0).permuted(sorted_rows, axis=1)
-    symmetric = _by_count(shuffled, np.concatenate([called(advantage, row[None]) for row in shuffled]), found)
-    together = called(advantage, sorted_rows)
-    coupled = not np.allclose(together, found, rtol=1e-9, atol=1e-12, equal_nan=True)
-    rows, advantages = sorted_rows, found
+    size = int(sizes)
+    if not callable(advantage):
+        raise argument_error("advantage", advantage, "a function of rewards (groups, G) to as many numbers")
+
+    def alone(groups: np.ndarray) -> np.ndarray:
+        return np.concatenate([called(advantage, group[None]) for group in groups])
+
+    rows = (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
+    found = alone(rows)
+    coupled = not _agree(called(advantage, rows), found)
+    shuffled = np.random.default_rng(0).permuted(rows, axis=1)
+    right, wrong = _by_count(rows, found)
+    symmetric = all(
+        _agree(each, _spread(right, wrong, of)) for each, of in ((found, rows), (alone(shuffled), shuffled))
+    )
     if not symmetric:
-        if group_size > MOST_ENUMERATED:
-            raise AdvantageError(
-                f"it tells the places of a group apart: only groups up to {MOST_ENUMERATED} can be enumerated"
-            )
-        rows = (np.arange(2**group_size)[:, None] >> np.arange(group_size) & 1).astype(float)
-        advantages = np.concatenate([called(advantage, row[None]) for row in rows])
-    counts = rows.sum(axis=1).astype(int)
-    bad = tuple(sorted({int(k) for k in counts[~np.isfinite(advantages).all(axis=1)]}))
-    advantages = np.where(np.isfinite(advantages), advantages, 0.0)
-    right, wrong = (_mean_by_count(advantages, rows == verdict, counts) for verdict in (1.0, 0.0))
-    return ByCount(right, wrong, symmetric, coupled, bad)
+        if size > MOST_ENUMERATED:
+            most = f"only groups up to {MOST_ENUMERATED} can be enumerated"
+            raise AdvantageError(f"the advantage tells the places of a group apart: {most}")
+        rows = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(float)
+        found = alone(rows)
+    finite = np.isfinite(found)
+    bad = np.unique(rows.sum(axis=1)[~finite.all(axis=1)].astype(int)).tolist()
+    return ByCount(*_by_count(rows, np.where(finite, found, 0.0)), symmetric, coupled, tuple(bad))
 
 
-def _mean_by_count(advantages: np.ndarray, chosen: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The mean advantage of the chosen answers, by the group's count; 0 where there is none."""
-    size = advantages.shape[1] + 1
-    totals = np.bincount(counts, (advantages * chosen).sum(axis=1), size)
-    numbers = np.bincount(counts, chosen.sum(axis=1), size)
-    return np.divide(totals, numbers, out=np.zeros(size), where=numbers > 0)
+def _agree(found: np.ndarray, wanted: np.ndarray) -> bool:
+    return bool(np.allclose(found, wanted, rtol=1e-9, atol=1e-12, equal_nan=True))
 
 
-def _by_count(rows: np.ndarray, found: np.ndarray, sorted_found: np.ndarray) -> bool:
-    """Whether shuffled groups give each verdict the advantage that it has in the sorted group."""
-    for row, here, known in zip(rows, found, sorted_found, strict=True):
-        right = int(row.sum())
-        wanted = np.where(row > 0, known[0] if right else 0.0, known[-1])
-        if not np.allclose(here, wanted, rtol=1e-9, atol=1e-12, equal_nan=True):
-            return False
-    return True
+def _by_count(rows: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
+    counts, size = rows.sum(axis=1).astype(int), rows.shape[1] + 1
+    means = []
+    for chosen in (rows > 0, rows == 0):
+        totals = np.bincount(counts, np.where(chosen, found, 0.0).sum(axis=1), size)
+        numbers = np.bincount(counts, chosen.sum(axis=1), size)
+        means.append(np.divide(totals, numbers, out=np.zeros(size), where=numbers > 0))
+    return means[0], means[1]
+
+
+def _spread(right: np.ndarray, wrong: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Each answer's advantage by its verdict and its group's count alone."""
+    counts = rows.sum(axis=1, keepdims=True).astype(int)
+    return np.where(rows > 0, right[counts], wrong[counts])
 
 
 def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
@@ -127,18 +137,16 @@ def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
     try:
         found = advantage(torch.as_tensor(rewards.copy()))
     except Exception as error:
+        said = f"{type(error).__name__}: {error}"
         try:
             found = advantage(rewards.copy())
         except Exception as other:
-            also = (
-                ""
-                if str(other) == str(error)
-                else f" (of an array it raised {type(other).__name__}: {other})"
-            )
-            raise AdvantageError(f"it raised {type(error).__name__}: {error}{also}") from error
+            also = f" (of an array it raised {type(other).__name__}: {other})" * (str(other) != str(error))
+            raise AdvantageError(f"the advantage raised {said}{also}") from error
     numbers = found.detach().double().numpy() if isinstance(found, torch.Tensor) else np.asarray(found, float)
     if numbers.shape != rewards.shape:
-        raise AdvantageError(f"it returned {numbers.shape} for rewards {rewards.shape}: as many are needed")
+        shapes = f"{numbers.shape} for rewards {rewards.shape}"
+        raise AdvantageError(f"the advantage returned {shapes}: as many are needed")
     return numbers
 
 
@@ -186,12 +194,11 @@ VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 class AdvantageReport(LossReport):
     """Everything found about one advantage at group size G; lists run over `validities`.
 
-    `weight` is alpha_G(V), `objective` J_G(V), `variance` G times that of the group's gradient in units of
-    grad V; `baseline_bias` is alpha_G - 1, what the baseline adds to the weight 1 of an unbiased gradient of
-    V. `maximises` has the terms (coefficient, name) of J_G. `all_right`, `all_wrong`: the advantage in such
-    groups. `other_sizes` has the weights at other group sizes; `not_finite`: the
-    numbers of right answers at which some advantage is nan or infinite; `spike`, of rewards other than 0 and
-    1, an advantage that rounding makes large.
+    `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
+    the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
+    `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of right answers at
+    which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
+    rounding makes large.
     """
 
     advantage: str
@@ -201,23 +208,21 @@ class AdvantageReport(LossReport):
     weight: tuple[float, ...]
     objective: tuple[float, ...]
     variance: tuple[float, ...]
-    baseline_bias: tuple[float, ...]
     maximises: tuple[tuple[float, str], ...]
     all_right: float
     all_wrong: float
     symmetric: bool
     couples_groups: bool
     drops_equal_groups: bool
-    other_sizes: tuple[tuple[int, tuple[float, ...]], ...]
     not_finite: tuple[int, ...]
     spike: Spike | None
 
-    def rows(self) -> Sequence[tuple[str, str]]:
-        """The weight at each pass rate."""
-        return tuple(
-            (f"weight at V = {v:g}", f"{weight:.4g}")
-            for v, weight in zip(self.validities, self.weight, strict=True)
-        )
+    def tables(self) -> Sequence[Table]:
+        """One row a pass rate."""
+        columns = [
+            each or [None] * len(self.validities) for each in (self.weight, self.objective, self.variance)
+        ]
+        return (Table.of(("V", "weight", "J_G", "variance"), zip(self.validities, *columns, strict=True)),)
 
 
 def audit_advantage(
@@ -228,8 +233,8 @@ def audit_advantage(
     Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
     `group_size`, G; `drops_equal_groups`, whether groups whose answers are all right or all wrong are
     replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G that a group is
-    kept. Returns an AdvantageReport. Raises AdvantageError for a function that fails, ValueError for a group
-    below two. Source: ours, theory E4.
+    kept. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
+    ValueError for what is none or a group below two. Source: ours, theory E4.
 
     >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
     0.75
@@ -239,22 +244,20 @@ def audit_advantage(
     weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
     draft = AdvantageReport(
         advantage=name or str(getattr(advantage, "__name__", "the advantage")),
-        group_size=group_size,
+        group_size=table.group_size,
         verdict="",
         validities=VALIDITIES,
-        weight=_numbers(weight),
-        objective=() if drops_equal_groups else _numbers(table.objective(v)),
-        variance=() if drops_equal_groups else _numbers(table.variance(v)),
-        baseline_bias=_numbers(weight - 1),
+        weight=tuple(weight.tolist()),
+        objective=() if drops_equal_groups else tuple(table.objective(v).tolist()),
+        variance=() if drops_equal_groups else tuple(table.variance(v).tolist()),
         maximises=() if drops_equal_groups else objective_of(table),
         all_right=float(table.right[-1]),
         all_wrong=float(table.wrong[0]),
         symmetric=table.symmetric,
         couples_groups=table.coupled,
         drops_equal_groups=drops_equal_groups,
-        other_sizes=_other_sizes(advantage, group_size),
         not_finite=table.bad,
-        spike=find_spike(advantage, group_size),
+        spike=find_spike(advantage, table.group_size),
     )
     return replace(draft, verdict=verdict_line(draft))
 
@@ -267,54 +270,34 @@ def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool 
     return found
 
 
-def _other_sizes(advantage: Advantage, group_size: int) -> tuple[tuple[int, tuple[float, ...]], ...]:
-    """The weights at half and at twice the group; a size at which the function fails is left out."""
-    found = []
-    for size in sorted({max(2, group_size // 2), 2 * group_size} - {group_size}):
-        try:
-            table: ByCount = tabulate(advantage, size)
-        except AdvantageError:
-            continue
-        found.append((size, _numbers(table.weight(VALIDITIES))))
-    return tuple(found)
-
-
-def _numbers(values: np.ndarray) -> tuple[float, ...]:
-    return tuple(map(float, values))
-
-
 def verdict_line(report: AdvantageReport) -> str:
-    """Such as: leave-one-out at G = 8: It maximises V: at every pass rate a prompt weighs 1. ..."""
-    wrong = _alarms(report)
+    """Such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every pass rate V. ..."""
     low, high = min(report.weight), max(report.weight)
     even = high - low <= 1e-9 * max(abs(high), 1e-300)
     three = f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
     weighs = f"{high:.4g} at every pass rate V" if even else three
     known = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
     alone = ", in a group alone," if report.couples_groups else ""
-    parts = [*wrong, f"{known} prompt weighs{alone} {weighs}."]
     if report.drops_equal_groups:
-        parts.append("Groups that are all right or all wrong are replaced.")
+        ends = "Groups that are all right or all wrong are replaced."
     elif report.all_right == report.all_wrong == 0:
-        parts.append("Groups that are all right or all wrong give nothing.")
+        ends = "Groups that are all right or all wrong give nothing."
     else:
-        parts.append(f"All right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}.")
-    return f"{report.advantage} at G = {report.group_size}: {' '.join(parts)}"
+        ends = f"All right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}."
+    said = [*_alarms(report), f"{known} prompt weighs{alone} {weighs}.", ends]
+    return f"{report.advantage} at G = {report.group_size}: {' '.join(said)}"
 
 
 def _alarms(report: AdvantageReport) -> list[str]:
     """What is wrong, or couples what should stand alone."""
-    found = []
-    if report.not_finite:
-        found.append(f"It is NOT FINITE in groups with {', '.join(map(str, report.not_finite))} right.")
-    if (spike := report.spike) is not None:
+    right, spike = ", ".join(map(str, report.not_finite)), report.spike
+    found = [f"It is NOT FINITE in groups with {right} right."] if right else []
+    if spike is not None:
         where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
         found.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a deviation ({where}).")
     if report.couples_groups:
         found.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
-    if not report.symmetric:
-        found.append("It tells the places of a group apart.")
-    return found
+    return found if report.symmetric else [*found, "It tells the places of a group apart."]
 
 
 EXACT = 1e-9
@@ -334,12 +317,12 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
         return ((0.0, "V"),)
     rounded = np.array_equal(table.right, table.right.astype(np.float32))
     if one := find_sum(wanted, _slopes(size, grid), EXACT, most_terms=1):
-        return one.terms
+        return one
     if found := _with_an_epsilon(size, grid, wanted, FLOAT32 if rounded else EXACT):
         return found
     # Groups of two and three have too few dimensions for a sum to mean anything.
     two = find_sum(wanted, _slopes(size, grid), EXACT, most_terms=2) if size > 3 else None
-    return () if two is None else two.terms
+    return two or ()
 
 
 def _with_an_epsilon(

@@ -9,19 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .exact import (
-    Given,
-    Loss,
-    LossError,
-    MeasuredLoss,
-    Problem,
-    batch,
-    measure,
-    padded,
-    sloped,
-    value_and_slope,
-)
-from .quantities import match_gradient_or_sum
+from .exact import Audited, Given, LossError, Measured, Problem, padded
+from .quantities import match_gradient
 from .report import AddingUp, Batches, Match
 
 AGREES, AGREES32 = 1e-9, 1e-4
@@ -31,130 +20,122 @@ REPEATED = (2, 16)
 SIZES = (1, 2, 3)
 MOST_BATCHES = 70
 """Problems with more batches of a size than this are left out for that size."""
-MOST_TERMS = 2
-"""So many terms a sum may have: the problems that are left are too small to tell more."""
+Sloped = tuple[float, Tensor]
 
 
-def reduction_of(
-    loss: Loss, names: Sequence[str], problem: Problem, source: str, *, single: bool = False
-) -> AddingUp:
+def reduction_of(audited: Audited, problem: Problem) -> AddingUp:
     """The reduction of a loss, by its values and slopes on some batches of a problem.
 
-    The problem's sequences should differ in length where the loss takes a mask; single: in float32.
+    The problem's sequences should differ in length where the loss takes a mask.
     """
-    given = batch(problem, problem.policy.clone().requires_grad_(), source, names)
-    tolerance = AGREES32 if single else AGREES
-    return AddingUp(
-        _batch(loss, given, problem, tolerance),
-        _tokens(loss, given, problem, tolerance),
-        _padding(loss, given, problem, tolerance) if "mask" in names else "no mask",
+    given = audited.batch(problem)
+    padding = _padding(audited, given, problem) if "mask" in audited.names else "no mask"
+    return AddingUp(_batch(audited, given, problem), _tokens(audited, given, problem), padding)
+
+
+def _same(audited: Audited, found: Sloped, wanted: Sloped) -> bool:
+    """Whether two losses and their slopes agree."""
+    values = (torch.tensor(each[0], dtype=torch.float64) for each in (found, wanted))
+    tolerance = AGREES32 if audited.single else AGREES
+    return all(
+        float((a - b).norm()) <= tolerance * max(float(a.norm()), float(b.norm()), 1e-6)
+        for a, b in (tuple(values), (found[1], wanted[1]))
     )
 
 
-def _batch(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
+def _batch(audited: Audited, given: Given, problem: Problem) -> str:
     count = len(problem.token)
-    alike = [i for i in range(count) if "mask" in given or problem.lengths[i] == problem.lengths[0]]
-    batches = [(alike[0], alike[-1]), (alike[-1], alike[0]), (alike[0], alike[1]), tuple(alike)]
+    alike = [i for i in range(count) if "mask" in audited.names or problem.lengths[i] == problem.lengths[0]]
+    batches = [[alike[0], alike[-1]], [alike[-1], alike[0]], [alike[0], alike[1]], alike]
     try:
-        whole = [sloped(loss, given, chosen, problem) for chosen in batches]
+        whole = [audited.slope(audited.rows(given, chosen, problem)) for chosen in batches]
     except LossError:
         return "unknown"
     try:
-        parts = [sloped(loss, given, [i], problem) for i in range(count)]
+        parts = [audited.slope(audited.rows(given, [i], problem)) for i in range(count)]
     except LossError:
         return "pairs only"
 
-    def holds(kind: str) -> bool:
-        for (value, slope), chosen in zip(whole, batches, strict=True):
-            weights = torch.ones(len(chosen), dtype=torch.float64)
-            if kind != "sum":
-                weights = problem.lengths[list(chosen)] if kind == "token mean" else weights
-                weights = weights / weights.sum()
-            total = float(sum(w * parts[i][0] for w, i in zip(weights, chosen, strict=True)))
-            slopes = torch.cat([w * parts[i][1] for w, i in zip(weights, chosen, strict=True)])
-            if not (_near(value, total, tolerance) and _near_all(slope, slopes, tolerance)):
-                return False
-        return True
+    def predicted(kind: str, chosen: Sequence[int]) -> Sloped:
+        weights = problem.lengths[chosen] if kind == "token mean" else torch.ones(len(chosen)).double()
+        weights = weights if kind == "sum" else weights / weights.sum()
+        each = [(float(w) * parts[i][0], w * parts[i][1]) for w, i in zip(weights, chosen, strict=True)]
+        return sum(value for value, _ in each), torch.cat([slope for _, slope in each])
 
-    return next((kind for kind in ("mean", "sum", "token mean") if holds(kind)), "coupled")
+    for kind in ("mean", "sum", "token mean"):
+        if all(_same(audited, at, predicted(kind, of)) for at, of in zip(whole, batches, strict=True)):
+            return kind
+    return "coupled"
 
 
-def _tokens(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
+def _tokens(audited: Audited, given: Given, problem: Problem) -> str:
     longest = int(problem.lengths.argmax())
     width = int(problem.lengths[longest])
     once = {name: tensor[longest : longest + 1, :width] for name, tensor in given.items()}
     kinds = {"mean", "sum"}
     try:
-        value, slope = value_and_slope(loss, once)
+        value, slope = audited.slope(once)
         for times in REPEATED:
-            longer = {name: torch.cat([tensor] * times, dim=1) for name, tensor in once.items()}
-            whole, slopes = value_and_slope(loss, longer)
+            longer = audited.slope({name: tensor.repeat(1, times) for name, tensor in once.items()})
             for kind, factor in (("mean", 1.0), ("sum", float(times))):
-                part = factor / times * torch.cat([slope] * times, dim=1)
-                if not (_near(whole, factor * value, tolerance) and _near_all(slopes, part, tolerance)):
+                if not _same(audited, longer, (factor * value, factor / times * slope.repeat(1, times))):
                     kinds.discard(kind)
     except LossError:
         return "other"
     return kinds.pop() if len(kinds) == 1 else "other"
 
 
-def _padding(loss: Loss, given: Given, problem: Problem, tolerance: float) -> str:
+def _padding(audited: Audited, given: Given, problem: Problem) -> str:
     real = {name: tensor[:, : problem.length] for name, tensor in given.items()}
+    nothing = torch.zeros(1)
+
+    def near(one: Sloped, other: Sloped, factor: float = 1.0) -> bool:
+        return _same(audited, (one[0], nothing), (factor * other[0], nothing))
+
     try:
-        (value, slope), (other, _) = (value_and_slope(loss, padded(real, 1, fill)) for fill in (-1.0, -2.5))
-        wide, _ = value_and_slope(loss, padded(real, 3))
-        holed = [value_and_slope(loss, _holed(real, fill)) for fill in (-1.0, -2.5)]
+        behind, other = (audited.slope(padded(real, 1, fill)) for fill in (-1.0, -2.5))
+        wide = audited.slope(padded(real, 3))
+        holed, also = (audited.slope(_holed(real, fill)) for fill in (-1.0, -2.5))
     except LossError:
         return "other"
     hidden = padded(real, 1)["mask"] == 0
-    if not _near(value, other, tolerance) or bool((slope[hidden] != 0).any()):
+    if not near(behind, other) or bool((behind[1][hidden] != 0).any()):
         return "ignores its mask"
-    seen = bool((holed[0][1][:, 1] != 0).any()) or not _near(holed[0][0], holed[1][0], tolerance)
-    if seen or (_near(value, wide, tolerance) and not _near(value, holed[0][0], tolerance)):
+    ignored = near(behind, wide)
+    if bool((holed[1][:, 1] != 0).any()) or not near(holed, also) or (ignored and not near(behind, holed)):
         return "fills holes"
-    if _near(value, wide, tolerance):
+    if ignored:
         return "ignored"
     ratio = (problem.length + 1) / (problem.length + 3)
-    return "divides by the padded length" if _near(wide, ratio * value, tolerance) else "other"
+    return "divides by the padded length" if near(wide, behind, ratio) else "other"
 
 
 def _holed(given: Given, fill: float) -> Given:
     """The same, but what was padded behind the answers stands after their first token: a tool's tokens."""
     wide = padded(given, 1, fill)
     width = wide["mask"].shape[1]
-    order = [0, width - 1, *range(1, width - 1)]
-    return {name: tensor[:, order] for name, tensor in wide.items()}
+    return {name: tensor[:, [0, width - 1, *range(1, width - 1)]] for name, tensor in wide.items()}
 
 
-def _near(found: float, wanted: float, tolerance: float) -> bool:
-    return abs(found - wanted) <= tolerance * max(abs(found), abs(wanted), 1e-6)
-
-
-def _near_all(found: Tensor, wanted: Tensor, tolerance: float) -> bool:
-    return float((found - wanted).norm()) <= tolerance * max(float(wanted.norm()), float(found.norm()), 1e-6)
-
-
-def enumerate_batches(
-    loss: Loss, names: tuple[str, ...], problems: Sequence[Problem], source: str, *, single: bool = False
-) -> tuple[Batches, list[tuple[Problem, MeasuredLoss]]]:
+def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Batches, list[Measured]]:
     """What the loss descends on single outcomes at each batch size, and the problems measured at two.
 
-    Raises LossError if it can be evaluated at no size.
+    Of sums with two terms at most: the problems that are left are too small to tell more. Raises LossError
+    if it can be evaluated at no size.
     """
     found: dict[int, Match] = {}
-    pairs: list[tuple[Problem, MeasuredLoss]] = []
+    pairs: list[Measured] = []
     why = ""
     for size in SIZES:
         small = [p for p in problems if len(p.token) ** size <= MOST_BATCHES]
         try:
-            measured = [(p, measure(loss, names, p, source, size=size)) for p in small]
+            measured = [audited.measure(p, size=size) for p in small]
         except LossError as error:
             why = why or str(error)
             continue
         pairs = measured if size == 2 else pairs
-        outcomes = [(p, m) for p, m in measured if p.length == 1]
-        on, of = [p for p, _ in outcomes], [m for _, m in outcomes]
-        found[size] = match_gradient_or_sum(of, on, source, single=single, most_terms=MOST_TERMS)
+        outcomes = [m for m in measured if m.problem.length == 1]
+        found[size] = match_gradient(outcomes, single=audited.single, most_terms=2)
     if 2 not in found:
         raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {why}")
     return Batches(tuple(found.items())), pairs

@@ -1,4 +1,4 @@
-"""`dph audit loss | advantage | metric | catalogue`: what a function in a file, or a published one, does.
+"""`dph audit loss | advantage | metric`: what a function in a file does.
 
 `dph audit trainer` stands in full_scale. Each exits 0 if it could be audited, 1 if it could be evaluated on
 no problem, 2 for wrong usage.
@@ -8,7 +8,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from textwrap import wrap
 from types import ModuleType
@@ -18,25 +17,19 @@ import click
 import torch
 from rich.console import Console
 
-from ..methods.estimators import CATALOGUE
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
-from ..support.table import Table
 from ..support.user_code import TooLong, blamed, quietly
-from .advantage import AdvantageError, AdvantageReport, audit_advantage
-from .catalogue import audit_advantages, audit_catalogue, form_of
+from .advantage import AdvantageError, audit_advantage
 from .exact import arguments_of
 from .loss import audit
 from .metric import MetricError, audit_metric
-from .report import SAMPLES, AuditReport
+from .report import SAMPLES, LossReport
 
 _TARGET = "FILE.py:function"
 WIDTH = 80
 _OUTPUT = terminal.OutputFile()
 _target = click.argument("target", metavar=_TARGET)
-_seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
-)
 _json = click.option("--json", "json_path", type=_OUTPUT, help="Write the findings there.")
 _limit = click.option(
     "--time-limit",
@@ -45,7 +38,6 @@ _limit = click.option(
     show_default=True,
     help="Seconds that it may take.",
 )
-_group_size = click.option("--group-size", type=click.IntRange(min=2), help="G, the answers to a prompt.")
 
 
 @click.command(name="loss", short_help="Tell what a loss really descends.")
@@ -55,7 +47,9 @@ _group_size = click.option("--group-size", type=click.IntRange(min=2), help="G, 
     type=click.Choice(SAMPLES),
     help="Where samples come from; by default the policy, and an old one beside it if log_old is taken.",
 )
-@_seed
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
+)
 @_limit
 @_json
 def loss_command(
@@ -68,38 +62,25 @@ def loss_command(
     is given the sampled tokens' log-probabilities alone: a divergence summed over the whole vocabulary, as
     in distillation, cannot be audited, in neither direction.
     """
-    loss = load(target)
-    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    with terminal.Bars() as bars, user_code(console, target, time_limit):
-        bars("auditing", 0, 1, target)
+
+    def audits(loss: Callable[..., Any]) -> list[LossReport]:
         both = ("policy", "old_policy") if "log_old" in arguments_of(loss) else ("policy",)
-        reports = [audit(loss, samples=of, seed=seed) for of in ([samples] if samples else both)]
-        bars("auditing", 1, 1, target)
-    if json_path is not None:
-        others = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
-        write_json(json_path, {**reports[0].to_dict(), **others})
-    first = reports[0]
-    say(console, first.verdict, first.rows())
-    for report in reports[1:]:
-        say(console, report.verdict, [row for row in report.rows() if row not in first.rows()])
+        return [audit(loss, samples=of, seed=seed) for of in ([samples] if samples else both)]
+
+    reports = _told(target, time_limit, json_path, audits)
     sys.exit(int(all(report.failed for report in reports)))
 
 
 @click.command(name="advantage", short_help="Tell what an advantage weighs and maximises.")
 @_target
-@_group_size
+@click.option(
+    "--group-size", type=click.IntRange(2), default=8, show_default=True, help="G, the answers to a prompt."
+)
 @_limit
 @_json
-def advantage_command(target: str, group_size: int | None, time_limit: float, json_path: Path | None) -> None:
-    """Tell what an advantage, rewards (groups, G) -> advantages, weighs and maximises; G is 8 by default."""
-    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    advantage = load(target)
-    with user_code(console, target, time_limit):
-        report = audit_advantage(advantage, group_size=group_size or 8)
-    if json_path is not None:
-        write_json(json_path, report.to_dict())
-    say(console, report.verdict, ())
-    console.print(_weights(report).rich())
+def advantage_command(target: str, group_size: int, time_limit: float, json_path: Path | None) -> None:
+    """Tell what an advantage, rewards (groups, G) -> advantages, weighs and maximises."""
+    _told(target, time_limit, json_path, lambda found: [audit_advantage(found, group_size=group_size)])
 
 
 @click.command(name="metric", short_help="Tell whether a Pass@k is one.")
@@ -108,65 +89,33 @@ def advantage_command(target: str, group_size: int | None, time_limit: float, js
 @_json
 def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
     """Tell what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
-    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    metric = load(target)
-    with user_code(console, target, time_limit):
-        report = audit_metric(metric)
+    _told(target, time_limit, json_path, lambda found: [audit_metric(found)])
+
+
+def _told(
+    target: str,
+    seconds: float,
+    json_path: Path | None,
+    audits: Callable[[Callable[..., Any]], list[LossReport]],
+) -> list[LossReport]:
+    """The audits of what a user names, said and written; a second one is that off policy."""
+    function, console = load(target), terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    with terminal.Bars() as bars, user_code(console, target, seconds):
+        bars("auditing", 0, 1, target)
+        reports = audits(function)
+        bars("auditing", 1, 1, target)
     if json_path is not None:
-        write_json(json_path, report.to_dict())
-    say(console, report.verdict, report.rows())
-
-
-@click.command(name="catalogue", short_help="Audit the published losses, or the published advantages.")
-@click.option("--advantages", is_flag=True, help="The advantages instead of the losses.")
-@_group_size
-@_seed
-@_json
-def catalogue_command(advantages: bool, group_size: int | None, seed: int, json_path: Path | None) -> None:
-    """Audit every published KL term.
-
-    With --advantages, every published advantage, at G = 8 or at the group size given.
-    """
-    if group_size is not None and not advantages:
-        raise click.UsageError("--group-size goes with --advantages")
-    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    with interruptible():
-        if advantages:
-            _all_advantages(console, group_size or 8, json_path)
-        else:
-            sys.exit(_all_losses(console, seed, json_path))
-
-
-def _all_losses(console: Console, seed: int, json_path: Path | None) -> int:
-    done, total = count(1), len(CATALOGUE)
-    with terminal.Bars() as bars:
-        bars("auditing", 0, total)
-        reports = audit_catalogue(
-            seed=seed, on_report=lambda report: bars("auditing", next(done), total, report.loss)
-        )
-    if json_path is not None:
-        forms = [form_of(report) for report in reports]
-        write_json(
-            json_path,
-            [
-                {"source": form.source, "formula": form.formula, **report.to_dict()}
-                for form, report in zip(forms, reports, strict=True)
-            ],
-        )
+        others = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
+        write_json(json_path, {**reports[0].to_dict(), **others})
+    said: list[tuple[str, str]] = []
     for report in reports:
-        terminal.say(console, report.verdict)
-    console.print(_overview(reports).rich())
-    failed = sum(report.failed for report in reports)
-    console.print(f"{len(reports)} forms audited, {failed} could not be evaluated", highlight=False)
-    return int(failed == len(reports))
-
-
-def _all_advantages(console: Console, group_size: int, json_path: Path | None) -> None:
-    reports = audit_advantages((group_size,))
-    if json_path is not None:
-        write_json(json_path, [report.to_dict() for report in reports])
-    for report in reports:
-        terminal.say(console, report.verdict)
+        rows = [row for row in report.rows() if row not in said]
+        say(console, report.verdict, rows)
+        said += rows
+        if not rows:
+            for table in report.tables():
+                console.print(table.rich())
+    return reports
 
 
 @contextmanager
@@ -189,11 +138,11 @@ def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     except TooLong:
         terminal.say(console, f"could not be audited: {target} took over {seconds:g} s (--time-limit)")
         sys.exit(1)
-    except ValueError as error:
-        raise click.UsageError(f"{target}: {error}") from error
     except (AdvantageError, MetricError) as error:
         terminal.say(console, f"could not be audited: {error}")
         sys.exit(1)
+    except ValueError as error:
+        raise click.UsageError(f"{target}: {error}") from error
     except SystemExit as error:
         if error.code == terminal.INTERRUPTED:
             raise
@@ -249,33 +198,3 @@ def say(console: Console, verdict: str, rows: Sequence[tuple[str, str]]) -> None
             lines += wrap(part, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
     for line in (*lines, ""):
         terminal.say(console, line)
-
-
-def _weights(report: AdvantageReport) -> Table:
-    """One row a pass rate."""
-    headers = ("V", "weight", "J_G", "variance")
-    columns = [report.weight, report.objective, report.variance]
-    columns += [weights for _, weights in report.other_sizes]
-    rows = [
-        (f"{validity:g}", *(f"{column[i]:.4g}" if column else "-" for column in columns))
-        for i, validity in enumerate(report.validities)
-    ]
-    return Table.of((*headers, *(f"weight, G = {size}" for size, _ in report.other_sizes)), rows)
-
-
-def _overview(reports: Sequence[AuditReport]) -> Table:
-    found = ("value estimates", "gradient descends", "ends at", "minimiser", "variance", "dead zones")
-    rows = [
-        (
-            report.loss,
-            report.samples,
-            report.value.words,
-            report.known.words,
-            report.selects,
-            report.minimiser.words if report.minimiser else "-",
-            "-" if report.variance is None else f"{report.variance:.2g}",
-            report.dead,
-        )
-        for report in reports
-    ]
-    return Table.of(("form", "samples", *found), rows)

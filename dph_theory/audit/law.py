@@ -1,6 +1,6 @@
 """Where training with a loss ends: its minimiser on filtered samples, its law, its end with a small beta."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -9,31 +9,41 @@ import torch
 from torch import Tensor
 
 from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL, NEVER_RELEASED
-from .exact import Loss, LossError, Problem, batch, expected_loss
-from .quantities import PER_TOKEN, TO_FILTERED, token_sum
-from .report import REWARD, Match, Minimiser
+from .exact import Audited, LossError, Problem
+from .quantities import TO_FILTERED, token_sum
+from .report import PER_TOKEN, REWARD, Match, Minimiser
 
 STEPS = 150
 CLOSE = 2e-3
 """How near a mass must come to count as 1 or as a multiple of A1; a minimiser at infinity is approached."""
 
 
-def find_minimiser(loss: Loss, names: tuple[str, ...], problems: tuple[Problem, ...]) -> Minimiser:
+def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
     """Minimise over all tabular policies on each problem, from the reference slightly disturbed."""
-    masses, distances, moved = [], [], []
+    masses, ratios, distances, moved = [], [], [], []
     for problem in problems:
-        logits, bounded = _minimise(loss, names, problem)
+        logits, bounded = _minimise(audited, problem)
         law, ref, valid = problem.law(logits), problem.law(problem.reference), problem.valid
         mass, base_rate = float((law * valid).sum()), float((ref * valid).sum())
-        masses.append((mass, base_rate))
-        inside, target = law * valid / max(mass, 1e-300), ref * valid / base_rate
-        distances.append(float((inside - target).abs().sum() / 2))
+        inside, aim = law * valid / max(mass, 1e-300), ref * valid / base_rate
+        masses.append(mass)
+        ratios.append(mass / base_rate)
+        distances.append(float((inside - aim).abs().sum() / 2))
         moved.append(bounded)
-    kind, ratio = _classify(masses, all(moved))
-    return Minimiser(kind, tuple(masses), ratio, max(distances))
+    if not all(moved):
+        return Minimiser("none", None, max(distances))
+    middle = float(np.mean(ratios))
+    kinds = {
+        "p_*": np.abs(np.subtract(masses, 1)).max() < CLOSE,
+        "base rate": np.abs(np.subtract(ratios, 1)).max() < CLOSE,
+        "constant": np.abs(np.divide(ratios, middle) - 1).max() < CLOSE,
+        "other": True,
+    }
+    target = next(kind for kind, holds in kinds.items() if holds)
+    return Minimiser(target, {"base rate": 1.0, "constant": middle}.get(target), max(distances))
 
 
-def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Tensor, bool]:
+def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
     """The logits reached by L-BFGS, and whether the loss has a least value that the search moved to."""
     law = problem.samples("filtered")
     noise = torch.sin(torch.arange(problem.policy.numel(), dtype=torch.float64)).reshape(problem.policy.shape)
@@ -45,7 +55,12 @@ def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Ten
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        value = expected_loss(loss, batch(problem, logits, "filtered", names), problem, law)
+        given = audited.batch(problem, logits)
+        each = [
+            law[i] * audited.value(audited.rows(given, [i], problem))
+            for i in torch.nonzero(law)[:, 0].tolist()
+        ]
+        value = torch.stack(each).sum()
         value.backward()
         return value
 
@@ -54,19 +69,6 @@ def _minimise(loss: Loss, names: tuple[str, ...], problem: Problem) -> tuple[Ten
     if not np.isfinite(final) or logits.isnan().any():
         raise LossError(f"minimising it on filtered samples ended at {final}")
     return logits.detach(), final > -1e3 and bool((logits - start).abs().max() > 1e-9)
-
-
-def _classify(masses: list[tuple[float, float]], bounded: bool) -> tuple[str, float | None]:
-    if not bounded:
-        return "none", None
-    if all(abs(mass - 1) < CLOSE for mass, _ in masses):
-        return "p_*", None
-    ratios = np.array([mass / base_rate for mass, base_rate in masses])
-    if np.abs(ratios - 1).max() < CLOSE:
-        return "base rate", 1.0
-    if np.abs(ratios / ratios.mean() - 1).max() < CLOSE:
-        return "constant", float(ratios.mean())
-    return "other", None
 
 
 _FILTERED_TARGETS = (*TO_FILTERED, "forward KL(p_*||pi) + log A1")
@@ -114,7 +116,7 @@ def law_of(
     penalty = gradient.name
     if gradient.terms:
         # Beside the reward, which a run has anyhow, one penalty has a law.
-        bare = [(c, name.removesuffix(PER_TOKEN)) for c, name in gradient.terms]
+        bare = [(c, name.removesuffix(PER_TOKEN[1])) for c, name in gradient.terms]
         rest = [(c, name) for c, name in bare if name != REWARD]
         penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
     if not gradient.exact or (gradient.constant or 0) < 0:

@@ -1,229 +1,193 @@
-"""Behaviour at extreme log ratios: nan, overflow, dead zones, stopped slopes."""
+"""One token at any log ratio: where a loss overflows or is nan, where it has no slope, how it rounds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from .exact import Given, Loss, LossError, Problem, batch, call, rows, scalar_of
+from .exact import Audited, Given, LossError, Problem, first_of
 from .report import Extremes, Stopped
 
-EXTREME = np.array([0.0, 1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4])
-GRID = np.concatenate([-EXTREME[:0:-1], EXTREME])
-_FAR = np.arange(80.0, 701.0, 20.0)
-FINE = np.concatenate([-_FAR[::-1], np.linspace(-60.0, 60.0, 241), _FAR])
-"""Where dead zones are looked for, in float64: within it no generator's own gradient underflows.
+EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
+_FAR = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
+FINE = np.concatenate([-_FAR[::-1], np.linspace(-3.0, 3.0, 121), _FAR])
+"""Where slopes are looked for, in float64: within it no generator's own gradient underflows.
 
 What cancels there in float64, as the importance-corrected k3 does below x = -41, is found all the same.
 """
+POWERS = FINE[np.abs(FINE) <= 30]
+"""Log ratios at which no power of a ratio in use underflows; what is stopped at an end is so beyond it."""
+SHIFTS = (0.0, 1.3, 5.0)
+"""How far below their highest both log-probabilities stand: a slope is none if it vanishes at all of them."""
 DTYPES = (torch.float32, torch.bfloat16)
-
-
-SHIFT = 1.3
-"""How far below their highest both log-probabilities stand, where a zero slope is looked at again."""
-
 LARGE = 1e12
 """A value beyond which float64 may lose a slope of order one."""
+HALVINGS = 12
 
 
-def responses(
-    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, **at: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Value and d/d log_pi of the loss of one token at each x, computed in the dtype; at: as `_tokens`."""
-    given = _tokens(names, points, dtype, **at)
-    try:
-        return _at_once(loss, given)
-    except Exception:
-        # What cannot be vectorised, or fails, is evaluated point by point, and says why.
-        return _one_by_one(loss, given)
+def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tuple[float, float] | None:
+    """The size up to which something holds, and the first of the sizes at which it does not, or None."""
+    inside = 0.0
+    for size in sizes:
+        if not holds(size):
+            return edge(holds, inside, size), size
+        inside = size
+    return None
 
 
-def slopes_at(
-    loss: Loss, names: tuple[str, ...], points: np.ndarray, dtype: torch.dtype, **at: Any
-) -> np.ndarray:
-    """The slopes alone, up to a factor: of what cannot be vectorised, in one batch where answers add up."""
-    given = _tokens(names, points, dtype, **at)
-    for way in (_at_once, _as_rows):
-        try:
-            return way(loss, given)[1]
-        except Exception:
-            continue
-    return _one_by_one(loss, given)[1]
+def edge(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The last place at which it was seen to hold, on the way from one where it does to one where not."""
+    for _ in range(HALVINGS):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside
 
 
 def _tokens(
-    names: tuple[str, ...],
-    points: np.ndarray,
-    dtype: torch.dtype,
+    points: Sequence[float] | np.ndarray,
+    dtype: torch.dtype = torch.float64,
     *,
     shift: float = 0.0,
-    advantage: float | None = None,
-    of: str = "pi/old",
+    advantage: float = 0.0,
+    of: str = "pi/ref",
 ) -> Given:
-    """A batch of one token for each x = log(pi/ref), (points, 1, 1).
+    """A batch of answers of one token, x = log of the ratio `of` each, (points, 1).
 
-    Neither log-probability is positive: log_pi = min(x, 0) - shift, log_ref = log_pi - x. The advantage is
-    zero, so that what is seen is the divergence term, unless the loss ignores it. With an advantage, x is
-    the log of the ratio `of`, and the third one is the policy.
+    Neither log-probability is positive: log_pi = min(x, 0) - shift, the other is log_pi - x, the third one
+    is the policy. With an advantage of zero what is seen is the penalty, unless the loss ignores it.
     """
-    x = torch.as_tensor(points, dtype=torch.float64)
-    log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None, None] for y in (x, -x))
-    given = {
-        "log_pi": log_pi,
-        "log_ref": other if advantage is None or of == "pi/ref" else log_pi,
-        "log_old": log_pi - shift / 10 if advantage is None else log_pi if of == "pi/ref" else other,
-        "advantages": torch.full_like(log_pi, advantage or 0.0),
-        "mask": torch.ones_like(log_pi),
+    x = torch.as_tensor(np.asarray(points), dtype=torch.float64)
+    log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None] for y in (x, -x))
+    return {
+        "log_pi": log_pi.requires_grad_(),
+        "log_ref": other if of == "pi/ref" else log_pi.detach(),
+        "log_old": other if of == "pi/old" else log_pi.detach() - (0.0 if advantage else shift / 10),
+        "advantages": torch.full_like(other, advantage),
+        "mask": torch.ones_like(other),
     }
-    return {name: given[name] for name in names}
 
 
-def _as_rows(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
-    """All points as the answers of one batch; ValueError unless three of them have their slopes alone."""
-    rows = {name: tensor[:, 0].clone() for name, tensor in given.items()}
-    rows["log_pi"].requires_grad_()
-    value = scalar_of(loss(**rows))
-    (slope,) = torch.autograd.grad(value, rows["log_pi"])
-    slopes, count = slope.double().numpy().reshape(-1), len(slope)
-    some = [0, count // 2, count - 1]
-    alone = _one_by_one(loss, {name: tensor[some] for name, tensor in given.items()})[1]
+def _alone(audited: Audited, given: Given, row: int) -> tuple[float, float]:
+    """The value and the slope of one answer of a batch, nan both where the value is."""
+    one = {name: tensor[row : row + 1].detach().clone() for name, tensor in given.items()}
+    one["log_pi"].requires_grad_()
+    try:
+        value, slope = audited.slope(one, finite=False)
+    except LossError as error:
+        if "returned nan" in str(error):
+            return np.nan, np.nan
+        if "does not depend" in str(error):
+            return 0.0, 0.0
+        raise
+    return value, float(slope)
+
+
+def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any, **at: Any) -> np.ndarray:
+    """The slopes of one token at each point, up to a factor: at once where answers add up, else one by one.
+
+    They add up if three of them have the slopes that they have alone. Further arguments: as `_tokens`.
+    """
+    given, count = _tokens(points, *args, **at), len(points)
+    some = [0, count // 2, count - 1] if count > 3 else range(count)
+    alone = [_alone(audited, given, i)[1] for i in some]
+    if count <= 3:
+        return np.array(alone)
+    try:
+        (slope,) = torch.autograd.grad(first_of(audited.loss(**given)), given["log_pi"])
+    except Exception:
+        # What fails on a batch of several is evaluated alone.
+        slope = torch.full((count, 1), np.nan)
+    slopes = slope.double().numpy().reshape(-1)
     for times in (1.0, float(count)):
         if np.allclose(times * slopes[some], alone, rtol=1e-6, atol=0.0):
-            return np.full(count, float("nan")), times * slopes
-    raise ValueError("its batch is no sum of its answers")
+            return times * slopes
+    return np.array([_alone(audited, given, i)[1] for i in range(count)])
 
 
-def _at_once(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
-    def of_log_pi(log_pi: Tensor, others: Given) -> Tensor:
-        value: Tensor = scalar_of(loss(**others, log_pi=log_pi))
-        return value
-
-    others = {name: tensor for name, tensor in given.items() if name != "log_pi"}
-    log_pi = given["log_pi"].clone().requires_grad_()
-    each = torch.vmap(of_log_pi)(log_pi, others)
-    (slope,) = torch.autograd.grad(each.sum(), log_pi)
-    values, slopes = (part.detach().double().numpy().reshape(-1) for part in (each, slope))
-    return values, np.where(np.isnan(values), np.nan, slopes)
-
-
-def _one_by_one(loss: Loss, given: Given) -> tuple[np.ndarray, np.ndarray]:
-    values, slopes = [], []
-    for i in range(len(given["log_pi"])):
-        point = {name: tensor[i].clone() for name, tensor in given.items()}
-        point["log_pi"].requires_grad_()
-        try:
-            value = call(loss, point)
-        except LossError as error:
-            if "returned nan" not in str(error):
-                raise
-            values.append(np.nan)
-            slopes.append(np.nan)
-            continue
-        (slope,) = torch.autograd.grad(value, point["log_pi"], allow_unused=True)
-        values.append(float(value.detach()))
-        slopes.append(0.0 if slope is None else float(slope))
-    return np.array(values), np.array(slopes)
-
-
-def extremes(loss: Loss, names: tuple[str, ...]) -> tuple[Extremes, ...]:
+def extremes(audited: Audited) -> tuple[Extremes, ...]:
     """Where value or slope of the loss of one token is nan or infinite, in each of DTYPES.
 
     Against the log ratio to the reference, or to the old policy of advantages 1 and -1 where it takes none.
     """
-    to_old = "log_ref" not in names and {"log_old", "advantages"} <= set(names)
-    ways: list[dict[str, Any]] = [{"advantage": a} for a in (1.0, -1.0)] if to_old else [{}]
-    of = "log(pi/old)" if to_old else "log(pi/ref)"
+    to_old = "log_ref" not in audited.names and {"log_old", "advantages"} <= set(audited.names)
+    of, advantages = ("pi/old", (1.0, -1.0)) if to_old else ("pi/ref", (0.0,))
+
+    @cache
+    def at(x: float, dtype: torch.dtype) -> np.ndarray:
+        ways = (_tokens([x], dtype, advantage=each, of=of) for each in advantages)
+        return np.array([_alone(audited, given, 0) for given in ways])
+
+    def finite(dtype: torch.dtype, sign: float, size: float) -> bool:
+        return bool(np.isfinite(at(sign * size, dtype)).all())
+
     found = []
     for dtype in DTYPES:
-
-        def parts(points: np.ndarray, dtype: torch.dtype = dtype) -> np.ndarray:
-            return np.concatenate([responses(loss, names, points, dtype, **way) for way in ways])
-
-        low = parts(GRID)
-        finite, nan = np.isfinite(low).all(axis=0), tuple(GRID[np.isnan(low).any(axis=0)])
-        ends = (_finite_end(parts, finite, -1.0), _finite_end(parts, finite, 1.0))
-        found.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, of))
+        low, high = (first_failure(partial(finite, dtype, sign), (0.0, *EXTREME)) for sign in (-1.0, 1.0))
+        ends = (-np.inf if low is None else -low[0], np.inf if high is None else high[0])
+        grid = (*(-x for x in EXTREME[::-1]), 0.0, *EXTREME)
+        nan = tuple(x for x in grid if np.isnan(at(x, dtype)).any())
+        found.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, f"log({of})"))
     return tuple(found)
 
 
-def _finite_end(parts: Callable[[np.ndarray], np.ndarray], finite: np.ndarray, sign: float) -> float:
-    """The x on this side from which on value or slope is not finite, infinite where there is none."""
-    side = [i for i in np.argsort(np.abs(GRID), kind="stable") if GRID[i] * sign > 0]
-    first = next((k for k, i in enumerate(side) if not finite[i]), None)
-    if first is None:
-        return float(sign * np.inf)
-    low, high = 0.0 if first == 0 else GRID[side[first - 1]], GRID[side[first]]
-    for _ in range(4):
-        points = np.linspace(low, high, 17)
-        place = int(np.argmin(np.isfinite(parts(points)).all(axis=0)))
-        low, high = points[max(place - 1, 0)], points[place]
-    return float(low)
-
-
-def penalty_of(loss: Loss, names: tuple[str, ...]) -> Loss:
+def penalty_of(audited: Audited) -> Audited:
     """What of a loss of advantages goes with the reference, if an advantage of zero silences all of it."""
-    if not {"advantages", "log_ref"} <= set(names):
-        return loss
-    if np.any(np.nan_to_num(slopes_at(loss, names, FINE, torch.float64))):
-        return loss
-
-    def penalty(**given: Any) -> Any:
-        ones = {**given, "advantages": torch.ones_like(given["advantages"])}
-        return scalar_of(loss(**ones)) - scalar_of(loss(**{**ones, "log_ref": given["log_pi"].detach()}))
-
-    return penalty
+    silenced = {"advantages", "log_ref"} <= set(audited.names) and not np.any(
+        np.nan_to_num(slopes_at(audited, FINE))
+    )
+    if not silenced:
+        return audited
+    ones = audited.but(advantages=lambda given: torch.ones_like(given["advantages"]))
+    return ones.less(ones.but(log_ref=lambda given: given["log_pi"].detach()))
 
 
-_FAR_OUT = np.arange(4.0, 31.0)
-_X = np.concatenate([-_FAR_OUT[::-1], np.linspace(-3.0, 3.0, 121), _FAR_OUT])
-"""Log ratios where stopped slopes are looked for; what is stopped at an end is so beyond it."""
-_SHIFTS = (0.0, SHIFT, 5.0)
-"""Three pairs (pi, old) at every ratio: a slope counts as stopped if it vanishes at all."""
+def _without_slope(
+    audited: Audited, points: np.ndarray, dtype: torch.dtype = torch.float64, **at: Any
+) -> np.ndarray:
+    """Whether a token has no slope at each point, whatever pi is."""
+    none = np.ones(len(points), dtype=bool)
+    # Of a penalty two pairs of policies tell: where rounding swallows it, a third may leave a rest.
+    for shift in SHIFTS if at else SHIFTS[:2]:
+        if none.any():
+            none[none] = slopes_at(audited, points[none], dtype, shift=shift, **at) == 0
+    return none
 
 
-def stopped_slopes(loss: Loss, names: tuple[str, ...]) -> tuple[Stopped, ...]:
-    """The ratios, to three digits, at which a token of advantage 1 or -1 has no slope whatever pi is.
+def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float, float]]:
+    """The intervals without a slope; a single point is where an absolute value or a square has its corner."""
+    steps = np.diff(_without_slope(audited, points, **at).astype(int), prepend=0, append=0)
+    starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
+
+    def none(x: float) -> bool:
+        return bool(_without_slope(audited, np.array([x]), **at)[0])
+
+    def end(place: int, step: int) -> float:
+        inside = float(points[place])
+        last = not 0 <= place + step < len(points)
+        return inside if last else round(edge(none, inside, float(points[place + step])), 4)
+
+    return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
+
+
+def stopped_slopes(audited: Audited) -> tuple[Stopped, ...]:
+    """The ratios, to three digits, at which a token of advantage 1 or -1 has no slope.
 
     The ratio to the old policy, or to the reference of a loss that takes no old policy.
     """
-    of = {"log_old": "pi/old", "log_ref": "pi/ref"}
-    base = next((of[name] for name in of if name in names), None)
-    if "advantages" not in names or base is None:
+    ways = {"log_old": "pi/old", "log_ref": "pi/ref"}
+    of = next((ways[name] for name in ways if name in audited.names), None)
+    if "advantages" not in audited.names or of is None:
         return ()
-    return tuple(zone for advantage in (1.0, -1.0) for zone in _stopped(loss, names, advantage, base))
-
-
-def _stopped(loss: Loss, names: tuple[str, ...], advantage: float, of: str) -> list[Stopped]:
-    def zero(points: np.ndarray) -> np.ndarray:
-        found = np.ones(len(points), dtype=bool)
-        for shift in _SHIFTS:
-            at = points[found]
-            slopes = slopes_at(loss, names, at, torch.float64, shift=shift, advantage=advantage, of=of)
-            found[found] = slopes == 0
-            if not found.any():
-                break
-        return found
-
-    def edge(stopped: float, alive: float) -> float:
-        """Where the slope stops, by repeated division into 16 parts."""
-        for _ in range(4):
-            points = np.linspace(stopped, alive, 17)
-            first = int(np.argmin(zero(points)))
-            stopped, alive = points[first - 1], points[first]
-        return float(np.exp(stopped))
-
-    zones = []
-    for start, end in runs(zero(_X)):
-        # A single point is where an absolute value or a square has its corner.
-        if end - start < 2:
-            continue
-        low = 0.0 if start == 0 else edge(_X[start], _X[start - 1])
-        high = np.inf if end == len(_X) - 1 else edge(_X[end], _X[end + 1])
-        zones.append(Stopped(of, advantage, float(f"{low:.3g}"), float(f"{high:.3g}")))
-    return zones
+    found = []
+    for advantage in (1.0, -1.0):
+        for low, high in _zones(audited, POWERS, advantage=advantage, of=of):
+            least = 0.0 if low == POWERS[0] else float(f"{np.exp(low):.3g}")
+            most = np.inf if high == POWERS[-1] else float(f"{np.exp(high):.3g}")
+            found.append(Stopped(of, advantage, least, most))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -233,74 +197,45 @@ class Slopes:
     dead: tuple[tuple[float, float], ...] = ()
     rounded: tuple[tuple[float, float], ...] = ()
 
-
-NO_SLOPES = Slopes()
-
-
-def released_below(slopes: Slopes) -> float:
-    """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
-    return max((high for low, high in slopes.dead if low == FINE[0]), default=-np.inf)
+    @property
+    def released_below(self) -> float:
+        """The log ratio below which a token has no gradient because a clamp acts; -inf if there is none."""
+        return max((high for low, high in self.dead if low == FINE[0]), default=-np.inf)
 
 
-def slopes_of(loss: Loss, names: tuple[str, ...]) -> Slopes:
-    """Intervals of x without gradient (wider than one point), in float64; none if it vanishes everywhere.
-
-    A point counts if the slope vanishes at it for two pairs (log_pi, log_ref). An interval that begins
-    nearer to zero in float32 is rounding, the others are dead.
-    """
-    slopes = slopes_at(loss, names, FINE, torch.float64)
-    if not np.any(slopes):
-        return NO_SLOPES
-    zero = _everywhere_zero(loss, names, FINE, slopes, torch.float64)
-    zones = [(float(FINE[start]), float(FINE[end])) for start, end in runs(zero) if end > start]
-    rounded = [zone for zone in zones if _is_rounding(loss, names, zone, zero)]
+def slopes_of(audited: Audited) -> Slopes:
+    """Intervals of x without gradient at an advantage of zero; none if it vanishes everywhere."""
+    if not np.any(slopes_at(audited, FINE)):
+        return Slopes()
+    zones = _zones(audited, FINE)
+    rounded = [zone for zone in zones if _is_rounding(audited, zone)]
     return Slopes(tuple(zone for zone in zones if zone not in rounded), tuple(rounded))
 
 
-def _everywhere_zero(
-    loss: Loss, names: tuple[str, ...], points: np.ndarray, slopes: np.ndarray, dtype: torch.dtype
-) -> np.ndarray:
-    """Where the slopes are zero, also with both log-probabilities shifted."""
-    zero = slopes == 0
-    if zero.any():
-        again = slopes_at(loss, names, points[zero], dtype, shift=SHIFT)
-        zero[zero] = again == 0
-    return zero
-
-
-def runs(flags: np.ndarray) -> list[tuple[int, int]]:
-    """The first and the last place of each run of true entries."""
-    steps = np.diff(flags.astype(int), prepend=0, append=0)
-    starts, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) - 1
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
-
-
-def _is_rounding(loss: Loss, names: tuple[str, ...], zone: tuple[float, float], zero: np.ndarray) -> bool:
+def _is_rounding(audited: Audited, zone: tuple[float, float]) -> bool:
     """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
     inner = min(zone, key=abs)
-    ends = responses(loss, names, np.array(zone), torch.float64)[0].tolist()
+    given = _tokens(zone)
+    ends = [_alone(audited, given, i)[0] for i in range(2)]
     # A clamp's value is one constant, however large.
     if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
         return True
     # From the inner end towards zero, by a third: a clamp's end stays, rounding's moves by a factor of two.
-    near = (
-        (np.sign(FINE) == np.sign(inner)) & (np.abs(FINE) < abs(inner)) & (np.abs(FINE) > 0.67 * abs(inner))
-    )
-    points = FINE[near & ~zero]
-    slopes = slopes_at(loss, names, points, torch.float32)
-    return bool(_everywhere_zero(loss, names, points, slopes, torch.float32).any())
+    size = np.abs(FINE)
+    near = (np.sign(FINE) == np.sign(inner)) & (size < abs(inner)) & (size > 0.67 * abs(inner))
+    alive = FINE[near][~_without_slope(audited, FINE[near])]
+    return bool(_without_slope(audited, alive, torch.float32).any())
 
 
-def computes_in(loss: Loss, names: tuple[str, ...], problem: Problem, source: str) -> str:
+def computes_in(audited: Audited, problem: Problem) -> str:
     """Float64, float32 or 16 bits, in these words: where it rounds what it is given, a line has stairs."""
-    given = rows(batch(problem, problem.policy, source, names), range(len(problem.token)), problem)
+    given = audited.rows(audited.batch(problem), range(len(problem.token)), problem)
     direction = torch.cos(torch.arange(given["log_pi"].numel(), dtype=torch.float64))
-    direction = direction.reshape(given["log_pi"].shape)
     times = np.arange(8.0)
 
     def along(step: float) -> np.ndarray:
-        moved = [given["log_pi"] + time * step * direction for time in times]
-        return np.array([float(call(loss, {**given, "log_pi": y.requires_grad_()}).detach()) for y in moved])
+        moved = [given["log_pi"] + time * step * direction.reshape(given["log_pi"].shape) for time in times]
+        return np.array([float(audited.value({**given, "log_pi": y}).detach()) for y in moved])
 
     values = along(1e-6)
     heights = np.abs(values - np.polyval(np.polyfit(times, values, 2), times)).max() / max(1, abs(values[0]))

@@ -23,6 +23,11 @@ class LossReport(Shown):
 
     verdict: str
 
+    @property
+    def failed(self) -> bool:
+        """Whether it could be evaluated on no problem."""
+        return False
+
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings, (name, words) each."""
         return ()
@@ -191,11 +196,10 @@ class Minimiser:
     """Where the expected loss on filtered samples is least: the valid mass, and the law within Y1.
 
     `target` is "p_*" (mass 1), "base rate" (mass A1), "constant" (mass `ratio` times A1), "other", or
-    "none" if the loss falls without bound or moves nothing; `masses` pairs each mass with its base rate A1.
+    "none" if the loss falls without bound or moves nothing.
     """
 
     target: str
-    masses: tuple[tuple[float, float], ...]
     ratio: float | None
     within_valid: float
     """The largest total variation distance of pi(. | Y1) from p_*."""
@@ -394,8 +398,8 @@ class AuditReport(LossReport):
     @property
     def dead(self) -> str:
         """The intervals without a gradient, or "none"."""
-        zones = [f"[{low:g}, {high:g}]" for low, high in self.dead_zones]
-        return ", ".join([*zones, *(f"[{a:g}, {b:g}] by rounding" for a, b in self.rounded_zones)]) or "none"
+        found = [(self.dead_zones, ""), (self.rounded_zones, " by rounding")]
+        return ", ".join(f"[{a:.3g}, {b:.3g}]{why}" for zones, why in found for a, b in zones) or "none"
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
@@ -404,12 +408,14 @@ class AuditReport(LossReport):
             return (failures,)
         lengths = (self.unequal_gradient, self.sequence_gradient)
         one, other = ((match.name.replace(PER_TOKEN[1], ""), match.exact) for match in lengths)
+        equal = self.equal_groups.words if self.equal_groups else ""
+        said = [(f"{term.name} term", term.gradient.words) for term in self.terms]
         found = (
-            ("value estimates", self.value.words),
+            ("value estimates", "" if self.value.name == "none" else self.value.words),
             ("gradient", self.known.words),
             ("on", self.scope if self.scope == TOKENS else ""),
             ("exact", self.extent),
-            *((f"{term.name} term", term.gradient.words) for term in self.terms),
+            *said,
             ("where lengths differ", self.unequal_gradient.words if one != other else ""),
             ("adds up", self.reduction.words if self.reduction else ""),
             ("masked tokens", self.reduction.padding_words if self.reduction else ""),
@@ -421,7 +427,7 @@ class AuditReport(LossReport):
             ("overflow", self.overflow),
             ("no KL gradient at", f"log(pi/ref) in {self.dead}" if self.dead != "none" else ""),
             ("no slope at", ", ".join(zone.words for zone in self.stopped)),
-            ("advantages of zero", self.equal_groups.words if self.equal_groups else ""),
+            ("advantages of zero", "" if ("KL term", equal) in said else equal),
             ("computes in", "" if self.precision == "float64" else self.precision),
             failures,
         )

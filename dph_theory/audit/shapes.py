@@ -7,61 +7,51 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from .exact import Given, Loss, LossError, value_and_slope
+from .exact import Audited, Given, LossError
 
 ROWS, TOKENS = 6, 5
 """Of the batch that is tried; different, so that a shape tells what it counts."""
 
 
-def _given(names: Sequence[str]) -> Given:
+def _given() -> Given:
     """A batch of random log-probabilities, nothing masked."""
     generator = torch.Generator().manual_seed(0)
-
-    def drawn() -> Tensor:
-        return -torch.rand(ROWS, TOKENS, generator=generator, dtype=torch.float64) - 0.1
-
-    given = {"log_pi": drawn().requires_grad_(), "log_ref": drawn(), "log_old": drawn()}
-    given["advantages"] = (drawn()[:, :1] + 0.6).expand(-1, TOKENS).clone()
-    given["mask"] = torch.ones(ROWS, TOKENS, dtype=torch.float64)
-    return {name: given[name] for name in names}
+    log_pi, log_ref, log_old, drawn = (
+        -torch.rand(ROWS, TOKENS, generator=generator, dtype=torch.float64) - 0.1 for _ in range(4)
+    )
+    advantages = (drawn[:, :1] + 0.6).expand(-1, TOKENS).clone()
+    logs = {"log_pi": log_pi.requires_grad_(), "log_ref": log_ref, "log_old": log_old}
+    return {**logs, "advantages": advantages, "mask": torch.ones_like(drawn)}
 
 
-def of_answers(loss: Loss) -> Loss:
-    """The same loss, of advantages (batch, tokens) of which it is given the first column, (batch,)."""
+def with_one_an_answer(audited: Audited) -> Audited:
+    """The same loss, its advantages (batch,): given (batch, tokens), it takes the first column.
 
-    def given_one_an_answer(**given: Any) -> Any:
-        return loss(**{**given, "advantages": given["advantages"][:, 0]})
-
-    return given_one_an_answer
-
-
-def takes_one_an_answer(loss: Loss, names: Sequence[str]) -> bool:
-    """Whether its advantages are one an answer, (batch,), and not one a token, (batch, tokens).
-
-    It fails on the other shape; or, given one a token, it lets an answer's advantage reach the tokens of
-    other answers, as `advantages[:, None]` does, and given one an answer it does not.
+    It does if it fails on the other shape; or if, given one a token, it lets an answer's advantage reach the
+    tokens of other answers, as `advantages[:, None]` does, and given one an answer it does not. Else the
+    loss itself.
     """
-    if "advantages" not in names:
-        return False
-    tokens, answers = _mixes(loss, names), _mixes(of_answers(loss), names)
-    return answers is not None and (tokens is None or (tokens and not answers))
+    if "advantages" not in audited.names:
+        return audited
+    answers = audited.but(advantages=lambda given: given["advantages"][:, 0])
+    here, there = _mixes(audited), _mixes(answers)
+    return answers if there is not None and (here is None or (here and not there)) else audited
 
 
-def _mixes(loss: Loss, names: Sequence[str]) -> bool | None:
+def _mixes(audited: Audited) -> bool | None:
     """Whether the first answer's slopes move with the advantages of the others; None if it fails."""
-    given = _given(names)
-    moved = given["advantages"].clone()
-    moved[1:] *= 1.7
+    given = _given()
+    moved = torch.cat([given["advantages"][:1], 1.7 * given["advantages"][1:]])
     try:
         first, second = (
-            value_and_slope(loss, {**given, "advantages": a})[1][0] for a in (given["advantages"], moved)
+            audited.slope({**given, "advantages": a})[1][0] for a in (given["advantages"], moved)
         )
     except LossError:
         return None
     return not torch.allclose(first, second, rtol=1e-6, atol=1e-12)
 
 
-def mixing_broadcast(loss: Loss, names: Sequence[str]) -> str:
+def mixing_broadcast(audited: Audited) -> str:
     """A broadcast that meets every answer with every other, such as "(batch, 1) with (batch,)"; or "".
 
     Told by shapes: tensors of different dimensions, neither of which has the batch twice, make one that has.
@@ -70,7 +60,7 @@ def mixing_broadcast(loss: Loss, names: Sequence[str]) -> str:
     watch = _Watch()
     try:
         with watch:
-            value_and_slope(loss, _given(names))
+            audited.slope(_given())
     except LossError:
         return ""
     return watch.found
@@ -79,9 +69,7 @@ def mixing_broadcast(loss: Loss, names: Sequence[str]) -> str:
 class _Watch(TorchFunctionMode):
     """Remembers the first such broadcast."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.found = ""
+    found = ""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -95,9 +83,8 @@ class _Watch(TorchFunctionMode):
 
 def _words(operands: Sequence[Tensor], made: Tensor) -> str:
     shapes = [tuple(each.shape) for each in operands]
-    if len({len(shape) for shape in shapes}) < 2 or any(shape.count(ROWS) > 1 for shape in shapes):
-        return ""
-    if len({each.untyped_storage().data_ptr() for each in operands}) < 2:
+    views = len({each.untyped_storage().data_ptr() for each in operands}) < 2
+    if views or len(set(map(len, shapes))) < 2 or any(shape.count(ROWS) > 1 for shape in shapes):
         return ""
     try:
         if torch.broadcast_shapes(*shapes) != made.shape:
@@ -105,7 +92,5 @@ def _words(operands: Sequence[Tensor], made: Tensor) -> str:
     except RuntimeError:
         return ""
     named = {ROWS: "batch", TOKENS: "tokens"}
-    words = [", ".join(named.get(n, str(n)) for n in shape) for shape in shapes]
-    return " with ".join(
-        f"({word}{',' * (len(shape) == 1)})" for word, shape in zip(words, shapes, strict=True)
-    )
+    words = [", ".join(named.get(n, str(n)) for n in shape) + "," * (len(shape) == 1) for shape in shapes]
+    return " with ".join(f"({word})" for word in words)

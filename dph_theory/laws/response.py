@@ -10,11 +10,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import sympy
 from flint import arb, ctx
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..fdivergence import FDivergence, u
+from ..fdivergence import FDivergence
 from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
 from ..numeric.balls import ZERO, Values, is_ball, trailing
 from ..numeric.roots import newton_root
@@ -167,6 +166,10 @@ def _top_log_ratio(
 @cache
 def power_family(divergence: FDivergence) -> float | None:
     """The power, not zero, with f'(u) - f'(1) = f''(1) (1 - u^-power)/power, if there is one."""
+    import sympy
+
+    from ..fdivergence import u
+
     curved = sympy.diff(divergence.derivative, u)
     growth = sympy.nsimplify(sympy.simplify(u * sympy.diff(curved, u) / curved))
     return float(-1 - growth) if growth.is_number and growth != -1 else None

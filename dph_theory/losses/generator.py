@@ -1,8 +1,5 @@
 """The rehearsal loss: an f-divergence in generator form, on samples of a reference or its correct part."""
 
-from functools import partial
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -10,7 +7,7 @@ from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
 from ..support.errors import choice
 from .inputs import LEVELS, TokenMask, Tokens, token_batch
-from .reductions import Kernel, all_bits, at_level, weighted_sum, weights, working_dtype
+from .reductions import Kernel, at_level, weighted_sum, weights, working_dtype
 
 
 def generator_loss(
@@ -33,19 +30,14 @@ def generator_loss(
     Raises ValueError for another divergence, level, reduction or gauge, shapes that differ, integers, a batch
     with every token masked. Source: li2025choice; the gauge: ours.
     """
-    divergence = _declared(divergence)
+    if not isinstance(divergence, FDivergence):
+        choice("divergence", divergence, DIVERGENCES)
+        divergence = DIVERGENCES[divergence]
     choice("level", level, LEVELS)
     mask = token_batch(mask, log_ratio=log_ratio)
     dtype = working_dtype(log_ratio)
     terms, (x,) = at_level(level, mask, log_ratio)
     return weighted_sum(generator(divergence, gauge), terms, weights(mask, level, reduction, dtype), x)
-
-
-def _declared(divergence: FDivergence | str) -> FDivergence:
-    if isinstance(divergence, FDivergence):
-        return divergence
-    choice("divergence", divergence, DIVERGENCES)
-    return DIVERGENCES[divergence]
 
 
 def generator(divergence: FDivergence, gauge: str | float) -> Kernel:
@@ -54,40 +46,15 @@ def generator(divergence: FDivergence, gauge: str | float) -> Kernel:
     In the dtype of x for the printed and the normalised gauge, which lose nothing in it; a number as gauge
     may cancel most of f, and is computed in float64.
     """
-    return partial(_kernel, divergence, gauge, not isinstance(gauge, str) and gauge != 0)
+    wide = not isinstance(gauge, str) and gauge != 0
+
+    def kernel(x: Tensor) -> tuple[Tensor, Tensor]:
+        value, slope = divergence.on_log_ratio(x.double() if wide else x, gauge=gauge, xp=torch)
+        return value.to(x.dtype), slope.to(x.dtype)
+
+    return kernel
 
 
 def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:
     """log(pi/ref), 0 where both masses are 0."""
     return torch.where(log_pi == log_ref, 0.0, log_pi - log_ref)
-
-
-class _Tensors:
-    """Torch as the namespace of a declaration, whose choices between float tensors cost a fifth."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    @staticmethod
-    def where(condition: Tensor, chosen: Tensor | float, other: Tensor | float) -> Tensor:
-        """As torch.where; between float tensors of one shape, or one and 0, by their bits."""
-        if (
-            not isinstance(chosen, Tensor)
-            or chosen.shape != condition.shape
-            or not chosen.is_floating_point()
-        ):
-            return torch.where(condition, chosen, other)
-        bits = all_bits(condition, chosen.dtype)
-        if not isinstance(other, Tensor) and other == 0:
-            return (chosen.view(bits.dtype) & bits).view(chosen.dtype)
-        if isinstance(other, Tensor) and (other.dtype, other.shape) == (chosen.dtype, chosen.shape):
-            return ((chosen.view(bits.dtype) & bits) | (other.view(bits.dtype) & ~bits)).view(chosen.dtype)
-        return torch.where(condition, chosen, other)
-
-
-_TENSORS = _Tensors()
-
-
-def _kernel(divergence: FDivergence, gauge: str | float, wide: bool, x: Tensor) -> tuple[Tensor, Tensor]:
-    value, slope = divergence.on_log_ratio(x.double() if wide else x, gauge=gauge, xp=_TENSORS)
-    return value.to(x.dtype), slope.to(x.dtype)

@@ -87,19 +87,19 @@ _FORWARD = Rehearsal(FORWARD_KL, eta=0.05, eta_range=(0.01, 0.05))
 _JENSEN_SHANNON = Rehearsal(JENSEN_SHANNON, eta=0.1, eta_range=(0.05, 0.2))
 _ALPHA = Rehearsal(alpha_divergence(0.2), eta=0.05, eta_range=(0.01, 0.05))
 
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            Method("GRPO", _GRPO, Penalty("k3", 0.04), None, Source("shao2024grpo")),
-            Method("DAPO", _DAPO, None, None, Source("yu2025dapo")),
-            # The baseline's name is that of k3's value; as a loss it descends KL(ref || pi) (theory B6).
-            Method("RKL", _DAPO, Penalty("k3", 0.04), None, Source("li2025choice", "baseline")),
-            Method("DPH-F", _DAPO, None, _FORWARD, Source("li2025choice")),
-            Method("DPH-JS", _DAPO, None, _JENSEN_SHANNON, Source("li2025choice")),
-            Method("DPH-alpha", _DAPO, None, _ALPHA, Source("li2025choice")),
-        )
-    }
+
+def _by_name(*methods: Method) -> Mapping[str, Method]:
+    return MappingProxyType({method.name: method for method in methods})
+
+
+METHODS = _by_name(
+    Method("GRPO", _GRPO, Penalty("k3", 0.04), None, Source("shao2024grpo")),
+    Method("DAPO", _DAPO, None, None, Source("yu2025dapo")),
+    # The baseline's name is that of k3's value; as a loss it descends KL(ref || pi) (theory B6).
+    Method("RKL", _DAPO, Penalty("k3", 0.04), None, Source("li2025choice", "baseline")),
+    Method("DPH-F", _DAPO, None, _FORWARD, Source("li2025choice")),
+    Method("DPH-JS", _DAPO, None, _JENSEN_SHANNON, Source("li2025choice")),
+    Method("DPH-alpha", _DAPO, None, _ALPHA, Source("li2025choice")),
 )
 """The methods by name. What a paper leaves open is said, with its reason, beside the value."""
 
@@ -109,20 +109,15 @@ _UNSCALED = replace(_DAPO, normalise=False, dynamic_sampling=False)
 _A4 = Source("dymetman2026binary", "A4")
 _DPG = Source("kruszewski2026whatever")
 
-TARGETED: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            # The reverse KL by the estimator whose gradient is right (theory B6).
-            Method("reverse", _DAPO, Penalty("k3_corrected", 0.0), None, Source("ours")),
-            # Token by token: the gradient leaves out how a token moves the KL of the tokens after it.
-            Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
-            # The KL of the whole completion, in the reward.
-            Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _A4),
-            Method("alpha-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 0.5),
-            Method("KL-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 1.0),
-        )
-    }
+TARGETED = _by_name(
+    # The reverse KL by the estimator whose gradient is right (theory B6).
+    Method("reverse", _DAPO, Penalty("k3_corrected", 0.0), None, Source("ours")),
+    # Token by token: the gradient leaves out how a token moves the KL of the tokens after it.
+    Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
+    # The KL of the whole completion, in the reward.
+    Method("KL-control-sequence", _UNSCALED, Penalty("k1", 0.04, "reward"), None, _A4),
+    Method("alpha-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 0.5),
+    Method("KL-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 1.0),
 )
 """By name, the methods whose optimum the theory knows: the tilted or the filtered model, or near it."""
 

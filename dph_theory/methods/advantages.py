@@ -4,6 +4,7 @@ G answers a prompt, k of them right, r the reward, m its mean over the group. Wh
 published code leaves the group out: its advantages are zero here.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
@@ -33,7 +34,7 @@ class PublishedAdvantage:
 
 
 FORMS: list["PublishedAdvantage"] = []
-"""Every form that `dph audit catalogue --advantages` audits, in the order of this file."""
+"""Every form whose audit the docs show, in the order of this file."""
 
 
 def published(name: str, source: str, formula: str, **others: Any) -> Callable[[_Form], _Form]:
@@ -136,9 +137,10 @@ def over_the_mean_unbiased(r: Tensor) -> Tensor:
     return _over(r, r.mean(dim=-1, keepdim=True)) - 1
 
 
-def _either(r: Tensor, right: float, wrong: float) -> Tensor:
-    """One number for right answers and another for wrong ones, in the rewards' own precision."""
-    return wrong + (right - wrong) * r
+def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor:
+    """What right and wrong answers get by how many of the group are right, in the rewards' own precision."""
+    found = torch.tensor([values(int(right)) for right in r.sum(dim=-1)], dtype=r.dtype)
+    return found[:, 1:] + (found[:, :1] - found[:, 1:]) * r
 
 
 def _pass_at(size: int, right: int, k: int) -> float:
@@ -149,12 +151,8 @@ def _pass_at(size: int, right: int, k: int) -> float:
 @published("PKPO, k = 4", "arXiv:2505.15201", "k if right, k rho(G-1, c, k-1) if wrong")
 def pkpo(r: Tensor, k: int = 4) -> Tensor:
     """G times PKPO's weights: k if right, k rho(G-1, c, k-1) if wrong, rho the estimate of pass@(k-1)."""
-    size, rows = r.shape[-1], []
-    for row in r:
-        right = int(row.sum())
-        wrong = k * _pass_at(size - 1, right, k - 1)
-        rows.append(_either(row, k, wrong))
-    return torch.stack(rows)
+    size = r.shape[-1]
+    return _by_right(r, lambda right: (k, k * _pass_at(size - 1, right, k - 1)))
 
 
 @published("PKPO, k = 2, less the others", "arXiv:2505.15201", "the same less its mean without the answer")
@@ -181,15 +179,16 @@ def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
 
     s = sqrt(R (1-R)).
     """
-    size, rows = r.shape[-1], []
-    for row in r:
-        wrong = size - int(row.sum())
+    size = r.shape[-1]
+
+    def values(right: int) -> tuple[float, float]:
+        wrong = size - right
         mean = 1 - comb(wrong, k) / comb(size, k)
-        spread = (mean * (1 - mean)) ** 0.5
         missed = comb(wrong - 1, k - 1) / comb(size - 1, k - 1) if wrong else 0.0
-        both = _either(row, 1 - mean, 1 - mean - missed)
-        rows.append(both / spread if spread > 0 else 0 * row)
-    return torch.stack(rows)
+        spread = (mean * (1 - mean)) ** 0.5 or math.inf
+        return (1 - mean) / spread, (1 - mean - missed) / spread
+
+    return _by_right(r, values)
 
 
 @published("rank bonus", "arXiv:2506.02355", "(x - mean)/s, x = r (1 - (G - rank)/(4 G))", largest_group=8)

@@ -115,4 +115,4 @@ CATALOGUE: tuple[PublishedLoss, ...] = tuple(
     for title, source, formula, loss, all_samples in _ROWS
     for samples in all_samples
 )
-"""Every form that `dph audit catalogue` audits; sg holds its argument fixed, mean_t is over tokens."""
+"""Every form whose audit the docs show; sg holds its argument fixed, mean_t is over tokens."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import lambertw
 
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
@@ -133,6 +132,8 @@ class KLTerm(Setting):
         edge = -np.inf if self.inner is None else -self.inner
         if self.outer is None or self.estimator == "k1":
             return edge
+        from scipy.special import lambertw
+
         c = self.outer + 1
         # The lower root of e^-x - 1 + x = outer; of x^2/2 = outer.
         low = c + lambertw(-np.exp(-c), -1).real if self.estimator == "k3" else -np.sqrt(2 * self.outer)

@@ -6,7 +6,7 @@ A formula gives what multiplies grad log pi of each sampled answer, (..., groups
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,40 @@ import torch
 from ..audit.advantage import AdvantageError, ByCount, tabulate
 from ..fdivergence import FDivergence
 from . import advantages as published
-from .batches import GROUP, Samples
+
+GROUP = 4
+"""Answers of a group."""
+
+
+class Samples(NamedTuple):
+    """Batches of groups: leading axes are batches, then groups and answers, then
+    tokens (0 where there are none).
+
+    answers: which one of the problem's, (..., groups, G). weights: of each group in its batch, sum 1.
+    """
+
+    answers: np.ndarray
+    rewards: np.ndarray
+    log_pi: np.ndarray
+    log_base: np.ndarray
+    counted: np.ndarray
+    weights: np.ndarray
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """The batch's mean of what each answer has, (..., 1, 1)."""
+        return (values.mean(axis=-1) * self.weights).sum(axis=-1)[..., None, None]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each answer."""
+        return self.counted.sum(axis=-1)
+
+    @property
+    def per_token(self) -> np.ndarray:
+        """The mean of the tokens' log pi of each answer."""
+        mean: np.ndarray = self.log_pi.sum(axis=-1) / self.lengths
+        return mean
+
 
 Advantage = Callable[[Samples, float], np.ndarray]
 """(samples, knob) -> (..., groups, G), or with a last axis of tokens."""
@@ -76,12 +109,12 @@ DEVIATION = 1e-2
 """Added to deviations of rewards that are not whole numbers, so that their updates are continuous."""
 
 
-def _normalised(values: np.ndarray) -> np.ndarray:
+def normalised(values: np.ndarray) -> np.ndarray:
     """Less the group's mean, over its sample deviation and DEVIATION."""
     return _centred(values) / (values.std(axis=-1, ddof=1, keepdims=True) + DEVIATION)
 
 
-def _others(values: np.ndarray) -> np.ndarray:
+def others(values: np.ndarray) -> np.ndarray:
     """Less the mean of the others of the group."""
     return _centred(values) * GROUP / (GROUP - 1)
 
@@ -99,92 +132,86 @@ def dynamic_sampling(samples: Samples, knob: float) -> np.ndarray:
     return GROUPED(samples, knob) / np.maximum(kept, 1e-12)
 
 
-def constant(baseline: float, samples: Samples, knob: float) -> np.ndarray:
-    """The reward less a constant."""
-    return samples.rewards - baseline
+def weighted(right: float, wrong: float, samples: Samples, knob: float) -> np.ndarray:
+    """One number if right, another if wrong."""
+    return np.where(samples.rewards > 0, right, wrong)
 
 
-def weighted(positive: float, samples: Samples, knob: float) -> np.ndarray:
-    """So much if right, -1 if wrong."""
-    return np.where(samples.rewards > 0, positive, -1.0)
+def focal(samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's, times 1 - m, m the group's mean."""
+    return GROUPED(samples, knob) * (1 - samples.rewards.mean(axis=-1, keepdims=True))
 
 
-def focal(gamma: float, samples: Samples, knob: float) -> np.ndarray:
-    """GRPO's, times (1 - m)^gamma, m the group's mean."""
-    return GROUPED(samples, knob) * (1 - samples.rewards.mean(axis=-1, keepdims=True)) ** gamma
+Cost = Callable[[Samples], np.ndarray]
+"""samples -> what each token costs, (..., tokens)."""
 
 
-def _log_u(samples: Samples) -> np.ndarray:
+def log_pi(samples: Samples) -> np.ndarray:
+    """log pi: its cost is an entropy bonus."""
+    return samples.log_pi
+
+
+def log_u(samples: Samples) -> np.ndarray:
+    """log(pi/base)."""
     return samples.log_pi - samples.log_base
 
 
-def sequence_kl(samples: Samples, knob: float) -> np.ndarray:
-    """The reward less knob times log u of the answer, less the mean of the others."""
-    return _others(samples.rewards - knob * _log_u(samples).sum(axis=-1))
+def log_u_to_go(samples: Samples) -> np.ndarray:
+    """log(pi/base) of the token and of those that follow."""
+    return np.flip(np.flip(log_u(samples), -1).cumsum(axis=-1), -1)
 
 
-def scaled_sequence_kl(samples: Samples, knob: float) -> np.ndarray:
-    """The same, over the group's deviation."""
-    return _normalised(samples.rewards - knob * _log_u(samples).sum(axis=-1))
+def forward(samples: Samples) -> np.ndarray:
+    """1 - 1/u, the slope of k3."""
+    return -np.expm1(-log_u(samples))
 
 
-def token_reverse(samples: Samples, knob: float) -> np.ndarray:
-    """RLOO's, less knob times log u of the token."""
-    return _others(samples.rewards)[..., None] - knob * _log_u(samples)
+def rloo(samples: Samples, knob: float) -> np.ndarray:
+    """The reward less the mean of the others."""
+    return others(samples.rewards)
 
 
-def token_forward(samples: Samples, knob: float) -> np.ndarray:
-    """RLOO's, less knob times (1 - 1/u) of the token."""
-    return _others(samples.rewards)[..., None] + knob * np.expm1(-_log_u(samples))
+def in_the_loss(advantage: Advantage, cost: Cost, samples: Samples, knob: float) -> np.ndarray:
+    """The advantage less knob times each token's cost."""
+    return advantage(samples, knob)[..., None] - knob * cost(samples)
 
 
-def grpo_k3(samples: Samples, knob: float) -> np.ndarray:
-    """GRPO's, less that."""
-    return GROUPED(samples, knob)[..., None] + knob * np.expm1(-_log_u(samples))
-
-
-def future_kl(samples: Samples, knob: float) -> np.ndarray:
-    """The token's own log ratio and the reversed cumulative sum of the later ones."""
-    log_u = _log_u(samples)
-    to_go = np.flip(np.flip(log_u, -1).cumsum(axis=-1), -1)
-    return GROUPED(samples, knob)[..., None] - knob * to_go
-
-
-def entropy_bonus(samples: Samples, knob: float) -> np.ndarray:
-    """RLOO's, less knob times log pi of the token."""
-    return _others(samples.rewards)[..., None] - knob * samples.log_pi
-
-
-def sequence_entropy(samples: Samples, knob: float) -> np.ndarray:
-    """The reward less knob times log pi of the answer, less the mean of the others."""
-    return _others(samples.rewards - knob * samples.log_pi.sum(axis=-1))
+def in_the_reward(
+    scaled: Callable[[np.ndarray], np.ndarray], cost: Cost, samples: Samples, knob: float
+) -> np.ndarray:
+    """The reward less knob times the answer's cost, scaled in its group."""
+    return scaled(samples.rewards - knob * cost(samples).sum(axis=-1))
 
 
 TIED = 0.1
 """Answers whose mean log-probabilities are nearer than that, in nats, have partly shared ranks."""
 
 
-def unlikeliness(samples: Samples, knob: float) -> np.ndarray:
-    """v (1 - .25 rank/G), rank 0 for the least likely of the group by the mean of its tokens' log pi."""
-    mean = samples.log_pi.sum(axis=-1) / samples.lengths
+def shaped(factor: Callable[[Samples], np.ndarray], samples: Samples, knob: float) -> np.ndarray:
+    """GRPO's of the reward times a factor."""
+    return normalised(samples.rewards * factor(samples))
+
+
+def by_rank(samples: Samples) -> np.ndarray:
+    """1 - .25 rank/G, rank 0 for the least likely of the group by the mean of its tokens' log pi."""
+    mean = samples.per_token
     gaps = (mean[..., :, None] - mean[..., None, :]) / TIED
-    rank = np.clip(gaps / 2 + 0.5, 0, 1).sum(axis=-1) - 0.5
-    return _normalised(samples.rewards * (1 - 0.25 * rank / GROUP))
+    return 1 - 0.25 * (np.clip(gaps / 2 + 0.5, 0, 1).sum(axis=-1) - 0.5) / GROUP
 
 
-def _alike(samples: Samples) -> np.ndarray:
-    """How many of the group are the same answer, itself counted."""
-    return (samples.answers[..., :, None] == samples.answers[..., None, :]).sum(axis=-1)
+def by_cluster(samples: Samples) -> np.ndarray:
+    """One over how many of the group are the same answer, itself counted."""
+    return 1 / (samples.answers[..., :, None] == samples.answers[..., None, :]).sum(axis=-1)
+
+
+def by_others(samples: Samples) -> np.ndarray:
+    """1 + .2 d, d the share of the others that differ."""
+    return 1 + 0.2 * (GROUP - 1 / by_cluster(samples)) / (GROUP - 1)
 
 
 def uniqueness(samples: Samples, knob: float) -> np.ndarray:
     """GRPO's advantage over the size of the answer's cluster; here a cluster is an answer."""
-    return GROUPED(samples, knob) / _alike(samples)
-
-
-def unique_rewards(samples: Samples, knob: float) -> np.ndarray:
-    """GRPO of the reward over the size of the answer's cluster."""
-    return _normalised(samples.rewards / _alike(samples))
+    return GROUPED(samples, knob) * by_cluster(samples)
 
 
 def ucpo(tau: float, samples: Samples, knob: float) -> np.ndarray:
@@ -192,7 +219,7 @@ def ucpo(tau: float, samples: Samples, knob: float) -> np.ndarray:
 
     q ~ e^m of the n right ones, m the mean of their tokens' log pi.
     """
-    mean = samples.log_pi.sum(axis=-1) / samples.lengths
+    mean = samples.per_token
     inverse = samples.rewards * np.exp(-(mean - mean.max(axis=-1, keepdims=True)))
     n = samples.rewards.sum(axis=-1, keepdims=True)
     share = _over(inverse, inverse.sum(axis=-1, keepdims=True))
@@ -201,7 +228,7 @@ def ucpo(tau: float, samples: Samples, knob: float) -> np.ndarray:
 
 def ucpo_added(tau: float, samples: Samples, knob: float) -> np.ndarray:
     """GRPO's, and tau (-log q - H(q)) more if right."""
-    mean = samples.log_pi.sum(axis=-1) / samples.lengths
+    mean = samples.per_token
     q = samples.rewards * np.exp(mean - mean.max(axis=-1, keepdims=True))
     q = _over(q, q.sum(axis=-1, keepdims=True))
     surprise = -np.log(np.where(q > 0, q, 1.0))
@@ -211,15 +238,9 @@ def ucpo_added(tau: float, samples: Samples, knob: float) -> np.ndarray:
 
 def polychromic(samples: Samples, knob: float) -> np.ndarray:
     """The group's mean reward times its share of different answers, less the batch's mean of that."""
-    different = (1 / _alike(samples)).sum(axis=-1, keepdims=True) / GROUP
+    different = by_cluster(samples).sum(axis=-1, keepdims=True) / GROUP
     score = samples.rewards.mean(axis=-1, keepdims=True) * different + 0 * samples.rewards
     return score - samples.mean(score)
-
-
-def diver(scale: float, samples: Samples, knob: float) -> np.ndarray:
-    """GRPO of v (1 + scale d), d the share of the others that differ."""
-    different = (GROUP - _alike(samples)) / (GROUP - 1)
-    return _normalised(samples.rewards * (1 + scale * different))
 
 
 def clip_cov(samples: Samples, knob: float) -> np.ndarray:
@@ -236,12 +257,7 @@ def clip_cov(samples: Samples, knob: float) -> np.ndarray:
 def dpg(alpha: float, samples: Samples, knob: float) -> np.ndarray:
     """((p_*/pi)^alpha - 1)/alpha less the mean of the others."""
     # The base's pass rate and the constants are a factor of time, and part of what is subtracted.
-    return _others(samples.rewards * np.exp(-alpha * _log_u(samples).sum(axis=-1)) / alpha)
-
-
-def nothing(samples: Samples, knob: float) -> np.ndarray:
-    """Only stored answers teach."""
-    return 0 * samples.rewards
+    return others(samples.rewards * np.exp(-alpha * log_u(samples).sum(axis=-1)) / alpha)
 
 
 def rehearsal(divergence: FDivergence, problem: Any, log_pi: np.ndarray, knob: float) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from scipy import special
 
 if TYPE_CHECKING:
     Values: TypeAlias = np.ndarray
@@ -76,7 +75,9 @@ def minimisers(values: Values, among: Any = True) -> Values:
 def xlogy(x: Values, y: Values) -> Values:
     """The product x log y, with 0 log y = 0 for every y."""
     if not is_ball(x, y):
-        return special.xlogy(x, y)
+        from scipy.special import xlogy as in_floats
+
+        return in_floats(x, y)
     x, y = np.broadcast_arrays(x, y)
     zero = x == 0
     return np.where(zero, ZERO, x * np.log(np.where(zero, ONE, y)))
@@ -89,7 +90,11 @@ def logit(p: Values) -> Values:
 
 def expit(x: Values) -> Values:
     """1/(1+e^-x), the inverse of `logit`."""
-    return 1 / (1 + np.exp(-x)) if is_ball(x) else special.expit(x)
+    if is_ball(x):
+        return 1 / (1 + np.exp(-x))
+    from scipy.special import expit as in_floats
+
+    return in_floats(x)
 
 
 def log_ratio(p: Values, q: Values) -> Values:

@@ -4,13 +4,15 @@
 `dph_theory.methods.kl_terms`.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..laws import effective_beta, normalised_validities, normalised_validity_at
 from ..numeric.arrays import Scalars, probability
 from ..support.errors import argument_error
 from ..support.notebook import Shown
@@ -22,19 +24,17 @@ from .reading import Configuration
 if TYPE_CHECKING:
     from ..fdivergence import FDivergence
 
-COMPARED = {
-    f"{words} KL, advantages {divided}": (divergence, scale)
-    for words, divergence in (("reverse", REVERSE_KL), ("forward", FORWARD_KL))
-    for divided, scale in (("divided by the deviation", "std"), ("not divided", "none"))
-}
-"""The settings whose equivalent beta is told."""
 UNDIVIDED = ("none", "leave_one_out")
 """The scales under which a verifier that errs acts as another beta."""
 NEAR = 0.99
 """The share of the way from the base to the end after which a prompt counts as there."""
+REACHED = 0.9
+"""The pass rate at which luck is told of a run without a KL, where no number of steps is given."""
+_KLS = {"reverse": REVERSE_KL, "forward": FORWARD_KL}
+_DIVIDED = {"divided by the deviation": "std", "not divided": "none"}
 _RANGE = float(np.log(1e-3)), float(np.log(1e3))
-"""Between these log betas it is looked for."""
-_TIMES = np.geomspace(1e-2, 9e5, 161)
+"""Between these log betas an equivalent one is looked for."""
+_TIMES = np.concatenate([[0.0], np.geomspace(1e-2, 9e5, 161)])
 """Steps times their size in logits, at which it is looked whether a prompt is there."""
 
 
@@ -43,31 +43,27 @@ class PromptPrediction:
     """One prompt: its base rate, the validity reached from the base, and other stable ones.
 
     `on_the_way`: after the steps asked for; None where none were. `time`: steps times their size in logits
-    after which it is `NEAR` its end; None where it stays, or is not there within a million.
+    after which it is `NEAR` its end; None where it stays, or is not there within a million. `deviation`: over
+    seeds, of the log ratio of two equally likely right answers without a KL, by then or at `REACHED`.
     """
 
     __repr__ = readable
 
+    id: str
     base_rate: float
     validity: float
     others: tuple[float, ...]
-    on_the_way: float | None = None
-    time: float | None = None
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What time is told of: a decision between equally likely right and equally likely wrong answers."""
-
-    valid: int = 2
-    invalid: int = 8
+    on_the_way: float | None
+    time: float | None
+    deviation: float | None
 
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Shown):
     """What settings do: to each prompt and on the mean, and the beta of other settings alike.
 
-    `equivalent` holds, for each of `COMPARED` that can have the same mean validity, the beta that does.
+    `equivalent` holds, for the forward and reverse KL, with advantages divided or not, the beta that has the
+    same mean validity, where one does.
     """
 
     configuration: Configuration
@@ -103,124 +99,146 @@ class Prediction(Shown):
 
 def predict(
     found: Configuration,
-    base_rates: Scalars,
+    base_rates: Scalars | Mapping[str, float],
     *,
     false_positive: float = 0.0,
     false_negative: float = 0.0,
-    moved: float | None = None,
-    decision: Decision | None = None,
+    step: float | None = None,
+    steps: float | None = None,
+    right: int = 2,
+    wrong: int = 8,
+    answers: int | None = None,
 ) -> Prediction:
     """The pass rates of prompts that one decision answers, from theory E1 and E4.
 
-    Parameters: `found`, as `configuration_of` gives it; `base_rates`, the base's pass rates in [0, 1]. A
-    prompt's law is that of beta/alpha_G(mu) at its own validity mu; without a KL it tends to 1. Where that
-    leaves a wrong answer less than the form's clamp holds, nothing holds it, and the pass rate is 1. The 1e-4
-    or less that trainers add to a deviation is left out. Answers of many tokens under a token penalty end
-    less valid than this (theory E2; `laws.token_law` has them exactly). A verifier that errs, whatever the
-    answer, makes beta act as `laws.effective_beta`; only where advantages are not divided by what its errors
-    move ("none", "leave_one_out"). `moved`: steps times their size in logits after which the pass rates are
-    told too, of a `decision`, without noise. Returns a Prediction. Raises ValueError for what these do not
-    allow, for settings whose law is not known, for no base rates, and where the group size is needed and not
-    told.
+    Parameters: `found`, as `configuration_of` gives it; `base_rates`, the base's pass rates in [0, 1], or
+    these by prompt. A prompt's law is that of beta/alpha_G(mu) at its own validity mu; without a KL it tends
+    to 1. Where that leaves a wrong answer less than the form's clamp holds, nothing holds it, and the pass
+    rate is 1. The 1e-4 or less that trainers add to a deviation is left out. Answers of many tokens under a
+    token penalty end less valid than this (theory E2; `laws.token_law` has them exactly). A verifier that
+    errs, whatever the answer, makes beta act as `laws.effective_beta`; only where advantages are not divided
+    by what its errors move ("none", "leave_one_out"). `step`, in logits, and `steps`: after how many the pass
+    rates are told too, of a decision between `right` and `wrong` equally likely answers, without noise.
+    Without a KL the noise is told of steps of so many `answers`, by default 64 of whole groups.
+    Returns a Prediction. Raises ValueError for what these do not allow, for settings whose law is not known,
+    for no base rates, and where the group size is needed and not told.
 
     >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
     0.9755
     """
-    rates = np.atleast_1d(probability("base_rates", base_rates)).ravel()
+    from ..laws import effective_beta
+
+    named = base_rates if isinstance(base_rates, Mapping) else {}
+    rates = np.atleast_1d(probability("base_rates", [*named.values()] if named else base_rates)).ravel()
     if not rates.size:
         raise argument_error("base_rates", base_rates, "at least one base rate")
-    if why := unpredictable(found):
-        raise ValueError(f"no pass rates are told: {why}")
-    beta, speed = found.coefficient, 1 - false_positive - false_negative
-    errs = bool(false_positive or false_negative)
-    if errs and found.scale not in UNDIVIDED:
-        raise argument_error(
-            "scale", found.scale, f"one of {', '.join(UNDIVIDED)}, with a verifier that errs"
-        )
-    acts_as = float(effective_beta(beta or 1.0, false_positive, false_negative)) if errs else beta
-    run = _Run(found, acts_as if beta else 0.0, speed, moved, decision or Decision())
-    told = {rate: _prompt(run, rate) for rate in np.unique(rates).tolist()}
-    prompts = tuple(told[rate] for rate in rates.tolist())
+    if found.unpredicted:
+        raise ValueError(f"no pass rates are told: {found.unpredicted}")
+    if (false_positive or false_negative) and found.scale not in UNDIVIDED:
+        allowed = f"one of {', '.join(UNDIVIDED)}, with a verifier that errs"
+        raise argument_error("scale", found.scale, allowed)
+    beta = float(effective_beta(found.coefficient or 1.0, false_positive, false_negative))
+    beta *= found.coefficient > 0
+    speed, decision = 1 - false_positive - false_negative, {"valid": right, "invalid": wrong}
+    run = _Run(found, beta, speed, step, steps, decision, answers)
+    told = {rate: run.prompt(rate) for rate in np.unique(rates).tolist()}
+    names = list(named) or [f"prompt {i + 1}" for i in range(rates.size)]
+    prompts = tuple(replace(told[rate], id=name) for name, rate in zip(names, rates.tolist(), strict=True))
     mean = float(np.mean([prompt.validity for prompt in prompts]))
-    equivalent = _equivalent(found.group_size or 2, rates, mean) if beta else {}
+    equivalent = _equivalent(run.group, rates, mean) if beta else {}
     return Prediction(found, prompts, float(rates.mean()), mean, equivalent)
-
-
-def unpredictable(found: Configuration) -> str:
-    """Why these settings have no pass rates, "" where they have."""
-    # Of one answer, or with nothing subtracted, the weight is that of any group's answer less the others.
-    if not found.unpredicted and found.group_size is None and found.scale != "leave_one_out":
-        return "the settings do not say how many answers a prompt has"
-    return found.unpredicted
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A configuration with the beta that acts, how much slower a verifier's errors make it, and a time."""
+    """A configuration with the beta that acts, how much slower a verifier's errors make it, and its steps."""
 
     found: Configuration
     beta: float
     speed: float
-    moved: float | None
-    decision: Decision
-
-    @property
-    def divergence(self) -> "FDivergence":
-        """The one that the KL term descends."""
-        term = self.found.term
-        return (term.divergence if term is not None else None) or REVERSE_KL
+    step: float | None
+    steps: float | None
+    decision: Mapping[str, Any]
+    answers: int | None
 
     @property
     def group(self) -> int:
         """The group's size; without one that of any group, whose answers less the others weigh alike."""
         return self.found.group_size or 2
 
-    def along(self, rate: float, times: np.ndarray) -> np.ndarray:
+    def prompt(self, rate: float) -> PromptPrediction:
+        """What becomes of a prompt, by no name."""
+        moved = None if self.step is None or self.steps is None else self.step * self.steps
+        if rate in (0.0, 1.0):
+            return PromptPrediction("", rate, rate, (), None if moved is None else rate, None, None)
+        reached, *others = self._ends(rate)
+        along = self._along(rate, _TIMES)
+        on_the_way = None if moved is None else float(self._along(rate, np.array([moved]))[0])
+        target = rate + NEAR * (reached - rate)
+        there = np.flatnonzero(along >= target)
+        # The pass rate rises: between two points of the grid it is nearly straight.
+        time = float(np.interp(target, along[: there[0] + 1], _TIMES[: there[0] + 1])) if there.size else None
+        luck = self._luck(rate, REACHED if on_the_way is None else on_the_way)
+        others = [other for other in others if other != reached]
+        return PromptPrediction("", rate, reached, tuple(others), on_the_way, time, luck)
+
+    @property
+    def _law(self) -> dict[str, Any]:
+        """What the laws ask for."""
+        term = self.found.term
+        divergence = (term.divergence if term is not None else None) or REVERSE_KL
+        scale = self.found.scale or "none"
+        return {"beta": self.beta, "group_size": self.group, "scale": scale, "divergence": divergence}
+
+    def _ends(self, rate: float) -> list[float]:
+        """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
+        from ..laws import normalised_validities
+
+        if not self.beta:
+            return [1.0]
+        edge = np.exp(-np.inf if self.found.term is None else self.found.term.released_below)
+        stable = [root.validity for root in normalised_validities(rate, **self._law) if root.stable]
+        return [1.0 if (1 - validity) / (1 - rate) < edge else validity for validity in stable]
+
+    def _along(self, rate: float, times: np.ndarray) -> np.ndarray:
         """The pass rate at these times."""
         from ..dynamics import pass_rate_along
 
         # Errors slow what the verdicts drive and not the penalty: the flow of beta over the speed, slower.
-        return pass_rate_along(
-            rate,
-            times * self.speed,
-            valid=self.decision.valid,
-            invalid=self.decision.invalid,
-            beta=self.beta,
-            divergence=self.divergence,
-            group_size=self.group,
-            scale=self.found.scale or "none",
-        )
+        return pass_rate_along(rate, times * self.speed, **self.decision, **self._law)
 
+    def _luck(self, rate: float, end: float) -> float | None:
+        """How far sampling drives equally likely right answers apart by a pass rate, without a KL."""
+        from ..dynamics import SmallNoiseWarning, drift_deviation
 
-def _prompt(run: _Run, rate: float) -> PromptPrediction:
-    if rate in (0.0, 1.0):
-        return PromptPrediction(rate, rate, (), None if run.moved is None else rate)
-    reached, others = 1.0, []
-    if run.beta:
-        roots = normalised_validities(rate, run.beta, run.group, run.found.scale or "none", run.divergence)
-        reached, *others = (_released(run.found, rate, root.validity) for root in roots if root.stable)
-    way = np.concatenate([[0.0], _TIMES])
-    along = run.along(rate, way)
-    target = rate + NEAR * (reached - rate)
-    there = np.flatnonzero(along >= target)
-    on_the_way = None if run.moved is None else float(run.along(rate, np.array([run.moved]))[0])
-    # The pass rate rises: between two points of the grid it is nearly straight.
-    time = float(np.interp(target, along[: there[0] + 1], way[: there[0] + 1])) if there.size else None
-    return PromptPrediction(rate, reached, tuple(o for o in others if o != reached), on_the_way, time)
-
-
-def _released(found: Configuration, rate: float, validity: float) -> float:
-    """1 where wrong answers have so little of the base's mass that a clamp takes their gradient away."""
-    edge = -np.inf if found.term is None else found.term.released_below
-    return 1.0 if (1 - validity) / (1 - rate) < np.exp(edge) else validity
+        found = self.found
+        known = found.baseline is not None and found.scale in ("std", *UNDIVIDED)
+        if found.coefficient or self.step is None or not known or not rate < end < 1:
+            return None
+        group = found.group_size if found.scale == "std" else None
+        answers = self.answers or -(-64 // (group or 1)) * (group or 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SmallNoiseWarning)  # Told in words.
+            deviation = drift_deviation(
+                rate,
+                end,
+                **self.decision,
+                step=self.step,
+                answers=answers,
+                baseline=found.baseline or "",
+                group_size=group,
+            )
+        return float(deviation)
 
 
 def _equivalent(group_size: int, rates: np.ndarray, mean: float) -> dict[str, float]:
     """For each setting the beta with that mean validity, where one has it."""
     from scipy.optimize import brentq
 
+    from ..laws import normalised_validity_at
+
     found = {}
-    for words, (divergence, scale) in COMPARED.items():
+    for (kl, divergence), (divided, scale) in product(_KLS.items(), _DIVIDED.items()):
 
         def excess(log_beta: float, divergence: "FDivergence" = divergence, scale: str = scale) -> float:
             reached = normalised_validity_at(rates, np.exp(log_beta), group_size, scale, divergence)
@@ -230,5 +248,5 @@ def _equivalent(group_size: int, rates: np.ndarray, mean: float) -> dict[str, fl
             log_beta = brentq(excess, *_RANGE, xtol=1e-12)
             # Where validity jumps at some beta, no beta may have this mean.
             if abs(excess(log_beta)) < 1e-6:
-                found[words] = float(np.exp(log_beta))
+                found[f"{kl} KL, advantages {divided}"] = float(np.exp(log_beta))
     return found

@@ -1,21 +1,19 @@
 """The answer of `dph predict` in at most ten lines of eighty columns, and the notes below its tables."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
-from . import NEAR, Prediction
-from .configuration import configuration_of
-from .reading import NOWHERE, TRAP, Configuration
-from .readings import READERS
+from . import NEAR, REACHED, Prediction, PromptPrediction
+from .configuration import READERS, configuration_of
+from .reading import NOWHERE, TRAP, UNGROUPED, Configuration
 
 WIDTH = 80
-REACHED = 0.9
-"""The pass rate at which luck is told of a run without a KL, where no number of steps is given."""
 KEPT: Mapping[str, str] = {
     FILTERED: "all right answers, in the base's proportions.",
     BASE_RATE: "all right answers, in the base's proportions.",
@@ -40,7 +38,8 @@ def better(
                 told = configuration_of({**settings, **of}, trainer, version=version)
             except ValueError:
                 return -1
-            lost = TRAP in told.warnings or told.unpredicted not in ("", found.unpredicted)
+            known = told.unpredicted in ("", found.unpredicted) or told.unpredicted.startswith(UNGROUPED)
+            lost = TRAP in told.warnings or not known
             return _ORDER.index(told.selects) if told.selects in _ORDER and not lost else -1
 
         start = _ORDER.index(found.selects) if found.selects in _ORDER else 0
@@ -128,34 +127,38 @@ def _when(told: Prediction, step: float | None) -> str:
     return f"{NEAR:.0%} there: half the prompts after {half}, all after {most} steps{size}."
 
 
-def by_prompt(told: Prediction, names: Sequence[str], luck: Mapping[float, float]) -> Table:
+def by_prompt(told: Prediction) -> Table:
     """Each prompt's pass rates, the same ones in one row."""
-    groups: dict[float, list[str]] = {}
-    for name, prompt in zip(names, told.prompts, strict=True):
-        groups.setdefault(prompt.base_rate, []).append(name)
-    first = {prompt.base_rate: prompt for prompt in told.prompts}
-    ways = any(prompt.on_the_way is not None for prompt in told.prompts)
-    several = any(prompt.others for prompt in told.prompts)
+    alike = {rate: list(held) for rate, held in groupby(sorted(told.prompts, key=_rate), key=_rate)}
+    ways, several, luck = (
+        any(getattr(prompt, of) not in (None, ()) for prompt in told.prompts)
+        for of in ("on_the_way", "others", "deviation")
+    )
     rows = []
-    for rate in sorted(first):
-        prompt, held = first[rate], groups[rate]
-        cells = [f"{len(held)} prompts" if len(held) > 1 else held[0][:24], f"{rate:.4f}"]
+    for rate, held in alike.items():
+        prompt = held[0]
+        cells = [f"{len(held)} prompts" if len(held) > 1 else prompt.id[:24], f"{rate:.4f}"]
         cells += [shown(prompt.on_the_way or 0.0, rate)] * ways
         cells.append(shown(prompt.validity, rate))
         cells += [", ".join(map(shown, prompt.others)) or "-"] * several
-        cells += [f"{luck[rate]:.4f}" if rate in luck else "-"] * bool(luck)
+        cells += ["-" if prompt.deviation is None else f"{prompt.deviation:.4f}"] * luck
         rows.append(cells)
-    head = ["prompts", "base", *["by then"] * ways, "the end"]
-    return Table.of([*head, *["also stable"] * several, *["luck"] * bool(luck)], rows)
+    head = ["prompts", "base", *["by then"] * ways, "the end", *["also stable"] * several, *["luck"] * luck]
+    return Table.of(head, rows)
 
 
-def notes(found: Configuration, told: Prediction | None, luck: Mapping[float, float]) -> list[str]:
+def _rate(prompt: PromptPrediction) -> float:
+    return prompt.base_rate
+
+
+def notes(found: Configuration, told: Prediction | None) -> list[str]:
     """What the tables do not say of themselves."""
     said = []
     if told is not None and any(prompt.others for prompt in told.prompts):
         said.append("Where several pass rates are stable, the run's start decides which it reaches.")
     if told is not None and found.coefficient and not told.equivalent:
         said.append("No equivalent betas: this mean is too near 1 to tell them apart.")
+    luck = [] if told is None else [each.deviation for each in told.prompts if each.deviation is not None]
     if luck:
         from ..dynamics import saturation
 
@@ -163,7 +166,7 @@ def notes(found: Configuration, told: Prediction | None, luck: Mapping[float, fl
             "luck: the deviation over seeds of the log ratio of two equally likely right answers, by then or "
             f"at a pass rate of {REACHED:g}."
         )
-        most = max(float(saturation(each)) for each in luck.values())
+        most = max(float(saturation(each)) for each in luck)
         if most > 0.05:
             said.append(f"The noise is not small: these first-order numbers may be {most:.0%} too large.")
     if not found.coefficient and told is not None:

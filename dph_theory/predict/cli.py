@@ -1,20 +1,19 @@
 """`dph predict`: what a run's settings will do, the answer first."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
+from ..numeric.arrays import probability
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
-from . import Decision, Prediction, answer, predict, unpredictable
+from . import Prediction, answer, predict
 from .configuration import configuration_of, trainer_named, trainer_of
 from .reading import Configuration
-from .readings import READERS
-from .settings import Asked, overridden, read
+from .settings import overridden, read
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)
@@ -55,11 +54,8 @@ def predict_command(
     learning_rate: tuple[float, float] | None,
     steps: int | None,
     k: int,
-    answers: int | None,
-    right: int,
-    wrong: int,
     json_path: Path | None,
-    **errors: float,
+    **decision: Any,
 ) -> None:
     """Tell which pass rates a run's settings lead to, when, what is kept, and what would keep more.
 
@@ -74,40 +70,31 @@ def predict_command(
         raise click.UsageError("--counts and --base-rates: one of the two")
     settings, whose = _settings(config, overrides, trainer)
     rates = _rates(counts or base_rates, counts is not None)
-    moved = None if steps is None or step is None else steps * step
-    decision = Decision(right, wrong)
     try:
         found = configuration_of(settings, whose, version=version)
         told, why = None, "" if rates else "Give the base's pass rates (--counts) for pass rates and times."
-        if rates and (missing := unpredictable(found)):
-            group = f" ({READERS[whose].group})" * (missing != found.unpredicted)
-            why = f"No pass rates are told: {missing}{group}." * (missing not in found.law)
+        if rates and found.unpredicted:
+            why = f"No pass rates are told: {found.unpredicted}." * (found.unpredicted not in found.law)
         elif rates:
-            told = predict(found, list(rates.values()), moved=moved, decision=decision, **errors)
+            told = predict(found, rates, step=step, steps=steps, **decision)
         better = answer.better(settings, whose, found, version)
-        luck = _luck(told, step, answers, decision)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
-        write_json(json_path, _plain(found, told, list(rates), luck))
+        alone = {} if told is None else {"prediction": {**told.to_dict(), "configuration": None}}
+        write_json(json_path, found.to_dict() | alone)
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     for line in answer.lines(found, told, k=k, step=step, steps=steps, better=better, why=why):
         terminal.say(console, line)
-    _details(console, found, told, list(rates), luck)
+    _details(console, found, told)
 
 
-def _details(
-    console: Console,
-    found: Configuration,
-    told: Prediction | None,
-    names: list[str],
-    luck: dict[float, float],
-) -> None:
+def _details(console: Console, found: Configuration, told: Prediction | None) -> None:
     """What the settings are, each prompt's pass rates, and notes, in as few columns."""
     console.width = min(console.width, answer.WIDTH)
     tables = found.tables()
     if told is not None:
-        tables += [answer.by_prompt(told, names, luck), *told.tables()[1:]]
+        tables += [answer.by_prompt(told), *told.tables()[1:]]
     for table in tables:
         shown = table.rich()
         shown.columns[0].max_width = 30
@@ -115,23 +102,8 @@ def _details(
             column.overflow = "fold"  # A setting's name is told whole.
         console.print()
         console.print(shown)
-    for note in answer.notes(found, told, luck):
+    for note in answer.notes(found, told):
         terminal.say(console, note)
-
-
-def _settings(config: str, overrides: tuple[str, ...], trainer: str | None) -> tuple[dict[str, Any], str]:
-    """The settings of a file or of a trainer's name, with overrides, and whose they are."""
-    path = Path(config)
-    try:
-        if path.is_file():
-            found = read(path, overrides)
-            return found, trainer_of(Asked(found)) if trainer is None else trainer_named(trainer)
-        if path.suffix or path.parent != Path():
-            raise click.UsageError(f"there is no file {config}")
-        whose = trainer_named(config)
-        return overridden(overrides), whose
-    except (SyntaxError, ValueError) as error:
-        raise click.UsageError(f"{config}: {error}") from error
 
 
 def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps: int | None) -> float | None:
@@ -143,85 +115,39 @@ def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps
     return step * learning_rate[0] / learning_rate[1]
 
 
-def _rates(path: Path | None, counted: bool) -> dict[str, float]:
-    """The base rates by prompt; UsageError says what is wrong with the file."""
-    if path is None:
-        return {}
-    option = "--counts" if counted else "--base-rates"
-    if not counted and path.suffix == ".json":
-        try:
-            given = json.loads(path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise click.UsageError(f"{option} {path}: no JSON: {error}") from error
-        rates = (
-            {f"prompt {i + 1}": rate for i, rate in enumerate(given)} if isinstance(given, list) else given
-        )
-        if not isinstance(rates, dict) or any(type(rate) not in (int, float) for rate in rates.values()):
-            raise click.UsageError(f"{option} {path}: must hold a list of numbers, or an object of them")
-    else:
-        from ..counts import read_counts
-
-        try:
-            rows = read_counts(path).rows.values()
-        except ValueError as error:
-            raise click.UsageError(f"{option} {path}: {error}") from error
-        rates = {str(row.id): row.c / row.n for row in rows}
-    if not rates:
-        raise click.UsageError(f"{option} {path}: must hold at least one base rate")
+def _settings(config: str, overrides: tuple[str, ...], trainer: str | None) -> tuple[dict[str, Any], str]:
+    """The settings of a file or of a trainer's name, with overrides, and whose they are."""
+    path = Path(config)
     try:
-        return {name: _rate(rate) for name, rate in rates.items()}
+        if path.is_file():
+            found = read(path, overrides)
+            return found, trainer_of(found) if trainer is None else trainer_named(trainer)
+        if path.suffix or path.parent != Path():
+            raise click.UsageError(f"there is no file {config}")
+        whose = trainer_named(config)
+        return overridden(overrides), whose
+    except (SyntaxError, ValueError) as error:
+        raise click.UsageError(f"{config}: {error}") from error
+
+
+def _rates(path: Path | None, counted: bool) -> dict[str, float] | list[float]:
+    """The base rates, by prompt if they are; UsageError says what is wrong with the file."""
+    if path is None:
+        return []
+    try:
+        if counted or path.suffix != ".json":
+            from ..counts import read_counts
+
+            return {str(row.id): row.c / row.n for row in read_counts(path).rows.values()}
+        found = json.loads(path.read_text(encoding="utf-8"))
+        rates = list(found.values()) if isinstance(found, dict) else found
+        if not isinstance(rates, list) or any(type(rate) not in (int, float) for rate in rates):
+            raise ValueError("must hold a list of numbers, or an object of them")
+        if not rates:
+            raise ValueError("must hold at least one base rate")
+        probability("base_rates", rates)
     except ValueError as error:
-        raise click.UsageError(f"{option} {path}: {error}") from error
-
-
-def _rate(rate: float) -> float:
-    from ..numeric.arrays import probability
-
-    return float(probability("base_rates", rate))
-
-
-def _luck(
-    told: Prediction | None, step: float | None, answers: int | None, decision: Decision
-) -> dict[float, float]:
-    """By base rate, how far sampling drives equally likely right answers apart by the time that is told."""
-    if told is None or told.configuration.coefficient or step is None:
-        return {}
-    from ..dynamics import SmallNoiseWarning, drift_deviation
-
-    found = told.configuration
-    if found.baseline is None or found.scale not in ("std", "none", "leave_one_out"):
-        return {}
-    group = found.group_size if found.scale == "std" else None
-    taken = answers or -(-64 // (group or 1)) * (group or 1)
-    luck = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallNoiseWarning)  # Told in words.
-        for prompt in told.prompts:
-            end = answer.REACHED if prompt.on_the_way is None else prompt.on_the_way
-            if 0 < prompt.base_rate < end < 1:
-                luck[prompt.base_rate] = float(
-                    drift_deviation(
-                        prompt.base_rate,
-                        end,
-                        valid=decision.valid,
-                        invalid=decision.invalid,
-                        step=step,
-                        answers=taken,
-                        baseline=found.baseline,
-                        group_size=group,
-                    )
-                )
-    return luck
-
-
-def _plain(
-    found: Configuration, told: Prediction | None, names: list[str], luck: dict[float, float]
-) -> dict[str, object]:
-    if told is None:
-        return found.to_dict()
-    plain = told.to_dict()
-    prompts = [
-        {"id": name, **vars(prompt), "deviation": luck.get(prompt.base_rate)}
-        for name, prompt in zip(names, told.prompts, strict=True)
-    ]
-    return {**found.to_dict(), "prediction": {**plain, "configuration": None, "prompts": prompts}}
+        said = "no JSON: " * isinstance(error, json.JSONDecodeError)
+        option = "--counts" if counted else "--base-rates"
+        raise click.UsageError(f"{option} {path}: {said}{error}") from error
+    return found

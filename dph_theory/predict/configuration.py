@@ -1,15 +1,55 @@
 """From a run's whole configuration to its law: what a trainer's settings penalise, weigh, and leave inert."""
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..support.errors import argument_error, meant
-from .reading import Configuration
-from .readings import READERS
+from . import readers
+from .reading import UNGROUPED, Configuration
 from .sampling import with_sampling
 from .settings import Asked, flag, flat
 
+
+@dataclass(frozen=True)
+class Reader:
+    """One trainer's reader, and what trainers.toml says beside it.
+
+    `files` were read at `version`; a setting that begins with one of `begin` tells the trainer; `group` names
+    the setting of the answers a prompt; `better` are settings that put a penalty where it keeps more, the
+    best first; `sampling` are the names of what `sampling.py` reads. Of settings that `read` leaves alone no
+    law is changed by `harmless` ones whatever their value, by `plain` ones at some, by `clips` where a batch
+    is used once.
+    """
+
+    read: Callable[[Asked], Configuration]
+    title: str
+    version: str
+    files: str
+    begin: tuple[str, ...]
+    group: str
+    harmless: tuple[str, ...]
+    clips: tuple[str, ...]
+    sampling: Mapping[str, str]
+    plain: Mapping[str, Sequence[Any]]
+    better: Sequence[Mapping[str, Any]] = ()
+
+
+def _readers() -> dict[str, Reader]:
+    rows = tomllib.loads(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
+    launcher, found = rows.pop("launcher")["harmless"], {}
+    for name, row in rows.items():
+        row["harmless"] += launcher
+        words = {of: tuple(row[of].split()) for of in ("begin", "harmless", "clips")}
+        found[name] = Reader(getattr(readers, name.replace("-", "_")), **row | words)
+    return found
+
+
+READERS: Mapping[str, Reader] = MappingProxyType(_readers())
+"""By trainer, in lower case."""
 _ORDER = ("verl", "skyrl", "prime-rl", "nemo-rl", "openrlhf", "areal", "tinker", "trl")
 """In which the trainers are looked for: some names of one begin like another's."""
 
@@ -34,13 +74,16 @@ def configuration_of(
         given = {f.name: getattr(settings, f.name) for f in fields(settings)}
         # A GRPOConfig without the flag is older than it: the KL is plain k3.
         settings = {"use_bias_correction_kl": False, **given} if trainer == "trl" else given
-    asked = Asked(flat(settings))
-    trainer = trainer_of(asked) if trainer is None else trainer_named(trainer)
+    settings = flat(settings)
+    trainer = trainer_of(settings) if trainer is None else trainer_named(trainer)
     if version is not None and trainer != "trl":
         raise argument_error("version", version, f"none for {trainer}: it is read at one commit")
-    asked.version = version
     reader = READERS[trainer]
-    found, clips = with_sampling(reader.read(asked), asked, reader.sampling), reader.clips
+    asked, clips = Asked(settings, reader.title, version or reader.version), reader.clips
+    found = with_sampling(reader.read(asked), asked, reader.sampling)
+    # Of one answer, or with nothing subtracted, the weight is that of any group's answer less the others.
+    if not found.unpredicted and found.group_size is None and found.scale != "leave_one_out":
+        found = replace(found, unpredicted=f"{UNGROUPED} ({reader.group})")
     # A misspelt clip is told as one, and one that is spelt well is no slip of another name.
     plain = {**reader.plain, **dict.fromkeys(clips, ())}
     harmless, not_read = asked.rest(plain, (*reader.harmless, *clips * (found.updates == 1)))
@@ -60,12 +103,13 @@ def trainer_named(name: str) -> str:
     return found
 
 
-def trainer_of(settings: Mapping[str, Any]) -> str:
+def trainer_of(names: Iterable[str]) -> str:
     """By which names a trainer is told: what they begin with; slime's are words joined by dashes."""
+    names = tuple(names)
     for trainer in _ORDER:
-        if any(name.startswith(READERS[trainer].begin) for name in settings):
+        if any(name.startswith(READERS[trainer].begin) for name in names):
             return trainer
-    if any("-" in name and "." not in name for name in settings):
+    if any("-" in name and "." not in name for name in names):
         return "slime"
-    few = ", ".join(list(settings)[:4])
-    raise argument_error("settings", few, f"names of one of {', '.join(READERS)}; or say the trainer")
+    allowed = f"names of one of {', '.join(READERS)}; or say the trainer"
+    raise argument_error("settings", ", ".join(names[:4]), allowed)

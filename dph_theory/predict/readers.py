@@ -3,7 +3,7 @@
 A reader has its trainer's defaults and arithmetic at the version or commit of its row in `trainers.toml`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..methods.kl_terms import KLTerm
@@ -31,6 +31,7 @@ from .settings import Asked
 
 CLAMPS = (20.0, 10.0)
 """Between what verl, NeMo-RL and SkyRL clamp the log ratio, and the estimate."""
+ESTIMATORS = ("k1", "k2", "k3")
 
 
 def _clamped(place: str, estimator: str) -> KLTerm:
@@ -43,38 +44,45 @@ def _group(asked: Asked, name: str, default: int, *, needed: bool = False) -> in
     return found if found > 1 else None
 
 
+def _then_whitened(weight: Weight) -> Weight:
+    """The advantages over the whole batch's deviation."""
+    return Weight(f"{weight.words}; then {MIXED.words}")
+
+
+def _unknown(name: str) -> Weight:
+    return Weight(f"that of {name}: no weight is known")
+
+
 def trl(asked: Asked) -> Configuration:
     """TRL's GRPOTrainer."""
-    beta, version = asked.number("beta", 0), asked.version
-    bias = asked.on("use_bias_correction_kl", version is None or _numbers(version) >= (1, 10))
+    beta = asked.number("beta", 0)
+    bias = asked.on("use_bias_correction_kl", _numbers(asked.version) >= (1, 10))
     answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
-    scale = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
+    scales = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
     loss_type = asked.word("loss_type", "dapo", TRL_LOSS_TYPES)
     vllm = asked.on("use_vllm")
     corrected = asked.on("vllm_importance_sampling_correction", True)
     modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
     mode = asked.word("vllm_importance_sampling_mode", "sequence_mask", modes) if corrected else "nothing"
-    weighs = "vLLM's correction weighs the policy's term, not the KL"
-    logs = [
-        *["TRL logs no kl at beta = 0: it loads no reference"] * (beta == 0),
-        "the loss that TRL logs starts at 0 or near it and says nothing of progress: the ratio is 1 and a "
-        "group's advantages add up to zero; their gradient does not",
-    ]
     names = ("use_bias_correction_kl", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps")
     return told(
-        "TRL",
-        version or "1.16",
+        asked,
         term("loss" if not bias else "answer ratio" if answer else "ratio"),
         beta,
-        scale[asked.word("scale_rewards", "group", scale)],
+        asked.one("scale_rewards", "group", scales),
         group_size=_group(asked, "num_generations", 8, needed=True),
         reduction=TRL_LOSS_TYPES[loss_type],
         updates=asked.count("num_iterations", 1) * trl_parts(asked),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else asked.idle("beta = 0", *names),
         not_read=("loss_type=vespo",) * (loss_type == "vespo"),
-        warnings=[weighs] * (vllm and beta > 0) + logs,
+        warnings=[
+            *["vLLM's correction weighs the policy's term, not the KL"] * (vllm and beta > 0),
+            *["TRL logs no kl at beta = 0: it loads no reference"] * (beta == 0),
+            "the loss that TRL logs starts at 0 or near it and says nothing of progress: the ratio is 1 and "
+            "a group's advantages add up to zero; their gradient does not",
+        ],
     )
 
 
@@ -89,13 +97,11 @@ def trl_parts(asked: Asked) -> float:
     """Into how many optimiser steps a batch of answers is split, on one process."""
     accumulated = asked.count("gradient_accumulation_steps", 1)
     batch = asked.count("per_device_train_batch_size", 8)
-    answers, parts = (
-        asked.count("generation_batch_size", 0, at_least=0),
-        asked.count("steps_per_generation", 0, at_least=0),
-    )
+    answers = asked.count("generation_batch_size", 0, at_least=0)
+    parts = asked.count("steps_per_generation", 0, at_least=0)
     if answers % batch:
         allowed = f"a multiple of per_device_train_batch_size = {batch:g}"
-        raise argument_error("generation_batch_size", asked["generation_batch_size"], allowed)
+        raise asked.refused("generation_batch_size", asked.get("generation_batch_size"), allowed)
     return max(1.0, (parts or answers / batch or accumulated) / accumulated)
 
 
@@ -107,6 +113,9 @@ _BY_RIGHT = Weight(
     "the group's mean subtracted, times answers over right answers of the batch, which couples it"
 )
 _TOKEN_BASELINE = Weight("a baseline of each token that makes the variance least: no weight is known")
+_GREEDY = Weight(
+    "the verdict of the greedy answer subtracted: the same weight at every pass rate", "leave_one_out"
+)
 
 
 def _verl_weights(divides: bool, group: int | None) -> dict[str, Weight]:
@@ -120,9 +129,7 @@ def _verl_weights(divides: bool, group: int | None) -> dict[str, Weight]:
         "grpo_passk": BEST,
         **dict.fromkeys(("rloo", "rloo_vectorized"), LEFT_OUT if group else ALONE),
         **dict.fromkeys(("reinforce_plus_plus", "reinforce_plus_plus_baseline", "gdpo"), MIXED),
-        "remax": Weight(
-            "the verdict of the greedy answer subtracted: the same weight at every pass rate", "leave_one_out"
-        ),
+        "remax": _GREEDY,
         "opo": _BY_LENGTH,
         "gpg": _BY_RIGHT,
         **dict.fromkeys(("optimal_token_baseline", "tir_optimal_token_baseline"), _TOKEN_BASELINE),
@@ -131,18 +138,17 @@ def _verl_weights(divides: bool, group: int | None) -> dict[str, Weight]:
 
 def verl(asked: Asked) -> Configuration:
     """The PPO trainer of verl."""
-    actor, algorithm = "actor_rollout_ref.actor.", "algorithm."
-    in_loss, in_reward = asked.on(f"{actor}use_kl_loss"), asked.on(f"{algorithm}use_kl_in_reward")
+    actor, algorithm = asked.under("actor_rollout_ref.actor."), asked.under("algorithm.")
+    in_loss, in_reward = actor.on("use_kl_loss"), algorithm.on("use_kl_in_reward")
     kinds = [*_OF_VERL, *(f"{of}+" for of in _OF_VERL)]
-    of_loss_kind = asked.word(f"{actor}kl_loss_type", "low_var_kl", kinds)
-    of_reward_kind = asked.word(f"{algorithm}kl_penalty", "kl", kinds)
+    of_loss_kind = actor.word("kl_loss_type", "low_var_kl", kinds)
+    of_reward_kind = algorithm.word("kl_penalty", "kl", kinds)
     kind = of_reward_kind if in_reward else of_loss_kind
-    of_loss = asked.number(f"{actor}kl_loss_coef", 0.001)
-    of_reward = asked.number(f"{algorithm}kl_ctrl.kl_coef", 0.001)
+    of_loss, of_reward = actor.number("kl_loss_coef", 0.001), algorithm.number("kl_ctrl.kl_coef", 0.001)
     group = _group(asked, "actor_rollout_ref.rollout.n", 1)
-    divides = asked.on(f"{algorithm}norm_adv_by_std_in_grpo", True)
+    divides = algorithm.on("norm_adv_by_std_in_grpo", True)
     weights = _verl_weights(divides, group)
-    estimator = asked.word(f"{algorithm}adv_estimator", "gae", weights)
+    estimator = algorithm.word("adv_estimator", "gae", weights)
     weight = weights[estimator]
     reductions = {
         "token-mean": TOKENS,
@@ -150,63 +156,46 @@ def verl(asked: Asked) -> Configuration:
         "seq-mean-token-mean": ANSWERS,
         "seq-mean-token-sum-norm": SUMS,
     }
-    prompts = asked.count("data.train_batch_size", 1024)
-    parts = prompts / asked.count(f"{actor}ppo_mini_batch_size", 256)
-    rollout = [
-        f"{name}={asked[name]}"
-        for name in (f"{algorithm}rollout_correction.rollout_{of}" for of in ("is", "rs"))
-        if asked.get(name) not in (None, False, "null")
-    ]
-    idle = [] if in_loss else asked.idle("use_kl_loss is off", f"{actor}kl_loss_coef", f"{actor}kl_loss_type")
-    if not in_reward:
-        names = (f"{algorithm}kl_ctrl.kl_coef", f"{algorithm}kl_penalty")
-        idle = [*idle, *asked.idle("use_kl_in_reward is off", *names)]
+    parts = asked.count("data.train_batch_size", 1024) / actor.count("ppo_mini_batch_size", 256)
+    rollout = algorithm.said("rollout_correction.rollout_is", "rollout_correction.rollout_rs")
+    idle = [] if in_loss else actor.idle("use_kl_loss is off", "kl_loss_coef", "kl_loss_type")
+    idle += [] if in_reward else algorithm.idle("use_kl_in_reward is off", "kl_ctrl.kl_coef", "kl_penalty")
     if estimator == "grpo_vectorized" and not divides:
-        idle = [*idle, f"{algorithm}norm_adv_by_std_in_grpo (not handed on to grpo_vectorized: it divides)"]
-    both = in_loss and in_reward
-    said = ["a KL in the loss beside that in the reward: their sum has no law here"] * both
-    if weight is ALONE:
-        said.append("actor_rollout_ref.rollout.n is 1 unless it is set: no group")
+        idle.append("algorithm.norm_adv_by_std_in_grpo (not handed on to grpo_vectorized: it divides)")
+    both = "a KL in the loss beside that in the reward: their sum has no law here" * (in_loss and in_reward)
+    alone = "actor_rollout_ref.rollout.n is 1 unless it is set: no group" * (weight is ALONE)
+    place = "reward" if in_reward else "straight through" if kind.endswith("+") else "loss"
     return told(
-        "verl",
-        "1dda039b9",
-        _clamped(
-            "reward" if in_reward else "straight through" if kind.endswith("+") else "loss",
-            _OF_VERL[kind.removesuffix("+")],
-        ),
+        asked,
+        _clamped(place, _OF_VERL[kind.removesuffix("+")]),
         of_reward if in_reward else of_loss * in_loss,
         weight,
         group_size=group,
         divides_kl=in_reward and weight in (DIVIDED, MIXED),
-        reduction=reductions[asked.word(f"{actor}loss_agg_mode", "token-mean", reductions)],
-        updates=asked.count(f"{actor}ppo_epochs", 1) * max(1.0, parts),
+        reduction=actor.one("loss_agg_mode", "token-mean", reductions),
+        updates=actor.count("ppo_epochs", 1) * max(1.0, parts),
         sampler=f"the rollout engine, {' and '.join(rollout) or 'not corrected'}",
         inert=idle,
-        warnings=said,
-        **({"unpredicted": said[0]} if both else {}),
+        warnings=[*filter(None, (both, alone))],
+        unpredicted=both,
     )
 
 
 def slime(asked: Asked) -> Configuration:
     """The trainer of slime."""
-    kind = asked.word("kl-loss-type", "k1", ("k1", "k2", "k3", "low_var_kl"))
+    kind = asked.word("kl-loss-type", "k1", (*ESTIMATORS, "low_var_kl"))
     scaled = CENTRED if asked.on("disable-grpo-std-normalization") else DIVIDED
-    grouped = ("grpo", "gspo", "cispo")
-    weights = {
-        **dict.fromkeys(grouped, scaled),
-        "ppo": LEARNED,
-        **{
-            of: Weight(f"{MIXED.words} ({of})")
-            for of in ("reinforce_plus_plus", "reinforce_plus_plus_baseline")
-        },
-    }
+    grouped, others = ("grpo", "gspo", "cispo"), ("reinforce_plus_plus", "reinforce_plus_plus_baseline")
+    weights = {**dict.fromkeys(grouped, scaled), "ppo": LEARNED}
+    weights |= {of: Weight(f"{MIXED.words} ({of})") for of in others}
     estimator = asked.word("advantage-estimator", "grpo", weights)
     in_loss, unbiased = asked.on("use-kl-loss"), asked.on("use-unbiased-kl")
     of_loss, of_reward = asked.number("kl-loss-coef", 0), asked.number("kl-coef", 0)
     group = estimator in grouped
     form, outer = ("k3", 10.0) if kind == "low_var_kl" else (kind, None)
     place = "loss" if not unbiased else "clamped ratio" if outer else "ratio"
-    if of_reward and not group:
+    rewarded = bool(of_reward) and not group
+    if rewarded:
         place = "own reward" if estimator.endswith("baseline") else "reward to go"
     prompts = asked.count("rollout-batch-size", 0, at_least=0)
     size = _group(asked, "n-samples-per-prompt", 1, needed=group)
@@ -214,93 +203,86 @@ def slime(asked: Asked) -> Configuration:
     steps = steps or prompts * (size or 1) / asked.count("global-batch-size", 1)
     idle = asked.idle(f"under {estimator} the KL is computed and dropped", "kl-coef") if group else []
     idle += [] if in_loss else asked.idle("no --use-kl-loss", "kl-loss-coef")
+    idle += [] if of_loss else asked.idle("--kl-loss-coef is 0", "use-kl-loss")
     normalized = asked.on("normalize-advantages")
     return told(
-        "slime",
-        "624b824a8",
+        asked,
         term(place, form, None, outer),
-        of_reward if of_reward and not group else of_loss * in_loss,
-        weights[estimator] if not (normalized and group) else MIXED,
+        of_reward if rewarded else of_loss * in_loss,
+        MIXED if normalized and group else weights[estimator],
         group_size=size,
-        divides_kl=of_reward and not group and normalized,
+        divides_kl=rewarded and normalized,
         reduction=TOKENS if asked.on("calculate-per-token-loss") else ANSWERS,
         updates=steps or None,
         sampler="SGLang, " + ("corrected by truncation" if asked.on("use-tis") else "not corrected"),
-        inert=idle + (asked.idle("--kl-loss-coef is 0", "use-kl-loss") if of_loss == 0 else []),
+        inert=idle,
     )
 
 
 def openrlhf(asked: Asked) -> Configuration:
     """The PPO trainer of OpenRLHF."""
-    form = asked.word("algo.kl.estimator", "k1", ("k1", "k2", "k3"))
-    in_loss, unbiased = asked.on("algo.kl.use_loss"), asked.on("algo.kl.unbiased_gradient")
+    kl, advantage = asked.under("algo.kl."), asked.under("algo.advantage.")
+    form = kl.word("estimator", "k1", ESTIMATORS)
+    in_loss, unbiased = kl.on("use_loss"), kl.on("unbiased_gradient")
     known = ("gae", "reinforce", "reinforce_baseline", "rloo", "group_norm", "dr_grpo")
-    estimator = asked.word("algo.advantage.estimator", "gae", known)
-    batch = estimator in ("gae", "reinforce", "reinforce_baseline")
-    batch = not asked.on("algo.advantage.no_std_norm") and batch
+    estimator = advantage.word("estimator", "gae", known)
+    batch = not advantage.on("no_std_norm") and estimator in ("gae", "reinforce", "reinforce_baseline")
     weights = {"gae": LEARNED, "group_norm": DIVIDED, "rloo": LEFT_OUT, "dr_grpo": CENTRED}
     plain = MIXED if batch else RAW if estimator == "reinforce" else CENTRED
     weight = weights.get(estimator, plain._replace(words=f"{plain.words} ({estimator})"))
-    kind = asked.word("algo.advantage.is_correction_type", "tis", ("tis", "icepop", "seq-mask-tis"))
-    corrected = asked.on("algo.advantage.is_correction_enable")
-    group = _group(
-        asked, "rollout.n_samples_per_prompt", 1, needed=estimator in ("rloo", "group_norm", "dr_grpo")
-    )
+    kind = advantage.word("is_correction_type", "tis", ("tis", "icepop", "seq-mask-tis"))
+    corrected = advantage.on("is_correction_enable")
+    needed = estimator in ("rloo", "group_norm", "dr_grpo")
+    group = _group(asked, "rollout.n_samples_per_prompt", 1, needed=needed)
     answers = asked.count("rollout.batch_size", 1024) * (group or 1)
     parts = answers / asked.count("train.batch_size", 128)
-    unset = [] if "algo.kl.init_coef" in asked else ["algo.kl.init_coef is 0.01 unless it is set"]
+    unset = [] if "init_coef" in kl else ["algo.kl.init_coef is 0.01 unless it is set"]
     place = "reward to go" if not in_loss else "straight through" if unbiased else "loss"
     return told(
-        "OpenRLHF",
-        "3c3be6234",
+        asked,
         term(place, form, None, 10.0),
-        asked.number("algo.kl.init_coef", 0.01),
+        kl.number("init_coef", 0.01),
         weight,
         group_size=group,
         divides_kl=batch and not in_loss,
         reduction=TOKENS,
         updates=asked.count("train.max_epochs", 1) * max(1.0, parts),
         sampler=f"vLLM, {f'corrected by {kind}' if corrected else 'not corrected'}",
-        inert=[] if in_loss else asked.idle("no algo.kl.use_loss", "algo.kl.unbiased_gradient"),
+        inert=[] if in_loss else kl.idle("no algo.kl.use_loss", "unbiased_gradient"),
         warnings=unset,
     )
 
 
 def nemo_rl(asked: Asked) -> Configuration:
     """GRPO in NeMo-RL."""
-    loss, grpo = "loss_fn.", "grpo."
-    form = asked.word(f"{loss}reference_policy_kl_type", "k3", ("k1", "k2", "k3"))
-    approximated, in_reward = (
-        asked.on(f"{loss}{of}") for of in ("use_on_policy_kl_approximation", "use_kl_in_reward")
-    )
+    loss, grpo = asked.under("loss_fn."), asked.under("grpo.")
+    form = loss.word("reference_policy_kl_type", "k3", ESTIMATORS)
+    approximated, in_reward = loss.on("use_on_policy_kl_approximation"), loss.on("use_kl_in_reward")
     place = "own reward" if in_reward else "clamped ratio" if approximated else "clamped score"
-    coefficient = asked.number(f"{loss}reference_policy_kl_penalty", 0.01)
-    divided, others = (
-        asked.on(f"{grpo}adv_estimator.{of}", asked.on(f"{grpo}{of}", True))
-        for of in ("normalize_rewards", "use_leave_one_out_baseline")
-    )
+    coefficient = loss.number("reference_policy_kl_penalty", 0.01)
+    flags = ("normalize_rewards", "use_leave_one_out_baseline")
+    divided, others = (grpo.on(f"adv_estimator.{of}", grpo.on(of, True)) for of in flags)
     undivided = LEFT_OUT if others else CENTRED
     weights = {
         "grpo": undivided if not divided else OTHERS if others else DIVIDED,
         "reinforce_plus_plus": MIXED,
-        "gdpo": Weight("that of gdpo: no weight is known"),
+        "gdpo": _unknown("gdpo"),
     }
-    estimator = asked.word(f"{grpo}adv_estimator.name", "grpo", weights)
-    group = _group(asked, f"{grpo}num_generations_per_prompt", 16, needed=True)
-    answers = asked.count(f"{grpo}num_prompts_per_step", 32) * (group or 1)
-    kind = asked.get(f"{loss}truncated_importance_sampling_type") or "the ratio"
-    corrected = asked.on(f"{loss}use_importance_sampling_correction")
+    estimator = grpo.word("adv_estimator.name", "grpo", weights)
+    group = _group(grpo, "num_generations_per_prompt", 16, needed=True)
+    answers = grpo.count("num_prompts_per_step", 32) * (group or 1)
+    kind = loss.get("truncated_importance_sampling_type") or "the ratio"
+    corrected = loss.on("use_importance_sampling_correction")
     dropped = in_reward and estimator != "reinforce_plus_plus"
-    lost = f"{loss}use_kl_in_reward: under {estimator} the rewards hold no KL, and the loss holds none"
+    lost = f"loss_fn.use_kl_in_reward: under {estimator} the rewards hold no KL, and the loss holds none"
     return told(
-        "NeMo-RL",
-        "7ea279abf",
+        asked,
         term(place, form, *CLAMPS),
         0.0 if dropped else coefficient,
         weights[estimator],
         group_size=group,
         divides_kl=in_reward,
-        reduction=TOKENS if asked.on(f"{loss}token_level_loss", True) else ANSWERS,
+        reduction=TOKENS if loss.on("token_level_loss", True) else ANSWERS,
         updates=max(1.0, answers / asked.count("policy.train_global_batch_size", 512)),
         sampler=f"the generation engine, {f'corrected by {kind}' if corrected else 'not corrected'}",
         inert=[lost] * dropped,
@@ -309,109 +291,101 @@ def nemo_rl(asked: Asked) -> Configuration:
 
 def prime_rl(asked: Asked) -> Configuration:
     """The trainer of prime-rl."""
-    weights = {
-        "grpo": CENTRED,
-        "max_rl": BY_MEAN,
-        **dict.fromkeys(("opd", "opsd", "sft"), Weight("none: no verdict trains")),
-        **{
-            of: Weight(f"that of {of}: no weight is known")
-            for of in ("echo", "rae", "hierarchical_grpo", "debug")
-        },
-    }
-    algorithm = asked.word("orchestrator.algo.type", "grpo", weights)
-    kind = asked.word("trainer.loss.type", "default", ("default", "ipo", "custom"))
-    teacher, tau = algorithm in ("opd", "opsd"), asked.number("trainer.loss.kl_tau", 1e-3)
+    orchestrator, loss = asked.under("orchestrator."), asked.under("trainer.loss.")
+    teachers, unknown = ("opd", "opsd"), ("echo", "rae", "hierarchical_grpo", "debug")
+    weights = {"grpo": CENTRED, "max_rl": BY_MEAN}
+    weights |= dict.fromkeys((*teachers, "sft"), Weight("none: no verdict trains"))
+    weights |= {of: _unknown(of) for of in unknown}
+    algorithm = orchestrator.word("algo.type", "grpo", weights)
+    kind = loss.word("type", "default", ("default", "ipo", "custom"))
+    teacher, tau = algorithm in teachers, loss.number("kl_tau", 1e-3)
     drift = f"{tau:g} x log(pi/sampler)^2 holds the policy to its sampler, not to a base"
     region = " the way the advantage asks" * (kind == "default")
     return told(
-        "prime-rl",
-        "559b44772",
+        asked,
         term("ratio, held estimate", "k1"),
         float(teacher),
         weights[algorithm],
-        group_size=_group(asked, "orchestrator.group_size", 1)
-        or _group(asked, "orchestrator.rollouts_per_example", 1),
+        group_size=_group(orchestrator, "group_size", 1) or _group(orchestrator, "rollouts_per_example", 1),
         reduction=TOKENS,
         updates=None,
         sampler=f"vLLM, by the ratio, without tokens whose probability moved too far{region}",
         not_read=("trainer.loss.type=custom",) * (kind == "custom"),
-        inert=asked.idle(f"{algorithm} has a loss of its own", "trainer.loss.kl_tau") if teacher else (),
+        inert=loss.idle(f"{algorithm} has a loss of its own", "kl_tau") if teacher else (),
         warnings=["ref is the teacher (of opsd, the policy itself)"] if teacher else [drift] * (tau > 0),
     )
 
 
 def skyrl(asked: Asked) -> Configuration:
     """The trainer of SkyRL."""
-    own, correction = "trainer.algorithm.", "trainer.algorithm.off_policy_correction."
-    in_reward, in_loss = asked.on(f"{own}use_kl_in_reward"), asked.on(f"{own}use_kl_loss", True)
+    trainer, own = asked.under("trainer."), asked.under("trainer.algorithm.")
+    in_reward, in_loss = own.on("use_kl_in_reward"), own.on("use_kl_loss", True)
     if in_reward and in_loss:
-        raise argument_error(f"{own}use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one")
-    form = asked.word(f"{own}kl_estimator_type", "k3", ("k1", "k2", "k3", "abs"))
-    scaled = DIVIDED if asked.on(f"{own}grpo_norm_by_std", True) else CENTRED
+        raise own.refused("use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one")
+    form = own.word("kl_estimator_type", "k3", (*ESTIMATORS, "abs"))
+    scaled = DIVIDED if own.on("grpo_norm_by_std", True) else CENTRED
     weights = {"grpo": scaled, "rloo": LEFT_OUT, "gae": LEARNED, "reinforce++": MIXED}
-    weight = weights[asked.word(f"{own}advantage_estimator", "grpo", weights)]
-    whitened = asked.on(f"{own}advantage_batch_normalize")
+    weight = own.one("advantage_estimator", "grpo", weights)
+    whitened = own.on("advantage_batch_normalize")
     reductions = {"token_mean": TOKENS, "sequence_mean": ANSWERS, "seq_mean_token_sum_norm": SUMS}
-    reduction = reductions[asked.word(f"{own}loss_reduction", "token_mean", reductions)]
-    prompts = asked.count("trainer.train_batch_size", 1024)
-    parts = prompts / asked.count("trainer.policy_mini_batch_size", 256)
-    names = (f"{correction}tis_ratio_type", f"{correction}sequence_mask_metric")
-    rollout = [f"{name}={asked[name]}" for name in names if asked.get(name) is not None]
+    reduction = own.one("loss_reduction", "token_mean", reductions)
+    parts = trainer.count("train_batch_size", 1024) / trainer.count("policy_mini_batch_size", 256)
+    correction = own.under("trainer.algorithm.off_policy_correction.")
+    rollout = correction.said("tis_ratio_type", "sequence_mask_metric")
     apart = (
         "the KL is averaged over each answer's tokens and the policy's term is not: long answers drift more"
     )
     on = in_reward or in_loss
-    coefficient = asked.number(f"{own}kl_loss_coef", 0.001)
+    coefficient = own.number("kl_loss_coef", 0.001)
     return told(
-        "SkyRL",
-        "a9564572e",
+        asked,
         _clamped("reward" if in_reward else "loss", form),
         coefficient * on,
-        Weight(f"{weight.words}; then {MIXED.words}") if whitened else weight,
+        _then_whitened(weight) if whitened else weight,
         group_size=_group(asked, "generator.n_samples_per_prompt", 5),
         divides_kl=in_reward and (whitened or weight in (DIVIDED, MIXED)),
         reduction=reduction,
-        updates=asked.count("trainer.update_epochs_per_batch", 1) * max(1.0, parts),
+        updates=trainer.count("update_epochs_per_batch", 1) * max(1.0, parts),
         sampler=f"vLLM, {' and '.join(rollout) or 'not corrected'}",
-        inert=[] if on else asked.idle("no KL is on", f"{own}kl_loss_coef", f"{own}kl_estimator_type"),
+        inert=[] if on else own.idle("no KL is on", "kl_loss_coef", "kl_estimator_type"),
         warnings=[apart] * (in_loss and coefficient > 0 and reduction != ANSWERS),
     )
 
 
-def _level(asked: Asked, norm: str, of: str) -> str | None:
+def _level(actor: Asked, norm: str, of: str) -> str | None:
     """Over what AReaL normalises, "batch" or "group"; a null in the settings is no normalisation."""
-    name, levels = f"actor.{norm}.{of}_level", ("batch", "group", "none", "null")
-    if name in asked and asked.get(name) is None:
+    name, levels = f"{norm}.{of}_level", ("batch", "group", "none", "null")
+    if name in actor and actor.get(name) is None:
         return None
-    found = asked.word(name, "batch" if asked.holds(f"actor.{norm}.") else "none", levels)
+    found = actor.word(name, "batch" if actor.holds(f"{norm}.") else "none", levels)
     return found if found in ("batch", "group") else None
 
 
 def areal(asked: Asked) -> Configuration:
     """The PPO trainer of AReaL."""
-    form = asked.word("actor.kl_estimator", "k1", ("k1", "k2", "k3"))
-    mean, deviation = (_level(asked, "reward_norm", of) for of in ("mean", "std"))
-    whitened, decoupled = _level(asked, "adv_norm", "std") is not None, asked.on("actor.use_decoupled_loss")
-    left_out = asked.on("actor.reward_norm.mean_leave1out")
-    weights: Mapping[Collection[str | None], Weight] = {
+    actor = asked.under("actor.")
+    form = actor.word("kl_estimator", "k1", ESTIMATORS)
+    level = tuple(_level(actor, "reward_norm", of) for of in ("mean", "std"))
+    whitened, decoupled = _level(actor, "adv_norm", "std") is not None, actor.on("use_decoupled_loss")
+    left_out = actor.on("reward_norm.mean_leave1out")
+    weights: Mapping[tuple[str | None, ...], Weight] = {
         (None, None): RAW,
         ("group", "group"): OTHERS if left_out else DIVIDED,
         ("group", None): LEFT_OUT if left_out else CENTRED,
     }
-    weight = LEARNED if asked.holds("critic.") else weights.get((mean, deviation), MIXED)
-    weighed = decoupled and asked.holds("actor.rejection_sampling.")
-    unset = [] if "actor.kl_ctl" in asked else ["actor.kl_ctl is 0.1 unless it is set"]
-    coefficient = asked.number("actor.kl_ctl", 0.1)
+    weight = LEARNED if asked.holds("critic.") else weights.get(level, MIXED)
+    weighed = decoupled and actor.holds("rejection_sampling.")
+    unset = [] if "kl_ctl" in actor else ["actor.kl_ctl is 0.1 unless it is set"]
+    coefficient = actor.number("kl_ctl", 0.1)
     found = told(
-        "AReaL",
-        "4aef98d8d",
+        asked,
         term("reward to go", form, None, 10.0),
         coefficient,
-        Weight(f"{weight.words}; then {MIXED.words}") if whitened else weight,
+        _then_whitened(weight) if whitened else weight,
         group_size=_group(asked, "gconfig.n_samples", 1),
         divides_kl=whitened,
         reduction=TOKENS,
-        updates=asked.count("actor.ppo_n_minibatches", 4),
+        updates=actor.count("ppo_n_minibatches", 4),
         sampler=f"the inference engine, {'corrected by the ratio' if weighed else 'not corrected'}",
         warnings=unset,
     )
@@ -425,13 +399,11 @@ def areal(asked: Asked) -> Configuration:
 
 def tinker(asked: Asked) -> Configuration:
     """The recipes of the Tinker cookbook."""
-    discount = asked.number("kl_discount_factor", 0)
-    on = asked.number("kl_penalty_coef", 0)
-    partly = f"kl_discount_factor={discount:g}: between the law of each token (0) and of the answer (1)"
+    discount, on = asked.number("kl_discount_factor", 0), asked.number("kl_penalty_coef", 0)
     between = bool(on) and discount not in (0, 1)
+    partly = f"kl_discount_factor={discount:g}: between the law of each token (0) and of the answer (1)"
     return told(
-        "Tinker",
-        "9dfcc3a2e",
+        asked,
         term("reward to go" if discount == 1 else "own reward", "k1"),
         on,
         CENTRED,
@@ -441,5 +413,5 @@ def tinker(asked: Asked) -> Configuration:
         sampler="Tinker, by the ratio itself" + asked.holds("async_config") * ", some steps behind",
         inert=[] if on else asked.idle("kl_penalty_coef = 0", "kl_discount_factor"),
         warnings=[partly] * between,
-        **({"unpredicted": partly} if between else {}),
+        unpredicted=partly * between,
     )

@@ -8,6 +8,7 @@ from ..methods.kl_terms import ENDS, KLTerm
 from ..methods.parts import Weight
 from ..support.notebook import Shown
 from ..support.table import Table
+from .settings import Asked
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,9 +58,10 @@ class Configuration(Shown):
 
     def tables(self) -> list[Table]:
         """Everything, a row each; rows that have nothing to say are left out."""
+        end = f"{ENDS[self.selects]} (the {self.selects})" if self.selects in ENDS else self.selects
         rows = [
             *((name, str(getattr(self, name) or "-")) for name in ("penalty", "law")),
-            ("ends, with a small coefficient, at", end_words(self)),
+            ("ends, with a small coefficient, at", end),
             *((name, str(getattr(self, name))) for name in ("advantage", "reduction", "sampler")),
             ("updates of a batch", "not told" if self.updates is None else f"{self.updates:g}"),
             ("what sampling does", "\n".join(self.sampling)),
@@ -76,14 +78,10 @@ class Configuration(Shown):
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
-def end_words(found: Configuration) -> str:
-    """Where it ends, in words."""
-    return f"{ENDS[found.selects]} (the {found.selects})" if found.selects in ENDS else found.selects
-
-
 UNHELD = "none: nothing holds the policy to the base"
 NOWHERE = "nothing: the pass rate tends to 1, and sampling decides which right answers stay (A2, G3)"
 FOLLOWS = "the reference follows the policy: no law of a fixed base holds"
+UNGROUPED = "the settings do not say how many answers a prompt has"
 TRAP = (
     "KL in the reward and then division by a deviation: at the law penalised rewards have deviation zero, "
     "and a noise stays that more groups do not lessen (theory G2)"
@@ -91,8 +89,7 @@ TRAP = (
 
 
 def told(
-    trainer: str,
-    version: str,
+    asked: Asked,
     kl: KLTerm,
     coefficient: float,
     weight: Weight,
@@ -100,12 +97,11 @@ def told(
     divides_kl: object = False,
     inert: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    unpredicted: str = "",
     **others: Any,
 ) -> Configuration:
     """The configuration with this penalty; `divides_kl`: whether rewards that hold it are normalised."""
-    penalty, law, selects, unpredicted = "none", UNHELD, NOWHERE, ""
-    found: dict[str, Any] = {**weight._asdict(), **others}
-    found["advantage"] = found.pop("words")
+    penalty, law, selects, why = "none", UNHELD, NOWHERE, ""
     if coefficient > 0:
         penalty = f"{coefficient:g} x {kl.formula}"
         if (kl.place, kl.estimator) == ("loss", "k1"):
@@ -113,21 +109,25 @@ def told(
             coefficient = 0.0
         else:
             law, selects = kl.law, kl.selects
-            unpredicted = "" if kl.divergence is not None else "the law of this KL term is not known"
+            why = "" if kl.divergence is not None else "the law of this KL term is not known"
         if divides_kl:
             warnings = [*warnings, TRAP]
-            unpredicted = unpredicted or "the KL is divided along with the verdicts"
+            why = why or "the KL is divided along with the verdicts"
     if weight.scale is None:
-        unpredicted = unpredicted or f"the advantage is {weight.words}"
+        why = why or f"the advantage is {weight.words}"
     return Configuration(
-        trainer,
-        version,
+        asked.trainer,
+        asked.version,
         penalty,
         law,
         selects,
+        weight.words,
+        scale=weight.scale,
+        baseline=weight.baseline,
         inert=tuple(inert),
         warnings=tuple(warnings),
         term=kl,
         coefficient=coefficient,
-        **{"unpredicted": unpredicted, **found},
+        unpredicted=unpredicted or why,
+        **others,
     )

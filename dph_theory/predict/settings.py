@@ -6,32 +6,49 @@ import math
 import re
 import shlex
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..support.errors import argument_error, meant
 
+T = TypeVar("T")
 
-class Asked(dict[str, Any]):
-    """Settings by name, with a default where they are silent; it notes which names were asked for."""
 
-    version: str | None = None
+class Asked:
+    """Settings by name, with a default where they are silent; it notes which names were asked for.
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        super().__init__(settings)
-        self.known: set[str] = set()
+    Parameters: settings; trainer and version, as a configuration tells them.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], trainer: str = "", version: str = "") -> None:
+        self.settings, self.trainer, self.version = settings, trainer, version
+        self.before, self.known = "", set[str]()
+
+    def under(self, before: str) -> "Asked":
+        """The same settings, by the rest of the names that begin so."""
+        found = copy(self)
+        found.before = before
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return self.before + name in self.settings
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value, the default for a null; ValueError for one that does not stand in the settings."""
-        self.known.add(name)
-        value = super().get(name)
+        self.known.add(self.before + name)
+        value = self.settings.get(self.before + name)
         if isinstance(value, Unread) or (isinstance(value, str) and value.startswith("$")):
-            raise argument_error(name, str(value), "a value that stands in the settings")
+            raise self.refused(name, str(value), "a value that stands in the settings")
         return default if value is None else value
+
+    def refused(self, name: str, value: Any, allowed: str) -> ValueError:
+        """The error for a setting's value."""
+        return argument_error(self.before + name, value, allowed)
 
     def number(self, name: str, default: float, *, at_least: float = 0) -> float:
         """A number, at least that."""
@@ -41,14 +58,14 @@ class Asked(dict[str, Any]):
         except (TypeError, ValueError):
             found = math.nan
         if not at_least <= found < math.inf:
-            raise argument_error(name, value, f"a number, at least {at_least:g}")
+            raise self.refused(name, value, f"a number, at least {at_least:g}")
         return found
 
     def count(self, name: str, default: float, *, at_least: int = 1) -> float:
         """A whole number."""
         found = self.number(name, default)
         if found < at_least or found % 1:
-            raise argument_error(name, self.get(name, default), f"a whole number, at least {at_least}")
+            raise self.refused(name, self.get(name, default), f"a whole number, at least {at_least}")
         return found
 
     def on(self, name: str, default: bool = False) -> bool:
@@ -57,7 +74,7 @@ class Asked(dict[str, Any]):
         known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         found = known.get(str(value).lower().removesuffix(".0"))
         if found is None:
-            raise argument_error(name, value, "true or false")
+            raise self.refused(name, value, "true or false")
         return found
 
     def word(self, name: str, default: str, allowed: Collection[str]) -> str:
@@ -68,19 +85,29 @@ class Asked(dict[str, Any]):
         if value not in allowed:
             near = meant(value, allowed)
             words = f"one of {', '.join(allowed)}"
-            raise argument_error(name, given, f"{words}; is {near} meant?" if near else words)
+            raise self.refused(name, given, f"{words}; is {near} meant?" if near else words)
         return value
+
+    def one(self, name: str, default: str, of: Mapping[str, T]) -> T:
+        """What a word stands for."""
+        return of[self.word(name, default, of)]
 
     def holds(self, start: str) -> bool:
         """Whether some setting begins so."""
-        return any(name.startswith(start) and value is not None for name, value in self.items())
+        start = self.before + start
+        return any(name.startswith(start) and value is not None for name, value in self.settings.items())
 
     def idle(self, why: str, *names: str) -> list[str]:
         """Those of the names that are set, and why that has no effect."""
-        return [f"{flag(name)} ({why})" for name in names if self.get(name) is not None]
+        return [f"{flag(self.before + name)} ({why})" for name in names if self.get(name) is not None]
+
+    def said(self, *names: str) -> list[str]:
+        """Those of the names that are set to something, as they are written."""
+        off = (None, False, "null")
+        return [f"{self.before}{name}={self.get(name)}" for name in names if self.get(name) not in off]
 
     def rest(
-        self, plain: Mapping[str, tuple[Any, ...]], harmless: Collection[str]
+        self, plain: Mapping[str, Collection[Any]], harmless: Collection[str]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What no reader asked for: names that change no law, and names with the value that was not read.
 
@@ -90,7 +117,7 @@ class Asked(dict[str, Any]):
         """
         without, unread = [], []
         read = self.known | set(plain)
-        for name, value in self.items():
+        for name, value in self.settings.items():
             if name in self.known or isinstance(value, Loose):
                 continue
             if any(fnmatchcase(name, each) for each in harmless):
@@ -135,14 +162,11 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """
     text = path.read_text(encoding="utf-8")
     variables: dict[str, Any] = {}
-    if path.suffix in (".yaml", ".yml"):
-        try:
-            import yaml
-        except ImportError as error:
-            raise argument_error("config", str(path), "JSON or TOML without PyYAML installed") from error
-        found = _of_tree(path, yaml.safe_load(text))
-    elif path.suffix in (".json", ".toml"):
-        found = _of_tree(path, json.loads(text) if path.suffix == ".json" else tomllib.loads(text))
+    if path.suffix in _TREES:
+        tree = _TREES[path.suffix](text)
+        if not isinstance(tree, dict):
+            raise argument_error("config", str(path), "a file of settings, name by name")
+        found = flat(tree)
     elif path.suffix == ".py":
         found = _called(path, text)
     else:
@@ -154,6 +178,25 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
         found = {**read(path.parent / base), **found, "defaults": None}
     found |= overridden(overrides)
     return {name: _resolved(found | variables, value) for name, value in found.items()}
+
+
+def _of_yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise ValueError("to read YAML needs PyYAML, which is not installed") from error
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML: {error}") from error
+
+
+_TREES: Mapping[str, Callable[[str], Any]] = {
+    ".json": json.loads,
+    ".toml": tomllib.loads,
+    ".yaml": _of_yaml,
+    ".yml": _of_yaml,
+}
 
 
 def _of_script(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -187,12 +230,6 @@ def overridden(words: Sequence[str]) -> dict[str, Any]:
         if not (equals and name.strip("+-")):
             raise argument_error("setting", word, "NAME=VALUE, such as beta=0.04")
     return _arguments(list(words))
-
-
-def _of_tree(path: Path, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise argument_error("config", str(path), "a file of settings, name by name")
-    return flat(value)
 
 
 def flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -23,7 +23,7 @@ from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
 from ..storage.journal import SharedJournal, mine
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Score, Task, bound_to, judged
+from ..tasks.protocol import Prompt, Task, bound_to, judged
 from .record import (
     KIND,
     EvaluatedSet,
@@ -64,13 +64,23 @@ class Answers:
         log_pi = self._weighed(self.model, prompts, drawn)
         shared = self._mean_verdicts(examples, drawn)
         log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
-        return [
-            replace(
-                _entry(examples[i], drawn[i], scores[i * (n + 1) : (i + 1) * (n + 1)], log_pi[i], log_ref[i]),
+        found = []
+        for i, example in enumerate(examples):
+            first, *sampled = scores[i * (n + 1) : (i + 1) * (n + 1)]
+            entry = PromptAnswers(
+                id=example.id,
+                question=hash_values([example.prompt]),
+                greedy=int(first.correct),
+                correct=tuple(int(score.correct) for score in sampled),
+                log_pi=tuple(log_pi[i]),
+                log_ref=tuple(log_ref[i]),
+                styles=tuple(score.style for score in sampled),
+                outcomes=dict(Counter(score.outcome for score in sampled)),
+                unfinished=sum(not completion.finished for completion in drawn[i]),
                 mean_correct=shared[i],
             )
-            for i in range(len(examples))
-        ]
+            found.append(entry)
+        return found
 
     def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
@@ -121,27 +131,6 @@ class Answers:
         return [row.astype(np.float64) for row in rows]
 
 
-def _entry(
-    example: Prompt,
-    group: Sequence[Completion],
-    scores: Sequence[Score],
-    log_pi: list[float],
-    log_ref: list[float],
-) -> PromptAnswers:
-    greedy, *sampled = scores
-    return PromptAnswers(
-        id=example.id,
-        question=hash_values([example.prompt]),
-        greedy=int(greedy.correct),
-        correct=tuple(int(score.correct) for score in sampled),
-        log_pi=tuple(log_pi),
-        log_ref=tuple(log_ref),
-        styles=tuple(score.style for score in sampled),
-        outcomes=dict(Counter(score.outcome for score in sampled)),
-        unfinished=sum(not completion.finished for completion in group),
-    )
-
-
 JOURNAL = "evaluation.jsonl"
 PACKAGES = ("torch", "transformers")
 REHEARSED, EXPLORED = "rehearsed", "explored"
@@ -178,51 +167,41 @@ def evaluate(
     base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
     """
     folders, processes = folders or Folders.of(recipe), PartialState()
-    base = _base_sets(recipe, folders)
+    base: Mapping[str, EvaluatedSet] = {}
+    if folders.run != folders.base().run:
+        base = Evaluation.read(folders.base().evaluation, "dph evaluate --base").sets
     sets = evaluation_sets(recipe, task, presampling)
-    identity = _identity(recipe, task, presampling, folders.run, trained, initial, sets)
-    journal = SharedJournal(folders.here / JOURNAL, identity)
+    journal = SharedJournal(
+        folders.here / JOURNAL, _identity(recipe, task, presampling, folders.run, trained, initial, sets)
+    )
     answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
     _answer(answers, sets, journal, folders.run, progress)
     processes.wait_for_everyone()
     if processes.is_main_process:
-        found = _found(recipe, sets, journal.gathered())
+        done, found = journal.gathered(), {}
+        for name, examples in sets.items():
+            batches = [from_json(Batch, done[f"{name}/{batch}"]) for batch in _batches(recipe, examples)]
+            found[name] = _set(
+                recipe, [entry for batch in batches for entry in batch.prompts], base.get(name)
+            )
         results = Evaluation(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
-            sets={name: _set(recipe, prompts, base.get(name)) for name, prompts in found.items()},
+            sets=found,
             rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
             initial=ModelHash(initial.hashes.model),
         )
-        _store(results, recipe, folders)
+        stored = record(
+            KIND,
+            seed=recipe.seed,
+            config=recipe.as_dict(),
+            results=as_json(results),
+            findings=results.findings,
+            packages=PACKAGES,
+        )
+        write_json(folders.evaluation, stored)
     processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
-
-
-def _found(
-    recipe: Recipe, sets: Mapping[str, Sequence[Prompt]], done: Mapping[str, Any]
-) -> dict[str, list[PromptAnswers]]:
-    """The answers to every set, from the journals of all processes."""
-    return {
-        name: [
-            prompt
-            for batch in _batches(recipe, examples)
-            for prompt in from_json(Batch, done[_key(name, batch)]).prompts
-        ]
-        for name, examples in sets.items()
-    }
-
-
-def _store(results: Evaluation, recipe: Recipe, folders: Folders) -> None:
-    stored = record(
-        KIND,
-        seed=recipe.seed,
-        config=recipe.as_dict(),
-        results=as_json(results),
-        findings=results.findings,
-        packages=PACKAGES,
-    )
-    write_json(folders.evaluation, stored)
 
 
 def _answer(
@@ -240,10 +219,10 @@ def _answer(
             count += len(chosen)
             if batch not in mine(batch + 1):
                 continue
-            if _key(name, batch) not in journal.entries:
+            if f"{name}/{batch}" not in journal.entries:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
                 answered = Batch(name, batch, tuple(answers.of(chosen, seed)))
-                journal.append(_key(name, batch), as_json(answered))
+                journal.append(f"{name}/{batch}", as_json(answered))
             if progress is not None:
                 progress("evaluate", count, total)
 
@@ -251,10 +230,6 @@ def _answer(
 def _batches(recipe: Recipe, examples: Sequence[Prompt]) -> dict[int, Sequence[Prompt]]:
     size = recipe.sampling.batch_size
     return {batch: examples[at : at + size] for batch, at in enumerate(range(0, len(examples), size))}
-
-
-def _key(name: str, batch: int) -> str:
-    return f"{name}/{batch}"
 
 
 def _of_one_text(examples: Sequence[Prompt]) -> dict[str, list[Prompt]]:
@@ -308,13 +283,6 @@ def _identity(
         "verifier": bound_to(task.verifier),
         "buffer": presampling.buffer.digest,
     }
-
-
-def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:
-    """The sets of the base's evaluation; of the base itself, none."""
-    if folders.run == folders.base().run:
-        return {}
-    return Evaluation.read(folders.base().evaluation, "dph evaluate --base").sets
 
 
 def _set(recipe: Recipe, prompts: Sequence[PromptAnswers], base: EvaluatedSet | None) -> EvaluatedSet:

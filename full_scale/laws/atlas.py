@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from dph_theory.atlas.rows import atlas
-from dph_theory.methods.repairs import METHODS, Method
+from dph_theory.methods.repairs import REPAIRS, Repair
 from dph_theory.support.errors import choice
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
@@ -44,7 +44,7 @@ def kept_in(folder: Path) -> Kept:
 
 def run_atlas(
     folder: Path,
-    methods: Sequence[Method] = METHODS,
+    methods: Sequence[Repair] = REPAIRS,
     *,
     seeds: int = SEEDS,
     workers: int = 1,
@@ -61,7 +61,7 @@ def run_atlas(
     return trained_in(kept, methods, seeds)
 
 
-def trained_in(kept: Kept, methods: Sequence[Method], seeds: int) -> list[Trained]:
+def trained_in(kept: Kept, methods: Sequence[Repair], seeds: int) -> list[Trained]:
     """The methods whose prediction and runs are all there."""
     predicted, runs = kept.read(PREDICTION, End), kept.read(RUN, End)
     found = []
@@ -77,16 +77,16 @@ def _conduct(job: tuple[str, int | None, Path]) -> dict[str, Any]:
     name, seed, bases = job
     if name == BASE:
         return as_json(base_end(bases), 6)
-    method = next(method for method in METHODS if method.name == name)
+    method = next(method for method in REPAIRS if method.name == name)
     return as_json(foreseen(method, bases) if seed is None else trained(method, bases, seed), 6)
 
 
-def chosen(names: Sequence[str]) -> list[Method]:
+def chosen(names: Sequence[str]) -> list[Repair]:
     """The methods of those names, all of none. Raises ValueError for another name."""
-    known = {method.name: method for method in METHODS}
+    known = {method.name: method for method in REPAIRS}
     for name in names:
         choice("only", name, known)
-    return [known[name] for name in names] or list(METHODS)
+    return [known[name] for name in names] or list(REPAIRS)
 
 
 def table(runs: Sequence[Trained]) -> Table:
@@ -106,7 +106,7 @@ def table(runs: Sequence[Trained]) -> Table:
     return Table.of(head, rows)
 
 
-def store(methods: Sequence[Method], runs: Sequence[Trained], kept: Kept, seeds: int, path: Path) -> None:
+def store(methods: Sequence[Repair], runs: Sequence[Trained], kept: Kept, seeds: int, path: Path) -> None:
     """Write the record that the figure and the guide read: the cells of theory, and the runs."""
     results = {
         "rows": as_json(atlas(methods), 4),

@@ -13,8 +13,8 @@ from transformers import LlamaForCausalLM
 
 from dph_theory.atlas.problems import LENGTHS, Problem
 from dph_theory.atlas.training import expected, pulls
-from dph_theory.methods.batches import GROUP, Samples
-from dph_theory.methods.repairs import Method
+from dph_theory.methods.repairs import Repair
+from dph_theory.methods.updates import GROUP, Samples
 
 from ..evaluation.exact import longest_prefixes, next_token_log_probs, next_token_tables
 from ..tasks.glass_box.base import build_base
@@ -35,7 +35,7 @@ CLIPS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 """TRL's settings of the methods that differ in the later updates on a batch."""
-LOSSES = {"sum": "dr_grpo", "answer mean": "grpo", "token mean": "dapo"}
+LOSSES = {"sequence_sum": "dr_grpo", "sequence_mean": "grpo", "token_mean": "dapo"}
 REHEARSED: Mapping[str, tuple[str, float]] = MappingProxyType(
     {
         "DPH-F": ("log_u", KNOB),
@@ -55,7 +55,7 @@ class End:
     shares: tuple[float, ...]
 
 
-def run_of(method: Method, seed: int) -> Run:
+def run_of(method: Repair, seed: int) -> Run:
     """The method as a run: what its trainer gets but for the advantages, the clip and the loss type."""
     what, beta = REHEARSED.get(method.name, (None, 0.0))
     return Run(
@@ -74,7 +74,7 @@ def run_of(method: Method, seed: int) -> Run:
     )
 
 
-def runs_under_trl(method: Method) -> bool:
+def runs_under_trl(method: Repair) -> bool:
     """Whether TRL has the method's loss."""
     return method.surrogate is None or method.name in CLIPS
 
@@ -94,7 +94,7 @@ def problem_of(box: GlassBox, tables: list[np.ndarray]) -> Problem:
 class AtlasTrainer(OnlineTrainer):
     """TRL's trainer with the advantages that a method of the atlas gives its groups."""
 
-    def __init__(self, method: Method, problem: Problem, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, method: Repair, problem: Problem, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method, self.problem, self.end = method, problem, len(problem.base[0]) - 1
         self.reference = OnlineReference(self)
@@ -126,7 +126,7 @@ class AtlasTrainer(OnlineTrainer):
         return Samples(answers, problem.verdicts[answers], tokens("old"), tokens("ref"), counted, weights)
 
 
-def trained(method: Method, bases: Path, seed: int) -> End:
+def trained(method: Repair, bases: Path, seed: int) -> End:
     """Where a training under TRL ends."""
     box, problem = atlas_box(), _problem(bases)
     settings = {"loss_type": LOSSES[method.reduction], **CLIPS.get(method.name, {})}
@@ -134,14 +134,14 @@ def trained(method: Method, bases: Path, seed: int) -> End:
     return _measured(problem, course[-1].tables)
 
 
-def foreseen(method: Method, bases: Path) -> End:
+def foreseen(method: Repair, bases: Path) -> End:
     """Where its noiseless twin ends: Adam on the exact expected update of the same Llama."""
     torch.set_num_threads(1)
     box, problem, model = atlas_box(), _problem(bases), _base(bases)
     rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
-    scale = 1 / box.length if method.reduction == "sum" else 1.0
+    scale = 1 / box.length if method.reduction == "sequence_sum" else 1.0
     for _ in range(STEPS):
         tables = next_token_log_probs(model, rows, 1, box.vocabulary, box.length)
         log_pi = torch.cat([table.reshape(-1) for table in tables]).double()

@@ -25,6 +25,8 @@ from .load import stop_tokens
 
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells its processes of one another."""
+DRAWN = ("temperature", "top_p", "top_k", "min_p")
+"""Settings of sampling that a greedy answer has none of."""
 
 
 def draw(
@@ -47,58 +49,50 @@ def draw(
         raise argument_error(
             "sampling.backend", "vllm", "transformers, for a model with adapters; or merge them first"
         )
-    vllm = _vllm()
+    spread = sampling.vllm_tensor_parallel
+    if spread > 1 and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise argument_error("sampling.vllm_tensor_parallel", spread, "1 where each process has an engine")
+    law = {"temperature": 0.0} if greedy else {name: getattr(sampling, name) for name in DRAWN}
     # One stream of random numbers a prompt; vLLM gives a prompt's i-th completion that of seed + i.
     seeds = np.random.SeedSequence(seed).generate_state(len(prompts))
     parameters = [
-        vllm.SamplingParams(
+        _vllm().SamplingParams(
             n=n,
-            temperature=0.0 if greedy else sampling.temperature,
-            top_p=1.0 if greedy else sampling.top_p,
-            top_k=0 if greedy else sampling.top_k,
-            min_p=0.0 if greedy else sampling.min_p,
             repetition_penalty=sampling.repetition_penalty,
             max_tokens=sampling.max_new_tokens,
             stop_token_ids=stop_tokens(model, tokenizer),
             seed=int(prompt_seed),
+            **law,
         )
         for prompt_seed in seeds
     ]
     wanted = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
     dtype = str(model.dtype).removeprefix("torch.")
-    with _awake(_engine(model.name_or_path, dtype, _engine_settings(sampling))) as engine:
+    engine = _engine(model.name_or_path, dtype, sampling.vllm_memory, sampling.vllm_length, spread)
+    engine.wake_up()
+    try:
         answers = engine.generate(wanted, parameters, use_tqdm=False)
+    finally:
+        engine.sleep(level=1)
     return [list(output.token_ids) for answer in answers for output in answer.outputs]
 
 
-def _engine_settings(sampling: SamplingConfig) -> tuple[tuple[str, Any], ...]:
-    spread = sampling.vllm_tensor_parallel
-    if spread > 1 and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise argument_error("sampling.vllm_tensor_parallel", spread, "1 where each process has an engine")
-    return (
-        ("gpu_memory_utilization", sampling.vllm_memory),
-        ("max_model_len", sampling.vllm_length),
-        ("tensor_parallel_size", spread),
-    )
-
-
 @lru_cache(maxsize=1)
-def _engine(path: str, dtype: str, settings: tuple[tuple[str, Any], ...]) -> Any:
+def _engine(path: str, dtype: str, memory: float, length: int | None, spread: int) -> Any:
     """One engine stays loaded, asleep."""
-    fixed = {"generation_config": "vllm", "trust_remote_code": False, "enable_sleep_mode": True}
-    with _alone(whole=dict(settings)["tensor_parallel_size"] > 1):
-        engine = _vllm().LLM(model=path, dtype=dtype, **fixed, **dict(settings))
+    with _alone(whole=spread > 1):
+        engine = _vllm().LLM(
+            model=path,
+            dtype=dtype,
+            gpu_memory_utilization=memory,
+            max_model_len=length,
+            tensor_parallel_size=spread,
+            generation_config="vllm",
+            trust_remote_code=False,
+            enable_sleep_mode=True,
+        )
     engine.sleep(level=1)
     return engine
-
-
-@contextmanager
-def _awake(engine: Any) -> Iterator[Any]:
-    engine.wake_up()
-    try:
-        yield engine
-    finally:
-        engine.sleep(level=1)
 
 
 @contextmanager
@@ -204,13 +198,8 @@ def _generate(
     seed: int,
     greedy: bool,
 ) -> Iterator[list[int]]:
-    drawn = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        # 0 keeps every token; none spares the pass over the vocabulary.
-        "min_p": sampling.min_p or None,
-    }
+    # A min_p of 0 keeps every token; none spares the pass over the vocabulary.
+    drawn = {name: getattr(sampling, name) for name in DRAWN} | {"min_p": sampling.min_p or None}
     settings = GenerationConfig(
         do_sample=not greedy,
         max_new_tokens=sampling.max_new_tokens,

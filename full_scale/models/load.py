@@ -53,14 +53,8 @@ def source(path: str | Path) -> dict[str, Any]:
     return {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
 
 
-_TOKENIZER = (
-    "tokenizer.json",
-    "tokenizer.model",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "chat_template.jinja",
-)
+_TOKENIZER = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "merges.txt")
+_TEMPLATE = "chat_template.jinja"
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ def tokenizer_hash(name: str | Path) -> str:
     if file is not None:
         return hash_files([file])
     folder = _snapshot(name)
-    files = [folder / file for file in _TOKENIZER if (folder / file).is_file()]
+    files = [folder / file for file in (*_TOKENIZER, _TEMPLATE) if (folder / file).is_file()]
     if not files:
         raise argument_error(
             "tokenizer", str(name), f"a folder or hub name with one of {', '.join(_TOKENIZER)}"

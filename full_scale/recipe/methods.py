@@ -47,13 +47,10 @@ class Setup:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        method.name: method
-        for method in (
-            replace(LOSSES["GRPO"], penalty=None),
-            replace(LOSSES["GRPO"], name="GRPO-KL"),
-            *(method for name, method in LOSSES.items() if name != "GRPO"),
-            *(TARGETED[name] for name in ("KL-control", "KL-control-sequence", "alpha-DPG", "KL-DPG")),
-        )
+        **LOSSES,
+        "GRPO": replace(LOSSES["GRPO"], penalty=None),
+        "GRPO-KL": replace(LOSSES["GRPO"], name="GRPO-KL"),
+        **{name: method for name, method in TARGETED.items() if name != "reverse"},
     }
 )
 """By name; in recipes GRPO has no KL penalty, and GRPO-KL is GRPO as published."""
@@ -110,7 +107,7 @@ def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train
     for key in train:
         if key in _OF_METHOD:
             raise argument_error("train key", key, f"set {_OF_METHOD[key]} instead")
-    alpha_dpg, penalty = arguments.get("online") == "alpha_dpg", arguments["beta"] > 0
+    alpha_dpg = arguments.get("online") == "alpha_dpg"
     summed = f"none: {config.name} sums over whole answers (theory B7)"
     undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
     places = {
@@ -118,7 +115,7 @@ def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train
         "importance_sampling_level": (not alpha_dpg, summed),
         "scale_rewards": (not undivided, f"none: {config.name} here divides no rewards"),
         "use_bias_correction_kl": (
-            penalty,
+            arguments["beta"] > 0,
             f"none: {config.name} has no KL in the loss; GRPO-KL, RKL and KL-control do",
         ),
         "ratio_clip": (alpha_dpg, f"none: {config.name} has no ratio to p_*; alpha-DPG and KL-DPG do"),
@@ -164,16 +161,11 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
         "beta_from": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
         "excess_bound": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
         "baseline": (method.alpha is None, "methods whose rewards are verdicts"),
+        "form": (rehearsal is not None or config.form == "generator", "DPH methods"),
     }
     for name, (place, who) in places.items():
-        if getattr(config, name) is not None and not place:
-            raise argument_error(
-                f"method.{name}", getattr(config, name), f"{config.name} has none; only {who} do"
-            )
-    if config.form != "generator" and rehearsal is None:
-        raise argument_error(
-            "method.form", config.form, f"{config.name} has no rehearsal; only DPH methods do"
-        )
+        if (value := getattr(config, name)) is not None and not place:
+            raise argument_error(f"method.{name}", value, f"{config.name} has none; only {who} do")
     if config.name == "KL-DPG" and config.alpha not in (None, 1):
         raise argument_error("method.alpha", config.alpha, "KL-DPG is alpha-DPG at alpha = 1; name alpha-DPG")
 

@@ -198,28 +198,21 @@ def _schema_text(database: Path, _changed: int) -> str:
         return "\n".join(f"{sql};" for (sql,) in connection.execute(query))
 
 
-def _bird(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    evidence = row.values.get("evidence") or "none"
-    return _sql(source, row, identity, row.text("SQL"), BIRD_PROMPT, evidence=evidence)
+_ASKED = {"bird": ("SQL", BIRD_PROMPT), "spider": ("query", SPIDER_PROMPT)}
+"""The field of the gold query, and the prompt."""
 
 
-def _spider(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    return _sql(source, row, identity, row.text("query"), SPIDER_PROMPT, evidence="")
-
-
-def _sql(
-    source: ExampleSource, row: DataRow, identity: str, query: str, template: str, *, evidence: str
-) -> Prompt:
-    database = _database(source, row)
+def _sql(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
+    field, template = _ASKED[source.task]
+    database, query = _database(source, row), row.text(field)
     try:
         schema = schema_text(database)
     except sqlite3.Error as error:
         raise ValueError(f"{row.where}: {database} cannot be read: {error}") from error
-    prompt = filled(
-        source.template or template, schema=schema, question=row.text("question"), evidence=evidence
-    )
+    evidence = row.values.get("evidence") or "none"
+    asked = {"schema": schema, "question": row.text("question"), "evidence": evidence}
     reference = {"verifier": "sql", "match": source.task, "database": str(database), "query": query}
-    return Prompt(identity, prompt, reference)
+    return Prompt(identity, filled(source.template or template, **asked), reference)
 
 
 def _database(source: ExampleSource, row: DataRow) -> Path:
@@ -244,17 +237,11 @@ def _database(source: ExampleSource, row: DataRow) -> Path:
 
 def _maths(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     question = row.text(*([source.question] if source.question else ("problem", "question", "prompt")))
-    # GSM8K marks the answer at the end of its reasoning, MATH boxes it in the solution; else it stands alone.
-    given = row.text(*([source.answer] if source.answer else ("answer", "solution")))
-    answer = tagged(given) or last_boxed(given)
-    if not answer:
-        if not (source.answer or row.values.get("answer") is not None):
-            raise argument_error(
-                f"{row.where}: solution", given, r"the answer must stand in a \boxed{} or after ####"
-            )
-        answer = given.strip()
-    prompt = filled(source.template or MATHS_PROMPT, question=question)
-    return Prompt(identity, prompt, {"verifier": "maths", "answer": answer})
+    reference = _answer(source, row, "answer", "solution")
+    if reference["answer"] is None:
+        allowed = r"the answer must stand in a \boxed{} or after ####"
+        raise argument_error(f"{row.where}: solution", row.text("solution"), allowed)
+    return Prompt(identity, filled(source.template or MATHS_PROMPT, question=question), reference)
 
 
 def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
@@ -264,9 +251,18 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
         prompt, turns = filled(source.template, question=prompt), ()
     if source.verifier is not None:
         return Prompt(identity, prompt, {**row.values, "verifier": source.verifier}, turns)
-    given = row.text(source.answer or "answer")
-    answer = tagged(given) or last_boxed(given) or given.strip()
-    return Prompt(identity, prompt, {"verifier": "maths", "answer": answer}, turns)
+    return Prompt(identity, prompt, _answer(source, row, "answer"), turns)
+
+
+def _answer(source: ExampleSource, row: DataRow, *usual: str) -> dict[str, Any]:
+    """What maths are judged by: GSM8K marks the answer at the end of its reasoning, MATH boxes it.
+
+    Else it stands alone; a solution without such a mark has none.
+    """
+    given = row.text(*([source.answer] if source.answer else usual))
+    alone = source.answer or row.values.get("answer") is not None
+    answer = tagged(given) or last_boxed(given) or (given.strip() if alone else None)
+    return {"verifier": "maths", "answer": answer}
 
 
 def _dph_rl(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
@@ -297,9 +293,9 @@ def filled(template: str, **values: str) -> str:
 
 LAYOUTS = {
     "bird": Layout(
-        {"train": ("train.json", "train/train.json"), "dev": ("dev.json", "dev/dev.json")}, "sql", _bird
+        {"train": ("train.json", "train/train.json"), "dev": ("dev.json", "dev/dev.json")}, "sql", _sql
     ),
-    "spider": Layout({"train": ("train_spider.json",), "dev": ("dev.json",)}, "sql", _spider),
+    "spider": Layout({"train": ("train_spider.json",), "dev": ("dev.json",)}, "sql", _sql),
     "maths": Layout(
         {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}, "maths", _maths
     ),

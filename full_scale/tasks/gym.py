@@ -93,8 +93,6 @@ class GymVerifier(PooledVerifier):
     """
 
     def __init__(self, threshold: float = 1.0, *, seconds: float = 10.0, workers: int | None = None) -> None:
-        if not 0 < threshold <= 1:
-            raise argument_error("threshold", threshold, "above 0, at most 1")
         self._threshold = threshold
         super().__init__(f"{__name__}:judge", Limits(seconds, MEMORY), workers)
 

@@ -2,14 +2,13 @@
 
 import dataclasses
 import importlib
-import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from dph_theory.support.checking import CHECKED, arguments, build
+from dph_theory.support.checking import CHECKED, build
 from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.schema import TaskConfig
@@ -17,7 +16,7 @@ from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, VERDICT, Task, Verifier, WeightedReward
 from .verifiers.maths import MathsVerifier
 from .verifiers.own import OwnReward, OwnVerifier
-from .verifiers.pool import Dispatch
+from .verifiers.pool import Dispatch, made
 from .verifiers.sql import SqlVerifier
 
 
@@ -63,8 +62,7 @@ def _published(config: TaskConfig) -> Task:
         raise argument_error(
             "task.data", config.data, "a file, a folder in the published layout, or a dataset's name"
         )
-    own = {item.name: getattr(options, item.name) for item in dataclasses.fields(ExampleSource)}
-    train = ExampleSource(**own | {"task": config.name, "data": config.data, "databases": config.databases})
+    train = dataclasses.replace(options, task=config.name, data=config.data, databases=config.databases)
     sources = _evaluation(options, train)
     for source in (train, *sources.values()):
         if source.verifier is not None and source.task != "dataset":
@@ -82,14 +80,14 @@ def _published(config: TaskConfig) -> Task:
 
 
 def _rewards(options: Options) -> dict[str, WeightedReward]:
-    made = {}
+    found = {}
     for name, values in options.rewards.items():
         where = f"task.options.rewards.{name}"
         if name == VERDICT or not name.isidentifier():
             raise argument_error(where, name, f"a plain name other than {VERDICT!r}")
         told = build(RewardOptions, values, f"{where}.")
-        made[name] = WeightedReward(_own(OwnReward, told.function, options), told.weight)
-    return made
+        found[name] = WeightedReward(_own(OwnReward, told.function, options), told.weight)
+    return found
 
 
 def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSource]:
@@ -113,9 +111,9 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
 
 
 def _verifier(options: Options, needed: set[str]) -> Verifier:
-    makers: dict[str, Callable[..., Verifier]] = {"sql": SqlVerifier, "maths": MathsVerifier}
+    makers: dict[str, Any] = {"sql": SqlVerifier, "maths": MathsVerifier}
     verifiers = {
-        name: _made(makers[name], getattr(options, name), name)
+        name: made(makers[name], getattr(options, name), f"task.options.{name}.")
         if name in makers
         else _own(OwnVerifier, name, options)
         for name in sorted(needed)
@@ -123,17 +121,10 @@ def _verifier(options: Options, needed: set[str]) -> Verifier:
     return Dispatch(verifiers) if len(verifiers) > 1 else verifiers[needed.pop()]
 
 
-def _made(maker: Any, values: Mapping[str, Any], name: str, *given: str) -> Any:
-    hints = typing.get_type_hints(maker.__init__)
-    # What is given already, and what is returned, are no options.
-    hints = {key: hint for key, hint in hints.items() if key not in ("return", "function")}
-    return maker(*given, **arguments(hints, values, f"task.options.{name}."))
-
-
 def _own(maker: Any, function: str, options: Options) -> Any:
     if not all(function.partition(":")):
         raise argument_error("function", function, "module:function, as in my_task:is_correct")
-    return _made(maker, options.own, "own", function)
+    return made(maker, options.own, "task.options.own.", function)
 
 
 def _by(module: str) -> Callable[[TaskConfig], Task]:

@@ -78,14 +78,13 @@ class WeightedReward:
 
 @dataclass(frozen=True)
 class Task:
-    """A verifiable task: prompts to train on, sets to evaluate on, a verifier, the styles of its answers."""
+    """A verifiable task: prompts to train on, sets to evaluate on, a verifier that names styles if it can."""
 
     name: str
     train: Sequence[Prompt]
     evaluation: Mapping[str, Sequence[Prompt]]
     """Evaluation sets by name: `in_domain`, `cross_domain`, `out_of_domain`, whichever the task has."""
     verifier: Verifier
-    styles: tuple[str, ...] = ()
     system: str | None = None
     """The system message that goes before every prompt where the model is used through its chat template."""
     rewards: Mapping[str, WeightedReward] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """From a recipe to the arguments of its trainer: what `training.json` stores, and the trainer gets."""
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
@@ -22,20 +23,25 @@ _USUAL = {
     "report_to": "none",
     "disable_tqdm": True,
 }
-_ELSEWHERE = {
-    "output_dir": "output",
-    "seed": "seed",
+_OF_RECIPE = {
+    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
     "max_completion_length": "sampling.max_new_tokens",
     "generation_rows": "sampling.batch_size",
+    "chat_template_kwargs": "model.template",
+    "bf16": "model.dtype",
     "use_vllm": "sampling.backend",
     "vllm_gpu_memory_utilization": "sampling.vllm_memory_training",
     "vllm_max_model_length": "sampling.vllm_length",
     "vllm_tensor_parallel_size": "sampling.vllm_tensor_parallel",
-    "chat_template_kwargs": "model.template",
-    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")},
+    "seed": "seed",
+}
+"""Fields of OnlineConfig, and the key of a recipe that each comes from."""
+_ELSEWHERE = {
+    **_OF_RECIPE,
+    "output_dir": "output",
+    "fp16": "model.dtype",
     # They would sample in training alone what no other stage samples.
     **dict.fromkeys(("generation_kwargs", "vllm_structured_outputs_regex"), "the keys of sampling"),
-    **dict.fromkeys(("bf16", "fp16"), "model.dtype"),
     "reward_weights": "task.options.rewards",
 }
 
@@ -57,31 +63,21 @@ def arguments(
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
     method = setup(recipe.method, base_rates, recipe.train)
     checked(get_type_hints(OnlineConfig), recipe.train, "train.", of="GRPOConfig")
-    found = {**DEFAULTS, **_USUAL, **_sampling(recipe), **method.arguments}
-    found |= {"output_dir": str(Folders.of(recipe).checkpoints), "seed": recipe.seed}
+    vllm = recipe.sampling.backend == "vllm"
+    found = {
+        **DEFAULTS,
+        **_USUAL,
+        **{name: attrgetter(key)(recipe) for name, key in _OF_RECIPE.items()},
+        "min_p": recipe.sampling.min_p or None,
+        "chat_template_kwargs": dict(recipe.model.template),
+        "bf16": recipe.model.dtype == "bfloat16",
+        **dict.fromkeys(("use_vllm", "vllm_enable_sleep_mode"), vllm),
+        **method.arguments,
+        "output_dir": str(Folders.of(recipe).checkpoints),
+    }
     if rewards:
         found["reward_weights"] = [1.0, *rewards.values()]
     return Setup(MappingProxyType(found), (*method.notes, *_sampler_notes(found)))
-
-
-def _sampling(recipe: Recipe) -> dict[str, Any]:
-    sampling = recipe.sampling
-    return {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p or None,
-        "repetition_penalty": sampling.repetition_penalty,
-        "max_completion_length": sampling.max_new_tokens,
-        "generation_rows": sampling.batch_size,
-        "chat_template_kwargs": dict(recipe.model.template),
-        "bf16": recipe.model.dtype == "bfloat16",
-        "use_vllm": sampling.backend == "vllm",
-        "vllm_gpu_memory_utilization": sampling.vllm_memory_training,
-        "vllm_max_model_length": sampling.vllm_length,
-        "vllm_tensor_parallel_size": sampling.vllm_tensor_parallel,
-        "vllm_enable_sleep_mode": sampling.backend == "vllm",
-    }
 
 
 def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from ..evaluation.record import EvaluatedSet, Evaluation, Mean
 from ..recipe.folders import Folders
 from ..recipe.law import law_of
 from ..recipe.schema import Recipe
-from .course import FREE
 from .record import TrainingRecord
+from .resume import FREE
 
 CARD = "README.md"
 

@@ -24,7 +24,7 @@ from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..models.versions import check_versions
-from .judging import Recorded, record_rewards
+from .judging import Verdicts
 from .reference import OnlineReference, in_groups, sequence_log_probs, under_policy
 
 _LOG = logging.getLogger(__name__)
@@ -81,12 +81,10 @@ class CollapseMeter(TrainerCallback):
         ValueError where no reward function is known to be the verdict.
         """
         check_versions()
-        recorded = record_rewards(trainer, self.key, self.verdict) if self.base_rates else None
+        verdicts = Verdicts(trainer, self.key, self.verdict) if self.base_rates else None
         online = (reference or OnlineReference(trainer)) if self.base_rates else None
-        lengths = _recorded_lengths(trainer) if trainer.args.mask_truncated_completions else None
-        generate = trainer._generate_and_score_completions
+        generate, self._trainer = trainer._generate_and_score_completions, trainer
         if self.step:
-            self._trainer = trainer
             trainer.add_callback(self)
 
         def generate_and_measure(inputs: Any) -> dict[str, Any]:
@@ -94,9 +92,9 @@ class CollapseMeter(TrainerCallback):
             # Counted by TRL's own steps, which a resumed run takes up where they were.
             batch = trainer._step // (trainer.args.steps_per_generation * trainer.num_iterations)
             if trainer.model.training and batch % self.every == 0:
-                whole = under_policy(trainer, samples if lengths is None else _unmasked(samples, lengths))
-                if online is not None and recorded is not None:
-                    self._measure(trainer, recorded, online.with_log_probs(whole))
+                whole = under_policy(trainer, _unmasked(trainer, samples))
+                if online is not None and verdicts is not None:
+                    self._measure(trainer, verdicts, online.with_log_probs(whole))
                 self._kept = {**samples, "old_per_token_logps": whole["old_per_token_logps"]}
             return samples
 
@@ -121,20 +119,17 @@ class CollapseMeter(TrainerCallback):
             self.last = found
             trainer._metrics["train"][STEP].append(found)
 
-    def _measure(self, trainer: GRPOTrainer, recorded: Recorded, samples: dict[str, Any]) -> None:
-        keys, rewards = recorded.last
-        log_pi, log_ref = sequence_log_probs(samples)
-        rates = torch.tensor([self.base_rates.get(key, torch.nan) for key in keys]).to(log_pi)
-        groups = in_groups(trainer, torch.tensor(rewards).to(log_pi), log_pi, log_ref, rates).cpu()
-        known = ~groups[:, 0, 3].isnan()
+    def _measure(self, trainer: GRPOTrainer, verdicts: Verdicts, samples: dict[str, Any]) -> None:
+        groups, left_out = measured_groups(trainer, verdicts, self.base_rates, samples)
         metrics = trainer._metrics["train"]
-        metrics["collapse/groups_left_out"].append((~known).sum().item())
-        if known.any():
-            found = _meter(groups[known])
+        metrics["collapse/groups_left_out"].append(left_out)
+        if len(groups):
+            found = _meter(groups)
             if self.last is not None and self.last > 0:
                 with warnings.catch_warnings(record=True) as told:
                     warnings.simplefilter("always", SmallNoiseWarning)
-                    found["by_luck"] = _by_luck(groups[known], self.last, groups[..., 0].numel())
+                    answers = (len(groups) + left_out) * groups.shape[1]
+                    found["by_luck"] = _by_luck(groups, self.last, answers)
                 self._tell(told)
             for name, value in found.items():
                 metrics[f"collapse/{name}"].append(value)
@@ -175,28 +170,32 @@ def _sums(samples: dict[str, Any]) -> Tensor:
     return (samples["old_per_token_logps"].double() * samples["completion_mask"]).sum(dim=1)
 
 
-def _recorded_lengths(trainer: GRPOTrainer) -> list[int]:
-    """From now on, the lengths of the completions that TRL generated last."""
-    generate, lengths = trainer._generate, list[int]()
-
-    def generate_and_keep(prompts: Any) -> Any:
-        made = generate(prompts)
-        lengths[:] = map(len, made[1])
-        return made
-
-    trainer._generate = generate_and_keep
-    return lengths
-
-
-def _unmasked(samples: dict[str, Any], lengths: list[int]) -> dict[str, Any]:
+def _unmasked(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
     """The samples with every completion in full; what was computed without some is to be computed anew."""
     mask = samples["completion_mask"]
-    ends = torch.tensor(lengths, device=mask.device)[:, None]
-    whole = (torch.arange(mask.shape[1], device=mask.device) < ends).to(mask)
-    if torch.equal(mask, whole):
+    cut_off = ~mask.any(dim=1, keepdim=True)
+    if not cut_off.any():
         return samples
+    # TRL masks those that end with neither an end nor padding: padding comes after their last word.
+    words = (samples["completion_ids"] != trainer._tokenizer.pad_token_id).to(mask)
+    whole = torch.where(cut_off, words.flip(1).cummax(dim=1).values.flip(1), mask)
     stale = ("old_per_token_logps", "ref_per_token_logps", "tool_mask")
     return {name: value for name, value in samples.items() if name not in stale} | {"completion_mask": whole}
+
+
+def measured_groups(
+    trainer: GRPOTrainer, verdicts: Verdicts, base_rates: Mapping[Any, float], samples: dict[str, Any]
+) -> tuple[Tensor, int]:
+    """(groups, samples, 4) of reward, log pi, log ref and base rate, and how many groups were left out.
+
+    Those are left out whose prompt is not known to have a rate between 0 and 1: there is no such measure.
+    """
+    keys, rewards = verdicts.last
+    log_pi, log_ref = sequence_log_probs(samples)
+    rates = torch.tensor([base_rates.get(key, math.nan) for key in keys]).to(log_pi)
+    groups = in_groups(trainer, rewards.to(log_pi), log_pi, log_ref, rates).cpu()
+    known = (groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)
+    return groups[known], int((~known).sum())
 
 
 def _by_luck(groups: Tensor, step: float, answers: int) -> float:
@@ -209,15 +208,20 @@ def _by_luck(groups: Tensor, step: float, answers: int) -> float:
     return float(found.mean())
 
 
-def _meter(groups: Tensor) -> dict[str, float]:
-    """Means over (groups, samples, 4) of reward, log pi, log ref, base rate; cost + excess = kl."""
+def excess_of(groups: Tensor) -> Any:
+    """The excess KL of groups as of `measured_groups`, with its standard error."""
     rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
-    found = excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0])
-    kl, excess = (log_pi - log_ref).mean().item(), found.mean.item()
+    return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0])
+
+
+def _meter(groups: Tensor) -> dict[str, float]:
+    """Means over the groups; cost + excess = kl."""
+    found = excess_of(groups)
+    kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), found.mean.item()
     return {
         "excess_kl": excess,
         "excess_kl_se": found.mean_standard_error.item(),
-        "validity": rewards.mean().item(),
+        "validity": groups[..., 0].mean().item(),
         "kl": kl,
         "cost": kl - excess,
     }

@@ -20,32 +20,12 @@ from ..tasks.loaders import load_task
 from ..tasks.protocol import Task
 from .arguments import arguments as resolved
 from .launch import ONE, Launch
-from .memory import USABLE, Cut, Footprint, Shape, footprint, model_shape, stage_footprint
+from .memory import USABLE, Footprint, Shape, Steps, footprint, model_shape, stage_footprint
 from .train import check_sets
 
 GIB = 2**30
-STAGES = ("presample", "train", "evaluate")
 _MEASURED = 64
 """Prompts whose tokens are counted, those of most characters."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """How a training is cut into steps; None where the number of prompts is not known yet."""
-
-    prompts: int | None
-    """Prompts of D_exp, or of the whole training set before the pre-sampling."""
-    rollouts_per_step: int
-    prompts_per_generation: int
-    steps_per_generation: int
-    """Optimizer steps on one generated batch, as a number of times its rollouts are cut."""
-    rehearsal_rows: int
-    steps: int | None
-
-    @property
-    def rollouts(self) -> int | None:
-        """Rollouts of the whole training."""
-        return None if self.steps is None else self.steps * self.rollouts_per_step
 
 
 @dataclass(frozen=True)
@@ -100,12 +80,22 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     prompts = None if task is None else len(task.train)
     if presampling is not None:
         prompts = len(presampling.trained(recipe.method.prompts))
-    steps = _steps(arguments, prompts, launch.world_size)
+    steps = Steps.of(arguments, launch.world_size, prompts)
+    _whole(steps, arguments.get("num_generations", 8))
     if presampling is not None and method is not None:
         with _noted(missing):
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task)
-    memory = {} if shape is None else _memory(shape, recipe, arguments, launch, device, longest)
+    memory = {}
+    if shape is not None:
+        shared: Any = {"device": device, "prompt": longest}
+        # A penalty whose weight is not known yet needs its reference all the same.
+        got = {"beta": 1.0, **arguments}
+        memory = {
+            "presample": stage_footprint(shape, recipe, **shared),
+            "train": footprint(shape, got, dtype=recipe.model.dtype, launch=launch, **shared),
+            "evaluate": stage_footprint(shape, recipe, models=2, **shared),
+        }
     small = {stage: each for stage, each in memory.items() if device and not each.fits(device)}
     return DryRun(
         recipe=recipe.as_dict(),
@@ -147,25 +137,6 @@ def _slow(recipe: Recipe, launch: Launch) -> list[str]:
     ]
 
 
-def _memory(
-    shape: Shape,
-    recipe: Recipe,
-    arguments: Mapping[str, Any],
-    launch: Launch,
-    device: float,
-    prompt: int | None,
-) -> dict[str, Footprint]:
-    """The footprint of each of STAGES."""
-    shared: dict[str, Any] = {"device": device, "prompt": prompt}
-    # A penalty whose weight is not known yet needs its reference all the same.
-    got = {"beta": 1.0, **arguments}
-    return {
-        "presample": stage_footprint(shape, recipe, **shared),
-        "train": footprint(shape, got, dtype=recipe.model.dtype, launch=launch, **shared),
-        "evaluate": stage_footprint(shape, recipe, models=2, **shared),
-    }
-
-
 @lru_cache(maxsize=8)
 def _shape_of(path: str, lora: str) -> Shape:
     """Kept: to build a model of 8 billion weights takes seconds, even without storage."""
@@ -196,24 +167,12 @@ def _arguments(
     return None, {name: value for name, value in found.items() if name not in ("beta", "online_coefficient")}
 
 
-def _steps(arguments: Mapping[str, Any], prompts: int | None, world_size: int) -> Steps:
-    """The numbers as TRL computes them: a generated batch is used for num_iterations passes.
-
-    ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's.
-    """
-    cut, each = Cut.of(arguments, world_size), arguments.get("num_generations", 8)
-    whole = ((cut.at_once, "rows of all processes at once"), (each, "generations of a prompt"))
-    for number, what in whole:
-        if cut.generated % number:
+def _whole(steps: Steps, group: int) -> None:
+    """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's."""
+    for number, what in (
+        (steps.rows_at_once, "rows of all processes at once"),
+        (group, "generations of a prompt"),
+    ):
+        if steps.rollouts_per_generation % number:
             allowed = f"a multiple of the {number} {what}"
-            raise argument_error("rollouts of a generated batch", cut.generated, allowed)
-    iterations = arguments.get("num_iterations", 1)
-    steps = arguments.get("max_steps", -1)
-    if steps <= 0:
-        # Each prompt is repeated num_generations times; prompts that fill no generated batch are dropped.
-        batches = None if prompts is None else prompts // (cut.generated // each)
-        epochs = arguments.get("num_train_epochs", 3)
-        passes = None if batches is None else batches * cut.generated * iterations
-        steps = None if passes is None else int(passes / cut.step * epochs)
-    on_a_batch = max(1, cut.generated // cut.step)
-    return Steps(prompts, cut.step, cut.generated // each, on_a_batch, cut.rehearsed, steps)
+            raise argument_error("rollouts of a generated batch", steps.rollouts_per_generation, allowed)

@@ -2,12 +2,13 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
+from torch import Tensor
 from transformers import TrainerCallback
-from trl.trainer.utils import get_callable_name
 
 from dph_theory.support.errors import argument_error
 
@@ -76,48 +77,31 @@ class FurtherReward:
         return self.scorer(examples, [_text(completion) for completion in completions])
 
 
-class Recorded:
-    """A reward function that keeps the rewards and the keys of the prompts of its last call.
+class Verdicts:
+    """The binary rewards of the answers that a trainer scored last, and the keys of their prompts.
 
+    They are of the reward function of the name `verdict`; without a name, the verifier's or the only one.
     `key` is the dataset column that names a prompt, or "prompt" for the prompt itself.
     """
 
-    def __init__(self, reward: Callable[..., list[float]], key: str) -> None:
-        self.reward, self.key = reward, key
-        self.__name__ = get_callable_name(reward)
-        self.last: tuple[list[Any], list[float]] = ([], [])
+    def __init__(self, trainer: Any, key: str, verdict: str | None = None) -> None:
+        names = list(trainer.reward_func_names)
+        wanted = verdict or (VERDICT if VERDICT in names else names[0] if len(names) == 1 else None)
+        if wanted not in names:
+            raise argument_error("verdict", verdict, f"the name of the binary reward among {names}")
+        self.last: tuple[list[Any], Tensor] = ([], torch.empty(0))
+        """Keys and rewards (batch,), those of this process."""
+        calculate, rank = trainer._calculate_rewards, trainer.accelerator.process_index
 
-    @property
-    def outcomes(self) -> set[str]:
-        """Those that the reward function has seen, if it counts them."""
-        return getattr(self.reward, "outcomes", set())
+        def noted(inputs: Sequence[Mapping[str, Any]], *rest: Any) -> Tensor:
+            if key not in inputs[0]:
+                raise argument_error("key", key, f"a column of the training set, one of {sorted(inputs[0])}")
+            of_all: Tensor = calculate(inputs, *rest)
+            mine = slice(rank * len(inputs), (rank + 1) * len(inputs))
+            self.last = [row[key] for row in inputs], of_all[mine, names.index(wanted)]
+            return of_all
 
-    def __call__(self, *, prompts: Sequence[Any], **columns: Any) -> list[float]:
-        """The rewards, as they are."""
-        rewards = self.reward(prompts=prompts, **columns)
-        keys = list(prompts) if self.key == "prompt" else columns.get(self.key)
-        if keys is None:
-            raise argument_error(
-                "key", self.key, f"a column of the training set, one of {sorted(columns)}, or prompt"
-            )
-        self.last = (list(keys), list(rewards))
-        return rewards
-
-
-def record_rewards(trainer: Any, key: str, verdict: str | None = None) -> Recorded:
-    """Put the reward function that is the verdict behind a `Recorded`, or find it there already.
-
-    It is the one of that name; without a name, the verifier's or the only one.
-    """
-    names = list(trainer.reward_func_names)
-    wanted = verdict or (VERDICT if VERDICT in names else names[0] if len(names) == 1 else None)
-    if wanted not in names or not callable(trainer.reward_funcs[names.index(wanted)]):
-        raise argument_error("verdict", verdict, f"the name of the binary reward among {names}")
-    at = names.index(wanted)
-    found = trainer.reward_funcs[at]
-    if not (isinstance(found, Recorded) and found.key == key):
-        found = trainer.reward_funcs[at] = Recorded(found, key)
-    return found
+        trainer._calculate_rewards = noted
 
 
 def require_verdict_alone(trainer: Any, why: str) -> None:

@@ -5,15 +5,15 @@ about. What runs is the trainer's own generate-and-score, on answers it is hande
 a subclass overrides of either runs with them, and nothing of it is re-stated.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
+import yaml
 from datasets import Dataset
 from torch import Tensor
 from torch.nn.functional import pad
@@ -24,6 +24,7 @@ from dph_theory.audit import AuditReport, audit, audit_advantage
 from dph_theory.audit.advantage import AdvantageReport
 from dph_theory.audit.report import LossReport
 from dph_theory.predict.configuration import configuration_of
+from dph_theory.support.checking import arguments as checked
 from dph_theory.support.errors import argument_error
 
 from ..tasks.llama import random_llama, word_level
@@ -83,16 +84,15 @@ def audit_trainer(
 ) -> TrainerReport:
     """What a trainer's own step does with this configuration: advantages, loss, and the loss off policy.
 
-    Raises ValueError for a trainer without `compute_loss`, for one whose own sampling or training step stands
-    where answers are handed to it, and for settings whose loss needs more than the sampled tokens'
+    Raises ValueError for what is no GRPOTrainer, for one whose own sampling or training step stands where
+    answers are handed to it, and for settings whose loss needs more than the sampled tokens'
     log-probabilities: an entropy bonus, an entropy quantile, the Liger kernel.
     """
-    if not hasattr(trainer, "_get_per_token_logps_and_entropies") or not hasattr(trainer, "compute_loss"):
+    if not issubclass(trainer, GRPOTrainer):
         raise argument_error("trainer", trainer.__name__, "a GRPOTrainer, or a subclass of one")
     settings = {f.name: getattr(config, f.name) for f in fields(config) if f.init}
     settings["generation_batch_size"] = None  # A configuration has told its steps_per_generation by then.
-    with TemporaryDirectory() as folder:
-        return audit_settings(settings, Path(folder), trainer, type(config), samples=samples, seed=seed)
+    return audit_settings(settings, trainer, type(config), samples=samples, seed=seed)
 
 
 def audit_file(
@@ -103,61 +103,50 @@ def audit_file(
     Raises ValueError for a file that holds no settings, or a name that none of TRL's arguments has.
     """
     settings, others = _settings_of(path)
-    with TemporaryDirectory() as folder:
-        report = audit_settings(settings, Path(folder), GRPOTrainer, GRPOConfig, samples=samples, seed=seed)
-    return report, others
+    return audit_settings(settings, samples=samples, seed=seed), others
+
+
+def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
+    """The loss of the installed TRL's own step with the settings of a YAML file, to be checked or audited.
+
+    Raises ValueError as `audit_file` does.
+    """
+    settings, _ = _settings_of(Path(path))
+    return trainer_loss(built(settings), vllm=bool(settings.get("use_vllm")))
 
 
 def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The settings of GRPOConfig in a YAML file, and the other names that TRL's scripts know."""
-    import yaml  # Comes with transformers.
-
     given = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(given, dict):
         raise argument_error("config", str(path), "a YAML file of settings of GRPOConfig")
-    if own := sorted(VERL & set(given)):
-        allowed = f"settings of TRL's GRPOConfig: {', '.join(own)} are verl's"
-        raise argument_error("config", str(path), allowed)
-    known = {f.name for f in fields(GRPOConfig) if f.init}
     besides = {f.name for of in (GRPOScriptArguments, ModelConfig) for f in fields(of)} | {"datasets"}
-    for name in set(given) - known - besides:
-        near = difflib.get_close_matches(str(name), known, 1)
-        raise argument_error(
-            "setting", name, f"one of GRPOConfig's{f'; the nearest is {near[0]}' if near else ''}"
-        )
-    settings = {name: value for name, value in given.items() if name in known}
-    return settings, tuple(sorted(set(given) - known))
-
-
-VERL = {"actor_rollout_ref", "algorithm", "critic", "custom_reward_function"}
-"""What a configuration of verl holds at its top."""
+    settings = {name: value for name, value in given.items() if name not in besides}
+    checked(dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", of="TRL's GRPOConfig")
+    return settings, tuple(sorted(given.keys() & besides))
 
 
 def audit_settings(
     settings: Mapping[str, Any],
-    folder: Path,
-    trainer: type[GRPOTrainer],
-    config: type[GRPOConfig],
+    trainer: type[GRPOTrainer] = GRPOTrainer,
+    config: type[GRPOConfig] = GRPOConfig,
     *,
     samples: str = "policy",
     seed: int = 0,
 ) -> TrainerReport:
-    """The audit of these settings; the trainer's files go to the folder."""
-    _refuse(settings, trainer)
-    built = _build(settings, folder, trainer, config)
-    vllm = bool(settings.get("use_vllm"))
-    loss = trainer_loss(built, vllm=vllm)
-    name = f"{trainer.__name__} ({built.loss_type})"
+    """The audit of a trainer with these settings; errors as `audit_trainer`."""
+    made, vllm = built(settings, trainer, config), bool(settings.get("use_vllm"))
+    loss, name = trainer_loss(made, vllm=vllm), f"{trainer.__name__} ({made.loss_type})"
     told = configuration_of(settings, "trl")
     updates = told.updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
         advantage=audit_advantage(
-            trainer_advantage(built), group_size=built.num_generations, name=trainer.__name__
+            trainer_advantage(made), group_size=made.num_generations, name=trainer.__name__
         ),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
-        notes=_notes(built, vllm, updates, (*told.moved_by, *told.not_read)),
+        notes=_notes(made, vllm, updates, (*told.moved_by, *told.not_read)),
     )
 
 
@@ -172,27 +161,19 @@ IN_THE_LOSS = (
 """What `dph predict` does not read, or says to move the law, and the loss that runs here holds."""
 
 
-def _notes(built: GRPOTrainer, vllm: bool, updates: float, aside: Sequence[str]) -> tuple[str, ...]:
-    notes = []
-    if besides := [each for each in aside if not each.startswith(IN_THE_LOSS)]:
-        notes.append(f"Not run here, may change what the run selects: {', '.join(besides)}.")
-    if updates > 1:
-        notes.append(
-            f"A batch is used for {updates:g} updates (on one process): old policy samples are those of "
-            "the later ones."
-        )
-    if vllm:
-        how = f"corrected by {built.vllm_importance_sampling_mode}"
-        corrected = how if built.vllm_importance_sampling_correction else "not corrected"
-        notes.append(
-            f"vLLM samples: where it differs from the policy, old policy samples are its, {corrected}."
-        )
-    if built.args.sync_ref_model:
-        notes.append(
-            f"The reference follows the policy every {built.args.ref_model_sync_steps} steps "
-            "(sync_ref_model): no law of a fixed base holds."
-        )
-    return tuple(notes)
+def _notes(made: GRPOTrainer, vllm: bool, updates: float, aside: Sequence[str]) -> tuple[str, ...]:
+    besides = ", ".join(each for each in aside if not each.startswith(IN_THE_LOSS))
+    corrected = made.vllm_importance_sampling_correction
+    how = f"corrected by {made.vllm_importance_sampling_mode}" if corrected else "not corrected"
+    notes = {
+        f"Not run here, may change what the run selects: {besides}.": besides,
+        f"A batch is used for {updates:g} updates (on one process): old policy samples are those of the "
+        "later ones.": updates > 1,
+        f"vLLM samples: where it differs from the policy, old policy samples are its, {how}.": vllm,
+        f"The reference follows the policy every {made.args.ref_model_sync_steps} steps (sync_ref_model): no "
+        "law of a fixed base holds.": made.args.sync_ref_model,
+    }
+    return tuple(note for note, told in notes.items() if told)
 
 
 RUN_HERE = ("_generate_and_score_completions", "compute_loss")
@@ -200,15 +181,20 @@ NOT_RUN = ("_generate", "_generate_single_turn", "_prepare_inputs", "training_st
 """Parts of a step that an audit replaces, or passes by."""
 
 
+PLAIN = {
+    "entropy_coef": 0.0,
+    "top_entropy_quantile": 1.0,
+    "use_liger_kernel": False,
+    "use_adaptive_entropy": False,
+}
+"""Settings of which no other value can be audited."""
+
+
 def _refuse(settings: Mapping[str, Any], trainer: type[GRPOTrainer]) -> None:
-    needs = "what the sampled tokens' log-probabilities decide"
-    for name, plain in (("entropy_coef", 0.0), ("top_entropy_quantile", 1.0)):
-        value = settings.get(name, plain)
-        if value not in (plain, None):
-            raise argument_error(name, value, f"{plain}: only {needs} can be audited")
-    for name in ("use_liger_kernel", "use_adaptive_entropy"):
-        if settings.get(name):
-            raise argument_error(name, True, f"False: only {needs} can be audited")
+    for name, plain in PLAIN.items():
+        if settings.get(name) not in (plain, None):
+            allowed = f"{plain}: only what the sampled tokens' log-probabilities decide can be audited"
+            raise argument_error(name, settings[name], allowed)
     if (beta := settings.get("beta")) is not None and not (isinstance(beta, (int, float)) and beta >= 0):
         raise argument_error("beta", beta, "a number, at least 0")
     for name in NOT_RUN:
@@ -221,34 +207,20 @@ class _Scripted(torch.nn.Module):
     """A model that gives the tokens it is shown the log-probabilities that are written down for them."""
 
     is_gradient_checkpointing = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.log_probs = torch.zeros(0, 0)
+    log_probs = torch.zeros(0, 0)
 
     def forward(self, input_ids: Tensor, **_: Any) -> SimpleNamespace:
-        """The log-probabilities of all but the first token, and for releases before 1.12 the logits."""
+        """The log-probabilities of all but the first token."""
         found = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
-        # The token after the one shown has the rest of the probability.
-        rest = torch.log(-torch.expm1(found.clamp(max=-1e-12)))
-        never = found.new_full((*found.shape, len(_WORDS)), -1e9)
-        shown = input_ids[:, 1:, None]
-        logits = never.scatter(-1, (shown + 1) % len(_WORDS), rest[..., None])
-        logits = pad(logits.scatter(-1, shown, found[..., None]), (0, 0, 0, 1))
-        zero = torch.zeros_like(found)
-        return SimpleNamespace(log_probs=found, logits=logits, entropy=zero, aux_loss=None)
+        return SimpleNamespace(log_probs=found, entropy=torch.zeros_like(found), aux_loss=None)
 
 
-@dataclass
 class _Script:
     """A trainer whose answers, rewards and models are written down; `score` is its own generate-and-score."""
 
-    trainer: Any
-    vllm: bool
-
-    def __post_init__(self) -> None:
-        self.policy, self.reference = _Scripted(), _Scripted()
-        self.policy.eval()
+    def __init__(self, trainer: Any, vllm: bool = False) -> None:
+        self.trainer, self.vllm = trainer, vllm
+        self.policy, self.reference = _Scripted().eval(), _Scripted()
 
     def score(self, mask: Tensor, sampler: Tensor, rewards: Sequence[float], group_size: int) -> Any:
         """The inputs of the loss for answers of ones under this mask, which may have holes."""
@@ -256,26 +228,13 @@ class _Script:
         lengths = [int(row.nonzero()[-1]) + 1 if row.any() else 1 for row in mask]
         ids = [[2] * length for length in lengths]
         logs = [row[:length].tolist() for row, length in zip(sampler, lengths, strict=True)]
-        holes = any(not bool(row[:n].all()) for row, n in zip(mask, lengths, strict=True))
-        tools = [row[:n].long().tolist() for row, n in zip(mask, lengths, strict=True)] if holes else None
+        tools = [row[:length].long().tolist() for row, length in zip(mask, lengths, strict=True)]
+        holes = any(0 in row for row in tools)
+        answer = ([[2]] * rows, ids, tools if holes else None, ["a"] * rows)
+        trainer._generate = lambda prompts: (*answer, logs if self.vllm else None, {}, None, [])
         trainer.model, trainer.ref_model = self.policy, self.reference if trainer.beta else None
-        trainer.reward_funcs, trainer.reward_func_names = (
-            [lambda completions, **_: list(rewards)],
-            ["verdict"],
-        )
-        trainer.reward_weights, trainer.use_vllm = torch.ones(1), self.vllm
-        trainer.num_generations_eval = group_size
-        answer: tuple[Any, ...] = (
-            [[2]] * rows,
-            ids,
-            tools,
-            ["a"] * rows,
-            logs if self.vllm else None,
-            {},
-            None,
-            [],
-        )
-        trainer._generate = lambda prompts: answer
+        trainer.reward_funcs, trainer.reward_weights = [lambda **_: list(rewards)], torch.ones(1)
+        trainer.use_vllm, trainer.num_generations_eval = self.vllm, group_size
         usual = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)  # Lists of a sampler's log-probabilities are made tensors.
         try:
@@ -287,18 +246,6 @@ class _Script:
             for values in kept.values() if isinstance(kept, dict) else (kept,):
                 values.clear()
         return found
-
-
-def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
-    """The loss of the installed TRL's own step with the settings of a YAML file, to be checked or audited.
-
-    Raises ValueError as `audit_file` does.
-    """
-    settings, _ = _settings_of(Path(path))
-    _refuse(settings, GRPOTrainer)
-    with TemporaryDirectory() as folder:
-        built = _build(settings, Path(folder), GRPOTrainer, GRPOConfig)
-    return trainer_loss(built, vllm=bool(settings.get("use_vllm")))
 
 
 def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:
@@ -339,7 +286,7 @@ def _widened(name: str, value: Any, width: int) -> Any:
 
 def trainer_advantage(trainer: GRPOTrainer) -> Callable[[Tensor], Tensor]:
     """The trainer's own advantages of rewards (groups, G), for answers of one token."""
-    script = _Script(trainer, vllm=False)
+    script = _Script(trainer)
 
     def advantage(rewards: Tensor) -> Tensor:
         groups, size = rewards.shape
@@ -352,18 +299,22 @@ def trainer_advantage(trainer: GRPOTrainer) -> Callable[[Tensor], Tensor]:
     return advantage
 
 
-def _build(
-    settings: Mapping[str, Any], folder: Path, trainer: type[GRPOTrainer], config: type[GRPOConfig]
+def built(
+    settings: Mapping[str, Any],
+    trainer: type[GRPOTrainer] = GRPOTrainer,
+    config: type[GRPOConfig] = GRPOConfig,
 ) -> GRPOTrainer:
+    """The trainer with these settings, but for those of HERE; errors as `audit_trainer`."""
+    _refuse(settings, trainer)
     sizes = {"vocabulary": len(_WORDS), "hidden": 8, "layers": 2, "heads": 2, "intermediate_size": 16}
-    random_llama(0, **sizes, end=1, pad_token_id=0).save_pretrained(folder / "model")
     size = int(settings.get("num_generations") or 8)
-    here = {**HERE, "output_dir": str(folder), "per_device_train_batch_size": size, "num_generations": size}
-    kept = {name: here.get(name, value) for name, value in settings.items()}
-    return trainer(
-        model=str(folder / "model"),
-        reward_funcs=lambda completions, **_: [0.0] * len(completions),
-        args=config(**{**here, **kept}),
-        train_dataset=Dataset.from_list([{"prompt": "a"}] * size),
-        processing_class=word_level(_WORDS, "<pad>", pad_token="<pad>", eos_token="<eos>"),
-    )
+    with TemporaryDirectory() as folder:
+        random_llama(0, **sizes, end=1, pad_token_id=0).save_pretrained(folder)
+        here = {**HERE, "output_dir": folder, "per_device_train_batch_size": size, "num_generations": size}
+        return trainer(
+            model=folder,
+            reward_funcs=lambda completions, **_: [0.0] * len(completions),
+            args=config(**{**settings, **here}),
+            train_dataset=Dataset.from_list([{"prompt": "a"}] * size),
+            processing_class=word_level(_WORDS, "<pad>", pad_token="<pad>", eos_token="<eos>"),
+        )

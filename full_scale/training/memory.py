@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -37,31 +37,55 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """How TRL cuts a training, in rows: of a device at once, of all, of an optimizer step, of a batch."""
+class Steps:
+    """How TRL cuts a training into steps; None where the number of prompts is not known."""
 
-    device: int
-    at_once: int
-    step: int
-    generated: int
-    rehearsed: int
-    """Rows of the rehearsal in a step; 0 without one."""
+    device_rows: int
+    """Rows of a device at once."""
+    rows_at_once: int
+    """Those of all devices."""
+    rollouts_per_step: int
+    rollouts_per_generation: int
+    prompts_per_generation: int
+    steps_per_generation: int
+    """Optimizer steps on one generated batch, as a number of times its rollouts are cut."""
+    rehearsal_rows: int
+    """Of a step; 0 without a rehearsal."""
+    prompts: int | None
+    """Prompts of D_exp, or of the whole training set before the pre-sampling."""
+    steps: int | None
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], world_size: int) -> "Cut":
-        """That of OnlineConfig's arguments, or their defaults, on so many processes."""
-        device = arguments.get("per_device_train_batch_size", 8)
+    def of(cls, arguments: Mapping[str, Any], world_size: int, prompts: int | None = None) -> "Steps":
+        """Those of OnlineConfig's arguments, or their defaults, on so many processes, as TRL's."""
+        device, each = (arguments.get(name, 8) for name in ("per_device_train_batch_size", "num_generations"))
         micros = arguments.get("gradient_accumulation_steps", 1)
         at_once = device * world_size
-        times = arguments.get("steps_per_generation") or micros
-        generated = arguments.get("generation_batch_size") or at_once * times
-        drawn = arguments.get("rehearsal_rows") or max(1, at_once * micros // 2)
-        return cls(device, at_once, at_once * micros, generated, drawn if arguments.get("eta") else 0)
+        step = at_once * micros
+        generated = arguments.get("generation_batch_size")
+        generated = generated or at_once * (arguments.get("steps_per_generation") or micros)
+        drawn = (arguments.get("rehearsal_rows") or max(1, step // 2)) if arguments.get("eta") else 0
+        steps = arguments.get("max_steps", -1)
+        if steps <= 0:
+            # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
+            rows = generated * arguments.get("num_iterations", 1)
+            batches = None if prompts is None else prompts // max(1, generated // each)
+            epochs = arguments.get("num_train_epochs", 3)
+            steps = None if batches is None else int(batches * rows / step * epochs)
+        on_a_batch = max(1, generated // step)
+        return cls(device, at_once, step, generated, generated // each, on_a_batch, drawn, prompts, steps)
+
+    @property
+    def rollouts(self) -> int | None:
+        """Rollouts of the whole training."""
+        return None if self.steps is None else self.steps * self.rollouts_per_step
 
     def rows(self, *, apart: bool) -> int:
         """Rows whose activations a device holds at once: both losses', or of one after the other."""
-        rehearsed = -(-self.rehearsed * self.device // self.step)
-        return max(self.device, min(rehearsed, self.device)) if apart else self.device + rehearsed
+        rehearsed = -(-self.rehearsal_rows * self.device_rows // self.rollouts_per_step)
+        return (
+            max(self.device_rows, min(rehearsed, self.device_rows)) if apart else self.device_rows + rehearsed
+        )
 
 
 @dataclass(frozen=True)
@@ -92,7 +116,7 @@ class Footprint:
 
     def as_dict(self) -> dict[str, int]:
         """The parts and the total, in bytes."""
-        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "total": self.total}
+        return {**asdict(self), "total": self.total}
 
 
 def model_shape(config: ModelConfig) -> Shape:
@@ -152,9 +176,9 @@ def footprint(
     frozen = shape.parameters - shape.trainable
     reference = _needs_reference(arguments) and shape.trainable == shape.parameters
     completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
-    cut = Cut.of(arguments, launch.world_size)
+    cut = Steps.of(arguments, launch.world_size)
     rows = cut.rows(apart=bool(arguments.get("two_backward")))
-    mine = -(-cut.generated // launch.world_size)
+    mine = -(-cut.rollouts_per_generation // launch.world_size)
     generated = min(mine, arguments.get("generation_rows") or mine)
     length = row_length(shape, completion, prompt)
     tokens = rows * length

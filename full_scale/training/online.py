@@ -9,18 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dph_theory.losses import (
-    ADVANTAGE_BASELINES,
-    alpha_dpg_rewards,
-    clipped_ratio_count,
-    excess_kl_estimate,
-    group_advantages,
-)
+from dph_theory.losses import ADVANTAGE_BASELINES, alpha_dpg_rewards, clipped_ratio_count, group_advantages
 from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.law import declared
-from .judging import record_rewards, require_verdict_alone
+from .collapse_meter import excess_of, measured_groups
+from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
 from .resume import ExactResume
 from .trainer import DPHConfig, DPHTrainer
@@ -59,40 +54,42 @@ class OnlineConfig(DPHConfig):
     """The collapse meter reads every so many generated batches; 0 is off."""
     step_in_logits: bool = False
     """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
-    export_float32: bool = False
-    """Whether the trained model is stored as it trained, and not in the recipe's dtype as it is evaluated."""
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.generation_rows is not None and self.generation_rows < 1:
-            raise argument_error("generation_rows", self.generation_rows, "at least one row")
-        for name, why in _REFUSED.items():
-            if getattr(self, name):
-                raise argument_error(name, getattr(self, name), f"off: {why}")
         choice("online", self.online, ONLINE)
         choice("baseline", self.baseline, ADVANTAGE_BASELINES)
-        if self.online_from is not None and (
-            self.online != "sequence_kl" or not self.online_from >= self.online_coefficient > 0
-        ):
-            raise argument_error(
-                "online_from", self.online_from, "at least online_coefficient, with online=sequence_kl alone"
-            )
-        if self.excess_bound is not None and (self.online_from is None or not self.excess_bound > 0):
-            raise argument_error("excess_bound", self.excess_bound, "above 0, with online_from")
-        if self.baseline != "mean" and self.scale_rewards not in ("none", False):
-            raise argument_error("baseline", self.baseline, "'mean' where scale_rewards divides the rewards")
-        if self.baseline != "mean" and self.online == "alpha_dpg":
-            raise argument_error(
-                "baseline", self.baseline, "'mean' with alpha_dpg, whose rewards are no verdicts"
-            )
-        if (self.alpha is None) == (self.divergence == "alpha" or self.online == "alpha_dpg"):
-            raise argument_error(
-                "alpha", self.alpha, "a number for divergence='alpha' and alpha-DPG, none otherwise"
-            )
-        if self.online != "none" and self.mask_truncated_completions:
-            raise argument_error("mask_truncated_completions", True, "off: whole completions are compared")
+        first, bound, rows = self.online_from, self.excess_bound, self.generation_rows
+        constant, takes_alpha = (
+            self.baseline != "mean",
+            self.divergence == "alpha" or self.online == "alpha_dpg",
+        )
+        rules = {
+            **{name: (not getattr(self, name), f"off: {why}") for name, why in _REFUSED.items()},
+            "generation_rows": (rows is None or rows >= 1, "at least one row"),
+            "online_from": (
+                first is None or (self.online == "sequence_kl" and first >= self.online_coefficient > 0),
+                "at least online_coefficient, with online=sequence_kl alone",
+            ),
+            "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with online_from"),
+            "baseline": (
+                not constant or (self.scale_rewards in ("none", False) and self.online != "alpha_dpg"),
+                "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them no verdicts",
+            ),
+            "alpha": (
+                (self.alpha is not None) == takes_alpha,
+                "a number for divergence='alpha' and alpha-DPG, none otherwise",
+            ),
+            "mask_truncated_completions": (
+                self.online == "none" or not self.mask_truncated_completions,
+                "off: whole completions are compared",
+            ),
+        }
+        for name, (kept, allowed) in rules.items():
+            if not kept:
+                raise argument_error(name, getattr(self, name), allowed)
 
 
 def _trains_in_float32(model: Any) -> None:
@@ -133,7 +130,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
             require_verdict_alone(self, f"baseline={baseline!r}")
         key = "example_id" if online != "none" else "prompt"
         # None where TRL's own advantages stand.
-        self.recorded: Any = record_rewards(self, key) if online != "none" or baseline != "mean" else None
+        self.verdicts: Any = Verdicts(self, key) if online != "none" or baseline != "mean" else None
         self.reference: Any = OnlineReference(self) if online != "none" else None
 
     def course(self) -> dict[str, Any]:
@@ -154,22 +151,17 @@ class OnlineTrainer(ExactResume, DPHTrainer):
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
         samples = super()._generate_and_score_completions(inputs)
-        if not self.model.training or self.recorded is None:
+        if not self.model.training or self.verdicts is None:
             return samples
+        advantages = samples["advantages"]
         if self.args.baseline != "mean":
-            rewards = torch.tensor(self.recorded.last[1]).to(samples["advantages"])
+            rewards = self.verdicts.last[1].to(advantages)
             samples = {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
         if self.reference is None:
             return samples
         samples = self.reference.with_log_probs(samples)
-        advantages = {
-            "alpha_dpg": self._alpha_dpg,
-            "sequence_kl": self._sequence_kl,
-            "scaled_kl": self._sequence_kl,
-            "definition": self._definition,
-            "future_kl": self._future_kl,
-        }[self.args.online]
-        return {**samples, "advantages": advantages(samples).to(samples["advantages"].dtype)}
+        found = getattr(self, f"_{self.args.online.replace('scaled', 'sequence')}")(samples)
+        return {**samples, "advantages": found.to(advantages.dtype)}
 
     def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
         """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
@@ -179,12 +171,11 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         return found[start : start + len(rewards)]
 
     def _alpha_dpg(self, samples: dict[str, Any]) -> Tensor:
-        keys, rewards = self.recorded.last
+        keys, rewards = self.verdicts.last
         log_pi, log_ref = sequence_log_probs(samples)
         log_rates = torch.tensor([self._base_rate(key) for key in keys]).to(log_pi).log()
-        valid = torch.tensor(rewards, device=log_pi.device) == 1
         # One sample a row: each has its prompt's rate beside it.
-        arguments = (log_pi[:, None], log_ref[:, None], valid[:, None], log_rates)
+        arguments = (log_pi[:, None], log_ref[:, None], (rewards == 1)[:, None], log_rates)
         clip = self.args.ratio_clip
         if clip is not None:
             clipped = clipped_ratio_count(*arguments, ratio_clip=clip).to(log_pi)
@@ -194,38 +185,33 @@ class OnlineTrainer(ExactResume, DPHTrainer):
 
     def _sequence_kl(self, samples: dict[str, Any]) -> Tensor:
         log_pi, log_ref = sequence_log_probs(samples)
-        rewards = torch.tensor(self.recorded.last[1]).to(log_pi)
-        penalty = self._coefficient(rewards, log_pi, log_ref) * (log_pi - log_ref)
+        rewards = self.verdicts.last[1].to(log_pi)
+        penalty = self._coefficient(samples) * (log_pi - log_ref)
         if self.args.baseline in ("one", "none"):
             return self._less_baseline(rewards, self.args.baseline) - self._centred(penalty)
         return self._centred(rewards - penalty)
 
-    def _coefficient(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
+    def _coefficient(self, samples: dict[str, Any]) -> float:
         """beta of this batch: the last one's if the excess KL is above its bound, else a step lower."""
         last, first, bound = self.args.online_coefficient, self.args.online_from, self.args.excess_bound
         if first is None:
             return last
         fallen = self.carried.get("fallen", 0.0)
         beta = last * (first / last) ** max(1 - 2 * fallen / self.state.max_steps, 0.0)
-        if bound is None or self._excess(rewards, log_pi, log_ref) < bound:
+        if bound is None or self._excess(samples) < bound:
             # In optimiser steps: of a batch there may be several.
             passes = self.args.steps_per_generation * self.num_iterations
             self.carried["fallen"] = fallen + passes / self.args.gradient_accumulation_steps
         self._metrics["train"]["online/beta"].append(beta)
         return beta
 
-    def _excess(self, rewards: Tensor, log_pi: Tensor, log_ref: Tensor) -> float:
+    def _excess(self, samples: dict[str, Any]) -> float:
         """The mean excess KL of the last ten batches or so, whose own estimates are noisy (theory A8)."""
-        rates = torch.tensor([self.base_rates.get(key, 0.0) for key in self.recorded.last[0]]).to(log_pi)
-        groups = in_groups(self, rewards, log_pi, log_ref, rates)
-        # A prompt whose rate is not known to lie between 0 and 1 has no such measure.
-        groups = groups[(groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)]
-        if not len(groups):
-            return self.carried.get("excess", 0.0)
-        rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
-        found = excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0]).mean.item()
-        self.carried["excess"] = 0.9 * self.carried.get("excess", 0.0) + 0.1 * found
-        return self.carried["excess"]
+        groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
+        last = self.carried.get("excess", 0.0)
+        if len(groups):
+            last = self.carried["excess"] = 0.9 * last + 0.1 * excess_of(groups).mean.item()
+        return last
 
     def _definition(self, samples: dict[str, Any]) -> Tensor:
         mask = samples["completion_mask"].bool()

@@ -6,7 +6,8 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,43 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, storing
-from .course import course, threads
 
 _LOG = logging.getLogger(__name__)
+
+_LEFT_OUT: Mapping[str, str] = {
+    "where things lie, and what is sent where": """output_dir report_to run_name project trackio_space_id
+    trackio_bucket_id trackio_static_space_id push_to_hub hub_token hub_private_repo hub_model_id hub_strategy
+    hub_always_push hub_revision resume_from_checkpoint vllm_server_base_url vllm_server_host vllm_server_port
+    vllm_server_timeout vllm_group_port vllm_gpu_memory_utilization vllm_enable_sleep_mode""",
+    "what is said": """logging_strategy logging_steps logging_first_step log_on_each_node
+    logging_nan_inf_filter include_num_input_tokens_seen log_level log_level_replica disable_tqdm debug
+    skip_memory_metrics log_completions log_multimodal num_completions_to_print log_unique_prompts
+    log_completions_hub_repo log_u_tolerance collapse_every step_in_logits""",
+    "what is stored": """save_only_model save_strategy save_steps save_on_each_node save_total_limit
+    enable_jit_checkpoint load_best_model_at_end metric_for_best_model greater_is_better keep_moments
+    restore_callback_states_from_checkpoint""",
+    "evaluation, whose random numbers are its own": """eval_strategy eval_steps eval_delay eval_on_start
+    per_device_eval_batch_size prediction_loss_only eval_do_concat_batches eval_use_gather_object
+    eval_accumulation_steps include_for_metrics batch_eval_metrics bf16_full_eval fp16_full_eval
+    num_generations_eval do_train do_eval do_predict""",
+    "how rows are brought, not which": """dataloader_num_workers dataloader_pin_memory
+    dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context
+    remove_unused_columns label_names ignore_data_skip""",
+    "the machine; the number of threads is compared by itself": """use_cpu local_rank
+    ddp_backend ddp_timeout ddp_bucket_cap_mb ddp_broadcast_buffers ddp_find_unused_parameters
+    ddp_static_graph torch_empty_cache_steps ds3_gather_for_generation""",
+    "the same values are computed again instead of kept": """gradient_checkpointing activation_checkpointing
+    gradient_checkpointing_kwargs activation_checkpointing_kwargs two_backward use_cache""",
+    "the length, compared by itself": "max_steps num_train_epochs",
+    "how an optimizer step is cut; its rollouts are compared": """per_device_train_batch_size
+    gradient_accumulation_steps steps_per_generation""",
+}
+"""Why fields of DPHConfig may differ between a run and its resumption."""
+
+FREE = frozenset(name for names in _LEFT_OUT.values() for name in names.split())
+
+_WITHOUT_END = ("constant", "constant_with_warmup")
+
 
 SIZES, PLACE = "sizes", "place-{}.json"
 COMPLETE = "complete.json"
@@ -38,7 +73,7 @@ def last_checkpoint(folder: Path) -> Path | None:
     latest_first = sorted(complete, key=lambda path: int(path.name.split("-")[-1]), reverse=True)
     for path in latest_first:
         wrong = _damage(path)
-        if wrong is None:
+        if not wrong:
             return path
         _LOG.warning("%s is damaged, and is not gone on from: %s", path, wrong)
     if latest_first:
@@ -47,23 +82,41 @@ def last_checkpoint(folder: Path) -> Path | None:
     return None
 
 
-def _damage(checkpoint: Path) -> str | None:
+def _damage(checkpoint: Path) -> str:
     """What is wrong with a complete checkpoint's files, by their sizes when it was made."""
     try:
-        sizes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
+        wanted = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
     except ValueError:
         return f"{COMPLETE} is no JSON"
-    for name, size in sizes.items():
-        file = checkpoint / name
-        found = file.stat().st_size if file.is_file() else None
-        if found != size:
-            return f"{name} has {found} bytes of {size}" if found is not None else f"{name} is gone"
-    return None
+    found = _sizes(checkpoint)
+    wrong = [name for name, size in wanted.items() if found.get(name) != size]
+    return ", ".join(f"{name} has {found.get(name, 0)} bytes of {wanted[name]}" for name in wrong)
 
 
 def _sizes(folder: Path) -> dict[str, int]:
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != COMPLETE)
     return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(files)}
+
+
+def course(arguments: Any) -> dict[str, str]:
+    """The settings that must be the same to resume, as text.
+
+    The number of steps is among them where the learning rate depends on it; under a constant one a run may
+    be made longer.
+    """
+    settings = {f.name: str(getattr(arguments, f.name)) for f in fields(arguments) if f.name not in FREE}
+    # How many processes and micro-steps an optimizer step is cut into moves it by rounding alone.
+    cut = arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps
+    settings["rollouts a step"] = str(cut * arguments.world_size)
+    schedule = str(getattr(arguments.lr_scheduler_type, "value", arguments.lr_scheduler_type))
+    if schedule not in _WITHOUT_END or 0 < arguments.warmup_steps < 1:
+        settings |= {name: str(getattr(arguments, name)) for name in ("max_steps", "num_train_epochs")}
+    return settings
+
+
+def threads() -> int:
+    """How many threads torch computes with: sums in another number of parts end in other last bits."""
+    return torch.get_num_threads()
 
 
 def has_weights(folder: Path) -> bool:
@@ -225,36 +278,27 @@ class ExactResume(GRPOTrainer):
 def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:
     """Store the model with its tokenizer (an adapter alone, with LoRA), whole or not at all.
 
-    In `dtype`, or as it trained; an adapter stays as it trained.
-
-    Every process calls it: sharded weights are gathered. OSError with the space left where writing fails.
+    In `dtype`, or as it trained; an adapter stays as it trained. Every process calls it: sharded weights are
+    gathered. OSError with the space left where writing fails.
     """
     part = folder.with_name(f"{folder.name}.part")
     if trainer.accelerator.is_main_process:
         shutil.rmtree(part, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
-    with storing(folder.parent):
-        adapter = hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config")
-        if trainer.is_fsdp_enabled or (dtype is not None and not adapter):
-            # Trainer.save_model writes nothing, and says nothing, under SHARDED_STATE_DICT.
-            weights = trainer.accelerator.get_state_dict(trainer.model)
-            _store(trainer, part, weights, None if adapter else dtype)
-        else:
-            trainer.save_model(str(part))
+    # Trainer.save_model writes nothing, and says nothing, under SHARDED_STATE_DICT.
+    weights = trainer.accelerator.get_state_dict(trainer.model)
+    if trainer.args.should_save:
+        with storing(folder.parent):
+            adapter = hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config")
+            if dtype is None or dtype == "float32" or adapter:
+                trainer._save(str(part), state_dict=weights)
+            else:
+                kind = getattr(torch, dtype)
+                weights = {n: w.to(kind) if w.is_floating_point() else w for n, w in weights.items()}
+                trainer._save(str(part), state_dict=weights)
+                config = json.loads((part / "config.json").read_text(encoding="utf-8"))
+                write_json(part / "config.json", {**config, "dtype": dtype})
     trainer.accelerator.wait_for_everyone()
     if trainer.accelerator.is_main_process:
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
-
-
-def _store(trainer: Trainer, folder: Path, weights: Any, dtype: str | None) -> None:
-    """By the process that stores: the weights in `dtype`, and the configuration that says so."""
-    if not trainer.args.should_save:
-        return
-    if dtype is not None:
-        kind = getattr(torch, dtype)
-        weights = {n: w.to(kind) if w.is_floating_point() else w for n, w in weights.items()}
-    trainer._save(str(folder), state_dict=weights)
-    if dtype is not None:
-        path = folder / "config.json"
-        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "dtype": dtype})

@@ -65,8 +65,7 @@ def train(
     trainer.add_callback(Told(progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
-    whole = trainer.args.export_float32 or recipe.model.dtype == "float32"
-    export(trainer, folders.model, None if whole else recipe.model.dtype)
+    export(trainer, folders.model, recipe.model.dtype)
     made = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
         made.write(folders.training)
@@ -193,21 +192,17 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
     stored = TrainingRecord.read(folders.training)
     # A key that recipes did not have then had its default.
     kept, wanted = build(Recipe, stored.config, "").as_dict(), recipe.as_dict()
-    if kept == wanted:
-        if has_weights(folders.model):
-            return stored
+    steps = wanted["train"].get("max_steps", 0)
+    longer = steps > stored.steps and {**kept, "train": {**kept["train"], "max_steps": steps}} == wanted
+    if kept == wanted and has_weights(folders.model):
+        return stored
+    if kept == wanted or longer:
         if last_checkpoint(folders.checkpoints) is None:
             allowed = (
-                "the trained model of this finished run, which is gone, as are its checkpoints; put it "
-                f"back, or remove {folders.training} to train anew"
+                "the last one of this finished run, kept with train.keep_moments=true, to make it longer or "
+                f"its model anew; remove {folders.training} to train from the beginning"
             )
-            raise argument_error("model", str(folders.model), allowed)
-        return None
-    steps = wanted["train"].get("max_steps", 0)
-    if steps > stored.steps and {**kept, "train": {**kept["train"], "max_steps": steps}} == wanted:
-        if last_checkpoint(folders.checkpoints) is None:
-            allowed = f"{stored.steps}: the finished run kept no checkpoint; train.keep_moments=true does"
-            raise argument_error("train.max_steps", steps, allowed)
+            raise argument_error("checkpoint", str(folders.checkpoints), allowed)
         return None
     different = sorted(key for key in wanted if kept.get(key) != wanted[key])
     raise argument_error(

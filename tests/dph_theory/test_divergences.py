@@ -14,6 +14,7 @@ from dph_theory import (
     TOTAL_VARIATION,
     alpha_divergence,
 )
+from dph_theory.divergences import ALPHAS
 
 PI, REF = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
 
@@ -54,6 +55,10 @@ def test_curvatures():
         "total_variation": np.inf,
     }
     assert all(alpha_divergence(a).curvature == pytest.approx(1.0) for a in (-1, 0.2, 0.5, 0.9, 2))
+
+
+def test_the_alphas_of_the_entries_cover_mass_and_are_exact_in_balls():
+    assert all(0 < alpha < 1 and (2**10 * alpha).is_integer() for alpha in ALPHAS)
 
 
 def test_alpha_one_half_is_twice_hellinger_and_minus_one_half_chi_squared():

@@ -118,7 +118,3 @@ def test_one_figure_for_a_column_without_titles_with_own_labels(tmp_path):
     assert found == {"pass_at_k.svg", "pass_at_k.caption.tex", "confront.json", "index.html"}
     assert 'width="234pt"' in (out / "pass_at_k.svg").read_text()
     assert json.loads((out / "confront.json").read_text())["results"]["runs"][0]["base"]["name"] == "Base"
-    labels.write_text("other.jsonl: x\n")
-    result = CliRunner().invoke(confront_command, list(map(str, words)), obj=lambda: FolderWriter)
-    assert result.exit_code == 2
-    assert "one of base.jsonl, run.jsonl" in result.output

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from figures import files
-from figures.catalogue import NAMES, figure
+from figures.catalogue import figure
 from figures.frames import Records
 from figures.style import VENUES, Sheet
 
@@ -62,12 +62,6 @@ def test_writing_says_nothing(tmp_path, caplog):
     with caplog.at_level(logging.DEBUG):
         files.rendered(Sheet().drawing, "pdf")
     assert not [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
-
-
-def test_numbers_to_quote_have_short_names_of_their_own():
-    names = re.findall(r"newcommand{\\(\w+)}", files.macros(list(NAMES), Records()))
-    assert len(names) == len(set(names)) > 5
-    assert max(map(len, names)) <= 40
 
 
 ARTICLE = r"""

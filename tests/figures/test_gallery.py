@@ -10,6 +10,7 @@ import pytest
 from support.drawing_checks import assert_drawn
 
 import figures
+from dph_theory.support.table import command
 from figures.catalogue import NAMES, figure
 from figures.frames import KINDS, Records
 from figures.style import VENUES, Sheet
@@ -116,8 +117,10 @@ def test_it_has_a_table_and_few_numbers_to_quote(numbers, name):
     assert all(np.isfinite(value) for value in figure(name).quotes(numbers(name)).values())
 
 
-def test_a_paper_is_offered_at_most_forty_numbers(numbers):
-    assert 0 < sum(len(figure(name).quotes(numbers(name))) for name in NAMES) <= 40
+def test_a_paper_is_offered_at_most_forty_numbers_with_short_names_of_their_own(numbers):
+    named = [command(f"{name} {words}") for name in NAMES for words in figure(name).quotes(numbers(name))]
+    assert 5 < len(named) == len(set(named)) <= 40
+    assert max(map(len, named)) <= 40
 
 
 def limits(found):

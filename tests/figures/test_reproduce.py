@@ -126,6 +126,7 @@ def test_what_an_earlier_run_left_does_not_pass_for_this_ones(plan):
     assert not (plan.results / "b.json").exists()
 
 
+@pytest.mark.usefixtures("worker_processes")
 def test_a_worker_that_dies_fails_its_stage(plan):
     outcome = reproduce(plan, [Stage("a", die, ())])[0]
     assert outcome.failed

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(TRL_WARNS)]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("demo") / "quick"
+    return tmp_path_factory.mktemp("demo") / "a new folder" / "quick"
 
 
 @pytest.fixture(scope="module")

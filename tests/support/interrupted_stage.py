@@ -8,7 +8,7 @@ from pathlib import Path
 
 import full_scale.stages
 from full_scale.recipe.schema import MethodConfig
-from full_scale.training.course import threads
+from full_scale.training.resume import threads
 from support.launched import TORCHRUN, launched
 from support.rule_task import TRAIN, ruled_recipe, ruled_task
 

@@ -51,7 +51,7 @@ class Rule:
 def ruled_task(bounds=(16, 8, 15, 4, 16, 10, 12, 0)):
     train = [Prompt(f"e{i}", f"p{i} p{7 - i}", {"bound": bound}) for i, bound in enumerate(bounds)]
     other = [Prompt(f"o{i}", f"p{i} w{i}", {"bound": 9}) for i in range(3)]
-    return Task("ruled", train, {"in_domain": other}, Rule(), styles=("odd", "even"))
+    return Task("ruled", train, {"in_domain": other}, Rule())
 
 
 def ruled_recipe(folder, **changes):

@@ -16,7 +16,9 @@ from accelerate import PartialState
 from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from transformers import TrainerCallback
 
+from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import RECIPES, MethodConfig
+from full_scale.training.resume import export
 from full_scale.training.train import build_trainer, train
 from support.rule_task import TRAIN, stage_inputs
 from support.tiny_training import StopAfter
@@ -79,12 +81,15 @@ def inputs(case, folder):
 
 
 def small_steps(folder, dtype="bfloat16", lora=None):
-    """What a training of ten steps of AdamW at 1e-6 is given, the published setting."""
+    """Ten steps of AdamW at 1e-6, the published setting; the model is stored as it trained."""
     settings = TRAIN | {"max_steps": 10, "learning_rate": 1e-6, "lr_scheduler_type": "constant"}
-    settings |= {"export_float32": True}
     method = MethodConfig(name="DPH-F", rehearsal_rows=3)
     recipe, *given = stage_inputs(folder, method, model={"dtype": dtype, "lora": lora}, **settings)
-    return replace(recipe, output=str(folder / "runs")), *given
+    recipe = replace(recipe, output=str(folder / "runs"))
+    run = build_trainer(recipe, *given)
+    run.train()
+    export(run, Folders.of(recipe).model)
+    return recipe, *given
 
 
 def main(what, folder):
@@ -96,7 +101,7 @@ def main(what, folder):
     if what not in ("plain", "steps") and not DEEPSPEED:
         sharded()
     if "steps" in what:
-        train(*small_steps(folder))
+        small_steps(folder)
         torch.distributed.destroy_process_group()
         return
     cases = [case for case in CASES if not (DEEPSPEED and CASES[case][0].two_backward)]

@@ -20,8 +20,6 @@ from full_scale.evaluation.record import (
     summary,
 )
 
-SEEDS = range(2)
-
 
 @dataclass
 class Laws:
@@ -184,19 +182,12 @@ def lines(run):
     return [*instrument_checks(run), *predictions(run)]
 
 
-def row(simulated, folder, name, where, seed=0, change=lambda run: None):
+def row(simulated, folder, name, change=lambda run: None):
     """The row of that name, of a run that `simulated(rng)` describes."""
-    rng = np.random.default_rng([seed, 7])
+    rng = np.random.default_rng([0, 7])
     (run,) = read_runs([simulated(rng).write(rng, folder, change=change)])
-    (found,) = [r for r in lines(run) if r.name == name and r.set == where]
+    (found,) = [line for line in lines(run) if line.name == name]
     return found
-
-
-def verdicts(simulated, folder, name, where, **options):
-    """The verdicts of that row over several seeds."""
-    return {
-        str(row(simulated, folder / str(seed), name, where, seed=seed, **options).verdict) for seed in SEEDS
-    }
 
 
 def controlled(prompts=200, *, beta=0.5, told=None, samples=32, method="KL-control-sequence", **changes):

@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from dph_theory.support.record import from_json
-from toy_lm.styles.results import StylesResults
+from toy_lm.styles import Config
 from toy_lm.styles.samples import presample
 from toy_lm.styles.tasks import make_task
 from toy_lm.styles.train import TrainingSettings, pretrain
@@ -19,6 +18,18 @@ SETTINGS = TrainingSettings(
     stored=4,
     anchor_rows=16,
     check=40,
+)
+TINY = Config(
+    methods=("DAPO", "DPH-F"),
+    seeds=1,
+    updates=8,
+    every=4,
+    strengths=(0.03,),
+    place_strengths=(0.03,),
+    long_methods=("DPH-F",),
+    long_updates=12,
+    workers=1,
+    settings=SETTINGS,
 )
 
 
@@ -36,7 +47,7 @@ def rehearsed():
     return presample(law, task, presamples=SETTINGS.presamples, stored=SETTINGS.stored, seed=0)
 
 
-def end(first, sixteenth, last, exploration=None):
+def end(first, sixteenth, last, **more):
     """What `at_the_end` gives, with Pass@k for k = 1, 16 and 256 only."""
     return {
         "pass_at_k": [first, sixteenth, last],
@@ -47,7 +58,7 @@ def end(first, sixteenth, last, exploration=None):
         "base_solved": 1,
         "base_unsolved": 0,
         "retention": 1.0,
-        "exploration": exploration,
+        **more,
     }
 
 
@@ -71,8 +82,3 @@ def made_up(**runs):
         along = {"curve": curve | what.get("curve", {})}
         entries.append(common | {"label": name, "name": name} | what | along | ends)
     return {"k": [1, 16, 256], "bases": [base], "runs": entries}
-
-
-def results_of(made):
-    """Made-up results as the experiment's own."""
-    return from_json(StylesResults, made)

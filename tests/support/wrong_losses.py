@@ -1,4 +1,4 @@
-"""Wrong losses of the kinds that people write, each with what its author believes it to be."""
+"""Wrong losses of the kinds that people write, with what their authors believe, and two that add up."""
 
 import math
 from collections.abc import Callable
@@ -133,3 +133,13 @@ PLANTED = (
     Planted(base_two, "reference", FORWARD),
     Planted(normalised_on_correct, "filtered", "forward KL(p_*||pi)"),
 )
+
+
+def three_terms(log_pi, log_ref, advantages):
+    x = log_pi - log_ref
+    return (-log_pi * advantages + 0.1 * x**2 / 2 + 0.02 * log_pi * log_pi.detach()).mean()
+
+
+def squared_mean(log_pi, log_ref):
+    """It couples the batch: 2/B of the reverse KL."""
+    return (log_pi - log_ref).mean() ** 2

@@ -1,9 +1,8 @@
 """The experiment: every fit of the reference case, and rates of collapse over random bases."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dph_theory import beta_from_mu
+from dph_theory.numeric.arrays import whole
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import record
 
+from ..grid import Row, run_grid
 from ..threads import one_thread
 from .family import Bigrams
 from .measure import measure, rates, targets
 from .optimum import SAME, Optimum, best_dirac, confirmed_minimum, projected, random_points, starting_points
 from .problem import CollapseProblem, Objective, random_brackets, random_counts, reference
-from .results import KIND, Config, Row, extended, findings
+from .results import KIND, Config, extended, findings
 from .search import RADIUS, descend, find_jump, follow, minimise
 
 LEAP = 0.3
@@ -52,11 +53,7 @@ class Fits:
     @cached_property
     def case(self) -> np.ndarray:
         """The base that each reverse-KL fit is about, strengths varying fastest."""
-        return np.repeat(np.arange(self.problem.cases), self.strengths.shape[1])
-
-    @cached_property
-    def _parameters(self) -> tuple[Tensor, ...]:
-        return self._bases[self.case], torch.from_numpy(self.strengths.ravel())
+        return np.repeat(self._every, self.strengths.shape[1])
 
     @cached_property
     def _every(self) -> np.ndarray:
@@ -67,17 +64,17 @@ class Fits:
         return self.problem.rows(self.family)
 
     @cached_property
-    def _base(self) -> Tensor:
-        return self._bases.flatten(-2)
+    def _parameters(self) -> tuple[Tensor, ...]:
+        return self._bases[self.case], torch.from_numpy(self.strengths.ravel())
+
+    @cached_property
+    def _points(self) -> Float[Tensor, "cases starts size"]:
+        return starting_points(self.problem, self.family, self.starts, self.rng)
 
     @cached_property
     def optima(self) -> Optimum:
         """The global minima of KL(pi||p_b), one row a base and strength."""
         return self._global(self.problem.reverse_kl(self.family), self.case, *self._parameters)
-
-    @cached_property
-    def _points(self) -> Float[Tensor, "cases starts size"]:
-        return starting_points(self.problem, self.family, self.starts, self.rng)
 
     def _global(self, objective: Objective, case: np.ndarray, *parameters: Tensor) -> Optimum:
         """The global minimum of each row, which is about the base with this number."""
@@ -95,30 +92,21 @@ class Fits:
 
     def ascent_lines(self) -> list[Row]:
         """Gradient ascent from the base, finished by Newton steps inside its basin."""
-        objective = self.problem.reverse_kl(self.family)
-        near = descend(objective, self._base[self.case], *self._parameters, steps=self.config.ascent_steps)
+        objective, start = self.problem.reverse_kl(self.family), self._bases[self.case].flatten(-2)
+        near = descend(objective, start, *self._parameters, steps=self.config.ascent_steps)
         end = minimise(objective, self.family.frame, near, *self._parameters, radius=RADIUS)
         return self._reverse_kl_lines(end.theta, "ascent")
 
-    @cached_property
-    def _rising(self) -> Float[np.ndarray, "stages cases"]:
-        """The lambdas of annealing from 0 to each strength and on to the next."""
-        ends = np.concatenate([np.zeros((self.problem.cases, 1)), self.strengths], axis=1)
-        stages = self.config.stages
-        share = np.arange(1, stages + 1) / stages
-        rising = ends[:, :-1, None] + np.diff(ends)[..., None] * share
-        return rising.reshape(self.problem.cases, -1).T
-
-    @cached_property
-    def _annealed(self) -> Float[Tensor, "stages cases size"]:
-        return follow(self.problem, self.family, self._base, self._rising)
-
     def annealed_lines(self) -> list[Row]:
-        """Where warm starts lead, lambda rising from the base."""
+        """Where warm starts lead, lambda rising from 0, at the base, to each strength and on to the next."""
+        cases, stages = self.problem.cases, self.config.stages
+        ends = np.concatenate([np.zeros((cases, 1)), self.strengths], axis=1)
+        rising = ends[:, :-1, None] + np.diff(ends)[..., None] * (np.arange(1, stages + 1) / stages)
+        rising = rising.reshape(cases, -1).T
+        reached = follow(self.problem, self.family, self._bases.flatten(-2), rising)
         # Of the stages, those that end at a strength, base by base.
-        stages = self.config.stages
-        reached = self._annealed[stages - 1 :: stages].transpose(0, 1).flatten(0, 1)
-        return self._reverse_kl_lines(reached, "annealing")
+        at_strengths = reached[stages - 1 :: stages].transpose(0, 1).flatten(0, 1)
+        return self._reverse_kl_lines(at_strengths, "annealing")
 
     def covering_lines(self, alphas: Sequence[float]) -> list[Row]:
         """Forward KL to p_* in closed form, and the global minima of alpha-divergences to it."""
@@ -137,7 +125,7 @@ class Fits:
     def reward_lines(self) -> list[Row]:
         """Plain ascent of E[v] from the base, whose supremum no policy attains."""
         reward, steps = self.problem.reward(self.family), self.config.ascent_steps
-        end = descend(reward, self._base, self._bases, steps=steps)
+        end = descend(reward, self._bases.flatten(-2), self._bases, steps=steps)
         return self._lines(end, "reward", "ascent")
 
     def _lines(self, theta: Tensor, objective: str, method: str) -> list[Row]:
@@ -189,25 +177,27 @@ def run(
     config: Config | None = None,
     *,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     problem: CollapseProblem | None = None,
 ) -> dict[str, Any]:
     """Fit everything, and return the record of it.
 
     Given a problem, of one base, only that is fitted, in place of the reference case.
     """
-    config, given = config or Config(), {}
+    whole("seed", seed, at_least=0)
+    config, rng, given = config or Config(), np.random.default_rng(seed), {}
     if problem is None:
-        with one_thread():
-            results = _results(config, np.random.default_rng(seed), progress)
+        problems = [reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)]
+        first, *others = _fitted(problems, config, rng, progress)
     else:
-        results = {"reference": fits(problem, config, seed=seed, progress=progress), "random": []}
+        first, others = fits(problem, config, seed=seed, progress=progress), []
         automaton = problem.automaton
         given["problem"] = {
             "alphabet": "".join(automaton.alphabet),
             "transitions": automaton.transitions.tolist(),
             "accepting": automaton.accepting.tolist(),
         }
+    results = {"reference": first, "random": others}
     return record(
         KIND,
         seed=seed,
@@ -219,79 +209,66 @@ def run(
 
 
 def fits(
-    problem: CollapseProblem, config: Config | None = None, *, seed: int = 0, progress: Progress | None = None
-) -> dict[str, Any]:
+    problem: CollapseProblem, config: Config | None = None, *, seed: int = 0, progress: Progress = silent
+) -> Row:
     """Every fit to a problem of one base, in both families of bigrams: rows of "fits", and "leaps".
 
     Of the configuration's targets only those above the base's pass rate are tried.
     """
     if problem.cases != 1:
         raise argument_error("problem.cases", problem.cases, "one base")
+    (found,) = _fitted([problem], config or Config(), np.random.default_rng(seed), progress)
+    return found
+
+
+def _fitted(
+    problems: Sequence[CollapseProblem], config: Config, rng: np.random.Generator, progress: Progress
+) -> list[Row]:
+    """Each problem in both families: every fit of the first, and how often those of the others collapse."""
+
+    def fitted(job: tuple[CollapseProblem, bool]) -> Row:
+        problem, homogeneous = job
+        family, first = problem.family(homogeneous=homogeneous), problem is problems[0]
+        strengths, mus = _strengths(problem, config, first)
+        found = Fits(
+            problem, family, strengths, rng, config.starts if first else config.random_starts, config
+        )
+        lines = found.lines(mus, config.alphas if first else config.random_alphas)
+        return {"fits": lines, "leaps": found.leaps() if first else []}
+
+    jobs = [(problem, homogeneous) for problem in problems for homogeneous in (True, False)]
     with one_thread():
-        families = _families(problem, _counter(2, progress or silent))
-        return _reference(problem, families, config or Config(), np.random.default_rng(seed))
+        made = run_grid(fitted, jobs, done=partial(progress, STAGE))
+    both = [
+        {name: one[name] + other[name] for name in one}
+        for one, other in zip(made[::2], made[1::2], strict=True)
+    ]
+    (target,) = targets(problems[0])
+    told: list[Row] = [{"target": target, **both[0]}]
+    for problem, lines in zip(problems[1:], both[1:], strict=True):
+        told.append({"rates": rates(lines["fits"], targets(problem))})
+    return [
+        {
+            "name": problem.name,
+            "length": problem.length,
+            "words": problem.automaton.symbols**problem.length,
+            "valid_words": len(problem.valid_words),
+            **facts,
+        }
+        for problem, facts in zip(problems, told, strict=True)
+    ]
 
 
-def _results(config: Config, rng: np.random.Generator, progress: Progress | None) -> dict[str, Any]:
-    first, *others = reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)
-    fitted = _counter(2 * (1 + len(others)), progress or silent)
-    return {
-        "reference": _reference(first, _families(first, fitted), config, rng),
-        "random": [_random(problem, _families(problem, fitted), config, rng) for problem in others],
-    }
-
-
-def _counter(total: int, progress: Progress) -> Callable[[], None]:
-    """Says at every call how many families are fitted, 0 at once."""
-    done = count()
-
-    def fitted() -> None:
-        progress(STAGE, next(done), total)
-
-    fitted()
-    return fitted
-
-
-def _families(problem: CollapseProblem, fitted: Callable[[], None]) -> Iterator[Bigrams]:
-    for homogeneous in (True, False):
-        yield problem.family(homogeneous=homogeneous)
-        fitted()
-
-
-def _reference(
-    problem: CollapseProblem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
-) -> dict[str, Any]:
+def _strengths(
+    problem: CollapseProblem, config: Config, first: bool
+) -> tuple[Float[np.ndarray, "cases settings"], list[float | None]]:
+    """The lambdas of every base, and the mu that each aims at, None where it aims at none."""
+    if not first:
+        # One target is a different 1/beta for every base.
+        mus = sorted(config.random_targets)
+        return 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus)), [*mus]
     wanted = [mu for mu in config.targets if mu > problem.base_rates[0]]
     aims = 1 / beta_from_mu(problem.base_rates[0], np.array(wanted))
     strengths = np.unique([*config.strengths, *aims])
-    mus = dict(zip(aims.tolist(), wanted, strict=True))
-    lines: list[Row] = []
-    leaps: list[Row] = []
-    for family in families:
-        found = Fits(problem, family, strengths[None], rng, config.starts, config)
-        lines += found.lines([mus.get(strength) for strength in strengths.tolist()], config.alphas)
-        leaps += found.leaps()
-    (target,) = targets(problem)
-    return _described(problem) | {"target": target, "fits": lines, "leaps": leaps}
-
-
-def _random(
-    problem: CollapseProblem, families: Iterable[Bigrams], config: Config, rng: np.random.Generator
-) -> dict[str, Any]:
-    # One target is a different 1/beta for every base.
-    mus = sorted(config.random_targets)
-    strengths = 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus))
-    lines: list[Row] = []
-    for family in families:
-        found = Fits(problem, family, strengths, rng, config.random_starts, config)
-        lines += found.lines(mus, config.random_alphas)
-    return _described(problem) | {"rates": rates(lines, targets(problem))}
-
-
-def _described(problem: CollapseProblem) -> dict[str, Any]:
-    return {
-        "name": problem.name,
-        "length": problem.length,
-        "words": problem.automaton.symbols**problem.length,
-        "valid_words": len(problem.valid_words),
-    }
+    named = dict(zip(aims.tolist(), wanted, strict=True))
+    return strengths[None], [named.get(strength) for strength in strengths.tolist()]

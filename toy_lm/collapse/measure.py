@@ -12,9 +12,10 @@ from torch import Tensor
 
 from dph_theory.coverage import effective_number
 
+from ..grid import Row
 from .family import Bigrams
 from .problem import CollapseProblem
-from .results import ENOUGH, Row
+from .results import ENOUGH
 
 DUE = 0.5
 """A word is covered from this share of its mass under p_* on."""

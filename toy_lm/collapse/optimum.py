@@ -10,9 +10,10 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error
 
+from ..grid import Row
 from .family import Bigrams
 from .problem import CollapseProblem, Objective
-from .results import ENOUGH, Row
+from .results import ENOUGH
 from .search import minimise
 
 SAME = 1e-8

@@ -10,6 +10,7 @@ from dph_theory.support.record import checked
 from dph_theory.support.table import Table
 
 from ..config import Count, Filled, Positive, Rate, check
+from ..grid import Row
 
 ENOUGH = 3
 """An optimum met from fewer starts is searched for again, from fresh ones."""
@@ -67,9 +68,6 @@ class Config:
 
 KIND = "toy.collapse"
 FAMILIES = ("homogeneous", "inhomogeneous")
-
-Row: TypeAlias = dict[str, Any]
-"""A fit, a leap, a rate of collapse: its facts by name, without those that it has not."""
 
 
 def select(rows: Iterable[Row], **wanted: object) -> list[Row]:

@@ -1,6 +1,6 @@
 """The experiment: the methods, the sweep over conditioning and strength, and random tasks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,8 @@ from dph_theory.numeric.balls import trailing
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
 
-from .results import KIND, PLACES, Config, Row, directions, findings
+from ..grid import Row, run_grid
+from .results import KIND, PLACES, Config, directions, findings
 from .task import StrategiesTask, pass_rates, random_tasks
 from .train import Anchor, Measures, mean_pass_at_k, measure, train
 
@@ -91,12 +92,7 @@ def sweep(config: Config, done: StageProgress) -> list[Row]:
         jobs += [(divergence, place, config.conditionings) for divergence in config.divergences.values()]
         others = [alpha_divergence(alpha) for alpha in config.alphas if alpha != config.alpha]
         jobs += [(divergence, place, (config.conditioning,)) for divergence in others]
-    blocks = []
-    for number, job in enumerate(jobs):
-        done(number, len(jobs))
-        blocks.append(_block(config, *job))
-    done(len(jobs), len(jobs))
-    return blocks
+    return run_grid(lambda job: _block(config, *job), jobs, done=done)
 
 
 def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
@@ -163,18 +159,14 @@ def methods(config: Config) -> Iterator[Named]:
             yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
 
 
-def compare(config: Config, done: Callable[[int, int], None]) -> tuple[Row, list[Row]]:
+def compare(config: Config, done: StageProgress) -> tuple[Row, list[Row]]:
     """The measures of the base, and of each method at its end and along the steps that are kept.
 
     The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured draws;
     eta weighs the anchor, guarantee_margin is the least of easy_rate - guarantee over all steps, and a lead
     says when the excess KL had risen by `rise` nats and when Pass@k had fallen.
     """
-    jobs, rows = list(methods(config)), []
-    for number, method in enumerate(jobs):
-        done(number, len(jobs))
-        rows.append(_method(config, method))
-    done(len(jobs), len(jobs))
+    rows = run_grid(partial(_method, config), list(methods(config)), done=done)
     measured = measure(config.task.base_law, config.task, config.coverage_draws)
     return _score(config, measured, config.task.base_law), rows
 
@@ -247,20 +239,19 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
     return rows
 
 
-def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> dict[str, Any]:
+def run(config: Config, *, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
     """Train every method and sweep by exact gradients; the record of all numbers and what follows from them.
 
     The seed draws the random tasks; everything else is deterministic. progress(stage, done, total) is told
     how far it is. Source: ours, theory D3, A5, A8, A9, B9, C4.
     """
     whole("seed", seed, at_least=0)
-    tell = progress or silent
-    base, methods = compare(config, partial(tell, "methods"))
-    blocks = sweep(config, partial(tell, "sweep"))
+    base, methods = compare(config, partial(progress, "methods"))
+    blocks = sweep(config, partial(progress, "sweep"))
     weak = where_direction_matters(config, directions(config, blocks))
-    tell("targets and random tasks", 0, 2)
+    progress("targets and random tasks", 0, 2)
     aims = targets(config)
-    tell("targets and random tasks", 1, 2)
+    progress("targets and random tasks", 1, 2)
     results = as_json(
         {
             "draws": config.draws,
@@ -272,7 +263,7 @@ def run(config: Config, *, seed: int = 0, progress: Progress | None = None) -> d
             "random_tasks": on_random_tasks(config, np.random.default_rng(seed)),
         }
     )
-    tell("targets and random tasks", 2, 2)
+    progress("targets and random tasks", 2, 2)
     return record(
         KIND,
         seed=seed,

@@ -15,6 +15,7 @@ from dph_theory.support.record import checked, from_json
 from dph_theory.support.table import Table
 
 from ..config import AtLeastTwo, Count, Filled, Positive, Rate, check
+from ..grid import Row
 from .task import ALL, StrategiesTask, task
 from .train import Optimiser, largest_strength
 
@@ -116,9 +117,6 @@ KIND = "toy.strategies"
 
 PLACES = {"D_pef": False, "all prompts": True}
 """Where an anchor may act, and whether that is everywhere."""
-
-Row: TypeAlias = dict[str, Any]
-"""A method, or a block of the sweep, as it is stored."""
 
 
 def method(results: Mapping[str, Any], name: str) -> Row:

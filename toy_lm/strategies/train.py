@@ -7,13 +7,14 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import comb
 
-from dph_theory import FORWARD_KL, exact_pass_at_k, excess_kl, filtered, rehearsal_guarantee
+from dph_theory import exact_pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.fdivergence import FDivergence
 from dph_theory.numeric.arrays import Scalars, first, probability, whole
 from dph_theory.numeric.balls import Values, trailing
 from dph_theory.support.errors import argument_error
 
+from ..measure import kept
 from .task import ALL, EASY, PolicyLaw, StrategiesTask, law, pass_rates, start, step_along
 
 
@@ -39,16 +40,15 @@ def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarr
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
     """All measures of policies, from their laws of outcomes."""
-    base, valid = task.base_law, task.valid
-    easy, base_easy = outcomes[..., EASY, :][..., 0, :], base[..., EASY, :][..., 0, :]
+    easy, found = outcomes[..., 0, :], kept(outcomes, task.base_law, task.valid)
     failed, passed = np.split(easy, 2, axis=-1)
     return Measures(
         mean_pass_at_k(outcomes, task, 1),
         mean_pass_at_k(outcomes, task, k),
-        (task.weights * excess_kl(outcomes, base, valid).excess).sum(axis=-1),
+        (task.weights * found.excess).sum(axis=-1),
         entropy(failed + passed),
         pass_rates(easy),
-        rehearsal_guarantee(FORWARD_KL(easy, filtered(base_easy, valid))),
+        found.guarantee[..., 0],
     )
 
 
@@ -152,16 +152,16 @@ def train(
                 "eta", first(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
             )
     batch = np.broadcast_shapes(eta.shape, conditioning.shape, task.base.shape[:-1])
-    policy, kept, wanted = start(task, batch), [], set(keep.tolist())
+    policy, found, wanted = start(task, batch), [], set(keep.tolist())
     for step in range(optimiser.steps + 1):
         now = law(policy, task, conditioning)
         if step in wanted:
-            kept.append(now.outcomes)
+            found.append(now.outcomes)
         pull = reward_pull(now, task, optimiser.group)
         if anchor is not None:
             pull[..., anchor.types, :] -= eta[..., None, None] * anchor_pull(now, task, anchor)
         policy = step_along(policy, pull, now, conditioning, optimiser.learning_rate)
-    return np.stack(kept)
+    return np.stack(found)
 
 
 def reward_pull(

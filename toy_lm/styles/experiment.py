@@ -1,28 +1,25 @@
 """The experiment: every method from the same bases; finished runs are stored."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from dph_theory.numeric.arrays import positive, rate, whole
-from dph_theory.support.errors import argument_error
-from dph_theory.support.files import write_json
-from dph_theory.support.processes import run_jobs
-from dph_theory.support.progress import Progress
-from dph_theory.support.record import as_json, checked, from_json, record
+from dph_theory.numeric.arrays import whole
+from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import as_json, record
 
+from ..config import Count, Filled, Positive, Rate, check
+from ..grid import Row, run_grid
 from ..threads import one_thread
 from .evaluate import KS, at_the_end, on_the_way, yardstick
-from .results import KIND, Base, StylesResults, Training, findings
+from .results import KIND, findings
 from .samples import presample
 from .tasks import StylesTask, make_task
 from .train import ALPHA_DPG, KL_CONTROL, TRAINABLE, TrainingSettings, Variant, coefficient, pretrain, train
 from .transformer import Transformer, exact_law, pass_rates
-
-RUN_KIND = "toy.styles.run"
 
 
 @dataclass(frozen=True)
@@ -35,113 +32,43 @@ class TrainingJob:
     every: int
     settings: TrainingSettings
 
-    @property
-    def name(self) -> str:
-        """A file name, unique among the jobs of an experiment."""
-        return f"{self.variant.label} {self.updates} seed{self.seed}.json".replace(" ", "_")
 
-    def config(self) -> dict[str, Any]:
-        """The job as it is stored_run from a JSON file."""
-        loaded: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return loaded
-
-
-def run_all(
-    jobs: Sequence[TrainingJob], *, workers: int, folder: Path | None, done: Callable[[TrainingJob], None]
-) -> dict[TrainingJob, dict[str, Any]]:
-    """The record of every job: read from the folder if it is there, else made, and stored once complete.
-
-    `workers` processes; the numbers do not depend on how many. An interruption lets the runs under way finish
-    if there is a folder to keep them. Raises ValueError if a stored run has another
-    configuration or other versions than the job; nothing is overwritten.
-    """
-    records = {job: stored for job in jobs if folder and (stored := stored_run(folder / job.name, job))}
-    for job in records:
-        done(job)
-    for job, made in _made([job for job in jobs if job not in records], workers, folder):
-        records[job] = made
-        done(job)
-    return {job: records[job] for job in jobs}
-
-
-def run_one(job: TrainingJob) -> dict[str, Any]:
-    """Train, and measure exactly: the curve, the end, and the base beside it; a record of kind RUN_KIND."""
+def run_one(job: TrainingJob) -> Row:
+    """Train, and measure exactly: the `base` that it starts from, and the `run`, its curve and its end."""
     with one_thread():
         task, base = _base(job.settings, job.seed)
         reference = exact_law(base, task.prompts)
         rehearsed = presample(
             reference, task, presamples=job.settings.presamples, stored=job.settings.stored, seed=job.seed
         )
-        splits = {"train": task.train, "held_out": task.held_out}
-        measures = {name: yardstick(reference, task, prompts) for name, prompts in splits.items()}
-        kept = yardstick(reference, task, rehearsed.prompts)
-        rates = pass_rates(reference, task)[task.train].numpy()
-        curve = []
-        for update, law, samples in train(
-            base, task, job.variant, job.settings, updates=job.updates, seed=job.seed
-        ):
-            if update % job.every == 0 or update == job.updates:
-                point = on_the_way(law, samples, measures["train"], kept)
-                curve.append({"update": update} | point)
-        results = {
-            "coefficient": coefficient(job.variant.method(rates)),
-            "rehearsed_prompts": len(rehearsed.prompts),
-            "rehearsed_samples": len(rehearsed.samples.valid),
-            "curve": {name: [point[name] for point in curve] for name in curve[0]},
-            "base": {name: at_the_end(reference, by) for name, by in measures.items()},
-            "end": {name: at_the_end(law, by) for name, by in measures.items()},
+        measures = {
+            "train": yardstick(reference, task, task.train),
+            "held_out": yardstick(reference, task, task.held_out),
         }
-    return record(
-        RUN_KIND,
-        seed=job.seed,
-        config=job.config(),
-        results=results,
-        findings=(),
-        packages=("numpy", "torch"),
-    )
+        kept = yardstick(reference, task, rehearsed.prompts)
+        curve = []
+        for update, law in train(base, task, job.variant, job.settings, updates=job.updates, seed=job.seed):
+            if update % job.every == 0 or update == job.updates:
+                curve.append({"update": update} | on_the_way(law, measures["train"], kept))
+        rates = pass_rates(reference, task)[task.train].numpy()
+    ends = ({name: at_the_end(of, by) for name, by in measures.items()} for of in (reference, law))
+    what = asdict(job.variant) | {"coefficient": coefficient(job.variant.method(rates))}
+    run = {
+        **{name: value for name, value in what.items() if value is not None},
+        "label": job.variant.label,
+        "seed": job.seed,
+        "updates": job.updates,
+        "curve": {name: [point[name] for point in curve] for name in _CURVE},
+        "guarantee": curve[-1]["guarantee"],
+        "rehearsed_pass": curve[-1]["rehearsed_pass"],
+        "guarantee_margin": min(point["guarantee_margin"] for point in curve),
+    }
+    sizes = {"rehearsed_prompts": len(rehearsed.prompts), "rehearsed_samples": len(rehearsed.samples.valid)}
+    before, after = ends
+    return {"base": {"seed": job.seed, **sizes, **before}, "run": run | after}
 
 
-def stored_run(path: Path, job: TrainingJob) -> dict[str, Any] | None:
-    """The stored record of a job, None if there is none; ValueError if it is another's."""
-    if not path.exists():
-        return None
-    try:
-        stored = checked(json.loads(path.read_text(encoding="utf-8")), RUN_KIND)
-    except json.JSONDecodeError as error:
-        raise argument_error("folder", str(path), f"a stored run must be JSON ({error})") from error
-    wanted = record(
-        RUN_KIND, seed=job.seed, config=job.config(), results={}, findings=(), packages=("numpy", "torch")
-    )
-    for part in ("config", "versions"):
-        different = list(_differences(part, stored[part], wanted[part]))
-        if different:
-            raise argument_error("folder", str(path), f"it holds another run: {'; '.join(different)}")
-    return stored
-
-
-def _differences(name: str, stored: Any, wanted: Any) -> Iterator[str]:
-    if isinstance(stored, Mapping) and isinstance(wanted, Mapping):
-        for key in sorted({*stored, *wanted}):
-            yield from _differences(f"{name}.{key}", stored.get(key), wanted.get(key))
-    elif stored != wanted:
-        yield f"{name} is {stored!r} there and {wanted!r} here"
-
-
-def _made(
-    jobs: Sequence[TrainingJob], workers: int, folder: Path | None
-) -> Iterator[tuple[TrainingJob, dict[str, Any]]]:
-    if workers == 1 or len(jobs) < 2:
-        yield from ((job, _make(job, folder)) for job in jobs)
-        return
-    make = partial(_make, folder=folder)
-    yield from run_jobs(make, jobs, workers=workers, finish_begun=folder is not None)
-
-
-def _make(job: TrainingJob, folder: Path | None) -> dict[str, Any]:
-    made = run_one(job)
-    if folder:
-        write_json(folder / job.name, made)
-    return made
+_CURVE = ("update", "pass_at_8", "pass_at_16", "excess")
 
 
 @lru_cache(maxsize=1)
@@ -167,18 +94,18 @@ class Config:
     Raises ValueError for unknown methods, numbers out of range, updates that do not fill whole rounds.
     """
 
-    methods: tuple[str, ...] = tuple(TRAINABLE)
-    seeds: int = 3
-    updates: int = 240
-    every: int = 12
-    strength: float = 0.3
-    mus: tuple[float, ...] = (0.5, 0.6)
-    alpha: float = 0.5
-    strengths: tuple[float, ...] = (0.03, 0.1, 1.0)
-    place_strengths: tuple[float, ...] = (0.03, 0.3)
+    methods: Annotated[tuple[str, ...], Filled] = tuple(TRAINABLE)
+    seeds: Count = 3
+    updates: Count = 240
+    every: Count = 12
+    strength: Positive = 0.3
+    mus: tuple[Rate, ...] = (0.5, 0.6)
+    alpha: Positive = 0.5
+    strengths: tuple[Positive, ...] = (0.03, 0.1, 1.0)
+    place_strengths: tuple[Positive, ...] = (0.03, 0.3)
     long_methods: tuple[str, ...] = ("DAPO", "DPH-F", KL_CONTROL.name)
-    long_updates: int = 480
-    workers: int = 2
+    long_updates: Count = 480
+    workers: Count = 2
     settings: TrainingSettings = field(default_factory=TrainingSettings)
 
     @classmethod
@@ -197,15 +124,8 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("methods", "long_methods"):
             for method in getattr(self, name):
-                if method not in TRAINABLE:
-                    raise argument_error(name, method, f"some of {', '.join(TRAINABLE)}")
-        if not self.methods:
-            raise argument_error("methods", self.methods, f"at least one of {', '.join(TRAINABLE)}")
-        for name in ("seeds", "updates", "every", "long_updates", "workers"):
-            whole(name, getattr(self, name), at_least=1)
-        for name in ("strength", "strengths", "place_strengths", "alpha"):
-            positive(name, getattr(self, name))
-        rate("mus", self.mus)
+                choice(name, method, TRAINABLE)
+        check(self)
         size = self.settings.minibatches
         for name in ("updates", "every", "long_updates"):
             if getattr(self, name) % size:
@@ -241,52 +161,42 @@ class Config:
 
 
 def run(
-    config: Config, *, seed: int = 0, progress: Progress | None = None, folder: str | Path | None = None
+    config: Config, *, seed: int = 0, progress: Progress = silent, folder: str | Path | None = None
 ) -> dict[str, Any]:
     """Train everything and return the record of kind KIND.
 
     `progress(STAGE, done, total)` is called as runs finish. With a folder, made if need be, finished runs are
     kept there and not redone. Same seed, same numbers, however many workers.
-    Raises ValueError for a negative seed, and for a stored run with another configuration or other versions.
+    Raises ValueError for a negative seed, and for a file in the folder that is no run.
     """
     whole("seed", seed, at_least=0)
     groups = config.jobs(seed)
     # Seed by seed, so that a worker makes each base once.
     jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)
-    finished: list[TrainingJob] = []
-
-    def done(job: TrainingJob) -> None:
-        finished.append(job)
-        if progress is not None:
-            progress(STAGE, len(finished), len(jobs))
-
-    path = None if folder is None else Path(folder)
-    if path is not None:
-        path.mkdir(parents=True, exist_ok=True)
-    records = run_all(jobs, workers=config.workers, folder=path, done=done)
-    results = _results(groups, records)
+    found = run_grid(
+        run_one,
+        jobs,
+        done=partial(progress, STAGE),
+        workers=config.workers,
+        folder=None if folder is None else Path(folder),
+    )
+    results = _results(groups, dict(zip(jobs, found, strict=True)))
     return record(
         KIND,
         seed=seed,
         config=asdict(config),
-        results=as_json(results),
+        results=results,
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
     )
 
 
-def _results(
-    groups: Mapping[str, Sequence[TrainingJob]], records: Mapping[TrainingJob, Mapping[str, Any]]
-) -> StylesResults:
+def _results(groups: Mapping[str, Sequence[TrainingJob]], made: Mapping[TrainingJob, Row]) -> Row:
     """The bases, one a seed, and the runs, each with the questions it answers."""
-    bases, runs = {}, []
-    for job, stored in records.items():
-        numbers = stored["results"]
-        bases[job.seed] = from_json(Base, {"seed": job.seed, **numbers, **numbers["base"]})
-        answers = [name for name, jobs in groups.items() if job in jobs]
-        what = asdict(job.variant) | {"label": job.variant.label, "seed": job.seed, "updates": job.updates}
-        curve = numbers["curve"]
-        last = {name: curve[name][-1] for name in ("guarantee", "rehearsed_pass")}
-        least = {"guarantee_margin": min(curve["guarantee_margin"])}
-        runs.append(from_json(Training, what | numbers | numbers["end"] | last | least | {"groups": answers}))
-    return StylesResults(k=KS, bases=tuple(bases.values()), runs=tuple(runs))
+    bases = {job.seed: row["base"] for job, row in made.items()}
+    runs = [
+        row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]}
+        for job, row in made.items()
+    ]
+    found: Row = as_json({"k": KS, "bases": [*bases.values()], "runs": runs})
+    return found

@@ -5,10 +5,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated
 
 import torch
 from jaxtyping import Bool, Float
+from pydantic import Field
 from torch import Tensor
 
 from dph_theory import beta_for_mean_validity
@@ -25,9 +26,10 @@ from dph_theory.losses import (
     ppo_clip_loss,
 )
 from dph_theory.losses.methods import in_the_toy
-from dph_theory.numeric.arrays import Scalars, positive, whole
+from dph_theory.numeric.arrays import Scalars
 from dph_theory.support.errors import argument_error, choice
 
+from ..config import AtLeastTwo, Count, Positive, check
 from .samples import Anchors, Samples, draw, presample, stream
 from .tasks import DIGITS, STYLES, StylesTask, tokens_of
 from .transformer import ResponseLaw, Transformer, exact_law, pass_rates, token_log_probs
@@ -111,49 +113,30 @@ def coefficient(method: Method) -> float | None:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Sizes and rates of a training.
+    """Sizes and rates of a training; ValueError names the field, its value and what is allowed."""
 
-    Raises ValueError for counts below 1 (below 2 for the group), other numbers that are not positive, and
-    another number of style shares than of styles.
-    """
-
-    width: int = 64
-    heads: int = 2
-    layers: int = 1
-    style_shares: tuple[float, ...] = (0.30, 0.25, 0.20, 0.15, 0.10)
-    base_pass: float = 0.40
-    base_updates: int = 1000
-    base_rate: float = 2e-3
-    check: int = 10
-    base_rows: int = 256
-    rate: float = 5e-4
-    group: int = 8
-    minibatches: int = 4
-    warm_up: int = 20
-    clip_norm: float = 1.0
-    presamples: int = 8
-    stored: int = 8
-    anchor_rows: int = 64
+    width: Count = 64
+    heads: Count = 2
+    layers: Count = 1
+    style_shares: Annotated[tuple[Positive, ...], Field(min_length=STYLES, max_length=STYLES)] = (
+        0.30, 0.25, 0.20, 0.15, 0.10,
+    )  # fmt: skip
+    base_pass: Positive = 0.40
+    base_updates: Count = 1000
+    base_rate: Positive = 2e-3
+    check: Count = 10
+    base_rows: Count = 256
+    rate: Positive = 5e-4
+    group: AtLeastTwo = 8
+    minibatches: Count = 4
+    warm_up: Count = 20
+    clip_norm: Positive = 1.0
+    presamples: Count = 8
+    stored: Count = 8
+    anchor_rows: Count = 64
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, int):
-                whole(name, value, at_least=2 if name == "group" else 1)
-            else:
-                positive(name, value)
-        if len(self.style_shares) != STYLES:
-            raise argument_error("style_shares", self.style_shares, f"{STYLES} numbers")
-
-
-class Snapshot(NamedTuple):
-    """The policy's exact law after so many updates, and samples drawn from it in groups, prompt by prompt.
-
-    The law is of all prompts at the end, and of those trained on before it; see `law_where_trained`.
-    """
-
-    update: int
-    law: ResponseLaw
-    samples: Samples
+        check(self)
 
 
 def pretrain(task: StylesTask, settings: TrainingSettings, *, seed: int) -> Transformer:
@@ -191,10 +174,11 @@ def train(
     *,
     updates: int,
     seed: int,
-) -> Iterator[Snapshot]:
-    """Reinforcement learning from the base: a snapshot before every round of updates, and one at the end.
+) -> Iterator[tuple[int, ResponseLaw]]:
+    """Reinforcement learning from the base: after how many updates, and the policy's exact law then.
 
-    A round draws a group for each training prompt, then makes one update for each minibatch of groups.
+    A round draws a group for each training prompt, then makes one update for each minibatch of groups. Laws
+    come before every round, of the prompts trained on (see `law_where_trained`), and at the end, of all.
     Raises ValueError unless the updates fill whole rounds.
     """
     if updates < 0 or updates % settings.minibatches:
@@ -207,12 +191,13 @@ def train(
     model = copy.deepcopy(base)
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.rate)
     for update in range(0, updates + 1, settings.minibatches):
-        law = exact_law(model, task.prompts) if update == updates else law_where_trained(model, task)
+        if update == updates:
+            yield update, exact_law(model, task.prompts)
+            return
+        law = law_where_trained(model, task)
+        yield update, law
         order = task.train[torch.randperm(len(task.train), generator=generator)]
         samples = draw(law, reference, task, order.repeat_interleave(settings.group), generator)
-        yield Snapshot(update, law, samples)
-        if update == updates:
-            return
         advantages, kept = judge(samples, rates, method, variant, settings.group)
         groups = torch.arange(len(samples.valid)).unflatten(0, (-1, settings.group))
         for step, part in enumerate(groups.tensor_split(settings.minibatches), start=update + 1):
@@ -238,7 +223,7 @@ def anchoring(
     *,
     seed: int,
 ) -> Anchors:
-    """From where an update takes the samples on which the policy is held to the base; see `variants.PLACES`.
+    """From where an update takes the samples on which the policy is held to the base; see PLACES.
 
     A rehearsal draws from a store of the base's samples: the right ones on D_pef, or all on all prompts. A
     penalty has the policy answer the same prompts anew.

@@ -1,10 +1,8 @@
 """The initial model: a small Llama trained from scratch to answer in five idioms, and not always rightly."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +14,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress
 
 from ..llama import random_llama, word_level
+from ..verifiers.sql_judge import words
 from .questions import Question, slip
 
 PAD, EOS, UNKNOWN = "<pad>", "<eos>", "<unk>"
@@ -26,9 +25,9 @@ def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
 
     Decoding joins words by single spaces: what is written so is read back as it was. Other words are <unk>.
     """
-    words = sorted({word for text in texts for word in text.split()} - {PAD, EOS, UNKNOWN})
+    different = sorted({word for text in texts for word in text.split()} - {PAD, EOS, UNKNOWN})
     settings = {"pad_token": PAD, "eos_token": EOS, "clean_up_tokenization_spaces": False}
-    return word_level((PAD, EOS, UNKNOWN, *words), UNKNOWN, **settings)
+    return word_level((PAD, EOS, UNKNOWN, *different), UNKNOWN, **settings)
 
 
 STYLES = {
@@ -46,22 +45,6 @@ def written(style: str, column: str, source: str) -> str:
     return STYLES[style].format(column=column, source=source)
 
 
-_LEXEME = re.compile(
-    r"(?P<skip>\s+|--[^\n]*|/\*.*?\*/)"
-    r"|(?P<text>'(?:[^']|'')*')"
-    r'|(?P<name>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[A-Za-z_]\w*)'
-    r"|(?P<other>\d+(?:\.\d+)?|<>|!=|<=|>=|\|\||.)",
-    re.DOTALL,
-)
-
-
-class _Word(NamedTuple):
-    kind: str
-    text: str
-    depth: int
-    """How many parentheses are open around it."""
-
-
 def style_of(sql: str) -> str | None:
     """The style of a query, or None for one that is no single SELECT (or WITH ... SELECT) in any of them.
 
@@ -69,21 +52,22 @@ def style_of(sql: str) -> str | None:
     in place or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and text in quotes do not
     count.
     """
-    words = _words(sql)
-    if words is None:
+    found = words(sql.strip().removesuffix(";"))
+    texts, signs = [word.text for word in found], [word.text for word in found if word.kind == "other"]
+    broken = {";", "'", '"'}.intersection(signs) or signs.count("(") != signs.count(")")
+    if broken or min((word.depth for word in found), default=0) < 0:
         return None
-    top = [i for i, word in enumerate(words) if word.depth == 0 and word.kind == "word"]
-    selects = [i for i in top if words[i].text == "SELECT"]
-    froms = [i for i in top if words[i].text == "FROM"]
-    if len(selects) != 1 or len(froms) != 1 or not selects[0] < froms[0] < len(words) - 1:
+    top = [i for i, word in enumerate(found) if word.depth == 0 and word.kind == "word"]
+    selects = [i for i in top if texts[i] == "SELECT"]
+    froms = [i for i in top if texts[i] == "FROM"]
+    if len(selects) != 1 or len(froms) != 1 or not selects[0] < froms[0] < len(found) - 1:
         return None
     start, end = selects[0], froms[0]
     named = start > 0
-    if named and words[0].text != "WITH":
+    if named and texts[0] != "WITH":
         return None
-    counted = words[end + 1].text
-    derived = counted == "(" or (named and any(word.text == counted for word in words[1:start]))
-    return _idiom([word.text for word in words[start + 1 : end]], derived=derived)
+    derived = texts[end + 1] == "(" or (named and texts[end + 1] in texts[1:start])
+    return _idiom(texts[start + 1 : end], derived=derived)
 
 
 def _idiom(column: list[str], *, derived: bool) -> str | None:
@@ -102,29 +86,9 @@ def _idiom(column: list[str], *, derived: bool) -> str | None:
     return None
 
 
-def _is_column(words: list[str]) -> bool:
+def _is_column(names: list[str]) -> bool:
     """A column's name, perhaps after its table's."""
-    return len(words) in (1, 3) and words[0] not in ("*", ")", "DISTINCT") and words[1:2] in ([], ["."])
-
-
-def _words(sql: str) -> list[_Word] | None:
-    """The words of one statement, names in capitals; None for several, or parentheses that do not fit."""
-    words: list[_Word] = []
-    depth = 0
-    for match in _LEXEME.finditer(sql.strip().removesuffix(";")):
-        kind, text = str(match.lastgroup), match.group()
-        if kind == "skip":
-            continue
-        if text == ")":
-            depth -= 1
-        if depth < 0 or text in (";", "'", '"'):
-            return None
-        if kind == "name":
-            kind = "word" if text[0].isalpha() or text[0] == "_" else "quoted"
-            text = text.strip('"`[]').upper()
-        words.append(_Word(kind, text, depth))
-        depth += text == "("
-    return words if depth == 0 else None
+    return len(names) in (1, 3) and names[0] not in ("*", ")", "DISTINCT") and names[1:2] in ([], ["."])
 
 
 IGNORED = -100

@@ -5,17 +5,17 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 
-from dph_theory.support.checking import arguments
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 
 from ...recipe.schema import TaskConfig
 from ..protocol import Prompt, Task
+from ..verifiers.pool import made
 from ..verifiers.sql import SqlVerifier
 from .model import STYLES, Architecture, Habits, learn, llama, style_of, word_tokenizer, written
 from .questions import (
@@ -107,15 +107,8 @@ def load(config: TaskConfig) -> Task:
         name="tiny-sql",
         train=sets.pop("train"),
         evaluation=sets,
-        verifier=SqlVerifier(style=style_of, **arguments(_limits(), config.options, "task.options.")),
-        styles=tuple(STYLES),
+        verifier=made(SqlVerifier, config.options, "task.options.", style=style_of),
     )
-
-
-def _limits() -> dict[str, Any]:
-    """What of SqlVerifier a recipe may set, with types."""
-    hints = get_type_hints(SqlVerifier.__init__)
-    return {name: hints[name] for name in ("seconds", "rows", "memory", "workers")}
 
 
 def _questions(of: Iterable[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:

@@ -14,8 +14,9 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, get_type_hints
 
+from dph_theory.support.checking import arguments
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from ..protocol import Prompt, Score, Verifier, bound_to
@@ -254,6 +255,14 @@ class PooledVerifier(ABC):
     def style(self, job: Job) -> str | None:
         """The style of the answer, where the task names styles."""
         return None
+
+
+def made(maker: Any, values: Mapping[str, Any], where: str, *given: str, **fixed: Any) -> Any:
+    """A verifier or a reward with these options; ValueError for one that its class does not take."""
+    hints = get_type_hints(maker.__init__)
+    # What is given already, and what is returned, are no options.
+    hints = {key: hint for key, hint in hints.items() if key not in ("return", "function", "match", "style")}
+    return maker(*given, **fixed, **arguments(hints, values, where))
 
 
 def needed(example: Prompt, *names: str) -> list[Any]:

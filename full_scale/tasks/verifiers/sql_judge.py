@@ -4,9 +4,9 @@ import math
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .sandbox import QueryLimits, Ran, run
 from .worker import JudgeOutcome
@@ -16,10 +16,39 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 
 Rows = Sequence[tuple[Any, ...]]
 
-_TOKEN = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^]]*] | --[^\n]* | /\*.*?(?:\*/|$) | [()] | \w+ """,
-    re.VERBOSE | re.DOTALL,
+_LEXEME = re.compile(
+    r"(?P<skip>\s+|--[^\n]*|/\*.*?(?:\*/|$))"
+    r"|(?P<text>'(?:[^']|'')*')"
+    r'|(?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])'
+    r"|(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<other>\d+(?:\.\d+)?|<>|!=|<=|>=|\|\||.)",
+    re.DOTALL,
 )
+
+
+class Word(NamedTuple):
+    """A word of a query, and how many parentheses are open around it."""
+
+    kind: str
+    """`word`, `quoted` (a name), `text` or `other`."""
+    text: str
+    """Names in capitals and without their quotes."""
+    depth: int
+
+
+def words(query: str) -> list[Word]:
+    """The words of a query, without comments."""
+    found: list[Word] = []
+    depth = 0
+    for match in _LEXEME.finditer(query):
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "skip":
+            continue
+        depth -= text == ")"
+        name = text.strip('"`[]').upper() if kind in ("word", "quoted") else text
+        found.append(Word(kind, name, depth))
+        depth += text == "("
+    return found
 
 
 def same_set(gold: Rows, predicted: Rows) -> bool:
@@ -44,15 +73,8 @@ def same_multiset(gold: Rows, predicted: Rows, *, ordered: bool) -> bool:
 
 def is_ordered(query: str) -> bool:
     """Whether a query's own result is ordered: ORDER BY outside of strings, comments and parentheses."""
-    depth, before = 0, ""
-    for token in _TOKEN.findall(query):
-        word = token.upper()
-        depth += {"(": 1, ")": -1}.get(word, 0)
-        if depth == 0 and (before, word) == ("ORDER", "BY"):
-            return True
-        if not word.startswith(("--", "/*")):
-            before = word
-    return False
+    found = pairwise(words(query))
+    return any(a[:2] == ("word", "ORDER") and b[:2] == ("word", "BY") and not a.depth for a, b in found)
 
 
 def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: Rows) -> bool:

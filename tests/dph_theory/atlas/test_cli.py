@@ -4,7 +4,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from dph_theory.atlas.cli import atlas_command
-from dph_theory.atlas.table import LEGEND, SHORT, Row, grouped
+from dph_theory.atlas.rows import LEGEND, SHORT, Row, grouped
 
 
 def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
@@ -39,7 +39,7 @@ def test_wrong_usage_is_told_in_a_line(tmp_path):
     assert "is GRPO meant?" in unknown.output
     broken = CliRunner().invoke(atlas_command, [f"{tmp_path}/mine.py:broken"])
     assert broken.exit_code == 1
-    assert "could not be audited: it raised KeyError" in broken.output
+    assert "could not be audited: the advantage raised KeyError" in broken.output
     missing = CliRunner().invoke(atlas_command, [f"{tmp_path}/mine.py:other"])
     assert missing.exit_code == 2
     assert "found in it: broken" in missing.output

@@ -3,15 +3,15 @@ import pytest
 
 from dph_theory.atlas.rows import LOST, row_of, way_back
 from dph_theory.audit.advantage import AdvantageError
-from dph_theory.methods.repairs import CATALOGUE, CODE, METHODS, STANDARD, SUMMARY, Method
+from dph_theory.methods.repairs import CATALOGUE, CODE, REPAIRS, STANDARD, SUMMARY, Repair
 from dph_theory.methods.updates import of_rewards
 
-BY_NAME = {method.name: method for method in METHODS}
+BY_NAME = {method.name: method for method in REPAIRS}
 
 
 def test_every_method_says_where_it_was_read():
-    assert len({method.name for method in METHODS}) == len(METHODS) >= 20
-    for method in METHODS:
+    assert len({method.name for method in REPAIRS}) == len(REPAIRS) >= 20
+    for method in REPAIRS:
         assert method.source
         assert method.note
         assert method.read in (STANDARD, CATALOGUE, CODE, SUMMARY)
@@ -54,7 +54,7 @@ def test_the_place_of_uniqueness_weights_decides():
 
 
 def _own(function):
-    return Method("own", "mine.py", "", of_rewards(function))
+    return Repair("own", "mine.py", "", of_rewards(function))
 
 
 def test_a_method_of_ones_own_is_its_table_or_is_called_with_what_it_asks_for():

@@ -19,10 +19,10 @@ from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
 from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
-from dph_theory.methods.batches import GROUP, Samples
-from dph_theory.methods.repairs import METHODS
+from dph_theory.methods.repairs import REPAIRS
+from dph_theory.methods.updates import GROUP, Samples
 
-BY_NAME = {method.name: method for method in METHODS}
+BY_NAME = {method.name: method for method in REPAIRS}
 
 
 def test_every_group_stands_for_its_orders_and_has_its_chance():

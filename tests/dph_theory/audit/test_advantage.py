@@ -35,9 +35,9 @@ def test_the_headlines():
 
 def test_a_baseline_s_bias_and_the_ends():
     found = audit_advantage(forms.mean_of_all, group_size=8)
-    assert found.baseline_bias == pytest.approx((-1 / 8,) * 7)
+    assert found.weight == pytest.approx((7 / 8,) * 7)
     assert found.all_right == found.all_wrong == 0
-    assert dict(found.other_sizes)[16] == pytest.approx((15 / 16,) * 7)
+    assert [row[2] for row in found.tables()[0].rows] == list(found.objective)
     assert audit_advantage(lambda r: r).all_right == 1
 
 
@@ -168,8 +168,6 @@ def test_what_fails_is_said():
         tabulate(lambda r: r.sum(-1), 4)
     with pytest.raises(AdvantageError, match="places of a group"):
         tabulate(forms.rank_bonus, 20)
-    with pytest.raises(ValueError, match="group_size=1 is not allowed"):
-        tabulate(forms.mean_of_all, 1)
     with pytest.raises(ValueError, match=r"validity=0\.0 is not allowed"):
         tabulate(forms.mean_of_all, 4).variance([0, 0.5])
 
@@ -234,7 +232,9 @@ def test_the_error_told_is_that_of_the_code_as_it_is_called_first():
     def wrong(rewards):
         return rewards - rewards.mean(dim=-1, keepdims=True, dtype="no such type")
 
-    with pytest.raises(AdvantageError, match=r"it raised TypeError: mean\(\): .*\(of an array it raised "):
+    with pytest.raises(
+        AdvantageError, match=r"the advantage raised TypeError: mean\(\): .*\(of an array it raised "
+    ):
         audit_advantage(wrong)
     # What is written for arrays is called with one.
     assert audit_advantage(lambda r: r.astype(float) - r.mean(-1, keepdims=True)).all_right == 0

@@ -1,11 +1,6 @@
 import pytest
 
 from dph_theory.audit import audit
-from dph_theory.audit.batches import enumerate_batches, reduction_of
-from dph_theory.audit.exact import ending_problems, random_problems
-
-PROBLEM = ending_problems(0)[-1]
-NAMES = ("log_pi", "log_ref", "mask")
 
 
 def k3(log_pi, log_ref):
@@ -55,7 +50,7 @@ def whole_answer(log_pi, log_ref, mask):
     ],
 )
 def test_the_divisions_are_told_apart(loss, batch, tokens, padding):
-    found = reduction_of(loss, NAMES, PROBLEM, "policy")
+    found = audit(loss).reduction
     assert (found.batch, found.tokens, found.padding) == (batch, tokens, padding)
 
 
@@ -81,7 +76,6 @@ def test_a_loss_that_fails_on_several_sequences_says_so():
 
 
 REVERSE = "reverse KL(pi||ref)"
-PROBLEMS = random_problems(0)
 
 
 def costs(log_pi, log_ref, mask):
@@ -120,16 +114,11 @@ def test_a_batch_mean_baseline_is_not_zero():
     assert report.selects == "filtered model"
 
 
-@pytest.mark.parametrize(
-    ("loss", "constants"), [(minus_the_others, [1, 1]), (all_pairs, [2, 6]), (log_mean_exp, None)]
-)
-def test_the_dependence_on_the_batch_size_is_told_or_refused(loss, constants):
-    batches, pairs = enumerate_batches(loss, NAMES, PROBLEMS, "policy")
-    assert {problem.length for problem, _ in pairs} == {1, 2, 3}
-    several = [match for size, match in batches.gradients if size > 1]
-    assert all(match.exact for match in several) is (constants is not None)
-    if constants is not None:
-        assert [match.constant for match in several] == pytest.approx(constants)
+@pytest.mark.parametrize(("loss", "constants"), [(minus_the_others, [1, 1]), (all_pairs, [2, 6])])
+def test_the_dependence_on_the_batch_size_is_told(loss, constants):
+    several = [match for size, match in audit(loss).batches.gradients if size > 1]
+    assert all(match.exact for match in several)
+    assert [match.constant for match in several] == pytest.approx(constants)
 
 
 def test_what_is_not_recognised_is_said_with_every_size():
@@ -160,9 +149,3 @@ def less_its_mean(log_pi, log_ref, mask):
 
 def test_rounding_is_not_taken_for_a_gradient():
     assert audit(less_its_mean).gradient.name == "zero"
-
-
-def test_groups_that_never_fit_are_refused_by_name():
-    report = audit(lambda log_pi: log_pi.reshape(-1, 64, 1).mean(), name="grouped")
-    assert report.gradient.name == "failed"
-    assert "could not be audited" in report.verdict

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.interrupted_command import interrupted
 
 from dph_cli import main
 
@@ -111,25 +110,6 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message, losses,
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
-def test_the_catalogue_with_its_page_and_its_numbers(tmp_path):
-    done = dph("catalogue", "--json", tmp_path / "all.json")
-    assert done.returncode == 0, done.stderr
-    reports = json.loads((tmp_path / "all.json").read_text())
-    assert done.stdout.splitlines()[-1] == f"{len(reports)} forms audited, 0 could not be evaluated"
-    assert done.stdout.startswith("k1 on policy samples: ")
-    assert {"source", "formula", "loss", "verdict"} <= set(reports[0])
-
-
-def test_an_interrupted_audit_leaves_no_file(tmp_path):
-    path = tmp_path / "all.json"
-    done = interrupted([DPH, "audit", "catalogue", "--json", str(path)])
-    assert "Traceback" not in done.errors
-    assert done.returncode == 130
-    assert "interrupted: nothing was written" in done.out
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_without_torch_it_says_what_to_install(tmp_path, losses):
     (tmp_path / "torch.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
@@ -152,6 +132,9 @@ def bootstrap(n, c, k):
 
 def of_one(n):
     return n
+
+def interrupted(n, c, k):
+    raise KeyboardInterrupt
 """
 
 
@@ -169,10 +152,10 @@ def mine(tmp_path):
 def test_an_advantage_of_a_file(mine, tmp_path):
     done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
     assert done.exit_code == 0, done.output
-    assert " ".join(done.output.split()).startswith(
+    assert " ".join(done.stdout.split()).startswith(
         "centred at G = 4: It maximises 0.75 V: a prompt weighs 0.75 at every pass rate V."
     )
-    assert "weight, G = 8" in done.output
+    assert "J_G" in done.output
     assert json.loads((tmp_path / "x.json").read_text())["group_size"] == 4
 
 
@@ -186,8 +169,9 @@ def test_a_metric_of_a_file(mine, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (("advantage", "broken"), 1, "could not be audited: it returned ()"),
-        (("metric", "of_one"), 1, "could not be audited: it takes (n)"),
+        (("advantage", "broken"), 1, "could not be audited: the advantage returned ()"),
+        (("metric", "of_one"), 1, "could not be audited: the metric takes (n)"),
+        (("metric", "interrupted"), 130, "interrupted: nothing was written"),
         (("advantage", "centred", "--group-size", 1), 2, "--group-size"),
         (("metric", "bootstrap", "--samples", "policy"), 2, "No such option"),
     ],

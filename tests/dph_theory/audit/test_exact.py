@@ -1,74 +1,48 @@
+"""What is summed is the expectation over every answer, a divergence's value and gradient the textbook's."""
+
 import numpy as np
 import pytest
 import torch
 from support.losses_with_known_answers import k1, k2, k3, minus_log_u, policy_gradient
 
 from dph_theory import FORWARD_KL, REVERSE_KL
-from dph_theory.audit.exact import (
-    ARGUMENTS,
-    SHAPES,
-    LossError,
-    arguments_of,
-    batch,
-    call,
-    expected_gradients,
-    is_random,
-    measure,
-    random_problems,
-)
+from dph_theory.audit import audit
+from dph_theory.audit.exact import Audited, expected_gradients, random_problems
 
-PROBLEMS = random_problems(0)
-every = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+PROBLEMS = (*random_problems(0), *random_problems(0, ends=True))
 
 
-@every
-def test_every_sequence_is_enumerated_once_with_a_proper_law(problem):
-    assert len(problem.token) == problem.vocabulary**problem.length
-    assert len({tuple(row) for row in problem.token.tolist()}) == len(problem.token)
-    for source in ("policy", "old_policy", "reference", "filtered"):
-        assert float(problem.samples(source).sum()) == pytest.approx(1, abs=1e-12)
-
-
-@every
-def test_filtered_samples_are_the_correct_ones_of_the_reference(problem):
-    filtered, reference = problem.samples("filtered"), problem.samples("reference")
-    assert torch.equal(filtered > 0, problem.valid > 0)
-    ratio = (filtered / reference)[problem.valid > 0]
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+def test_every_answer_is_enumerated_once_with_a_proper_law(problem):
+    answers = {tuple(row[kept > 0].tolist()) for row, kept in zip(problem.token, problem.mask, strict=True)}
+    assert len(answers) == len(problem.token)
+    laws = {source: problem.samples(source) for source in ("policy", "old_policy", "reference", "filtered")}
+    for source, law in laws.items():
+        assert float(law.sum()) == pytest.approx(1, abs=1e-12)
+        visits = problem.prefix_law(source)
+        assert float(visits[0]) == pytest.approx(1)
+        assert float(visits.sum()) == pytest.approx(float((law * problem.lengths).sum()))
+    assert torch.equal(laws["filtered"] > 0, problem.valid > 0)
+    ratio = (laws["filtered"] / laws["reference"])[problem.valid > 0]
     assert float(ratio.max() / ratio.min()) == pytest.approx(1, rel=1e-12)
-
-
-@every
-def test_prefix_visits_add_up_to_the_length(problem):
-    visits = problem.prefix_law(problem.samples("policy"))
-    assert float(visits[0]) == pytest.approx(1)
-    assert float(visits.sum()) == pytest.approx(problem.length)
-
-
-@every
-def test_there_is_something_to_lose_within_the_valid_set(problem):
     assert problem.valid.sum() >= 2
     assert problem.valid.min() == 0
 
 
-def test_shapes_and_determinism():
-    assert [(p.vocabulary, p.length) for p in PROBLEMS] == list(SHAPES)
-    assert torch.equal(random_problems(3)[2].policy, random_problems(3)[2].policy)
-    assert not torch.equal(random_problems(3)[2].policy, random_problems(4)[2].policy)
-
-
-SMALL_ONES = random_problems(1)
+def test_a_seed_gives_the_same_problems():
+    one, again, other = (random_problems.__wrapped__(seed)[2].policy for seed in (3, 3, 4))
+    assert torch.equal(one, again)
+    assert not torch.equal(one, other)
 
 
 def test_expectation_is_the_limit_of_sampling():
-    problem = SMALL_ONES[1]
-    exact = measure(k3, ("log_pi", "log_ref"), problem, "policy")
+    problem, loss = random_problems(1)[1], Audited.of(k3)
+    exact, errors = loss.measure(problem), []
     generator = torch.Generator().manual_seed(0)
-    errors = []
     for count in (400, 40_000):
         logits = problem.policy.clone().requires_grad_()
-        given = batch(problem, logits, "policy", ("log_pi", "log_ref"))
         drawn = torch.multinomial(problem.samples("policy"), count, replacement=True, generator=generator)
-        k3(given["log_pi"][drawn], given["log_ref"][drawn]).backward()
+        loss.value(loss.rows(loss.batch(problem, logits), drawn.tolist(), problem)).backward()
         errors.append(float((logits.grad.flatten() - exact.gradient).norm()))
         # The variance of one sample predicts the error of the mean of many.
         assert errors[-1] < 4 * (exact.variance / count) ** 0.5
@@ -76,9 +50,8 @@ def test_expectation_is_the_limit_of_sampling():
 
 
 def test_the_gradient_is_that_of_finite_differences():
-    problem = SMALL_ONES[3]
-    found = measure(policy_gradient, ("log_pi", "advantages"), problem, "policy").gradient
-    law = problem.samples("policy")
+    problem = random_problems(1)[3]
+    found = Audited.of(policy_gradient).measure(problem).gradient
     for i in range(problem.policy.numel()):
         sides = []
         for step in (1e-5, -1e-5):
@@ -86,60 +59,74 @@ def test_the_gradient_is_that_of_finite_differences():
             logits.view(-1)[i] += step
             sides.append(float((problem.law(logits) * problem.valid).sum()))
         assert -(sides[0] - sides[1]) / 2e-5 == pytest.approx(float(found[i]), abs=1e-9)
-    assert law.requires_grad is False
 
 
-def test_only_log_pi_carries_a_gradient():
-    given = batch(SMALL_ONES[0], SMALL_ONES[0].policy.clone().requires_grad_(), "old_policy", ARGUMENTS)
-    assert [name for name in ARGUMENTS if given[name].requires_grad] == ["log_pi"]
-    assert len({tensor.shape for tensor in given.values()}) == 1
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda u: -u.log(), "forward KL(ref||pi)"),
+        (lambda u: u * u.log(), "reverse KL(pi||ref)"),
+        (lambda u: u * u.log() - (u + 1) * ((u + 1) / 2).log(), "JS generator (twice the JS divergence)"),
+        (lambda u: 2 * (u.sqrt() - 1) ** 2, "alpha-divergence 0.5"),
+        (lambda u: (u**0.8 - 0.8 * u - 0.2) / (0.8 * -0.2), "alpha-divergence 0.2"),
+        (lambda u: (u - 1) ** 2, "chi-squared(pi||ref)"),
+        (lambda u: (u - 1) ** 2 / u, "chi-squared(ref||pi)"),
+        (lambda u: (u - 1).abs() / 2, "total variation"),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_mean_of_a_generator_on_reference_samples_is_its_divergence(f, name, seed):
+    def loss(log_pi, log_ref):
+        return f((log_pi - log_ref).sum(-1).exp()).mean()
+
+    found = audit(loss, samples="reference", seed=seed)
+    for match in (found.value, found.gradient, found.sequence_gradient):
+        assert (match.name, match.exact) == (name, True)
+        assert match.constant == pytest.approx(1, rel=1e-6)
+
+
+class Broken(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise RuntimeError("no gradient here\nand more")
+
+
+def asserting(log_pi):
+    raise AssertionError
 
 
 @pytest.mark.parametrize(
     ("loss", "what"),
     [
-        (lambda log_pi: log_pi, "not a scalar tensor"),
-        (lambda log_pi: log_pi[:1, :1], "shape \\(1, 1\\), not a scalar"),
+        (lambda log_pi: Broken.apply(log_pi), "its gradient raised RuntimeError: no gradient here"),
+        (asserting, "it raised AssertionError"),
+        (lambda log_pi: log_pi, r"it returned a tensor of shape \(1, 1\), not a scalar tensor"),
         (lambda log_pi: 1.0, "returned float, not a scalar tensor"),
         (lambda log_pi: log_pi.sum() * float("nan"), "returned nan"),
         (lambda log_pi: log_pi.detach().sum(), "does not depend on log_pi"),
         (lambda log_pi: 1 / 0, "raised ZeroDivisionError"),
         (lambda log_pi: log_pi.mul_(2).sum(), "changes its argument log_pi in place"),
+        (lambda log_pi: (log_pi * 0).sqrt().sum(), "gradient is nan at a token where log_pi = -"),
+        (lambda log_pi: (log_pi.sum() * 0).sqrt(), "gradient is nan at a token where log_pi = -"),
+        (lambda log_pi: (log_pi + 0j).sum(), "it returned a complex number"),
+        (lambda log_pi, mask: log_pi[mask].sum(), r"index with mask.bool\(\)"),
+        (lambda log_pi: log_pi.mean() * torch.rand(()), "it is random, or remembers"),
+        (lambda log_pi: log_pi.reshape(-1, 64, 1).mean(), "raised RuntimeError"),
     ],
 )
-def test_what_is_wrong_with_a_loss_is_said(loss, what):
-    given = batch(SMALL_ONES[0], SMALL_ONES[0].policy.clone().requires_grad_(), "policy", ("log_pi",))
-    with pytest.raises(LossError, match=what):
-        call(loss, given)
-
-
-def test_a_gradient_that_is_nan_is_said():
-    with pytest.raises(LossError, match=r"gradient is nan at token 1 of \(0\), where log_pi = -"):
-        measure(lambda log_pi: (log_pi * 0).sqrt().sum(), ("log_pi",), SMALL_ONES[0], "policy")
-
-
-def test_a_gradient_that_is_infinite_on_one_sequence_says_which():
-    def loss(log_pi, log_ref):
-        return (log_pi - log_ref - worst).abs().sqrt().sum()
-
-    problem = SMALL_ONES[1]
-    worst = (problem.log_probs(problem.policy) - problem.log_probs(problem.reference))[2]
-    with pytest.raises(LossError, match=r"gradient is (nan|infinite) at token 1 of \(2\), where log_pi = "):
-        measure(loss, ("log_pi", "log_ref"), problem, "policy")
-
-
-def test_arguments_are_those_it_names():
-    assert arguments_of(lambda log_pi, mask, eps=0.1: 0) == ("log_pi", "mask")
-    assert arguments_of(lambda **given: 0) == ARGUMENTS
-    with pytest.raises(ValueError, match=r"loss parameter='logits' .*log_pi, log_ref"):
-        arguments_of(lambda log_pi, logits: 0)
-    with pytest.raises(ValueError, match="log_pi must be among them"):
-        arguments_of(lambda log_ref: 0)
-
-
-def test_randomness_is_noticed():
-    assert is_random(lambda log_pi: log_pi.mean() * torch.rand(()), ("log_pi",), SMALL_ONES[0], "policy")
-    assert not is_random(k3, ("log_pi", "log_ref"), SMALL_ONES[0], "policy")
+def test_what_is_wrong_with_a_loss_is_said_in_one_line(loss, what):
+    report = audit(loss, name="mine")
+    assert report.failed
+    assert (report.variance, report.extremes) == (None, ())
+    with pytest.raises(
+        AssertionError, match=rf"mine on policy samples: could not be audited: .*{what}.* \(on "
+    ):
+        raise AssertionError(report.verdict)
+    assert "\n" not in report.verdict
 
 
 def test_randomness_in_a_tenth_of_the_calls_is_noticed():
@@ -148,35 +135,20 @@ def test_randomness_in_a_tenth_of_the_calls_is_noticed():
     def rarely(log_pi):
         return log_pi.mean() * (2 if torch.rand((), generator=generator) < 0.1 else 1)
 
-    assert all(is_random(rarely, ("log_pi",), SMALL_ONES[0], "policy") for _ in range(20))
+    assert all(audit(rarely).failed for _ in range(5))
 
 
-def test_what_stands_under_the_mask_must_not_matter():
-    def careful(log_pi, mask):
-        return (log_pi**2 * mask).sum() / mask.sum()
-
-    def careless(log_pi, mask):
-        return (log_pi**2 * mask).sum() / mask.numel()
-
-    def without(log_pi):
-        return (log_pi**2).mean()
-
-    for problem in SMALL_ONES:
-        plain = measure(without, ("log_pi",), problem, "policy").gradient
-        masked = [
-            measure(loss, ("log_pi", "mask"), problem, "policy").gradient for loss in (careful, careless)
-        ]
-        assert torch.allclose(masked[0], plain, atol=1e-14)
-        assert not torch.allclose(masked[1], plain, rtol=1e-3)
-
-
-def test_many_problems_at_once_agree_with_one_by_one():
-    problem = random_problems(0)[1]
-    pi, ref = (torch.softmax(logits, -1).numpy() for logits in (problem.policy, problem.reference))
-    found = expected_gradients({"k2": k2, "k3": k3}, pi, ref, pi)
-    for i, loss in enumerate((k2, k3)):
-        alone = measure(loss, ("log_pi", "log_ref"), problem, "policy").gradient
-        np.testing.assert_allclose(found[0, i], alone.numpy(), atol=1e-13)
+def test_arguments_are_those_it_names_and_others_are_refused():
+    assert audit(lambda log_pi, mask, eps=0.1: (log_pi * mask).sum()).reduction.padding == "ignored"
+    assert audit(lambda **given: (given["log_pi"] - given["log_ref"]).sum()).gradient.name == "zero"
+    for loss, message in (
+        (lambda log_pi, logits: 0, r"loss parameter='logits' .*log_pi, log_ref"),
+        (lambda log_ref: 0, "log_pi must be among them"),
+        # Nor would a divergence of next-token laws with its directions exchanged show in sampled tokens.
+        (lambda log_pi, student_logits: 0, "no divergence summed over the vocabulary, as in distillation"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            audit(loss)
 
 
 @pytest.mark.parametrize(
@@ -188,15 +160,9 @@ def test_many_problems_at_once_agree_with_one_by_one():
         (minus_log_u, "ref", FORWARD_KL.gradient),
     ],
 )
-def test_known_answers(loss, law, gradient):
+def test_many_problems_at_once_have_the_known_gradients(loss, law, gradient):
     rng = np.random.default_rng(0)
     given = {"pi": rng.dirichlet(np.ones(4), 50), "ref": rng.dirichlet(np.ones(4), 50)}
     found = expected_gradients({"it": loss}, given["pi"], given["ref"], given[law])
     assert found.shape == (50, 1, 4)
     np.testing.assert_allclose(found[:, 0], gradient(**given), atol=1e-9)
-
-
-def test_a_loss_of_the_whole_vocabulary_is_refused_by_what_is_taken():
-    # Nor would a divergence of next-token laws with its directions exchanged show in sampled tokens.
-    with pytest.raises(ValueError, match="no divergence summed over the vocabulary, as in distillation"):
-        arguments_of(lambda log_pi, student_logits, teacher_logits: 0)

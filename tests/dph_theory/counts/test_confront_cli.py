@@ -126,3 +126,15 @@ def test_no_control_character_reaches_the_terminal(tmp_path):
 )  # fmt: skip
 def test_wrong_usage_is_told(tmp_path, words):
     assert run(*written(tmp_path), *words.split()).exit_code == 2
+
+
+def test_labels_are_of_files_that_are_there_and_tell_them_apart(tmp_path):
+    labels = tmp_path / "labels.yaml"
+    for text, says in (
+        ("other.jsonl: x", "labels='other.jsonl' is not allowed: one of base.jsonl, run.jsonl"),
+        ("base.jsonl: x\nrun.jsonl: x", "a label of its own for each file"),
+    ):
+        labels.write_text(text)
+        result = run(*written(tmp_path), "--labels", labels)
+        assert result.exit_code == 2
+        assert says in " ".join(result.output.split())

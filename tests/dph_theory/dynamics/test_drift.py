@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 from scipy.special import factorial, softmax
-from support.linear_noise import log_ratio_deviation, noise_along
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import (
@@ -19,6 +19,44 @@ from dph_theory.dynamics import (
 )
 from dph_theory.dynamics.answers import less, update
 from dph_theory.laws import normalised_validities
+
+
+def noise_along(base, valid, times, *, step, answers, form="none", beta=0.0, baseline="mean"):
+    """A decision's noiseless logits at the times, and the covariance that N answers a step give them.
+
+    d Sigma/d tau = J Sigma + Sigma J^T + (eta/N) C, J the slope of the expected update and C the covariance
+    of one answer's. Returns logits (times, outcomes) and covariances (times, outcomes, outcomes).
+    """
+    log_base, verdicts, n = np.log(np.asarray(base)), np.asarray(valid, dtype=float), len(base)
+    advantage = less(baseline)
+
+    def terms(theta):
+        """The policy, each answer's coefficient, and the expected update; for complex logits too."""
+        p = np.exp(theta) / np.exp(theta).sum()
+        rows = np.log(p)[:, None], log_base[:, None]
+        pull = update(np, *rows, verdicts, form=form, beta=beta, advantage=advantage)[1][:, 0]
+        return p, pull, p * (pull - (p * pull).sum())
+
+    def slope(_, state):
+        theta, sigma = state[:n], state[n:].reshape(n, n)
+        p, pull, mean = terms(theta)
+        jacobian = np.stack([terms(theta + 1e-30j * row)[2].imag / 1e-30 for row in np.eye(n)], axis=1)
+        spread = (p * pull**2)[:, None] * (np.eye(n) - p)
+        covariance = (np.eye(n) - p).T @ spread - np.outer(mean, mean)
+        return np.concatenate([mean, (jacobian @ sigma + sigma @ jacobian.T + covariance).ravel()])
+
+    start = np.concatenate([log_base, np.zeros(n * n)])
+    span = (0.0, times[-1])
+    found = solve_ivp(slope, span, start, t_eval=times, method="LSODA", rtol=1e-9, atol=1e-13)
+    # The equation is linear in the noise: it is solved for one unit of it.
+    return found.y[:n].T, step / answers * found.y[n:].T.reshape(-1, n, n)
+
+
+def log_ratio_deviation(covariance):
+    """The deviation of the log ratio of the first two outcomes from covariances (..., outcomes, outcomes)."""
+    variance = covariance[..., 0, 0] + covariance[..., 1, 1] - 2 * covariance[..., 0, 1]
+    return np.sqrt(np.maximum(variance, 0.0))
+
 
 DRIFT = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
 

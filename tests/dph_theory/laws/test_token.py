@@ -135,6 +135,14 @@ def test_unlike_the_sequence_law_it_pays_more_than_validity_costs():
     assert np.abs(valid_answer_shares(law, valid) - valid_answer_shares(base, valid)).sum() > 0.01
 
 
+@pytest.mark.parametrize("divergence", [REVERSE_KL, FORWARD_KL], ids=lambda d: d.name)
+def test_answers_of_one_length_have_the_law_of_sums(divergence):
+    base, valid = random_tree(9, 2)
+    means, sums = (token_law(base, valid, 0.3, divergence, per_answer_mean=mean) for mean in (True, False))
+    for mine, theirs in zip(means, sums, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
 @pytest.mark.parametrize("beta", [1e-12, 1e-15, 1e-16, 1e-17])
 def test_a_beta_near_zero_costs_no_digits(beta):
     base = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]

@@ -65,26 +65,6 @@ def test_expected_gradient_on_policy_is_the_policy_gradient(pi, rewards):
     np.testing.assert_allclose(theta.grad.numpy(), -exact, atol=1e-10)
 
 
-def test_sampled_gradients_converge_at_the_root_rate():
-    rng, pi, rewards = (
-        np.random.default_rng(1),
-        np.array([0.4, 0.3, 0.2, 0.1]),
-        np.array([1.0, 0.0, 0.0, 1.0]),
-    )
-    exact, errors = -pi * (rewards - pi @ rewards), []
-    for n in (100, 10_000):
-        squares = []
-        for _ in range(60):
-            theta = torch.tensor(np.log(pi), requires_grad=True)
-            drawn = torch.tensor(rng.choice(4, size=(n, 1), p=pi))
-            log_pi = torch.log_softmax(theta, 0)[drawn]
-            advantages = torch.tensor(rewards)[drawn[:, 0]]
-            ppo_clip_loss(log_pi, log_pi.detach(), advantages, drawn >= 0, **CLIP).backward()
-            squares.append(((theta.grad.numpy() - exact) ** 2).sum())
-        errors.append(np.sqrt(np.mean(squares)))
-    assert 7 < errors[0] / errors[1] < 14
-
-
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("advantage", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize("dual_clip", [None, 3.0])

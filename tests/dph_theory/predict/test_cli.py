@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
-from dph_theory.predict.readings import READERS
+from dph_theory.predict.configuration import READERS
 
 VERL = (
     "actor_rollout_ref.actor.use_kl_loss=true",

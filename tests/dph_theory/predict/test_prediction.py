@@ -49,8 +49,8 @@ def test_prompts_that_cannot_move_stay():
 
 
 def test_without_a_kl_every_prompt_that_moves_ends_at_one():
-    found = predict(trl(0.0), [0.2, 0.0], moved=10.0)
-    assert [prompt.validity for prompt in found.prompts] == [1, 0]
+    found = predict(trl(0.0), {"a": 0.2, "b": 0.0}, step=0.5, steps=20)
+    assert [(prompt.id, prompt.validity) for prompt in found.prompts] == [("a", 1), ("b", 0)]
     assert 0.2 < found.prompts[0].on_the_way < 1
     assert found.equivalent == {}
 
@@ -60,8 +60,10 @@ def test_settings_without_a_law_are_refused():
         ValueError, match=r"no pass rates are told: the advantage is .* no objective is known"
     ):
         predict(configuration_of({}, "nemo-rl"), [0.5])
+    alone = configuration_of({"kl_penalty_coef": 0.1})
+    assert alone.unpredicted == "the settings do not say how many answers a prompt has (group_size)"
     with pytest.raises(ValueError, match="how many answers a prompt has"):
-        predict(configuration_of({"kl_penalty_coef": 0.1}), [0.5])
+        predict(alone, [0.5])
 
 
 def trained(beta, base_rate, clip):

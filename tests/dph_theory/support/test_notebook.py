@@ -38,7 +38,7 @@ def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     frame = prediction.to_dataframe()
     assert len(frame) == 300
     assert frame["predicted"].iloc[0] == prediction.prompts[0].validity
-    assert list(verdict.to_dataframe().columns) == ["finding", "words"]
+    assert list(verdict.to_dataframe().columns) == ["V", "weight", "J_G", "variance"]
     assert configuration.to_dataframe().iloc[0, 0] == "penalty"
 
 

@@ -13,6 +13,8 @@ import pytest
 from dph_theory.support.processes import deferred, in_order, run_jobs
 from tests.support.process_jobs import divide, leave_mark, new_pages, torch_threads
 
+pytestmark = pytest.mark.usefixtures("worker_processes")
+
 
 def test_an_interruption_takes_effect_after_the_block():
     done = []

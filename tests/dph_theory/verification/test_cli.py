@@ -2,14 +2,15 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.interrupted_command import interrupted
 
 from dph_theory.kernel import coq
 from dph_theory.theorems import THEOREMS
@@ -114,18 +115,32 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message):
     assert message in " ".join(done.stderr.split())
 
 
+def interrupted(*options, after):
+    """Exit status, output and errors of a long run that gets Ctrl-C so long after its first process began."""
+    command = [DPH, "verify", "--instances", "1000000", *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = subprocess.Popen(command, start_new_session=True, **pipes)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    while not (children.read_text() if children.exists() else time.sleep(3.5) or "unknown"):
+        time.sleep(0.05)
+    time.sleep(after)
+    os.killpg(running.pid, signal.SIGINT)
+    out, errors = running.communicate(timeout=120)
+    return running.returncode, out, errors
+
+
 def test_an_interrupted_run_leaves_no_file(tmp_path):
     path = tmp_path / "verify.json"
     path.write_text("[]\n")
-    done = interrupted([DPH, "verify", "--instances", "1000000", "--json", str(path)], after=3.0)
-    assert done.returncode == 130
-    assert "interrupted: nothing was written" in done.out
-    assert "Traceback" not in done.errors
+    status, out, errors = interrupted("--json", path, after=3.0)
+    assert status == 130
+    assert "interrupted: nothing was written" in out
+    assert "Traceback" not in errors
     assert path.read_text() == "[]\n"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_interruption_while_the_registry_is_loaded_is_no_import_error():
     # The first process is that which workers are forked from: loading has just begun.
-    done = interrupted([DPH, "verify", "--instances", "1000000"], after=0.2)
-    assert (done.returncode, done.errors) == (130, "")
+    status, _, errors = interrupted(after=0.2)
+    assert (status, errors) == (130, "")

@@ -59,6 +59,7 @@ def test_names_may_be_prefixes():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("worker_processes")
 def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
     theorems = select(["A8", "A5.validity"])
     seen = []
@@ -81,14 +82,10 @@ def test_a_report_is_read_back_from_its_json_as_it_was(name):
     assert from_json(Report, plain) == report
 
 
-def test_the_short_form_looks_less_long_and_bad_settings_are_named():
+def test_the_short_form_looks_less_long():
     short, long = settings(quick=True, seed=3), settings(seed=3)
     assert (short.instances, short.seed) == (QUICK_INSTANCES, 3)
     assert settings(quick=True, instances=7).instances == 7
     assert all(
         getattr(short, name) < getattr(long, name) for name in ("population", "generations", "rational")
     )
-    with pytest.raises(ValueError, match="instances=0"):
-        Settings(instances=0)
-    with pytest.raises(ValueError, match="seed=-1"):
-        Settings(seed=-1)

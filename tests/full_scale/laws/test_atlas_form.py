@@ -5,14 +5,14 @@ from support.small_boxes import random_llama
 from support.tiny_training import TRL_WARNS
 
 from dph_theory.atlas.problems import LENGTHS, distance
-from dph_theory.methods.repairs import METHODS
+from dph_theory.methods.repairs import REPAIRS
 from full_scale.evaluation.exact import next_token_tables
 from full_scale.laws import atlas_form, training
 from full_scale.laws.study import quiet
 from full_scale.tasks.glass_box.base import save
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
-BY_NAME = {method.name: method for method in METHODS}
+BY_NAME = {method.name: method for method in REPAIRS}
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_a_baseline_is_subtracted_whatever_the_form(form, folder, monkeypatch):
 
         def noting(self, inputs, own=own):
             samples = own(self, inputs)
-            seen.append((samples["advantages"], torch.tensor(self.recorded.last[1])))
+            seen.append((samples["advantages"], self.verdicts.last[1]))
             return samples
 
         monkeypatch.setattr(kind, "_generate_and_score_completions", noting)

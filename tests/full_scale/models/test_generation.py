@@ -14,7 +14,7 @@ from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
 from full_scale.models import generation
-from full_scale.models.generation import derived_seed, padded, prompt_of, prompt_tokens, sample
+from full_scale.models.generation import derived_seed, prompt_of, prompt_tokens, sample
 from full_scale.models.load import declared_stop_tokens, on_device, stop_tokens
 from full_scale.recipe.schema import ModelConfig, SamplingConfig
 
@@ -63,37 +63,34 @@ def pair(tmp_path_factory):
     return found.model, found.tokenizer
 
 
-def test_completions_come_back_in_order(pair, vllm):
-    found = sample(*pair, [[5], [6, 7]], 3, SAMPLING, 0)
-    assert [[c.token_ids for c in group] for group in found] == [
-        [(5, 0, 1), (5, 1), (5, 2, 1)],
-        [(6, 7, 0, 1), (6, 7, 1), (6, 7, 2, 1)],
-    ]
-    assert all(completion.finished for group in found for completion in group)
-
-
-def test_one_engine_with_what_was_asked(pair, vllm):
-    model, _ = pair
+def test_one_engine_with_what_was_asked_sleeps_between_two_calls(pair, vllm):
+    settings = replace(SAMPLING, vllm_memory=0.5, vllm_length=64, top_k=3, min_p=0.1, repetition_penalty=1.2)
     for seed in (0, 1):
-        sample(*pair, [[5], [6, 7]], 3, SAMPLING, seed)
-    (made,) = Engine.made
-    assert made == {
-        "model": model.name_or_path,
-        "dtype": "float32",
-        "generation_config": "vllm",
-        "trust_remote_code": False,
-        "enable_sleep_mode": True,
-        "gpu_memory_utilization": 0.85,
-        "max_model_len": None,
-        "tensor_parallel_size": 1,
-    }
-    _, parameters, shown = Engine.last.asked
-    assert not shown
-    assert [(p.n, p.temperature, p.top_p, p.top_k, p.max_tokens) for p in parameters] == [
-        (3, 0.7, 0.9, 0, 5)
-    ] * 2
-    assert parameters[0].seed != parameters[1].seed
-    assert parameters[0].stop_token_ids == [1]
+        found = sample(*pair, [[5], [6, 7]], 3, settings, seed)
+        assert [[c.token_ids for c in group] for group in found] == [
+            [(5, 0, 1), (5, 1), (5, 2, 1)],
+            [(6, 7, 0, 1), (6, 7, 1), (6, 7, 2, 1)],
+        ]
+        assert Engine.asleep
+    assert Engine.made == (
+        {
+            "model": pair[0].name_or_path,
+            "dtype": "float32",
+            "generation_config": "vllm",
+            "trust_remote_code": False,
+            "enable_sleep_mode": True,
+            "gpu_memory_utilization": 0.5,
+            "max_model_len": 64,
+            "tensor_parallel_size": 1,
+        },
+    )
+    first, second = (vars(each) for each in Engine.last.asked[1])
+    assert first.pop("seed") != second.pop("seed")
+    law = {"temperature": 0.7, "top_p": 0.9, "top_k": 3, "min_p": 0.1, "repetition_penalty": 1.2}
+    assert first == second == {**law, "n": 3, "max_tokens": 5, "stop_token_ids": [1]}
+    sample(*pair, [[5]], 1, settings, 0, greedy=True)
+    (greedy,) = Engine.last.asked[1]
+    assert (greedy.temperature, hasattr(greedy, "top_k")) == (0.0, False)
 
 
 @pytest.mark.parametrize(("named", "own"), [(None, "3"), ("4,5,6,7", "7"), ("GPU-a,GPU-b", "GPU-b")])
@@ -110,17 +107,6 @@ def test_each_process_of_a_launch_has_an_engine_on_a_gpu_of_its_own(pair, vllm, 
     assert {name: os.environ.get(name) for name in launch} == launch
 
 
-def test_the_engine_sleeps_between_two_calls_and_takes_what_the_recipe_says(pair, vllm):
-    settings = replace(SAMPLING, vllm_memory=0.5, vllm_length=64, top_k=3, min_p=0.1, repetition_penalty=1.2)
-    for seed in (0, 1):
-        sample(*pair, [[5]], 1, settings, seed)
-        assert Engine.asleep
-    (made,) = Engine.made
-    assert (made["gpu_memory_utilization"], made["max_model_len"]) == (0.5, 64)
-    (parameters,) = Engine.last.asked[1]
-    assert (parameters.top_k, parameters.min_p, parameters.repetition_penalty) == (3, 0.1, 1.2)
-
-
 def test_an_engine_over_several_devices_sees_all_of_them_and_stands_alone(pair, vllm, monkeypatch):
     spread = replace(SAMPLING, vllm_tensor_parallel=2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
@@ -132,41 +118,30 @@ def test_an_engine_over_several_devices_sees_all_of_them_and_stands_alone(pair, 
 
 
 class Moved:
-    device = torch.device("cpu")
+    """A model that only notes where it was put."""
 
-    def __init__(self):
+    def __init__(self, device="cpu"):
         self.seen = []
+        self.to(device)
 
     def to(self, device):
         self.device = torch.device(device)
         self.seen.append(self.device.type)
 
 
-def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch):
-    model = Moved()
+@pytest.mark.parametrize(("kept", "seen"), [("cpu", ["cpu", "meta", "cpu"]), ("meta", ["meta"])])
+def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch, kept, seen):
     monkeypatch.setattr("full_scale.models.load.device", lambda: "meta")
+    model = Moved(kept)
     with on_device(model):
         assert model.device.type == "meta"
-    assert model.seen == ["meta", "cpu"]
-    model.device = torch.device("meta")
-    with on_device(model):
-        pass
-    assert model.seen == ["meta", "cpu"]
+    assert model.seen == seen
 
 
-def test_greedy_is_temperature_zero(pair, vllm):
-    sample(*pair, [[5]], 1, SAMPLING, 0, greedy=True)
-    assert [p.temperature for p in Engine.last.asked[1]] == [0.0]
-
-
-def test_adapters_are_refused(vllm):
+def test_adapters_are_refused_and_without_vllm_it_is_said(pair, vllm, monkeypatch):
     with pytest.raises(ValueError, match="adapters"):
         generation.draw(SimpleNamespace(peft_config={}), None, [[1]], 1, SAMPLING, 0, greedy=False)
-
-
-def test_without_vllm_it_is_said(pair, monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
-    generation._engine.cache_clear()
     with pytest.raises(ValueError, match="install vllm"):
         sample(*pair, [[5]], 1, SAMPLING, 0)
 
@@ -186,29 +161,26 @@ def drawn(llama, seed=0, n=4, prompts=PROMPTS, **changes):
     return sample(*llama, prompts, n, SamplingConfig(**vars(SETTINGS) | changes), seed)
 
 
-def test_samples_are_a_function_of_the_seed_and_leave_the_random_state(llama):
+def test_samples_are_a_function_of_the_seed_alone_and_all_is_left_as_it_was(llama):
+    model, _ = llama
     torch.manual_seed(1)
-    first = drawn(llama)
+    first, own = drawn(llama), model.generation_config
     state = torch.random.get_rng_state()
     torch.manual_seed(1)
     assert torch.equal(state, torch.random.get_rng_state())
     torch.manual_seed(2)
-    assert drawn(llama) == first
-    assert drawn(llama, seed=1) != first
-    assert [len(group) for group in first] == [4] * 4
-
-
-def test_the_models_own_generation_settings_take_no_part(llama):
-    model, _ = llama
-    first, own = drawn(llama), model.generation_config
+    # Neither dropout nor the model's own settings take part.
+    model.train()
     model.generation_config = GenerationConfig(
         top_k=1, repetition_penalty=5.0, temperature=0.1, do_sample=True
     )
     try:
         assert drawn(llama) == first
-        assert model.generation_config.top_k == 1
+        assert (model.generation_config.top_k, model.training) == (1, True)
     finally:
-        model.generation_config = own
+        model.eval().generation_config = own
+    assert drawn(llama, seed=1) != first
+    assert [len(group) for group in first] == [4] * 4
 
 
 def test_every_end_that_the_model_declares_ends_a_completion_of_either_sampler(tmp_path, vllm):
@@ -223,10 +195,7 @@ def test_every_end_that_the_model_declares_ends_a_completion_of_either_sampler(t
     assert not any(end in c.token_ids[:-1] for c in rows for end in ends)
     sample(found.model, found.tokenizer, [[5]], 1, SAMPLING, 0)
     assert Engine.last.asked[1][0].stop_token_ids == ends
-
-
-def test_without_a_generation_configuration_the_models_own_says_what_ends(tmp_path):
-    folder = tiny_llama(tmp_path, hidden=16)
+    # Without a generation configuration the model's own says what ends.
     (folder / "generation_config.json").unlink()
     assert declared_stop_tokens(ModelConfig(path=str(folder))) == [EOS]
 
@@ -282,22 +251,6 @@ def test_greedy_is_the_likeliest_token_each_time(llama):
             ids.append(token)
 
 
-def test_dropout_is_off_and_the_mode_put_back(llama):
-    model, _ = llama
-    model.train()
-    try:
-        drawn(llama, prompts=[[3]])
-        assert model.training
-    finally:
-        model.eval()
-
-
-def test_padding():
-    ids, mask = padded([[5], [6, 7]], "left", "cpu")
-    assert ids.tolist() == [[0, 5], [6, 7]]
-    assert mask.tolist() == [[0, 1], [1, 1]]
-
-
 def test_prompts_plain_and_through_the_chat_template(llama):
     _, tokenizer = llama
     task = ruled_task()
@@ -329,19 +282,16 @@ def test_seeds_of_different_pieces_differ():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"), [({"n": 0}, "n=0 is not allowed"), ({"prompts": [[3], []]}, "at least one token")]
+    ("n", "prompts", "greedy", "message"),
+    [
+        (0, PROMPTS, False, "n=0 is not allowed"),
+        (2, PROMPTS, True, "1 if greedy"),
+        (1, [[3], []], False, "at least one token"),
+    ],
 )
-def test_bad_input(llama, changes, message):
+def test_bad_input(llama, n, prompts, greedy, message):
     with pytest.raises(ValueError, match=message):
-        drawn(llama, **changes)
-
-
-def test_only_one_answer_is_greedy(llama):
-    with pytest.raises(ValueError, match="1 if greedy"):
-        sample(*llama, PROMPTS, 2, SETTINGS, 0, greedy=True)
-
-
-def test_no_prompts_no_samples(llama):
+        sample(*llama, prompts, n, SETTINGS, 0, greedy=greedy)
     assert drawn(llama, prompts=[]) == []
 
 

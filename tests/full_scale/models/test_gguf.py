@@ -115,7 +115,9 @@ def test_quantised_weights_become_numbers(both, tmp_path):
     assert found.get_input_embeddings().weight.dtype == torch.float32
 
 
-def test_safetensors_come_first_and_one_file_of_several_must_be_named(both, tmp_path):
+def test_safetensors_come_first_one_file_of_several_must_be_named_and_so_is_the_package(
+    both, tmp_path, monkeypatch
+):
     plain, file = both
     assert gguf_file(plain.path) is None
     assert source(plain.path) == {"pretrained_model_name_or_path": plain.path}
@@ -124,12 +126,9 @@ def test_safetensors_come_first_and_one_file_of_several_must_be_named(both, tmp_
     with pytest.raises(ValueError, match=r"model\.path=.*a\.gguf, b\.gguf"):
         gguf_file(tmp_path)
     assert gguf_file(tmp_path / "b.gguf") == tmp_path / "b.gguf"
-
-
-def test_without_the_package_it_is_named(both, monkeypatch):
     monkeypatch.setattr("full_scale.models.load.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"install gguf"):
-        load_model(ModelConfig(path=str(both[1])))
+        load_model(ModelConfig(path=str(file)))
 
 
 class EvenLength:

@@ -17,11 +17,6 @@ from full_scale.models.load import (
 from full_scale.recipe.schema import ModelConfig
 
 
-def test_a_path_that_leads_nowhere_is_not_looked_for_on_the_hub():
-    with pytest.raises(ValueError, match=r"model\.path='\./nowhere'.*no such path on this machine"):
-        load_tokenizer(ModelConfig(path="./nowhere"))
-
-
 def test_equal_weights_have_equal_hashes_wherever_they_lie(tmp_path):
     first, again, other = (
         tiny_llama(tmp_path / name, seed=seed) for name, seed in zip("abc", (0, 0, 1), strict=True)
@@ -50,6 +45,9 @@ def test_an_adapters_hash_holds_its_base(tmp_path):
 
 
 def test_what_is_no_model_is_named(tmp_path):
+    for reading in (load_model, load_tokenizer):
+        with pytest.raises(ValueError, match=r"model\.path='\./nowhere'.*no such path on this machine"):
+            reading(ModelConfig(path="./nowhere"))
     with pytest.raises(ValueError, match="no/such-model"):
         model_hash("no/such-model")
     with pytest.raises(ValueError, match="safetensors weights"):
@@ -58,22 +56,13 @@ def test_what_is_no_model_is_named(tmp_path):
         tokenizer_hash(tmp_path)
 
 
-def test_an_adapter_is_what_the_recipe_says():
+def test_an_adapter_is_what_the_recipe_says_and_peft_takes():
     assert lora_config(ModelConfig()) is None
     made = lora_config(ModelConfig(lora={"r": 4, "target_modules": "all-linear"}))
     assert (made.r, made.target_modules, made.task_type) == (4, "all-linear", "CAUSAL_LM")
-
-
-@pytest.mark.parametrize("lora", [{"rank": 4}, {"task_type": "CAUSAL_LM"}])
-def test_what_peft_does_not_take_is_named(lora):
-    with pytest.raises(ValueError, match=rf"model\.lora=.*LoraConfig.*{next(iter(lora))}"):
-        lora_config(ModelConfig(lora=lora))
-
-
-@pytest.mark.parametrize("loader", [load_model, load_tokenizer])
-def test_no_model_there(tmp_path, loader):
-    with pytest.raises(ValueError, match=r"model\.path=.*nowhere"):
-        loader(ModelConfig(path=str(tmp_path / "nowhere")))
+    for lora in ({"rank": 4}, {"task_type": "CAUSAL_LM"}):
+        with pytest.raises(ValueError, match=rf"model\.lora=.*LoraConfig.*{next(iter(lora))}"):
+            lora_config(ModelConfig(lora=lora))
 
 
 def test_weights_other_than_safetensors_are_refused(tmp_path):

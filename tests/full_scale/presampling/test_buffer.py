@@ -3,11 +3,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 from datasets import load_dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiny_training import buffer, ragged_rows
+from support.tiny_training import buffer
 
 from full_scale.presampling.buffer import (
     BUFFER,
@@ -118,12 +117,6 @@ def test_steps_and_seeds_differ():
     assert len({tuple(rehearsal_rows(seed, step, 50, 8)) for seed in range(5) for step in range(20)}) == 100
 
 
-def test_drawing_rows_leaves_global_randomness_alone():
-    state = torch.get_rng_state()
-    rehearsal_rows(0, 0, 10, 5)
-    assert torch.equal(state, torch.get_rng_state())
-
-
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 6))
 def test_shares_partition_the_rows_evenly(count, world, micros):
     rows = list(range(count))
@@ -137,10 +130,6 @@ def test_which_rows_a_share_and_a_step_take():
     assert share(range(12), rank=1, world=2, micro=0, micros=3) == range(2, 4)
     expected = np.random.default_rng([7, 2]).permutation(6)[:4].tolist()
     assert rehearsal_rows(seed=7, step=2, size=6, count=4) == expected
-
-
-def test_lengths_are_those_of_the_rows():
-    assert buffer().lengths.tolist() == [len(row.completion_ids) for row in ragged_rows()]
 
 
 def test_rows_ordered_by_length_need_less_padding():

@@ -13,7 +13,7 @@ from full_scale.models.load import ModelHashes, load
 from full_scale.presampling.presample import presample
 from full_scale.presampling.result import Presampling, prompt_hashes
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import ModelConfig, PresampleConfig, SamplingConfig
+from full_scale.recipe.schema import ModelConfig, PresampleConfig
 from full_scale.tasks.protocol import Score, VerifierError, source_of
 
 EOS = 1
@@ -115,13 +115,6 @@ def test_the_manifest_binds_the_buffer(whole):
         found.buffer.check(temperature=1.0)
 
 
-def test_loading_gives_the_same(whole):
-    recipe, found = whole
-    again = Presampling.load(Folders.of(recipe).presample)
-    assert (again.rates, again.pef, again.exp) == (found.rates, found.pef, found.exp)
-    assert again.buffer.digest == found.buffer.digest
-
-
 @pytest.mark.parametrize("threshold", [2, 6])
 def test_another_threshold_splits_the_rollouts_there_are_as_if_they_had_been_drawn_for_it(
     whole, tmp_path, threshold
@@ -165,44 +158,61 @@ def test_another_configuration_is_refused_and_nothing_is_overwritten(whole, tmp_
     assert stored(recipe) == before
 
 
-LAW = vars(SamplingConfig(temperature=0.9, max_new_tokens=12, batch_size=3))
+class Bound(Rule):
+    """A rule of which others decide the verdicts."""
+
+    bound = dict.fromkeys(source_of(Rule.__module__), "x")
+
+
+def other(part, **values):
+    return lambda recipe, task: (replace(recipe, **{part: replace(getattr(recipe, part), **values)}), task)
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"dtype": "bfloat16"}, "dtype='bfloat16'"),
-        ({"chat": True}, "chat=True"),
-        ({"template": {"think": False}}, "template="),
-        ({"sampling": {"top_k": 5}}, r"sampling\.top_k=5"),
-        ({"sampling": {"min_p": 0.1}}, r"sampling\.min_p=0\.1"),
-        ({"sampling": {"repetition_penalty": 1.1}}, r"sampling\.repetition_penalty"),
-        ({"sampling": {"max_new_tokens": 9}}, r"sampling\.max_new_tokens=9"),
-        ({"bounds": (16, 8, 15, 4, 16, 10, 12, 1)}, "prompts="),
-        ({"task": "other"}, "task='other'"),
-        ({"ends": [EOS, 7]}, r"stop_tokens=\[1, 7\]"),
+        (other("model", dtype="bfloat16"), "dtype='bfloat16'"),
+        (other("model", chat=True), "chat=True"),
+        (other("model", template={"think": False}), "template="),
+        (other("sampling", top_k=5), r"sampling\.top_k=5"),
+        (other("sampling", min_p=0.1), r"sampling\.min_p=0\.1"),
+        (other("sampling", repetition_penalty=1.1), r"sampling\.repetition_penalty"),
+        (other("sampling", max_new_tokens=9), r"sampling\.max_new_tokens=9"),
+        (other("presample", threshold=3), r"presample\.threshold=3 .*has 4; .*run dph presample"),
+        (lambda recipe, task: (recipe, replace(task, name="other")), "task='other'"),
+        (
+            lambda recipe, task: (recipe, ruled_task((16, 8, 14, 4, 16, 10, 12))),
+            r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>",
+        ),
+        (
+            lambda recipe, task: (recipe, replace(task, verifier=Bound())),
+            r"verifier=<1 changed \('module .*'\)>.*put that back",
+        ),
     ],
 )
-def test_a_training_on_anything_else_is_refused_by_name(whole, change, named, monkeypatch):
+def test_a_training_on_anything_else_is_refused_by_name(whole, change, named):
     """With prompts of the same ids: they do not tell."""
     recipe, found = whole
     hashes = ModelHashes.of(recipe.model.path)
-    task = ruled_task(change["bounds"]) if "bounds" in change else ruled_task()
-    found.check(recipe, ruled_task(), hashes)
     moved = replace(recipe.sampling, batch_size=5, backend="vllm", vllm_memory=0.5)
     found.check(replace(recipe, seed=9, sampling=moved), ruled_task(), hashes)
-    model = {name: change[name] for name in ("dtype", "chat", "template") if name in change}
-    other = replace(
-        recipe,
-        model=replace(recipe.model, **model),
-        sampling=SamplingConfig(**LAW | change.get("sampling", {})),
-    )
-    if "ends" in change:
-        monkeypatch.setattr(
-            "full_scale.presampling.result.declared_stop_tokens", lambda config, stop: change["ends"]
-        )
     with pytest.raises(ValueError, match=named):
-        found.check(other, replace(task, name=change.get("task", task.name)), hashes)
+        found.check(*change(recipe, ruled_task()), hashes)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "config", "empty"),
+    [
+        ((0, 1, 0), PresampleConfig(k=6, threshold=4), "pef"),
+        ((100, 100), PresampleConfig(k=4, threshold=1, fresh=False), "exp"),
+    ],
+)
+def test_one_of_the_sets_may_be_empty(whole, tmp_path, bounds, config, empty):
+    recipe = elsewhere(whole[0], tmp_path, presample=config)
+    found = presample(recipe, ruled_task(bounds), loaded(recipe.model.path))
+    assert getattr(found, empty) == ()
+    assert bool(len(found.buffer)) == (empty == "exp")
+    assert any(f"D_{empty} is empty" in sentence for sentence in found.findings)
 
 
 def test_a_first_pre_sampling_that_failed_does_not_hold_up_the_next(whole, tmp_path):
@@ -218,22 +228,6 @@ def test_a_first_pre_sampling_that_failed_does_not_hold_up_the_next(whole, tmp_p
         presample(wrong, replace(ruled_task(), verifier=Broken()), initial)
     presample(recipe, ruled_task(), initial)
     assert stored(recipe) == stored(whole[0])
-
-
-def test_no_prompt_is_easy(whole, tmp_path):
-    recipe = elsewhere(whole[0], tmp_path)
-    found = presample(recipe, ruled_task((0, 1, 0)), loaded(recipe.model.path))
-    assert found.pef == ()
-    assert len(found.buffer) == 0
-    assert any("D_pef is empty" in sentence for sentence in found.findings)
-
-
-def test_every_prompt_is_easy(whole, tmp_path):
-    config = PresampleConfig(k=4, threshold=1, fresh=False)
-    recipe = elsewhere(whole[0], tmp_path, presample=config)
-    found = presample(recipe, ruled_task((100, 100)), loaded(recipe.model.path))
-    assert found.exp == ()
-    assert any("D_exp is empty" in sentence for sentence in found.findings)
 
 
 def test_where_the_databases_lie_does_not_count_but_the_question_does():
@@ -277,37 +271,6 @@ def test_some_failures_of_the_verifier_are_told_first(whole, tmp_path):
     assert found.findings[0] == (
         "the verifier failed on 6 of 48 rollouts, which count as wrong: KeyError: 'bound' (6 times)"
     )
-
-
-def test_another_verifier_of_the_same_prompts_is_refused(whole):
-    recipe, found = whole
-    with pytest.raises(ValueError, match=r"verifier=<1 changed \('module .*'\)>.*put that back"):
-        found.check(
-            recipe,
-            replace(ruled_task(), verifier=Bound(dict.fromkeys(source_of(Rule.__module__), "x"))),
-            ModelHashes.of(recipe.model.path),
-        )
-
-
-class Bound(Rule):
-    """A rule that says what decides its verdicts."""
-
-    def __init__(self, bound):
-        self.bound = bound
-
-
-def test_changed_data_say_which_prompts_changed(whole):
-    recipe, found = whole
-    task = ruled_task((16, 8, 14, 4, 16, 10, 12))
-    with pytest.raises(ValueError, match=r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>"):
-        found.check(recipe, task, ModelHashes.of(recipe.model.path))
-
-
-def test_another_threshold_in_a_training_names_the_way(whole):
-    recipe, found = whole
-    other = replace(recipe, presample=replace(recipe.presample, threshold=3))
-    with pytest.raises(ValueError, match=r"presample\.threshold=3 .*has 4; .*run dph presample"):
-        found.check(other, ruled_task(), ModelHashes.of(recipe.model.path))
 
 
 @pytest.mark.parametrize("file", ["buffer/buffer.parquet", "buffer/manifest.json", "presample.json"])

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.simulated_runs import Simulated, controlled, kl_control, row, verdicts
+from support.simulated_runs import Simulated, controlled, kl_control, row
 from support.tiny_training import TRL_WARNS
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
@@ -76,9 +76,7 @@ def test_a_baseline_weighs_a_right_answer_by_one(tmp_path):
         method = {"name": "KL-control", "beta": 0.2, **({"baseline": baseline} if baseline else {})}
         return lambda rng: Simulated(kl_control(rng, 50, 0.2), where=("explored",), method=method)
 
-    gains = {
-        b: row(make(b), tmp_path / str(b), "log odds gain", "explored").prediction for b in (None, "one")
-    }
+    gains = {b: row(make(b), tmp_path / str(b), "log odds gain").prediction for b in (None, "one")}
     assert gains == pytest.approx({None: 4.375, "one": 5.0})
 
 
@@ -86,7 +84,7 @@ def test_what_the_record_says_the_trainer_got_is_what_counts(tmp_path):
     """Of a run whose recipe names one beta and whose trainer had another, the trainer's is held to."""
     got = dict(setup(MethodConfig(name="KL-control-sequence", beta=0.5)).arguments)
     make = controlled(told=0.25, training={"arguments": {**DEFAULTS, **got}})
-    assert verdicts(make, tmp_path, "log odds gain", "explored") == {"consistent"}
+    assert row(make, tmp_path, "log odds gain").verdict == "consistent"
 
 
 def test_a_record_without_arguments_has_those_of_its_recipe(tmp_path):

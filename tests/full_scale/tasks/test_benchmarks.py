@@ -3,7 +3,7 @@ import json
 import pytest
 from support.sql_databases import SHOP, bird_folder, make_database, spider_folder, write_json, write_jsonl
 
-from full_scale.tasks.benchmarks import BIRD_PROMPT, ExampleSource, examples, has_split, schema_text
+from full_scale.tasks.benchmarks import ExampleSource, examples, has_split, schema_text
 
 
 @pytest.fixture(scope="module")
@@ -134,12 +134,6 @@ def test_a_corrupt_database_names_its_row(tmp_path):
 def test_a_template_with_another_place_is_refused(bird, template):
     with pytest.raises(ValueError, match="template"):
         examples(ExampleSource("bird", str(bird), template=template), "train")
-
-
-def test_the_default_prompts_have_a_place_for_everything():
-    assert BIRD_PROMPT.format(schema="S", evidence="E", question="Q").startswith(
-        "S\n\nExternal knowledge: E\n"
-    )
 
 
 def test_which_splits_a_folder_has(bird, spider, tmp_path):

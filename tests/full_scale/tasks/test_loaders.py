@@ -36,7 +36,6 @@ def test_the_published_layout_is_all_that_is_needed(folders, name, counts, verif
     assert (task.name, len(task.train), len(task.evaluation["in_domain"])) == (name, *counts)
     assert list(task.evaluation) == ["in_domain"]
     assert isinstance(task.verifier, verifier)
-    assert task.styles == ()
 
 
 def test_bird_is_scored_end_to_end(folders):

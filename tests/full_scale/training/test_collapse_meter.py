@@ -1,25 +1,43 @@
+"""The collapse meter, and the size of a step in logits, on a plain GRPOTrainer."""
+
+import math
+
 import numpy as np
 import pytest
 import torch
 from peft import LoraConfig
 from support.tiny_llama import plain_log_probs, tiny_llama, tiny_tokenizer
-from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, same, trainer, weights
+from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, flat_reward, same, trainer, weights
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from full_scale.models import versions
-from full_scale.training.collapse_meter import CollapseMeter, _by_luck
+from full_scale.training.collapse_meter import STEP, CollapseMeter, _by_luck, _step_of, logit_step
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
-PLAIN = {"kind": GRPOTrainer, "config": GRPOConfig}
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
+
+
+def plain(model, output, **settings):
+    return trainer(model, output, kind=GRPOTrainer, config=GRPOConfig, **settings)
+
+
+def metered(model, output, rates=RATES, *, moved=False, meter=(), **settings):
+    """A finished training that the meter was attached to, and its logs; `moved`: from another reference."""
+    run = plain(model, output, **settings)
+    if moved:
+        with torch.no_grad():
+            next(iter(run.ref_model.parameters())).mul_(1.5)
+    CollapseMeter(rates, **dict(meter)).attach(run)
+    run.train()
+    return run, measured(run)
 
 
 def measured(run):
@@ -47,169 +65,115 @@ class Watcher(TrainerCallback):
 
 def test_two_lines_on_a_plain_grpo_trainer_measure_what_the_theory_says(model, tmp_path):
     watcher = Watcher()
-    run = trainer(model, tmp_path, reward=watcher.reward, callbacks=[watcher], **PLAIN)
-    CollapseMeter(RATES).attach(run)
-    run.train()
-    tokenizer, logs = tiny_tokenizer(), measured(run)
+    _, logs = metered(model, tmp_path, reward=watcher.reward, callbacks=[watcher])
+    tokenizer = tiny_tokenizer()
     policy, initial = (AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32) for _ in range(2))
+
+    def sums(of, prompts, completions):
+        found = [
+            plain_log_probs(of, tokenizer(prompt)["input_ids"], ids).double().sum()
+            for prompt, ids in zip(prompts, completions, strict=True)
+        ]
+        return torch.stack(found).detach().reshape(-1, 4)
+
     for step in (0, 3):
         policy.load_state_dict(watcher.weights[step])
         prompts, completions, rewards = watcher.sampled[step]
-        with torch.no_grad():
-            log_pi, log_ref = (
-                torch.stack(
-                    [
-                        plain_log_probs(each, tokenizer(prompt)["input_ids"], ids).double().sum()
-                        for prompt, ids in zip(prompts, completions, strict=True)
-                    ]
-                ).reshape(-1, 4)
-                for each in (policy, initial)
-            )
+        log_pi, log_ref = (sums(each, prompts, completions) for each in (policy, initial))
         rates = torch.tensor([RATES[prompt] for prompt in prompts[::4]]).double()
         expected = excess_kl_estimate(torch.tensor(rewards).reshape(-1, 4), log_pi, log_ref, rates)
-        log = logs[step]
-        assert log["excess_kl"] == pytest.approx(expected.mean.item(), abs=1e-5)
-        assert log["excess_kl_se"] == pytest.approx(expected.mean_standard_error.item(), abs=1e-5)
-        assert log["validity"] == pytest.approx(np.mean(rewards))
-        assert log["kl"] == pytest.approx((log_pi - log_ref).mean().item(), abs=1e-5)
-        assert log["cost"] + log["excess_kl"] == pytest.approx(log["kl"], abs=1e-12)
-        assert log["groups_left_out"] == 0
+        wanted = {
+            "excess_kl": expected.mean.item(),
+            "excess_kl_se": expected.mean_standard_error.item(),
+            "validity": np.mean(rewards),
+            "kl": (log_pi - log_ref).mean().item(),
+            "cost": (log_pi - log_ref).mean().item() - expected.mean.item(),
+            "groups_left_out": 0,
+        }
+        assert logs[step] == pytest.approx(wanted, abs=1e-5)
     assert logs[0]["kl"] == pytest.approx(0, abs=1e-6)
     assert abs(logs[3]["kl"]) > 1e-3
 
 
-def test_the_meter_changes_neither_weights_nor_random_numbers(model, tmp_path):
-    runs = []
-    for metered in (False, True):
-        # A trainer seeds everything when it is made.
-        runs.append(trainer(model, tmp_path / str(metered), **PLAIN))
-        if metered:
-            CollapseMeter(RATES).attach(runs[1])
-        runs[-1].train()
-    assert same(weights(runs[0]), weights(runs[1]))
-    assert [len(log) for log in measured(runs[0])] == [0] * 4
-    assert [len(log) for log in measured(runs[1])] == [6] * 4
+def test_meter_and_step_change_neither_weights_nor_random_numbers(model, tmp_path):
+    # A trainer seeds everything when it is made.
+    alone = plain(model, tmp_path / "plain")
+    alone.train()
+    assert [len(log) for log in measured(alone)] == [0] * 4
+    both, logs = metered(model, tmp_path / "both", meter={"step": True, "every": 2})
+    assert same(weights(alone), weights(both))
+    # Every second batch alone; luck needs a step that was measured before.
+    assert [len(log) for log in logs] == [6, 0, 7, 0]
+    assert all(math.isfinite(log[STEP]) for log in both.state.log_history if STEP in log)
+    assert logs[2]["by_luck"] >= 0
 
 
 def test_prompts_without_a_base_rate_are_left_out_and_counted(model, tmp_path):
     known = {prompt: RATES[prompt] for prompt in PROMPTS[:3]}
-    run = trainer(model, tmp_path, **PLAIN)
-    CollapseMeter(known, key="example_id").attach(run)
-    run.train()
-    left = [log["groups_left_out"] for log in measured(run)]
+    _, logs = metered(model, tmp_path, known, meter={"key": "example_id"})
+    left = [log["groups_left_out"] for log in logs]
     # Two groups a step, each of the eight prompts once.
     assert sum(left) == 5
-    assert ["validity" in log for log in measured(run)] == [count < 2 for count in left]
-
-
-def test_every_second_batch_only(model, tmp_path):
-    run = trainer(model, tmp_path, **PLAIN)
-    CollapseMeter(RATES, every=2).attach(run)
-    run.train()
-    assert ["kl" in log for log in measured(run)] == [True, False, True, False]
+    assert ["validity" in log for log in logs] == [count < 2 for count in left]
 
 
 @pytest.mark.parametrize("kind", ["adapter", "own reference"])
 def test_the_references_at_hand_are_used(model, tmp_path, kind):
     lora = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
     settings = {"peft_config": lora} if kind == "adapter" else {"beta": 0.05}
-    run = trainer(model, tmp_path, learning_rate=0.1, **settings, **PLAIN)
-    CollapseMeter(RATES).attach(run)
-    run.train()
-    kl = [log["kl"] for log in measured(run)]
+    kl = [log["kl"] for log in metered(model, tmp_path, learning_rate=0.1, **settings)[1]]
     assert kl[0] == pytest.approx(0, abs=1e-5)
     assert max(map(abs, kl[1:])) > 1e-3
-
-
-def test_another_version_of_trl_is_refused(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(versions, "_installed", lambda name: "2.0.0")
-    run = trainer(model, tmp_path, **PLAIN)
-    with pytest.raises(RuntimeError, match=r"found trl 2\.0\.0"):
-        CollapseMeter(RATES).attach(run)
-
-
-def test_what_cannot_be_measured_is_named(model, tmp_path):
-    for rate in (0.0, 1.0, -0.1, float("nan")):
-        with pytest.raises(ValueError, match="base_rates"):
-            CollapseMeter({"p0": rate})
-    with pytest.raises(ValueError, match="every"):
-        CollapseMeter(RATES, every=0)
-    several = trainer(model, tmp_path, reward=[even_reward, length_reward], **PLAIN)
-    with pytest.raises(ValueError, match=r"verdict=None.*'even_reward', 'length_reward'"):
-        CollapseMeter(RATES).attach(several)
 
 
 def length_reward(completions, **columns):
     return [float(len(text)) for text in completions]
 
 
+def test_what_cannot_be_measured_is_named(model, tmp_path, monkeypatch):
+    for rate in (0.0, 1.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="base_rates"):
+            CollapseMeter({"p0": rate})
+    with pytest.raises(ValueError, match="every"):
+        CollapseMeter(RATES, every=0)
+    several = plain(model, tmp_path, reward=[even_reward, length_reward])
+    for verdict in (None, "other"):
+        with pytest.raises(ValueError, match=rf"verdict={verdict!r}.*'even_reward', 'length_reward'"):
+            CollapseMeter(RATES, verdict=verdict).attach(several)
+    with pytest.raises(ValueError, match=r"key='name'.*'example_id', 'prompt'"):
+        metered(model, tmp_path, meter={"key": "name"})
+    monkeypatch.setattr(versions, "_installed", lambda name: "2.0.0")
+    with pytest.raises(RuntimeError, match=r"found trl 2\.0\.0"):
+        CollapseMeter(RATES).attach(several)
+
+
 def test_of_several_rewards_the_named_verdict_is_measured(model, tmp_path):
-    rewards = [length_reward, even_reward]
-    run = trainer(model, tmp_path, reward=rewards, reward_weights=[0.1, 1.0], **PLAIN)
-    CollapseMeter(RATES, verdict="even_reward").attach(run)
-    run.train()
-    logs = [log for log in run.state.log_history if "loss" in log]
-    for log in logs:
-        assert log["collapse/validity"] == pytest.approx(log["rewards/even_reward/mean"])
-        assert log["collapse/validity"] != pytest.approx(log["reward"])
+    rewards = {"reward": [length_reward, even_reward], "reward_weights": [0.1, 1.0]}
+    run, logs = metered(model, tmp_path, meter={"verdict": "even_reward"}, **rewards)
+    for log, plain_log in zip(logs, run.state.log_history, strict=False):
+        assert log["validity"] == pytest.approx(plain_log["rewards/even_reward/mean"])
+        assert log["validity"] != pytest.approx(plain_log["reward"])
 
 
 def test_completions_that_trl_masks_are_measured_all_the_same(model, tmp_path):
     """At the first step, with the same samples, the measures agree; TRL masks those that are cut off."""
-    logs = []
+    found = []
     for masked in (False, True):
-        settings = {"mask_truncated_completions": masked, "steps_per_generation": 4, "beta": 0.1, **PLAIN}
-        run = trainer(model, tmp_path / str(masked), **settings)
-        _moved(run.ref_model)
-        CollapseMeter(RATES).attach(run)
-        run.train()
+        settings = {"mask_truncated_completions": masked, "steps_per_generation": 4, "beta": 0.1}
+        run, logs = metered(model, tmp_path / str(masked), moved=True, max_steps=1, **settings)
         assert 0 < run.state.log_history[0]["completions/clipped_ratio"] < 1
-        logs.append(measured(run)[0])
-    assert abs(logs[0]["kl"]) > 1e-3
-    assert logs[0] == pytest.approx(logs[1], abs=1e-6)
-
-
-def _moved(reference):
-    """Another reference than the policy: where both are one, every KL is 0 whatever is masked."""
-    with torch.no_grad():
-        next(iter(reference.parameters())).mul_(1.5)
-
-
-def test_with_a_measured_step_luck_stands_beside_what_was_lost(model, tmp_path, caplog):
-    run = trainer(model, tmp_path, **PLAIN)
-    CollapseMeter(RATES, step=True).attach(run)
-    run.train()
-    assert caplog.text.count("collapse/by_luck is an upper bound: the noise is not small") == 1
-    logs = measured(run)
-    # The first batch is measured before any step has been.
-    assert "by_luck" not in logs[0]
-    assert any(log.get("by_luck", -1) >= 0 for log in logs[1:])
-
-
-def test_luck_is_that_of_prompts_whose_rate_rose():
-    rewards = torch.tensor([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    rates = torch.tensor([0.3, 0.5])
-    groups = torch.stack([rewards, *torch.zeros(2, 2, 4), rates[:, None].expand(2, 4)], dim=2).double()
-    setting = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 8}
-    wanted = float(excess_by_luck(0.3, 0.75, **setting)) / 2
-    assert _by_luck(groups, 0.02, 8) == pytest.approx(wanted, rel=1e-6)
-
-
-def test_luck_is_never_more_than_the_loss_of_one_of_two_answers():
-    rewards = torch.tensor([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]])
-    rates = torch.full((2, 4), 0.3)
-    groups = torch.stack([rewards, torch.zeros(2, 4), torch.zeros(2, 4), rates], dim=2).double()
-    with pytest.warns(SmallNoiseWarning):
-        assert _by_luck(groups, 50.0, 8) == pytest.approx(0.75 * np.log(2), rel=1e-6)
+        found.append(logs[0])
+    assert abs(found[0]["kl"]) > 1e-3
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
 
 
 @pytest.mark.parametrize(("settings", "passes"), [({}, 2), ({"step": True}, 3)])
 def test_a_measured_batch_costs_as_many_forward_passes_as_are_documented(model, tmp_path, settings, passes):
     counted = []
-    for metered in (False, True):
-        run = trainer(model, tmp_path / str(metered), max_steps=2, **PLAIN)
-        if metered:
-            CollapseMeter(RATES, **settings).attach(run)
+    for rates in (None, RATES):
+        run = plain(model, tmp_path, max_steps=2)
+        if rates:
+            CollapseMeter(rates, **settings).attach(run)
         helper, calls = run._get_per_token_logps_and_entropies, []
 
         def counting(of, ids, *args, helper=helper, calls=calls, **named):
@@ -221,3 +185,55 @@ def test_a_measured_batch_costs_as_many_forward_passes_as_are_documented(model, 
         counted.append(sum(calls))
     # Two batches of eight answers.
     assert counted[1] - counted[0] == 2 * 8 * passes
+
+
+def groups(rewards, rates):
+    rewards, rates = torch.tensor(rewards), torch.tensor(rates)[:, None].expand(2, 4)
+    return torch.stack([rewards, *torch.zeros(2, 2, 4), rates], dim=2).double()
+
+
+def test_luck_is_that_of_prompts_whose_rate_rose_and_at_most_one_of_two_answers():
+    found = _by_luck(groups([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]], [0.3, 0.5]), 0.02, 8)
+    assert found == pytest.approx(excess_by_luck(0.3, 0.75, valid=2, invalid=8, step=0.02, answers=8) / 2)
+    with pytest.warns(SmallNoiseWarning):
+        most = _by_luck(groups([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]], [0.3, 0.3]), 50.0, 8)
+    assert most == pytest.approx(0.75 * np.log(2), rel=1e-6)
+
+
+def test_a_noise_that_is_not_small_is_told_once(model, tmp_path, caplog):
+    metered(model, tmp_path, meter={"step": True})
+    assert caplog.text.count("collapse/by_luck is an upper bound: the noise is not small") == 1
+
+
+@pytest.mark.parametrize("eta", [1e-4, 1e-2])
+def test_on_logits_of_its_own_it_is_the_step(eta):
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(12, generator=generator, dtype=torch.float64)
+    answers = torch.multinomial(logits.softmax(0), 64, replacement=True, generator=generator).unflatten(
+        0, (8, 8)
+    )
+    verdicts = (answers < 5).double()
+    advantages = verdicts - verdicts.mean(dim=1, keepdim=True)
+    # Each group is a prompt with logits of its own; all have these.
+    steps = torch.zeros(8, 12, dtype=torch.float64).scatter_add(1, answers, advantages)
+    after = (logits + eta / 64 * steps).log_softmax(1).gather(1, answers)
+    before = logits.log_softmax(0)[answers]
+    same_answer = answers[:, :, None] == answers[:, None, :]
+    assert logit_step(after - before, before, advantages, same_answer) == pytest.approx(eta, rel=0.02)
+
+
+def test_without_anything_to_learn_there_is_no_step(model, tmp_path):
+    run, _ = metered(model, tmp_path, {}, meter={"step": True}, reward=flat_reward, max_steps=2)
+    assert not any(STEP in log for log in run.state.log_history)
+
+
+def test_what_all_answers_of_a_group_gain_is_no_step():
+    # As with a baseline of one: advantages that are not centred.
+    before, after = torch.tensor([-1.0, -2.0]).double(), torch.tensor([-0.9, -2.3]).double()
+    ids = torch.tensor([[[1], [2]]])
+    columns = [
+        torch.stack([torch.tensor([0.5, -0.5]) + shift, before, after], dim=1) for shift in (0.0, -1.0)
+    ]
+    found = [_step_of(each[None], ids) for each in columns]
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] > 0

@@ -1,19 +1,19 @@
 import json
 import signal
-from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
 import torch
 from safetensors.torch import load_file
 from support.launched import TORCHRUN, launched
+from support.rule_task import stage_inputs
 from support.sharded_process import CASES, small_steps
 from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import RECIPES
+from full_scale.recipe.schema import RECIPES, MethodConfig
 from full_scale.training.train import train
 
 DEEPSPEED = (
@@ -44,13 +44,6 @@ def plain(tmp_path_factory):
     return folder
 
 
-def killed_and_resumed(folder, launch):
-    killed = two_processes("killed", folder, launch)
-    assert f"exitcode  : {-signal.SIGKILL}" in killed.stderr, killed.stderr[-4000:]
-    resumed = two_processes("resumed", folder, launch)
-    assert resumed.returncode == 0, resumed.stderr[-4000:]
-
-
 def assert_equal(folder, plain, cases):
     """The same names and, to 1e-6, the same weights, which the training has moved."""
     initial = load_file(plain / "model" / "model.safetensors")
@@ -59,23 +52,25 @@ def assert_equal(folder, plain, cases):
         assert found.keys() == expected.keys()
         assert max((found[name] - expected[name]).abs().max() for name in found) < 1e-6, case
         # An adapter begins at no effect: its second factor is zero.
-        moved = [
-            (expected[name] - initial.get(name, 0)).abs().max() for name in expected if "lora_A" not in name
-        ]
-        assert max(moved) > 1e-3, case
+        moved = {n: (w - initial.get(n, 0)).abs().max() for n, w in expected.items() if "lora_A" not in n}
+        assert max(moved.values()) > 1e-3, case
+
+
+NO_DEEPSPEED = pytest.mark.skipif(
+    find_spec("deepspeed") is None, reason="the extra deepspeed is not installed"
+)
 
 
 @pytest.mark.slow
-def test_fsdp2_killed_and_resumed_exports_the_model_of_plain_data_parallelism(plain, tmp_path):
-    killed_and_resumed(tmp_path, TORCHRUN)
-    assert_equal(tmp_path, plain, CASES)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("deepspeed") is None, reason="the extra deepspeed is not installed")
-def test_deepspeed_killed_and_resumed_exports_the_model_of_plain_data_parallelism(plain, tmp_path):
-    killed_and_resumed(tmp_path, DEEPSPEED)
-    assert_equal(tmp_path, plain, [case for case in CASES if case != "two backward"])
+@pytest.mark.parametrize(
+    "launch", [TORCHRUN, pytest.param(DEEPSPEED, marks=NO_DEEPSPEED)], ids=["fsdp2", "zero3"]
+)
+def test_sharded_killed_and_resumed_it_exports_the_model_of_plain_data_parallelism(plain, tmp_path, launch):
+    killed = two_processes("killed", tmp_path, launch)
+    assert f"exitcode  : {-signal.SIGKILL}" in killed.stderr, killed.stderr[-4000:]
+    resumed = two_processes("resumed", tmp_path, launch)
+    assert resumed.returncode == 0, resumed.stderr[-4000:]
+    assert_equal(tmp_path, plain, [case for case in CASES if launch == TORCHRUN or case != "two backward"])
 
 
 def of_sixteen_bits(folder):
@@ -99,7 +94,7 @@ def share_that_moved(folder):
 def test_small_steps_move_the_weights_whatever_is_computed_in(tmp_path, dtype, lora):
     """Weights of bfloat16 themselves would stay: of them less than a hundredth moves."""
     of_sixteen_bits(tmp_path)
-    train(*small_steps(tmp_path, dtype, lora))
+    small_steps(tmp_path, dtype, lora)
     assert share_that_moved(tmp_path) > 0.8
 
 
@@ -107,9 +102,11 @@ def test_small_steps_move_the_weights_whatever_is_computed_in(tmp_path, dtype, l
 @pytest.mark.filterwarnings(TRL_WARNS)
 def test_a_model_is_stored_in_its_own_dtype_and_its_moments_as_they_trained(tmp_path):
     of_sixteen_bits(tmp_path)
-    recipe, *given = small_steps(tmp_path)
-    settings = {"export_float32": False, "keep_moments": True, "max_steps": 1}
-    train(replace(recipe, train={**recipe.train, **settings}), *given)
+    settings = {"keep_moments": True, "max_steps": 1}
+    recipe, *given = stage_inputs(
+        tmp_path, MethodConfig(name="GRPO"), model={"dtype": "bfloat16"}, **settings
+    )
+    train(recipe, *given)
     run = Folders.of(recipe)
     stored = load_file(run.model / "model.safetensors")
     masters = load_file(run.checkpoints / "checkpoint-1" / "model.safetensors")

@@ -62,7 +62,7 @@ def enumerated(folders, tmp_path):
             "completion_mask": torch.tensor([[1, len(outcome) - 1] for outcome in OUTCOMES]),
             "num_items_in_batch": torch.tensor(61),
         }
-        run.recorded.last = (["p0"] * 31, VALID.astype(float).tolist())
+        run.verdicts.last = (["p0"] * 31, torch.tensor(VALID.astype(float)))
         return run, run.reference.with_log_probs(batch), *laws
 
     return make
@@ -195,11 +195,7 @@ def test_training_runs_through_and_moves_the_policy(folders, tmp_path, settings)
     assert any("alpha_dpg/clipped" in log for log in logs) == (settings["online"] == "alpha_dpg")
 
 
-def test_what_is_missing_is_named(folders, tmp_path, enumerated):
-    with pytest.raises(ValueError, match="mask_truncated_completions"):
-        trainer(
-            folders[0], tmp_path, kind=OnlineTrainer, online="definition", mask_truncated_completions=True
-        )
+def test_a_base_rate_that_is_missing_is_named(enumerated):
     for rates in (None, {"p0": 0.0}, {"p1": 0.5}):
         run, samples, *_ = enumerated(online="alpha_dpg", alpha=0.5, base_rates=rates)
         with pytest.raises(ValueError, match=r"base_rates\['p0'\]"):
@@ -210,7 +206,7 @@ def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
     run, samples, _, _ = enumerated(
         online="sequence_kl", online_coefficient=0.3, baseline="one", scale_rewards="none"
     )
-    run.recorded.last = (["p0"] * 28, VALID[:28].astype(float).tolist())
+    run.verdicts.last = (["p0"] * 28, torch.tensor(VALID[:28].astype(float)))
     some = {name: value[:28] for name, value in samples.items() if value.ndim}
     found = run._sequence_kl(some)
     run.args.baseline = "mean"
@@ -231,7 +227,7 @@ def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
         seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
     )
     run.train()
-    rewards = run.recorded.last[1]
+    rewards = run.verdicts.last[1].tolist()
     assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
 
 
@@ -273,19 +269,3 @@ def test_beta_falls_geometrically_and_only_under_its_bound(folders, tmp_path):
     held, run = coefficients(folders[0], tmp_path / "held", 1e-9, base_rate=0.999)
     assert held[1] == 1.0 or run.carried["excess"] < 0
     assert len(set(held)) < len(set(falling)) or run.carried["excess"] < 0
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"baseline": "two"}, "baseline='two'"),
-        ({"baseline": "one", "scale_rewards": "group"}, "baseline='one'"),
-        ({"online_from": 0.5}, "online_from=0.5"),
-        ({"online": "sequence_kl", "online_coefficient": 0.1, "online_from": 0.01}, "online_from=0.01"),
-        ({"excess_bound": 0.1}, "excess_bound=0.1"),
-    ],
-    ids=str,
-)
-def test_settings_that_do_not_go_together_are_named(folders, tmp_path, settings, named):
-    with pytest.raises(ValueError, match=named):
-        trainer(folders[0], tmp_path, **settings)

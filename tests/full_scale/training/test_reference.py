@@ -1,3 +1,7 @@
+"""Log-probabilities of samples under the trained and the initial model, and of the rehearsal's rows."""
+
+import json
+
 import pytest
 import torch
 from peft import LoraConfig
@@ -7,6 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from full_scale.models.generation import padded
 from full_scale.training.reference import OnlineReference, log_probs, sequence_log_probs
+from full_scale.training.trainer import FILE
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -28,23 +33,19 @@ def moved(run):
     return run
 
 
+ROWS = [buffer().rows()[i] for i in (0, 3, 4)]
+
+
 def samples():
     """Three rows as TRL holds samples: prompts padded left, completions right."""
-    rows = [buffer().rows()[i] for i in (0, 3, 4)]
-    (prompt_ids, prompt_mask), (completion_ids, completion_mask) = (
-        padded([getattr(row, name) for row in rows], side, "cpu")
-        for name, side in (("prompt_ids", "left"), ("completion_ids", "right"))
-    )
-    return {
-        "prompt_ids": prompt_ids,
-        "prompt_mask": prompt_mask,
-        "completion_ids": completion_ids,
-        "completion_mask": completion_mask,
-    }
+    made = {}
+    for what, side in (("prompt", "left"), ("completion", "right")):
+        rows = [getattr(row, f"{what}_ids") for row in ROWS]
+        made[f"{what}_ids"], made[f"{what}_mask"] = padded(rows, side, "cpu")
+    return made
 
 
-def expected(model):
-    rows = [buffer().rows()[i] for i in (0, 3, 4)]
+def expected(model, rows=ROWS):
     with torch.no_grad():
         return [plain_log_probs(model, row.prompt_ids, row.completion_ids) for row in rows]
 
@@ -62,20 +63,19 @@ def test_log_probabilities_under_policy_and_reference(model, tmp_path, kind):
     assert run.model.training
     initial = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
     mask = found["completion_mask"].bool()
+    near = {"rtol": 1e-5, "atol": 1e-5}
+    sums = sequence_log_probs(found)
     for i, (policy, reference) in enumerate(zip(expected(run.model), expected(initial), strict=True)):
-        torch.testing.assert_close(found["old_per_token_logps"][i][mask[i]], policy, rtol=1e-5, atol=1e-5)
-        torch.testing.assert_close(found["ref_per_token_logps"][i][mask[i]], reference, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(found["old_per_token_logps"][i][mask[i]], policy, **near)
+        torch.testing.assert_close(found["ref_per_token_logps"][i][mask[i]], reference, **near)
         assert (policy - reference).abs().max() > 1e-3
-    log_pi, log_ref = sequence_log_probs(found)
-    assert log_pi.tolist() == pytest.approx([each.sum().item() for each in expected(run.model)], rel=1e-5)
-    assert log_ref.tolist() == pytest.approx([each.sum().item() for each in expected(initial)], rel=1e-5)
-
-
-def test_what_is_there_already_is_not_computed_again(model, tmp_path):
-    online = OnlineReference(trainer(model, tmp_path))
+        assert [each[i].item() for each in sums] == pytest.approx(
+            [policy.sum().item(), reference.sum().item()], rel=1e-5
+        )
+    # What is there already is not computed again.
     there = {"old_per_token_logps": torch.zeros(3, 9), "ref_per_token_logps": torch.ones(3, 9)}
-    found = online.with_log_probs({**samples(), **there})
-    assert all(found[name] is value for name, value in there.items())
+    again = online.with_log_probs({**samples(), **there})
+    assert all(again[name] is value for name, value in there.items())
 
 
 def test_tokens_of_tools_do_not_count():
@@ -88,12 +88,46 @@ def test_tokens_of_tools_do_not_count():
 
 
 def test_the_temperature_is_that_of_sampling(model, tmp_path):
-    run = trainer(model, tmp_path, temperature=0.5)
+    run, row = trainer(model, tmp_path, temperature=0.5), ROWS[1]
+    ids = torch.tensor([[*row.prompt_ids, *row.completion_ids]])
     with torch.no_grad():
-        found = log_probs(run, run.model, samples())
-        row = buffer().rows()[3]
-        ids = torch.tensor([[*row.prompt_ids, *row.completion_ids]])
+        found = log_probs(run, run.model, samples())[1, : len(row.completion_ids)]
         logits = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)(input_ids=ids).logits[0]
     sharp = (logits[len(row.prompt_ids) - 1 : -1] / 0.5).log_softmax(dim=-1)
-    expected = sharp[torch.arange(len(row.completion_ids)), torch.tensor(row.completion_ids)]
-    torch.testing.assert_close(found[1, : len(expected)], expected, rtol=1e-5, atol=1e-5)
+    wanted = sharp[torch.arange(len(row.completion_ids)), torch.tensor(row.completion_ids)]
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture
+def run(tmp_path):
+    return trainer(tiny_llama(tmp_path / "model"), tmp_path / "run", eta=0.1, rehearsal=buffer())
+
+
+def test_every_rehearsed_row_gets_the_initial_models_log_probabilities_without_dropout(run, tmp_path):
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "model", dtype=torch.float32)
+    wanted = torch.cat(expected(model, buffer().rows()))
+    torch.testing.assert_close(run._reference(buffer()), wanted, rtol=1e-5, atol=1e-5)
+    gap = run._metrics["train"]["rehearsal/stored_gap_max_abs"]
+    assert gap == [pytest.approx((wanted - buffer().ref_logps).abs().max().item(), rel=1e-4)]
+    config = tmp_path / "model" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "attention_dropout": 0.5}))
+    dropping = trainer(tmp_path / "model", tmp_path / "dropping", eta=0.1, rehearsal=buffer())
+    dropping.model.train()
+    torch.testing.assert_close(dropping._reference(buffer()), wanted, rtol=1e-5, atol=1e-5)
+    assert dropping.model.training
+
+
+def test_a_resumed_run_takes_those_that_were_kept_or_is_refused(run):
+    run.state.global_step = 3
+    with pytest.raises(ValueError, match=FILE):
+        run._reference(buffer())
+    run.state.global_step = 0
+    first = run._reference(buffer())
+    with torch.no_grad():
+        run.model.lm_head.weight.add_(torch.eye(27, 32))
+    run.state.global_step = 3
+    assert torch.equal(run._reference(buffer()), first)
+    with pytest.raises(ValueError, match="the buffer that"):
+        run._reference(buffer(seed=1))
+    run.state.global_step = 0
+    assert not torch.equal(run._reference(buffer()), first)

@@ -57,40 +57,41 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     time = folders.training.stat().st_mtime_ns
     assert train(recipe, *given) == found
     assert folders.training.stat().st_mtime_ns == time
+    # A small evaluation every so many steps moves nothing.
+    watched = replace(recipe, name="watched", evaluate=replace(recipe.evaluate, every=2, every_limit=2))
+    other = train(watched, *given).log
+    assert [entry["reward"] for entry in other] == [entry["reward"] for entry in found.log]
+    greedy = [entry.get("evaluation/greedy") for entry in other]
+    assert (greedy[0], greedy[2]) == (None, None)
+    assert greedy[1] in (0, 0.5, 1)
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"\['method'\] differ"):
         train(changed, *given)
 
 
 @pytest.mark.slow
-def test_a_finished_run_is_extended_to_what_it_would_have_been(stage):
+def test_a_finished_run_is_extended_to_what_it_would_have_been_and_its_model_is_made_anew(stage):
     settings = {"lr_scheduler_type": "constant", "keep_moments": True}
     recipe, *given = stage(**settings)
     whole = replace(recipe, output=recipe.output + "-whole")
     train(whole, *given)
-    short = replace(recipe, train={**recipe.train, "max_steps": 2})
-    assert train(short, *given).steps == 2
-    assert train(recipe, *given).steps == 3
-    models = [
-        AutoModelForCausalLM.from_pretrained(Folders.of(each).model).state_dict() for each in (whole, recipe)
-    ]
-    assert same(*models)
-    folders = Folders.of(recipe)
+    assert train(replace(recipe, train={**recipe.train, "max_steps": 2}), *given).steps == 2
+    found, folders = train(recipe, *given), Folders.of(recipe)
+    wanted = (Folders.of(whole).model / "model.safetensors").read_bytes()
+    assert found.steps == 3
+    assert (folders.model / "model.safetensors").read_bytes() == wanted
+    shutil.rmtree(folders.model)
+    # The kept checkpoint has it.
+    assert train(recipe, *given).log == found.log
+    assert (folders.model / "model.safetensors").read_bytes() == wanted
+    shutil.rmtree(folders.model)
     shutil.rmtree(folders.checkpoints)
-    longer = replace(recipe, train={**recipe.train, "max_steps": 4})
-    with pytest.raises(ValueError, match=r"max_steps=4 .*keep_moments"):
-        train(longer, *given)
-
-
-@pytest.mark.slow
-def test_a_small_evaluation_every_so_many_steps_moves_nothing(stage):
-    recipe, *given = stage()
-    watched = replace(recipe, name="watched", evaluate=replace(recipe.evaluate, every=2, every_limit=2))
-    runs = [train(each, *given) for each in (recipe, watched)]
-    assert [log["reward"] for log in runs[0].log] == [log["reward"] for log in runs[1].log]
-    greedy = [log.get("evaluation/greedy") for log in runs[1].log]
-    assert (greedy[0], greedy[2]) == (None, None)
-    assert greedy[1] in (0, 0.5, 1)
+    for steps in (3, 4):
+        again = replace(recipe, train={**recipe.train, "max_steps": steps})
+        with pytest.raises(
+            ValueError, match=r"checkpoint=.*keep_moments=true.*remove .*training\.json to tr"
+        ):
+            train(again, *given)
 
 
 @pytest.mark.slow
@@ -123,19 +124,23 @@ def test_a_lora_model_is_saved_as_its_adapter_and_loads_as_any_model(stage):
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
     found = arguments(recipe).arguments
-    assert found["temperature"] == 0.9
-    assert found["max_completion_length"] == 12
-    assert found["beta"] == 0.04
-    assert found["use_bias_correction_kl"] is False
-    assert found["save_steps"] == recipe.train["save_steps"]
+    decided = {"temperature": 0.9, "max_completion_length": 12, "beta": 0.04, "use_bias_correction_kl": False}
+    decided |= {"save_steps": 1, "output_dir": str(Folders.of(recipe).checkpoints), "seed": recipe.seed}
+    assert {name: found[name] for name in decided} == decided
     assert arguments(replace(recipe, train={})).arguments["save_steps"] == 0.1
-    assert found["output_dir"] == str(Folders.of(recipe).checkpoints)
     for key, named in (
         ("beta", r"method\.beta"),
-        ("temperature", r"sampling\.temperature"),
         ("lr", "GRPOConfig"),
+        ("learning_rat", "did you mean 'learning_rate'"),
+        ("temperature", r"sampling\.temperature"),
+        ("min_p", r"sampling\.min_p"),
+        ("generation_kwargs", "the keys of sampling"),
+        ("chat_template_kwargs", r"model\.template"),
+        ("vllm_max_model_length", r"sampling\.vllm_length"),
+        ("generation_rows", r"sampling\.batch_size"),
+        ("bf16", r"model\.dtype"),
     ):
-        with pytest.raises(ValueError, match=named):
+        with pytest.raises(ValueError, match=rf"train.key='{key}'.*{named}"):
             arguments(replace(recipe, train={key: 1}))
     half = replace(recipe, model=replace(recipe.model, dtype="float16"))
     with pytest.raises(ValueError, match=r"model\.dtype='float16'.*scaled"):
@@ -143,30 +148,6 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     for key, value in (("learning_rate", "fast"), ("num_generations", 2.5), ("log_completions", "yes")):
         with pytest.raises(ValueError, match=rf"train\.{key}={value!r}"):
             arguments(replace(recipe, train={key: value}))
-    with pytest.raises(ValueError, match="did you mean 'learning_rate'"):
-        arguments(replace(recipe, train={"learning_rat": 1}))
-
-
-SAMPLED = {
-    "top_k": 5,
-    "min_p": 0.1,
-    "repetition_penalty": 1.1,
-    "generation_kwargs": {},
-    "chat_template_kwargs": {},
-    "vllm_gpu_memory_utilization": 0.2,
-    "vllm_max_model_length": 64,
-    "vllm_tensor_parallel_size": 2,
-    "vllm_structured_outputs_regex": "a",
-    "generation_rows": 4,
-    "bf16": True,
-}
-
-
-@pytest.mark.parametrize("key", SAMPLED)
-def test_what_every_stage_samples_by_is_not_set_for_training_alone(stage, key):
-    recipe, *_ = stage()
-    with pytest.raises(ValueError, match=rf"train key='{key}'.*(sampling|model)"):
-        arguments(replace(recipe, train={key: SAMPLED[key]}))
 
 
 def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(stage):
@@ -176,12 +157,14 @@ def test_training_samples_as_the_recipe_says_and_ends_where_pre_sampling_does(st
     drawn = {"top_p": 0.9, "top_k": 7, "min_p": 0.1, "repetition_penalty": 1.1, "batch_size": 5}
     recipe = replace(
         recipe,
-        sampling=replace(recipe.sampling, **drawn),
+        sampling=replace(recipe.sampling, stop=("w3",), **drawn),
         model=replace(recipe.model, template={"think": False}),
     )
     run = build_trainer(recipe, *given)
     settings = run.generation_config
-    assert sorted(run.eos_token_ids) == sorted(settings.eos_token_id) == declared_stop_tokens(recipe.model)
+    ends = declared_stop_tokens(recipe.model, ("w3",))
+    assert sorted(run.eos_token_ids) == sorted(settings.eos_token_id) == ends
+    assert len(ends) == 3
     found = {name: getattr(settings, name) for name in drawn if name != "batch_size"}
     assert found == {name: drawn[name] for name in found}
     assert (run.args.generation_rows, run.chat_template_kwargs) == (5, {"think": False})
@@ -224,34 +207,28 @@ def test_rewards_beside_the_verdict_are_weighed_and_the_meter_reads_the_verdict(
     assert log["outcomes/correct"] == pytest.approx(verdict)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [MethodConfig(name="GRPO", baseline="one"), MethodConfig(name="KL-control-sequence", beta=0.5)],
-    ids=["baseline", "online"],
-)
-def test_what_uses_the_verdict_alone_takes_other_rewards_of_weight_zero(stage, method):
+def test_what_uses_the_verdict_alone_takes_other_rewards_of_weight_zero(stage):
     recipe, task, *given = stage("GRPO")
-    recipe = replace(recipe, method=method)
-    build_trainer(recipe, replace(task, rewards={"seen": WeightedReward(Length())}), *given)
-    weighed = replace(task, rewards={"length": WeightedReward(Length(), 0.5)})
-    with pytest.raises(ValueError, match=r"reward weights=.*'length': 0\.5.*(baseline|online)"):
-        build_trainer(recipe, weighed, *given)
+    for method in (
+        MethodConfig(name="GRPO", baseline="one"),
+        MethodConfig(name="KL-control-sequence", beta=0.5),
+    ):
+        recipe = replace(recipe, method=method)
+        build_trainer(recipe, replace(task, rewards={"seen": WeightedReward(Length())}), *given)
+        weighed = replace(task, rewards={"length": WeightedReward(Length(), 0.5)})
+        with pytest.raises(ValueError, match=r"reward weights=.*'length': 0\.5.*(baseline|online)"):
+            build_trainer(recipe, weighed, *given)
 
 
-def test_a_target_validity_counts_the_prompts_to_explore(stage):
-    recipe, _, presampling, _ = stage()
-    control = replace(recipe, method=MethodConfig(name="KL-control", mu=0.6))
-    rates = presampling.values(presampling.exp)
-    beta = setup(control.method, rates).arguments["beta"]
-    assert setup(control.method, rates[:3]).arguments["beta"] != beta
-
-
-def test_a_target_validity_is_refused_where_prompts_have_one_text(stage):
-    recipe, task, *given = stage()
+def test_a_target_validity_counts_the_prompts_to_explore_which_must_have_texts_of_their_own(stage):
+    recipe, task, presampling, hashes = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control-sequence", mu=0.6))
+    rates = presampling.values(presampling.exp)
+    run = build_trainer(control, task, presampling, hashes)
+    assert run.args.online_coefficient == setup(control.method, rates).arguments["online_coefficient"]
     alike = replace(task, train=[replace(example, prompt="p1") for example in task.train])
     with pytest.raises(ValueError, match=r"method\.mu=0\.6.*method\.beta"):
-        build_trainer(control, alike, *given)
+        build_trainer(control, alike, presampling, hashes)
 
 
 def test_sets_that_cannot_be_trained_on_are_named(stage):
@@ -278,44 +255,40 @@ def test_a_buffer_or_a_model_from_elsewhere_is_refused(stage):
         build_trainer(nowhere, *given)
 
 
-@pytest.mark.slow
-def test_a_finished_run_without_its_model_is_no_success(stage):
-    recipe, *given = stage(max_steps=1, keep_moments=True)
-    found, folders = train(recipe, *given), Folders.of(recipe)
-    weights = (folders.model / "model.safetensors").read_bytes()
-    shutil.rmtree(folders.model)
-    # The kept checkpoint has it.
-    assert train(recipe, *given).log == found.log
-    assert (folders.model / "model.safetensors").read_bytes() == weights
-    shutil.rmtree(folders.model)
-    shutil.rmtree(folders.checkpoints)
-    with pytest.raises(ValueError, match=r"model=.*which is gone.*remove .*training\.json to train anew"):
-        train(recipe, *given)
-
-
-def logs(values, key="collapse/excess_kl"):
+def logs(key, values):
     return [{"step": step, "loss": 0.0, key: value} for step, value in enumerate(values)]
 
 
-PLAIN = SimpleNamespace(baseline="mean", online="none")
+EXCESS, EQUAL = "collapse/excess_kl", "frac_reward_zero_std"
 
 
-def test_first_and_last_are_told_apart_only_where_there_are_two():
-    assert _findings("GRPO", logs([0.1]), PLAIN) == ["GRPO: mean excess KL 0.1, measured once."]
-    # Measured at every tenth step of thirty.
-    few: list[dict] = [{"step": step, "loss": 0.0} for step in range(30)]
-    for at, value in ((9, 0.1), (19, 0.2), (29, 0.3)):
-        few[at]["collapse/excess_kl"] = value
-    (said,) = _findings("GRPO", few, PLAIN)
-    assert said == "GRPO: mean excess KL 0.1 over the first log, 0.3 over the last."
+@pytest.mark.parametrize(
+    ("log", "settings", "said"),
+    [
+        (logs(EXCESS, [0.1]), {}, ["GRPO: mean excess KL 0.1, measured once."]),
+        # Measured at every tenth step of thirty.
+        (
+            logs(EXCESS, [*[None] * 9, 0.1, *[None] * 9, 0.2, *[None] * 9, 0.3]),
+            {},
+            ["GRPO: mean excess KL 0.1 over the first log, 0.3 over the last."],
+        ),
+        (
+            logs(EQUAL, [0.5, 1.0]),
+            {},
+            ["GRPO: 75% of the groups had equal rewards, and no gradient from them."],
+        ),
+        (logs(EQUAL, [0.5, 1.0]), {"baseline": "one"}, []),
+    ],
+)
+def test_a_record_tells_where_the_training_began_and_ended_and_its_idle_groups(log, settings, said):
+    assert (
+        _findings("GRPO", log, SimpleNamespace(**{"baseline": "mean", "online": "none", **settings})) == said
+    )
 
 
-@pytest.mark.parametrize(("baseline", "told"), [("mean", True), ("one", False)])
-def test_groups_without_a_gradient_are_told(baseline, told):
-    log = logs([0.5, 1.0], "frac_reward_zero_std")
-    said = _findings("GRPO", log, SimpleNamespace(baseline=baseline, online="none"))
-    assert said == ["GRPO: 75% of the groups had equal rewards, and no gradient from them."] * told
-    assert metrics_said(log[0]) == "loss 0, groups of equal rewards 50%"
+def test_a_log_is_told_in_a_few_words():
+    log = {"reward": 0.123456, "loss": None, EXCESS: 2.0, EQUAL: 0.77}
+    assert metrics_said(log) == "reward 0.1235, excess KL 2, groups of equal rewards 77%"
 
 
 def test_what_users_take_for_a_fault_is_said_at_the_start(stage):
@@ -327,11 +300,3 @@ def test_what_users_take_for_a_fault_is_said_at_the_start(stage):
     assert "loss begins near 0" in said[0]
     assert said[1] == "TRL logs no kl at beta = 0, where it computes none: see collapse/kl."
     assert len(said_first({"beta": 0.04})) == 1
-
-
-def test_a_stop_token_ends_the_rollouts_of_training_too(stage):
-    recipe, *given = stage("GRPO")
-    recipe = replace(recipe, sampling=replace(recipe.sampling, stop=("w3",)))
-    run = build_trainer(recipe, *given)
-    assert sorted(run.eos_token_ids) == declared_stop_tokens(recipe.model, ("w3",))
-    assert len(run.eos_token_ids) == 2

@@ -6,7 +6,7 @@ import pytest
 from support.small_strategies_run import SMALL, small_record
 
 from toy_lm.strategies import tables
-from toy_lm.strategies.results import Config, directions, findings, meter, method
+from toy_lm.strategies.results import Config, directions, findings, meter
 
 
 def test_the_default_task_is_weighted_by_its_prompts():
@@ -121,7 +121,8 @@ def test_the_sentences_hold_the_numbers_of_the_results():
     results = record["results"]
     methods, direction, random = findings(SMALL, results)
     assert record["findings"] == [methods, direction, random]
-    scores = (results["base"], method(results, "GRPO"), method(results, "DPH-F"))
+    named = {row["name"]: row for row in results["methods"]}
+    scores = (results["base"], named["GRPO"], named["DPH-F"])
     assert numbers(methods) == [round(x[name], 3) for x in scores for name in ("pass_at_1", "pass_at_k")]
     assert numbers(direction)[0] in [row for block in results["sweep"] for row in block["strength"]]
     assert numbers(random)[0] == round(results["random_tasks"][0]["pass_at_k_change"][0], 3)

@@ -111,8 +111,8 @@ def test_every_published_method_can_be_trained():
 
 def last(variant, updates=8, seed=0):
     task, model, _ = base()
-    *_, snapshot = train(model, task, variant, SETTINGS, updates=updates, seed=seed)
-    return snapshot.law.joint()
+    *_, (_, law) = train(model, task, variant, SETTINGS, updates=updates, seed=seed)
+    return law.joint()
 
 
 def explored():
@@ -149,8 +149,8 @@ def test_the_law_is_of_the_prompts_trained_on_and_at_the_end_of_all():
     assert torch.equal(joint[task.train], law.joint()[task.train])
     assert joint[task.held_out].isnan().all()
     *before, end = train(model, task, Variant("DAPO"), SETTINGS, updates=8, seed=0)
-    assert all(snapshot.law.joint()[task.held_out].isnan().all() for snapshot in before)
-    assert end.law.joint().isfinite().all()
+    assert all(law.joint()[task.held_out].isnan().all() for _, law in before)
+    assert (end[0], bool(end[1].joint().isfinite().all())) == (8, True)
 
 
 def test_the_objective_without_an_anchor_is_the_clipped_surrogate():
@@ -219,9 +219,9 @@ def test_a_training_repeats_and_its_seed_matters():
 def test_the_base_is_left_alone_and_the_first_snapshot_is_its_law():
     task, model, law = base()
     before = copy.deepcopy(model.state_dict())
-    first, *_ = train(model, task, Variant("DAPO"), SETTINGS, updates=4, seed=0)
+    (_, first), *_ = train(model, task, Variant("DAPO"), SETTINGS, updates=4, seed=0)
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
-    assert torch.equal(first.law.joint()[task.train], law.joint()[task.train])
+    assert torch.equal(first.joint()[task.train], law.joint()[task.train])
 
 
 def test_rewards_of_kl_control_are_verdicts_minus_beta_times_the_log_ratio():
@@ -301,11 +301,11 @@ def test_pretraining_leaves_the_global_random_numbers_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"group": 1}, r"group=1\.0 is not allowed"),
+        ({"group": 1}, "group=1 is not allowed"),
         ({"minibatches": 0}, "minibatches=0"),
         ({"rate": 0.0}, "rate=0"),
         ({"rate": float("inf")}, "rate=inf"),
-        ({"style_shares": (0.5, 0.5)}, "style_shares=.* 5 numbers"),
+        ({"style_shares": (0.5, 0.5)}, "style_shares=.* 5 items"),
         ({"style_shares": (0.5, 0.5, 0.0, 0.1, 0.1)}, "style_shares=0"),
     ],
 )

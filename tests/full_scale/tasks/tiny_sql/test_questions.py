@@ -36,12 +36,6 @@ def test_a_larger_task_begins_with_the_smaller_one():
     assert domains(4, 2)[:2] == domains(2, 2)
 
 
-def test_databases_are_named_by_their_domain():
-    first, second = domains(2, 1)
-    assert first.database(3) != second.database(3)
-    assert first.database(3).startswith(first.name)
-
-
 @pytest.mark.parametrize("sizes", [(0, 1), (1, 0)])
 def test_bad_sizes(sizes):
     with pytest.raises(ValueError, match="at least 1"):
@@ -196,12 +190,6 @@ def test_a_prompt_shows_columns_and_question_only():
     assert first.source == "visits WHERE region = 'north' AND shift = 'morning'"
 
 
-def test_the_kept_out_family_is_no_family_of_the_others():
-    assert OTHER_FAMILY not in FAMILIES
-    others = {q.where for family in FAMILIES for q in questions(TABLE, family)}
-    assert not others & {q.where for q in questions(TABLE, OTHER_FAMILY)}
-
-
 def test_gold_follows_the_state():
     (first, *_) = questions(TABLE, "with")
     assert len({first.gold(state) for state in STATES}) == 5
@@ -217,11 +205,3 @@ def test_slips_are_other_questions_or_lost_words():
     found = [slip(first, sql, rng) for _ in range(400)]
     assert set(found) == others | lost
     assert 0.4 < np.mean([answer in others for answer in found]) < 0.6
-
-
-def test_a_slip_keeps_the_style_unless_a_word_is_lost():
-    for style in STYLES:
-        for question in questions(TABLE, "both"):
-            sql = written(style, TABLE.thing, question.source)
-            changed = slip(question, sql, np.random.default_rng(1))
-            assert changed != sql

@@ -47,7 +47,6 @@ def test_sets_and_their_sizes(task):
         "cross_domain": 20,
         "out_of_domain": 20,
     }
-    assert task.styles == tuple(STYLES)
 
 
 def test_every_text_is_asked_of_every_database_of_its_domain(task):
@@ -75,18 +74,6 @@ def test_gold_is_right_and_named_verdicts_have_styles(task):
     assert all(score.correct for score in scores)
     (score,) = task.verifier(task.train[:1], ["SELECT COUNT ( DISTINCT x ) FROM nowhere"])
     assert (score.correct, score.outcome, score.style) == (False, "error", "count_distinct")
-
-
-def test_prompts_of_one_text_want_different_answers(task):
-    (text, _) = Counter(e.prompt for e in task.train).most_common(1)[0]
-    group = [e for e in task.train if e.prompt == text]
-    source = group[0].reference["query"].split(" FROM ", 1)[1]
-    verdicts = {
-        tuple(score.correct for score in task.verifier([example] * 2, answers))
-        for example in group
-        for answers in [(f"SELECT COUNT(*) FROM {source}", f"SELECT COUNT(DISTINCT patient) FROM {source}")]
-    }
-    assert len(verdicts) >= 3
 
 
 def test_the_model_is_an_ordinary_folder(folder):

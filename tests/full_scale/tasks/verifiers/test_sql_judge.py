@@ -193,10 +193,6 @@ def test_a_gold_query_that_fails_is_said_once_and_runs_no_prediction(shop, runs)
     assert runs == ["SELECT nothing", "DELETE FROM item"]
 
 
-def test_a_missing_database_is_the_data_s_fault(tmp_path):
-    assert outcome(tmp_path / "no.sqlite", "SELECT 1", "SELECT 1") == "gold_error"
-
-
 def test_the_cache_gives_up_what_was_used_least_recently():
     cache = GoldCache(cells=8)
     computed = []

@@ -1,0 +1,33 @@
+"""What a policy kept of its base, where the law of all answers is known."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from dph_theory import FORWARD_KL, excess_kl, filtered, rehearsal_guarantee, valid_mass
+from dph_theory.numeric.balls import Values
+
+
+class Kept(NamedTuple):
+    """Of each law of a batch, a prompt each; every number is exact."""
+
+    rate: Values
+    """The pass rate pi(Y1), from which Pass@k follows."""
+    excess: Values
+    """KL(pi || base) beyond what the pass rate needs, in nats: the collapse meter (theory A8)."""
+    guarantee: Values
+    """exp(-KL(p_* || pi)), the least pass rate that the rehearsal loss vouches for (theory C4)."""
+
+
+def kept(
+    policy: Float[np.ndarray, "*batch outcomes"],
+    base: Float[np.ndarray, "*#batch outcomes"],
+    valid: Bool[np.ndarray, "*#batch outcomes"],
+) -> Kept:
+    """What the policy kept of the base, given what is valid; ValueError as `dph_theory.excess_kl`."""
+    return Kept(
+        valid_mass(policy, valid),
+        excess_kl(policy, base, valid).excess,
+        rehearsal_guarantee(FORWARD_KL(policy, filtered(base, valid))),
+    )
