@@ -30,6 +30,7 @@ from .runs import (
     EXPLORED,
     GROUP,
     HELD,
+    MEASURED,
     SOLVED,
     STORED,
     Claim,
@@ -102,7 +103,7 @@ def run_open(
     for claim in CLAIMS:
         if kept.lacks(CLAIM, [claim.says]):
             kept.keep(CLAIM, claim.says, {"rival": claim.rival, "band": claim.band})
-    kept.settle(SAID, _said, dict.fromkeys((SAID,), path), progress=progress)
+    kept.settle(SAID, _said, {name: (path, name) for name in MEASURED}, progress=progress)
     named = {run.id: (path, run) for run in runs}
     noiseless = {run.id: (path, run) for run in runs if run.experiment == "laws"}
     kept.settle(LAW, _predicted, noiseless, progress=progress)
@@ -121,9 +122,9 @@ def _lottery(job: tuple[str, OpenRun]) -> Lottery:
     return predicted_lottery(*job)
 
 
-def _said(path: str) -> dict[str, Said]:
+def _said(job: tuple[str, str]) -> Said:
     quiet()
-    return base_says(path)
+    return base_says(*job)
 
 
 def _conducted(job: tuple[str, OpenRun]) -> FinishedOpenRun:
@@ -379,7 +380,7 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
     lotteries = kept.read(LOTTERY, Lottery)
     results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims, "at_equal_first": equal}
     results["seeds_for"] = as_json(seeds_for(outcomes), digits=5)
-    results["said"] = as_json(next(iter(kept.read(SAID, dict[str, Said]).values()), {}), digits=4)
+    results["said"] = as_json(kept.read(SAID, Said), digits=4)
     results["lotteries"] = as_json(lotteries, digits=5)
     results["spreads"] = as_json(spreads(lotteries, _of("lottery", outcomes)), digits=5)
     for task in (HELD, EXPLORED):

@@ -153,12 +153,11 @@ def lab(path: str) -> Lab:
     return Lab(path)
 
 
-def base_says(path: str) -> dict[str, Said]:
-    """What the base says after the first text of each task that is measured."""
+def base_says(path: str, name: str) -> Said:
+    """What the base says after the first text of a task that is measured."""
     at = lab(path)
     at.reset()
-    tables = at.base(at.reading(MEASURED))
-    return {name: said(found, at.tokenizer, open_prompts(name))[0] for name, found in tables.items()}
+    return said(at.base(at.reading(MEASURED))[name], at.tokenizer, open_prompts(name))[0]
 
 
 def predicted_laws(path: str, run: OpenRun) -> Laws:

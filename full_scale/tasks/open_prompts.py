@@ -129,7 +129,8 @@ def said(log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5) 
     top = log_probs[0].exp().topk(most)
     for text, right, tokens, chances in zip(task.texts, task.right, top.indices, top.values, strict=True):
         words = [tokenizer.decode(int(token)) for token in tokens]
-        starts = {answer[: len(word)] for word in words for answer in right}
+        whole = task.length == 1
+        starts = {answer if whole else answer[: len(word)] for word in words for answer in right}
         rows = zip(words, chances.tolist(), strict=True)
         found.append(Said(text, tuple((word, chance, word in starts) for word, chance in rows)))
     return found

@@ -1,6 +1,7 @@
 """The study on a small Llama with random weights that knows the words of the tasks; slow ones on SmolLM2."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
 from full_scale.pretrained.lottery import predicted_lottery, spreads
 from full_scale.pretrained.runs import CLAIMS, FOUR, MEASURED, MIXTURE, STRENGTHS, Measured, OpenRun, declared
-from full_scale.pretrained.study import CLAIM, LAW, RUN, against_law, judged, told
+from full_scale.pretrained.study import CLAIM, LAW, RUN, SAID, against_law, judged, seeds_for, told
 from full_scale.pretrained.training import FinishedOpenRun, Law, Laws, Point, conduct, lab
 from full_scale.tasks.llama import random_llama, word_level
 from full_scale.tasks.open_prompts import TASKS
@@ -59,7 +60,7 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     found = told(str(folder), tmp_path / "kept", quick=True, pack=packed, json_path=stored)
     lines = (tmp_path / "kept" / "pretrained" / "journal.jsonl").read_text().splitlines()
     order = [json.loads(line)["what"] for line in lines[1:]]
-    assert order == [CLAIM] * len(CLAIMS) + [LAW] + [RUN] * 2
+    assert order == [CLAIM] * len(CLAIMS) + [SAID] * len(MEASURED) + [LAW] + [RUN] * 2
     assert len(found.tables) == 3
     listed = told(str(folder), tmp_path / "other", quick=True, listed=True, packed=packed)
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
@@ -108,6 +109,18 @@ def test_two_names_of_one_training_are_an_identity_and_no_prediction_that_held()
     assert judged(same, ends).verdict == "identity"
     apart = [_finished(k2, 0.3, s, 0.001) for s in range(2)]
     assert judged(same, [*apart, *ends[2:]]).verdict == "missed"
+
+
+def test_seeds_and_texts_needed_follow_from_the_paired_differences():
+    """Two texts; the difference to DAPO is .1 and .3 by seed on the first, 0 on the second."""
+    dapo = [_finished("DAPO", 0.0, seed, 0.2) for seed in range(2)]
+    dph = [_finished("DPH-F", 0.05, seed, 0.3 + 0.2 * seed) for seed in range(2)]
+    assert seeds_for(dapo + dph[:1]) == {}
+    (first, *_) = seeds_for(dapo + dph)["DPH-F, 0.05"]
+    factor = ((1.644854 + 0.841621) / 0.06) ** 2
+    deviation = 0.1 / 2**0.5
+    assert first[0] == pytest.approx(deviation)
+    assert first[1:] == (math.ceil(factor * deviation**2), math.ceil(factor * 0.2**2 / 2))
 
 
 def test_two_penalties_are_compared_where_their_curves_pass_one_pass_rate():

@@ -56,10 +56,12 @@ def test_words_of_several_tokens_are_no_words_and_some_must_be_left():
 
 def test_what_a_model_says_is_told_likeliest_first():
     model, tokenizer, _ = setting()
-    rows = said(model, tokenizer, ONE, most=3)
-    assert len(rows) == 2
-    assert all(len(row) == 3 for row in rows)
-    chances = [chance for _, chance in rows[0]]
+    with torch.no_grad():
+        tables = Reading(tokenizer, [ONE]).log_probs(model)[ONE.name]
+    rows = said(tables, tokenizer, ONE, most=3)
+    assert [row.text for row in rows] == [*ONE.texts]
+    assert all(right == (word in ONE.right[0]) for word, _, right in rows[0].words)
+    chances = [chance for _, chance, _ in rows[0].words]
     assert chances == sorted(chances, reverse=True)
     assert sum(chances) < 1
 
