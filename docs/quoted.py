@@ -90,6 +90,17 @@ def _pretrained(records: Records) -> dict[str, Any]:
             f"(pass rates {run['verdict']['validity_gap']:.3f} off, shares {run['verdict']['share_gap']:.3f})"
             for run in missed
         ],
+        "trl": [
+            {
+                "form": pretrained.FORMS[run["run"]["method"]],
+                "seed": run["run"]["seed"],
+                "strength": run["run"]["strength"],
+                "law": run["laws"][run["run"]["method"]]["validity"]["weekdays"],
+                "end": run["tasks"]["weekdays"]["validity"][0],
+                "held": run["verdict"]["held"],
+            }
+            for run in found["trl"]
+        ],
         "rows": ends.to_dict("records"),
         "seeds": int(ends.seeds.max()),
         "equal": found["at_equal_first"],

@@ -61,16 +61,18 @@ def numbers(records: Records) -> dict[str, Any]:
                 "nearest": min(run["distances"], key=run["distances"].get),
             }
     rows = [{"method": "base", "strength": 0.0, "seed": -1} | _measures(base)]
-    for run in (run for run in found["runs"] if run["run"].get("seed") is not None):
+    for run in (run for run in found["runs"] if run["run"]["experiment"] == "methods"):
         how = run["run"]
         if how["method"] in METHODS:
             name = METHODS[how["method"]] if how["strength"] or how["method"] != "GRPO" else FREE
             rows.append(
                 {"method": name, "strength": how["strength"], "seed": how["seed"]} | _measures(run["tasks"])
             )
-    laws = [run for run in found["runs"] if run["run"].get("seed") is None]
+    to_a_law = {
+        name: [run for run in found["runs"] if run["run"]["experiment"] == name] for name in ("laws", "trl")
+    }
     kept = {name: found[name] for name in ("claims", "at_equal_first")}
-    return {"shares": shares, "methods": pd.DataFrame(rows), "laws": laws, **kept}
+    return {"shares": shares, "methods": pd.DataFrame(rows), **to_a_law, **kept}
 
 
 def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:

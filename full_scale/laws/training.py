@@ -34,12 +34,12 @@ def tables_of(box: GlassBox, folder: Path) -> Tables:
     return next_token_tables(LlamaForCausalLM.from_pretrained(folder), box)
 
 
-def small(box: GlassBox, output: str, rows: int, **settings: Any) -> OnlineConfig:
-    """What a training of a small Llama on a box gets: `rows` answers a step, all at once on this machine."""
+def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
+    """What a training on short answers gets: `rows` of so many tokens a step, all at once on this machine."""
     return OnlineConfig(
         output_dir=output,
         per_device_train_batch_size=rows,
-        max_completion_length=box.length,
+        max_completion_length=tokens,
         weight_decay=0.0,
         max_grad_norm=0.0,
         shuffle_dataset=False,
@@ -66,7 +66,7 @@ def trainer_of(
     if run.form == "rehearsal":
         # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
         settings["eta"] /= box.length
-    args = small(box, output, len(box.texts) * run.groups * run.group_size, **settings)
+    args = small(box.length, output, len(box.texts) * run.groups * run.group_size, **settings)
     trainer: OnlineTrainer = kind(
         model=model,
         reward_funcs=_reward(run, box),
@@ -82,17 +82,18 @@ def trainer_of(
     # The reference is the base, whatever model training starts from: that of the stored rows.
     trainer._ready = trainer.rehearsal
     if run.annealed_from is not None and run.form != "sequence_kl":
-        trainer.add_callback(_FallingBeta(run, trainer))
+        trainer.add_callback(FallingBeta(run, trainer))
     return trainer
 
 
-class _FallingBeta(TrainerCallback):
+class FallingBeta(TrainerCallback):
     """Sets the beta of TRL's own KL term before each step."""
 
     def __init__(self, run: Run, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """TRL reads it anew at each batch."""
         self.trainer.beta = annealed(self.run, state.global_step)
 
 

@@ -117,9 +117,17 @@ def _lottery() -> list[OpenRun]:
     ]
 
 
+def _trl() -> list[OpenRun]:
+    return [
+        OpenRun("trl", ("weekdays",), form, 0.2, seed, steps=60, rate=2e-5, falling=True)
+        for seed, form in product(range(2), ("k3", "k3_corrected", "reward"))
+    ]
+
+
 EXPERIMENTS: Mapping[str, tuple[str, Callable[[], list[OpenRun]]]] = MappingProxyType(
     {
         "laws": ("Where does each form of the KL end, without noise?", _laws),
+        "trl": ("And under TRL's own trainer, on samples?", _trl),
         "lottery": ("Without a KL, how far does luck drive right answers apart?", _lottery),
         "methods": ("Which method keeps Pass@k, on what it trained and on what it did not?", _methods),
     }

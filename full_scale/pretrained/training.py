@@ -4,20 +4,26 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
+from datasets import Dataset
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
 
 from dph_theory.coverage import effective_number
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.laws import law_divergence, sequence_law, token_law, valid_answer_shares
 
+from ..laws.runs import Run
+from ..laws.training import FallingBeta, small
 from ..models.load import source
 from ..tasks.glass_box.box import GlassBox
 from ..tasks.open_prompts import LogProbs, Reading, Said, open_prompts, said
+from ..training.online import OnlineTrainer
 from .costs import peak
 from .losses import NAMED, Prompts, Sampler, expected_loss, lottery_loss, plain, sampled_loss, stored_answers
 from .runs import ANSWERS, BASELINES, GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
@@ -145,6 +151,18 @@ class Lab:
             },
         )
 
+    def distances(self, reading: Reading, beta: float) -> dict[str, float]:
+        """How far the model is from each form's law, the mean over the reading's tasks."""
+        with torch.no_grad():
+            ends = {name: reading.boxed(name, full) for name, full in reading.log_probs(self.model).items()}
+        boxes = {name: reading.boxed(name, full) for name, full in self.base(reading).items()}
+
+        def far(form: str, name: str) -> float:
+            law = law_tables(form, boxes[name], beta)
+            return float(law_divergence(ends[name].base, law, end=boxes[name].end).mean())
+
+        return {form: fmean(far(form, name) for name in reading.tasks) for form in LAWS}
+
 
 @cache
 def lab(path: str) -> Lab:
@@ -234,20 +252,7 @@ def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> F
         return torch.stack(parts).mean()
 
     points, pace = descend(at, run, loss, reading, reading, every=max(1, run.steps // 6))
-    with torch.no_grad():
-        ends = {name: reading.boxed(name, full) for name, full in reading.log_probs(at.model).items()}
-    boxes = {name: reading.boxed(name, full) for name, full in base.items()}
-    distances = {
-        form: float(
-            np.mean(
-                [
-                    law_divergence(ends[n].base, law_tables(form, boxes[n], run.strength), end=boxes[n].end)
-                    for n in run.tasks
-                ]
-            )
-        )
-        for form in LAWS
-    }
+    distances = at.distances(reading, run.strength)
     return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
 
 
@@ -289,7 +294,47 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
     return Prompts(log_ref, valid, rehearsed, stored_answers(log_ref, valid, rehearsed, STORED, generator))
 
 
+def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
+    """The run of one prompt by TRL's own trainer, loss and optimiser; the KL in the reward by ours on it."""
+    begun, at, (name,) = time.monotonic(), lab(path), run.tasks
+    at.reset()
+    reading, task = at.reading(run.tasks), open_prompts(name)
+    at.base(reading)
+    points = [at.measure(0, reading)]
+    how: dict[str, Any] = {"group_size": ANSWERS, "steps": run.steps, "learning_rate": run.rate}
+    form = "sequence_kl" if run.method == "reward" else run.method
+    fall = 1.0 if run.falling else None
+    like = Run("trl", name, form, run.strength, annealed_from=fall, seed=run.seed or 0, **how)
+
+    words = reading.word_ids(name).tolist()
+    right = {tuple(words[place] for place in answer) for answer in reading.valid(name)[0].nonzero().tolist()}
+
+    def verdict(*, completion_ids: list[list[int]], **columns: Any) -> list[float]:
+        return [float(tuple(answer) in right) for answer in completion_ids]
+
+    with TemporaryDirectory() as output:
+        trainer = OnlineTrainer(
+            model=at.model,
+            reward_funcs=verdict,
+            args=small(task.length, output, ANSWERS, **like.arguments),
+            train_dataset=Dataset.from_list([{"prompt": task.texts[0], "example_id": "0"}] * 64),
+            processing_class=at.tokenizer,
+        )
+        trainer.remove_callback(PrinterCallback)
+        if run.falling and form != "sequence_kl":
+            trainer.add_callback(FallingBeta(like, trainer))
+        trainer.train()
+    at.model.eval()
+    points.append(at.measure(run.steps, reading))
+    spent = time.monotonic() - begun
+    return FinishedOpenRun(
+        run, tuple(points), at.distances(reading, run.strength), spent, spent / run.steps, peak()
+    )
+
+
 def conduct(job: tuple[str, OpenRun]) -> FinishedOpenRun:
-    """A run of either kind, on the model of that path."""
+    """A run of any kind, on the model of that path."""
     path, run = job
+    if run.experiment == "trl":
+        return train_under_trl(path, run)
     return train_in_expectation(path, run) if run.seed is None else train_on_samples(path, run)

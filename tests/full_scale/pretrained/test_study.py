@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from support.tiny_training import TRL_WARNS
 
 from full_scale.cli import laws_command
 from full_scale.models.smollm2 import smollm2, wheel_file
@@ -65,6 +66,19 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     listed = told(str(folder), tmp_path / "other", quick=True, listed=True, packed=packed)
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
+
+
+@pytest.mark.filterwarnings(TRL_WARNS)
+def test_trls_own_trainer_learns_the_verdicts_of_the_prompt_towards_the_forms_law(folder):
+    ends = {}
+    for form in ("k3", "reward"):
+        run = OpenRun("trl", ("weekdays",), form, 0.2, 0, steps=30, rate=0.01, falling=True)
+        outcome = conduct((str(folder), run))
+        first, last = (point.tasks["weekdays"].validity[0] for point in outcome.points)
+        assert first < 0.1 < 0.3 < last
+        ends[form] = outcome.distances
+    assert ends["k3"]["k3"] < ends["reward"]["k3"]
+    assert ends["reward"]["reward"] < ends["k3"]["reward"]
 
 
 def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
