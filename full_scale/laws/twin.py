@@ -7,9 +7,10 @@ there should be is carried along the twin by its adjoint (theory G5).
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -42,7 +43,8 @@ def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
     """Train the twin of `twin_of(run)`, and carry the noise along it."""
     torch.set_num_threads(1)
     task = box(run.task)
-    base, course, draws = _course(run, task, bases)
+    base, course = course_of(run, task, bases, partial(_Draws, run, task))
+    draws = cast("_Draws", course.update)
     measures = {"validity": draws.validity} if spreads else {}
     # Where every row has one right answer, its share of them is 1.
     several = bool((draws.verdicts.sum(dim=-1) > 1).any())
@@ -97,7 +99,7 @@ def sampled_ends(run: Run, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
     """Where the same training on sampled answers ends: what the first order leaves out."""
     torch.set_num_threads(1)
     task = box(run.task)
-    base, course, _ = _course(run, task, bases)
+    base, course = course_of(run, task, bases, partial(_Draws, run, task))
     ends = []
     for seed in range(seeds):
         generator, state = torch.Generator().manual_seed(seed), course.start()
@@ -113,20 +115,28 @@ def sampled_ends(run: Run, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
 def _at_end(
     run: Run, task: GlassBox, base: Tables, log_probs: Tensor, deviations: Mapping[str, float]
 ) -> Twin:
-    tables = _tables(task, log_probs)
+    tables = tables_from(task, log_probs)
     laws = laws_of(run, task, base)
     own = next(iter(laws.values()), None)
     at_law = None if own is None else exact(task, own, base).validity
     return Twin(run, exact(task, tables, base), distances(task, tables, laws), deviations, at_law)
 
 
-def _course(run: Run, task: GlassBox, bases: Path) -> tuple[Tables, Course, "_Draws"]:
-    """The base's tables, and the training from the run's start."""
+def course_of(
+    run: Run, task: GlassBox, bases: Path, draws_of: Callable[[Tensor], Any]
+) -> tuple[Tables, Course]:
+    """The base's tables, and the noiseless training from the run's start.
+
+    `draws_of` makes its update of the base's log-probabilities.
+    """
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
 
     def log_probs(model: Any) -> Tensor:
         tables = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)
         return torch.cat([table.reshape(-1) for table in tables]).double()
+
+    def rate(step: int) -> float:
+        return run.learning_rate * (1.0 if run.constant else 1 - step / run.steps)
 
     model: Any = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
     model.eval()
@@ -136,17 +146,9 @@ def _course(run: Run, task: GlassBox, bases: Path) -> tuple[Tables, Course, "_Dr
     if run.rank is not None:
         torch.manual_seed(run.seed)
         model = get_peft_model(model, adapter(run.rank)).eval()
-
-    def rate(step: int) -> float:
-        return run.learning_rate * (1.0 if run.constant else 1 - step / run.steps)
-
-    draws = _Draws(run, task, log_base)
     batch = run.group_size * run.groups
-    return (
-        _tables(task, log_base),
-        Course(model, log_probs, draws, batch, run.optimiser, rate, REFRESH),
-        draws,
-    )
+    course = Course(model, log_probs, draws_of(log_base), batch, run.optimiser, rate, REFRESH)
+    return tables_from(task, log_base), course
 
 
 class _Draws:
@@ -262,8 +264,8 @@ def _advantage(run: Run) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
     return scaled if run.scale == "group" else plain
 
 
-def _tables(task: GlassBox, log_probs: Tensor) -> Tables:
-    """The tables of each text from the joined vector."""
+def tables_from(task: GlassBox, log_probs: Tensor) -> Tables:
+    """The tables of each text from the joined vector of log-probabilities."""
     found, start = [], 0
     for t in range(task.length):
         shape = (len(task.prompt_ids), *[task.vocabulary] * (t + 1))
