@@ -119,8 +119,8 @@ def _lottery() -> list[OpenRun]:
 
 def _trl() -> list[OpenRun]:
     return [
-        OpenRun("trl", ("weekdays",), form, 0.2, seed, steps=60, rate=2e-5, falling=True)
-        for seed, form in product(range(2), ("k3", "k3_corrected", "reward"))
+        OpenRun("trl", ("weekdays",), form, 0.2, seed=0, steps=60, rate=2e-5, falling=True)
+        for form in ("k3", "k3_corrected", "reward")
     ]
 
 
