@@ -5,7 +5,14 @@ import pytest
 import torch
 
 from dph_theory.dynamics import drift_deviation
-from dph_theory.dynamics.training import Course, Draws, group_baseline, of_answers, spread_over_seeds
+from dph_theory.dynamics.training import (
+    Course,
+    Draws,
+    group_baseline,
+    of_answers,
+    spread_along,
+    spread_over_seeds,
+)
 
 VALID = torch.tensor([1.0, 1.0, *[0.0] * 8], dtype=torch.float64)
 BASE = torch.tensor([0.15, 0.15, *[0.7 / 8] * 8], dtype=torch.float64)
@@ -123,6 +130,22 @@ def test_checkpoints_change_nothing_and_the_model_stays():
     ]
     assert found == pytest.approx([found[0]] * 3, rel=1e-12)
     assert all(torch.equal(one, other) for one, other in zip(before, model.parameters(), strict=True))
+
+
+def test_other_noise_along_one_training_is_that_of_a_training_of_its_own():
+    """All baselines have one expectation, so one noiseless training and one adjoint."""
+
+    def course(baseline):
+        update = of_answers(COEFFICIENTS[baseline])
+        return Course(TwoLayers(), of_two_layers, update, 16, "sgd", lambda step: 0.1)
+
+    others = {name: of_answers(c) for name, c in COEFFICIENTS.items()}
+    found = spread_along(course("mean"), 9, {"ratio": log_ratio}, checkpoint=4, others=others)
+    assert found.others["mean"] == pytest.approx(found.deviations, rel=1e-12)
+    for name in ("none", "one"):
+        alone = spread_along(course(name), 9, {"ratio": log_ratio})
+        assert found.others[name]["ratio"] == pytest.approx(alone.deviations["ratio"], rel=1e-9)
+    assert found.others["none"]["ratio"] != pytest.approx(found.deviations["ratio"], rel=0.1)
 
 
 @pytest.mark.parametrize(
