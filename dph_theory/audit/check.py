@@ -31,12 +31,12 @@ SEARCHED = {
     "log_ratio": ("log_ref", "log(pi/ref)", -FARTHEST, 0.0, FARTHEST),
     "advantage": ("advantages", "|A|", 0.0, 0.0, 50.0),
 }
-"""Of what may be claimed: the argument that it is about, a limit's name for it, from where to where an audit
-searches, and what a claim is around."""
+"""By the name of a claim: the loss's argument, the name that a limit gives it, the least value that an audit
+tries, the value at which nothing is moved, and the largest that it tries."""
 NEAR = 5e-3
 """A search finds an end within so much of it, relatively."""
 KEPT = ("law", "selects", "scope", "reduction", "precision", "broadcast", "advantages")
-"""What an audit stored must have said alike, beside what is descended and while what."""
+"""The fields that must equal the stored ones, beside the quantity descended and its limits."""
 Between = tuple[float, float]
 
 

@@ -219,7 +219,7 @@ class _Audit:
         return self.tried("extreme log ratios", found, nothing)
 
     def terms(self) -> tuple[Term, ...]:
-        """What goes with the advantages, what of the rest goes with the reference, and the rest.
+        """The parts of the loss: what vanishes without advantages, of the rest what needs the reference, and the rest.
 
         Nothing if there is but one. They are told apart by advantages of zero, and by a reference that is the
         policy, held fixed.

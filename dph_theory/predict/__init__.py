@@ -167,7 +167,7 @@ class _Run:
         return self.found.group_size or 2
 
     def prompt(self, rate: float) -> PromptPrediction:
-        """What becomes of a prompt, by no name."""
+        """What becomes of a prompt of that base rate; the prediction bears no name yet."""
         moved = None if self.step is None or self.steps is None else self.step * self.steps
         if rate in (0.0, 1.0):
             return PromptPrediction("", rate, rate, (), None if moved is None else rate, None, None)
