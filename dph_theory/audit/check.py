@@ -32,7 +32,7 @@ SEARCHED = {
     "advantage": ("advantages", "|A|", 0.0, 0.0, 50.0),
 }
 """By the name of a claim: the loss's argument, the name that a limit gives it, the least value that an audit
-tries, the value at which nothing is moved, and the largest that it tries."""
+tries, the value that a claim lies around, and the largest that it tries."""
 NEAR = 5e-3
 """A search finds an end within so much of it, relatively."""
 KEPT = ("law", "selects", "scope", "reduction", "precision", "broadcast", "advantages")

@@ -219,7 +219,7 @@ class _Audit:
         return self.tried("extreme log ratios", found, nothing)
 
     def terms(self) -> tuple[Term, ...]:
-        """The parts of the loss: what vanishes without advantages, of the rest what needs the reference, and the rest.
+        """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
 
         Nothing if there is but one. They are told apart by advantages of zero, and by a reference that is the
         policy, held fixed.
