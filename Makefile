@@ -41,7 +41,8 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
 
-mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
+mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see 
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt pytest-cov
 	$(BIN)/python benchmarks/mutants.py
 
 audit-pages: $(READY)  ## audit everything published anew, and write the docs' two pages of it

@@ -1,10 +1,10 @@
 """How many changed lines the tests see: one small change at a time, in a copy; a measurement, never red.
 
 Sixty lines are drawn with a seed, each package its share. A comparison, an operator, a constant, a condition
-is changed, or a line is left out, and the tests that belong there are run: those of the module, then those of
-its folder, then those elsewhere that import it. A change is killed where a test fails that passes on the line
-as it was. What survives is either equivalent or asks for a test. Run as `python benchmarks/mutants.py`;
-`--list` shows what would be run.
+is changed, or a line is left out, and the tests that reach it are run: which these are, one run of the whole
+suite under coverage says. A change is killed where a test fails that passes on the line as it was. What
+survives is either equivalent or asks for a test. Run as `python benchmarks/mutants.py`; `--list` shows what
+would be changed. It takes pytest-cov beside the `dev` extra.
 """
 
 import argparse
@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from coverage import CoverageData
+
 from dph_theory.support.files import write_json
 from dph_theory.support.record import record
 
@@ -32,6 +34,7 @@ _EXCHANGED = (
     ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.And, ast.Or)),
 )
 OPERATORS = {a: b for pairs in _EXCHANGED for one, other in pairs for a, b in ((one, other), (other, one))}
+FEW = 25
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
 
 
@@ -70,7 +73,7 @@ def changed(node: ast.AST) -> tuple[str, str] | None:
     return None
 
 
-def reached(node: ast.AST) -> Iterator[ast.AST]:
+def below(node: ast.AST) -> Iterator[ast.AST]:
     """A node and those below it, but for annotations, and f-strings, whose parts have no place."""
     yield node
     for name, field in ast.iter_fields(node):
@@ -78,35 +81,35 @@ def reached(node: ast.AST) -> Iterator[ast.AST]:
             continue
         for child in field if isinstance(field, list) else [field]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield from reached(child)
+                yield from below(child)
 
 
-def mutants_of(path: Path) -> list[Mutant]:
+def mutants_of(path: Path, root: Path) -> list[Mutant]:
     """Every change of a file, those of a line side by side."""
     source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = []
-    for node in reached(ast.parse(source)):
+    for node in below(ast.parse(source)):
         change = changed(node)
         if change is not None:
             start = starts[node.lineno - 1] + node.col_offset
             end = starts[node.end_lineno - 1] + node.end_col_offset
             was = " ".join(source[start:end].decode().split())
-            name = str(path.relative_to(ROOT))
+            name = str(path.relative_to(root))
             found.append(Mutant(name, node.lineno, change[0], was, change[1], start, end))
     return found
 
 
-def drawn(count: int, seed: int) -> list[Mutant]:
+def drawn(count: int, seed: int, root: Path) -> list[Mutant]:
     """So many changes, each package its share by lines that can be changed, a line at most once."""
     draw, chosen = random.Random(seed), []
     by_package = {}
     for package in PACKAGES:
         lines: dict[tuple[str, int], list[Mutant]] = {}
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for mutant in mutants_of(path):
+        for path in sorted((root / package).rglob("*.py")):
+            for mutant in mutants_of(path, root):
                 lines.setdefault((mutant.path, mutant.line), []).append(mutant)
         by_package[package] = lines
     whole = sum(map(len, by_package.values()))
@@ -117,28 +120,37 @@ def drawn(count: int, seed: int) -> list[Mutant]:
     return chosen[:count]
 
 
-def tests_of(path: str, root: Path) -> list[list[str]]:
-    """The tests that belong to a file: its module's, its folder's, and those that import it."""
-    source = Path(path)
-    folder = root / "tests" / source.parent
-    module = folder / f"test_{source.stem}.py"
-    found = [[str(module)]] if module.exists() else []
-    while not [*folder.rglob("test_*.py")]:
-        folder = folder.parent
-    # A package's own folder has the tests of its rooms below, which are not those of its files.
-    below = len(source.parts) > 2
-    rest = sorted({*(folder.rglob("test_*.py") if below else folder.glob("test_*.py"))} - {module})
-    package, name = ".".join(source.parent.parts), source.stem
-    imports = re.compile(rf"^from {package}(?:\.{name} import | import .*\b{name}\b)", re.M)
-    others = sorted({*(root / "tests").rglob("test_*.py")} - {module, *rest})
-    elsewhere = [str(other) for other in others if imports.search(other.read_text(encoding="utf-8"))]
-    return [*found, [*map(str, rest)], elsewhere]
+def reached(root: Path, store: Path) -> CoverageData:
+    """Which test reaches which line: the whole suite once, under coverage."""
+    if not store.exists():
+        words = ["-n", "auto", "--dist", "loadfile", "--cov", "--cov-context=test", "--cov-report="]
+        done = pytest([*words, *(f"--cov={package}" for package in PACKAGES)], root, None)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(done.stdout[-2000:])
+        (root / ".coverage").replace(store)
+    data = CoverageData(str(store))
+    data.read()
+    return data
 
 
-def pytest(arguments: list[str], root: Path, limit: float) -> subprocess.CompletedProcess[str]:
+def tests_of(mutant: Mutant, data: CoverageData) -> list[str]:
+    """The tests that reach a line, those that reach least of its file first; of a line that is run when
+    its module is imported, those that reach anything there.
+    """
+    (file,) = [file for file in data.measured_files() if file.endswith("/" + mutant.path)] or [""]
+    by_line = {
+        line: {name.split("|")[0].split("[")[0] for name in names if name}
+        for line, names in data.contexts_by_lineno(file).items()
+    }
+    how_much = Counter(name for names in by_line.values() for name in names)
+    here = by_line.get(mutant.line) or how_much
+    return sorted(here, key=lambda name: (how_much[name], name))
+
+
+def pytest(arguments: list[str], root: Path, limit: float | None) -> subprocess.CompletedProcess[str]:
     """Run tests in the copy; raises subprocess.TimeoutExpired."""
     here = {**os.environ, "PYTHONPATH": str(root), "CI": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    words = ["-q", "-x", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", *arguments]
+    words = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", *arguments]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         cwd=root,
@@ -150,7 +162,9 @@ def pytest(arguments: list[str], root: Path, limit: float) -> subprocess.Complet
     )
 
 
-def judged(mutant: Mutant, root: Path, limit: float, clock: Iterator[int]) -> dict[str, object]:
+def judged(
+    mutant: Mutant, tests: list[str], root: Path, limit: float, clock: Iterator[int]
+) -> dict[str, object]:
     """Whether the tests see the change, and the first of them that does."""
     path = root / mutant.path
     before = path.read_bytes()
@@ -160,20 +174,20 @@ def judged(mutant: Mutant, root: Path, limit: float, clock: Iterator[int]) -> di
         # Bytecode is kept by whole seconds of the file's time and by its size.
         os.utime(path, (stamp := next(clock), stamp))
 
-    started, verdict, by = time.monotonic(), "survived", ""
+    started, verdict, by = time.monotonic(), "survived" if tests else "not reached", ""
     stands(before[: mutant.start] + mutant.now.encode() + before[mutant.end :])
     try:
-        for tests in filter(None, tests_of(mutant.path, root)):
-            done = pytest(tests, root, limit)
-            if done.returncode not in (0, 5):
+        # The most particular first: most changes are seen by one of them.
+        for some in filter(None, (tests[:FEW], tests[FEW:])):
+            done = pytest(["-x", "-n", "0", *some], root, limit)
+            if done.returncode != 0:
                 failed = FAILED.search(done.stdout)
-                by = failed[1] if failed else "collection"
-                verdict = "killed"
+                by, verdict = failed[1] if failed else "collection", "killed"
                 break
     except subprocess.TimeoutExpired:
         verdict = "timed out"
     stands(before)
-    if verdict == "killed" and by != "collection" and pytest([by], root, limit).returncode != 0:
+    if verdict == "killed" and by != "collection" and pytest(["-n", "0", by], root, limit).returncode != 0:
         verdict = "fails without it"
     return {**asdict(mutant), "verdict": verdict, "by": by, "seconds": round(time.monotonic() - started, 1)}
 
@@ -187,22 +201,26 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=float, default=300, help="seconds a run of tests may take [default: 300]"
     )
+    parser.add_argument("--revision", default="HEAD", help="of which commit [default: HEAD]")
+    parser.add_argument("--reached", type=Path, help="where to keep, and to find, which test reaches what")
     parser.add_argument("--list", action="store_true", help="show them and run nothing")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the verdicts")
     options = parser.parse_args()
-    chosen = [m for m in drawn(options.count, options.seed) if m.path.startswith(options.only)]
-    if options.list:
-        for m in chosen:
-            print(f"{m.path}:{m.line}: {m.kind}: {m.was}  ->  {m.now}")
-        return
     git = ["git", "-C", str(ROOT)]
     found, clock = [], iter(range(int(time.time()), 2**62))
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "copy"
-        subprocess.run([*git, "worktree", "add", "--quiet", "--detach", root, "HEAD"], check=True)
+        subprocess.run([*git, "worktree", "add", "--quiet", "--detach", root, options.revision], check=True)
         try:
+            chosen = [m for m in drawn(options.count, options.seed, root) if m.path.startswith(options.only)]
+            if options.list:
+                for m in chosen:
+                    print(f"{m.path}:{m.line}: {m.kind}: {m.was}  ->  {m.now}")
+                return
+            data = reached(root, options.reached or Path(place) / "reached")
             for mutant in chosen:
-                found.append(judged(mutant, root, options.limit, clock))
+                tests = tests_of(mutant, data)
+                found.append(judged(mutant, tests, root, options.limit, clock))
                 print("{path}:{line}: {was} -> {now}: {verdict} {by} ({seconds} s)".format(**found[-1]))
                 _store(options, found)
         finally:
