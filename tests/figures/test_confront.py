@@ -61,8 +61,9 @@ def test_the_numbers_drawn_are_those_found():
     steps = drawn("along_steps").axes[1].get_lines()[1]
     assert list(steps.get_xdata()) == [10, 20]
     assert drawn("laws").axes[0].get_title() == "best law rejected: 2 of 2"
-    names = drawn("keep_and_explore").axes[0].get_yticklabels()
-    assert [text.get_text() for text in names] == ["GRPO", "mine"]
+    rows = drawn("keep_and_explore").axes[0]
+    assert [text.get_text() for text in rows.get_yticklabels()] == ["GRPO", "mine"]
+    assert rows.get_ylim() == (1.5, -0.5)
 
 
 def test_what_the_runs_do_not_hold_is_not_drawn_and_a_single_k_is():

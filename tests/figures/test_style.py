@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, rows, written
+from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, written
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,6 @@ def test_titles_are_left_out_where_none_are_asked_for():
         assert sheet.finished().axes[0].get_title() == words
 
 
-@pytest.mark.parametrize("wrong", [{"width": "page"}, {"title": "all"}])
-def test_other_widths_and_titles_are_refused(wrong):
-    with pytest.raises(ValueError, match="is not allowed: one of"):
-        Sheet(**wrong)
-
-
 def test_a_mean_has_a_band_or_bars_and_nothing_where_there_is_no_interval():
     axes = Sheet().panels()
     x, mean = np.arange(3.0), np.arange(3.0)
@@ -77,9 +71,3 @@ def test_a_mean_has_a_band_or_bars_and_nothing_where_there_is_no_interval():
     curve(axes, x, mean, mean - np.inf, mean + np.inf, color="red")
     dot(axes, (np.nan, np.nan, np.nan), 0, look("GRPO"))
     assert (len(axes.collections), len(axes.lines)) == (2, 3)
-
-
-def test_rows_begin_on_top():
-    axes = Sheet().panels()
-    rows(axes, ["base", "GRPO"])
-    assert axes.get_ylim() == (1.5, -0.5)
