@@ -121,6 +121,24 @@ def test_the_notes_are_on_what_the_trainer_gets():
     )
 
 
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ({"name": "DPH-F"}, "one"),
+        ({"name": "DPH-F", "gauge": 1.0}, "base"),
+        ({"name": "DPH-F", "gauge": 0.5}, None),
+        ({"name": "DPH-F", "eta": 0.0}, None),
+        ({"name": "DPH-F", "form": "definition"}, None),
+        ({"name": "DPH-JS"}, "base"),
+        ({"name": "DPH-JS", "gauge": 0.1}, None),
+        ({"name": "DPH-alpha", "alpha": 0.7}, "base"),
+        ({"name": "GRPO"}, None),
+    ],
+)
+def test_what_a_rehearsal_aims_at(method, target):
+    assert rehearsal_target(setup(MethodConfig(**method)).arguments) == target
+
+
 @pytest.mark.parametrize("loss", ["F", "JS", "alpha"])
 def test_a_released_loss_has_no_slope_at_the_base(loss):
     """The clamped k3 of the release is not -log u, which aims at the filtered model."""
@@ -129,6 +147,5 @@ def test_a_released_loss_has_no_slope_at_the_base(loss):
 
 
 def test_the_papers_rehearsal_aims_at_the_filtered_model():
-    assert (
-        rehearsal_target(arguments(load_recipe("llama3.1-8b-bird", ["method.name=DPH-F"])).arguments) == "one"
-    )
+    recipe = load_recipe("llama3.1-8b-bird", ["method.name=DPH-F"])
+    assert rehearsal_target(arguments(recipe).arguments) == "one"
