@@ -83,3 +83,20 @@ def test_what_the_record_says_the_trainer_got_is_what_counts(tmp_path):
 )
 def test_what_the_papers_and_the_released_rehearsal_aim_at(recipe, method, target):
     assert rehearsal_target(arguments(recipe_of(recipe, method)).arguments) == target
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ({"name": "DPH-F", "gauge": 1.0}, "base"),
+        ({"name": "DPH-F", "gauge": 0.5}, None),
+        ({"name": "DPH-F", "eta": 0.0}, None),
+        ({"name": "DPH-F", "form": "definition"}, None),
+        ({"name": "DPH-JS"}, "base"),
+        ({"name": "DPH-JS", "gauge": 0.1}, None),
+        ({"name": "DPH-alpha", "alpha": 0.7}, "base"),
+        ({"name": "GRPO"}, None),
+    ],
+)
+def test_what_a_rehearsal_of_other_settings_aims_at(method, target):
+    assert rehearsal_target(setup(MethodConfig(**method)).arguments) == target
