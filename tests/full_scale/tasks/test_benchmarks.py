@@ -36,7 +36,7 @@ def test_rows_of_a_file_know_where_they_stand(tmp_path, name, text, found):
         ("a.jsonl", '{"a": 1}\n{"a":\n', "line 2 is no valid JSON"),
         ("a.jsonl", "[]\n", "line 1 is no JSON object"),
         ("a.csv", "a,b\n", "a .json or .jsonl file"),
-        ("absent.json", None, "dataset"),
+        ("absent.json", None, "dataset; there is no such path"),
     ],
 )
 def test_a_broken_file_says_where(tmp_path, name, text, says):
@@ -144,13 +144,6 @@ def test_maths_in_its_usual_fields(tmp_path, row, answer):
     assert example.prompt.lower() == f"{question}\n\n{rest} within \\boxed{{}}."
 
 
-def test_fields_and_prompts_may_be_named(tmp_path):
-    file = write_jsonl(tmp_path / "m.jsonl", [{"q": "1+1?", "a": "2", "question": "no", "answer": "0"}])
-    source = ExampleSource("maths", str(file), question="q", answer="a", template="{question} {{=}}")
-    (example,) = examples(source, "train")
-    assert (example.prompt, example.reference["answer"]) == ("1+1? {=}", "2")
-
-
 TURNS = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "2+2?"}]
 TRUTH = {"db_id": "shop/shop.sqlite", "gold_sql": "SELECT 1", "cmp_method": "spider"}
 
@@ -161,11 +154,18 @@ def release(**changed):
 
 def test_any_dataset_with_prompts_and_answers(tmp_path):
     rows = [{"ask": TURNS, "say": "so #### 4"}, {"ask": "1+1?", "say": "2"}]
-    data = str(write_jsonl(tmp_path / "rows.jsonl", rows))
-    first, second = examples(ExampleSource("dataset", data, question="ask", answer="say"), "train")
+    named = {"data": str(write_jsonl(tmp_path / "rows.jsonl", rows)), "question": "ask", "answer": "say"}
+    first, second = examples(ExampleSource("dataset", **named), "train")
     assert (first.prompt, first.turns) == ("system: be brief\n\nuser: 2+2?", tuple(TURNS))
     assert (second.prompt, second.turns) == ("1+1?", ())
     assert (first.reference["answer"], second.reference["answer"]) == ("4", "2")
+    # With a template there are no turns; maths have their fields named alike.
+    first, _ = examples(ExampleSource("dataset", **named, template="{question} {{=}}"), "train")
+    assert (first.prompt, first.turns) == ("system: be brief\n\nuser: 2+2? {=}", ())
+    rows = [{"question": "no", "answer": "0", **rows[1]}]
+    named["data"] = str(write_jsonl(tmp_path / "maths.jsonl", rows))
+    (only,) = examples(ExampleSource("maths", **named, template="{question} {{=}}"), "train")
+    assert (only.prompt, only.reference["answer"]) == ("1+1? {=}", "2")
 
 
 def test_the_rows_of_the_authors_release(tmp_path):

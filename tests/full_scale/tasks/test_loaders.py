@@ -1,9 +1,11 @@
+from unittest.mock import MagicMock
+
 import pytest
 from support.sql_databases import bird_folder, spider_folder, write_jsonl
 
 from full_scale.recipe.schema import TaskConfig
 from full_scale.tasks.loaders import load_task
-from full_scale.tasks.protocol import RESERVED, Prompt, Score, Task
+from full_scale.tasks.protocol import RESERVED, Prompt, Task, WeightedReward
 from full_scale.tasks.verifiers.maths import MathsVerifier
 from full_scale.tasks.verifiers.pool import Dispatch
 from full_scale.tasks.verifiers.sql import SqlVerifier
@@ -40,13 +42,6 @@ def test_the_published_layout_is_all_that_is_needed(folders, name, options, trai
     assert {key: len(examples) for key, examples in task.evaluation.items()} == evaluation
 
 
-def test_bird_is_scored_end_to_end(folders):
-    task = load_task(config(folders, "bird", sql={"seconds": 5, "workers": 1}))
-    answers = ["```sql\nSELECT SUM(name = 'pen') FROM item\n```", "SELECT 2"]
-    assert task.verifier(task.train, answers) == [Score(True, "correct"), Score(False, "wrong")]
-    task.verifier.close()
-
-
 def test_sets_across_domains_share_a_verifier_that_knows_them_all(folders):
     options = {
         "evaluation": {
@@ -54,7 +49,7 @@ def test_sets_across_domains_share_a_verifier_that_knows_them_all(folders):
             "cross_domain": {"task": "spider", "data": str(folders / "spider"), "limit": 1},
             "out_of_domain": {"task": "maths", "data": str(folders / "maths" / "test.jsonl")},
         },
-        "sql": {"workers": 1},
+        "sql": {"workers": 1, "seconds": 5},
         "maths": {"workers": 1, "seconds": 2},
         "system": "S",
     }
@@ -62,7 +57,11 @@ def test_sets_across_domains_share_a_verifier_that_knows_them_all(folders):
     assert task.system == "S"
     asked = [examples[0] for examples in task.evaluation.values()]
     assert [example.id for example in asked] == ["in_domain/0", "cross_domain/0", "out_of_domain/0"]
-    answers = ["SELECT name FROM item", "SELECT price, name FROM item ORDER BY price DESC", r"\boxed{2}"]
+    answers = [
+        "```sql\nSELECT name FROM item\n```",
+        "SELECT price, name FROM item ORDER BY price DESC",
+        r"\boxed{2}",
+    ]
     assert [score.correct for score in task.verifier(asked, answers)] == [True, True, True]
     assert [score.correct for score in task.verifier(asked, answers[1:] + answers[:1])] == [False] * 3
     task.verifier.close()
@@ -112,3 +111,10 @@ def test_a_task_that_cannot_be_is_refused(train, evaluation, says):
     sets = {name: [Prompt(each, "q") for each in ids] for name, ids in evaluation.items()}
     with pytest.raises(ValueError, match=says):
         Task("t", [Prompt(each, "q") for each in train], sets, Dispatch({}))
+
+
+def test_close_ends_the_verifier_and_the_rewards():
+    held = [MagicMock() for _ in "abc"]
+    rewards = {name: WeightedReward(scorer) for name, scorer in zip("ab", held, strict=False)}
+    Task("t", [Prompt("1", "q")], {}, held[2], rewards=rewards).close()
+    assert [each.close.call_count for each in held] == [1, 1, 1]

@@ -88,16 +88,10 @@ def test_each_state_is_solved_by_the_styles_that_sql_says_whatever_the_text(plac
     assert all(counts == expected for counts in by_text.values())
 
 
-def test_no_style_is_always_right_and_only_one_is_never_needed():
+def test_no_style_is_always_right():
     shares = {s: sum(s in RIGHT[state.meaning] for state in STATES) / len(STATES) for s in STYLES}
-    assert shares == pytest.approx(
-        {"count_star": 0.5, "count_column": 0.5, "count_distinct": 0.6, "subquery": 0.6, "sum_case": 0.6}
-    )
+    assert shares == pytest.approx(dict(zip(STYLES, (0.5, 0.5, 0.6, 0.6, 0.6), strict=True)))
     assert sum(RIGHT[state.meaning] == ALL for state in STATES) / len(STATES) == 0.4
-    for style in STYLES:
-        for other in set(STYLES) - {style}:
-            alone = any(style in right and other not in right for right in RIGHT.values())
-            assert alone or (style, other) == ("count_column", "sum_case")
 
 
 def test_states_are_shuffled_by_table_and_seed():
@@ -166,12 +160,6 @@ def test_questions_of_a_family_are_different_and_show_columns_and_condition_only
     begun = "table visits ( patient , region , shift , age ) how many patient in visits"
     assert asked[0].prompt == f"{begun} {have} {prompt} ? sql"
     assert asked[0].source == f"visits WHERE {where}"
-
-
-def test_gold_follows_the_state():
-    (first, *_) = questions(TABLE, "with")
-    assert len({first.gold(state) for state in STATES}) == 5
-    assert first.gold(STATES[0]) == "SELECT COUNT ( * ) FROM visits WHERE region = 'north'"
 
 
 def test_slips_are_other_questions_or_lost_words():

@@ -144,8 +144,3 @@ def test_the_initial_model_has_several_styles_and_headroom(tmp_path):
     stored = json.loads((tmp_path / "task" / "task.json").read_text())
     assert stored["identity"]["seed"] == 0
     assert 0 < stored["loss"] < 0.5
-
-
-def test_options_are_the_verifiers_limits(folder):
-    with pytest.raises(ValueError, match=r"task\.options\.key='secnds'.*did you mean 'seconds'"):
-        load(TaskConfig(name="tiny-sql", data=str(folder), options={"secnds": 1}))
