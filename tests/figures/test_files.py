@@ -1,7 +1,5 @@
-"""What is written: drawings, captions, tables and numbers to quote."""
+"""What a paper takes: a figure with its caption, table and numbers to quote, and what the digest is of."""
 
-import logging
-import re
 import shutil
 import subprocess
 
@@ -13,55 +11,10 @@ from figures.frames import Records
 from figures.style import VENUES, Sheet
 
 
-@pytest.mark.parametrize("wrong", ["", "gif", "svg,gif", "pgf"])
-def test_formats_are_those_there_are(wrong):
-    assert files.formats(" svg,pdf,svg") == ("svg", "pdf")
-    with pytest.raises(ValueError, match="one or more of pdf, png, svg"):
-        files.formats(wrong)
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("written")
-    wanted = files.Wanted(("pdf", "png", "svg"), folder, folder)
-    return [
-        path
-        for name in ("mu_beta", "luck_or_time")
-        for path in files.write_figure(figure(name), Records(), wanted, Sheet())
-    ]
-
-
-def test_a_figure_is_written_with_its_caption_and_table(written):
-    kinds = ("pdf", "png", "svg", "caption.tex", "tex", "csv")
-    assert [path.name for path in written] == [
-        f"{name}.{kind}" for name in ("mu_beta", "luck_or_time") for kind in kinds
-    ]
-    by_name = {path.name: path.read_bytes() for path in written}
-    assert by_name["mu_beta.pdf"][:5] == b"%PDF-"
-    # Fonts are embedded as TrueType, which editors and printers take.
-    assert b"/FontFile2" in by_name["mu_beta.pdf"]
-    caption = by_name["mu_beta.caption.tex"].decode()
-    assert caption.startswith(r"\caption{\textbf{Each pass rate")
-    assert caption.count("{") == caption.count("}")
-    assert not re.search(r"(?<!\\)[_%#&]", caption)
-    assert by_name["mu_beta.csv"].decode().startswith("random policies,least excess KL")
-
-
-def test_a_pdf_names_the_record_that_it_is_drawn_from(written):
-    made = next(path for path in written if path.name == "luck_or_time.pdf").read_bytes()
-    assert f"laws sha256:{files.digest(Records().of('laws'))}".encode() in made
-
-
 def test_the_digest_changes_with_the_numbers_and_not_with_the_versions():
     found = {"config": {}, "results": {"x": 1}, "versions": {"numpy": "2"}}
     assert files.digest({**found, "versions": {}}) == files.digest(found)
     assert files.digest({**found, "results": {"x": 2}}) != files.digest(found)
-
-
-def test_writing_says_nothing(tmp_path, caplog):
-    with caplog.at_level(logging.DEBUG):
-        files.rendered(Sheet().drawing, "pdf")
-    assert not [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
 
 
 ARTICLE = r"""
