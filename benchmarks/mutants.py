@@ -137,7 +137,7 @@ def tests_of(mutant: Mutant, data: CoverageData) -> list[str]:
     """The tests that reach a line, those that reach least of its file first; of a line that is run when
     its module is imported, those that reach anything there.
     """
-    (file,) = [file for file in data.measured_files() if file.endswith("/" + mutant.path)] or [""]
+    file = next((file for file in data.measured_files() if file.endswith(mutant.path)), "")
     by_line = {
         line: {name.split("|")[0].split("[")[0] for name in names if name}
         for line, names in data.contexts_by_lineno(file).items()
