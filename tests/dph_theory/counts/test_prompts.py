@@ -9,11 +9,9 @@ from dph_theory.counts.luck import luck
 from dph_theory.counts.prompts import changed, log_odds_shift, solved_prompts
 from dph_theory.dynamics import drift_deviation
 
-BERKELEY = np.array(
-    [[512, 313, 89, 19], [353, 207, 17, 8], [120, 205, 202, 391]]
-    + [[138, 279, 131, 244], [53, 138, 94, 299], [22, 351, 24, 317]]
-)
-"""Admitted and rejected men, then women, by department: R's UCBAdmissions."""
+MEN = np.array([[512, 313], [353, 207], [120, 205], [138, 279], [53, 138], [22, 351]])
+WOMEN = np.array([[89, 19], [17, 8], [202, 391], [131, 244], [94, 299], [24, 317]])
+"""Admitted and rejected in Berkeley, by department: R's UCBAdmissions."""
 
 
 def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers():
@@ -75,8 +73,7 @@ def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_firs
 
 
 def test_the_pooled_odds_ratio_is_rs_for_the_admissions_of_berkeley():
-    men, women = BERKELEY[:, :2], BERKELEY[:, 2:]
-    found = log_odds_shift(Pairs.of(women.sum(axis=1), women[:, 0], men.sum(axis=1), men[:, 0]))
+    found = log_odds_shift(Pairs.of(WOMEN.sum(axis=1), WOMEN[:, 0], MEN.sum(axis=1), MEN[:, 0]))
     assert np.exp(found.pooled.value) == pytest.approx(0.9046968, abs=5e-8)
     # Department A is known to differ from the others, of which the mean shows nothing.
     assert found.pooled.low < 0 < found.pooled.high
