@@ -110,7 +110,7 @@ def bounded_means(
     K that a share `level` of the draws keeps throughout, on both sides. Of n values that all agree the side
     is at 1 - 0.05^(1/n) of the way to the end, as it must be: no normal approximation covers what n values
     happen not to show. Source: for one mean Gaffke, Math. Methods Stat. 14, 2005, and arXiv 1905.06208, which
-    conjecture its coverage; at once over K ours, measured in `benchmarks/coverage.py`.
+    conjecture its coverage; at once over K ours, measured in `benchmarks/intervals.py`.
     """
     n, mean = len(values), values.mean(axis=0)
     core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))

@@ -44,7 +44,7 @@ def luck(pairs: Pairs, step: float, answers: int, rng: np.random.Generator, *, d
     odds logit p + shift + deviation x, x standard normal; the one shift gives the run's mean rate. The
     p-value is by `draws` pairs of counts drawn from this null and fitted anew, and compares the ratio of lost
     prompts to expected ones, whose law hardly depends on the fit; how often drift alone has a small one is
-    measured in `benchmarks/coverage.py`. Parameters: `step` in logits, `answers` a step. Raises ValueError
+    measured in `benchmarks/intervals.py`. Parameters: `step` in logits, `answers` a step. Raises ValueError
     for numbers out of range, or a run that has not risen. Source: ours, theory G3.
     """
     from ..dynamics.drift import drift_deviation, saturation  # Loads sympy, which nothing else here needs.

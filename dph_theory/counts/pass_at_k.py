@@ -2,7 +2,7 @@
 
 The confidence set of the first loss is that of arXiv 2609.22547, from another band: at 30 prompts the
 multiplier bootstrap of that paper often misses the truth, where one prompt carries the spread; this one does
-not (`benchmarks/coverage.py`).
+not (`benchmarks/intervals.py`).
 """
 
 from collections.abc import Sequence

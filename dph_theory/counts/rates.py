@@ -109,8 +109,8 @@ def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
     Of more answers than were drawn only the law of rates over prompts tells, of which nothing is assumed: the
     interval has the means under all laws on the grid whose log likelihood is within 1.92 of the greatest, the
     95% quantile for one number. The likeliest law of a given mean is that of further prompts, lambda of them,
-    solved (or missed) in k answers: its ends are found by lambda. Measured in `benchmarks/coverage.py`. n and
-    c are (prompts,).
+    solved (or missed) in k answers: its ends are found by lambda. Measured in `benchmarks/intervals.py`. n
+    and c are (prompts,).
     """
     rates, start = rate_grid(int(n.max()))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from inspect import signature
 
 import numpy as np
-import pytest
 import torch
 
 import dph_theory
@@ -25,7 +24,7 @@ from dph_theory.grpo import grpo_round, next_log_odds
 from dph_theory.improvement import pinsker_constant, stated_bound
 from dph_theory.intervals import mean_interval, probability_interval
 from dph_theory.meter import lead_time
-from dph_theory.numeric.arrays import distribution, mask, positive, probability, rate, real, together, whole
+from dph_theory.numeric.arrays import distribution
 from dph_theory.references import Source
 from dph_theory.restricted import critical_beta, projection
 from dph_theory.strategies import shared_pass_at_k, trained_pass_at_k
@@ -163,13 +162,11 @@ SHAPES = "shapes do not fit: "
 NUMBERS = "an array of numbers"
 REFUSED = [
     (dph_theory.tilted, {"beta": 0}, r"beta=0\.0 is not allowed: every value must lie in \(0, inf\)"),
-    (dph_theory.tilted, {"beta": -1}, r"beta=-1\.0"),
+    (dph_theory.tilted, {"beta": np.inf}, "beta=inf"),
     (dph_theory.mu_from_beta, {"base_rate": 1.5}, r"base_rate=1\.5 .*\(0, 1\)"),
-    (dph_theory.mu_from_beta, {"beta": [1, 0]}, "beta=0"),
     (dph_theory.mu_from_beta, {"base_rate": [0.1, 0.2], "beta": [1, 2, 3]}, r"base_rate \(2,\), beta \(3,\)"),
     (dph_theory.mu_from_beta, {"base_rate": ["half"]}, "base_rate=.*half.*numbers"),
     (dph_theory.beta_from_mu, {"mu": 0.2}, r"mu=0\.2 .*must exceed the base rate"),
-    (dph_theory.beta_from_mu, {"mu": 1.0}, r"mu=1\.0 .*\(0, 1\)"),
     (dph_theory.kappa, {"mu": 1.2}, r"mu=1\.2 .*\[0, 1\]"),
     (dph_theory.kappa, {"mu": np.nan}, "mu=nan"),
     (dph_theory.kappa, {"base_rate": 0.0}, r"base_rate=0\.0"),
@@ -182,19 +179,15 @@ REFUSED = [
     (dph_theory.with_validity, {"mu": 1.1}, r"mu=1\.1 .*\[0, 1\]"),
     (dph_theory.with_validity, {"mu": [0.1, 0.2, 0.3], "base": [BASE, BASE]}, r"mu \(3, 1\), base \(2, 3\)"),
     (dph_theory.valid_mass, {"policy": [0.5, 0.6, 0.1]}, "policy sums to 1.2"),
-    (dph_theory.beta_for_mean_validity, {"mu": 0.3}, r"mu=0\.3 .*\(0\.3, 1\)"),
     (dph_theory.beta_for_mean_validity, {"base_rates": [0, 0.5], "mu": 0.6}, r"mu=0\.6 .*\(0\.25, 0\.5\)"),
     (dph_theory.beta_for_mean_validity, {"base_rates": []}, "base_rates=.*prompts"),
     (dph_theory.mu_by_forward_kl, {"eta": -1.0}, "eta"),
-    (dph_theory.mu_by_forward_kl, {"base_rate": 1.5}, "base_rate"),
     (dph_theory.pass_at_k, {"k": 11}, "k=11 is not allowed: at most n"),
     (dph_theory.pass_at_k, {"c": 11}, "c=11 is not allowed: at most n"),
     (dph_theory.pass_at_k, {"k": 0}, r"k=0.* \[1, inf\)"),
-    (dph_theory.pass_at_k, {"c": -1}, "c=-1"),
     (dph_theory.pass_at_k, {"c": 2.5}, r"c=2\.5 .*whole numbers"),
     (dph_theory.pass_at_k, {"n": 2**53 + 1}, r"n=.*whole numbers below 2\^53"),
-    (dph_theory.exact_pass_at_k, {"p": 1.5}, r"p=1\.5 .*\[0, 1\]"),
-    (dph_theory.exact_pass_at_k, {"k": 0}, "k=0"),
+    (dph_theory.exact_pass_at_k, {"p": 1.00000002}, r"p=1\.00000002 .*\[0, 1\]"),
     (dph_theory.exact_pass_at_k, {"k": 2**64}, r"k=1\.84\d*e\+19 .*at most 2\^63"),
     (dph_theory.exact_pass_at_k, {"k": 10**400}, "k=1000.*" + NUMBERS),
     (dph_theory.expected_distinct_valid, {"q": [0.5, 0.4, 0]}, r"q sums to 0\.9"),
@@ -224,7 +217,6 @@ REFUSED = [
       for rho in ([0.6, 0.5], [1.2, -0.2])),
     *((call, *row) for call in (mean_interval, probability_interval) for row in (
         ({"values": []}, "at least one seed"),
-        ({"values": [1, np.nan]}, "nan"),
         ({"values": [1, np.inf]}, "values=inf"),
         ({"confidence": 1.0}, "confidence=1"),
     )),
@@ -253,7 +245,6 @@ REFUSED = [
     (stated_bound, {"mdp": TabularMDP(**MDP), **dict.fromkeys(("pi", "pi_old", "pi_pef"), UNIFORM),
                     "divergence": FORWARD_KL, "reading": "mine"}, "reading='mine'"),
     (laws.group_weight, {"group_size": 1}, "group_size=1"),
-    (laws.group_weight, {"validity": 1.5}, "validity"),
     (laws.group_weight, {"scale": "max"}, "one of"),
     (laws.best_response, {"value": [np.inf, 0, 0]}, "value=inf"),
     (laws.best_response, {"reference": [LAW, LAW], "beta": [0.1, 0.2, 0.3]}, r"value \(3,\), beta \(3, 1\)"),
@@ -269,10 +260,8 @@ REFUSED = [
     (laws.token_law, {"lengths": [[1, 2], [2, 2]]}, "none without per_answer"),
     (laws.token_law, {"per_answer_mean": True, "lengths": [1, 2, 1]}, r"lengths\.shape"),
     (laws.law_validity, {"law": [[0.5, 0.4]]}, r"law\[0\] sums to 0.9"),
-    (laws.law_divergence, {"reference": [[0.5, 0.4]]}, r"reference\[0\] sums to 0.9"),
     (laws.filtered_law, {"valid": np.zeros((2, 2))}, r"no mass on valid answers at batch index \(\)"),
     (laws.beta_at, {"validity": 1.0}, "validity=1.0 is not allowed: above the base rate"),
-    (laws.beta_at, {"validity": 0.2}, "above the base rate"),
     (laws.effective_beta, {"false_positive": 0.6, "false_negative": 0.5}, "negative=0.5 .*the other way"),
     (laws.masked_law, {"finished": [0, 1, 1]}, "finished"),
     (laws.best_beta, {"base_rate": 0.6, "hacks": 0.5}, "base_rate"),
@@ -285,7 +274,6 @@ REFUSED = [
         ({"group_size": 7}, "answers=64 is not allowed: a multiple of group_size = 7"),
         ({"group_size": 8, "baseline": "one"}, "baseline='one' is not allowed: 'mean' with group_size"),
     )),
-    (dynamics.excess_by_luck, {"base_rate": "a"}, "base_rate='a' is not allowed: " + NUMBERS),
     (dynamics.spread_at_law, {"form": "rehearsal"}, "form='rehearsal'"),
     *((dynamics.flow, changed, words) for changed, words in (
         ({"form": "k9"}, "form='k9'"),
@@ -295,23 +283,12 @@ REFUSED = [
         ({"beta": lambda t: -1.0}, "beta=-1.0"),
         ({"base": [np.full((2, 2), 0.5)], "valid": [1, 0]}, "tables without batch axes"),
     )),
-    (distribution, {"name": "pi", "value": 0.5}, r"pi=0\.5 .*last axis of outcomes"),
-    (distribution, {"name": "pi", "value": ["a", "b"]}, "pi=.*" + NUMBERS),
     (distribution, {"name": "pi", "value": [0.5 + 1j, 0.5 - 1j]}, "pi=.*" + NUMBERS),
     *((distribution, {"name": "pi", "value": of(law)}, words) for of in (list, np.array) for law, words in (
         ([1.2, -0.2], r"pi=-0\.2 .*not negative"),
         ([[0.5, 0.5], [0.5, 0.5 + 2e-8]], r"pi sums to 1\.0000000\d+ at batch index \(1,\), off by \+2e-08"),
         ([0.5, np.nan], "pi=nan .*no nan"),
     )),
-    (mask, {"name": "valid", "value": [0.5, 1], "like": np.ones(2) / 2}, "valid=.*zeros and ones"),
-    (mask, {"name": "v", "value": [1, 1], "like": np.ones(2), "both": True}, "one outcome must be invalid"),
-    (positive, {"name": "beta", "value": np.inf}, r"beta=inf .*\(0, inf\)"),
-    (rate, {"name": "mu", "value": [0.5, 1.0]}, r"mu=1\.0 .*\(0, 1\)"),
-    (probability, {"name": "p", "value": -0.1}, r"p=-0\.1 .*\[0, 1\]"),
-    (probability, {"name": "p", "value": 1.00000002}, r"p=1\.00000002 .*\[0, 1\]"),
-    (real, {"name": "x", "value": [1.0, np.nan]}, "x=nan .*no nan"),
-    (whole, {"name": "k", "value": 0, "at_least": 1}, r"k=0.*\[1, inf\)"),
-    (together, {"a": np.ones(2), "b": np.ones(3)}, SHAPES + r"a \(2,\), b \(3,\)"),
     (select, {"names": ["Z9"]}, r"theorem='Z9' .*nearest names are \w+\.\w+, "),
     (audit, {"loss": "k3"}, "loss='k3' is not allowed: a function of any of log_pi, log_ref"),
     (audit, {"samples": "teacher"}, "samples='teacher' .*policy, old_policy, reference, filtered"),
@@ -341,12 +318,11 @@ def unsaid() -> Iterator[str]:
         yield f"{told(call)}({changed}): {said}"
 
 
-@pytest.mark.parametrize("found", [unnamed, unsaid], ids=lambda of: of.__name__)
-def test_every_value_is_answered_or_an_error_names_the_argument_its_value_and_what_is_allowed(found):
+def test_every_value_is_answered_or_an_error_names_the_argument_its_value_and_what_is_allowed():
     # In a process of its own: the shape checks of these tests would stop the calls before the functions do.
-    words = [sys.executable, __file__, found.__name__]
-    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines() == []
+    found = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == []
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join({"unnamed": unnamed, "unsaid": unsaid}[sys.argv[1]]()))
+    sys.stdout.write("\n".join([*unnamed(), *unsaid()]))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dph_theory.intervals import from_influence, mean_interval, mean_of, probability_interval, share
+from dph_theory.intervals import mean_interval, probability_interval, share
 
 
 def test_the_interval_is_student_s():
@@ -48,8 +48,3 @@ def test_a_share_is_covered_at_least_as_often_as_it_says_exactly():
     for p in np.linspace(0.01, 0.99, 50):
         chance = stats.binom.pmf(np.arange(13), 12, p)
         assert sum(c for c, e in zip(chance, intervals, strict=True) if e.low <= p <= e.high) >= 0.95
-
-
-def test_influences_of_a_mean_give_the_interval_of_the_mean():
-    values = np.array([1.0, 2.0, 4.0])
-    assert from_influence(7 / 3, values - 7 / 3).high == pytest.approx(mean_of(values).high)

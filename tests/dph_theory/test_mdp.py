@@ -4,8 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dph_theory import TabularMDP
-from dph_theory.numeric.balls import precision
-from dph_theory.statement.charts import as_balls, example
 
 
 def random_mdp(seed: int, batch: int = 3, states: int = 3, actions: int = 2):
@@ -37,25 +35,8 @@ def test_value_is_the_discounted_sum_of_rewards():
     assert mdp.return_(pi)[0] == pytest.approx(total, rel=1e-12)
 
 
-def test_one_state_closed_form_in_floats_and_balls():
-    instance = example(P=[["1 ", "1 "]], r=["1 0"], gamma=".9", rho0="1 ", pi=[".5 .5"])
-    with precision(200):
-        balls = as_balls(instance.parts)
-        pi = balls.pop("pi")
-        exact = TabularMDP(**balls).return_(pi)[0]
-    assert exact.overlaps(exact.__class__(5))
-    assert exact.rad() < 1e-50
-    mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.9, np.ones(1))
-    assert mdp.return_(np.array([[0.5, 0.5]])) == pytest.approx(5.0)
-
-
 def test_a_policy_in_float32_has_no_advantage_over_itself():
     mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 2.0]]), 0.9, np.ones(1))
     pi = np.array([[0.33333, 0.66668]], dtype=np.float32)
     gain = mdp.action_value(pi) - mdp.value(pi)[..., None]
     np.testing.assert_allclose(mdp.advantage(pi), gain, rtol=1e-13)
-
-
-def test_gamma_zero_is_a_bandit():
-    mdp = TabularMDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.0, np.ones(1))
-    assert mdp.value(np.array([[0.3, 0.7]])) == pytest.approx([0.3])

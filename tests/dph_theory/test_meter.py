@@ -9,11 +9,8 @@ STEPS = [0, 10, 20, 30, 40]
 
 def test_the_meter_warns_at_its_rise_and_coverage_falls_from_its_peak():
     found = lead_time(STEPS, [0.01, 0.02, 0.11, 0.2, 0.3], [0.8, 0.9, 0.85, 0.81, 0.79], rise=0.1, fall=0.1)
-    assert found == LeadTime(20, 40)
-    assert found.lead == 20
-
-
-def test_coverage_is_measured_from_the_highest_value_so_far_not_from_the_first():
+    assert (found, found.lead) == (LeadTime(20, 40), 20)
+    # Its fall is measured from the highest value so far, not from the first.
     assert lead_time(STEPS, np.zeros(5), [0.5, 0.9, 0.8, 0.7, 0.6], rise=1, fall=0.2).coverage_step == 30
 
 

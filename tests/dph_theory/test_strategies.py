@@ -8,13 +8,6 @@ Q, RHO = np.array([[0.5, 0.3, 0.2]]), np.array([[0.6, 0.4]])
 SUCCESS = np.array([[[1.0, 0.2, 0.1], [0.1, 0.2, 1.0]]])
 
 
-def test_the_mean_pass_rate_is_the_expected_reward_of_a_strategy():
-    rates = strategies.pass_rates(Q[:, None], SUCCESS)
-    assert rates[0] == pytest.approx([0.58, 0.31], rel=1e-14)
-    rewards = strategies.strategy_rewards(RHO, SUCCESS)
-    assert (Q * rewards).sum() == pytest.approx((RHO * rates).sum(), rel=1e-14)
-
-
 def test_pass_at_k_by_enumeration():
     by_hand = 0.6 * (1 - 0.42**3) + 0.4 * (1 - 0.69**3)
     assert strategies.shared_pass_at_k(Q, RHO, SUCCESS, np.array([3])) == pytest.approx(by_hand, rel=1e-14)

@@ -1,32 +1,18 @@
 import numpy as np
 import pytest
 
-from dph_theory.divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems._tokens import BRANCH_AT_FIRST, BRANCH_AT_SECOND, STRINGS, possible, two_tables
 from dph_theory.tokens import (
     filtered_token_loss,
     on_policy_token_divergence,
-    sequence_divergence,
     sequences,
     success_and_failure,
     token_divergence,
 )
 
 FIRST, SECOND = (two_tables(**as_floats(pair)) for pair in (BRANCH_AT_FIRST.parts, BRANCH_AT_SECOND.parts))
-
-
-def test_alpha_token_sum_errs_in_both_directions():
-    half = alpha_divergence(0.5)
-    # 4 (1 - sum sqrt(pi ref)): a token has sum .6 where the laws differ and 1 where they agree.
-    for pair, tokens in ((FIRST, 1.6 + 0.1 * 1.6), (SECOND, 1.6 + 0.9 * 1.6)):
-        assert sequence_divergence(half, **pair).item() == pytest.approx(4 * (1 - 0.3 * 0.6 - 0.3), rel=1e-13)
-        assert token_divergence(half, **pair).item() == pytest.approx(tokens, rel=1e-13)
-
-
-def test_sequences_are_a_law():
-    law = sequences(FIRST["pi_tokens"])
-    assert law[0] == pytest.approx([0.81, 0.09, 0.05, 0.05], rel=1e-14)
 
 
 def test_success_and_failure_add_up():
@@ -45,15 +31,6 @@ def test_tokens_without_mass_do_not_count():
     assert filtered_token_loss(loss, [sure, spread], [half, spread], valid) == pytest.approx(-np.log(2))
     assert filtered_token_loss(loss, [sure[::-1], spread], [half, spread], valid) == np.inf
     assert filtered_token_loss(loss, [half, spread], [sure, spread], valid) == pytest.approx(np.log(2))
-
-
-def test_three_tokens_follow_by_taking_the_prefix_for_the_first():
-    given = STRINGS.completed(STRINGS(np.random.default_rng(0).random((4, STRINGS.dimension))))
-    pi, ref = given["pi_tokens"], given["ref_tokens"]
-    before = token_divergence(FORWARD_KL, pi[:2], ref[:2])
-    last = FORWARD_KL(pi[2], ref[2]).reshape(4, -1)
-    expected = before + (sequences(ref[:2]) * last).sum(axis=-1)
-    assert token_divergence(FORWARD_KL, pi, ref) == pytest.approx(expected, rel=1e-13)
 
 
 def test_nothing_but_the_end_follows_the_end():

@@ -1,10 +1,17 @@
+"""`dph figures`, and what a paper takes of the files it writes; `dph reproduce`."""
+
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
-from figures import reproduce
+from figures import files, reproduce
 from figures.catalogue import NAMES
 from figures.cli import _writable, figures_command, reproduce_command
+from figures.frames import Records
 from figures.reproduce import StageEnd
 
 
@@ -21,14 +28,57 @@ def test_the_list_names_every_figure():
 
 def test_figures_are_drawn_from_stored_records_at_a_papers_width(tmp_path):
     places = ("--folder", tmp_path / "out", "--tables", tmp_path, "--macros", tmp_path / "numbers.tex")
-    words = ("--venue", "icml", "--width", "column", "--title", "none", "--format", "svg,png")
+    words = ("--venue", "icml", "--width", "column", "--title", "none", "--format", "pdf,svg,png")
     result = run(figures_command, "luck_or_time", *places, *words)
     assert result.exit_code == 0, result.output
-    written = [tmp_path / "out" / f"luck_or_time.{kind}" for kind in ("svg", "png", "caption.tex")]
-    assert result.output.split()[:3] == list(map(str, written))
-    assert 'width="234pt"' in written[0].read_text()
-    assert r"\toprule" in (tmp_path / "luck_or_time.tex").read_text()
+    written = [tmp_path / "out" / f"luck_or_time.{kind}" for kind in ("pdf", "svg", "png", "caption.tex")]
+    written += [tmp_path / f"luck_or_time.{kind}" for kind in ("tex", "csv")]
+    assert result.output.split() == list(map(str, written))
+    pdf, svg, png, caption, table, rows = (path.read_bytes() for path in written)
+    assert pdf.startswith(b"%PDF-")
+    # Fonts are embedded as TrueType, which editors and printers take; the record it is drawn from is named.
+    assert b"/FontFile2" in pdf
+    assert f"laws sha256:{files.digest(Records().of('laws'))}".encode() in pdf
+    assert b'width="234pt"' in svg
+    assert png.startswith(b"\x89PNG")
+    assert rb"\toprule" in table
+    assert len(rows.splitlines()) > 2
+    told = caption.decode()
+    assert told.startswith(r"\caption{\textbf{")
+    assert told.count("{") == told.count("}")
+    assert not re.search(r"(?<!\\)[_%#&]", told)
     assert (tmp_path / "numbers.tex").read_text().splitlines()[1].startswith(r"\newcommand{\luckOrTimeHeld}{")
+
+
+def test_the_digest_changes_with_the_numbers_and_not_with_the_versions():
+    found = {"config": {}, "results": {"x": 1}, "versions": {"numpy": "2"}}
+    assert files.digest({**found, "versions": {}}) == files.digest(found)
+    assert files.digest({**found, "results": {"x": 2}}) != files.digest(found)
+
+
+ARTICLE = r"""
+\documentclass{article}
+\usepackage{booktabs,graphicx}
+\input{numbers.tex}
+\begin{document}
+\begin{figure}\includegraphics{mu_beta.pdf}\input{mu_beta.caption.tex}\end{figure}
+\input{mu_beta.tex} \lotteryWithin.
+\end{document}
+"""
+
+
+def test_latex_sets_a_figure_its_caption_table_and_commands(tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex here: what a paper takes was not set by LaTeX")
+    places = ("--folder", tmp_path, "--tables", tmp_path, "--macros", tmp_path / "numbers.tex")
+    words = ("--venue", "icml", "--width", "column", "--format", "pdf")
+    assert run(figures_command, "mu_beta", "lottery", *places, *words).exit_code == 0
+    (tmp_path / "article.tex").write_text(ARTICLE)
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "article.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    log = (tmp_path / "article.log").read_text(errors="replace")
+    assert done.returncode == 0, log[-2000:]
+    assert "Overfull" not in log
 
 
 def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
@@ -42,56 +92,50 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
     assert [path.name for path in (tmp_path / "out").glob("*.svg")] == ["mu_beta.svg"]
 
 
-def test_wrong_usage():
-    unknown = run(figures_command, "mu_bet")
-    assert unknown.exit_code == 2
-    assert "one of pretrained, laws, way_back" in unknown.output
-    assert run(figures_command, "--format", "gif").exit_code == 2
-    assert run(figures_command, "--venue", "nature").exit_code == 2
-    assert run(reproduce_command, "--folder", "/no/such/place").exit_code == 2
+@pytest.mark.parametrize(
+    ("command", "words", "says"),
+    [
+        (figures_command, ("mu_bet",), "one of pretrained, laws, way_back"),
+        (figures_command, ("--format", "svg,gif"), "one or more of pdf, png, svg"),
+        (figures_command, ("--format", ""), "one or more of pdf, png, svg"),
+        (figures_command, ("--venue", "nature"), "'icml'"),
+        (reproduce_command, ("--folder", "/no/such/place"), "/no/such"),
+    ],
+)
+def test_wrong_usage(command, words, says):
+    result = run(command, *words)
+    assert result.exit_code == 2
+    assert says in result.output
 
 
-def reproduced(monkeypatch, *outcomes):
-    """`dph reproduce` whose run ends so; returns what it was asked."""
+@pytest.mark.parametrize(
+    ("state", "words", "status", "says"),
+    [
+        ("done", "all [well]", 0, "2 stages in 0 s, none failed"),
+        ("failed", "one too many", 1, "1 failed: verify"),
+        ("interrupted", "", 130, "the same command goes on"),
+    ],
+)
+def test_reproduce_says_how_each_stage_ended(tmp_path, monkeypatch, state, words, status, says):
+    """In place of the run, one that ends so."""
     asked = []
 
     def fake(plan, *, fresh, progress, ended):
         asked.append((plan, fresh))
+        if state == "interrupted":
+            raise KeyboardInterrupt
+        outcomes = [StageEnd("audit", "reused", 1.0, "well"), StageEnd("verify", state, 12.0, words)]
         for outcome in outcomes:
             progress(outcome.stage, 1, 2)
             ended(outcome)
-        return list(outcomes)
+        return outcomes
 
     monkeypatch.setattr(reproduce, "reproduce", fake)
-    return asked
-
-
-def test_reproduce_says_how_each_stage_ended(tmp_path, monkeypatch):
-    asked = reproduced(monkeypatch, StageEnd("verify", "done", 12.0, "all [well]"))
     result = run(reproduce_command, "--quick", "--seed", 7, "--fresh", "--folder", tmp_path / "report")
-    assert result.exit_code == 0, result.output
-    assert "verify" in result.output
-    assert "12.0 s  all [well]" in result.output
-    assert "1 stages in 0 s, none failed" in result.output
+    assert result.exit_code == status, result.output
+    assert says in result.output
+    assert state == "interrupted" or f"12.0 s  {words}" in result.output
     assert asked == [(reproduce.Plan(7, True, tmp_path / "report"), True)]
-
-
-def test_reproduce_names_what_failed(tmp_path, monkeypatch):
-    done, failed = StageEnd("audit", "reused", 1.0, "well"), StageEnd("verify", "failed", 2.0, "one too many")
-    reproduced(monkeypatch, done, failed)
-    result = run(reproduce_command, "--folder", tmp_path / "report")
-    assert result.exit_code == 1
-    assert "1 failed: verify" in result.output
-
-
-def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
-    def interrupted(plan, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(reproduce, "reproduce", interrupted)
-    result = run(reproduce_command, "--folder", tmp_path / "report")
-    assert result.exit_code == 130
-    assert "the same command goes on" in result.output
 
 
 def test_an_installed_package_writes_where_the_command_is_run(tmp_path):

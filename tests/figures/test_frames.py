@@ -15,22 +15,16 @@ def put(folder, name, kind="toy.styles", **results):
     )
 
 
-def test_what_is_not_there_is_named_with_a_way_on(tmp_path):
-    with pytest.raises(ValueError, match=r"toy_styles\.json.*dph reproduce makes"):
-        Records(tmp_path).of("styles")
-
-
-def test_a_broken_file_is_an_error_even_where_another_folder_has_it(tmp_path):
+def test_what_is_missing_broken_or_another_record_is_an_error_even_where_another_folder_has_it(tmp_path):
     (tmp_path / "laws.json").write_text("{")
+    put(tmp_path, "toy_styles", kind="toy.collapse")
     for records in (Records(tmp_path), Records(tmp_path, else_from=NUMBERS)):
         with pytest.raises(ValueError, match=r"laws\.json.*valid JSON"):
             records.of("laws")
-
-
-def test_another_kind_of_record_is_refused(tmp_path):
-    put(tmp_path, "toy_styles", kind="toy.collapse")
-    with pytest.raises(ValueError, match=r"toy\.styles"):
-        Records(tmp_path).of("styles")
+        with pytest.raises(ValueError, match=r"toy\.styles"):
+            records.of("styles")
+    with pytest.raises(ValueError, match=r"toy_collapse\.json.*dph reproduce makes"):
+        Records(tmp_path).of("collapse")
 
 
 def test_only_what_a_folder_lacks_comes_from_elsewhere(tmp_path):
@@ -52,20 +46,8 @@ def test_the_transformers_models_are_rows_by_split_with_pass_at_k_by_k():
 
 
 def test_runs_that_are_not_there_are_told_the_command_that_makes_them():
-    laws = Laws(
-        record(
-            "laws",
-            seed=0,
-            config={},
-            results={
-                "runs": {"experiment": ["a"], "judged": [1]},
-                "courses": [],
-                "flows": [],
-                "ways_back": [],
-            },
-            findings=[],
-        )
-    )
+    runs = {"experiment": ["a"], "judged": [1]}
+    laws = Laws({"results": {"runs": runs, "courses": [], "flows": [], "ways_back": []}, "findings": []})
     assert len(laws.of("a")) == len(laws.judged) == 1
     with pytest.raises(ValueError, match="dph laws --only drift and dph laws --only coin makes them"):
         laws.of("drift", "coin")

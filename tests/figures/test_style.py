@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, rows, written
+from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, written
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,6 @@ from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, rows, written
 def test_a_method_looks_alike_wherever_it_is_drawn(label, like):
     assert look(label) == LOOKS[like]
     assert look(label, marker="")["marker"] == ""
-
-
-def test_what_is_unknown_is_black():
     assert look("mine")["color"] == "#000000"
 
 
@@ -44,7 +41,7 @@ def test_looks_are_told_apart_without_colour():
     assert len(set(kinds)) == len(kinds)
 
 
-@pytest.mark.parametrize("venue", VENUES)
+@pytest.mark.parametrize("venue", ["icml", "beamer"])
 def test_a_column_stacks_its_panels_and_keeps_the_size_of_words(venue):
     wide, narrow = Sheet(VENUES[venue]), Sheet(VENUES[venue], "column")
     for sheet, across in ((wide, 2), (narrow, 1)):
@@ -64,12 +61,6 @@ def test_titles_are_left_out_where_none_are_asked_for():
         assert sheet.finished().axes[0].get_title() == words
 
 
-@pytest.mark.parametrize("wrong", [{"width": "page"}, {"title": "all"}])
-def test_other_widths_and_titles_are_refused(wrong):
-    with pytest.raises(ValueError, match="is not allowed: one of"):
-        Sheet(**wrong)
-
-
 def test_a_mean_has_a_band_or_bars_and_nothing_where_there_is_no_interval():
     axes = Sheet().panels()
     x, mean = np.arange(3.0), np.arange(3.0)
@@ -80,9 +71,3 @@ def test_a_mean_has_a_band_or_bars_and_nothing_where_there_is_no_interval():
     curve(axes, x, mean, mean - np.inf, mean + np.inf, color="red")
     dot(axes, (np.nan, np.nan, np.nan), 0, look("GRPO"))
     assert (len(axes.collections), len(axes.lines)) == (2, 3)
-
-
-def test_rows_begin_on_top():
-    axes = Sheet().panels()
-    rows(axes, ["base", "GRPO"])
-    assert axes.get_ylim() == (1.5, -0.5)

@@ -1,11 +1,11 @@
 """Runs simulated from exact laws on a few outcomes, in the records that the stages write: truth is known."""
 
+import json
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dph_theory import filtered, tilted
-from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, record
 from full_scale.comparison.instrument_checks import instrument_checks
 from full_scale.comparison.measurements import read_runs
@@ -88,46 +88,32 @@ def draw(rng, laws, samples):
 def prompts_of(rng, laws, law, samples):
     """The entries of an evaluated set."""
     drawn = draw(rng, law, samples)
-    take = lambda table: np.take_along_axis(table, drawn, axis=1)  # noqa: E731
-    with np.errstate(divide="ignore"):
-        columns = take(laws.valid), np.log(take(law)), np.log(take(laws.base))
+    take = lambda table: np.take_along_axis(table, drawn, axis=1).tolist()  # noqa: E731
     texts = np.arange(len(law)) if laws.texts is None else laws.texts
     means = np.array([laws.valid[texts == text].mean(axis=0) for text in texts])
-    shared = np.take_along_axis(means, drawn, axis=1)
-    greedy = np.take_along_axis(laws.valid, law.argmax(axis=1, keepdims=True), axis=1)[:, 0]
+    with np.errstate(divide="ignore"):
+        columns = take(laws.valid.astype(int)), take(np.log(law)), take(np.log(laws.base)), take(means)
     return tuple(
         PromptAnswers(
             id=f"p{index}",
             question=f"t{texts[index]}",
-            mean_correct=None if laws.texts is None else tuple(shared[index].tolist()),
-            greedy=int(greedy[index]),
-            correct=tuple(correct.astype(int).tolist()),
-            log_pi=tuple(log_pi.tolist()),
-            log_ref=tuple(log_ref.tolist()),
-            styles=tuple(f"s{outcome}" for outcome in drawn[index]),
-            outcomes={"correct": int(correct.sum()), "wrong": int((~correct).sum())},
+            correct=tuple(correct),
+            log_pi=tuple(log_pi),
+            log_ref=tuple(log_ref),
+            mean_correct=None if laws.texts is None else tuple(shared),
         )
-        for index, (correct, log_pi, log_ref) in enumerate(zip(*columns, strict=True))
+        for index, (correct, log_pi, log_ref, shared) in enumerate(zip(*columns, strict=True))
     )
 
 
 def rehearsed_rows(rng, laws, rows):
     """Draws of p_* with their log-probabilities, as the rehearsal buffer holds them."""
     drawn = draw(rng, filtered(laws.base, laws.valid), rows)
-    log_ref = np.log(np.take_along_axis(laws.base, drawn, axis=1))
-    log_pi = np.log(np.take_along_axis(laws.policy, drawn, axis=1))
-    return [
-        RehearsedRow(f"p{index}", float(ref), float(pi))
-        for index in range(len(drawn))
-        for ref, pi in zip(log_ref[index], log_pi[index], strict=True)
-    ]
-
-
-def evaluation(name, sets, *, rows=(), seed=0):
-    """An evaluation record."""
-    found = {key: EvaluatedSet(prompts, summary(prompts, (1,))) for key, prompts in sets.items()}
-    results = as_json(Evaluation(name, ModelHash("0"), found, Rehearsed(tuple(rows))))
-    return record("full_scale.evaluation", seed=seed, config={}, results=results, findings=[])
+    log_ref, log_pi = (np.log(np.take_along_axis(law, drawn, axis=1)) for law in (laws.base, laws.policy))
+    return tuple(
+        RehearsedRow(f"p{index}", float(log_ref[index, at]), float(log_pi[index, at]))
+        for index, at in np.ndindex(drawn.shape)
+    )
 
 
 @dataclass
@@ -136,33 +122,35 @@ class Simulated:
 
     laws: Laws
     samples: int = 32
-    rows: int = 8
     where: tuple[str, ...] = ("in_domain",)
     method: dict = field(default_factory=lambda: {"name": "GRPO"})
     training: dict = field(default_factory=dict)
     train: dict = field(default_factory=dict)
 
-    def records(self, rng):
-        sets = {name: prompts_of(rng, self.laws, self.laws.policy, self.samples) for name in self.where}
-        base = {name: prompts_of(rng, self.laws, self.laws.base, self.samples) for name in self.where}
-        rows = rehearsed_rows(rng, self.laws, self.rows) if "rehearsed" in self.where else ()
-        known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}
-        results = {"run": "run-seed0", "method": self.method["name"], **known, **self.training}
-        config = {"method": self.method, "train": self.train, "presample": {"k": 8}}
-        training = record("full_scale.training", seed=0, config=config, results=results, findings=[])
-        run = evaluation("run-seed0", sets, rows=rows)
-        return run, evaluation("base", base), training
+    def evaluation(self, rng, name, law):
+        """The results of an evaluation of that law."""
+        drawn = {where: prompts_of(rng, self.laws, law, self.samples) for where in self.where}
+        sets = {where: EvaluatedSet(prompts, summary(prompts, (1,))) for where, prompts in drawn.items()}
+        return as_json(Evaluation(name, ModelHash("0"), sets))
 
-    def write(self, rng, folder, *, change=lambda run: None):
-        run, base, training = self.records(rng)
-        change(run["results"])
-        for name, kind, value in (
+    def write(self, rng, folder, change=None):
+        run = self.evaluation(rng, "run-seed0", self.laws.policy)
+        base = self.evaluation(rng, "base", self.laws.base)
+        if "rehearsed" in self.where:
+            run["rehearsed"] = as_json(Rehearsed(rehearsed_rows(rng, self.laws, 8)))
+        if change is not None:
+            change(run)
+        known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}
+        training = {"run": "run-seed0", "method": self.method["name"], **known, **self.training}
+        config = {"method": self.method, "train": self.train, "presample": {"k": 8}}
+        for name, kind, results in (
             ("run-seed0", "evaluation", run),
             ("run-seed0", "training", training),
             ("base", "evaluation", base),
         ):
             (folder / name).mkdir(parents=True, exist_ok=True)
-            write_json(folder / name / f"{kind}.json", value)
+            value = record(f"full_scale.{kind}", seed=0, config=config, results=results, findings=[])
+            (folder / name / f"{kind}.json").write_text(json.dumps(value))
         return folder / "run-seed0"
 
 
@@ -177,17 +165,22 @@ def shifted(by):
     return change
 
 
-def lines(run):
-    """Every instrument check and prediction of a run."""
-    return [*instrument_checks(run), *predictions(run)]
-
-
-def row(simulated, folder, name, change=lambda run: None):
-    """The row of that name, of a run that `simulated(rng)` describes."""
+def measured(simulated, folder, change=None):
+    """The run that `simulated(rng)` describes, as it is read."""
     rng = np.random.default_rng([0, 7])
-    (run,) = read_runs([simulated(rng).write(rng, folder, change=change)])
-    (found,) = [line for line in lines(run) if line.name == name]
-    return found
+    (run,) = read_runs([simulated(rng).write(rng, folder, change)])
+    return run
+
+
+def told(simulated, folder, change=None):
+    """Its instrument checks and predictions, by name."""
+    run = measured(simulated, folder, change)
+    return {line.name: line for line in (*instrument_checks(run), *predictions(run))}
+
+
+def row(simulated, folder, name):
+    """The one of that name."""
+    return told(simulated, folder)[name]
 
 
 def controlled(prompts=200, *, beta=0.5, told=None, samples=32, method="KL-control-sequence", **changes):

@@ -15,7 +15,7 @@ from dph_theory.atlas.training import (
     round_of,
 )
 from dph_theory.binary_reward import filtered, tilted
-from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.divergences import FORWARD_KL
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
 from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
@@ -53,20 +53,16 @@ def test_weights_of_the_verdict_move_as_the_plain_gradient_on_their_clock(name, 
 
 
 @pytest.mark.parametrize(
-    ("name", "law"),
+    ("name", "law", "settings"),
     [
-        ("KL in the reward", lambda base, valid, b, end: sequence_law(base, valid, b, end=end)),
-        ("k2 or corrected k3", lambda base, valid, b, end: token_law(base, valid, b, REVERSE_KL, end=end)),
-        (
-            "corrected k3, answer means",
-            lambda base, valid, b, end: token_law(base, valid, b, REVERSE_KL, end=end, per_answer_mean=True),
-        ),
-        ("k3 in the loss", lambda base, valid, b, end: token_law(base, valid, b, FORWARD_KL, end=end)),
+        ("KL in the reward", sequence_law, {}),
+        ("corrected k3, answer means", token_law, {"per_answer_mean": True}),
+        ("k3 in the loss", token_law, {"divergence": FORWARD_KL}),
     ],
 )
-def test_a_penalty_ends_at_its_law(name, law):
+def test_a_penalty_ends_at_its_law(name, law, settings):
     end = flow(BY_NAME[name], LENGTHS, 0.3)[1]
-    tables = law(LENGTHS.base, LENGTHS.valid, 0.3, LENGTHS.end)
+    tables = law(LENGTHS.base, LENGTHS.valid, 0.3, end=LENGTHS.end, **settings)
     wanted = LENGTHS.tokens.of(answer_probabilities(tables, LENGTHS.end))
     assert distance(LENGTHS.answers(end), wanted) < 2e-3
 

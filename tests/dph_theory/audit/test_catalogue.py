@@ -7,6 +7,7 @@ from dph_theory.audit.catalogue import audit_form, form_of
 from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.references import REFERENCES
 
+pytestmark = pytest.mark.slow
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
 JS = "JS generator (twice the JS divergence)"
 PUBLIC_CODE_OR_REPORTS = ("DeepSeek-V3.2, arXiv:", "verl, ", "TRL, ")
@@ -25,7 +26,6 @@ def test_every_form_is_one_and_has_a_source():
         assert known or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.title}, {form.samples}")
 def test_every_form_can_be_audited_everywhere(form):
     found = report(form.title, form.samples)
@@ -80,25 +80,6 @@ def test_what_is_rehearsed(name):
     assert report(name, "filtered").minimiser.target == ("p_*" if "printed" in name else "base rate")
 
 
-def test_on_sequences_the_whole_reward_gives_the_sequence_divergence_and_tokens_a_sum():
-    for name in ("k1 in the reward", "k1 in the reward to go"):
-        assert report(name, "policy").sequence_gradient.name == REVERSE
-    for name in ("k1 in each token's own advantage", "corrected k3"):
-        assert report(name, "policy").sequence_gradient.name.startswith(f"token sum of {REVERSE}")
-    assert not report("k3 corrected by a sequence ratio", "policy").sequence_gradient.exact
-
-
-def test_later_rewards_only_vary_less():
-    assert report("k1 in the reward to go", "policy").variance < report("k1 in the reward", "policy").variance
-
-
-def test_clamps_leave_dead_zones_and_the_plain_estimators_have_none():
-    clamped = {("clamped k3", "policy"), ("released forward", "filtered"), ("released js", "filtered")}
-    for form in (*clamped, ("k1", "policy"), ("k2", "policy"), ("k3", "policy")):
-        zones = report(*form).dead_zones
-        assert any(high - low > 10 for low, high in zones) is bool(zones) is (form in clamped)
-
-
 @pytest.mark.parametrize("name", ["released js_low_var", "released alpha"])
 def test_products_and_powers_of_the_ratio_become_nan_where_ours_do_not(name):
     assert any(extremes.nan for extremes in report(name, "reference").extremes)
@@ -112,7 +93,6 @@ def test_an_unknown_report_is_no_form():
         form_of(type(found)(**{**vars(found), "samples": "filtered"}))
 
 
-@pytest.mark.slow
 def test_in_parallel_the_reports_keep_their_order(monkeypatch):
     monkeypatch.setattr(catalogue, "LOSSES", {"published": CATALOGUE[:3]})
     seen = []

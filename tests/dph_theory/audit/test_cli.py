@@ -63,14 +63,6 @@ def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
     assert report["gradient"]["name"] == "forward KL(ref||pi)"
 
 
-@pytest.mark.slow
-def test_samples_seed_and_what_lies_beside_the_file(losses):
-    done = dph("loss", f"{losses}:scaled", "--samples", "old_policy", "--seed", 3)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("scaled on old policy samples: ")
-    assert "minimiser" in dph("loss", f"{losses}:k3", "--samples", "filtered").stdout
-
-
 def test_a_loss_that_cannot_be_evaluated_is_one(losses):
     done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:unreduced"])
     assert done.exit_code == 1

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dph_theory.dynamics.answers import BASELINES, FORMS, STORED, answer_tokens, less, update
-from dph_theory.laws import answer_probabilities
 
 TOKENS, LENGTH, END = 3, 2, 2
 
@@ -28,15 +27,6 @@ def test_every_answer_stands_once_and_an_ended_one_is_padded():
     assert len(answer_tokens(TOKENS, 3, None).answers) == 27
     table = np.arange(9).reshape(3, 3)
     assert tokens.of(table).tolist() == [0, 1, 2, 3, 4, 5, 8]
-
-
-@given(st.integers(0, 1000))
-def test_probabilities_are_those_of_the_tree(seed):
-    logs, tables = log_tables(np.random.default_rng(seed))
-    tokens = answer_tokens(TOKENS, LENGTH, END)
-    found = np.exp(gathered(tokens, logs).sum(axis=1))
-    np.testing.assert_allclose(found, tokens.of(answer_probabilities(tables, END)), rtol=1e-12)
-    assert found.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in STORED])

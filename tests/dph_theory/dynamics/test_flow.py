@@ -7,8 +7,6 @@ from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.dynamics import CORRECTIONS, Rollouts, flow, largest_stable_step
 from dph_theory.laws import (
     answer_mean_limit,
-    answer_probabilities,
-    effective_beta,
     law_validity,
     masked_law,
     sequence_law,
@@ -40,12 +38,7 @@ def kept(beta):
 
 @pytest.mark.parametrize(
     ("beta", "found"),
-    [
-        (0.05, (0.2305, 0.0450, 0.9963)),
-        (lambda t: 1 / (1 + 19 * t / 400), (0.0106, 0.0048, 0.9947)),
-        (lambda t: 0.05 ** (t / 400), (0.0059, 0.0059, 0.9906)),
-        (lambda t: 1 / np.sqrt(1 + 399 * t / 400), (0.0536, 0.0129, 0.9957)),
-    ],
+    [(0.05, (0.2305, 0.0450, 0.9963)), (lambda t: 0.05 ** (t / 400), (0.0059, 0.0059, 0.9906))],
 )
 def test_annealing_loses_less_on_the_way(beta, found):
     assert kept(beta) == pytest.approx(found, abs=6e-5)
@@ -55,7 +48,7 @@ def test_annealing_loses_less_on_the_way(beta, found):
 @pytest.mark.parametrize("per_answer_mean", [False, True])
 def test_a_token_penalty_ends_at_its_law(form, divergence, per_answer_mean):
     law = token_law(ENDED, SOME, 0.5, divergence, end=END, per_answer_mean=per_answer_mean)
-    (ended,) = flow(ENDED, SOME, [3000.0], form=form, beta=0.5, end=END, per_answer_mean=per_answer_mean)
+    (ended,) = flow(ENDED, SOME, [1000.0], form=form, beta=0.5, end=END, per_answer_mean=per_answer_mean)
     for mine, theirs in zip(ended, law, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=2e-6)
 
@@ -75,114 +68,76 @@ def test_values_of_the_laws_of_per_answer_means():
     assert found(0.01, REVERSE_KL, True)[1] == pytest.approx(0.375, abs=1e-3)
 
 
-def test_a_batch_of_betas_is_a_law_each():
-    both = token_law(TREE, VERDICTS, [0.5, 0.2], per_answer_mean=True, lengths=LENGTHS)
-    each = [token_law(TREE, VERDICTS, b, per_answer_mean=True, lengths=LENGTHS) for b in (0.5, 0.2)]
-    for together, *alone in zip(both, *each, strict=True):
-        np.testing.assert_allclose(together, np.stack(alone), atol=1e-12)
-
-
-def test_a_verifier_that_errs_changes_rate_and_not_fate():
-    assert effective_beta(0.5, 0.05, 0.2) == pytest.approx(2 / 3)
-    noisy = flow([[0.25, 0.75]], [1, 0], [900.0], beta=float(effective_beta(0.5, 0.05, 0.2)))[0][0]
-    assert noisy[0] == pytest.approx(0.599021, abs=1e-6)
-
-
 SIX, THREE_RIGHT = [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])], [1, 1, 1, 0, 0, 0]
 OTHER = {T: partial(tempered, temperature=T) for T in (0.6, 1.5)}
 
 
-def rates(policy):
-    return policy[0][:3].sum(), policy[0][:3] / policy[0][:3].sum()
+THREE, TWO_RIGHT = [np.array([0.3, 0.2, 0.5])], [1, 1, 0]
 
 
-@pytest.mark.parametrize("sampler", [OTHER[0.6], None])
-@pytest.mark.parametrize("correction", CORRECTIONS)
-def test_the_kl_in_the_reward_does_not_see_the_sampler(sampler, correction):
-    (policy,) = flow(SIX, THREE_RIGHT, [3e4], beta=0.3, rollouts=Rollouts(sampler, correction, 2.0))
-    np.testing.assert_allclose(policy[0], sequence_law(SIX, THREE_RIGHT, 0.3)[0], atol=5e-6)
+@pytest.mark.parametrize(
+    ("form", "settings", "least", "most"),
+    [
+        # With the KL in the reward the law stays, whatever the sampler and the correction.
+        *(("sequence_kl", {"correction": correction, "cap": 2.0}, 0, 1e-6) for correction in CORRECTIONS),
+        ("k2", {}, 0.02, 1),
+        ("k2", {"correction": "sequence"}, 0, 1e-6),
+        ("k2", {"correction": "token"}, 0, 1e-6),
+        # On the verdict alone, as TRL corrects vLLM, it is not restored; nor where a cap cuts it off.
+        ("k2", {"correction": "sequence", "corrects_penalty": False}, 0.02, 1),
+        ("k2", {"correction": "sequence", "cap": 1.0}, 0.01, 1),
+    ],
+)
+def test_which_corrections_restore_the_law(form, settings, least, most):
+    rollouts = Rollouts(OTHER[0.6], **settings)
+    (policy,) = flow(THREE, TWO_RIGHT, [300.0], form=form, beta=0.6, rollouts=rollouts)
+    away = np.abs(policy[0] - sequence_law(THREE, TWO_RIGHT, 0.6)[0]).max()
+    assert least <= away < most
 
 
 @pytest.mark.parametrize(
     ("form", "temperature", "validity", "shares"),
-    [
-        ("k2", 0.6, 0.84554, (0.4903, 0.3134, 0.1963)),
-        ("k2", 1.5, 0.96417, (0.5917, 0.2822, 0.126)),
-        ("k3", 0.6, 0.82083, (0.4914, 0.3109, 0.1977)),
-        ("k3", 1.5, 0.83687, (0.5122, 0.3120, 0.1758)),
-    ],
+    [("k2", 1.5, 0.96417, (0.5917, 0.2822, 0.126)), ("k3", 0.6, 0.82083, (0.4914, 0.3109, 0.1977))],
 )
 def test_a_penalty_in_the_loss_sees_the_sampler(form, temperature, validity, shares):
-    (policy,) = flow(SIX, THREE_RIGHT, [3e4], form=form, beta=0.3, rollouts=Rollouts(OTHER[temperature]))
-    assert rates(policy)[0] == pytest.approx(validity, abs=6e-6)
-    np.testing.assert_allclose(rates(policy)[1], shares, atol=6e-5)
-
-
-def test_which_corrections_restore_the_law_of_a_penalty_in_the_loss():
-    (law,) = sequence_law(SIX, THREE_RIGHT, 0.3)
-
-    def away(**settings):
-        (policy,) = flow(
-            SIX, THREE_RIGHT, [3e4], form="k2", beta=0.3, rollouts=Rollouts(OTHER[0.6], **settings)
-        )
-        return np.abs(policy[0] - law).max()
-
-    assert away(correction="sequence") < 1e-6
-    assert away(correction="token") < 1e-6
-    # On the verdict alone, as TRL corrects vLLM, it does not; nor where a cap cuts it off.
-    assert away(correction="sequence", corrects_penalty=False) > 0.05
-    assert away(correction="sequence", cap=1.0) > 0.01
+    (policy,) = flow(SIX, THREE_RIGHT, [3e3], form=form, beta=0.3, rollouts=Rollouts(OTHER[temperature]))[0]
+    assert policy[:3].sum() == pytest.approx(validity, abs=6e-6)
+    np.testing.assert_allclose(policy[:3] / policy[:3].sum(), shares, atol=6e-5)
 
 
 def test_a_correction_of_each_token_leaves_the_sampler_its_continuations():
     """The law is then that of the token penalty at the sampler's own chances to end valid."""
     base, valid = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.3, 0.7]])], np.array([[1, 0], [1, 0]])
-    (law,) = flow(base, valid, [1e4], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "token"))
+    (law,) = flow(base, valid, [1e3], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "token"))
     chances = tempered(law, 0.6)[1][:, 0]
     weight = base[0] * np.exp(chances / 0.5)
     np.testing.assert_allclose(law[0], weight / weight.sum(), atol=1e-6)
-    (whole,) = flow(base, valid, [1e4], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "sequence"))
-    np.testing.assert_allclose(whole[0], token_law(base, valid, 0.5)[0], atol=1e-6)
-    assert np.abs(law[0] - whole[0]).max() > 0.005
+    assert np.abs(law[0] - token_law(base, valid, 0.5)[0]).max() > 0.005
 
 
-@pytest.mark.parametrize(
-    ("form", "top_p", "validity"),
-    [
-        ("none", 0.9, 0.92278),
-        ("none", 0.7, 0.760),
-        ("sequence_kl", 0.95, 0.92676),
-        ("sequence_kl", 0.7, 0.75038),
-    ],
-)
+@pytest.mark.parametrize(("form", "top_p", "validity"), [("none", 0.9, 0.923), ("sequence_kl", 0.7, 0.752)])
 def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity):
-    settings = {
-        "form": form,
-        "beta": 0.3,
-        "step": 0.15,
-        "rollouts": Rollouts(partial(truncated, top_p=top_p)),
-    }
-    (policy,) = flow(SIX, THREE_RIGHT, [200.0], **settings)
+    sampler = Rollouts(partial(truncated, top_p=top_p))
+    (policy,) = flow(SIX, THREE_RIGHT, [100.0], form=form, beta=0.3, step=0.3, rollouts=sampler)
     # Where it stops depends a little on the size of the steps.
-    assert rates(policy)[0] == pytest.approx(validity, abs=4e-3)
-    if form == "none":
-        assert truncated(policy, top_p=top_p)[0][:3].sum() == pytest.approx(1)
+    assert policy[0][:3].sum() == pytest.approx(validity, abs=4e-3)
+    assert truncated(policy, top_p=top_p)[0][:3].sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("stale", [0, 4])
-def test_staleness_changes_no_law_only_the_largest_step(stale):
+def test_staleness_changes_no_law_only_the_largest_step():
     base, right, beta = [np.array([0.15, 0.1, 0.05, 0.4, 0.3])], [1, 1, 1, 0, 0], 0.4
     (law,) = sequence_law(base, right, beta)
     near = law * np.exp([1e-3, -1e-3, 5e-4, 3e-4, 0])
-    step = float(largest_stable_step(base[0], right, beta, stale))
+    for stale in (0, 4):
+        step, rollouts = float(largest_stable_step(base[0], right, beta, stale)), Rollouts(stale=stale)
 
-    def away(factor):
-        settings = {"step": factor * step, "rollouts": Rollouts(stale=stale), "start": [near / near.sum()]}
-        (policy,) = flow(base, right, [1000 * step], beta=beta, **settings)
-        return np.abs(policy[0] - law).max()
+        def away(factor, step=step, rollouts=rollouts):
+            setting = {"beta": beta, "step": factor * step, "rollouts": rollouts}
+            (policy,) = flow(base, right, [500 * step], start=[near / near.sum()], **setting)
+            return np.abs(policy[0] - law).max()
 
-    assert away(0.98) < 5e-5
-    assert away(1.02) > 1e-3
+        assert away(0.98) < 5e-5
+        assert away(1.02) > 1e-3
 
 
 def test_masked_answers_end_at_their_law():
@@ -195,10 +150,3 @@ def test_masked_answers_end_at_their_law():
 
     (policy,) = flow([base], right, [1e4], beta=0.25, rollouts=Rollouts(of_the_finished))
     np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25), atol=1e-6)
-
-
-def test_a_temperature_everywhere_is_a_flow_of_the_policy_at_it():
-    base, valid = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])], np.array([[1, 0], [1, 0]])
-    (hot,) = flow(tempered(base, 0.6), valid, [4000.0], beta=0.3)
-    assert tempered(hot, 1 / 0.6)[0][0] == pytest.approx(0.842269, abs=1e-6)
-    assert answer_probabilities(hot).sum() == pytest.approx(1)

@@ -1,27 +1,14 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
 from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
 
 from dph_theory.laws import (
-    answer_probabilities,
     filtered_law,
     law_divergence,
-    law_validity,
     locally_filtered,
     token_forward_limit,
     valid_answer_shares,
 )
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_limits_are_valid_and_differ(seed):
-    base, valid = random_tree(seed)
-    limits = [limit(base, valid) for limit in (locally_filtered, token_forward_limit, filtered_law)]
-    assert [law_validity(law, valid) for law in limits] == pytest.approx([1] * 3, abs=1e-14)
-    for one, other in combinations(map(answer_probabilities, limits), 2):
-        assert np.abs(one - other).sum() > 2e-3
 
 
 def test_values_of_the_theory():

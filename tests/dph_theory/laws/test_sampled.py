@@ -7,7 +7,6 @@ from dph_theory.laws import (
     filtered_law,
     law_after_resets,
     law_at_temperature,
-    law_validity,
     masked_law,
     rewarded_law,
     sequence_law,
@@ -24,12 +23,6 @@ FINISHED = [1, 1, 1, 1, 0]
 def assert_same(law, other, **tolerance):
     for mine, theirs in zip(law, other, strict=True):
         np.testing.assert_allclose(mine, theirs, **tolerance)
-
-
-@pytest.mark.parametrize("temperature", [0.6, 1.5])
-def test_a_temperature_divides_beta_where_one_decision_is_made(temperature):
-    hot = law_at_temperature(ANSWERS, RIGHT, 0.4, temperature)
-    assert_same(hot, sequence_law(ANSWERS, RIGHT, 0.4 / temperature), atol=1e-14)
 
 
 @pytest.mark.parametrize(("temperature", "first"), [(0.6, 0.842269), (1.0, 0.872444), (1.5, 0.880190)])
@@ -79,8 +72,9 @@ def test_many_resets_of_a_token_penalty_select_the_filtered_model():
         law = law_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, law=token_law)
         return float(valid_answer_shares(law, TWO_TOKENS_VALID)[0, 0])
 
-    found = [share(rounds) for rounds in (1, 10, 100, 1000)]
-    assert found == pytest.approx([0.501109, 0.857831, 0.896344, 0.899640], abs=1e-6)
+    assert [share(rounds) for rounds in (1, 10, 100)] == pytest.approx(
+        [0.501109, 0.857831, 0.896344], abs=1e-6
+    )
     filtered = filtered_law(TWO_TOKENS, TWO_TOKENS_VALID)
     assert valid_answer_shares(filtered, TWO_TOKENS_VALID)[0, 0] == pytest.approx(0.9)
 
@@ -90,21 +84,14 @@ def test_two_rewards_make_four_kinds_of_answers():
     (law,) = rewarded_law([[0.1, 0.2, 0.3, 0.4]], [1 + 1.5, 1, 1.5, 0], 0.5)
     gains = law / [0.1, 0.2, 0.3, 0.4]
     assert np.log(gains / gains[3]) == pytest.approx([5, 2, 3, 0])
-    assert_same(rewarded_law(ANSWERS, RIGHT, 0.4), sequence_law(ANSWERS, RIGHT, 0.4), atol=1e-14)
     base, valid = random_tree(1)
     assert_same(rewarded_law(base, valid * 1.0, 0.3), sequence_law(base, valid, 0.3), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("base", "right", "odds"),
-    [
-        ([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], 3.94264),
-        ([0.01, 0.3, 0.2, 0.19, 0.3], [1, 0, 0, 0, 0], 1.51564),
-    ],
-)
-def test_masking_leaves_truncation_odds_of_its_own(base, right, odds):
+def test_masking_leaves_truncation_odds_of_its_own():
+    base, right = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0]
     law = masked_law(base, right, FINISHED, 0.25)
-    assert (1 - law[-1]) / law[-1] == pytest.approx(odds, abs=5e-6)
+    assert (1 - law[-1]) / law[-1] == pytest.approx(3.94264, abs=5e-6)
     finished = np.array(base[:4]) / 0.7
     (within,) = sequence_law([finished], right[:4], 0.25)
     np.testing.assert_allclose(law[:4] / law[:4].sum(), within, atol=1e-12)
@@ -115,11 +102,6 @@ def test_with_the_mean_of_all_answers_masking_can_make_truncation_grow():
     rate = law[:2].sum()
     assert rate == pytest.approx(0.15 * np.exp((1 - rate) / 0.25))
     assert law[-1] > 0.3
-    # Unmasked, .03 is left of it.
-    assert (
-        law_validity(sequence_law([[0.1, 0.05, 0.3, 0.25, 0.3]], [1, 1, 0, 0, 0], 0.25), [1, 1, 0, 0, 0])
-        > 0.9
-    )
 
 
 def test_the_best_beta_under_hacks():

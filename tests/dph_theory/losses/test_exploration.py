@@ -97,13 +97,8 @@ def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
     np.testing.assert_allclose(left_out, rewards - others, atol=1e-10)
     deviation = unit.square().mean(dim=1).sqrt()
     np.testing.assert_allclose(deviation, informative_groups(rewards).double(), rtol=1e-9)
-
-
-def test_equal_rewards_give_exactly_zero_in_every_dtype():
     for dtype in DTYPES:
-        rewards = torch.full((2, 7), 0.1, dtype=dtype)
-        assert (group_advantages(rewards) == 0).all()
-        assert not informative_groups(rewards).any()
+        assert (group_advantages(torch.full((2, 7), 0.1, dtype=dtype)) == 0).all()
 
 
 def test_grpo_advantages_of_binary_rewards():
@@ -111,39 +106,6 @@ def test_grpo_advantages_of_binary_rewards():
     found = group_advantages(rewards)
     np.testing.assert_allclose(found[0], [3**0.5, -(3**-0.5), -(3**-0.5), -(3**-0.5)], rtol=1e-6)
     assert informative_groups(rewards).tolist() == [True, False]
-
-
-X, A, MASK = torch.zeros(2, 3), torch.zeros(2), torch.ones(2, 3, dtype=torch.bool)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"clip_low": 1.0}, r"clip_low=1\.0.*\(0, 1\)"),
-        ({"clip_high": 0.0}, r"clip_high=0\.0.*\(0, inf\)"),
-        ({"dual_clip": 1.0}, r"dual_clip=1\.0.*\(1, inf\)"),
-        ({"level": "word"}, r"level='word'.*token, sequence"),
-        ({"reduction": "mean"}, r"reduction='mean'"),
-        ({"advantages": A[:1]}, r"advantages\.shape=\(1,\).*\(2, 3\)"),
-        ({"advantages": X, "level": "sequence"}, r"advantages\.shape=\(2, 3\).*\(batch\)"),
-        ({"advantages": A.long()}, r"advantages\.dtype=torch\.int64"),
-        ({"log_old": X[:1]}, r"log_old \(1, 3\)"),
-        ({"mask": MASK & False}, r"all 6 tokens masked"),
-    ],
-)
-def test_errors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ppo_clip_loss(**{"log_pi": X, "log_old": X, "advantages": A, "mask": MASK, **CLIP, **arguments})
-
-
-def test_errors_of_groups():
-    with pytest.raises(ValueError, match=r"rewards\.dtype=torch\.int64"):
-        group_advantages(torch.ones(2, 2, dtype=torch.int64))
-    with pytest.raises(ValueError, match=r"rewards\.shape=\(2, 1\).*at least two"):
-        informative_groups(torch.ones(2, 1))
-    for reward in (float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=f"rewards={reward} is not allowed: finite"):
-            group_advantages(torch.tensor([[1.0, reward]]))
 
 
 @pytest.mark.parametrize("advantage", [-1.0, 0.0, 1.0])

@@ -1,20 +1,83 @@
+from functools import cache
+
+import mpmath
 import numpy as np
 import pytest
+import sympy
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.hypothesis_strategies import laws, verifiers
 
-from dph_theory import DIVERGENCES, FORWARD_KL, TOTAL_VARIATION, alpha_divergence, filtered, valid_mass
+from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, alpha_divergence, filtered
+from dph_theory.fdivergence import u
 from dph_theory.losses import generator_loss
+from dph_theory.losses.generator import generator
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 FAMILY = [*DIVERGENCES.values(), *map(alpha_divergence, (0.2, 0.5, 0.8))]
-COVERED = [d for d in FAMILY if d.name != "neyman_chi_squared"]
-"""Those that stay below |x| as the policy loses mass."""
+WIDER = [*DIVERGENCES.values(), *map(alpha_divergence, (0.01, 0.2, 0.5, 0.95, -1.0, 2.5))]
 every = pytest.mark.parametrize("divergence", FAMILY, ids=lambda d: d.name)
-GAUGES = ("printed", "normalised", 0.7, -1.3)
+GAUGES = ("printed", "normalised", -1.3)
 ALL = torch.ones(1, 1, dtype=torch.bool)
+TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5}
+GRID = [np.linspace(-end, end, n) for end, n in ((1e4, 5), (700, 15), (90, 37), (2, 21))]
+GRID = np.concatenate([*GRID, 10.0 ** np.arange(-18, 0), -(10.0 ** np.arange(-18, 0, 2))])
+GRID = np.unique(GRID[GRID != 0])
+
+
+@cache
+def exact(divergence):
+    return tuple(sympy.lambdify(u, e, "mpmath") for e in (divergence.expression, divergence.derivative))
+
+
+@pytest.mark.parametrize("divergence", WIDER, ids=lambda d: d.name)
+@pytest.mark.parametrize("gauge", ["printed", "normalised"])
+def test_it_is_the_declared_expression_in_60_digits(divergence, gauge):
+    f, slope = exact(divergence)
+    with mpmath.workdps(60):
+        shift = 0 if gauge == "printed" else -mpmath.mpf(sympy.Rational(divergence._gauge).p)
+        for dtype, tolerance in TOLERANCE.items():
+            x, info = torch.tensor(GRID, dtype=dtype), torch.finfo(dtype)
+            value, derivative = (found.tolist() for found in generator(divergence, gauge)(x))
+            for at, *pair in zip(x.tolist(), value, derivative, strict=True):
+                ratio = mpmath.exp(mpmath.mpf(at))
+                truths = f(ratio) + shift * (ratio - 1), ratio * (slope(ratio) + shift)
+                for found, true in zip(pair, truths, strict=True):
+                    if abs(true) > info.max:
+                        assert found == float("inf") * mpmath.sign(true), at
+                    elif abs(true) >= info.tiny:
+                        assert abs(mpmath.mpf(found) - true) < tolerance * abs(true), at
+                    else:
+                        assert found == found, at
+
+
+@given(divergence=st.sampled_from(FAMILY), c=st.floats(-50, 50), x=st.floats(-1e4, 1e4))
+def test_a_number_as_gauge_is_never_nan_and_adds_c_times_u_minus_one(divergence, c, x):
+    for dtype in (torch.float64, torch.float32):
+        at = torch.tensor([x], dtype=dtype)
+        value, slope = (t.item() for t in generator(divergence, c)(at))
+        assert value == value
+        assert slope == slope
+        if abs(x) < 80 and dtype == torch.float64:
+            printed, printed_slope = (t.item() for t in generator(divergence, "printed")(at))
+            scale = abs(printed) + (abs(c) + abs(divergence.gauge)) * abs(np.expm1(x))
+            assert value == pytest.approx(printed + c * np.expm1(x), abs=1e-12 * scale + 1e-300)
+            scale = abs(printed_slope) + (abs(c) + abs(divergence.gauge)) * np.exp(x)
+            assert slope == pytest.approx(printed_slope + c * np.exp(x), abs=1e-12 * scale + 1e-300)
+
+
+def test_opposed_infinities_are_decided_by_the_gauge():
+    # u log u - 100 (u - 1) at u = e^50 and at u = e^1000: minus, then plus, infinite in float32.
+    value, slope = generator(REVERSE_KL, -200.0)(torch.tensor([100.0, 1000.0]))
+    assert value.tolist() == [-float("inf"), float("inf")]
+    assert slope.tolist() == [-float("inf"), float("inf")]
+
+
+def test_the_gauge_that_is_the_normalised_one_keeps_its_accuracy():
+    x = torch.tensor([1e-9, -1e-9, 1e-5], dtype=torch.float64)
+    value = generator(FORWARD_KL, 1.0)(x)[0]
+    torch.testing.assert_close(value, x * x / 2 * (1 + x / 3 + x * x / 12), rtol=1e-14, atol=0)
 
 
 def expected(law, theta, ref, **arguments):
@@ -26,14 +89,8 @@ def expected(law, theta, ref, **arguments):
     return value.item(), torch.autograd.grad(value, theta)[0].numpy()
 
 
-def test_names_and_values_mean_the_same():
-    x = torch.randn(3, 4)
-    mask = torch.ones(3, 4, dtype=torch.bool)
-    assert generator_loss("forward_kl", x, mask) == generator_loss(FORWARD_KL, x, mask)
-
-
 @every
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(pi=laws(), ref=laws())
 def test_expected_gradient_is_the_divergences(divergence, pi, ref):
     # At a kink the rounding of pi - ref decides the slope.
@@ -79,71 +136,29 @@ def test_forward_kl_on_correct_samples_descends_to_the_filtered_model(base, vali
     np.testing.assert_allclose(gradient, pi - target, atol=1e-12)
 
 
-@given(base=laws(), valid=verifiers(), pi=laws())
-def test_k3_on_correct_samples_has_the_bases_own_mass_as_minimiser(base, valid, pi):
-    target, rate = filtered(base, valid), valid_mass(base, valid)
-
-    def loss(theta):
-        return expected(target, theta, base, divergence=FORWARD_KL, gauge="normalised")
-
-    # Stationary at the base itself, whose valid part is A1 p_*, and nothing is lower.
-    here, gradient = loss(np.log(base))
-    np.testing.assert_allclose(gradient, 0, atol=1e-12)
-    assert here == pytest.approx(0, abs=1e-12)
-    assert loss(np.log(pi))[0] >= -1e-12
-    if rate < 0.9:
-        sharper = np.where(valid, (rate + 0.05) * target, (0.95 - rate) * base / (1 - rate))
-        assert loss(np.log(sharper))[0] > 1e-4
-
-
 @every
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("level", ["token", "sequence"])
 def test_never_nan_up_to_ten_thousand_and_garbage_under_the_mask_is_zero(divergence, dtype, level):
-    grid = torch.tensor([-1e4, -700.0, -90.0, -12.0, -1e-4, 0.0, 1e-4, 12.0, 90.0, 700.0, 1e4], dtype=dtype)
-    x = torch.full((11, 3), float("nan"), dtype=dtype)
-    x[:, 0], x[:, 2] = grid, float("inf")
-    mask = torch.tensor([True, False, False]).expand(11, 3).clone()
-    mask[5] = False
+    keep = torch.tensor([[True, False, False]])
     for gauge in GAUGES:
-        for row in range(11):
-            one = x[row : row + 1].clone().requires_grad_()
-            keep = mask[row : row + 1] if row != 5 else torch.tensor([[True, False, False]])
-            loss = generator_loss(divergence, one, keep, gauge=gauge, level=level)
+        for x in (-1e4, -90.0, 0.0, 12.0, 1e4):
+            row = torch.tensor([[x, float("nan"), float("inf")]], dtype=dtype, requires_grad=True)
+            loss = generator_loss(divergence, row, keep, gauge=gauge, level=level)
             loss.backward()
             assert not loss.isnan()
-            assert not one.grad.isnan().any()
-            assert (one.grad[0, 1:] == 0).all()
-    moderate = x.clone()
-    moderate[:, 0] = moderate[:, 0].clamp(-2, 2)
-    moderate.requires_grad_()
-    whole = generator_loss(divergence, moderate, mask, level=level, reduction="sequence_mean")
+            assert not row.grad.isnan().any()
+            assert (row.grad[0, 1:] == 0).all()
+    # A row of which no token counts changes nothing.
+    rows = torch.tensor([[-2.0, 1.0], [float("nan"), 0.0], [1.5, 0.5]], dtype=dtype, requires_grad=True)
+    mask = torch.tensor([[True, True], [False, False], [True, False]])
+    whole, without = (
+        generator_loss(divergence, rows[kept], mask[kept], level=level, reduction="sequence_mean")
+        for kept in ([0, 1, 2], [0, 2])
+    )
     whole.backward()
-    assert (moderate.grad[5] == 0).all()
-    rest = torch.arange(11) != 5
-    without = generator_loss(divergence, moderate[rest], mask[rest], level=level, reduction="sequence_mean")
-    assert whole.item() == pytest.approx(without.item(), rel=1e-6, abs=1e-6)
-
-
-X, MASK = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"divergence": "kl"}, r"divergence='kl'.*one of forward_kl, reverse_kl, jensen_shannon"),
-        ({"level": "row"}, r"level='row'.*token, sequence"),
-        ({"reduction": "mean"}, r"reduction='mean'.*token_mean, sequence_mean, sum"),
-        ({"gauge": "raw"}, r'gauge=\'raw\'.*"printed", "normalised", or a finite number'),
-        ({"gauge": float("nan")}, r"gauge=nan"),
-        ({"log_ratio": X.long()}, r"log_ratio\.dtype=torch\.int64"),
-        ({"mask": MASK[:, :2]}, r"log_ratio \(2, 3\), mask \(2, 2\)"),
-        ({"mask": MASK & False}, r"all 6 tokens masked"),
-    ],
-)
-def test_errors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        generator_loss(**{"divergence": "forward_kl", "log_ratio": X, "mask": MASK, **arguments})
+    assert (rows.grad[1] == 0).all()
+    assert whole.item() == pytest.approx(without.item(), rel=1e-6)
 
 
 def test_the_kink_of_total_variation_has_the_middle_slope():
@@ -152,15 +167,9 @@ def test_the_kink_of_total_variation_has_the_middle_slope():
     assert x.grad == 0
 
 
-@given(st.floats(-5, 5))
-def test_gauge_zero_is_the_printed_one(x):
-    at = torch.tensor([[x]])
-    assert generator_loss("reverse_kl", at, ALL, gauge=0) == generator_loss("reverse_kl", at, ALL)
-
-
 @every
 @pytest.mark.parametrize("level", ["token", "sequence"])
-@pytest.mark.parametrize("gauge", GAUGES[:3])
+@pytest.mark.parametrize("gauge", GAUGES)
 def test_tokens_without_mass_give_the_limits_of_the_generator(divergence, gauge, level):
     for x in (-np.inf, np.inf):
         log_ratio = torch.full((1, 1), x, dtype=torch.float64, requires_grad=True)

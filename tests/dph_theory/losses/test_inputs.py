@@ -1,41 +1,88 @@
+"""What the losses accept, and what the errors say of the rest."""
+
 from inspect import unwrap
 
 import pytest
 import torch
 
-from dph_theory.losses import generator_loss
-from dph_theory.losses.inputs import booleans, floats, number, same_shape, token_batch
-
-X, MASK = torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
-
-
-@pytest.mark.parametrize(
-    "mask", [MASK, MASK.int(), MASK.float(), MASK.bfloat16()], ids=lambda m: str(m.dtype)
+from dph_theory.losses import (
+    alpha_dpg_rewards,
+    dph_loss,
+    excess_kl_estimate,
+    generator_loss,
+    group_advantages,
+    informative_groups,
+    kl_penalty,
+    ppo_clip_loss,
 )
-def test_a_mask_may_be_booleans_or_zeros_and_ones(mask):
-    assert generator_loss("forward_kl", X + 1, mask) == -1
-    assert booleans("mask", mask).dtype == torch.bool
+from dph_theory.losses.inputs import booleans, floats
+
+X, A, MASK = torch.zeros(2, 3), torch.zeros(2), torch.ones(2, 3, dtype=torch.bool)
+NAN, ONE = float("nan"), torch.tensor(1.0)
+CLIP = {"clip_low": 0.2, "clip_high": 0.28}
+PAIR = {"rewards": MASK[:, :1], "log_pi": X[:, :1], "log_ref": X[:, :1]}
+GOOD = {
+    alpha_dpg_rewards: {"log_pi": X, "log_base": X, "valid": MASK, "log_base_rate": A, "alpha": 0.5},
+    ppo_clip_loss: CLIP | {"log_pi": X, "log_old": X, "advantages": A, "mask": MASK},
+    group_advantages: {},
+    informative_groups: {},
+    generator_loss: {"divergence": "forward_kl", "log_ratio": X, "mask": MASK},
+    excess_kl_estimate: {"rewards": MASK, "log_pi": X, "log_ref": X, "base_rates": A + 0.5},
+    kl_penalty: {"estimator": "k3", "log_pi": X, "log_ref": X, "mask": MASK},
+    dph_loss: {"exploration": ONE, "rehearsal": ONE, "eta": 0.1},
+}
+REFUSED = [
+    (alpha_dpg_rewards, {"alpha": 0.0}, r"alpha=0\.0.*\(0, inf\)"),
+    (alpha_dpg_rewards, {"ratio_clip": 0.0}, r"ratio_clip=0\.0.*\(0, inf\)"),
+    (alpha_dpg_rewards, {"log_pi": X.long()}, r"log_pi\.dtype=torch\.int64"),
+    (alpha_dpg_rewards, {"log_base": X[:1]}, r"log_base \(1, 3\)"),
+    (alpha_dpg_rewards, {"log_base_rate": A[:1]}, r"log_base_rate\.shape=\(1,\).*\(2,\)"),
+    (alpha_dpg_rewards, {"log_base_rate": A + 1}, r"log_base_rate=1\.0.*at most 0"),
+    (alpha_dpg_rewards, {"valid": 3 * MASK}, r"valid=3.*zeros and ones"),
+    (ppo_clip_loss, {"clip_low": 1.0}, r"clip_low=1\.0.*a number in \(0, 1\)"),
+    (ppo_clip_loss, {"clip_high": 0.0}, r"clip_high=0\.0.*\(0, inf\)"),
+    (ppo_clip_loss, {"clip_high": NAN}, "clip_high=nan"),
+    (ppo_clip_loss, {"dual_clip": 1.0}, r"dual_clip=1\.0.*\(1, inf\)"),
+    (ppo_clip_loss, {"level": "word"}, "level='word'.*token, sequence"),
+    (ppo_clip_loss, {"reduction": "mean"}, "reduction='mean'.*token_mean, sequence_mean, sum"),
+    (ppo_clip_loss, {"advantages": A[:1]}, r"advantages\.shape=\(1,\).*\(2, 3\)"),
+    (ppo_clip_loss, {"advantages": X, "level": "sequence"}, r"advantages\.shape=\(2, 3\).*\(batch\)"),
+    (ppo_clip_loss, {"advantages": A.long()}, r"advantages\.dtype=torch\.int64"),
+    (ppo_clip_loss, {"log_old": X[:1]}, r"log_old \(1, 3\)"),
+    (ppo_clip_loss, {"mask": ~MASK}, "mask='all 6 tokens masked'.*at least one token"),
+    (group_advantages, {"rewards": X.long()}, r"rewards\.dtype=torch\.int64"),
+    (group_advantages, {"rewards": X + torch.tensor([0, 0, NAN])}, "rewards=nan is not allowed: finite"),
+    (group_advantages, {"rewards": X, "baseline": "none"}, "normalise=True.*False with baseline='none'"),
+    (informative_groups, {"rewards": X[:, :1]}, r"rewards\.shape=\(2, 1\).*at least two"),
+    (generator_loss, {"divergence": "kl"}, "divergence='kl'.*one of forward_kl, reverse_kl, jensen_shannon"),
+    (generator_loss, {"level": "row"}, "level='row'.*token, sequence"),
+    (generator_loss, {"gauge": "raw"}, """gauge='raw'.*"printed", "normalised", or a finite number"""),
+    (generator_loss, {"gauge": NAN}, "gauge=nan"),
+    (generator_loss, {"log_ratio": X.long()}, r"log_ratio\.dtype=torch\.int64.*float64, float32, bfloat16"),
+    (generator_loss, {"log_ratio": X[0]}, r"log_ratio\.shape=\(3,\).*\(batch, tokens\)"),
+    (generator_loss, {"mask": MASK[:, :2]}, r"log_ratio \(2, 3\), mask \(2, 2\); they must be equal"),
+    (generator_loss, {"mask": 2.0 * MASK}, r"mask=2\.0.*booleans, or zeros and ones"),
+    (excess_kl_estimate, {"rewards": X + 0.5}, r"rewards=0\.5.*zeros and ones"),
+    (excess_kl_estimate, {"log_pi": X.long()}, r"log_pi\.dtype=torch\.int64"),
+    (excess_kl_estimate, {"log_ref": X[:1]}, r"log_ref \(1, 3\)"),
+    (excess_kl_estimate, {"base_rates": A[:1]}, r"base_rates\.shape=\(1,\)"),
+    (excess_kl_estimate, {"base_rates": torch.tensor([1.0, 0.0])}, r"base_rates=1\.0.*\(0, 1\)"),
+    (excess_kl_estimate, PAIR, r"rewards\.shape=\(2, 1\).*two samples"),
+    (kl_penalty, {"estimator": "k4"}, "estimator='k4'.*one of k1, k2, k3, k3_corrected"),
+    (kl_penalty, {"estimator": "k3_corrected"}, "log_old=None.*k3_corrected needs it"),
+    (kl_penalty, {"log_old": X}, "log_old=a tensor.*no other estimator takes it"),
+    (kl_penalty, {"form": "advantage"}, "form='advantage'.*loss, reward"),
+    (dph_loss, {"eta": -0.1}, r"eta=-0\.1.*at least 0"),
+    (dph_loss, {"eta": NAN}, "eta=nan"),
+    (dph_loss, {"rehearsal": torch.ones(2)}, r"rehearsal\.shape=\(2,\)"),
+    (dph_loss, {"exploration": torch.tensor(1)}, r"exploration\.dtype=torch\.int64"),
+]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: token_batch(MASK, x=X.long()),
-            r"x\.dtype=torch\.int64.*float64, float32, bfloat16 or float16",
-        ),
-        (lambda: token_batch(MASK, x=X[0]), r"x\.shape=\(3,\).*\(batch, tokens\)"),
-        (lambda: token_batch(MASK[:1], x=X), r"x \(2, 3\), mask \(1, 3\); they must be equal"),
-        (lambda: token_batch(MASK & False, x=X), r"mask='all 6 tokens masked'.*at least one token"),
-        (lambda: token_batch(2.0 * MASK, x=X), r"mask=2\.0.*booleans, or zeros and ones"),
-        (lambda: number("clip", 1.0, above=0, below=1), r"clip=1\.0.*a number in \(0, 1\)"),
-        (lambda: number("clip", float("nan"), above=0), r"clip=nan"),
-        (lambda: same_shape(a=X, b=X[:1]), r"a \(2, 3\), b \(1, 3\)"),
-    ],
-)
-def test_errors_name_argument_value_and_what_is_allowed(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+@pytest.mark.parametrize(("call", "changed", "words"), REFUSED, ids=lambda of: getattr(of, "__name__", ""))
+def test_an_error_names_the_argument_its_value_and_what_is_allowed(call, changed, words):
+    with pytest.raises(ValueError, match=words):
+        call(**GOOD[call] | changed)
 
 
 @pytest.mark.parametrize(("check", "rest"), [(booleans, ()), (floats, (("batch",),))])
@@ -43,3 +90,8 @@ def test_what_is_no_tensor_is_named(check, rest):
     # Without the check of annotations, which is not there where the package is used.
     with pytest.raises(ValueError, match=r"mask='list'.*tensor"):
         unwrap(check)("mask", [True], *rest)
+
+
+@pytest.mark.parametrize("mask", [MASK, MASK.int(), MASK.float(), MASK.bfloat16()])
+def test_a_mask_may_be_booleans_or_zeros_and_ones(mask):
+    assert generator_loss("forward_kl", X + 1, mask) == -1

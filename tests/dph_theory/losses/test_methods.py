@@ -1,4 +1,4 @@
-from dataclasses import FrozenInstanceError, asdict
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -23,28 +23,9 @@ def test_the_table():
     assert rehearsed == {"DPH-F": FORWARD_KL, "DPH-JS": JENSEN_SHANNON, "DPH-alpha": alpha_divergence(0.2)}
     assert METHODS["DAPO"].exploration.clip_high == 0.28
     assert METHODS["DAPO"].penalty is None
-
-
-def test_rehearsal_weights_lie_in_their_range_and_are_equal_locally():
-    for method in METHODS.values():
-        if method.rehearsal:
-            low, high = method.rehearsal.eta_range
-            assert low <= method.rehearsal.eta <= high
-            assert method.rehearsal.eta * method.rehearsal.divergence.curvature == pytest.approx(0.05)
-
-
-def test_methods_are_frozen():
-    with pytest.raises(FrozenInstanceError):
-        METHODS["GRPO"].name = "other"
-    with pytest.raises(TypeError):
-        METHODS["GRPO"] = METHODS["DAPO"]
-
-
-def test_those_with_a_known_optimum_leave_the_scale_of_the_reward():
-    assert all(name == method.name for name, method in TARGETED.items())
-    for name in ("KL-control", "KL-control-sequence", "alpha-DPG", "KL-DPG"):
-        assert not TARGETED[name].exploration.normalise
-        assert TARGETED[name].exploration.baseline == ("leave_one_out" if "DPG" in name else "mean")
+    for part in (m.rehearsal for m in METHODS.values() if m.rehearsal):
+        assert part.eta_range[0] <= part.eta <= part.eta_range[1]
+        assert part.eta * part.divergence.curvature == pytest.approx(0.05)  # Locally they are equal.
 
 
 @pytest.mark.parametrize("method", [*METHODS.values(), *TARGETED.values()], ids=lambda method: method.name)
@@ -80,19 +61,3 @@ def test_dph_loss_is_the_sum_and_at_zero_the_exploration_alone():
     exploration, rehearsal = torch.tensor(2.0), torch.tensor(3.0)
     assert dph_loss(exploration, rehearsal, 0.5) == 3.5
     assert dph_loss(exploration, torch.tensor(float("inf")), 0.0) == 2.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"eta": -0.1}, r"eta=-0\.1.*at least 0"),
-        ({"eta": float("nan")}, r"eta=nan"),
-        ({"rehearsal": torch.ones(2)}, r"rehearsal\.shape=\(2,\)"),
-        ({"exploration": torch.tensor(1)}, r"exploration\.dtype=torch\.int64"),
-    ],
-)
-def test_errors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        dph_loss(
-            **{"exploration": torch.tensor(1.0), "rehearsal": torch.tensor(1.0), "eta": 0.1, **arguments}
-        )

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from dph_theory.losses import generator_loss
-from dph_theory.losses.reductions import at_level, clear, weighted_sum, weights, working_dtype
+from dph_theory.losses.reductions import weighted_sum, weights, working_dtype
 
 MASK = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]], dtype=torch.bool)
 X = torch.tensor([[1.0, 3.0, 7.0, 7.0], [2.0, 2.0, 4.0, 8.0], [7.0, 7.0, 7.0, 7.0]], dtype=torch.float64)
@@ -63,16 +63,3 @@ def test_the_working_dtype_and_the_gradients():
             loss = generator_loss("forward_kl", x, MASK, level=level)
             assert loss.dtype == working_dtype(x) == (dtype if dtype == torch.float64 else torch.float32)
             assert torch.autograd.grad(loss, x)[0].dtype == dtype
-
-
-def test_clearing_leaves_exact_zeros_and_the_rest_untouched():
-    garbage = torch.where(MASK, X, torch.tensor([float("nan"), float("inf"), -float("inf"), 1e300]))
-    assert torch.equal(clear(garbage, MASK, torch.float64), X * MASK)
-    terms, (rows,) = at_level("sequence", MASK, garbage)
-    assert terms[:, 0].tolist() == [True, True, False]
-    assert torch.equal(rows[:, 0], (X * MASK).sum(dim=1))
-
-
-def test_unknown_reduction_is_named():
-    with pytest.raises(ValueError, match=r"reduction='mean'.*token_mean, sequence_mean, sum"):
-        weights(MASK, "token", "mean", torch.float64)

@@ -92,11 +92,8 @@ def test_clamps_act_where_the_code_has_them():
     [
         ("verl", "kl_loss_type=kl, k1", "policy", "zero"),
         ("verl", "kl_loss_type=abs", "policy", "total variation"),
-        ("verl", "kl_loss_type=k1+", "policy", REVERSE),
-        ("verl", "use_kl_in_reward, kl", "policy", REVERSE),
         ("slime", "k1 with importance_ratio", "old_policy", REVERSE),
         ("TRL", "use_bias_correction_kl=False (default to 1.9.1)", "policy", FORWARD),
-        ("oat", "beta", "policy", FORWARD),
         ("prime-rl", "ref_kl (within old - pi <= 0.2)", "policy", REVERSE),
     ],
 )

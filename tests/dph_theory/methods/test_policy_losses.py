@@ -28,7 +28,6 @@ def test_every_setting_of_every_trainer_stands_once():
 
 def test_trl_s_cispo_is_cut_to_a_fifth_by_its_default_bound():
     assert row("TRL", "loss_type=cispo").gradient.constant == pytest.approx(0.2)
-    assert row("TRL", "loss_type=cispo, epsilon_high=5").gradient.constant == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -36,10 +35,7 @@ def test_trl_s_cispo_is_cut_to_a_fifth_by_its_default_bound():
     [
         ("verl", "loss_mode=vanilla", [(0, 2.06e-9), (1.2, FOREVER), (0, 0.8), (3, FOREVER)]),
         ("verl", "loss_mode=geo_mean", [(1.22, FOREVER), (0, 0.819)]),
-        ("verl", "loss_mode=gspo", [(1.2, FOREVER), (0, 0.8), (2.2e4, FOREVER)]),
-        ("verl", "loss_mode=cispo", []),
         ("verl", "loss_mode=dppo_tv", []),
-        ("TRL", "loss_type=grpo, delta=4", [(1.2, FOREVER), (0, 0.8), (4, FOREVER)]),
     ],
 )
 def test_where_a_token_has_no_slope(trainer, flag, stopped):
@@ -52,11 +48,8 @@ def test_where_a_token_has_no_slope(trainer, flag, stopped):
     ("trainer", "flag", "scope", "ends"),
     [
         ("TRL", "use_vllm, mode sequence_mask (default)", "answers", (-FOREVER, 3**0.5)),
-        ("TRL", "use_vllm, mode token_truncate", "single tokens", (-FOREVER, 3.0)),
         ("NeMo-RL", "the same, icepop, .5 to 5", "single tokens", (0.5, 5.0)),
         ("NeMo-RL", "the same, seq-mask-tis, .5 to 2", "single tokens", (0.5, 2.0)),
-        ("slime", "use_tis", "single tokens", (-FOREVER, 2.0)),
-        ("OpenRLHF", "is_correction_type=tis, .5 to 5", "single tokens", (0.5, 5.0)),
         ("TRL", "off_policy_mask_threshold=.5", "single tokens", (0.8, 1.2)),
     ],
 )

@@ -19,7 +19,6 @@ from full_scale.comparison.table import (
     differences,
     told_apart,
 )
-from full_scale.comparison.verdicts import Judgement
 from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
 
 ALL, NONE = [1] * 8, [0] * 8
@@ -47,52 +46,37 @@ def evaluated(correct, styles=("a", "b"), share=1, **summary):
     return EvaluatedSet(prompts, Summary(**known | numbers | summary))
 
 
-def test_means_and_deviations_over_seeds():
+def test_columns_are_means_and_deviations_over_seeds_of_what_is_there():
     seeds = [evaluated([ALL], greedy=Mean(v, None)) for v in (0.2, 0.4, 0.9)]
-    found = columns({"GRPO": seeds}, {"GRPO": [1.0, 2.0, 3.0]})["GRPO"]
-    assert found["greedy"].mean == pytest.approx(0.5)
-    assert found["greedy"].deviation == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16) / 2))
-    assert found["excess KL"] == Column((1.0, 2.0, 3.0))
-    assert (found["excess KL"].mean, found["excess KL"].deviation) == (2.0, 1.0)
-    assert found["Pass@8"].mean == 0.75
-    assert set(found) <= set(COLUMNS)
-
-
-def test_what_is_not_there_stays_unknown():
-    """The base has no retention, one seed no deviation, a task without styles no entropy."""
+    # The base has no retention, one seed no deviation, a task without styles no entropy.
     base = evaluated([ALL], style_entropy=None, retention=None)
-    found = columns({"base": [base]}, {"base": [0.0]})["base"]
-    assert found["retention"] == found["styles kept"] == Column(())
-    assert (Column(()).mean, Column(()).deviation) == (None, None)
-    assert found["greedy"] == Column((0.5,))
-    assert found["greedy"].deviation is None
+    found = columns({"GRPO": seeds, "base": [base]}, {"GRPO": [1.0, 2.0, 3.0], "base": [0.0]})
+    grpo, base = found["GRPO"], found["base"]
+    assert set(grpo) <= set(COLUMNS)
+    assert (grpo["greedy"].mean, grpo["greedy"].deviation) == pytest.approx((0.5, math.sqrt(0.13)))
+    assert (grpo["excess KL"].mean, grpo["excess KL"].deviation) == (2.0, 1.0)
+    assert grpo["Pass@8"].mean == 0.75
+    assert base["retention"] == base["styles kept"] == Column(())
+    assert (Column(()).mean, Column(()).deviation, base["greedy"].deviation) == (None, None, None)
 
 
-def rate(prompt):
-    return sum(prompt.correct) / len(prompt.correct)
-
-
-def test_differences_are_taken_prompt_by_prompt_and_seed_by_seed():
-    before = [evaluated([ALL, NONE, ALL])]
-    after = [evaluated([ALL, NONE]), evaluated([NONE, NONE])]
-    found = difference(before, after, rate)
-    # Gaps by seed (0, 0) and (-1, 0): means over questions -.5 and 0, over seeds 0 and -.5.
-    assert found.value == -0.25
-    assert found.standard_error == pytest.approx(math.sqrt(0.125 / 2 + 0.125 / 2))
-    assert found.units == 3
-
-
-def test_one_seed_has_the_error_of_its_questions():
-    found = difference([evaluated([NONE] * 4)], [evaluated([ALL, NONE, ALL, ALL])], rate)
-    assert (found.value, found.units) == (0.75, 4)
-    assert found.standard_error == pytest.approx(0.25)
-
-
-def test_prompts_of_one_text_are_one_question():
-    before, after = evaluated([NONE] * 4, share=2), evaluated([ALL, NONE, ALL, ALL], share=2)
-    found = difference([before], [after], rate)
-    assert (found.value, found.units) == (0.75, 2)
-    assert found.standard_error == pytest.approx(0.25)
+@pytest.mark.parametrize(
+    ("before", "after", "share", "value", "error", "units"),
+    [
+        # Gaps by seed (0, 0) and (-1, 0): means over questions -.5 and 0, over seeds 0 and -.5.
+        ([[ALL, NONE, ALL]], [[ALL, NONE], [NONE, NONE]], 1, -0.25, math.sqrt(0.125 / 2 + 0.125 / 2), 3),
+        # One seed has the error of its questions; prompts of one text are one question.
+        ([[NONE] * 4], [[ALL, NONE, ALL, ALL]], 1, 0.75, 0.25, 4),
+        ([[NONE] * 4], [[ALL, NONE, ALL, ALL]], 2, 0.75, 0.25, 2),
+    ],
+)
+def test_differences_are_taken_question_by_question_and_seed_by_seed(
+    before, after, share, value, error, units
+):
+    sides = ([evaluated(seed, share=share) for seed in side] for side in (before, after))
+    found = difference(*sides, lambda prompt: sum(prompt.correct) / len(prompt.correct))
+    assert (found.value, found.units) == (value, units)
+    assert found.standard_error == pytest.approx(error)
 
 
 @pytest.mark.parametrize(
@@ -111,15 +95,12 @@ def test_what_is_told_apart(grpo, sign, counts):
 
 def test_every_pair_and_its_number():
     base, grpo = [evaluated([ALL, NONE] * 4)], [evaluated([ALL, [1, 0] * 4] * 4, styles=("a",))]
-    gaps = {
-        (gap.measure, gap.before, gap.after): gap
-        for gap in differences({"base": base, "GRPO": grpo, "DPH-F": base})
-    }
+    found = differences({"base": base, "GRPO": grpo, "DPH-F": base})
+    gaps = {(gap.measure, gap.before, gap.after): gap for gap in found}
     assert len(gaps) == 3 + 3 + 2
     assert gaps["style entropy", "base", "GRPO"].value == pytest.approx(-math.log(2))
-    assert (
-        gaps["style entropy", "GRPO", "DPH-F"].found == gaps["style entropy", "GRPO", "DPH-F"].expected == 1
-    )
+    more = gaps["style entropy", "GRPO", "DPH-F"]
+    assert more.found == more.expected == 1
     assert gaps["style entropy", "base", "DPH-F"].found == 0
     assert gaps["Pass@8", "base", "GRPO"].value == pytest.approx(float(pass_at_k(8, 4, 8)) / 2)
 
@@ -130,71 +111,55 @@ def test_a_prompt_without_a_named_style_has_no_entropy():
     assert gap.value == 0
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def simulated(folder, change=None, **training):
+    """A run of KL control with what its collapse meter logged."""
     rng = np.random.default_rng(0)
     method = {"name": "KL-control-sequence", "beta": 0.5}
-    simulated = Simulated(kl_control(rng, 150, 0.5), where=("in_domain", "explored"), method=method)
-    return simulated.write(rng, tmp_path_factory.mktemp("runs"))
+    where = ("in_domain", "explored")
+    of = Simulated(kl_control(rng, 150, 0.5), where=where, method=method, training=training)
+    return compare([of.write(rng, folder, change)])
 
 
-def test_checks_and_predictions_apart(run):
-    found = compare([run])
-    assert {("in_domain", "excess KL")} <= {(line.set, line.name) for line in found.checks}
+METER = {"excess_kl": 0.2, "excess_kl_se": 0.1, "kl": 0.5, "cost": 0.3}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    logged = {"step": 1, "loss": 3.0, **{f"collapse/{key}": value for key, value in METER.items()}}
+    return simulated(tmp_path_factory.mktemp("runs"), log=[logged, {"step": 2, "loss": 3.0}])
+
+
+def test_checks_and_predictions_apart_and_the_meter_along_training(found):
+    assert ("in_domain", "excess KL") in {(line.set, line.name) for line in found.checks}
     assert {line.name for line in found.predictions} == {"log odds gain", "KL to the law"}
     here = found.measured[0]
     assert (here.run, here.set) == ("run-seed0", "in_domain")
     assert here.kl == pytest.approx(here.cost + here.excess, abs=1e-12)
+    assert found.training == {"run-seed0": [{"step": 1, **METER}]}
 
 
-def test_the_record_holds_it_all(run):
-    found = compare([run])
-    stored = json.loads(json.dumps(found.as_record(), allow_nan=False))
+def test_the_record_holds_it_all(found):
+    stored = json.loads(json.dumps(found.as_record()))
     again = from_json(Comparison, {"runs": stored["config"]["runs"], **stored["results"]})
-    assert (again.checks, again.predictions, again.measured) == (
-        found.checks,
-        found.predictions,
-        found.measured,
-    )
-    assert compare([run]) == found
+    assert (again.checks, again.predictions) == (found.checks, found.predictions)
+    assert again.measured == found.measured
 
 
-def test_the_meter_along_training_is_told_step_by_step(run, tmp_path):
-    shutil.copytree(run.parent, tmp_path / "runs")
-    copy = tmp_path / "runs" / run.name
-    record = json.loads((copy / "training.json").read_text())
-    measured = {"excess_kl": 0.2, "excess_kl_se": 0.1, "kl": 0.5, "cost": 0.3}
-    prefixed = {f"collapse/{key}": value for key, value in measured.items()}
-    record["results"]["log"] = [{"step": 1, "loss": 3.0, **prefixed}, {"step": 2, "loss": 3.0}]
-    (copy / "training.json").write_text(json.dumps(record))
-    assert compare([copy]).training == {run.name: [{"step": 1, **measured}]}
-
-
-def test_a_violated_check_is_an_alarm(run, tmp_path):
-    whole, judged = compare([run]).sentences()
+def test_a_violated_check_is_an_alarm_and_what_is_inconsistent_is_told_once_for_all_runs(found, tmp_path):
+    whole, judged = found.sentences()
     assert "ALARM" not in whole
     assert "2 consistent, 0 inconsistent, 0 not enough" in judged
-    rng = np.random.default_rng(0)
-    planted = Simulated(kl_control(rng, 150, 0.5)).write(rng, tmp_path, change=shifted(1.0))
-    assert "ALARM" in compare([planted]).sentences()[0]
+    assert "Inconsistent" not in judged
+    planted = simulated(tmp_path, shifted(1.0))
+    whole, judged = replace(planted, predictions=planted.predictions * 2).sentences()
+    assert "ALARM, not consistent: excess KL (A8) of run-seed0 on in_domain" in whole
+    assert judged.partition("Inconsistent: ")[2].count("KL to the law (A5; ") == 1
 
 
-def test_what_is_inconsistent_is_told_once_for_all_runs(run):
-    found = compare([run])
-    missed = tuple(replace(line, verdict=Judgement.INCONSISTENT) for line in found.predictions)
-    judged = replace(found, predictions=missed * 2).sentences()[1]
-    assert "Inconsistent" not in found.sentences()[1]
-    for line in missed:
-        assert judged.partition("Inconsistent: ")[2].count(f"{line.name} ({line.theory}; ") == 1
-
-
-def test_tables_hold_every_line_as_text(run):
-    found = compare([run])
+def test_tables_hold_every_line_as_text(found):
     _, measured, checks, predicted = found.tables()
     assert [row[:2] for row in measured.rows] == [("run-seed0", "in_domain"), ("run-seed0", "explored")]
     assert (len(checks.rows), len(predicted.rows)) == (len(found.checks), len(found.predictions))
-    for table in (measured, checks, predicted):
-        assert all(len(row) == len(table.head) for row in table.rows)
     margins = [float(row[checks.head.index("margin")]) for row in checks.rows]
     assert margins == pytest.approx([line.margin for line in found.checks], abs=5e-4)
 

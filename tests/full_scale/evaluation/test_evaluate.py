@@ -1,5 +1,4 @@
 import json
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,13 +7,10 @@ import torch
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import tiny_llama
 
-from dph_theory import pass_at_k
 from dph_theory.support.record import as_json, checked
 from full_scale.evaluation.evaluate import Answers, evaluate, evaluation_sets
 from full_scale.evaluation.record import KIND
 from full_scale.models.generation import prompt_tokens, sample
-from full_scale.models.load import model_hash
-from full_scale.models.log_probs import sequence_logps
 from full_scale.presampling.buffer import RehearsalRow
 from full_scale.presampling.presample import presample
 from full_scale.recipe.folders import Folders
@@ -29,13 +25,36 @@ def sequence_log_prob(model, prompt, completion):
     return float(logits.double().log_softmax(dim=-1)[torch.arange(len(completion)), list(completion)].sum())
 
 
+class Bench:
+    """A recipe, its task, a pre-sampling, and a "trained" model that is another random one."""
+
+    def __init__(self, folder):
+        self.recipe, self.task = ruled_recipe(folder), ruled_task()
+        self.initial = loaded(self.recipe.model.path)
+        self.presampling = presample(self.recipe, self.task, self.initial)
+        tiny_llama(Folders.of(self.recipe).model, hidden=16, scale=2.0, seed=1)
+        self.trained = loaded(Folders.of(self.recipe).model)
+        self.base, self.run = as_json(self.evaluate(base=True)), as_json(self.evaluate())
+
+    def evaluate(self, *, base=False, **changes):
+        recipe = replace(self.recipe, **changes)
+        folders, model = Folders.of(recipe), self.trained
+        if base:
+            folders, model = folders.base(), self.initial
+        shared = {"initial": self.initial, "presampling": self.presampling}
+        return evaluate(recipe, self.task, model, folders=folders, **shared)
+
+
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("answers")
-    recipe = ruled_recipe(folder)
-    initial = loaded(recipe.model.path)
-    other = loaded(tiny_llama(folder / "other", hidden=16, scale=2.0, seed=1))
-    return Answers(recipe, ruled_task(), other.model, initial.model, initial.tokenizer)
+def bench(tmp_path_factory):
+    return Bench(tmp_path_factory.mktemp("evaluate"))
+
+
+@pytest.fixture
+def answers(bench):
+    return Answers(
+        bench.recipe, bench.task, bench.trained.model, bench.initial.model, bench.initial.tokenizer
+    )
 
 
 def test_what_is_stored_of_each_prompt(answers):
@@ -58,29 +77,6 @@ def test_what_is_stored_of_each_prompt(answers):
             np.testing.assert_allclose(getattr(entry, name), expected, atol=1e-5)
 
 
-def test_prompts_of_one_text_share_their_question(answers):
-    first, other = answers.task.train[:2]
-    found = answers.of([first, replace(first, id="elsewhere"), other], seed=11)
-    assert found[0].question == found[1].question != found[2].question
-
-
-def test_equal_answers_to_prompts_of_one_text_are_weighed_once(answers, monkeypatch):
-    weighed = []
-
-    def counted(model, prompts, completions, *others, **options):
-        weighed.extend(zip(map(tuple, prompts), completions, strict=True))
-        return sequence_logps(model, prompts, completions, *others, **options)
-
-    monkeypatch.setattr("full_scale.evaluation.evaluate.sequence_logps", counted)
-    first, recipe = answers.task.train[0], answers.recipe
-    # One token, so that the two prompts' answers are often equal.
-    short = replace(recipe, sampling=replace(recipe.sampling, max_new_tokens=1))
-    found = replace(answers, recipe=short).of([first, replace(first, id="elsewhere")], seed=11)
-    # Once under the model, once under the initial one.
-    assert set(Counter(weighed).values()) == {2}
-    assert set(found[0].log_pi) & set(found[1].log_pi)
-
-
 def test_rehearsed_rows_under_the_model(answers):
     prompt, completion = [3, 4], [12, 13, 1]
     ref = [-1.0, -2.0, -0.5]
@@ -94,7 +90,7 @@ def test_rehearsed_rows_under_the_model(answers):
     assert set(found.token_sums) == {"forward_kl", "jensen_shannon", "alpha_0.5"}
 
 
-def test_prompts_of_one_text_have_mean_verdicts(answers):
+def test_prompts_of_one_text_are_one_question_and_have_mean_verdicts(answers):
     one = answers.task.train[0]
     other = next(e for e in answers.task.train if e.reference != one.reference)
     pair = [one, replace(other, prompt=one.prompt)]
@@ -105,109 +101,65 @@ def test_prompts_of_one_text_have_mean_verdicts(answers):
         means = [np.mean([Rule.score(e, c.text).correct for e in pair]) for c in group]
         assert list(entry.mean_correct) == means
     assert found[2].mean_correct is None
+    assert found[0].question == found[1].question != found[2].question
 
 
-class Bench:
-    """A recipe, its task, a pre-sampling, and a "trained" model that is another random one."""
-
-    def __init__(self, folder):
-        self.recipe, self.task = ruled_recipe(folder), ruled_task()
-        self.initial = loaded(self.recipe.model.path)
-        self.presampling = presample(self.recipe, self.task, self.initial)
-        tiny_llama(Folders.of(self.recipe).model, hidden=16, scale=2.0, seed=1)
-
-    def evaluate(self, *, base=False, recipe=None, **more):
-        recipe = recipe or self.recipe
-        folders = Folders.of(recipe)
-        model = self.initial if base else loaded(Folders.of(self.recipe).model)
-        shared = {"initial": self.initial, "presampling": self.presampling, **more}
-        folders = folders.base() if base else folders
-        return evaluate(recipe, self.task, model, folders=folders, **shared)
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory):
-    return Bench(tmp_path_factory.mktemp("evaluate"))
-
-
-@pytest.fixture(scope="module")
-def base(bench):
-    return as_json(bench.evaluate(base=True))
-
-
-@pytest.fixture(scope="module")
-def run(bench, base):
-    return as_json(bench.evaluate())
-
-
-def test_the_record_is_what_readers_expect(bench, run):
-    path = Folders.of(bench.recipe).evaluation
-    found = checked(json.loads(path.read_text()), KIND)
+def test_the_record_is_what_readers_expect(bench):
+    run, found = bench.run, checked(json.loads(Folders.of(bench.recipe).evaluation.read_text()), KIND)
     assert found["results"] == run
     assert len(found["findings"]) == 3
-    assert found["seed"] == 5
-    assert found["config"]["method"]["name"] == "GRPO"
-    assert run["run"] == "run-seed5"
-    assert run["model"]["hash"] == model_hash(Folders.of(bench.recipe).model)
-    assert list(run["sets"]) == ["in_domain", "rehearsed", "explored"]
-    assert [p["id"] for p in run["sets"]["rehearsed"]["prompts"]] == list(bench.presampling.pef)
-    assert [p["id"] for p in run["sets"]["explored"]["prompts"]] == list(bench.presampling.exp)
+    assert (found["seed"], found["config"]["method"]["name"]) == (5, "GRPO")
+    assert (run["run"], run["model"]["hash"]) == ("run-seed5", bench.trained.hashes.model)
+    asked = {"in_domain": ["o0", "o1", "o2"], "rehearsed": [*bench.presampling.pef]}
+    asked |= {"explored": [*bench.presampling.exp]}
+    assert {name: [p["id"] for p in entry["prompts"]] for name, entry in run["sets"].items()} == asked
     for entry in run["sets"].values():
-        for prompt in entry["prompts"]:
-            assert {len(prompt[key]) for key in ("correct", "log_pi", "log_ref", "styles")} == {4}
-
-
-def test_the_base_is_its_own_reference_and_the_run_is_not(base, run):
-    for entry in base["sets"].values():
-        assert all(p["log_pi"] == p["log_ref"] for p in entry["prompts"])
-        assert "retention" not in entry["summary"]
-    ratios = [np.subtract(p["log_pi"], p["log_ref"]) for e in run["sets"].values() for p in e["prompts"]]
-    # Samples of pi: the mean of log pi/ref estimates KL(pi || ref), which is positive.
-    assert np.mean(ratios) > 0.1
-
-
-def test_the_summary_is_of_the_prompts(run):
-    for entry in run["sets"].values():
-        correct = np.array([sum(p["correct"]) for p in entry["prompts"]])
-        for k in (1, 2, 4):
-            value = entry["summary"]["pass_at_k"][str(k)]["value"]
-            assert value == pytest.approx(pass_at_k(4, correct, k).mean())
+        assert list(entry["summary"]["pass_at_k"]) == ["1", "2", "4"]
         assert set(entry["summary"]["retention"]) == {"greedy", "samples"}
 
 
-def test_rows_of_the_buffer(bench, base, run):
+def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
+    for entry in bench.base["sets"].values():
+        assert all(p["log_pi"] == p["log_ref"] for p in entry["prompts"])
+        assert "retention" not in entry["summary"]
+    sets = bench.run["sets"].values()
+    ratios = [np.subtract(p["log_pi"], p["log_ref"]) for entry in sets for p in entry["prompts"]]
+    # Samples of pi: the mean of log pi/ref estimates KL(pi || ref), which is positive.
+    assert np.mean(ratios) > 0.1
     rows = bench.presampling.buffer.rows()
-    assert [row["id"] for row in run["rehearsed"]["rows"]] == [row.example_id for row in rows]
-    for row in base["rehearsed"]["rows"]:
-        assert row["log_pi"] == pytest.approx(row["log_ref"], abs=1e-5)
-    assert [row["log_ref"] for row in run["rehearsed"]["rows"]] == pytest.approx(
-        [sum(row.ref_logps) for row in rows], abs=1e-5
-    )
-    assert not np.allclose(*([row[key] for row in run["rehearsed"]["rows"]] for key in ("log_ref", "log_pi")))
+    found, base = (run["rehearsed"]["rows"] for run in (bench.run, bench.base))
+    assert [row["id"] for row in found] == [row.example_id for row in rows]
+    ref = pytest.approx([sum(row.ref_logps) for row in rows], abs=1e-5)
+    assert [row["log_ref"] for row in found] == [row["log_pi"] for row in base] == ref
+    assert [row["log_pi"] for row in found] != ref
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"evaluate": EvaluateConfig(samples=8, k=(1,))}, "samples=8"),
-        ({"evaluate": EvaluateConfig(samples=4, k=(1,), sets=("in_domain",))}, "sets="),
+        ({"samples": 8}, "samples=8"),
+        ({"sets": ("in_domain",)}, "sets="),
+        ({"sets": ("elsewhere",)}, r"evaluate\.sets='elsewhere'"),
     ],
 )
-def test_another_evaluation_in_the_same_place_is_refused(bench, run, change, named):
+def test_another_evaluation_in_the_same_place_is_refused(bench, change, named):
     before = Folders.of(bench.recipe).evaluation.read_bytes()
     with pytest.raises(ValueError, match=named):
-        bench.evaluate(recipe=replace(bench.recipe, **change))
+        bench.evaluate(evaluate=EvaluateConfig(**{"samples": 4, "k": (1,)} | change))
     assert Folders.of(bench.recipe).evaluation.read_bytes() == before
 
 
-def test_other_k_need_no_new_samples(bench, run):
-    told = []
+def test_a_run_needs_the_bases_evaluation_first(bench, tmp_path):
+    with pytest.raises(ValueError, match="dph evaluate --base writes it"):
+        bench.evaluate(output=str(tmp_path))
+
+
+def test_other_k_need_no_new_samples(bench):
     path = Folders.of(bench.recipe).evaluation
     before = path.read_bytes()
-    recipe = replace(bench.recipe, evaluate=EvaluateConfig(samples=4, k=(3,)))
-    found = bench.evaluate(recipe=recipe, progress=lambda *args: told.append(args))
-    assert list(found.sets["in_domain"].summary.pass_at_k) == ["3"]
-    assert as_json(found.sets["in_domain"].prompts) == run["sets"]["in_domain"]["prompts"]
+    found = bench.evaluate(evaluate=EvaluateConfig(samples=4, k=(3,))).sets["in_domain"]
+    assert list(found.summary.pass_at_k) == ["3"]
+    assert as_json(found.prompts) == bench.run["sets"]["in_domain"]["prompts"]
     path.write_bytes(before)
 
 
@@ -220,16 +172,8 @@ def test_sets(bench):
     assert sets() == {"in_domain": 3, "rehearsed": pef, "explored": exp}
     assert sets(limit=2) == {"in_domain": 2, "rehearsed": min(pef, 2), "explored": 2}
     assert sets(sets=("explored",)) == {"explored": exp}
-    with pytest.raises(ValueError, match=r"evaluate\.sets='elsewhere'"):
-        sets(sets=("elsewhere",))
     empty = replace(bench.presampling, pef=())
     assert "rehearsed" not in evaluation_sets(bench.recipe, bench.task, empty)
     stranger = replace(bench.presampling, pef=("nobody",))
     with pytest.raises(ValueError, match=r"'nobody'.*pre-sample again"):
         evaluation_sets(bench.recipe, bench.task, stranger)
-
-
-def test_a_run_needs_the_bases_evaluation_first(bench, tmp_path):
-    recipe = replace(bench.recipe, output=str(tmp_path))
-    with pytest.raises(ValueError, match="dph evaluate --base writes it"):
-        bench.evaluate(recipe=recipe)

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -23,32 +25,52 @@ def test_every_method_is_a_configuration_of_the_trainer(name, tmp_path):
         output_dir=str(tmp_path), use_cpu=True, bf16=False, num_generations=2, **found.arguments
     )
     assert found.rehearses == name.startswith("DPH")
-    assert (args.eta > 0) == found.rehearses
+    assert args.eta == (METHODS[name].rehearsal.eta if found.rehearses else 0)
     assert (args.beta > 0) == (name in ("GRPO-KL", "RKL", "KL-control"))
     assert args.use_bias_correction_kl == (name not in ("GRPO-KL", "RKL"))
     assert args.epsilon_high == (0.2 if name in ("GRPO", "GRPO-KL") else 0.28)
 
 
-def test_the_rehearsals_are_those_of_the_losses():
-    for name in ("DPH-F", "DPH-JS", "DPH-alpha"):
-        declared, found = LOSSES[name].rehearsal, setup(MethodConfig(name=name, rehearsal_rows=7)).arguments
-        assert found["eta"] == declared.eta
-        assert found["gauge"] == declared.gauge
-        assert found["rehearsal_reduction"] == declared.reduction
-        assert found["rehearsal_rows"] == 7
-    assert setup(MethodConfig(name="DPH-alpha")).arguments["alpha"] == 0.2
-    assert setup(MethodConfig(name="DPH-JS")).arguments["divergence"] == "jensen_shannon"
-    changed = MethodConfig(name="DPH-alpha", eta=0.3, alpha=0.7, gauge="normalised", two_backward=True)
-    found = setup(changed).arguments
-    assert [found[key] for key in ("eta", "alpha", "gauge", "two_backward")] == [0.3, 0.7, "normalised", True]
+ALPHA = {"eta": 0.3, "alpha": 0.7, "gauge": "normalised", "two_backward": True, "rehearsal_rows": 7}
+FALL = {"beta_from": 1.0, "excess_bound": 0.2}
 
 
-def test_the_definition_form_needs_no_buffer_and_says_where_it_measures():
-    found = setup(MethodConfig(name="DPH-JS", form="definition", eta=0.4))
-    assert not found.rehearses
-    assert found.arguments["online"] == "definition"
-    assert found.arguments["online_coefficient"] == 0.4
-    assert any("policy's own samples" in note for note in found.notes)
+@pytest.mark.parametrize(
+    ("method", "found"),
+    [
+        ({"name": "DPH-alpha", **ALPHA}, ALPHA),
+        (
+            {"name": "DPH-JS", "form": "definition", "eta": 0.4},
+            {"online": "definition", "online_coefficient": 0.4},
+        ),
+        (
+            {"name": "KL-control-sequence", "beta": 0.1, **FALL},
+            {"online_coefficient": 0.1, "online_from": 1.0, "excess_bound": 0.2},
+        ),
+        ({"name": "GRPO", "baseline": "one"}, {"baseline": "one", "scale_rewards": "none"}),
+    ],
+)
+def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
+    given = setup(MethodConfig(**method)).arguments
+    assert {name: given[name] for name in found} == found
+
+
+@pytest.mark.parametrize(
+    ("method", "train", "said"),
+    [
+        ({"name": "GRPO"}, {}, ["sample deviation"]),
+        ({"name": "GRPO"}, {"scale_rewards": "none"}, []),
+        ({"name": "GRPO", "baseline": "one"}, {}, ["not divided by the group's deviation"]),
+        ({"name": "DAPO"}, {}, ["sample deviation", "Dynamic sampling is not done"]),
+        ({"name": "alpha-DPG"}, {}, []),
+        ({"name": "DPH-F", "form": "released_forward"}, {}, ["sample deviation", "Dynamic", "released code"]),
+        ({"name": "DPH-JS", "form": "definition"}, {}, ["sample deviation", "Dynamic", "own samples"]),
+    ],
+)
+def test_what_is_done_otherwise_than_published_is_said(method, train, said):
+    notes = setup(MethodConfig(**method), train=train).notes
+    assert len(notes) == len(said)
+    assert all(words in note for words, note in zip(said, notes, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -58,69 +80,50 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
     found = setup(MethodConfig(name=name, mu=0.6), RATES)
     beta = found.arguments[field]
     assert np.mean([0.0, *(mu_from_beta(rate, beta) for rate in RATES[1:])]) == pytest.approx(0.6, abs=1e-12)
-    assert f"{beta:.6g}" in found.notes[0]
-    assert "1 with no correct rollout" in found.notes[0]
-    assert "0 with none wrong" in found.notes[0]
-    with pytest.raises(ValueError, match=r"mu=0\.8 .*one beta reaches mean validities"):
-        setup(MethodConfig(name=name, mu=0.8), RATES)
-    with pytest.raises(ValueError, match="pre-sample first"):
-        setup(MethodConfig(name=name, mu=0.6))
-
-
-def test_what_dapo_does_not_do_here_is_said():
-    assert any("Dynamic sampling is not done" in note for note in setup(MethodConfig(name="DAPO")).notes)
-    assert not any("Dynamic" in note for note in setup(MethodConfig(name="GRPO")).notes)
-    assert any("deviation" in note for note in setup(MethodConfig(name="GRPO")).notes)
-    assert not any("deviation" in note for note in setup(MethodConfig(name="alpha-DPG")).notes)
+    said = f"beta = {beta:.6g} .*; 1 with no correct rollout .* and 0 with none wrong"
+    assert re.match(said, found.notes[0])
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("method", "train", "named"),
     [
-        ({"name": "PPO"}, r"method\.name='PPO'.*DPH-JS"),
-        ({"name": "GRPO", "eta": 0.1}, r"method\.eta.*only DPH"),
-        ({"name": "GRPO", "beta": 0.1}, r"method\.beta.*GRPO-KL"),
-        ({"name": "RKL", "mu": 0.5}, r"method\.mu.*KL control"),
-        ({"name": "DPH-F", "alpha": 0.5}, r"method\.alpha"),
-        ({"name": "DAPO", "gauge": "normalised"}, r"method\.gauge"),
-        ({"name": "GRPO", "form": "definition"}, r"method\.form"),
-        ({"name": "KL-DPG", "alpha": 0.5}, "alpha-DPG"),
+        ({"name": "PPO"}, {}, r"method\.name='PPO'.*DPH-JS"),
+        ({"name": "GRPO", "eta": 0.1}, {}, r"method\.eta.*only DPH"),
+        ({"name": "GRPO", "beta": 0.1}, {}, r"method\.beta.*GRPO-KL"),
+        ({"name": "RKL", "mu": 0.5}, {}, r"method\.mu.*KL control"),
+        ({"name": "KL-control", "mu": 0.8}, {}, r"mu=0\.8 .*one beta reaches mean validities"),
+        ({"name": "DPH-F", "alpha": 0.5}, {}, r"method\.alpha"),
+        ({"name": "DAPO", "gauge": "normalised"}, {}, r"method\.gauge"),
+        ({"name": "GRPO", "form": "definition"}, {}, r"method\.form"),
+        ({"name": "KL-DPG", "alpha": 0.5}, {}, "alpha-DPG"),
+        ({"name": "GRPO-KL", "beta_from": 1.0}, {}, r"method\.beta_from=1\.0 is not allowed"),
+        ({"name": "KL-control", "excess_bound": 1.0}, {}, r"method\.excess_bound=1\.0 is not allowed"),
+        ({"name": "alpha-DPG", "baseline": "one"}, {}, r"method\.baseline='one' is not allowed"),
+        ({"name": "DPH-F"}, {"rehearsal_form": "released_js"}, r"train key='rehearsal_form'.*method\.form"),
+        ({"name": "DPH-F"}, {"rehearsal_reduction": "sum"}, r"rehearsal_reduction.*method\.name"),
+        ({"name": "GRPO"}, {"baseline": "one"}, r"train key='baseline'.*method\.baseline"),
+        ({"name": "alpha-DPG"}, {"loss_type": "grpo"}, r"train\.loss_type='grpo'.*sums over whole answers"),
+        ({"name": "GRPO", "baseline": "one"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
+        ({"name": "KL-control-sequence"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
+        ({"name": "GRPO"}, {"use_bias_correction_kl": False}, r"train\.use_bias_correction_kl.*no KL in the"),
+        ({"name": "GRPO"}, {"ratio_clip": 2.0}, r"train\.ratio_clip=2\.0.*alpha-DPG"),
     ],
 )
-def test_what_a_method_has_no_place_for_is_refused(change, named):
+def test_what_a_method_has_no_place_for_is_refused(method, train, named):
     with pytest.raises(ValueError, match=named):
-        setup(MethodConfig(**change), RATES)
+        setup(MethodConfig(**method), RATES, train)
 
 
-def test_a_baseline_leaves_advantages_undivided_and_says_so():
-    found = setup(MethodConfig(name="GRPO", baseline="one"))
-    assert (found.arguments["baseline"], found.arguments["scale_rewards"]) == ("one", "none")
-    assert any("not divided" in note for note in found.notes)
-    assert not any("sample deviation" in note for note in found.notes)
+def test_a_target_validity_needs_base_rates():
+    with pytest.raises(ValueError, match="pre-sample first"):
+        setup(MethodConfig(name="KL-control", mu=0.6))
 
 
-def test_a_falling_beta_is_that_of_the_kl_in_the_reward():
-    falling = MethodConfig(name="KL-control-sequence", beta=0.1, beta_from=1.0, excess_bound=0.2)
-    found = setup(falling).arguments
-    assert [found[name] for name in ("online_coefficient", "online_from", "excess_bound")] == [0.1, 1.0, 0.2]
-    for name in ("GRPO-KL", "KL-control"):
-        with pytest.raises(ValueError, match=r"method.beta_from=1.0 is not allowed"):
-            setup(MethodConfig(name=name, beta_from=1.0))
-    with pytest.raises(ValueError, match=r"method.baseline='one' is not allowed"):
-        setup(MethodConfig(name="alpha-DPG", baseline="one"))
-
-
-def test_a_gauge_that_is_none_is_refused_with_the_recipe():
-    with pytest.raises(ValueError, match="gauge"):
-        MethodConfig(name="DPH-F", gauge="printedd")
-
-
-def test_explorations_that_trl_cannot_do_are_refused():
-    for change in ({"level": "sequence"}, {"reduction": "sum"}, {"dual_clip": 1.1}):
-        with pytest.raises(ValueError, match=next(iter(change))):
-            exploration_arguments(
-                Exploration(**{"clip_low": 0.2, "clip_high": 0.2, "reduction": "token_mean", **change})
-            )
+@pytest.mark.parametrize("change", [{"level": "sequence"}, {"reduction": "sum"}, {"dual_clip": 1.1}])
+def test_explorations_that_trl_cannot_do_are_refused(change):
+    plain = {"clip_low": 0.2, "clip_high": 0.2, "reduction": "token_mean"}
+    with pytest.raises(ValueError, match=next(iter(change))):
+        exploration_arguments(Exploration(**plain | change))
 
 
 def trl_loss(model, folder, arguments, batch):

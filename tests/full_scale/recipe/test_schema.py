@@ -1,13 +1,13 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dph_theory.support.checking import build
 from full_scale.recipe import schema as config
+from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import Recipe, load_recipe, recipe_keys, recipe_names
 
 
@@ -32,21 +32,18 @@ def test_a_recipe_is_the_defaults_and_what_it_says(written):
     assert (recipe.name, recipe.seed) == ("a", 3)
     assert (recipe.presample.k, recipe.presample.threshold, recipe.presample.fresh) == (4, 2, True)
     assert recipe.method == config.MethodConfig(name="DPH-F")
-    assert dataclasses.replace(load_recipe(written("empty.yaml", "")), name="") == Recipe()
+    # A section without values has the defaults.
+    for text in ("", "method:\nmodel:"):
+        assert dataclasses.replace(load_recipe(written("empty.yaml", text)), name="") == Recipe()
 
 
-def test_extends_merges_mappings_and_replaces_the_rest(written):
-    written("base.yaml", "seed: 1\ntrain: {a: 1, b: {c: 2, d: 3}}\nevaluate: {k: [1, 2]}", "packaged")
+def test_extends_merges_mappings_and_replaces_the_rest_but_never_the_name(written):
+    base = written("base.yaml", "name: of-all\nseed: 1\ntrain: {a: 1, b: {c: 2, d: 3}}", "packaged")
     written("middle.yaml", "extends: base\nname: middle\ntrain: {b: {c: 5}}\nevaluate: {k: [4]}")
-    recipe = load_recipe(written("top.yaml", "extends: middle.yaml\ntrain: {a: 9}"))
+    top = written("top.yaml", "extends: middle.yaml\ntrain: {a: 9}")
+    recipe = load_recipe(top)
     assert (recipe.seed, recipe.train, recipe.evaluate.k) == (1, {"a": 9, "b": {"c": 5, "d": 3}}, (4,))
-
-
-def test_a_recipe_s_runs_never_bear_the_name_of_what_it_extends(written):
-    base = written("base.yaml", "name: base-of-all")
-    child = written("child.yaml", "extends: base")
-    assert [load_recipe(path).name for path in (base, child)] == ["base-of-all", "child"]
-    assert load_recipe(child, ["name=other"]).name == "other"
+    assert [load_recipe(path).name for path in (base, top)] == ["of-all", "top"]
 
 
 def test_a_packaged_recipe_is_found_by_name_and_listed(written):
@@ -58,30 +55,14 @@ def test_a_packaged_recipe_is_found_by_name_and_listed(written):
         load_recipe("two")
 
 
-def test_overrides_are_yaml_and_last(written):
+def test_overrides_are_yaml_and_the_last_counts(written):
     path = written("a.yaml", "train: {lr: 1}\nmodel: {lora: {r: 2}}")
-    overrides = [
-        "train.lr=1e-6",
-        "train.new=true",
-        "method.eta=0.05",
-        "evaluate.k=[1, 2]",
-        "model.lora=null",
-        "name=x",
-    ]
-    recipe = load_recipe(path, overrides)
+    overrides = ("train.lr=1e-6", "train.new=true", "method.eta=0.05", "evaluate.k=[1, 2]", "model.lora=null")
+    recipe = load_recipe(path, (*overrides, "name=x", "sampling.top_p=0.5", "sampling.top_p=0.7"))
     assert recipe.train == {"lr": 1e-6, "new": True}
     assert (recipe.method.eta, recipe.evaluate.k, recipe.model.lora, recipe.name) == (0.05, (1, 2), None, "x")
-    assert (
-        load_recipe(path, ["sampling.temperature=0.5", "sampling.temperature=0.7"]).sampling.temperature
-        == 0.7
-    )
-
-
-def test_overriding_leaves_what_was_extended_alone(written):
-    written("base.yaml", "train: {a: 1}")
-    path = written("a.yaml", "extends: base")
-    assert load_recipe(path, ["train.a=2"]).train == {"a": 2}
-    assert load_recipe(path).train == {"a": 1}
+    assert recipe.sampling.top_p == 0.7
+    assert load_recipe(path).train == {"lr": 1}
 
 
 @pytest.mark.parametrize(
@@ -92,12 +73,11 @@ def test_overriding_leaves_what_was_extended_alone(written):
         ("model: 3", "model=3.*mapping"),
         ("- 1", "a recipe is a mapping"),
         ("a: [", "no valid YAML"),
+        ("methods: 3", "methods=3"),
         ("extends: nowhere", "config='nowhere'"),
-        ("extends: a.yaml", "extends=.*circle"),
+        ("extends: b", "extends=.*circle"),
         ("seed: one", "seed='one'.*int"),
-        ("seed: 1.5", "seed=1.5.*integer"),
         ("seed: true", "seed=True.*int"),
-        ("seed: false", "seed=False.*int"),
         ("seed:", "seed=None.*int"),
         ("sampling: {temperature: true}", "sampling.temperature=True.*number"),
         ("presample: {fresh: 1}", "presample.fresh=1.*bool"),
@@ -112,29 +92,21 @@ def test_overriding_leaves_what_was_extended_alone(written):
         ("sampling: {temperature: 0}", "sampling.temperature=0 .*greater than 0"),
         ("sampling: {top_p: 0}", "sampling.top_p=0 "),
         ("sampling: {top_p: 1.5}", "sampling.top_p=1.5"),
-        ("sampling: {batch_size: 0}", "sampling.batch_size=0"),
-        ("sampling: {max_new_tokens: -1}", "sampling.max_new_tokens=-1"),
         ("model: {dtype: float8}", "model.dtype='float8'.*bfloat16"),
         ("method: {eta: -0.1}", "method.eta=-0.1.*greater than or equal to 0"),
         ("method: {eta: .inf}", "method.eta=inf.*finite"),
         ("method: {form: both}", "method.form='both'"),
+        ("method: {gauge: printedd}", "method.gauge='printedd'"),
         ("method: {mu: 0.5, beta: 0.1}", "method.mu=0.5.*not both"),
-        ("method: {rehearsal_rows: 0}", "method.rehearsal_rows=0"),
         ("evaluate: {samples: 4}", "evaluate.k=8.*from 1 to evaluate.samples=4"),
         ("evaluate: {samples: 4, k: [0]}", "evaluate.k=0"),
-        ("evaluate: {limit: 0}", "evaluate.limit=0"),
     ],
 )
 def test_a_wrong_recipe_is_named(written, text, says):
-    with pytest.raises(ValueError, match=says):
-        load_recipe(written("a.yaml", text))
-
-
-def test_a_longer_circle_is_seen(written):
     written("b.yaml", "extends: c")
     written("c.yaml", "extends: a")
-    with pytest.raises(ValueError, match="circle"):
-        load_recipe(written("a.yaml", "extends: b"))
+    with pytest.raises(ValueError, match=says):
+        load_recipe(written("a.yaml", text))
 
 
 @pytest.mark.parametrize(
@@ -147,15 +119,7 @@ def test_a_wrong_override_is_named(written, override):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("1e-6", 1e-6),
-        ("2.5E+3", 2500.0),
-        ("-1e2", -100.0),
-        ("'1e2'", "1e2"),
-        ("nan", "nan"),
-        ("1_0", 10),
-        ("e5", "e5"),
-    ],
+    [("1e-6", 1e-6), ("2.5E+3", 2500.0), ("-1e2", -100.0), ("'1e2'", "1e2"), ("1_0", 10), ("e5", "e5")],
 )
 def test_a_number_without_a_point_is_no_text(written, text, value):
     path = written("a.yaml", f"train: {{x: {text}}}")
@@ -163,32 +127,9 @@ def test_a_number_without_a_point_is_no_text(written, text, value):
         assert recipe.train == {"x": value}
 
 
-def test_a_section_without_values_has_the_defaults(written):
-    assert load_recipe(written("a.yaml", "method:\nmodel:")) == load_recipe(written("a.yaml", ""))
-
-
-VALUES = st.fixed_dictionaries(
-    {},
-    optional={
-        "name": st.sampled_from(["a", "b"]),
-        "output": st.text(max_size=5),
-        "seed": st.integers(),
-        "presample": st.fixed_dictionaries({"k": st.integers(8, 20), "threshold": st.integers(1, 8)}),
-        "method": st.fixed_dictionaries(
-            {
-                "eta": st.none() | st.floats(0, 1),
-                "gauge": st.none() | st.sampled_from(["printed", "normalised"]) | st.floats(0, 1),
-            }
-        ),
-        "train": st.dictionaries(st.sampled_from("abc"), st.booleans() | st.integers() | st.floats(0, 1)),
-        "evaluate": st.fixed_dictionaries({"k": st.lists(st.integers(1, 32))}),
-    },
-)
-
-
-@given(VALUES)
-def test_a_recipe_survives_json_and_yaml(values):
-    recipe = build(Recipe, values, "")
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_survives_json_and_yaml(name):
+    recipe = load_recipe(name, ["method.gauge=0.1", "train.x=null"])
     stored = json.dumps(recipe.as_dict())
     assert build(Recipe, json.loads(stored), "") == recipe
     assert build(Recipe, yaml.safe_load(yaml.safe_dump(json.loads(stored))), "") == recipe
@@ -200,3 +141,14 @@ def test_every_key_is_told_with_its_type_and_default():
     assert told["method.gauge"][0] == "printed or normalised or float or null"
     assert told["sampling.backend"] == ("transformers or vllm", '"transformers"')
     assert told["presample.k"] == ("int", "8")
+
+
+def test_runs_share_a_pre_sampling_and_the_base_and_nothing_else():
+    first, second = (Folders.of(Recipe(name="a", output="out", seed=seed)) for seed in (0, 1))
+    assert first.presample == second.presample == Path("out/presample")
+    assert first.base() == second.base()
+    assert first.base().evaluation == Path("out/base/evaluation.json")
+    assert second.here == Path("out/a-seed1")
+    names = {"checkpoints": "checkpoints", "model": "model", "training": "training.json"}
+    for field, name in (names | {"evaluation": "evaluation.json"}).items():
+        assert getattr(second, field) == second.here / name

@@ -5,6 +5,7 @@ import pytest
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
+from dph_theory.audit import audit, audit_advantage
 from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.predict.configuration import configuration_of
@@ -14,6 +15,7 @@ from full_scale.training.live_audit import (
     audit_trainer,
     built,
     loss_of_file,
+    trainer_advantage,
     trainer_loss,
 )
 
@@ -22,12 +24,14 @@ def settings(**changes):
     return {"max_completion_length": 1, "loss_type": "dapo", "beta": 0.04, **changes}
 
 
-def audited(trainer=GRPOTrainer, **changes):
-    return audit_settings(settings(**changes), trainer)
+def audited(trainer=GRPOTrainer, samples="policy", **changes):
+    """The audit of a trainer's loss alone."""
+    made = built(settings(**changes), trainer)
+    return audit(trainer_loss(made, vllm=bool(changes.get("use_vllm"))), samples=samples)
 
 
 def terms(report):
-    found = report.loss.sequence_gradient
+    found = report.sequence_gradient
     return {name: round(constant, 6) for constant, name in found.terms or ((found.constant, found.name),)}
 
 
@@ -50,8 +54,8 @@ def test_the_flag_whose_default_flipped_decides_the_divergence_and_the_model_sel
 ):
     report = audited(use_bias_correction_kl=corrected)
     assert terms(report) == REWARD | kl(term)
-    assert (report.loss.law, report.loss.selects) == ("each token", selects)
-    assert report.loss.reduction.words == "token mean over the batch"
+    assert (report.law, report.selects) == ("each token", selects)
+    assert report.reduction.words == "token mean over the batch"
 
 
 class Doubled(GRPOTrainer):
@@ -98,7 +102,7 @@ def test_what_is_no_trainer_or_does_not_run_here_is_refused_by_name(tmp_path):
     for trainer, named in ((ReSampled, r"ReSampled\._generate"), (torch.nn.Linear, "Linear")):
         with pytest.raises(ValueError, match=rf"trainer='{named}' is not allowed"):
             audit_trainer(config, trainer)
-    assert terms(audit_trainer(config)) == {"minus expected reward": 1}
+    assert terms(audit_trainer(config).loss) == {"minus expected reward": 1}
 
 
 def test_a_file_s_other_names_are_told_and_its_step_is_a_loss(tmp_path):
@@ -135,41 +139,32 @@ def test_what_is_no_configuration_of_trl_is_refused(tmp_path, text, message):
     ("scale", "weight"), [("none", "It maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
 )
 def test_the_advantage_is_the_trainer_s_own(scale, weight):
-    found = audited(scale_rewards=scale, num_generations=4, beta=0.0)
-    assert weight in found.advantage.verdict
-    assert (found.advantage.group_size, found.later) == (4, None)
+    own = trainer_advantage(built(settings(scale_rewards=scale, num_generations=4)))
+    assert weight in audit_advantage(own, group_size=4).verdict
 
 
 @pytest.mark.parametrize(
-    ("changes", "limit", "said"),
+    ("changes", "limit"),
     [
-        ({"num_iterations": 2}, "is between 0.8 and 1.2", "A batch is used for 2 updates"),
-        (
-            {"num_iterations": 2, "off_policy_mask_threshold": 0.1},
-            "is between 0.905 and 1.2",
-            "A batch is used for 2 updates",
-        ),
+        ({"num_iterations": 2, "off_policy_mask_threshold": 0.1}, "is between 0.905 and 1.2"),
         # The ratio of an answer of two such tokens is the 3 beyond which TRL drops it.
-        (
-            {"use_vllm": True, "loss_type": "dr_grpo", "max_completion_length": 4},
-            "is at most 1.73",
-            "corrected by sequence_mask",
-        ),
+        ({"use_vllm": True, "loss_type": "dr_grpo", "max_completion_length": 4}, "is at most 1.73"),
     ],
 )
-def test_several_updates_and_another_sampler_are_audited_off_policy(changes, limit, said):
-    found = audited(beta=0.0, **changes)
-    assert [limit.words for limit in found.later.limits] == [f"every ratio pi/old {limit}"]
-    assert said in found.verdict
+def test_off_policy_a_loss_holds_between_the_ratios_where_the_trainer_drops_an_answer(changes, limit):
+    found = audited(samples="old_policy", beta=0.0, **changes)
+    assert [each.words for each in found.limits] == [f"every ratio pi/old {limit}"]
 
 
-def test_what_does_not_run_or_moves_the_law_is_told():
+def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_told():
     batch = {"generation_batch_size": 512, "per_device_train_batch_size": 8, "scale_rewards": "batch"}
-    follows = {"sync_ref_model": True, "ref_model_sync_steps": 64}
-    report = audited(**batch, **follows, top_p=0.5, reward_weights=[1.0, 0.5])
+    follows = {"sync_ref_model": True, "ref_model_sync_steps": 64, "use_vllm": True}
+    report = audit_settings(settings(top_p=0.5, reward_weights=[1.0, 0.5], **batch, **follows))
     assert report.advantage.couples_groups
+    assert [name for name, _ in report.rows() if name.startswith("later, ")] != []
     for words in (
         "used for 64 updates",
+        "corrected by sequence_mask",
         "The reference follows the policy every 64 steps",
         "Not run here, may change what the run selects: ",
         "top_p=0.5",

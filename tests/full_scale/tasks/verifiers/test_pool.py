@@ -1,19 +1,24 @@
-"""What the verifiers share: each question judged once, scores in order, no worker without a question."""
+"""Worker processes that judge: in order, each question once, none that holds up the others."""
 
+import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
 from full_scale.tasks.protocol import Prompt, Score
+from full_scale.tasks.verifiers import pool as pools
 from full_scale.tasks.verifiers.pool import Dispatch, Limits, Pool, PooledVerifier
-from full_scale.tasks.verifiers.worker import JudgeOutcome
+from full_scale.tasks.verifiers.worker import READY, JudgeOutcome, answer
 
 JUDGE = "support.pool_judges:behave"
 
 
-def pool(workers=2, seconds=20.0, memory=2**29, judge=JUDGE):
+def pool(workers=1, seconds=20.0, memory=2**29, judge=JUDGE):
     return Pool(judge, Limits(seconds, memory), workers)
 
 
@@ -21,8 +26,12 @@ def echoes(count):
     return [{"do": "echo", "text": str(n)} for n in range(count)]
 
 
-def outcomes(replies):
-    return [reply["outcome"] for reply in replies]
+def details(replies):
+    return [reply.get("detail") for reply in replies]
+
+
+def pid(workers):
+    return int(details(workers.map([{"do": "pid"}]))[0])
 
 
 def is_alive(pid):
@@ -33,140 +42,119 @@ def is_alive(pid):
     return True
 
 
-def pid_of(workers):
-    return int(workers.map([{"do": "pid"}])[0]["detail"])
-
-
-def test_replies_come_in_the_order_of_the_jobs():
-    with pool() as workers:
+def test_whatever_a_job_does_it_has_its_outcome_and_the_others_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(pools, "GRACE_SECONDS", 1.0)
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    text = "é\ud800\n" * 200_000
+    deeds = [
+        ({"do": "sleep", "seconds": 600}, "timeout", ""),
+        ({"do": "compute"}, "timeout", ""),
+        ({"do": "sleep", "seconds": 0.3}, "done", "None"),
+        ({"do": "echo", "text": text}, "done", text[:300]),
+        # The process ends: a crash, counted, and another takes its place.
+        ({"do": "die"}, "crash", ""),
+        ({"do": "segfault"}, "crash", ""),
+        ({"do": "exit"}, "crash", ""),
+        ({"do": "raise"}, "crash", "IndexError: list index out of range (pool_judges.py, line"),
+        # What is printed is no reply.
+        ({"do": "shout"}, "done", "None"),
+        ({"do": "write", "path": str(tmp_path / "x")}, "done", "File too large"),
+        ({"do": "allocate", "bytes": 2**29}, "done", "refused"),
+    ]
+    jobs = [job for (deed, _, _), echo in zip(deeds, echoes(len(deeds)), strict=True) for job in (deed, echo)]
+    begun = time.monotonic()
+    with pool(2, seconds=0.4, memory=2**28) as workers:
+        replies = workers.map([*jobs, {"do": "environment"}])
         assert workers.map([]) == []
-        slow = [{"do": "sleep", "seconds": 0.3}, *echoes(50)]
-        assert [reply["detail"] for reply in workers.map(slow)] == ["None", *map(str, range(50))]
+    assert time.monotonic() - begun < 30
+    assert "HF_TOKEN" not in replies.pop()["detail"]
+    assert details(replies[1::2]) == [str(n) for n in range(len(deeds))]
+    for (deed, outcome, detail), reply in zip(deeds, replies[::2], strict=True):
+        assert reply["outcome"] == outcome, deed["do"]
+        assert reply.get("detail", "").startswith(detail), deed["do"]
 
 
-def test_large_jobs_pass():
-    with pool(1) as workers:
-        text = "é\ud800\n" * 200_000
-        assert workers.map([{"do": "echo", "text": text}]) == [{"outcome": "done", "detail": text[:300]}]
+def test_a_worker_lives_until_its_pool_is_closed_or_dropped():
+    workers = pool(8)
+    first = pid(workers)
+    workers.map([{"do": "raise"}])
+    assert pid(workers) == first
+    # No more workers than there are jobs.
+    assert len(workers._workers) == 1
+    # One that dies while it is idle charges no job.
+    os.kill(first, signal.SIGKILL)
+    time.sleep(0.1)
+    assert details(workers.map(echoes(1))) == ["0"]
+    second = pid(workers)
+    workers.close()
+    # A closed pool starts anew.
+    third = pid(workers)
+    assert [is_alive(process) for process in (first, second, third)] == [False, False, True]
+    del workers
+    assert not is_alive(third)
 
 
 def test_an_interrupted_batch_leaves_no_reply_for_the_next(monkeypatch):
     def interrupted(self, running):
         raise KeyboardInterrupt
 
-    with pool(1) as workers:
+    with pool() as workers:
         with monkeypatch.context() as patched:
             patched.setattr(Pool, "_finished", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 workers.map([{"do": "echo", "text": "old"}])
-        assert workers.map([{"do": "echo", "text": "new"}])[0]["detail"] == "new"
-
-
-@pytest.mark.parametrize("deed", ["die", "segfault", "exit"])
-def test_a_worker_that_dies_is_a_counted_crash_and_is_replaced(deed):
-    with pool(1) as workers:
-        replies = workers.map([{"do": "echo", "text": "a"}, {"do": deed}, {"do": "echo", "text": "b"}])
-    assert outcomes(replies) == ["done", "crash", "done"]
-
-
-def test_an_exception_is_a_crash_that_costs_no_worker():
-    with pool(1) as workers:
-        replies = workers.map([{"do": "pid"}, {"do": "raise"}, {"do": "pid", "again": True}])
-    assert replies[1]["outcome"] == "crash"
-    assert "IndexError" in replies[1]["detail"]
-    assert replies[0] == replies[2]
-
-
-@pytest.mark.parametrize("job", [{"do": "compute"}, {"do": "sleep", "seconds": 600}])
-def test_a_job_that_hangs_is_a_timeout_and_the_others_go_on(job):
-    begun = time.monotonic()
-    with pool(2, seconds=0.2) as workers:
-        replies = workers.map([job, *echoes(5)])
-    assert outcomes(replies) == ["timeout"] + 5 * ["done"]
-    assert time.monotonic() - begun < 30
-
-
-def test_workers_stay_and_close_ends_them():
-    workers = pool(1)
-    pid = pid_of(workers)
-    assert pid_of(workers) == pid
-    workers.close()
-    assert not is_alive(pid)
-    # A closed pool starts anew.
-    assert pid_of(workers) != pid
-    workers.close()
-
-
-def test_no_more_workers_start_than_there_are_jobs():
-    with pool(8) as workers:
-        workers.map(echoes(2))
-        assert len(workers._workers) == 2
-
-
-def test_a_worker_that_dies_while_idle_charges_no_job():
-    with pool(1) as workers:
-        pid = pid_of(workers)
-        os.kill(pid, 9)
-        time.sleep(0.1)
-        assert outcomes(workers.map(echoes(3))) == 3 * ["done"]
-
-
-def test_a_pool_that_is_dropped_ends_its_workers():
-    workers = pool(1)
-    pid = pid_of(workers)
-    del workers
-    assert not is_alive(pid)
-
-
-def test_a_worker_writes_no_file_and_keeps_within_its_memory(tmp_path):
-    with pool(1, memory=2**28) as workers:
-        jobs = [{"do": "write", "path": str(tmp_path / "x")}, {"do": "allocate", "bytes": 2**29}]
-        written, allocated = (reply["detail"] for reply in workers.map(jobs))
-    assert written == "File too large"
-    assert allocated == "refused"
-
-
-def test_a_worker_sees_no_secret_of_the_environment(monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", "secret")
-    with pool(1) as workers:
-        assert "HF_TOKEN" not in workers.map([{"do": "environment"}])[0]["detail"]
+        assert details(workers.map([{"do": "echo", "text": "new"}])) == ["new"]
 
 
 def test_threads_may_share_a_pool():
     found = {}
-    with pool() as workers:
-        threads = [
-            threading.Thread(target=lambda n=n: found.update({n: workers.map(echoes(n))})) for n in (3, 5, 7)
-        ]
+    with pool(2) as workers:
+
+        def ask(count):
+            found[count] = details(workers.map(echoes(count)))
+
+        threads = [threading.Thread(target=ask, args=[count]) for count in (3, 5, 7)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert {n: [reply["detail"] for reply in replies] for n, replies in found.items()} == {
-        n: [*map(str, range(n))] for n in (3, 5, 7)
-    }
+    assert found == {count: [str(n) for n in range(count)] for count in (3, 5, 7)}
 
 
-def test_a_judge_that_cannot_be_loaded_is_an_error_with_the_reason():
-    with pool(judge="support.pool_judges:absent") as workers, pytest.raises(RuntimeError, match="absent"):
-        workers.map(echoes(1))
+def test_a_worker_ends_with_its_input_and_one_that_computes_by_the_kernels_clock():
+    """So that no process outlives a parent that was killed."""
+    command = [sys.executable, "-m", "full_scale.tasks.verifiers.worker", JUDGE, str(2**28), "0.3"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for job, status in ((b"", 0), (b'{"do": "compute"}\n', -signal.SIGPROF)):
+        done = subprocess.run(command, input=job, stdout=subprocess.PIPE, env=environment, timeout=30)
+        assert (done.returncode, done.stdout) == (status, READY)
+
+
+def test_an_exception_of_a_judge_is_an_outcome_that_says_where():
+    found = json.loads(answer(lambda job: job["y" * 400], b"{}"))
+    assert found == {"outcome": "crash", "detail": f"KeyError: '{'y' * 289}"}
+    assert json.loads(answer(dict, b"no json"))["detail"].startswith("JSONDecodeError: Expecting value")
 
 
 def test_processes_side_by_side_share_the_cpus(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
-    assert Pool(JUDGE, Limits(1.0, 2**28))._size == 2
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "32")
-    assert Pool(JUDGE, Limits(1.0, 2**28))._size == 1
+    for processes, share in (("8", 2), ("32", 1)):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
+        assert pool(None)._size == share
 
 
 @pytest.mark.parametrize(
-    ("limits", "workers", "name"),
-    [(Limits(0.0, 1), 1, "limits"), (Limits(1.0, 0), 1, "limits"), (Limits(1.0, 1), 0, "workers")],
+    ("changed", "says"),
+    [
+        ({"seconds": 0.0}, "limits="),
+        ({"memory": 0}, "limits="),
+        ({"workers": 0}, "workers=0"),
+        ({"judge": "support.pool_judges:absent"}, "(?s)no worker process.*absent"),
+    ],
 )
-def test_impossible_limits_are_refused(limits, workers, name):
-    with pytest.raises(ValueError, match=name):
-        Pool(JUDGE, limits, workers)
+def test_a_pool_that_cannot_be_is_an_error_with_the_reason(changed, says):
+    with pytest.raises((ValueError, RuntimeError), match=says), pool(**changed) as workers:
+        workers.map(echoes(1))
 
 
 class Words(PooledVerifier):
@@ -195,39 +183,24 @@ class Named:
 
     def __call__(self, examples, completions):
         self.calls.append(list(completions))
-        return [
-            Score(True, f"{self.name} {example.id} {c}")
-            for example, c in zip(examples, completions, strict=True)
-        ]
+        return [Score(True, f"{self.name} {example.id}") for example in examples]
 
     def close(self):
         self.closed = True
 
 
-def example(identity, verifier):
-    return Prompt(identity, "", {"verifier": verifier})
-
-
 def test_each_example_goes_to_its_verifier_in_one_batch():
-    sql, maths, idle = Named("sql"), Named("maths"), Named("idle")
-    dispatch = Dispatch({"sql": sql, "maths": maths, "idle": idle})
-    examples = [example("1", "sql"), example("2", "maths"), example("3", "sql")]
+    named = [Named(name) for name in ("sql", "maths", "idle")]
+    dispatch = Dispatch({each.name: each for each in named})
+    examples = [Prompt(str(n), "", {"verifier": name}) for n, name in enumerate(("sql", "maths", "sql"))]
     outcomes = [score.outcome for score in dispatch(examples, ["a", "b", "c"])]
-    assert outcomes == ["sql 1 a", "maths 2 b", "sql 3 c"]
-    assert (sql.calls, maths.calls, idle.calls) == ([["a", "c"]], [["b"]], [])
+    assert outcomes == ["sql 0", "maths 1", "sql 2"]
+    assert [each.calls for each in named] == [[["a", "c"]], [["b"]], []]
     assert dispatch([], []) == []
-    dispatch.close()
-    assert sql.closed
-    assert maths.closed
-
-
-@pytest.mark.parametrize("reference", [{}, {"verifier": "html"}])
-def test_an_example_for_nobody_is_named(reference):
-    dispatch = Dispatch({"sql": Named("sql")})
-    with pytest.raises(ValueError, match=r"'7'.*one of sql"):
-        dispatch([Prompt("7", "", reference)], ["a"])
-
-
-def test_lengths_must_agree():
+    for reference in ({}, {"verifier": "html"}):
+        with pytest.raises(ValueError, match=r"'7'.*one of sql"):
+            dispatch([Prompt("7", "", reference)], ["a"])
     with pytest.raises(ValueError, match="shorter"):
-        Dispatch({"sql": Named("sql")})([example("1", "sql")], [])
+        dispatch(examples, ["a"])
+    dispatch.close()
+    assert [each.closed for each in named] == [True] * 3

@@ -6,7 +6,7 @@ with a multiplier bootstrap's q; a sign is false if a side of zero is claimed wh
 A second table has the other intervals: Pass@k beyond n, the prompts needed, seeds, luck's p-value, the log
 odds ratio, what a change is made of, the beta of a law, the KL beyond the least.
 
-Run: python benchmarks/coverage.py [TRIALS]
+Run: python benchmarks/intervals.py [TRIALS]
 """
 
 import sys
@@ -253,7 +253,7 @@ def main(trials: int = 300) -> int:
     print(Table.of(("interval", "covers"), more).markdown())
     failed += [row for row in more if float(row[1]) < least]
     if trials >= 300:
-        store("coverage", trials=trials, head=head, rows=rows, others=more)
+        store("intervals", trials=trials, head=head, rows=rows, others=more)
     return int(bool(failed))
 
 
