@@ -98,17 +98,6 @@ def same(first, second):
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-class Gradients(TrainerCallback):
-    """Keeps the gradients of every optimizer step."""
-
-    def __init__(self):
-        self.steps = []
-
-    def on_pre_optimizer_step(self, args, state, control, model=None, **others):
-        grads = {n: p.grad.detach().clone() for n, p in model.named_parameters() if p.grad is not None}
-        self.steps.append({name.removeprefix("module."): grad for name, grad in grads.items()})
-
-
 class StopAfter(TrainerCallback):
     """Ends the training after a step, as if it had been cut off there."""
 
@@ -120,11 +109,17 @@ class StopAfter(TrainerCallback):
         return control
 
 
+class FirstGradient(TrainerCallback):
+    def on_pre_optimizer_step(self, args, state, control, model=None, **others):
+        found = {name.removeprefix("module."): p.grad for name, p in model.named_parameters()}
+        self.found = {name: grad.detach().clone() for name, grad in found.items() if grad is not None}
+
+
 def first_gradient(model, output, **settings):
-    """The gradient of the first step."""
-    seen = Gradients()
-    trainer(model, output, **{**settings, "callbacks": [seen], "max_steps": 1, "max_grad_norm": 0.0}).train()
-    return seen.steps[0]
+    """The gradient of the only step that is taken."""
+    kept = FirstGradient()
+    trainer(model, output, **{**settings, "callbacks": [kept], "max_steps": 1, "max_grad_norm": 0.0}).train()
+    return kept.found
 
 
 def full_loss(model, initial, rows, reduction="token_mean", divergence="forward_kl", **form):
