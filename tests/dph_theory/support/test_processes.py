@@ -121,9 +121,8 @@ def parent(folder, *lines):
     indented = (f"    {line}" for line in lines)
     (folder / "parent.py").write_text("\n".join([*imports, "if __name__ == '__main__':", *indented]))
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(
-        [sys.executable, folder / "parent.py"], env=here, stdout=subprocess.PIPE, text=True
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, folder / "parent.py"], env=here, **pipes)
 
 
 def test_workers_of_a_prepared_context_have_loaded_its_modules(tmp_path):
