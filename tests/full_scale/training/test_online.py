@@ -1,15 +1,12 @@
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
 from support.tiny_llama import plain_log_probs, tiny_llama
-from support.tiny_training import TRL_WARNS, StopAfter, checkpoint, trainer
+from support.tiny_training import TRL_WARNS, trainer
 from transformers import AutoModelForCausalLM
 
 from dph_theory import alpha_divergence
 from dph_theory.estimators import alpha_dpg_reward
-from full_scale.training.online import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 WORDS = ["p0", "x", "y"]
@@ -35,11 +32,9 @@ def enumerated(folders, tmp_path):
     """A trainer whose policy is not its reference, its batch of all outcomes, and both laws."""
 
     def make(**settings):
-        rates = settings.pop("base_rates", None)
         run = trainer(
             folders[0],
             tmp_path,
-            kind=partial(OnlineTrainer, base_rates=rates),
             prompts=["p0"] * 4,
             loss_type="luspo",
             importance_sampling_level="sequence",
@@ -90,7 +85,7 @@ def exact(run, objective):
     return {name: value.grad.clone() for name, value in run.model.named_parameters()}
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_alpha_dpg_descends_the_divergence_to_the_filtered_model(enumerated, alpha, monkeypatch):
     run, samples, law, ref = enumerated(online="alpha_dpg", alpha=alpha)
     assert law.sum().item() == pytest.approx(1, abs=1e-5)
@@ -162,46 +157,6 @@ def test_the_definition_form_descends_the_divergence_between_first_tokens(enumer
     assert agree(found, {name: value.grad for name, value in run.model.named_parameters()})
 
 
-def test_rewards_are_centred_by_the_others_of_their_group(enumerated):
-    run, *_ = enumerated(online="sequence_kl", online_coefficient=0.0)
-    rewards = torch.tensor([1.0, 0, 0, 0, 2, 2, 2, 2]).double()
-    assert run._centred(rewards).tolist() == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3, 0, 0, 0, 0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"online": "alpha_dpg", "alpha": 0.5, "ratio_clip": 2.0},
-        {"online": "sequence_kl", "online_coefficient": 0.1},
-        {"online": "definition", "online_coefficient": 0.1},
-    ],
-    ids=lambda settings: settings["online"],
-)
-def test_training_runs_through_and_moves_the_policy(folders, tmp_path, settings):
-    run = trainer(
-        folders[0],
-        tmp_path,
-        kind=partial(OnlineTrainer, base_rates={"p0": 0.4}),
-        prompts=["p0"] * 8,
-        num_iterations=2,
-        **settings,
-    )
-    before = {name: value.clone() for name, value in run.model.state_dict().items()}
-    run.train()
-    assert any(not torch.equal(before[name], value) for name, value in run.model.state_dict().items())
-    logs = [log for log in run.state.log_history if "loss" in log]
-    assert all(np.isfinite(log["grad_norm"]) for log in logs)
-    assert any("alpha_dpg/clipped" in log for log in logs) == (settings["online"] == "alpha_dpg")
-
-
-def test_a_base_rate_that_is_missing_is_named(enumerated):
-    for rates in (None, {"p0": 0.0}, {"p1": 0.5}):
-        run, samples, *_ = enumerated(online="alpha_dpg", alpha=0.5, base_rates=rates)
-        with pytest.raises(ValueError, match=r"base_rates\['p0'\]"):
-            run._alpha_dpg(samples)
-
-
 def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
     run, samples, _, _ = enumerated(
         online="sequence_kl", online_coefficient=0.3, baseline="one", scale_rewards="none"
@@ -217,7 +172,7 @@ def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
 
 
 @pytest.mark.parametrize(("baseline", "taken"), [("one", 1.0), ("none", 0.0)])
-def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
+def test_without_a_penalty_a_constant_baseline_is_all_that_is_subtracted(folders, tmp_path, baseline, taken):
     seen = []
     run = trainer(
         folders[0], tmp_path, prompts=["p0", "x"], baseline=baseline, scale_rewards="none", max_steps=1
@@ -231,33 +186,12 @@ def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
     assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
 
 
-def coefficients(folder, tmp_path, bound, base_rate=0.5, resume=None, **settings):
-    run = trainer(
-        folder,
-        tmp_path,
-        kind=partial(OnlineTrainer, base_rates={"p0": base_rate, "x": base_rate}),
-        prompts=["p0", "x"],
-        online="sequence_kl",
-        online_coefficient=0.1,
-        online_from=1.0,
-        excess_bound=bound,
-        learning_rate=1e-3,
-        **settings,
-    )
-    run.train(resume_from_checkpoint=resume)
+def coefficients(folder, output, bound, base_rate=0.5):
+    settings = {"online": "sequence_kl", "online_coefficient": 0.1, "online_from": 1.0, "excess_bound": bound}
+    rates = {"p0": base_rate, "x": base_rate}
+    run = trainer(folder, output, prompts=["p0", "x"], base_rates=rates, learning_rate=1e-3, **settings)
+    run.train()
     return [log["online/beta"] for log in run.state.log_history if "online/beta" in log], run
-
-
-@pytest.mark.slow
-def test_a_resumed_training_lets_beta_fall_on_from_where_it_was(folders, tmp_path):
-    settings = {"save_strategy": "steps", "save_steps": 2}
-    whole, unbroken = coefficients(folders[0], tmp_path / "whole", 1e6, **settings)
-    coefficients(folders[0], tmp_path / "cut", 1e6, callbacks=[StopAfter(2)], **settings)
-    found, resumed = coefficients(
-        folders[0], tmp_path / "cut", 1e6, resume=checkpoint(tmp_path / "cut", 2), **settings
-    )
-    assert found == whole
-    assert resumed.carried == pytest.approx(unbroken.carried)
 
 
 def test_beta_falls_geometrically_and_only_under_its_bound(folders, tmp_path):
