@@ -1,4 +1,8 @@
+"""`dph figures`, and what a paper takes of the files it writes; `dph reproduce`."""
+
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,6 +48,37 @@ def test_figures_are_drawn_from_stored_records_at_a_papers_width(tmp_path):
     assert told.count("{") == told.count("}")
     assert not re.search(r"(?<!\\)[_%#&]", told)
     assert (tmp_path / "numbers.tex").read_text().splitlines()[1].startswith(r"\newcommand{\luckOrTimeHeld}{")
+
+
+def test_the_digest_changes_with_the_numbers_and_not_with_the_versions():
+    found = {"config": {}, "results": {"x": 1}, "versions": {"numpy": "2"}}
+    assert files.digest({**found, "versions": {}}) == files.digest(found)
+    assert files.digest({**found, "results": {"x": 2}}) != files.digest(found)
+
+
+ARTICLE = r"""
+\documentclass{article}
+\usepackage{booktabs,graphicx}
+\input{numbers.tex}
+\begin{document}
+\begin{figure}\includegraphics{mu_beta.pdf}\input{mu_beta.caption.tex}\end{figure}
+\input{mu_beta.tex} \lotteryWithin.
+\end{document}
+"""
+
+
+def test_latex_sets_a_figure_its_caption_table_and_commands(tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex here: what a paper takes was not set by LaTeX")
+    places = ("--folder", tmp_path, "--tables", tmp_path, "--macros", tmp_path / "numbers.tex")
+    words = ("--venue", "icml", "--width", "column", "--format", "pdf")
+    assert run(figures_command, "mu_beta", "lottery", *places, *words).exit_code == 0
+    (tmp_path / "article.tex").write_text(ARTICLE)
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "article.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    log = (tmp_path / "article.log").read_text(errors="replace")
+    assert done.returncode == 0, log[-2000:]
+    assert "Overfull" not in log
 
 
 def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):

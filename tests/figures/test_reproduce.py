@@ -1,8 +1,3 @@
-import json
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -73,6 +68,15 @@ def test_a_failure_is_named_the_others_go_on_and_are_reused(plan):
     outcomes = reproduce(plan, todo)
     assert states(outcomes) == {"a": "reused", "b": "done", "c": "done", "d": "reused"}
     assert (outcomes[0].seconds, outcomes[0].words) == (first[0].seconds, "left a")
+
+
+def test_an_interruption_keeps_what_is_finished(plan):
+    def interrupted(plan, progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(plan, [stage("a", alone=True), Stage("b", interrupted, (), alone=True)])
+    assert states(reproduce(plan, [stage("a", alone=True), stage("b", alone=True)]))["a"] == "reused"
 
 
 def test_nothing_is_reused_under_other_conditions_or_from_scratch(plan):
@@ -154,38 +158,3 @@ def test_a_title_that_the_numbers_do_not_bear_out_fails_its_stage(tmp_path, monk
     one = replace(module.figure("mu_beta"), claim=lambda numbers: true, draw=lambda sheet, numbers: None)
     monkeypatch.setattr(module, "figure", lambda name: one)
     assert attempt(Stage("figure", partial(module.drawing, "mu_beta"), ()), plan).state == state
-
-
-INTERRUPTED = """
-import sys, time
-from functools import partial
-from pathlib import Path
-from figures.reproduce import Plan, Stage, reproduce
-
-def quick(plan, progress):
-    return "well"
-
-def slow(plan, progress):
-    (plan.folder / "slow").touch()
-    time.sleep(60)
-
-if __name__ == "__main__":
-    todo = [Stage("a", quick, (), alone=True), Stage("b", slow, ())]
-    try:
-        reproduce(Plan(folder=Path(sys.argv[1])), todo)
-    except KeyboardInterrupt:
-        sys.exit(130)
-"""
-
-
-@pytest.mark.slow
-def test_an_interruption_ends_the_workers_and_keeps_what_is_finished(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(INTERRUPTED)
-    with subprocess.Popen([sys.executable, str(script), str(tmp_path)]) as process:
-        while not (tmp_path / "slow").exists():
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
-    finished = json.loads((tmp_path / "results" / "finished.json").read_text())
-    assert list(finished) == ["a"]

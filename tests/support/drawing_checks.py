@@ -1,6 +1,7 @@
 """What a drawing must have: data, labels, legends, and no words cut off, overlapping or in the way."""
 
 import math
+from itertools import combinations
 from unittest.mock import patch
 
 import numpy as np
@@ -26,21 +27,17 @@ def assert_drawn(drawing: Drawing) -> None:
         assert covered <= 1, f"{name_of(axes)}: the legend lies on {covered} points"
     for text, box in words:
         assert within(box, drawing.bbox), f"cut off: {text!r}"
-    for index, (one, first) in enumerate(words):
-        for other, second in words[index + 1 :]:
-            assert apart(first, second), f"overlapping: {one!r} and {other!r}"
+    for (one, first), (other, second) in combinations(words, 2):
+        assert apart(first, second), f"overlapping: {one!r} and {other!r}"
 
 
 def visible(drawing: Drawing) -> list[Axes]:
     """The axes that show a frame of their own; pictures without axes (such as a simplex) are left out."""
-    found = [axes for axes in drawing.axes if axes.get_visible()]
-    assert found, "no axes"
-    return [axes for axes in found if axes.axison]
+    return [axes for axes in drawing.axes if axes.get_visible() and axes.axison]
 
 
 def name_of(axes: Axes) -> str:
-    titles = (axes.get_title(where) for where in ("left", "center", "right"))
-    return next(filter(None, titles), "") or axes.get_xlabel() or axes.get_label() or "axes"
+    return axes.get_title() or axes.get_title("left") or axes.get_xlabel() or "axes"
 
 
 def labelled(axes: Axes, which: str) -> bool:
@@ -48,11 +45,9 @@ def labelled(axes: Axes, which: str) -> bool:
     siblings = getattr(axes, f"get_shared_{which}_axes")().get_siblings(axes)
     if any(getattr(sibling, f"get_{which}label")() for sibling in siblings):
         return True
-    if getattr(axes.figure, f"get_sup{which}label")():
-        return True
     words = [tick.get_text() for tick in getattr(axes, f"get_{which}ticklabels")()]
     worded = any(sum(map(str.isalpha, word)) > 2 for word in words if "mathdefault" not in word)
-    return worded or not any(words)
+    return worded or not any(words) or bool(getattr(axes.figure, f"get_sup{which}label")())
 
 
 def explained(axes: Axes, drawing: Drawing) -> bool:

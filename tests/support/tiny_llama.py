@@ -57,8 +57,9 @@ def eight_billion(folder: Path) -> Path:
     return folder
 
 
-def plain_log_probs(model, prompt_ids, completion_ids):
+def plain_log_probs(model, prompt_ids, completion_ids, temperature=1.0):
     """Token log-probabilities of one completion, by log_softmax of the model's logits: no TRL, no padding."""
-    ids = torch.tensor([[*prompt_ids, *completion_ids]])
-    logits = model(input_ids=ids).logits[0, len(prompt_ids) - 1 : -1]
-    return logits.log_softmax(dim=-1)[torch.arange(len(completion_ids)), torch.tensor(completion_ids)]
+    logits = model(input_ids=torch.tensor([[*prompt_ids, *completion_ids]])).logits[
+        0, len(prompt_ids) - 1 : -1
+    ]
+    return (logits / temperature).log_softmax(dim=-1)[range(len(completion_ids)), completion_ids]

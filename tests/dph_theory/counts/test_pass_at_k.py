@@ -3,34 +3,19 @@ import pytest
 from scipy.special import expit, logit
 from support.sampled_counts import base_rates, covers, sampled
 
-from dph_theory import exact_pass_at_k, pass_at_k
+from dph_theory import exact_pass_at_k
 from dph_theory.counts import Pairs
-from dph_theory.counts.pass_at_k import (
-    CHANCE,
-    change_parts,
-    curves,
-    first_worse,
-    gaps,
-    needed,
-    pass_curves,
-    told_ks,
-)
+from dph_theory.counts.pass_at_k import CHANCE, change_parts, first_worse, gaps, needed, pass_curves
 from dph_theory.intervals import bounded_mean
-
-
-def drawn(seed, prompts=60):
-    rng = np.random.default_rng(seed)
-    before = base_rates(rng, prompts)
-    after = np.clip(before * 1.5 - 0.1, 0, 1)
-    return sampled(rng, before, after, rng.integers(20, 30, prompts), rng.integers(22, 26, prompts)).pairs
 
 
 def test_curves_are_those_of_the_published_package_and_its_band_is_that_of_many_prompts():
     reference = pytest.importorskip("passk_inference")
-    pairs = drawn(0, 3000)
-    wanted = reference.compare(
-        pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n, bootstrap=2000, alpha=0.1, seed=5
-    )
+    rng = np.random.default_rng(0)
+    before, base_n, run_n = base_rates(rng, 3000), rng.integers(20, 30, 3000), rng.integers(22, 26, 3000)
+    pairs = sampled(rng, before, np.clip(before * 1.5 - 0.1, 0, 1), base_n, run_n).pairs
+    columns = (pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
+    wanted = reference.compare(*columns, bootstrap=2000, alpha=0.1, seed=5)
     found = pass_curves(pairs, range(1, pairs.least + 1), draws=2000, level=0.9, seed=5)
     names = {"base_pass_at_k": "base", "rl_pass_at_k": "run", "mean": "difference"}
     for theirs, ours in names.items():
@@ -56,11 +41,6 @@ def test_the_band_covers_all_k_at_once_also_what_thirty_prompts_often_do_not_sho
     assert np.mean(inside) >= 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / trials)
     # As few prompts as carry the spread tell where that is so.
     assert min(f.effective[-1] for f in found) < 2
-
-
-def test_curves_are_pass_at_k_of_each_prompt():
-    n, c, ks = np.array([5, 5, 9, 7]), np.array([0, 5, 2, 6]), [1, 3, 5]
-    assert curves(n, c, ks) == pytest.approx(pass_at_k(n[:, None], c[:, None], np.array(ks)))
 
 
 def test_prompts_with_fewer_answers_than_the_largest_k_are_left_out():
@@ -95,21 +75,15 @@ def test_prompts_that_all_agree_leave_open_what_the_binomial_bound_does():
 def test_parts_add_up_and_tell_loss_from_narrowing():
     rng = np.random.default_rng(0)
     before = rng.uniform(0.3, 0.7, 400)
-    lost = change_parts(
-        sampled(rng, before, np.where(np.arange(400) < 80, 0, before), 16).pairs, (1, 4), rng
-    )[1]
-    rarer = change_parts(sampled(rng, before, before / 2, 16, 12).pairs, (1, 4), rng)[1]
+    runs = (np.where(np.arange(400) < 80, 0, before), 16), (before / 2, 12)
+    pairs = [sampled(rng, before, after, 16, n).pairs for after, n in runs]
+    lost, rarer = (change_parts(each, (1, 4), rng)[1] for each in pairs)
     for found in (lost, rarer):
         assert found.change.value == pytest.approx(found.solved_set.value + found.narrowing.value)
     assert lost.narrowing.low <= 0 <= lost.narrowing.high
     assert lost.solved_set.high < 0
     assert rarer.narrowing.high < 0
     assert abs(rarer.solved_set.value) < abs(rarer.narrowing.value) / 4
-
-
-def test_tables_show_powers_of_two_and_the_most():
-    assert told_ks(1) == (1,)
-    assert told_ks(12) == (1, 2, 4, 8, 12)
 
 
 def power_drawn(rng, prompts, n):

@@ -1,22 +1,17 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 from support.sampled_counts import base_rates, sampled, shifted
 
 from dph_theory.counts import Pairs
+from dph_theory.counts.luck import luck
 from dph_theory.counts.prompts import changed, log_odds_shift, solved_prompts
+from dph_theory.dynamics import drift_deviation
 
-BERKELEY = np.array(
-    [
-        [512, 313, 89, 19],
-        [353, 207, 17, 8],
-        [120, 205, 202, 391],
-        [138, 279, 131, 244],
-        [53, 138, 94, 299],
-        [22, 351, 24, 317],
-    ]
-)
-"""Admitted and rejected men, then women, by department: R's UCBAdmissions."""
+MEN = np.array([[512, 313], [353, 207], [120, 205], [138, 279], [53, 138], [22, 351]])
+WOMEN = np.array([[89, 19], [17, 8], [202, 391], [131, 244], [94, 299], [24, 317]])
+"""Admitted and rejected in Berkeley, by department: R's UCBAdmissions."""
 
 
 def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers():
@@ -64,15 +59,6 @@ def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_tota
     assert log_odds_shift(pairs).p_no_change == pytest.approx(2 * wanted, rel=0.25)
 
 
-def test_of_one_answer_a_prompt_only_means_are_identified():
-    rng = np.random.default_rng(0)
-    before = base_rates(rng, 300)
-    pairs = sampled(rng, before, before, 1).pairs
-    found, moved = solved_prompts(pairs, rng), log_odds_shift(pairs)
-    assert found.kept_unchanged is found.new_unchanged is found.lost_again is None
-    assert moved.pooled.low < 0 < moved.pooled.high
-
-
 def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_first():
     pairs = Pairs.of(50, [25, 25, 25, 25], 50, [24, 0, 50, 5])
     fell, rose = changed(pairs)
@@ -87,8 +73,7 @@ def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_firs
 
 
 def test_the_pooled_odds_ratio_is_rs_for_the_admissions_of_berkeley():
-    men, women = BERKELEY[:, :2], BERKELEY[:, 2:]
-    found = log_odds_shift(Pairs.of(women.sum(axis=1), women[:, 0], men.sum(axis=1), men[:, 0]))
+    found = log_odds_shift(Pairs.of(WOMEN.sum(axis=1), WOMEN[:, 0], MEN.sum(axis=1), MEN[:, 0]))
     assert np.exp(found.pooled.value) == pytest.approx(0.9046968, abs=5e-8)
     # Department A is known to differ from the others, of which the mean shows nothing.
     assert found.pooled.low < 0 < found.pooled.high
@@ -99,3 +84,34 @@ def test_where_nothing_is_known_nothing_is_claimed():
     found = log_odds_shift(Pairs.of(4, [0, 4], 4, [0, 4]))
     assert (found.informative, found.p_no_change, found.pooled.high) == (0, 1, np.inf)
     assert log_odds_shift(Pairs.of(4, [0, 0], 4, [2, 1])).pooled.value == np.inf
+    # Of one answer a prompt only means are identified.
+    rng = np.random.default_rng(0)
+    pairs = sampled(rng, before := base_rates(rng, 300), before, 1).pairs
+    found = solved_prompts(pairs, rng)
+    assert found.kept_unchanged is found.new_unchanged is found.lost_again is None
+    assert log_odds_shift(pairs).pooled.low < 0 < log_odds_shift(pairs).pooled.high
+
+
+STEP, ANSWERS, PROMPTS = 0.05, 32, 400
+
+
+def drifted(rng, extra=0.0):
+    """Log odds moved by one shift and by the drift that such a rise brings; a share `extra` lost besides."""
+    before = rng.beta(0.5, 1, PROMPTS).clip(1e-9, 1 - 1e-9)
+    after = expit(logit(before) + 1.2)
+    deviation = drift_deviation(before.mean(), after.mean(), valid=2, invalid=8, step=STEP, answers=ANSWERS)
+    after = expit(logit(before) + 1.2 + float(deviation) * rng.standard_normal(PROMPTS))
+    return sampled(rng, before, np.where(rng.random(PROMPTS) < extra, 0.0, after), 8).pairs
+
+
+def test_prompts_that_are_lost_besides_are_no_luck_and_less_noise_loses_fewer():
+    rng = np.random.default_rng(1)
+    alone, pairs = luck(drifted(rng), STEP, ANSWERS, rng, draws=40), drifted(rng, extra=0.2)
+    assert alone.p_value > 0.05
+    assert alone.seen == pytest.approx(alone.lost, abs=3.3 * np.sqrt(alone.lost))
+    found = luck(pairs, STEP, ANSWERS, rng, draws=120)
+    assert found.p_value < 0.01
+    assert luck(pairs, STEP / 10, ANSWERS, rng, draws=2).lost < found.lost
+    assert luck(pairs, 10 * STEP, ANSWERS, rng, draws=2).too_large > found.too_large > 0
+    with pytest.raises(ValueError, match="the drift is that of a rise"):
+        luck(Pairs.of(8, [4, 5], 8, [3, 5]), STEP, ANSWERS, np.random.default_rng(0))

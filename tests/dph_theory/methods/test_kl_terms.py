@@ -108,21 +108,6 @@ def test_every_setting_stands_once():
     assert KL_TERMS[0].title == f"TRL 1.16, {KL_TERMS[0].flags}"
 
 
-LAWS = {"each token": True, "whole answer": False}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("index", range(len(KL_TERMS)), ids=lambda index: KL_TERMS[index].title)
-def test_the_audit_finds_the_law_and_the_end_that_the_table_derives(index):
-    term, found = KL_TERMS[index], audit_form(index, "KL terms")
-    if term.divergence is None:
-        assert found.law in ("not known", "no penalty")
-        assert (found.selects, term.selects) == ("none", "not known")
-        return
-    assert (LAWS[found.law], found.selects) == (term.token, term.selects)
-    assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.known.name
-
-
 def test_the_log_ratio_below_which_a_clamp_acts():
     edge = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy").released_below
     assert math.exp(-edge) - 1 + edge == pytest.approx(10)

@@ -12,6 +12,8 @@ from full_scale.recipe.schema import MethodConfig, load_recipe
 from full_scale.training.arguments import arguments
 from full_scale.training.online import OnlineConfig
 
+PAPER = "llama3.1-8b-bird"
+
 
 def recipe_of(name, method, *overrides):
     return load_recipe(name, (f"method.name={method}", *overrides))
@@ -23,24 +25,35 @@ def test_the_defaults_are_the_trainers(tmp_path):
     assert {name: getattr(args, name) for name in DEFAULTS} == dict(DEFAULTS)
 
 
+DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.form=definition")
+
+
 @pytest.mark.parametrize(
-    ("overrides", "found"),
+    ("overrides", "found", "weight"),
     [
-        ((), (FORWARD_KL, "std", TOKENS)),
-        (("train.use_bias_correction_kl=true",), (REVERSE_KL, "std", TOKENS)),
-        (("train.scale_rewards=none",), (FORWARD_KL, "none", TOKENS)),
-        (("train.loss_type=grpo",), (FORWARD_KL, "std", ANSWERS)),
-        (("train.loss_type=dr_grpo",), (FORWARD_KL, "std", SUMS)),
-        (("method.baseline=one",), (FORWARD_KL, "leave_one_out", TOKENS)),
+        ((), ("token", FORWARD_KL, "std", TOKENS), None),
+        (("train.use_bias_correction_kl=true",), ("token", REVERSE_KL, "std", TOKENS), None),
+        (("train.scale_rewards=none",), ("token", FORWARD_KL, "none", TOKENS), None),
+        (("train.loss_type=grpo",), ("token", FORWARD_KL, "std", ANSWERS), None),
+        (("train.loss_type=dr_grpo",), ("token", FORWARD_KL, "std", SUMS), None),
+        (("method.baseline=one",), ("token", FORWARD_KL, "leave_one_out", TOKENS), None),
+        (DEFINITION, ("token", JENSEN_SHANNON, "std", TOKENS), None),
+        # Only the reverse KL without division is a tilt; TRL's own mean of eight takes an eighth away (E4).
+        (("method.name=KL-control",), ("token", REVERSE_KL, "none", TOKENS), 7 / 8),
         (
-            ("method.name=DPH-JS", "method.beta=null", "method.form=definition"),
-            (JENSEN_SHANNON, "std", TOKENS),
+            ("method.name=KL-control", "method.baseline=one"),
+            ("token", REVERSE_KL, "leave_one_out", TOKENS),
+            1,
         ),
+        (("method.name=KL-control-sequence",), ("sequence", REVERSE_KL, "leave_one_out", TOKENS), 1),
     ],
 )
-def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found):
-    told = law_of(arguments(recipe_of("tiny-sql", "RKL", *overrides)).arguments)
-    assert (told.divergence, told.scale, told.reduction) == found
+def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found, weight):
+    beta = () if overrides == DEFINITION else ("method.mu=null", "method.beta=0.3")
+    told = law_of(arguments(recipe_of("tiny-sql", "RKL", *overrides, *beta)).arguments)
+    assert (told.place, told.divergence, told.scale, told.reduction) == found
+    assert told.is_tilt == (weight is not None)
+    assert weight is None or (told.beta, told.weight) == (0.3, pytest.approx(weight))
     assert ("one length" in str(told)) == (told.reduction == ANSWERS)
 
 
@@ -72,31 +85,22 @@ def test_what_the_record_says_the_trainer_got_is_what_counts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "method", "target"),
+    ("recipe", "overrides", "target"),
     [
         # The clamped k3 of the release is not -log u, which aims at the filtered model: no slope at the base.
-        ("llama3.1-8b-bird-release", "DPH-F", "base"),
-        ("llama3.1-8b-bird-release", "DPH-JS", "base"),
-        ("llama3.1-8b-bird-release", "DPH-alpha", "base"),
-        ("llama3.1-8b-bird", "DPH-F", "one"),
+        (f"{PAPER}-release", ("method.name=DPH-F",), "base"),
+        (f"{PAPER}-release", ("method.name=DPH-JS",), "base"),
+        (f"{PAPER}-release", ("method.name=DPH-alpha",), "base"),
+        (PAPER, ("method.name=DPH-F",), "one"),
+        (PAPER, ("method.name=DPH-F", "method.gauge=1.0"), "base"),
+        (PAPER, ("method.name=DPH-F", "method.gauge=0.5"), None),
+        (PAPER, ("method.name=DPH-F", "method.eta=0"), None),
+        (PAPER, ("method.name=DPH-F", "method.form=definition"), None),
+        (PAPER, ("method.name=DPH-JS",), "base"),
+        (PAPER, ("method.name=DPH-JS", "method.gauge=0.1"), None),
+        (PAPER, ("method.name=DPH-alpha", "method.alpha=0.7"), "base"),
+        (PAPER, ("method.name=GRPO",), None),
     ],
 )
-def test_what_the_papers_and_the_released_rehearsal_aim_at(recipe, method, target):
-    assert rehearsal_target(arguments(recipe_of(recipe, method)).arguments) == target
-
-
-@pytest.mark.parametrize(
-    ("method", "target"),
-    [
-        ({"name": "DPH-F", "gauge": 1.0}, "base"),
-        ({"name": "DPH-F", "gauge": 0.5}, None),
-        ({"name": "DPH-F", "eta": 0.0}, None),
-        ({"name": "DPH-F", "form": "definition"}, None),
-        ({"name": "DPH-JS"}, "base"),
-        ({"name": "DPH-JS", "gauge": 0.1}, None),
-        ({"name": "DPH-alpha", "alpha": 0.7}, "base"),
-        ({"name": "GRPO"}, None),
-    ],
-)
-def test_what_a_rehearsal_of_other_settings_aims_at(method, target):
-    assert rehearsal_target(setup(MethodConfig(**method)).arguments) == target
+def test_what_a_rehearsal_aims_at(recipe, overrides, target):
+    assert rehearsal_target(arguments(load_recipe(recipe, overrides)).arguments) == target

@@ -1,68 +1,38 @@
-from dataclasses import replace
-from types import SimpleNamespace
-
 import pytest
-from support.rule_task import ruled_recipe, ruled_task
+from support.rule_task import Rule, ruled_task
 
-from full_scale.tasks.protocol import Prompt, Score, Task, VerifierError
-from full_scale.training.judging import GreedyEvaluation, VerifierReward
+from full_scale.tasks.protocol import Score, VerifierError
+from full_scale.training.judging import VerifierReward
 
-
-class Lengths:
-    """Correct where the answer has as many words as the reference says; fails on the prompts of `failing`."""
-
-    failing = ""
-
-    def __call__(self, examples, completions):
-        return [self.score(*each) for each in zip(examples, completions, strict=True)]
-
-    def score(self, example, text):
-        if example.id in self.failing:
-            return Score(False, "crash", detail="KeyError: 'words'")
-        right = example.reference["words"] == len(text.split())
-        return Score(right, "correct" if right else "wrong" if text else "no_answer")
-
-    def close(self):
-        pass
+# The first word's number is below 16 on e0, below 4 on e3.
+GIVEN = {"prompts": [], "example_id": ["e0", "e3", "e3"]}
+ANSWERS = ["w5", "w5", "w3"]
 
 
-def reward(failing=""):
-    verifier = Lengths()
-    verifier.failing = failing
-    prompts = [Prompt("a", "say one", {"words": 1}), Prompt("b", "say two", {"words": 2})]
-    return VerifierReward(Task("lengths", train=prompts, evaluation={}, verifier=verifier))
-
-
-def test_each_completion_is_judged_by_its_own_example():
-    given = {"prompts": ["say one", "say two", "say two"], "example_id": ["a", "b", "b"]}
-    chat = [[{"role": "assistant", "content": text}] for text in ("x", "x", "x y")]
-    for completions in (["x", "x", "x y"], chat):
-        assert reward()(completions=completions, **given) == [1.0, 0.0, 1.0]
+@pytest.mark.parametrize("completions", [ANSWERS, [[{"role": "a", "content": text}] for text in ANSWERS]])
+def test_each_completion_is_judged_by_its_own_example(completions):
+    judge = VerifierReward(ruled_task())
+    assert judge(completions=completions, **GIVEN) == [1.0, 0.0, 1.0]
     with pytest.raises(ValueError, match="example_id='z'"):
-        reward()(prompts=["?"], completions=["x"], example_id=["z"])
+        judge(prompts=["?"], completions=["x"], example_id=["z"])
 
 
 def test_outcomes_are_counted_and_one_seen_before_counts_zero():
-    judge, logged = reward(), {}
-    columns = {"prompts": [], "log_metric": logged.__setitem__}
-    judge(completions=["x", "", "", "x y"], example_id=["a"] * 4, **columns)
+    judge, logged = VerifierReward(ruled_task()), {}
+    given = {"prompts": [], "log_metric": logged.__setitem__}
+    judge(completions=["w3", "", "", "w9"], example_id=["e3"] * 4, **given)
     assert logged == {"outcomes/correct": 0.25, "outcomes/no_answer": 0.5, "outcomes/wrong": 0.25}
-    judge(completions=["x"], example_id=["a"], **columns)
+    judge(completions=["w3"], example_id=["e3"], **given)
     assert logged == {"outcomes/correct": 1.0, "outcomes/no_answer": 0.0, "outcomes/wrong": 0.0}
 
 
-def test_a_verifier_that_fails_on_a_whole_batch_ends_the_training(caplog):
-    given = {"prompts": [], "completions": ["x", "x y"], "example_id": ["a", "b"]}
-    with pytest.raises(VerifierError, match="every one of 2 answers: KeyError: 'words'"):
-        reward("ab")(**given)
-    judge = reward("a")
+def test_a_verifier_that_fails_is_told_once_and_on_a_whole_batch_ends_the_training(caplog, monkeypatch):
+    crash, score = Score(False, "crash", detail="KeyError: 'words'"), Rule.score
+    judge = VerifierReward(ruled_task())
+    monkeypatch.setattr(judge.verifier, "score", lambda e, text: crash if e.id == "e3" else score(e, text))
     for _ in range(2):
-        assert judge(**given) == [0.0, 1.0]
-    assert caplog.text.count("KeyError: 'words' (1 times)") == 1
-
-
-def test_a_task_without_an_evaluation_set_is_refused(tmp_path):
-    recipe = ruled_recipe(tmp_path)
-    watched = replace(recipe, evaluate=replace(recipe.evaluate, every=2))
-    with pytest.raises(ValueError, match=r"evaluate\.every=2"):
-        GreedyEvaluation(SimpleNamespace(), watched, replace(ruled_task(), evaluation={}))
+        assert judge(completions=ANSWERS, **GIVEN) == [1.0, 0.0, 0.0]
+    assert caplog.text.count("KeyError: 'words' (2 times)") == 1
+    monkeypatch.setattr(judge.verifier, "score", lambda e, text: crash)
+    with pytest.raises(VerifierError, match="every one of 3 answers: KeyError: 'words'"):
+        judge(completions=ANSWERS, **GIVEN)
