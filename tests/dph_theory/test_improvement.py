@@ -49,5 +49,5 @@ def test_rehearsal_guarantee_broadcasts_and_keeps_the_ends():
     assert values[0] == pytest.approx([1.0, np.exp(-1), 0.0])
     assert values[1].tolist() == [0, 0, 0]
     assert rehearsal_guarantee([1.0, 1e300], 1e-300).tolist() == [0, 0]
-    with pytest.raises(ValueError, match="reference_return=.*1, in ball arithmetic"):
+    with pytest.raises(ValueError, match=r"reference_return=.*1, in ball arithmetic"):
         rehearsal_guarantee(np.array([arb(1)]), np.array([arb(0.5)]))
