@@ -15,7 +15,7 @@ def files(tmp_path):
     before = base_rates(rng, 80)
     found = {}
     for name, after in (("same", before), ("loses", np.where(np.arange(80) < 40, 0.0, before))):
-        pairs = sampled(rng, before, after, 16).pairs
+        pairs = sampled(rng, before, after, 16)
         found["base"] = pairs.base_n, pairs.base_c
         found[name] = pairs.run_n, pairs.run_c
     made = {name: rows_of(*counts) for name, counts in found.items()}
