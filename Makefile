@@ -20,7 +20,7 @@ test: $(READY)  ## style, types, tests
 	wait $$types || status=1; cat "$$said"; exit $$status
 
 test-slow: $(READY)  ## the tests that train, kill and resume
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and verify what entries say of it
 	$(BIN)/dph verify --kernel --quick

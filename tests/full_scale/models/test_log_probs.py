@@ -5,7 +5,7 @@ import trl.trainer.utils as trl_utils
 from hypothesis import given
 from hypothesis import strategies as st
 from support.rule_task import loaded
-from support.tiny_llama import tiny_llama
+from support.tiny_llama import plain_log_probs, tiny_llama
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from full_scale.models import log_probs
@@ -27,8 +27,7 @@ def test_log_probabilities_are_those_of_a_plain_forward(model, temperature, batc
     found = sequence_logps(model, PROMPTS, COMPLETIONS, temperature, batch_tokens=batch_tokens)
     for prompt, completion, row in zip(PROMPTS, COMPLETIONS, found, strict=True):
         with torch.no_grad():
-            logits = model(torch.tensor([[*prompt, *completion]])).logits[0, len(prompt) - 1 : -1]
-        expected = (logits / temperature).log_softmax(dim=-1)[range(len(completion)), completion]
+            expected = plain_log_probs(model, prompt, completion, temperature)
         assert row.dtype == np.float32
         np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
 

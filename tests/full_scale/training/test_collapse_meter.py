@@ -12,7 +12,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
-from full_scale.training.collapse_meter import STEP, CollapseMeter, _by_luck, _step_of, logit_step
+from full_scale.training.collapse_meter import STEP, CollapseMeter, _by_luck, _step_of
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
@@ -157,31 +157,19 @@ def test_luck_is_that_of_prompts_whose_rate_rose_and_at_most_one_of_two_answers(
 def test_on_logits_of_its_own_it_is_the_step(eta):
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(12, generator=generator, dtype=torch.float64)
-    answers = torch.multinomial(logits.softmax(0), 64, replacement=True, generator=generator).unflatten(
-        0, (8, 8)
-    )
+    answers = torch.multinomial(logits.softmax(0), 64, True, generator=generator).reshape(8, 8)
     verdicts = (answers < 5).double()
     advantages = verdicts - verdicts.mean(dim=1, keepdim=True)
     # Each group is a prompt with logits of its own; all have these.
     steps = torch.zeros(8, 12, dtype=torch.float64).scatter_add(1, answers, advantages)
     after = (logits + eta / 64 * steps).log_softmax(1).gather(1, answers)
     before = logits.log_softmax(0)[answers]
-    same_answer = answers[:, :, None] == answers[:, None, :]
-    assert logit_step(after - before, before, advantages, same_answer) == pytest.approx(eta, rel=0.02)
+    # What all answers of a group gain, as under a baseline of one, is no step.
+    for gains in (advantages, verdicts - 1):
+        columns = torch.stack([gains, before, after], dim=2)
+        assert _step_of(columns, answers[:, :, None]) == pytest.approx(eta, rel=0.02)
 
 
 def test_without_anything_to_learn_there_is_no_step(model, tmp_path):
     run, _ = metered(model, tmp_path, {}, meter={"step": True}, reward=flat_reward, max_steps=2)
     assert not any(STEP in log for log in run.state.log_history)
-
-
-def test_what_all_answers_of_a_group_gain_is_no_step():
-    # As with a baseline of one: advantages that are not centred.
-    before, after = torch.tensor([-1.0, -2.0]).double(), torch.tensor([-0.9, -2.3]).double()
-    ids = torch.tensor([[[1], [2]]])
-    columns = [
-        torch.stack([torch.tensor([0.5, -0.5]) + shift, before, after], dim=1) for shift in (0.0, -1.0)
-    ]
-    found = [_step_of(each[None], ids) for each in columns]
-    assert found[0] == pytest.approx(found[1])
-    assert found[0] > 0

@@ -1,20 +1,27 @@
+import json
 import re
 import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from support.rule_task import stage_inputs
+from support.rule_task import Rule, ruled_recipe, ruled_task, stage_inputs
 from support.tiny_training import TRL_WARNS, same
 from transformers import AutoModelForCausalLM, GenerationConfig
 
+from dph_theory.support.files import write_json
+from dph_theory.support.record import as_json, checked, record
+from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
 from full_scale.models.load import declared_stop_tokens
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig
-from full_scale.tasks.protocol import WeightedReward
+from full_scale.tasks.protocol import Score, VerifierError, WeightedReward
 from full_scale.training.arguments import arguments
+from full_scale.training.card import CARD, write_card
+from full_scale.training.judging import VerifierReward
 from full_scale.training.metrics import said as metrics_said
+from full_scale.training.record import KIND as TRAINING
 from full_scale.training.record import TrainingRecord
 from full_scale.training.train import _findings, build_trainer, said_first, train
 
@@ -138,6 +145,40 @@ def test_a_record_says_what_stands_between_vllms_probabilities_and_the_trainers(
     assert not any("vLLM" in note for note in arguments(recipe).notes)
 
 
+# The first word's number is below 16 on e0, below 4 on e3.
+GIVEN = {"prompts": [], "example_id": ["e0", "e3", "e3"]}
+ANSWERS = ["w5", "w5", "w3"]
+
+
+@pytest.mark.parametrize("completions", [ANSWERS, [[{"role": "a", "content": text}] for text in ANSWERS]])
+def test_each_completion_is_judged_by_its_own_example(completions):
+    judge = VerifierReward(ruled_task())
+    assert judge(completions=completions, **GIVEN) == [1.0, 0.0, 1.0]
+    with pytest.raises(ValueError, match="example_id='z'"):
+        judge(prompts=["?"], completions=["x"], example_id=["z"])
+
+
+def test_outcomes_are_counted_and_one_seen_before_counts_zero():
+    judge, logged = VerifierReward(ruled_task()), {}
+    given = {"prompts": [], "log_metric": logged.__setitem__}
+    judge(completions=["w3", "", "", "w9"], example_id=["e3"] * 4, **given)
+    assert logged == {"outcomes/correct": 0.25, "outcomes/no_answer": 0.5, "outcomes/wrong": 0.25}
+    judge(completions=["w3"], example_id=["e3"], **given)
+    assert logged == {"outcomes/correct": 1.0, "outcomes/no_answer": 0.0, "outcomes/wrong": 0.0}
+
+
+def test_a_verifier_that_fails_is_told_once_and_on_a_whole_batch_ends_the_training(caplog, monkeypatch):
+    crash, score = Score(False, "crash", detail="KeyError: 'words'"), Rule.score
+    judge = VerifierReward(ruled_task())
+    monkeypatch.setattr(judge.verifier, "score", lambda e, text: crash if e.id == "e3" else score(e, text))
+    for _ in range(2):
+        assert judge(completions=ANSWERS, **GIVEN) == [1.0, 0.0, 0.0]
+    assert caplog.text.count("KeyError: 'words' (2 times)") == 1
+    monkeypatch.setattr(judge.verifier, "score", lambda e, text: crash)
+    with pytest.raises(VerifierError, match="every one of 3 answers: KeyError: 'words'"):
+        judge(completions=ANSWERS, **GIVEN)
+
+
 class Length:
     def __call__(self, examples, completions):
         return [float(len(text.split())) for text in completions]
@@ -169,6 +210,46 @@ def test_a_target_validity_counts_the_prompts_to_explore(stage):
     run = build_trainer(control, task, presampling, hashes)
     wanted = setup(control.method, presampling.values(presampling.exp)).arguments["online_coefficient"]
     assert run.args.online_coefficient == wanted
+
+
+def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_what_was_evaluated(tmp_path):
+    recipe = ruled_recipe(tmp_path, method=MethodConfig(name="KL-control-sequence", beta=0.2))
+    run = Folders.of(recipe)
+    run.model.mkdir(parents=True)
+    made = TrainingRecord(
+        config=recipe.as_dict(),
+        run=run.run,
+        method="KL-control-sequence",
+        arguments=dict(arguments(recipe).arguments),
+        log=[{"step": 1, "loss": 0.1}],
+        base_rates={"e0": 0.5, "e1": 1.0},
+        rehearsed=["e1"],
+        explored=["e0"],
+        steps=3,
+        seconds=None,
+        findings=["mean reward 0.1 at first, 0.9 at last."],
+    )
+    made.write(run.training)
+    assert TrainingRecord.read(run.training) == made
+    stored = checked(json.loads(run.training.read_text()), TRAINING)
+    assert (stored["seed"], stored["config"], stored["findings"]) == (5, made.config, made.findings)
+    assert {"torch", "trl", "dph"} <= set(stored["versions"])
+    first, second = Mean(0.25, 0.1), Mean(0.75, None)
+    numbers = Summary(3, first, {"1": first, "4": second}, None, {}, {})
+    found = Evaluation(run.run, ModelHash("h"), {"in_domain": EvaluatedSet((), numbers)})
+    write_json(run.evaluation, record(KIND, seed=5, config={}, results=as_json(found), findings=()))
+    write_card(run)
+    said = (run.model / CARD).read_text().replace("\\", "")
+    for words in (
+        "trained by KL-control-sequence for 3 steps on the task",
+        "1 explored.",
+        "sequence reverse_kl",
+        "| online_coefficient | 0.2 |",
+        "- mean reward 0.1 at first, 0.9 at last.",
+        "| set | prompts | greedy | Pass@1 | Pass@4 |",
+        "| in_domain | 3 | 0.250 | 0.250 | 0.750 |",
+    ):
+        assert words in said
 
 
 EXCESS, EQUAL = "collapse/excess_kl", "frac_reward_zero_std"
