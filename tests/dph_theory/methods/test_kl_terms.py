@@ -122,6 +122,10 @@ def test_only_the_reward_selects_the_filtered_model():
     for term in SHOWN:
         assert term.place.startswith("reward") is (term.selects == "filtered model")
         assert term.selects in ENDS
+    # Of those in the loss, only a forward KL that no clamp lets go ends anywhere but at the local filter.
+    assert form("verl", "kl_loss_type=mse, k2", samples="policy").selects == "locally filtered model"
+    plain = form("TRL", "use_bias_correction_kl=False (default to 1.9.1)")
+    assert plain.selects == "token forward limit"
 
 
 def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
