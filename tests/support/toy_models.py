@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small automata and bigram models, and the Dyck words used as a fixed example."""
+"""Hypothesis strategies for small automata and bigram models."""
 
 import random
 from collections.abc import Iterator
@@ -7,10 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from hypothesis import strategies as st
 
-from toy_lm import MarkovLM, ValidityAutomaton, balanced
-
-DYCK = balanced("()", "(", ")", depth=4)
-DYCK_BASE = MarkovLM.from_probabilities([0.7, 0.3], [[0.55, 0.45], [0.85, 0.15]])
+from toy_lm import MarkovLM, ValidityAutomaton
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -1,26 +1,198 @@
-import pytest
+"""What every experiment keeps to: a run is a record, stopped it goes on, and what is not allowed is named."""
 
-from dph_theory.support.record import record
+import json
+from dataclasses import asdict, replace
+from functools import cache
+
+import pytest
+import torch
+from support.tiny_styles_base import SETTINGS
+
+from dph_theory.support.files import write_json
+from dph_theory.support.record import as_json, checked, record
+from toy_lm import collapse, problem, strategies, styles
 from toy_lm.experiments import EXPERIMENTS, RESUMABLE, experiment
 
+PAIRS = problem(
+    "ab", initial=[0.6, 0.4], transition=[[0.3, 0.7], [0.6, 0.4]], valid="(aa|bb)*", length=4, name="pairs"
+)
+CONFIGS = {
+    "collapse": collapse.Config(
+        strengths=(3.0,), alphas=(0.5,), targets=(0.01, 0.5), starts=1, ascent_steps=16, stages=1, rounds=1
+    ),
+    "strategies": replace(strategies.Config.quick(), steps=2, random_tasks=4),
+    "styles": styles.Config(
+        methods=("DAPO", "DPH-F"),
+        seeds=1,
+        updates=4,
+        every=4,
+        strengths=(),
+        place_strengths=(0.3,),
+        long_methods=("DPH-F",),
+        long_updates=8,
+        workers=1,
+        settings=SETTINGS,
+    ),
+}
+STAGES = {
+    "collapse": {"families fitted": 2},
+    "strategies": {"methods": 9, "sweep": 9, "targets and random tasks": 2},
+    "styles": {"trainings": 4},
+}
+each = pytest.mark.parametrize("name", EXPERIMENTS)
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_has_a_configuration_a_run_and_tables(name):
-    found = experiment(name)
-    assert found.Config.quick() != found.Config()
-    assert callable(found.run)
-    assert callable(found.tables)
+
+def run(name, folder=None, **options):
+    given = {"problem": PAIRS} if name == "collapse" else {"folder": folder} if name == RESUMABLE else {}
+    return experiment(name).run(CONFIGS[name], **given, **options)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    """An experiment's run, and what it told of its stages."""
+
+    @cache
+    def of(name):
+        told = {}
+        return run(name, folder, progress=lambda stage, *step: told.setdefault(stage, []).append(step)), told
+
+    return of
+
+
+@each
+def test_a_run_is_a_record_that_says_what_was_computed_and_is_read_back_as_it_was(name, made, tmp_path):
+    threads = torch.get_num_threads()
+    found, told = made(name)
+    assert told == {s: [(done, total) for done in range(total + 1)] for s, total in STAGES[name].items()}
+    assert torch.get_num_threads() == threads
+    write_json(tmp_path / "record.json", found)
+    read = checked(json.loads((tmp_path / "record.json").read_text()), f"toy.{name}")
+    assert (read["seed"], read["findings"]) == (0, found["findings"])
+    assert read["config"].items() >= as_json(CONFIGS[name]).items()
+    assert experiment(name).tables(read) == experiment(name).tables(found)
+
+
+@each
+def test_a_run_repeats_and_the_resumable_one_makes_only_what_its_folder_lacks(name, made, folder):
+    found, told = made(name)[0], []
+    if name == RESUMABLE:
+        next(folder.iterdir()).unlink()
+    assert run(name, folder, progress=lambda stage, *step: told.append(step)) == found
+    assert told[0][0] == (3 if name == RESUMABLE else 0)
+
+
+@each
 def test_an_experiment_reads_its_own_records_only(name):
     other = record("toy.another", seed=0, config={}, results={}, findings=())
     with pytest.raises(ValueError, match=rf"record.kind='toy.another'.*only 'toy.{name}'"):
         experiment(name).tables(other)
 
 
-def test_the_resumable_one_is_an_experiment():
-    assert RESUMABLE in EXPERIMENTS
+@each
+def test_the_quick_run_is_a_part_of_the_full_one(name):
+    quick, full = asdict(experiment(name).Config.quick()), asdict(experiment(name).Config())
+    assert quick != full
+    for field, value in quick.items():
+        if isinstance(value, tuple | list):
+            assert set(value) <= set(full[field]), field
+        elif isinstance(value, int):
+            assert value <= full[field] or field == "every"
+        else:
+            assert value == full[field]
+
+
+def test_a_problem_of_the_user_s_own_stands_in_place_of_the_reference(made):
+    found, _ = made("collapse")
+    reference = found["results"]["reference"]
+    assert found["results"]["random"] == []
+    assert found["config"]["problem"]["alphabet"] == "ab"
+    assert (reference["name"], reference["words"]) == ("pairs", 16)
+    # A target below the base's pass rate is left out.
+    assert {fit.get("mu") for fit in reference["fits"]} == {None, 0.5}
+    _, best = (fit for fit in reference["fits"] if fit["objective"] == "forward_kl")
+    # Pairs are a bigram law whose rows depend on the step.
+    assert (best["family"], best["coverage"]) == ("inhomogeneous", pytest.approx(1))
+    assert best["validity"] > 2 * PAIRS.base_rates[0]
+
+
+def test_trainings_of_styles_say_what_they_are_and_measure_their_curve_and_their_end(made):
+    results = made("styles")[0]["results"]
+    runs = {(run["label"], run["updates"]): run for run in results["runs"]}
+    assert {name: run["groups"] for name, run in runs.items()} == {
+        ("DAPO", 4): ["main"],
+        ("DPH-F 0.3", 4): ["main", "places"],
+        ("DPH-F 0.3 all", 4): ["places"],
+        ("DPH-F 0.3", 8): ["long"],
+    }
+    free, held = runs["DAPO", 4], runs["DPH-F 0.3", 8]
+    assert held["curve"]["update"] == [0, 4, 8]
+    assert {len(values) for values in held["curve"].values()} == {3}
+    assert held["curve"]["excess"][0] == 0 < held["curve"]["excess"][-1]
+    assert held["coefficient"] == held["strength"] == 0.3
+    assert "strength" not in free
+    assert results["bases"][0]["train"] != free["train"] != held["train"]
+    # At the base the guarantee is met with equality.
+    assert held["guarantee_margin"] == pytest.approx(0, abs=1e-13)
+    assert held["guarantee"] < held["rehearsed_pass"]
+
+
+def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_the_first():
+    jobs = styles.Config().jobs(5)
+    main = jobs["main"]
+    assert {job.seed for job in main} == {5, 6, 7}
+    assert len(main) == len(set(main)) == 3 * 10
+    assert {job.seed for name in ("strengths", "places", "long") for job in jobs[name]} == {5}
+    assert {job.variant.strength for job in jobs["strengths"]} == {0.03, 0.1, 0.3, 1.0}
+    assert {job.variant.place for job in jobs["places"]} == {"rehearsed", "all"}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "message"),
+    [
+        ("collapse", {"starts": 0}, "starts=0"),
+        ("collapse", {"rounds": 0}, "rounds=0"),
+        ("collapse", {"strengths": (1.0, -1.0)}, "strengths=-1"),
+        ("collapse", {"alphas": (1.0,)}, "alphas=1"),
+        ("collapse", {"targets": (0.0,)}, "targets=0"),
+        ("collapse", {"random_alphas": (float("nan"),)}, "random_alphas=nan"),
+        ("collapse", {"random_targets": (0.3,)}, "random_targets=0.3"),
+        ("strategies", {"prompts": (15, 10, 0, 7, 6, 5)}, "prompts=0"),
+        ("strategies", {"prompts": (15, 10)}, r"weights.shape=\(2,\)"),
+        ("strategies", {"base": (0.5, 0.5, 0.5, 0.1, 0.1)}, "base sums to"),
+        ("strategies", {"base": (0.5, 0.5, 0.0, 0.0, 0.0)}, "every strategy needs some mass"),
+        ("strategies", {"easy_rate": 1.0}, "easy_rate=1"),
+        ("strategies", {"hard_rate": 0.0}, "hard_rate=0"),
+        ("strategies", {"group": 1}, "group=1 "),
+        ("strategies", {"learning_rate": -0.5}, "learning_rate=-0.5"),
+        ("strategies", {"conditioning": 0.2}, r"conditioning=0.2.*one of the sweep's values \(0.0, 0.03"),
+        ("strategies", {"conditioning": -1.0}, "conditioning=-1"),
+        ("strategies", {"strength": 0.3}, "strength=0.3.*one of the sweep's values"),
+        ("strategies", {"alpha": 0.4}, "alpha=0.4.*one of the sweep's values"),
+        ("strategies", {"strengths": (1.0, 20.0)}, "strengths=20.0.*below 12"),
+        ("strategies", {"draws": ()}, "draws=.*at least 1 item"),
+        ("strategies", {"coverage_draws": 0}, "coverage_draws=0"),
+        ("strategies", {"rises": (0.0,)}, "rises=0"),
+        ("strategies", {"fall": 1.0}, "fall=1"),
+        ("strategies", {"random_tasks": 1}, "random_tasks=1"),
+        ("styles", {"methods": ("PPO",)}, "methods='PPO' is not allowed: one of GRPO"),
+        ("styles", {"long_updates": 6}, "long_updates=6 is not allowed: whole rounds of 4"),
+        ("styles", {"mus": (1.0,)}, "mus=1"),
+    ],
+)
+def test_a_setting_that_is_not_allowed_is_named(name, changed, message):
+    with pytest.raises(ValueError, match=message):
+        experiment(name).Config(**changed)
+
+
+@each
+def test_another_seed_than_a_whole_number_is_refused(name):
+    with pytest.raises(ValueError, match="seed=-1"):
+        run(name, seed=-1)
 
 
 def test_an_unknown_experiment_is_told_the_others():

@@ -3,8 +3,10 @@
 from functools import partial
 
 import pytest
+import torch
 
 from toy_lm.grid import run_grid
+from toy_lm.threads import one_thread
 
 JOBS = ("one", "two", "three")
 
@@ -24,17 +26,10 @@ def quietly(made, jobs, folder=None, make=row, **options):
     return run_grid(partial(make, made), jobs, done=lambda *told: None, folder=folder, **options)
 
 
-def test_rows_come_in_the_jobs_order_and_the_first_thing_told_is_that_nothing_is_done():
-    told = []
-    found = run_grid(partial(row, []), JOBS, done=lambda *step: told.append(step))
-    assert [one["length"] for one in found] == [3, 3, 5]
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert quietly([], ()) == []
-
-
-def test_what_is_kept_is_not_made_again_and_is_told_at_once(tmp_path):
+def test_rows_come_in_the_jobs_order_and_what_is_kept_is_told_at_once_and_not_made_again(tmp_path):
     made, told = [], []
     first = quietly(made, JOBS[:2], tmp_path / "runs")
+    assert first == [{"length": 3, "half": None}, {"length": 3, "half": 0.5}]
     again = run_grid(partial(row, made), JOBS, done=lambda *step: told.append(step), folder=tmp_path / "runs")
     assert made == list(JOBS)
     assert again == [*first, {"length": 5, "half": 0.5}]
@@ -52,8 +47,8 @@ def test_an_interruption_leaves_what_is_finished(tmp_path):
 
 def test_another_version_is_made_anew_and_the_old_row_stays(tmp_path):
     made = []
-    quietly(made, JOBS[:1], tmp_path, packages=("numpy",))
-    quietly(made, JOBS[:1], tmp_path, packages=("numpy", "scipy"))
+    for packages in (("numpy",), ("numpy", "scipy")):
+        quietly(made, JOBS[:1], tmp_path, packages=packages)
     assert (made, len(list(tmp_path.iterdir()))) == (["one", "one"], 2)
 
 
@@ -72,3 +67,12 @@ def test_processes_do_not_change_the_rows(tmp_path):
     for folder in (None, tmp_path):
         assert run_grid(dict, jobs, done=lambda *told: None, workers=2, folder=folder) == list(jobs)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_threads_are_given_back_after_an_error_too(monkeypatch):
+    told = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(torch, "set_num_threads", told.append)
+    with pytest.raises(KeyError), one_thread():
+        raise KeyError
+    assert told == [1, 2]

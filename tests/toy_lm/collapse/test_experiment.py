@@ -1,68 +1,151 @@
+"""One small run of the experiment, and all that is asked of its record: numbers, sentences, tables."""
+
+import copy
+import re
+
 import numpy as np
 import pytest
 
+from toy_lm.collapse import Config, run, tables
+from toy_lm.collapse.experiment import Fits, fits
 from toy_lm.collapse.problem import random_brackets
-from toy_lm.collapse.results import select
+from toy_lm.collapse.results import findings, label, optima, select
 
-# The experiment in its small form takes ten seconds.
-pytestmark = pytest.mark.slow
+SMALL = Config(
+    strengths=(4.0, 4.5, 10.0),
+    alphas=(0.5,),
+    targets=(0.7,),
+    starts=1,
+    ascent_steps=64,
+    stages=1,
+    cases=1,
+    random_targets=(0.999,),
+    random_alphas=(0.5,),
+    random_starts=1,
+    rounds=1,
+)
 
 
-def reverse_kl(record, family, method):
-    fits = select(
-        record["results"]["reference"]["fits"], family=family, objective="reverse_kl", method=method
-    )
-    return {fit["inverse_beta"]: fit for fit in fits}
+@pytest.fixture(scope="module")
+def record():
+    return run(SMALL, seed=0)
 
 
-def test_the_reference_case(small_record):
-    reference = small_record["results"]["reference"]
-    assert reference["target"]["base_rate"] == pytest.approx(0.0455, abs=5e-5)
-    assert reference["target"]["entropy"] == pytest.approx(2.067, abs=5e-4)
-    best = reverse_kl(small_record, "homogeneous", "global")
+@pytest.fixture(scope="module")
+def reference(record):
+    return record["results"]["reference"]
+
+
+def reverse_kl(reference, family, method):
+    found = select(reference["fits"], family=family, objective="reverse_kl", method=method)
+    return {fit["inverse_beta"]: fit for fit in found}
+
+
+def test_the_global_minimum_jumps_in_the_homogeneous_family_and_keeps_mixtures_in_the_other(reference):
+    best = reverse_kl(reference, "homogeneous", "global")
     assert best[4.0]["validity"] == pytest.approx(0.0900, abs=5e-5)
-    assert best[10.0]["top"] == pytest.approx(0.9997, abs=5e-5)
     assert [best[x]["collapsed"] for x in (4.0, 4.5, 10.0)] == [False, True, True]
-    kept = reverse_kl(small_record, "inhomogeneous", "global")
-    assert kept[10.0]["effective"] == pytest.approx(5.81, abs=5e-3)
-    (forward,) = select(reference["fits"], family="homogeneous", objective="forward_kl")
-    assert (forward["coverage"], forward["validity"]) == pytest.approx((0.888, 0.283), abs=5e-4)
-    alphas = select(reference["fits"], family="homogeneous", objective="alpha")
-    assert {fit["alpha"]: fit["collapsed"] for fit in alphas} == {0.75: False, 0.5: True}
-
-
-def test_ascent_and_annealing_stay_behind_the_jump(small_record):
-    for method in ("ascent", "annealing"):
-        fits = reverse_kl(small_record, "homogeneous", method)
-        assert fits[4.0]["is_global"]
-        assert not fits[4.5]["is_global"]
-        assert fits[4.5]["above"] == pytest.approx(0.25109, abs=1e-4)
-        assert fits[4.5]["effective"] > 5
-        assert fits[10.0]["collapsed"]
-    (leap,) = select(small_record["results"]["reference"]["leaps"], family="homogeneous")
+    (leap,) = select(reference["leaps"], family="homogeneous")
     assert leap["jump"] == pytest.approx(4.17548, abs=1e-5)
+    assert leap["high_from"] < 4.0 < leap["jump"] < leap["low_until"]
+    kept = reverse_kl(reference, "inhomogeneous", "global")[10.0]
+    assert kept["effective"] == pytest.approx(5.81, abs=5e-3)
+    assert kept["validity"] > 0.999
+    (alpha,) = select(reference["fits"], family="homogeneous", objective="alpha")
+    assert alpha["collapsed"]
+    assert alpha["value"] == alpha["certificate"]["dirac"]
 
 
-def test_targets_are_tried_at_the_beta_that_theory_gives_them(small_record):
-    rate = small_record["results"]["reference"]["target"]["base_rate"]
-    aimed = [fit for fit in reverse_kl(small_record, "homogeneous", "global").values() if "mu" in fit]
-    assert [fit["mu"] for fit in aimed] == [0.7, 0.9]
-    for fit in aimed:
-        odds = rate / (1 - rate) * np.exp(fit["inverse_beta"])
-        assert odds / (1 + odds) == pytest.approx(fit["mu"])
+def test_ascent_and_annealing_stay_behind_the_jump(reference):
+    for method in ("ascent", "annealing"):
+        found = reverse_kl(reference, "homogeneous", method)
+        assert [found[x]["is_global"] for x in (4.0, 4.5)] == [True, False]
+        assert found[4.5]["above"] == pytest.approx(0.25109, abs=1e-4)
+        assert found[4.5]["effective"] > 5
+        assert found[10.0]["collapsed"]
 
 
-def test_the_record_says_what_was_run(small_record, small_progress):
-    assert small_record["config"]["strengths"] == (4.0, 4.5, 10.0)
-    reference, (brackets, counts) = (small_record["results"][name] for name in ("reference", "random"))
+def test_a_target_is_tried_at_the_beta_that_theory_gives_it(reference):
+    rate = reference["target"]["base_rate"]
+    (aimed,) = (fit for fit in reverse_kl(reference, "homogeneous", "global").values() if "mu" in fit)
+    odds = rate / (1 - rate) * np.exp(aimed["inverse_beta"])
+    assert (aimed["mu"], odds / (1 + odds)) == (0.7, pytest.approx(0.7))
+
+
+def test_optima_come_with_rising_strength_and_rows_name_their_objective(record, reference):
+    found = optima(reference, "homogeneous")
+    assert [label(fit) for fit in found] == [f"1/beta = {x}" for x in ("3.89", "4", "4.5", "10")]
+    brackets, counts = record["results"]["random"]
     assert (reference["words"], reference["valid_words"]) == (256, 14)
     assert (counts["words"], counts["valid_words"]) == (729, 90)
-    assert {rate["bases"] for rate in brackets["rates"]} == {1}
-    assert [done for _, done, _ in small_progress] == list(range(7))
-    assert {(stage, total) for stage, _, total in small_progress} == {("families fitted", 6)}
+    assert [(label(rate), rate["bases"]) for rate in select(brackets["rates"], family="homogeneous")] == [
+        *[("mu = 0.999", 1)] * 3, ("forward KL", 1), ("alpha = 0.5", 1), ("E[v]", 1),
+    ]  # fmt: skip
 
 
-def test_the_seed_decides(small_record):
-    rates = [random_brackets(1, np.random.default_rng(seed)).base_rates[0] for seed in (0, 1)]
-    assert small_record["seed"] == 0
-    assert rates[0] != rates[1]
+def numbers(sentence):
+    return [float(found) for found in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", sentence)]
+
+
+def test_the_sentences_hold_the_numbers_of_the_results(record, reference):
+    reverse, forward, ascent = record["findings"]
+    last = [optima(reference, family)[-1] for family in ("homogeneous", "inhomogeneous")]
+    kept = [round(fit[name], digits) for fit in last for name, digits in (("effective", 2), ("validity", 3))]
+    assert numbers(reverse)[-5:] == [*kept, round(reference["target"]["effective"], 2)]
+    (best,) = select(reference["fits"], objective="forward_kl", family="homogeneous")
+    assert numbers(forward)[:2] == [round(best["effective"], 2), 0.283]
+    assert numbers(ascent)[:2] == [1, 8]
+    changed = copy.deepcopy(record["results"])
+    for fit in select(changed["reference"]["fits"], method="ascent"):
+        fit["is_global"] = True
+    assert numbers(findings(changed)[2])[0] == 0
+
+
+def row(table, start):
+    """The cells of the row whose first cell is this."""
+    (found,) = [cells for cells in table.rows if cells[0] == start]
+    return list(found)
+
+
+def test_the_tables_show_every_fit_the_jump_the_target_and_rates_of_collapse(record):
+    homogeneous, inhomogeneous, jumps, targets, *rates = tables(record)
+    assert row(homogeneous, "1/beta = 10")[1:3] == ["0.9997", "0.9997"]
+    assert row(homogeneous, "1/beta = 4.5")[-2:] == ["+0.251", "+0.251"]
+    assert row(homogeneous, "1/beta = 4")[-2:] == ["reached", "reached"]
+    assert row(homogeneous, "alpha = 0.5")[6] == "7/7 (Dirac)"
+    assert row(homogeneous, "forward KL")[4:] == ["0.8881", "1.2045", "-", "-", "-", "-"]
+    assert float(row(homogeneous, "E[v]")[1]) > 0.99
+    assert row(inhomogeneous, "1/beta = 10")[3] == "5.8095"
+    assert row(jumps, "homogeneous")[1:3] == ["4 and 4.5", "4.1755"]
+    assert row(targets, "0.7") == ["0.7", "3.8899", "0.0873", "0.8526"]
+    (rate,) = select(record["results"]["random"][0]["rates"], family="homogeneous", objective="reward")
+    cells = row(rates[0], "E[v]")
+    assert cells[1:3] == ["ascent", f"{rate['collapsed']}/1"]
+    assert cells[4] == f"{rate['effective_kept']:.3f}"
+    assert cells[-2:] == ["-", "-"]
+    assert len(rates) == 4
+    assert rates[-1].title == "random counts, inhomogeneous bigrams; 90 of 729 words valid; means over bases"
+
+
+def test_lines_come_base_by_base_and_no_method_is_below_the_global_minimum():
+    strengths = np.array([[2.0, 4.5, 6.0], [1.0, 3.0, 5.0]])
+    problem, rng = random_brackets(2, 0), np.random.default_rng(0)
+    family = problem.family(homogeneous=True)
+    pair = Fits(problem, family, strengths, rng, 1, Config(rounds=2, ascent_steps=48, stages=2))
+    best = pair.global_lines()
+    assert all(x["is_global"] and x["above"] == 0 for x in best)
+    places = [(case, strength) for case, row in enumerate(strengths.tolist()) for strength in row]
+    for lines in (best, pair.ascent_lines(), pair.annealed_lines()):
+        assert [(x["case"], x["inverse_beta"]) for x in lines] == places
+        for line, at in zip(lines, best, strict=True):
+            assert line["above"] >= -1e-9
+            assert line["value"] == pytest.approx(at["value"] + line["above"])
+            assert line["is_global"] == (line["above"] <= 1e-8 * (1 + abs(line["value"])))
+            # The value is the KL less what validity earns.
+            earned = line["inverse_beta"] * line["validity"]
+            assert line["value"] == pytest.approx(line["kl"] - earned, abs=1e-10)
+
+
+def test_fits_are_of_one_base():
+    with pytest.raises(ValueError, match=r"problem\.cases=2 is not allowed: one base"):
+        fits(random_brackets(2, 0), SMALL)

@@ -5,55 +5,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dph_theory import excess_kl
-from toy_lm.collapse.measure import measure, rates, targets
-from toy_lm.collapse.optimum import best_dirac, projected
-from toy_lm.collapse.problem import all_words, random_brackets, reference
+from toy_lm.collapse.measure import measure, rates
+from toy_lm.collapse.optimum import best_dirac
+from toy_lm.collapse.problem import CollapseProblem, all_words, random_brackets, reference
 from toy_lm.engine.markov import MarkovLM
-
-FIRST = np.zeros(1, dtype=int)
-
-
-@pytest.fixture(scope="module")
-def problem():
-    return reference()
-
-
-def line_of(problem, theta, homogeneous=True):
-    (line,) = measure(problem, problem.family(homogeneous=homogeneous), theta, FIRST)
-    return line
-
-
-def test_the_base_has_lost_nothing(problem):
-    line = line_of(problem, problem.family(homogeneous=True).tables(problem.bases).flatten(-2))
-    assert line["validity"] == pytest.approx(problem.base_rates[0], rel=1e-12)
-    assert line["coverage"] == pytest.approx(1)
-    assert line["overlap"] == pytest.approx(1)
-    assert (line["kl"], line["excess_kl"]) == pytest.approx((0, 0), abs=1e-13)
-    assert line["forward_kl"] == pytest.approx(-np.log(problem.base_rates[0]))
-    assert line["top_word"] == "()()()()"
-    assert not line["collapsed"]
 
 
 @pytest.mark.parametrize("homogeneous", [True, False])
-def test_a_dirac_has_lost_all_but_its_word(problem, homogeneous):
-    line = line_of(problem, best_dirac(problem, problem.family(homogeneous=homogeneous)), homogeneous)
+def test_a_dirac_has_lost_all_but_its_word_which_where_there_is_but_one_is_no_collapse(homogeneous):
+    problem, first = reference(), np.zeros(1, dtype=int)
+    family = problem.family(homogeneous=homogeneous)
+    (line,) = measure(problem, family, best_dirac(problem, family), first)
     top = problem.targets[0].max()
     assert line["validity"] == line["top"] == line["top_share"] == 1
+    assert line["top_word"] == "()()()()"
     assert line["collapsed"]
     assert line["effective"] == pytest.approx(1)
     assert line["coverage"] == line["overlap"] == pytest.approx(top)
     assert line["forward_kl"] == np.inf
     assert line["kl"] == pytest.approx(-np.log(top * problem.base_rates[0]))
     assert line["excess_kl"] == pytest.approx(line["excess_valid"]) == pytest.approx(-np.log(top))
-
-
-def test_the_m_projection_covers_p_star_at_a_low_validity(problem):
-    line = line_of(problem, projected(problem, problem.family(homogeneous=True)).flatten(-2))
-    assert line["coverage"] == pytest.approx(0.888, abs=5e-4)
-    assert line["validity"] == pytest.approx(0.283, abs=5e-4)
-    line = line_of(problem, projected(problem, problem.family(homogeneous=False)).flatten(-2), False)
-    assert line["coverage"] == pytest.approx(0.906, abs=5e-4)
-    assert line["validity"] == pytest.approx(0.831, abs=5e-4)
+    bases = MarkovLM.from_probabilities([[0.99, 0.01]], [[[0.01, 0.99], [0.99, 0.01]]])
+    sharp = CollapseProblem("sharp", bases, problem.automaton, 8)
+    (line,) = measure(sharp, family, best_dirac(sharp, family), first)
+    assert sharp.targets.max() > 0.9
+    assert not line["collapsed"]
 
 
 @settings(max_examples=8, deadline=None)
@@ -83,24 +59,11 @@ def test_every_measure_against_enumeration(homogeneous, seed):
             "coverage": target[q >= target / 2].sum(),
         }
         assert {name: line[name] for name in wanted} == pytest.approx(wanted, rel=1e-9)
-        assert line["case"] == row
-        assert line["family"] == family.name
-
-
-def test_a_target_that_is_one_word_cannot_collapse(problem):
-    bases = MarkovLM.from_probabilities([[0.99, 0.01]], [[[0.01, 0.99], [0.99, 0.01]]])
-    sharp = type(problem)("sharp", bases, problem.automaton, 8)
-    assert sharp.targets.max() > 0.9
-    assert not line_of(sharp, best_dirac(sharp, sharp.family(homogeneous=True)))["collapsed"]
-
-
-def test_what_there_is_to_keep(problem):
-    (line,) = targets(problem)
-    assert line["effective"] == pytest.approx(np.exp(line["entropy"])) == pytest.approx(7.9, abs=5e-4)
-    assert line["initial"] == pytest.approx([0.7, 0.3])
-    assert line["transition"] == [pytest.approx([0.55, 0.45]), pytest.approx([0.85, 0.15])]
-    assert line["top_share"] == problem.targets.max()
-    assert line["top_word"] == "()()()()"
+        assert (line["case"], line["family"]) == (row, family.name)
+    for line in measure(problem, family, problem.rows(family).flatten(-2), np.arange(2)):
+        # The base itself has lost nothing.
+        assert (line["coverage"], line["overlap"]) == pytest.approx((1, 1))
+        assert (line["kl"], line["excess_kl"]) == pytest.approx((0, 0), abs=1e-13)
 
 
 TARGETS = [

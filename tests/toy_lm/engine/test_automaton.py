@@ -1,20 +1,20 @@
-"""Validity automata: languages, counts, products, minimisation, errors."""
+"""Validity automata: languages, products, minimisation; from patterns, predicates and constraints."""
+
+import re
 
 import numpy as np
 import pytest
 from automata.fa.dfa import DFA
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.toy_models import DYCK, automata
+from support.toy_models import automata
 
-from toy_lm import ValidityAutomaton, counting
+from toy_lm import ValidityAutomaton, balanced, counting, from_predicate, from_regex
 from toy_lm.collapse.problem import all_words
-
-LENGTHS = range(6)
 
 
 def language(automaton: ValidityAutomaton) -> list[np.ndarray]:
-    return [automaton.accepts(all_words(automaton.symbols, n)) for n in LENGTHS]
+    return [automaton.accepts(all_words(automaton.symbols, n)) for n in range(6)]
 
 
 def from_library(automaton: ValidityAutomaton) -> DFA:
@@ -28,13 +28,6 @@ def from_library(automaton: ValidityAutomaton) -> DFA:
         initial_state=automaton.initial,
         final_states={s for s in states if automaton.accepting[s]},
     )
-
-
-def test_words_are_run_as_drawn():
-    parity = ValidityAutomaton(np.array([[0, 1], [1, 0]]), 0, np.array([False, True]), ("a", "b"))
-    words = np.array([[0, 0, 1], [1, 0, 1], [1, 1, 1]])
-    assert parity.accepts(words).tolist() == [True, False, True]
-    assert parity.decode(words[1]) == "bab"
 
 
 @given(automata(), automata())
@@ -68,26 +61,47 @@ def test_minimisation_keeps_the_language_is_minimal_and_does_not_depend_on_the_s
     assert small.initial == other.initial == 0
 
 
-TABLE, ACCEPT = np.array([[0, 1], [1, 0]]), np.array([True, False])
-
-
 @pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        (lambda: ValidityAutomaton(TABLE[:1], 0, ACCEPT, ("a", "b")), "transitions.shape"),
-        (lambda: ValidityAutomaton(TABLE[:, :1], 0, ACCEPT, ("a", "b")), "transitions.shape"),
-        (lambda: ValidityAutomaton(TABLE + 1, 0, ACCEPT, ("a", "b")), "transitions=2"),
-        (lambda: ValidityAutomaton(TABLE.astype(float), 0, ACCEPT, ("a", "b")), "dtype"),
-        (lambda: ValidityAutomaton(TABLE, 2, ACCEPT, ("a", "b")), "initial=2"),
-        (lambda: ValidityAutomaton(TABLE, 0, ACCEPT, ("a", "a")), "alphabet"),
-        (lambda: ValidityAutomaton(TABLE, 0, ACCEPT, ("a", "bc")), "alphabet"),
-        (lambda: DYCK & ValidityAutomaton(TABLE, 0, ACCEPT, ("a", "b")), "alphabet"),
-        (lambda: DYCK.accepts(np.array([0, 2])), "words=2"),
-        (lambda: DYCK.require_informative(-1), "length=-1"),
-        (lambda: DYCK.require_informative(7), r"length=7 .* accepts none"),
-        (lambda: counting("()", "(").require_informative(7), r"length=7 .* accepts all"),
-    ],
+    ("pattern", "alphabet"),
+    [*((p, "abc") for p in ("(ab)*c?", "a*b|c", "[ab]+", "(a|bc){2,3}", "")), (r"(\(\))*", "()")],
 )
-def test_errors_name_what_does_not_fit(made, message):
-    with pytest.raises(ValueError, match=message):
-        made()
+def test_a_regular_expression_is_pythons(pattern, alphabet):
+    automaton = from_regex(pattern, alphabet)
+    for n in range(6):
+        words = all_words(len(alphabet), n)
+        matches = [re.fullmatch(pattern, automaton.decode(word)) is not None for word in words]
+        assert automaton.accepts(words).tolist() == matches
+
+
+@given(automata(symbols=2), st.integers(0, 5))
+@settings(max_examples=25)
+def test_a_predicate_gives_its_words_of_that_length_only(automaton, length):
+    said = {automaton.decode(word) for word in all_words(2, length) if automaton.accepts(word)}
+    built = from_predicate(said.__contains__, "ab", length)
+    for n in range(7):
+        words = all_words(2, n)
+        assert {built.decode(word) for word in words[built.accepts(words)]} == (
+            said if n == length else set()
+        )
+    assert built.states == built.minimised().states
+
+
+@given(st.integers(0, 4), st.none() | st.integers(0, 3))
+def test_counting_counts(at_least, more):
+    at_most = None if more is None else at_least + more
+    automaton = counting("xyz", "y", at_least=at_least, at_most=at_most)
+    words = all_words(3, 6)
+    times = (words == 1).sum(axis=1)
+    expected = (times >= at_least) & (times <= (6 if at_most is None else at_most))
+    assert (automaton.accepts(words) == expected).all()
+
+
+def test_balance_with_neutral_symbols_and_a_bound():
+    automaton = balanced("(x)", "(", ")", depth=2)
+    words = all_words(3, 6)
+    height = np.cumsum((words == 0).astype(int) - (words == 2), axis=1)
+    expected = (height >= 0).all(axis=1) & (height <= 2).all(axis=1) & (height[:, -1] == 0)
+    assert (automaton.accepts(words) == expected).all()
+    # A false neighbour: without the bound one more word of this length balances, ((())).
+    deeper = balanced("(x)", "(", ")", depth=3)
+    assert deeper.accepts(words).sum() == automaton.accepts(words).sum() + 1

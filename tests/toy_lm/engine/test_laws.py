@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import rel_entr
-from support.toy_models import DYCK, DYCK_BASE, automata, bigrams, building
+from support.toy_models import automata, bigrams, building
 
 import dph_theory
 from dph_theory.laws import law_divergence, law_validity
@@ -92,6 +92,18 @@ def test_the_locally_filtered_model_is_that_of_the_tree_and_pythagoras_holds():
     assert token_law_kl(plain, filtered) == np.inf
 
 
+def test_a_batch_of_models_gives_words_the_products_of_their_steps_and_the_seed_decides():
+    model, again, other = (MarkovLM.random(3, batch=(2,), seed=seed) for seed in (1, 1, 2))
+    words = all_words(3, 4)
+    found = np.exp(model.log_prob(words))
+    np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-12)
+    # Of the word babc.
+    product = model.initial[1, 1] * np.prod(model.transition[1, [1, 0, 1], [0, 1, 2]])
+    assert found[1, (words == [1, 0, 1, 2]).all(axis=1)] == pytest.approx(product)
+    np.testing.assert_array_equal(model.transition, again.transition)
+    assert not np.allclose(model.transition, other.transition)
+
+
 def test_long_words_over_many_symbols():
     letters = "".join(map(chr, range(97, 129)))
     automaton = from_regex("(a|b|c)*(d|e).*", letters)
@@ -102,29 +114,3 @@ def test_long_words_over_many_symbols():
     # One word of 512 that the base says with a probability no float can hold.
     few, rare = MarkovLM.random(8, seed=1), from_regex("ab" * 256, letters[:8])
     assert token_law_kl(filtered_lm(few, rare, 512), base_law(few, rare, 512)) > 745
-
-
-ONLY_OPEN = MarkovLM.from_probabilities([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]])
-FITTING = MarkovLM.random(3, seed=0)
-
-
-@pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        (
-            lambda: locally_filtered(MarkovLM.random(4, seed=0), AUTOMATON, 4),
-            r"base.vocabulary=4 .* automaton's 3",
-        ),
-        (
-            lambda: token_law_kl(base_law(FITTING, AUTOMATON, 3), base_law(FITTING, AUTOMATON, 4)),
-            "the same automaton",
-        ),
-        (lambda: base_law(MarkovLM.random(3, batch=(2,), seed=0), AUTOMATON, 4), "without batch axes"),
-        (lambda: base_law(FITTING, AUTOMATON, 0), "length=0"),
-        (lambda: filtered_lm(DYCK_BASE, DYCK, 7), r"length=7 .* accepts none"),
-        (lambda: filtered_lm(ONLY_OPEN, DYCK, 8), r"length=8 .* the base must give some valid word"),
-    ],
-)
-def test_bad_input_is_named(made, message):
-    with pytest.raises(ValueError, match=message):
-        made()

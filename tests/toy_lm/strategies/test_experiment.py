@@ -1,130 +1,108 @@
-import json
+"""One small run of the experiment, and all that is asked of its record: numbers, sentences, tables."""
+
+import re
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from support.small_strategies_run import SMALL, small_record
 
 from dph_theory import beta_for_mean_validity, tilted
 from dph_theory.meter import LeadTime, lead_time
-from dph_theory.support.files import write_json
-from dph_theory.support.record import checked
-from toy_lm.strategies import run
+from toy_lm.strategies import Config, run, tables
 from toy_lm.strategies.experiment import (
-    compare,
     kept_steps,
     methods,
     mirror_ascent,
     on_random_tasks,
-    sweep,
     targets,
     where_direction_matters,
 )
-from toy_lm.strategies.results import Config
+from toy_lm.strategies.results import directions, findings, meter, method
 from toy_lm.strategies.train import Anchor, measure, train
 
-CONFIG = replace(
+SMALL = replace(
     Config(),
     learning_rate=1.0,
-    steps=750,
-    conditionings=(0.0, 0.1, 1.0),
-    strengths=(1.0,),
-    targets=(0.55, 0.75),
+    steps=160,
+    conditionings=(0.1, 1.0),
+    strengths=(0.1, 1.0, 3.0),
+    alphas=(0.5, 0.9),
+    targets=(0.5,),
+    draws=(1, 16, 256),
+    rises=(0.02, 0.1),
+    random_tasks=4,
 )
 
 
 @pytest.fixture(scope="module")
-def found():
-    return targets(CONFIG)
+def record():
+    return run(SMALL)
 
 
-def test_an_unrestricted_policy_reaches_its_target_exactly(found):
-    np.testing.assert_allclose(found["predicted"], CONFIG.targets, rtol=1e-13)
-    np.testing.assert_allclose(found["unrestricted"], CONFIG.targets, rtol=1e-12)
+@pytest.fixture(scope="module")
+def results(record):
+    return record["results"]
 
 
-def test_beta_counts_every_prompt_once(found):
+def test_an_unrestricted_policy_reaches_its_target_and_shared_strategies_fall_short_unless_they_condition():
+    aimed = replace(SMALL, steps=750, conditionings=(0.0, 0.1, 1.0), strengths=(1.0,), targets=(0.55, 0.75))
+    found = targets(aimed)
+    for name in ("predicted", "unrestricted"):
+        np.testing.assert_allclose(found[name], aimed.targets, rtol=1e-12)
     rates = [0.97] * 15 + [0.12] * 10 + [0.1] * 7 + [0.08] * 7 + [0.06] * 6 + [0.04] * 5
-    expected = [beta_for_mean_validity(rates, mu) for mu in CONFIG.targets]
+    expected = [beta_for_mean_validity(rates, mu) for mu in aimed.targets]
     np.testing.assert_allclose(found["beta"], expected, rtol=1e-12)
-    # Types counted once each would ask for another beta.
+    # Types counted once each, not every prompt, would ask for another beta.
     by_type = beta_for_mean_validity([0.97, 0.12, 0.1, 0.08, 0.06, 0.04], 0.55)
     assert abs(by_type / expected[0] - 1) > 0.01
+    reached, limit = np.array(found["reached"]), np.array(found["best_of_family"])
+    assert (limit < aimed.targets).all()
+    assert (np.diff(reached, axis=0) > 0).all()
+    assert (limit - reached[1] > 0.1).all()
+    # With time the best of the family is reached.
+    np.testing.assert_allclose(reached[-1][0], limit[0], atol=3e-3)
+    alone = replace(SMALL, conditioning=1.0, conditionings=(1.0,), targets=(0.45,))
+    patient = targets(replace(alone, learning_rate=2.0, strengths=(1.0,), steps=1200))
+    np.testing.assert_allclose(patient["reached"][0], patient["best_of_family"], atol=3e-6)
 
 
 def test_mirror_ascent_ends_at_the_tilted_model():
-    task, beta = CONFIG.task, np.array([0.3, 1.0])
+    task, beta = SMALL.task, np.array([0.3, 1.0])
     law = mirror_ascent(task, beta, 60)
     for row, b in zip(law, beta, strict=True):
         np.testing.assert_allclose(row, tilted(task.base_law, task.valid, np.full(6, b)), rtol=1e-12)
     assert np.abs(mirror_ascent(task, beta, 3)[0] - law[0]).max() > 0.01
 
 
-def test_shared_strategies_fall_short_unless_they_condition(found):
-    reached, limit = np.array(found["reached"]), np.array(found["best_of_family"])
-    assert (limit < CONFIG.targets).all()
-    assert (np.diff(reached, axis=0) > 0).all()
-    np.testing.assert_allclose(reached[-1][0], limit[0], atol=3e-3)
-    assert (limit - reached[1] > 0.1).all()
-
-
-def test_with_time_the_best_of_the_family_is_reached():
-    changes = {"conditioning": 1.0, "conditionings": (1.0,), "targets": (0.45,)}
-    patient = targets(replace(CONFIG, **changes, learning_rate=2.0, steps=1200))
-    np.testing.assert_allclose(patient["reached"][0], patient["best_of_family"], atol=3e-6)
-
-
-SWEPT = replace(
-    Config(),
-    learning_rate=1.0,
-    steps=200,
-    conditionings=(0.1, 1.0),
-    strengths=(0.1, 1.0, 3.0),
-    alphas=(0.5, 0.9),
-    rises=(0.02, 0.1),
-)
-
-
-@pytest.fixture(scope="module")
-def blocks():
-    return sweep(SWEPT, lambda done, total: None)
-
-
-def test_there_is_a_block_for_none_and_for_each_divergence_and_place(blocks):
+def test_the_sweep_has_a_block_for_none_and_for_each_divergence_and_place(results):
+    blocks = {(block.get("divergence"), block.get("place")): block for block in results["sweep"]}
     divergences = ["forward_kl", "jensen_shannon", "alpha_0.5", "reverse_kl", "alpha_0.9"]
-    expected = [(None, None), *((d, place) for place in ("D_pef", "all prompts") for d in divergences)]
-    assert [(block.get("divergence"), block.get("place")) for block in blocks] == expected
-    shapes = {(b.get("divergence"), np.shape(b["pass_at_k"]), np.shape(b["meter_step"])) for b in blocks}
-    assert (None, (2, 1), (2, 2, 1)) in shapes
-    assert ("reverse_kl", (2, 3), (2, 2, 3)) in shapes
-    assert ("alpha_0.9", (1, 3), (2, 1, 3)) in shapes
-
-
-def test_an_entry_is_the_training_it_stands_for(blocks):
-    block = next(
-        b for b in blocks if (b.get("divergence"), b.get("place")) == ("jensen_shannon", "all prompts")
-    )
-    anchor, keep = Anchor(SWEPT.divergences["JS"], everywhere=True), kept_steps(200)
-    run = train(SWEPT.task, anchor, np.array(0.2), np.array(1.0), SWEPT.optimiser, keep)
-    found = measure(run, SWEPT.task, 16)
-    # Its strength eta f''(1) is 0.1, and the f''(1) of JS 1/2.
-    assert block["pass_at_k"][1][0] == pytest.approx(found.pass_at_k[-1], rel=1e-12)
-    for index, rise in enumerate(SWEPT.rises):
-        expected = lead_time(keep, found.excess_kl, found.pass_at_k, rise=rise, fall=SWEPT.fall)
-        assert LeadTime(block["meter_step"][index][1][0], block["coverage_step"][1][0]) == expected
-
-
-def test_at_equal_curvature_strong_anchors_agree_and_weak_ones_do_not(blocks):
-    ends = {b["divergence"]: b["pass_at_k"][0] for b in blocks if b.get("place") == "D_pef"}
-    gaps = np.abs(np.subtract(ends["forward_kl"], ends["reverse_kl"]))
+    assert [*blocks] == [(None, None), *((d, p) for p in ("D_pef", "all prompts") for d in divergences)]
+    shapes = {of: (np.shape(b["pass_at_k"]), np.shape(b["meter_step"])) for (of, _), b in blocks.items()}
+    assert shapes[None] == ((2, 1), (2, 2, 1))
+    assert shapes["reverse_kl"] == ((2, 3), (2, 2, 3))
+    # Other alphas than the configured one are tried at its conditioning only.
+    assert shapes["alpha_0.9"] == ((1, 3), (2, 1, 3))
+    # At equal curvature strong anchors agree and weak ones do not.
+    forward, reverse = (blocks[name, "D_pef"]["pass_at_k"][0] for name in ("forward_kl", "reverse_kl"))
+    gaps = np.abs(np.subtract(forward, reverse))
     assert gaps[-1] < 0.001 < 0.03 < gaps[0]
 
 
-def test_progress_is_told_from_the_first_block_to_the_last():
-    heard = []
-    sweep(replace(SWEPT, steps=1), lambda done, total: heard.append((done, total)))
-    assert heard == [(done, 11) for done in range(12)]
+def test_an_entry_of_the_sweep_is_the_training_it_stands_for(results):
+    wanted = {"divergence": "jensen_shannon", "place": "all prompts"}
+    block = next(b for b in results["sweep"] if b.items() >= wanted.items())
+    anchor, keep = Anchor(SMALL.divergences["JS"], everywhere=True), kept_steps(SMALL.steps)
+    # The strength eta f''(1) is 0.1, and the f''(1) of JS 1/2.
+    found = measure(
+        train(SMALL.task, anchor, np.array(0.2), np.array(1.0), SMALL.optimiser, keep), SMALL.task, 16
+    )
+    assert block["pass_at_k"][1][0] == pytest.approx(found.pass_at_k[-1], rel=1e-12)
+    for index, rise in enumerate(SMALL.rises):
+        expected = lead_time(keep, found.excess_kl, found.pass_at_k, rise=rise, fall=SMALL.fall)
+        assert LeadTime(block["meter_step"][index][1][0], block["coverage_step"][1][0]) == expected
 
 
 @pytest.mark.parametrize("steps", [1, 2, 100, 2000])
@@ -136,104 +114,100 @@ def test_steps_are_kept_finely_at_first_and_to_the_end(steps):
     assert (gaps <= np.maximum(1, 0.04 * kept[1:] + 1)).all()
 
 
-COMPARED = replace(Config.quick(), learning_rate=2.0, strengths=(1.0,), steps=80, draws=(1, 16, 256))
-
-
-@pytest.fixture(scope="module")
-def compared():
-    return compare(COMPARED, lambda done, total: None)
-
-
 def test_every_direction_is_a_method_at_every_place_with_matched_curvature():
-    rows = list(methods(COMPARED))
-    assert [row.name for row in rows] == [
-        "GRPO",
-        "DPH-F",
-        "DPH-JS",
-        "DPH-alpha",
-        "reverse KL on D_pef",
-        "forward KL on all prompts",
-        "JS on all prompts",
-        "alpha on all prompts",
-        "reverse KL on all prompts",
+    assert [(row.name, row.eta, row.anchor and row.anchor.everywhere) for row in methods(SMALL)] == [
+        ("GRPO", 0, None),
+        ("DPH-F", 1, False),
+        ("DPH-JS", 2, False),
+        ("DPH-alpha", 1, False),
+        ("reverse KL on D_pef", 1, False),
+        ("forward KL on all prompts", 1, True),
+        ("JS on all prompts", 2, True),
+        ("alpha on all prompts", 1, True),
+        ("reverse KL on all prompts", 1, True),
     ]
-    assert [row.eta for row in rows] == [0, 1, 2, 1, 1, 1, 2, 1, 1]
-    assert rows[0].anchor is None
-    assert [row.anchor.everywhere for row in rows[1:]] == [False] * 4 + [True] * 4
 
 
-def test_the_base_is_the_start_of_every_training(compared):
-    base, rows = compared
+def test_from_one_base_grpo_narrows_to_one_strategy_and_the_anchored_do_not(results):
+    base, free, held = results["base"], method(results, "GRPO"), method(results, "DPH-F")
     assert base["pass_at_draws"][:2] == pytest.approx((0.3514, 0.8146860060586728), rel=1e-14)
-    for row in rows:
-        assert row["pass_at_k_curve"][0] == pytest.approx(base["pass_at_k"], rel=1e-14)
+    for row in results["methods"]:
         assert row["step"][0] == 0
+        assert row["pass_at_k_curve"][0] == pytest.approx(base["pass_at_k"], rel=1e-14)
         assert row["pass_at_k_curve"][-1] == row["pass_at_k"] == row["pass_at_draws"][1]
-
-
-def test_grpo_narrows_to_one_strategy_and_the_anchored_do_not(compared):
-    base, methods = compared
-    rows = {row["name"]: row for row in methods}
-    free, held = rows.pop("GRPO"), rows["DPH-F"]
-    assert free["pass_at_draws"][-1] < base["pass_at_draws"][-1]
+        assert (row["pass_at_k"] > base["pass_at_k"]) == (row["name"] != "GRPO")
     assert free["easy_entropy"] < 0.3 < 1.2 < held["easy_entropy"]
-    assert all(row["pass_at_k"] > base["pass_at_k"] for row in rows.values())
-
-
-def test_the_meter_leads_under_grpo_by_fewer_steps_the_higher_its_threshold(compared):
-    leads = [row["coverage_step"] - row["meter_step"] for row in compared[1][0]["leads"]]
+    # The meter leads under GRPO, by fewer steps the higher its threshold.
+    leads = [row["coverage_step"] - row["meter_step"] for row in free["leads"]]
     assert leads == sorted(leads, reverse=True)
     assert leads[0] > 5
 
 
-def test_the_direction_is_told_at_the_strength_of_the_widest_gap_on_d_pef(compared):
+def test_the_direction_is_told_at_the_strength_of_the_widest_gap_on_d_pef(results):
     gaps = {("D_pef", 0.1): 0.2, ("D_pef", 1.0): -0.3, ("all prompts", 10.0): 0.9}
-    rows = pd.Series(gaps).rename_axis(["place", "strength"]).to_frame("gap")
-    weak = where_direction_matters(COMPARED, rows)
+    weak = where_direction_matters(SMALL, pd.Series(gaps).rename_axis(["place", "strength"]).to_frame("gap"))
     assert weak["strength"] == 1.0
-    compared = {row["name"]: row["pass_at_draws"] for row in compared[1]}
     assert list(weak["pass_at_draws"]) == ["DPH-F", "DPH-JS", "DPH-alpha", "reverse KL on D_pef"]
     for name, curve in weak["pass_at_draws"].items():
-        assert curve == pytest.approx(compared[name], abs=1e-12)
+        assert curve == pytest.approx(method(results, name)["pass_at_draws"], abs=1e-12)
 
 
-def test_random_tasks_depend_on_the_generator_alone():
-    short = replace(COMPARED, random_tasks=5, steps=10)
-    first, again, other = (on_random_tasks(short, np.random.default_rng(seed)) for seed in (0, 0, 1))
-    assert first == again != other
-    for row in first:
+def test_the_seed_draws_the_random_tasks_and_nothing_else():
+    first, other = (run(replace(SMALL, steps=2), seed=seed)["results"] for seed in (0, 1))
+    assert first.pop("random_tasks") != other.pop("random_tasks")
+    assert first == other
+    for row in on_random_tasks(replace(SMALL, steps=10), np.random.default_rng(0)):
         mean, low, high = row["pass_at_1_change"]
         assert low < mean < high
         assert 0 <= row["rise_and_fall"] <= 1
 
 
-SHORT = replace(SMALL, steps=2)
+def test_directions_are_compared_at_the_configured_conditioning(results):
+    rows = directions(SMALL, results["sweep"])
+    assert list(rows.index) == [(p, s) for p in ("D_pef", "all prompts") for s in (0.1, 1.0, 3.0)]
+    told = rows["pass_at_k"].loc["all prompts", 1.0]
+    names = {
+        "forward KL": "forward_kl",
+        "JS": "jensen_shannon",
+        "alpha": "alpha_0.5",
+        "reverse KL": "reverse_kl",
+    }
+    for block in results["sweep"]:
+        for name, divergence in names.items():
+            if (block.get("divergence"), block.get("place")) == (divergence, "all prompts"):
+                assert told[name] == block["pass_at_k"][0][1]
+    assert rows.gap["all prompts", 1.0] == told["forward KL"] - told["reverse KL"]
 
 
-def test_the_record_keeps_the_contract_and_survives_json(tmp_path):
-    record = small_record()
-    path = tmp_path / "strategies.json"
-    write_json(path, record)
-    assert json.loads(path.read_text()) == record == checked(record, "toy.strategies")
-    assert record["config"]["strengths"] == [0.1, 1.0, 3.0]
+def test_the_meter_counts_warnings_leads_and_false_alarms():
+    falls = ((100, 60), (None, None))
+    early, late = ((80, 10), (5, None)), ((None, 70), (None, None))
+    rows = meter(SMALL, [{"coverage_step": falls, "meter_step": (early, late)}])
+    found = [(row.rise, len(row.leads), len(row.fallen), row.warned_before, row.false_alarms) for row in rows]
+    assert found == [(0.02, 4, 2, 2, 1), (0.1, 4, 2, 0, 0)]
+    assert [row.steps_ahead for row in rows] == [[20, 50], [-10]]
 
 
-def test_the_seed_draws_the_random_tasks_and_nothing_else():
-    first, again, other = (run(SHORT, seed=seed)["results"] for seed in (0, 0, 1))
-    assert first == again
-    assert first.pop("random_tasks") != other.pop("random_tasks")
-    assert first == other
+def numbers(sentence):
+    return [float(found) for found in re.findall(r"[-+]?\b\d+\.\d+\b", sentence)]
 
 
-def test_every_stage_is_told_to_its_end():
-    heard = {}
-    run(SHORT, progress=lambda stage, done, total: heard.setdefault(stage, []).append((done, total)))
-    assert list(heard) == ["methods", "sweep", "targets and random tasks"]
-    for told in heard.values():
-        total = told[-1][1]
-        assert told == [(done, total) for done in range(total + 1)]
-
-
-def test_another_seed_than_a_whole_number_is_refused():
-    with pytest.raises(ValueError, match="seed=-1"):
-        run(SHORT, seed=-1)
+def test_sentences_and_tables_hold_the_numbers_of_the_results(record):
+    record = deepcopy(record)
+    results = record["results"]
+    methods, direction, random = record["findings"]
+    scores = (results["base"], method(results, "GRPO"), method(results, "DPH-F"))
+    assert numbers(methods) == [round(x[name], 3) for x in scores for name in ("pass_at_1", "pass_at_k")]
+    assert numbers(direction)[0] == results["weak"]["strength"]
+    assert numbers(random)[0] == round(results["random_tasks"][0]["pass_at_k_change"][0], 3)
+    results["base"]["pass_at_1"] = 0.125
+    assert numbers(findings(SMALL, results)[0])[0] == 0.125
+    # Where coverage never fell there is no lead.
+    for block in results["sweep"]:
+        block["coverage_step"] = [[None for _ in row] for row in block["coverage_step"]]
+    shown = tables(record)
+    assert [len(table.rows) for table in shown] == [10, 2, 6, 1, 2, 3]
+    methods, *_, targets, meter, _ = shown
+    assert f"{results['base']['pass_at_k']:.3f}" in methods.rows[0]
+    assert meter.rows[0][2:5] == ("0 of 0", "-", "-")
+    assert targets.rows[0][1] == f"{results['targets']['beta'][0]:.4f}"

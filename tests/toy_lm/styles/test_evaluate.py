@@ -3,9 +3,9 @@ import pytest
 import torch
 from support.tiny_styles_base import base, rehearsed
 
-from toy_lm.styles.evaluate import KS, at_the_end, on_the_way, styles, yardstick
+from toy_lm.styles.evaluate import KS, at_the_end, on_the_way, yardstick
 from toy_lm.styles.samples import draw, stream
-from toy_lm.styles.transformer import ResponseLaw
+from toy_lm.styles.transformer import ResponseLaw, pass_rates
 
 
 def measures():
@@ -20,24 +20,17 @@ def committed(law, sharpness):
 
 
 def test_the_base_measured_against_itself():
-    _, _, law = base()
+    task, _, law = base()
     train, kept = measures()
     end, point = at_the_end(law, train), on_the_way(law, train, kept)
-    assert end["retention"] == 1
-    assert end["exploration"] == 0
+    assert (end["retention"], end["exploration"]) == (1, 0)
     assert end["base_solved"] + end["base_unsolved"] == 192
     assert abs(point["excess"]) < 1e-14
     # E_{p_*} log(p_*/a) = -log A1: the guarantee is met with equality by the base itself.
     assert point["guarantee"] == pytest.approx(point["rehearsed_pass"], abs=1e-13)
-
-
-def test_pass_at_k_is_the_mean_over_prompts():
-    task, _, law = base()
-    train, _ = measures()
-    rates = (law.joint().exp() * task.valid).sum(dim=1)[task.train].numpy()
-    expected = [np.mean(1 - (1 - rates) ** k) for k in KS]
-    np.testing.assert_allclose(at_the_end(law, train)["pass_at_k"], expected, atol=1e-13)
-    assert expected == sorted(expected)
+    # Pass@k is the mean over prompts.
+    rates = pass_rates(law, task)[task.train].numpy()
+    np.testing.assert_allclose(end["pass_at_k"], [np.mean(1 - (1 - rates) ** k) for k in KS], atol=1e-13)
 
 
 def test_styles_over_32_samples_agree_with_drawing_them():
@@ -66,7 +59,7 @@ def test_a_collapse_shows_in_every_measure():
     assert ends[1]["distinct_styles"] < ends[0]["distinct_styles"] - 1
 
 
-@pytest.mark.parametrize("sharpness", [0.0, 0.5, 2.0, 5.0])
+@pytest.mark.parametrize("sharpness", [0.0, 0.5, 5.0])
 def test_the_guarantee_holds_prompt_by_prompt(sharpness):
     found = measures()[1].kept(committed(base()[2], sharpness))
     assert (found.guarantee <= found.rate + 1e-14).all()
@@ -76,28 +69,16 @@ def test_the_guarantee_holds_prompt_by_prompt(sharpness):
 def test_retention_and_exploration_count_prompts():
     task, _, law = base()
     train, _ = measures()
-    solved = at_the_end(law, train)
-    assert solved["base_unsolved"] > 0
+    assert at_the_end(law, train)["base_unsolved"] > 0
     # A policy that answers every prompt with certainty, one accepted response each.
     task_first = task.valid.float().argmax(dim=1)
     style, tens, ones = (torch.full_like(part, -1e4) for part in law)
-    rows = torch.arange(256)
-    path = (rows, task_first // 100, task_first // 10 % 10, task_first % 10)
+    path = (torch.arange(256), task_first // 100, task_first // 10 % 10, task_first % 10)
     style[path[:2]], tens[path[:3]], ones[path] = 0.0, 0.0, 0.0
     perfect = ResponseLaw(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
     end = at_the_end(perfect, train)
     assert (end["retention"], end["exploration"], end["pass_at_k"][0]) == (1.0, 1.0, 1.0)
     assert end["style_entropy"] == 0
-
-
-def test_where_the_base_solves_all_there_is_nothing_to_explore():
-    task, _, law = base()
-    by = yardstick(law, task, task.train)
-    everything = by._replace(valid=np.ones_like(by.valid) & (np.arange(500) != 0))
+    # Where the base solves all there is nothing to explore.
+    everything = train._replace(valid=np.ones_like(train.valid) & (np.arange(500) != 0))
     assert "exploration" not in at_the_end(law, everything)
-
-
-def test_styles_sum_over_digits():
-    train, _ = measures()
-    policy = train.law(base()[2])
-    np.testing.assert_allclose(styles(policy)[:, 2], policy[:, 200:300].sum(axis=1), atol=1e-15)

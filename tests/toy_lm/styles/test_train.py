@@ -8,16 +8,15 @@ from support.tiny_styles_base import SETTINGS, base, rehearsed
 
 from dph_theory import mu_from_beta
 from dph_theory.losses import METHODS, alpha_dpg_rewards, group_advantages
+from toy_lm.styles import Config, run
 from toy_lm.styles import train as training
-from toy_lm.styles.samples import draw, stream
+from toy_lm.styles.samples import draw, presample, stream
 from toy_lm.styles.train import (
-    TRAINABLE,
     TrainingSettings,
     Variant,
     coefficient,
     descend,
     judge,
-    law_where_trained,
     objective,
     pretrain,
     train,
@@ -27,25 +26,15 @@ from toy_lm.styles.transformer import exact_law, pass_rates, token_log_probs
 RATES = np.array([0.1, 0.3, 0.6])
 
 
-@pytest.mark.parametrize("name", ["DPH-F", "DPH-JS", "DPH-alpha"])
-def test_strength_is_the_coefficient_times_the_curvature(name):
-    method = Variant(name, strength=0.3).method(RATES)
-    assert method.rehearsal.eta * method.rehearsal.divergence.curvature == pytest.approx(0.3, abs=1e-15)
-
-
-def test_the_js_generator_needs_twice_the_coefficient():
-    js, forward = (coefficient(Variant(name, strength=0.3).method(RATES)) for name in ("DPH-JS", "DPH-F"))
-    assert js == pytest.approx(2 * forward, abs=1e-15)
-
-
-@pytest.mark.parametrize("name", ["RKL", "GRPO", "reverse"])
-def test_the_strength_of_a_penalty_is_its_coefficient(name):
-    assert coefficient(Variant(name, strength=0.7).method(RATES)) == 0.7
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_without_a_strength_a_method_is_as_published(name):
-    assert Variant(name).method(RATES) == METHODS[name]
+def test_strength_is_the_coefficient_times_the_curvature_and_without_one_a_method_is_as_published():
+    for name in ("DPH-F", "DPH-JS", "DPH-alpha"):
+        how = Variant(name, strength=0.3).method(RATES).rehearsal
+        assert how.eta * how.divergence.curvature == pytest.approx(0.3, abs=1e-15)
+    # Jensen-Shannon's is one half.
+    assert coefficient(Variant("DPH-JS", strength=0.3).method(RATES)) == pytest.approx(0.6, abs=1e-15)
+    for name in ("RKL", "GRPO", "reverse"):
+        assert coefficient(Variant(name, strength=0.7).method(RATES)) == 0.7
+    assert {name: Variant(name).method(RATES) for name in METHODS} == METHODS
 
 
 def test_the_beta_of_kl_control_predicts_its_target():
@@ -55,61 +44,56 @@ def test_the_beta_of_kl_control_predicts_its_target():
     assert mu_from_beta(RATES, beta).mean() == pytest.approx(0.8, abs=1e-13)
 
 
-def test_a_target_out_of_reach_is_named():
-    with pytest.raises(ValueError, match=r"mu=0\.2 is not allowed"):
-        Variant("KL control", mu=0.2).method(RATES)
-
-
-def test_labels_tell_variants_apart():
-    variants = [
-        Variant("DPH-F", strength=0.3),
-        Variant("DPH-F", strength=0.1),
-        Variant("DPH-F", strength=0.3, place="all"),
-        Variant("DPH-F"),
-        Variant("reverse", strength=0.3),
-        Variant("KL control", mu=0.5),
-        Variant("KL control", mu=0.6),
-        Variant("alpha-DPG", alpha=0.5),
+def test_labels_tell_variants_apart_and_places_are_said_even_when_not_asked():
+    given = [
+        ({"name": "DPH-F", "strength": 0.3}, "DPH-F 0.3", "rehearsed"),
+        ({"name": "DPH-F", "strength": 0.3, "place": "all"}, "DPH-F 0.3 all", "all"),
+        ({"name": "DPH-F"}, "DPH-F", "rehearsed"),
+        ({"name": "reverse", "strength": 0.1}, "reverse 0.1", "rehearsed"),
+        ({"name": "GRPO"}, "GRPO", "explored"),
+        ({"name": "RKL"}, "RKL", "explored"),
+        ({"name": "KL control", "mu": 0.5}, "KL control mu=0.5", "explored"),
+        ({"name": "alpha-DPG", "alpha": 0.5}, "alpha-DPG alpha=0.5", "explored"),
     ]
-    assert len({variant.label for variant in variants}) == len(variants)
-    assert Variant("DPH-F", strength=0.3, place="all").label == "DPH-F 0.3 all"
-
-
-def test_places_are_said_even_when_not_asked():
-    assert Variant("DPH-F").place == Variant("reverse").place == "rehearsed"
-    assert {Variant(name).place for name in ("GRPO", "DAPO", "RKL")} == {"explored"}
-    assert Variant("DPH-F", place="rehearsed") == Variant("DPH-F")
+    for changes, label, place in given:
+        variant = Variant(**changes)
+        assert (variant.label, variant.place) == (label, place)
+        assert variant == Variant(**changes | {"place": place})
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("made", "message"),
     [
-        ({"name": "PPO"}, "name='PPO' is not allowed: one of GRPO, DAPO"),
+        (lambda: Variant("PPO"), "name='PPO' is not allowed: one of GRPO, DAPO"),
+        (lambda: Variant("DPH-F", place="explored"), "place='explored' .* for DPH-F one of rehearsed"),
+        (lambda: Variant("RKL", place="all"), "for RKL one of explored"),
+        (lambda: Variant("DAPO", strength=0.1), "strength=0.1 is not allowed: for DAPO None"),
+        (lambda: Variant("RKL", strength=-0.1), "at least 0"),
+        (lambda: Variant("KL control"), "mu=None is not allowed: for KL control a number in"),
+        (lambda: Variant("KL control", mu=1.0), "mu=1.0"),
+        (lambda: Variant("KL control", mu=0.5, strength=1.0), "for KL control None"),
+        (lambda: Variant("KL control", mu=0.2).method(RATES), r"mu=0\.2 is not allowed"),
+        (lambda: Variant("GRPO", mu=0.5), "mu=0.5 is not allowed: for GRPO None"),
+        (lambda: Variant("alpha-DPG"), "alpha=None"),
+        (lambda: Variant("DAPO", alpha=0.5), "for DAPO None"),
+        (lambda: TrainingSettings(group=1), "group=1 is not allowed"),
+        (lambda: TrainingSettings(minibatches=0), "minibatches=0"),
+        (lambda: TrainingSettings(rate=float("inf")), "rate=inf"),
+        (lambda: TrainingSettings(style_shares=(0.5, 0.5)), "style_shares=.* 5 items"),
+        (lambda: TrainingSettings(style_shares=(0.5, 0.5, 0.0, 0.1, 0.1)), "style_shares=0"),
+        (lambda: last(Variant("DAPO"), updates=6), "updates=6 is not allowed: whole rounds of 4"),
         (
-            {"name": "DPH-F", "place": "explored"},
-            "place='explored' is not allowed: for DPH-F one of rehearsed",
+            lambda: presample(base()[2], base()[0], presamples=200, stored=4, seed=0),
+            "presamples=200 is not allowed: fewer",
         ),
-        ({"name": "RKL", "place": "all"}, "for RKL one of explored"),
-        ({"name": "DAPO", "strength": 0.1}, "strength=0.1 is not allowed: for DAPO None"),
-        ({"name": "RKL", "strength": -0.1}, "at least 0"),
-        ({"name": "KL control"}, "mu=None is not allowed: for KL control a number in"),
-        ({"name": "KL control", "mu": 1.0}, "mu=1.0"),
-        ({"name": "KL control", "mu": 0.5, "strength": 1.0}, "for KL control None"),
-        ({"name": "GRPO", "mu": 0.5}, "mu=0.5 is not allowed: for GRPO None"),
-        ({"name": "alpha-DPG"}, "alpha=None"),
-        ({"name": "DAPO", "alpha": 0.5}, "for DAPO None"),
     ],
 )
-def test_settings_a_method_lacks_are_refused(arguments, message):
+def test_what_is_not_allowed_is_named(made, message):
     with pytest.raises(ValueError, match=message):
-        Variant(**arguments)
+        made()
 
 
-def test_every_published_method_can_be_trained():
-    assert set(METHODS) < set(TRAINABLE)
-
-
-def last(variant, updates=8, seed=0):
+def last(variant, updates=4, seed=0):
     task, model, _ = base()
     *_, (_, law) = train(model, task, variant, SETTINGS, updates=updates, seed=seed)
     return law.joint()
@@ -143,45 +127,35 @@ def by_hand(policy, samples, advantages, kept):
     return -gain[kept].mean(), log_pi
 
 
-def test_the_law_is_of_the_prompts_trained_on_and_at_the_end_of_all():
+def test_the_base_is_left_alone_and_the_law_is_of_the_prompts_trained_on_and_at_the_end_of_all():
     task, model, law = base()
-    joint = law_where_trained(model, task).joint()
-    assert torch.equal(joint[task.train], law.joint()[task.train])
-    assert joint[task.held_out].isnan().all()
-    *before, end = train(model, task, Variant("DAPO"), SETTINGS, updates=8, seed=0)
-    assert all(law.joint()[task.held_out].isnan().all() for _, law in before)
+    before = copy.deepcopy(model.state_dict())
+    *laws, end = train(model, task, Variant("DAPO"), SETTINGS, updates=8, seed=0)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert torch.equal(laws[0][1].joint()[task.train], law.joint()[task.train])
+    assert all(law.joint()[task.held_out].isnan().all() for _, law in laws)
     assert (end[0], bool(end[1].joint().isfinite().all())) == (8, True)
 
 
-def test_the_objective_without_an_anchor_is_the_clipped_surrogate():
+@pytest.mark.parametrize(
+    "variant", [Variant("DAPO"), Variant("DPH-F", strength=0.3), Variant("RKL", strength=0.5)]
+)
+def test_the_objective_is_the_clipped_surrogate_and_the_anchor_of_the_method(variant):
     policy, samples, advantages, kept = explored()
     assert 0 < kept.sum() < len(kept)
-    loss = loss_of(METHODS["DAPO"], policy, samples, advantages, kept)
+    stored = rehearsed().samples if variant.name == "DPH-F" else None
+    loss = loss_of(variant.method([0.5]), policy, samples, advantages, kept, stored)
     expected, log_pi = by_hand(policy, samples, advantages, kept)
     ratio = (log_pi - samples.log_old).exp()
     assert ((ratio < 0.8) | (ratio > 1.28)).any()  # the clip acts
-    torch.testing.assert_close(loss, expected, atol=1e-9, rtol=1e-7)
-    torch.testing.assert_close(gradient(loss, policy), gradient(expected, policy), atol=2e-6, rtol=1e-4)
-
-
-def test_rehearsal_adds_eta_times_minus_log_u_on_the_stored_samples():
-    policy, samples, advantages, kept = explored()
-    stored = rehearsed().samples
-    method = Variant("DPH-F", strength=0.3).method([0.5])
-    loss = loss_of(method, policy, samples, advantages, kept, stored)
-    exploration, _ = by_hand(policy, samples, advantages, kept)
-    log_pi = token_log_probs(policy, base()[0].prompts[stored.prompts], stored.responses).double()
-    expected = exploration - 0.3 * (log_pi - stored.log_ref).mean()
-    torch.testing.assert_close(loss, expected, atol=1e-9, rtol=1e-7)
-    torch.testing.assert_close(gradient(loss, policy), gradient(expected, policy), atol=2e-6, rtol=1e-4)
-
-
-def test_the_rkl_baseline_adds_k3_on_the_samples_kept():
-    policy, samples, advantages, kept = explored()
-    loss = loss_of(Variant("RKL", strength=0.5).method([0.5]), policy, samples, advantages, kept)
-    exploration, log_pi = by_hand(policy, samples, advantages, kept)
-    behind = samples.log_ref - log_pi
-    expected = exploration + 0.5 * (behind.exp() - 1 - behind)[kept].mean()
+    if variant.name == "DPH-F":
+        # Rehearsal adds eta times -log u on the stored samples.
+        log_pi = token_log_probs(policy, base()[0].prompts[stored.prompts], stored.responses).double()
+        expected = expected - 0.3 * (log_pi - stored.log_ref).mean()
+    elif variant.name == "RKL":
+        # The baseline adds k3 on the samples kept.
+        behind = samples.log_ref - log_pi
+        expected = expected + 0.5 * (behind.exp() - 1 - behind)[kept].mean()
     torch.testing.assert_close(loss, expected, atol=1e-9, rtol=1e-7)
     torch.testing.assert_close(gradient(loss, policy), gradient(expected, policy), atol=2e-6, rtol=1e-4)
 
@@ -209,19 +183,7 @@ def test_strength_zero_is_exploration_alone_bit_for_bit():
     for name in ("DPH-F", "DPH-JS", "DPH-alpha", "reverse", "RKL"):
         assert torch.equal(last(Variant(name, strength=0.0)), plain), name
     assert not torch.equal(last(Variant("DPH-F", strength=0.01)), plain)
-
-
-def test_a_training_repeats_and_its_seed_matters():
-    assert torch.equal(last(Variant("DPH-F", strength=0.3)), last(Variant("DPH-F", strength=0.3)))
-    assert not torch.equal(last(Variant("DAPO")), last(Variant("DAPO"), seed=1))
-
-
-def test_the_base_is_left_alone_and_the_first_snapshot_is_its_law():
-    task, model, law = base()
-    before = copy.deepcopy(model.state_dict())
-    (_, first), *_ = train(model, task, Variant("DAPO"), SETTINGS, updates=4, seed=0)
-    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
-    assert torch.equal(first.joint()[task.train], law.joint()[task.train])
+    assert not torch.equal(last(Variant("DAPO"), seed=1), plain)
 
 
 def test_rewards_of_kl_control_are_verdicts_minus_beta_times_the_log_ratio():
@@ -281,43 +243,14 @@ def test_anchors_on_all_prompts_include_wrong_samples_and_others_than_rehearsed(
     assert not all(set(s.prompts.tolist()) <= chosen for s in places["all"])
 
 
-def test_the_base_stops_where_it_should():
+def test_the_base_stops_where_it_should_and_leaves_the_global_random_numbers_alone():
     task, _, law = base()
     passed = pass_rates(law, task)[task.train].mean()
     assert SETTINGS.base_pass <= passed < SETTINGS.base_pass + 0.1
+    before = torch.get_rng_state()
     with pytest.raises(ValueError, match=r"base_pass=0\.9 is not allowed: 10 base_updates reach 0\.0"):
         pretrain(task, replace(SETTINGS, base_pass=0.9, base_updates=10), seed=0)
-
-
-def test_pretraining_leaves_the_global_random_numbers_alone():
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    with pytest.raises(ValueError, match="base_pass"):
-        pretrain(base()[0], replace(SETTINGS, base_updates=1), seed=0)
-    assert torch.equal(torch.rand(3), expected)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"group": 1}, "group=1 is not allowed"),
-        ({"minibatches": 0}, "minibatches=0"),
-        ({"rate": 0.0}, "rate=0"),
-        ({"rate": float("inf")}, "rate=inf"),
-        ({"style_shares": (0.5, 0.5)}, "style_shares=.* 5 items"),
-        ({"style_shares": (0.5, 0.5, 0.0, 0.1, 0.1)}, "style_shares=0"),
-    ],
-)
-def test_bad_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        TrainingSettings(**settings)
-
-
-def test_half_a_round_is_refused():
-    task, model, _ = base()
-    with pytest.raises(ValueError, match="updates=6 is not allowed: whole rounds of 4"):
-        next(train(model, task, Variant("DAPO"), SETTINGS, updates=6, seed=0))
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_steps_grow_to_their_full_length_over_the_warm_up(monkeypatch):
@@ -332,3 +265,20 @@ def test_steps_grow_to_their_full_length_over_the_warm_up(monkeypatch):
     settings = replace(SETTINGS, warm_up=5)
     list(train(model, task, Variant("DAPO"), settings, updates=8, seed=0))
     assert rates == pytest.approx([settings.rate * share for share in (0.2, 0.4, 0.6, 0.8, 1, 1, 1, 1)])
+
+
+@pytest.mark.slow
+def test_without_an_anchor_styles_collapse_and_rehearsal_keeps_more_of_them():
+    config = replace(Config.quick(), methods=("GRPO", "DAPO", "DPH-F"), updates=240, every=240, seeds=3)
+    results = run(config, seed=0)["results"]
+    sixteenth = results["k"].index(16)
+    for start in results["bases"]:
+        ends = {run["name"]: run["train"] for run in results["runs"] if run["seed"] == start["seed"]}
+        ends["base"] = start["train"]
+        at_16 = {name: end["pass_at_k"][sixteenth] for name, end in ends.items()}
+        entropy = {name: end["style_entropy"] for name, end in ends.items()}
+        assert entropy["DAPO"] < entropy["GRPO"] < 0.8 * entropy["base"]
+        assert entropy["DPH-F"] > entropy["GRPO"] + 0.2
+        assert at_16["DAPO"] < at_16["GRPO"] < at_16["base"] - 0.03
+        assert at_16["DPH-F"] > at_16["GRPO"] + 0.03
+        assert min(end["pass_at_k"][0] for end in ends.values()) == start["train"]["pass_at_k"][0]

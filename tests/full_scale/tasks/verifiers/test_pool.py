@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from unittest.mock import MagicMock, call
 
 import pytest
 
@@ -175,27 +176,18 @@ def test_each_answer_is_judged_once_and_scored_in_order():
     assert scores[4].detail == "3"
 
 
-class Named:
-    """A verifier that says who it is, and remembers what it was asked."""
-
-    def __init__(self, name):
-        self.name, self.calls, self.closed = name, [], False
-
-    def __call__(self, examples, completions):
-        self.calls.append(list(completions))
-        return [Score(True, f"{self.name} {example.id}") for example in examples]
-
-    def close(self):
-        self.closed = True
-
-
 def test_each_example_goes_to_its_verifier_in_one_batch():
-    named = [Named(name) for name in ("sql", "maths", "idle")]
-    dispatch = Dispatch({each.name: each for each in named})
+    def told(examples, completions):
+        return [Score(True, f"{e.id} {c}") for e, c in zip(examples, completions, strict=True)]
+
+    named = {name: MagicMock(side_effect=told) for name in ("sql", "maths", "idle")}
+    dispatch = Dispatch(named)
     examples = [Prompt(str(n), "", {"verifier": name}) for n, name in enumerate(("sql", "maths", "sql"))]
-    outcomes = [score.outcome for score in dispatch(examples, ["a", "b", "c"])]
-    assert outcomes == ["sql 0", "maths 1", "sql 2"]
-    assert [each.calls for each in named] == [[["a", "c"]], [["b"]], []]
+    assert [score.outcome for score in dispatch(examples, ["a", "b", "c"])] == ["0 a", "1 b", "2 c"]
+    one, two, three = examples
+    assert named["sql"].call_args_list == [call([one, three], ["a", "c"])]
+    assert named["maths"].call_args_list == [call([two], ["b"])]
+    named["idle"].assert_not_called()
     assert dispatch([], []) == []
     for reference in ({}, {"verifier": "html"}):
         with pytest.raises(ValueError, match=r"'7'.*one of sql"):
@@ -203,4 +195,4 @@ def test_each_example_goes_to_its_verifier_in_one_batch():
     with pytest.raises(ValueError, match="shorter"):
         dispatch(examples, ["a"])
     dispatch.close()
-    assert [each.closed for each in named] == [True] * 3
+    assert [each.close.call_count for each in named.values()] == [1, 1, 1]
