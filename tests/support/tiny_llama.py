@@ -16,7 +16,7 @@ def tiny_tokenizer(words=WORDS):
     return word_level([*SPECIAL, *words], "<unk>", pad_token="<pad>", eos_token="<eos>")
 
 
-def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS, tied=False) -> Path:
+def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS) -> Path:
     """A model and its tokenizer, saved as a Hugging Face folder; `scale` makes its answers uneven."""
     torch.manual_seed(seed)
     tokenizer = tiny_tokenizer(words)
@@ -31,7 +31,7 @@ def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WO
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
-        tie_word_embeddings=tied,
+        tie_word_embeddings=False,
     )
     model = LlamaForCausalLM(config)
     with torch.no_grad():

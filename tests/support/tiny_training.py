@@ -44,24 +44,15 @@ def flat_reward(completions, **columns):
     return [1.0] * len(completions)
 
 
-def dataset(prompts=PROMPTS):
-    return Dataset.from_list([{"prompt": prompt, "example_id": prompt} for prompt in prompts])
-
-
-def ragged_rows(count=13, seed=0, shift=0.0):
-    """Prompts of one to three tokens, completions of one to nine; `ref_logps` are placeholders."""
-    generator = torch.Generator().manual_seed(seed)
-    rows = []
+def buffer(count=13, seed=0, shift=0.0):
+    """Prompts of one to three tokens, answers of one to nine; log-probabilities are placeholders."""
+    generator, rows = torch.Generator().manual_seed(seed), []
     for i in range(count):
         length = int(torch.randint(1, 10, (), generator=generator))
-        completion = torch.randint(3, 27, (length,), generator=generator).tolist()
+        answer = torch.randint(3, 27, (length,), generator=generator).tolist()
         prompt = [3 + (i + j) % 8 for j in range(1 + i % 3)]
-        rows.append(RehearsalRow(f"p{i % 8}", prompt, completion, [-1.0 - shift] * length))
-    return rows
-
-
-def buffer(count=13, seed=0, shift=0.0):
-    return RehearsalBuffer.from_rows(ragged_rows(count, seed, shift), {"model_hash": "m", "temperature": 1.0})
+        rows.append(RehearsalRow(f"p{i % 8}", prompt, answer, [-1.0 - shift] * length))
+    return RehearsalBuffer.from_rows(rows, {"model_hash": "m", "temperature": 1.0})
 
 
 REHEARSED = {"eta": 1.0, "rehearsal_rows": 7, "rehearsal": buffer(), "reward": flat_reward, "optim": "sgd"}
@@ -73,18 +64,15 @@ def trainer(
     model, output, *, kind=OnlineTrainer, config=OnlineConfig, reward=even_reward, prompts=PROMPTS, **settings
 ):
     """A trainer of a tiny model's folder; what is no setting goes to the trainer's constructor."""
-    extra = {
-        name: settings.pop(name)
-        for name in ("rehearsal", "peft_config", "callbacks", "base_rates")
-        if name in settings
-    }
+    names = ("rehearsal", "peft_config", "callbacks", "base_rates")
+    extra = {name: settings.pop(name) for name in names if name in settings}
     dtype = settings.pop("dtype", torch.float32)
     args = config(output_dir=str(output), **{**SETTINGS, **settings})
     return kind(
         model=AutoModelForCausalLM.from_pretrained(model, dtype=dtype),
         reward_funcs=reward,
         args=args,
-        train_dataset=dataset(prompts),
+        train_dataset=Dataset.from_list([{"prompt": each, "example_id": each} for each in prompts]),
         processing_class=tiny_tokenizer(),
         **extra,
     )
@@ -141,7 +129,7 @@ def full_gradient(folder, rows, reduction="token_mean"):
 
 def drawn_rows(count, step=0):
     """The rows of a step of the trainers made here."""
-    return [ragged_rows()[i] for i in rehearsal_rows(42, step, 13, count)]
+    return [buffer().rows()[i] for i in rehearsal_rows(42, step, 13, count)]
 
 
 def gradient_gap(model, output, rows=11, reduction="token_mean", **settings):

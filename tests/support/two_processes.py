@@ -43,9 +43,8 @@ RATES = {f"p{i}": 0.4 for i in range(8)}
 def sharded():
     """Have accelerate shard as the packaged launch file says, on CPUs: it does so on accelerators only."""
     config = yaml.safe_load((RECIPES / "launch" / "fsdp2.yaml").read_text())["fsdp_config"]
-    os.environ |= {name.upper(): str(value) for name, value in config.items()} | {
-        "ACCELERATE_USE_FSDP": "true"
-    }
+    os.environ |= {name.upper(): str(value) for name, value in config.items()}
+    os.environ["ACCELERATE_USE_FSDP"] = "true"
     init, check = PartialState.__init__, FullyShardedDataParallelPlugin.__post_init__
 
     def told(self, *args, **kwargs):

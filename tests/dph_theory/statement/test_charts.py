@@ -88,13 +88,3 @@ def test_examples_keep_the_values_of_their_sides_and_lose_them_when_changed():
     changed = both.but(x="2", y="3")
     assert (changed.lhs, {name: part[0] for name, part in changed.parts.items()}) == (None, {"x": 2, "y": 3})
     assert list(changed.but(x=None).parts) == ["y"]
-
-
-def test_derived_parts_follow_from_the_others_and_are_no_coordinates():
-    plain = chart(p=charts.rates(), k=charts.integers(1, 3))
-    derived = plain.deriving(lambda p: {"failure": 1 - p})
-    instance = derived(np.full((2, derived.dimension), 0.2))
-    assert derived.dimension == plain.dimension
-    assert set(instance) == {"p", "k"}
-    assert derived.completed(instance)["failure"] == pytest.approx(1 - instance["p"])
-    assert plain.completed(instance) is instance

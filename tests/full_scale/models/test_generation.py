@@ -14,7 +14,7 @@ from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
 from full_scale.models import generation
-from full_scale.models.generation import derived_seed, prompt_of, prompt_tokens, sample
+from full_scale.models.generation import prompt_of, prompt_tokens, sample
 from full_scale.models.load import declared_stop_tokens, stop_tokens
 from full_scale.recipe.schema import ModelConfig, SamplingConfig
 
@@ -211,12 +211,6 @@ def test_prompts_plain_and_through_the_chat_template(llama, monkeypatch):
         config = ModelConfig(chat=True, template=settings)
         (ids,) = prompt_tokens(tokenizer, task, task.train[:1], config)
         assert tokenizer.convert_ids_to_tokens(ids) == ["w0", "p0", "p7", last]
-
-
-def test_seeds_of_different_pieces_differ():
-    pieces = [(), (0,), (1,), ("a",), ("b",), ("a", 0), ("a", 1), ("ab", 0), (0, "a")]
-    assert len({derived_seed(seed, *piece) for piece in pieces for seed in range(20)}) == 20 * len(pieces)
-    assert derived_seed(3, "a", 1) == derived_seed(3, "a", 1)
 
 
 @pytest.mark.parametrize(

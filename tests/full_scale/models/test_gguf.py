@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from support.rule_task import stage_inputs
+from support.rule_task import Rule, stage_inputs
 from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
@@ -105,14 +105,10 @@ def test_safetensors_come_first_one_file_of_several_must_be_named_and_so_is_the_
         load_model(ModelConfig(path=str(file)))
 
 
-class EvenLength:
-    """Correct if the answer has an even number of characters."""
-
-    def __call__(self, examples, completions):
-        return [Score(len(text) % 2 == 0, "wrong" if len(text) % 2 else "correct") for text in completions]
-
-    def close(self):
-        pass
+class EvenLength(Rule):
+    @staticmethod
+    def score(example, text):
+        return Score(len(text) % 2 == 0, "wrong" if len(text) % 2 else "correct")
 
 
 @pytest.mark.slow
