@@ -65,7 +65,9 @@ def outcome(gold, answer):
         ("(0,3)", r"\boxed{0<x<3}", "correct"),
         ("1000", r"\boxed{1e3}", "correct"),
         ("1/3", r"\boxed{0.\overline{3}}", "correct"),
-        ("1/3", r"\boxed{0.3333333333}", "wrong"),
+        # Twelve places must agree.
+        ("1/3", r"\boxed{0.33333333333}", "wrong"),
+        ("1/3", r"\boxed{0.333333333333}", "correct"),
         ("-1", r"\boxed{e^{i\pi}}", "correct"),
         ("42", r"\boxed{43}", "wrong"),
         # Words are compared as they are, letters are multiplied.
