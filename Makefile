@@ -14,11 +14,13 @@ reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figur
 test: $(READY)  ## style, types, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow'
+	@# Types are checked beside the tests: a checker is one process, whatever the machine has.
+	@said=$$(mktemp) && trap 'rm -f "$$said"' EXIT; status=0; $(BIN)/mypy >"$$said" 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow' || status=1; \
+	wait $$types || status=1; cat "$$said"; exit $$status
 
 test-slow: $(READY)  ## the tests that train, kill and resume
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and verify what entries say of it
 	$(BIN)/dph verify --kernel --quick

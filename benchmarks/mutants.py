@@ -133,9 +133,9 @@ def reached(root: Path, store: Path) -> CoverageData:
     return data
 
 
-def tests_of(mutant: Mutant, data: CoverageData) -> list[str]:
+def tests_of(mutant: Mutant, data: CoverageData, root: Path) -> list[str]:
     """The tests that reach a line, those that reach least of its file first; of a line that is run when
-    its module is imported, those that reach anything there.
+    its module is imported, those that reach anything there. Some that reached it once may be no more.
     """
     file = next((file for file in data.measured_files() if file.endswith(mutant.path)), "")
     by_line = {
@@ -144,7 +144,14 @@ def tests_of(mutant: Mutant, data: CoverageData) -> list[str]:
     }
     how_much = Counter(name for names in by_line.values() for name in names)
     here = by_line.get(mutant.line) or how_much
-    return sorted(here, key=lambda name: (how_much[name], name))
+    return [name for name in sorted(here, key=lambda name: (how_much[name], name)) if stands(name, root)]
+
+
+def stands(test: str, root: Path) -> bool:
+    """Whether there is such a test."""
+    file, _, name = test.partition("::")
+    path = root / file
+    return path.exists() and f"def {name}(" in path.read_text(encoding="utf-8")
 
 
 def pytest(arguments: list[str], root: Path, limit: float | None) -> subprocess.CompletedProcess[str]:
@@ -169,13 +176,13 @@ def judged(
     path = root / mutant.path
     before = path.read_bytes()
 
-    def stands(text: bytes) -> None:
+    def write(text: bytes) -> None:
         path.write_bytes(text)
         # Bytecode is kept by whole seconds of the file's time and by its size.
         os.utime(path, (stamp := next(clock), stamp))
 
     started, verdict, by = time.monotonic(), "survived" if tests else "not reached", ""
-    stands(before[: mutant.start] + mutant.now.encode() + before[mutant.end :])
+    write(before[: mutant.start] + mutant.now.encode() + before[mutant.end :])
     try:
         # The most particular first: most changes are seen by one of them.
         for some in filter(None, (tests[:FEW], tests[FEW:])):
@@ -186,7 +193,7 @@ def judged(
                 break
     except subprocess.TimeoutExpired:
         verdict = "timed out"
-    stands(before)
+    write(before)
     if verdict == "killed" and by != "collection" and pytest(["-n", "0", by], root, limit).returncode != 0:
         verdict = "fails without it"
     return {**asdict(mutant), "verdict": verdict, "by": by, "seconds": round(time.monotonic() - started, 1)}
@@ -219,7 +226,7 @@ def main() -> None:
                 return
             data = reached(root, options.reached or Path(place) / "reached")
             for mutant in chosen:
-                tests = tests_of(mutant, data)
+                tests = tests_of(mutant, data, root)
                 found.append(judged(mutant, tests, root, options.limit, clock))
                 print("{path}:{line}: {was} -> {now}: {verdict} {by} ({seconds} s)".format(**found[-1]))
                 _store(options, found)

@@ -2,9 +2,10 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from support.published_audits import IN_ONE_PROCESS, reports
 
 from dph_theory.audit import audit
-from dph_theory.audit.catalogue import audit_advantages, audit_catalogue, audit_form
+from dph_theory.audit.catalogue import audit_advantages, audit_form
 from dph_theory.methods.advantages import FORMS
 from dph_theory.methods.estimators import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
@@ -18,10 +19,10 @@ _SPEC.loader.exec_module(pages)
 
 
 @pytest.mark.slow
+@IN_ONE_PROCESS
 def test_the_committed_page_is_what_the_command_writes():
-    kinds = ({}, {"table": "KL terms"}, {"table": "policy losses"})
-    published, trainers, first = (audit_catalogue(**kind) for kind in kinds)
-    later = audit_catalogue("policy losses", samples="old_policy")
+    published, trainers, first = map(reports, ("published", "KL terms", "policy losses"))
+    later = reports("policy losses", "old_policy")
     made = pages.loss_page(published, trainers, list(zip(first, later, strict=True)))
     assert (DOCS / "what-does-your-kl-do.md").read_text() == made, "run: make audit-pages"
 

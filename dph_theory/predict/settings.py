@@ -7,6 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -293,11 +294,11 @@ def _arguments(words: list[str]) -> dict[str, Any]:
 
 
 def _is_number(text: str) -> bool:
-    return isinstance(_value(text), float)
+    return type(_value(text)) in (int, float)
 
 
 def _value(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return {"true": True, "false": False, "null": None, "none": text}.get(text.lower(), text.strip("'\""))
+    for number in (int, float):  # A whole number is told as it was typed.
+        with suppress(ValueError):
+            return number(text)
+    return {"true": True, "false": False, "null": None, "none": text}.get(text.lower(), text.strip("'\""))

@@ -16,7 +16,7 @@ def tiny_tokenizer(words=WORDS):
     return word_level([*SPECIAL, *words], "<unk>", pad_token="<pad>", eos_token="<eos>")
 
 
-def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS, tied=False) -> Path:
+def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WORDS) -> Path:
     """A model and its tokenizer, saved as a Hugging Face folder; `scale` makes its answers uneven."""
     torch.manual_seed(seed)
     tokenizer = tiny_tokenizer(words)
@@ -31,7 +31,7 @@ def tiny_llama(folder: Path, *, seed=0, hidden=32, layers=2, scale=3.0, words=WO
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
-        tie_word_embeddings=tied,
+        tie_word_embeddings=False,
     )
     model = LlamaForCausalLM(config)
     with torch.no_grad():
@@ -57,8 +57,9 @@ def eight_billion(folder: Path) -> Path:
     return folder
 
 
-def plain_log_probs(model, prompt_ids, completion_ids):
+def plain_log_probs(model, prompt_ids, completion_ids, temperature=1.0):
     """Token log-probabilities of one completion, by log_softmax of the model's logits: no TRL, no padding."""
-    ids = torch.tensor([[*prompt_ids, *completion_ids]])
-    logits = model(input_ids=ids).logits[0, len(prompt_ids) - 1 : -1]
-    return logits.log_softmax(dim=-1)[torch.arange(len(completion_ids)), torch.tensor(completion_ids)]
+    logits = model(input_ids=torch.tensor([[*prompt_ids, *completion_ids]])).logits[
+        0, len(prompt_ids) - 1 : -1
+    ]
+    return (logits / temperature).log_softmax(dim=-1)[range(len(completion_ids)), completion_ids]

@@ -6,9 +6,10 @@ import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, TrainerCallback
 
-from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
+from dph_theory.losses import generator_loss
+from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow, rehearsal_rows
 from full_scale.training.online import OnlineConfig, OnlineTrainer
-from support.tiny_llama import tiny_tokenizer
+from support.tiny_llama import plain_log_probs, tiny_tokenizer
 
 TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
 """TRL 1.16 sets and asks for this by names that transformers 5.23 calls deprecated."""
@@ -43,42 +44,35 @@ def flat_reward(completions, **columns):
     return [1.0] * len(completions)
 
 
-def dataset(prompts=PROMPTS):
-    return Dataset.from_list([{"prompt": prompt, "example_id": prompt} for prompt in prompts])
-
-
-def ragged_rows(count=13, seed=0, shift=0.0):
-    """Prompts of one to three tokens, completions of one to nine; `ref_logps` are placeholders."""
-    generator = torch.Generator().manual_seed(seed)
-    rows = []
+def buffer(count=13, seed=0, shift=0.0):
+    """Prompts of one to three tokens, answers of one to nine; log-probabilities are placeholders."""
+    generator, rows = torch.Generator().manual_seed(seed), []
     for i in range(count):
         length = int(torch.randint(1, 10, (), generator=generator))
-        completion = torch.randint(3, 27, (length,), generator=generator).tolist()
+        answer = torch.randint(3, 27, (length,), generator=generator).tolist()
         prompt = [3 + (i + j) % 8 for j in range(1 + i % 3)]
-        rows.append(RehearsalRow(f"p{i % 8}", prompt, completion, [-1.0 - shift] * length))
-    return rows
+        rows.append(RehearsalRow(f"p{i % 8}", prompt, answer, [-1.0 - shift] * length))
+    return RehearsalBuffer.from_rows(rows, {"model_hash": "m", "temperature": 1.0})
 
 
-def buffer(count=13, seed=0, shift=0.0):
-    return RehearsalBuffer.from_rows(ragged_rows(count, seed, shift), {"model_hash": "m", "temperature": 1.0})
+REHEARSED = {"eta": 1.0, "rehearsal_rows": 7, "rehearsal": buffer(), "reward": flat_reward, "optim": "sgd"}
+REHEARSED |= {"max_grad_norm": 0.0, "save_strategy": "steps", "save_steps": 2}
+"""A training whose gradient is the rehearsal's alone: whatever is drawn, the weights are the same."""
 
 
 def trainer(
     model, output, *, kind=OnlineTrainer, config=OnlineConfig, reward=even_reward, prompts=PROMPTS, **settings
 ):
     """A trainer of a tiny model's folder; what is no setting goes to the trainer's constructor."""
-    extra = {
-        name: settings.pop(name)
-        for name in ("rehearsal", "peft_config", "callbacks", "base_rates")
-        if name in settings
-    }
+    names = ("rehearsal", "peft_config", "callbacks", "base_rates")
+    extra = {name: settings.pop(name) for name in names if name in settings}
     dtype = settings.pop("dtype", torch.float32)
     args = config(output_dir=str(output), **{**SETTINGS, **settings})
     return kind(
         model=AutoModelForCausalLM.from_pretrained(model, dtype=dtype),
         reward_funcs=reward,
         args=args,
-        train_dataset=dataset(prompts),
+        train_dataset=Dataset.from_list([{"prompt": each, "example_id": each} for each in prompts]),
         processing_class=tiny_tokenizer(),
         **extra,
     )
@@ -92,17 +86,6 @@ def same(first, second):
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-class Gradients(TrainerCallback):
-    """Keeps the gradients of every optimizer step."""
-
-    def __init__(self):
-        self.steps = []
-
-    def on_pre_optimizer_step(self, args, state, control, model=None, **others):
-        grads = {n: p.grad.detach().clone() for n, p in model.named_parameters() if p.grad is not None}
-        self.steps.append({name.removeprefix("module."): grad for name, grad in grads.items()})
-
-
 class StopAfter(TrainerCallback):
     """Ends the training after a step, as if it had been cut off there."""
 
@@ -112,6 +95,48 @@ class StopAfter(TrainerCallback):
     def on_step_end(self, args, state, control, **others):
         control.should_training_stop = state.global_step >= self.step
         return control
+
+
+class FirstGradient(TrainerCallback):
+    def on_pre_optimizer_step(self, args, state, control, model=None, **others):
+        found = {name.removeprefix("module."): p.grad for name, p in model.named_parameters()}
+        self.found = {name: grad.detach().clone() for name, grad in found.items() if grad is not None}
+
+
+def first_gradient(model, output, **settings):
+    """The gradient of the only step that is taken."""
+    kept = FirstGradient()
+    trainer(model, output, **{**settings, "callbacks": [kept], "max_steps": 1, "max_grad_norm": 0.0}).train()
+    return kept.found
+
+
+def full_loss(model, initial, rows, reduction="token_mean", divergence="forward_kl", **form):
+    """The rehearsal loss of all rows at once, row by row: no padding, no parts, no trainer."""
+    laws = []
+    for of in (model, initial):
+        found = [plain_log_probs(of, row.prompt_ids, row.completion_ids) for row in rows]
+        laws.append(torch.nn.utils.rnn.pad_sequence(found, batch_first=True))
+    lengths = torch.tensor([len(row.completion_ids) for row in rows])
+    mask = torch.arange(laws[0].shape[1]) < lengths[:, None]
+    return generator_loss(divergence, laws[0] - laws[1].detach(), mask, reduction=reduction, **form)
+
+
+def full_gradient(folder, rows, reduction="token_mean"):
+    model, initial = (AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32) for _ in range(2))
+    full_loss(model, initial, rows, reduction).backward()
+    return {name: value.grad for name, value in model.named_parameters()}
+
+
+def drawn_rows(count, step=0):
+    """The rows of a step of the trainers made here."""
+    return [buffer().rows()[i] for i in rehearsal_rows(42, step, 13, count)]
+
+
+def gradient_gap(model, output, rows=11, reduction="token_mean", **settings):
+    """How far a trainer's first gradient, of the rehearsal alone, is from that of the step's rows at once."""
+    given = {"rehearsal_rows": rows, "rehearsal_reduction": reduction, **settings}
+    found = first_gradient(model, output, **{**REHEARSED, **given, "save_strategy": "no"})
+    return distance(full_gradient(model, drawn_rows(rows), reduction), found)
 
 
 def distance(first, second):

@@ -1,22 +1,18 @@
-from functools import cache
+"""What is published, audited: each form descends what its table derives, by hand or from its parts."""
 
 import pytest
+from support.published_audits import IN_ONE_PROCESS, reports
 
 from dph_theory.audit import catalogue
-from dph_theory.audit.catalogue import audit_form, form_of
+from dph_theory.audit.catalogue import audit_catalogue, form_of
 from dph_theory.methods.estimators import CATALOGUE
+from dph_theory.methods.kl_terms import KL_TERMS
+from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.references import REFERENCES
 
-pytestmark = pytest.mark.slow
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
 JS = "JS generator (twice the JS divergence)"
 PUBLIC_CODE_OR_REPORTS = ("DeepSeek-V3.2, arXiv:", "verl, ", "TRL, ")
-
-
-@cache
-def report(name, samples):
-    (index,) = [i for i, form in enumerate(CATALOGUE) if (form.title, form.samples) == (name, samples)]
-    return audit_form(index)
 
 
 def test_every_form_is_one_and_has_a_source():
@@ -26,77 +22,91 @@ def test_every_form_is_one_and_has_a_source():
         assert known or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
 
 
-@pytest.mark.parametrize("form", CATALOGUE, ids=lambda form: f"{form.title}, {form.samples}")
-def test_every_form_can_be_audited_everywhere(form):
-    found = report(form.title, form.samples)
-    assert found.failures == ()
-    assert found.gradient.name != "failed"
-    assert form_of(found) is form
+ESTIMATES_AND_DESCENDS = [
+    ("k1", "policy", REVERSE, "zero"),
+    ("k2", "policy", None, REVERSE),
+    ("k3", "policy", REVERSE, FORWARD),
+    ("k3", "old_policy", None, None),
+    ("k1 in the reward", "policy", None, REVERSE),
+    ("k1 in the reward to go", "policy", None, REVERSE),
+    ("k1 in each token's own advantage", "policy", None, REVERSE),
+    ("corrected k3", "policy", REVERSE, REVERSE),
+    ("corrected k3", "old_policy", REVERSE, REVERSE),
+    ("k3 corrected by a sequence ratio", "policy", REVERSE, REVERSE),
+    ("absolute log ratio", "policy", None, "total variation"),
+    ("clamped k3", "policy", None, None),
+    ("value of k3, gradient of k2", "policy", None, REVERSE),
+    ("f-DPG forward KL", "policy", None, FORWARD),
+    ("f-DPG reverse KL", "policy", None, REVERSE),
+    ("f-DPG JS", "policy", None, JS),
+    ("released forward", "reference", None, None),
+    ("released js", "reference", None, None),
+    ("released js_low_var", "reference", JS, JS),
+    ("released alpha", "reference", "alpha-divergence 0.2", "alpha-divergence 0.2"),
+    ("forward KL, printed", "reference", FORWARD, FORWARD),
+    ("forward KL, printed", "filtered", "forward KL(p_*||pi) + log A1", "forward KL(p_*||pi)"),
+    ("forward KL, normalised", "reference", FORWARD, FORWARD),
+    ("JS", "reference", JS, JS),
+    ("alpha 0.5", "reference", "alpha-divergence 0.5", "alpha-divergence 0.5"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "samples", "value", "gradient"),
-    [
-        ("k1", "policy", REVERSE, "zero"),
-        ("k2", "policy", None, REVERSE),
-        ("k3", "policy", REVERSE, FORWARD),
-        ("k3", "old_policy", None, None),
-        ("k1 in the reward", "policy", None, REVERSE),
-        ("k1 in the reward to go", "policy", None, REVERSE),
-        ("k1 in each token's own advantage", "policy", None, REVERSE),
-        ("corrected k3", "policy", REVERSE, REVERSE),
-        ("corrected k3", "old_policy", REVERSE, REVERSE),
-        ("k3 corrected by a sequence ratio", "policy", REVERSE, REVERSE),
-        ("absolute log ratio", "policy", None, "total variation"),
-        ("clamped k3", "policy", None, None),
-        ("value of k3, gradient of k2", "policy", None, REVERSE),
-        ("f-DPG forward KL", "policy", None, FORWARD),
-        ("f-DPG reverse KL", "policy", None, REVERSE),
-        ("f-DPG JS", "policy", None, JS),
-        ("released forward", "reference", None, None),
-        ("released js", "reference", None, None),
-        ("released js_low_var", "reference", JS, JS),
-        ("released alpha", "reference", "alpha-divergence 0.2", "alpha-divergence 0.2"),
-        ("forward KL, printed", "reference", FORWARD, FORWARD),
-        ("forward KL, printed", "filtered", "forward KL(p_*||pi) + log A1", "forward KL(p_*||pi)"),
-        ("forward KL, normalised", "reference", FORWARD, FORWARD),
-        ("JS", "reference", JS, JS),
-        ("alpha 0.5", "reference", "alpha-divergence 0.5", "alpha-divergence 0.5"),
-    ],
-)
-def test_what_it_estimates_and_what_it_descends(name, samples, value, gradient):
-    found = report(name, samples)
-    for match, wanted in ((found.value, value), (found.gradient, gradient)):
-        assert match.exact == (wanted is not None)
-        if wanted is not None:
-            assert match.name == wanted
-            # sum |pi - ref| is twice the total variation.
-            constant = 2 if wanted == "total variation" else 1
-            assert match.constant is None or match.constant == pytest.approx(constant)
+@pytest.mark.slow
+@IN_ONE_PROCESS
+def test_what_is_published_estimates_and_descends_what_is_derived():
+    found = {(each.loss, each.samples): each for each in reports("published")}
+    for each in found.values():
+        assert (each.failures, each.gradient.name != "failed") == ((), True), each.loss
+        assert (form_of(each).title, form_of(each).samples) == (each.loss, each.samples)
+    for name, samples, value, gradient in ESTIMATES_AND_DESCENDS:
+        report = found[name, samples]
+        for match, wanted in ((report.value, value), (report.gradient, gradient)):
+            assert match.exact == (wanted is not None), name
+            if wanted is not None:
+                # sum |pi - ref| is twice the total variation.
+                constant = 2 if wanted == "total variation" else 1
+                assert match.name == wanted
+                assert match.constant is None or match.constant == pytest.approx(constant), name
+    for (name, samples), report in found.items():
+        if samples == "filtered":
+            assert report.minimiser.target == ("p_*" if "printed" in name else "base rate"), name
+    # Products and powers of the ratio become nan where ours do not.
+    for name in ("released js_low_var", "released alpha"):
+        assert any(extremes.nan for extremes in found[name, "reference"].extremes)
+    for name in ("forward KL, printed", "forward KL, normalised", "JS", "alpha 0.5"):
+        assert not any(extremes.nan for extremes in found[name, "reference"].extremes)
 
 
-@pytest.mark.parametrize("name", [form.title for form in CATALOGUE if form.samples == "filtered"])
-def test_what_is_rehearsed(name):
-    assert report(name, "filtered").minimiser.target == ("p_*" if "printed" in name else "base rate")
+LAWS = {"each token": True, "whole answer": False}
 
 
-@pytest.mark.parametrize("name", ["released js_low_var", "released alpha"])
-def test_products_and_powers_of_the_ratio_become_nan_where_ours_do_not(name):
-    assert any(extremes.nan for extremes in report(name, "reference").extremes)
-    for ours in ("forward KL, printed", "forward KL, normalised", "JS", "alpha 0.5"):
-        assert not any(e.nan for e in report(ours, "reference").extremes)
+@pytest.mark.slow
+@IN_ONE_PROCESS
+def test_a_trainer_s_kl_term_has_the_law_and_the_end_that_its_table_derives():
+    for term, found in zip(KL_TERMS, reports("KL terms"), strict=True):
+        if term.divergence is None:
+            assert found.law in ("not known", "no penalty"), term.title
+            assert (found.selects, term.selects) == ("none", "not known"), term.title
+        else:
+            assert (LAWS[found.law], found.selects) == (term.token, term.selects), term.title
+            assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.known.name
 
 
-def test_an_unknown_report_is_no_form():
-    found = report("k1", "policy")
-    with pytest.raises(ValueError, match="k1 on filtered samples is no form"):
-        form_of(type(found)(**{**vars(found), "samples": "filtered"}))
+@pytest.mark.slow
+@IN_ONE_PROCESS
+def test_a_trainer_s_policy_loss_descends_the_reward_at_first():
+    for form, found in zip(POLICY_LOSSES, reports("policy losses"), strict=True):
+        assert found.failures == (), form.title
+        if form.samples == "policy":
+            gradient = ("minus expected reward", True)
+            assert (found.gradient.name, found.gradient.exact) == gradient, form.title
 
 
-def test_in_parallel_the_reports_keep_their_order(monkeypatch):
+def test_in_parallel_the_reports_keep_their_order_and_another_table_s_are_no_forms(monkeypatch):
     monkeypatch.setattr(catalogue, "LOSSES", {"published": CATALOGUE[:3]})
     seen = []
-    reports = catalogue.audit_catalogue(on_report=seen.append)
-    assert [r.loss for r in reports] == ["k1", "k2", "k3"]
-    assert {r.loss for r in seen} == {"k1", "k2", "k3"}
-    assert reports[0] == report("k1", "policy")
+    made = audit_catalogue(on_report=seen.append)
+    assert [each.loss for each in made] == ["k1", "k2", "k3"]
+    assert {each.loss for each in seen} == {"k1", "k2", "k3"}
+    with pytest.raises(ValueError, match="k1 on filtered samples is no form"):
+        form_of(type(made[0])(**{**vars(made[0]), "samples": "filtered"}))

@@ -86,6 +86,7 @@ def test_unbiased_ones_are_named(metric, estimates):
         (bootstrap, "one right answer of four at k = 4 gives 0.684"),
         (any_right, "whether any of all n is right (pass@n under the name pass@k)"),
         (majority_of_all, "the majority of all n answers"),
+        (lambda matrix, k: matrix.mean(axis=1) >= 0.5, "Cover@tau"),
     ],
 )
 def test_biased_ones_are_named_with_their_bias(metric, words):
@@ -118,9 +119,3 @@ def test_one_that_draws_answers_is_unbiased_within_its_noise():
         return rng.permuted(matrix, axis=1)[:, : k // 2].max(axis=1)
 
     assert audit_metric(of_too_few).estimates is None
-
-
-def test_cover_at_a_share_is_known_and_no_pass_at_k():
-    report = audit_metric(lambda matrix, k: matrix.mean(axis=1) >= 0.5)
-    assert report.estimates is None
-    assert "Cover@tau" in report.verdict

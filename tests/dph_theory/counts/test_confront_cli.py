@@ -1,3 +1,5 @@
+"""`dph confront` beyond its transcript in the docs: several runs, what it writes, logs, wrong usage."""
+
 import json
 
 import pytest
@@ -10,131 +12,110 @@ from dph_theory.counts.cli import confront_command
 from dph_theory.support.record import from_json
 from figures.confront import FolderWriter
 
-QUICK = ("--draws", "20")
-
 
 def run(*words):
-    return CliRunner().invoke(confront_command, [str(word) for word in words], obj=lambda: FolderWriter)
+    quick = [str(word) for word in (*words, *(() if "--draws" in words else ("--draws", "20")))]
+    return CliRunner().invoke(confront_command, quick, obj=lambda: FolderWriter)
 
 
-def test_counts_become_words_tables_a_record_a_sheet_and_a_page(tmp_path):
-    base, after = written(tmp_path)
-    out = tmp_path / "out"
-    words = [base, after, *QUICK, "--k", "1,4,16", "--power", "0.1", "--power", "0.1@4", "--folder", out]
-    words += ["--format", "svg"]
-    result = run(*words)
+def told(result):
+    """What was printed, in one line."""
+    return " ".join(result.output.split())
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_what_is_asked_for_is_told_and_stored(tmp_path):
+    words = ["--k", "1,4,16", "--power", "0.1", "--power", "0.1@4", "--json", tmp_path / "found.json"]
+    result = run(*written(tmp_path), *words)
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("run.jsonl against base.jsonl: 50 prompts, 16 answers to each.\n")
-    assert all(len(line) <= 80 for line in result.output.splitlines() if out.as_posix() not in line)
     assert "What the change" not in result.output
     assert "To tell a difference of 0.1 in Pass@4" in result.output
-    everything = run(base, after, *QUICK, "--all").output
-    assert "What the change of Pass@k is made of" in everything
-    assert "Laws of training" in everything
-    names = ("change_parts", "keep_and_explore", "laws", "pass_at_k")
-    drawn = {f"{name}.{form}" for name in names for form in ("caption.tex", "svg")}
-    assert {path.name for path in out.iterdir()} == drawn | {"confront.json", "index.html"}
-    stored = json.loads((out / "confront.json").read_text())
-    assert stored["kind"] == "confront"
-    assert len(stored["findings"]) == 5
+    stored = json.loads((tmp_path / "found.json").read_text())
+    assert (stored["kind"], len(stored["findings"])) == ("confront", 5)
     found = from_json(Confrontation, stored["results"]["runs"][0])
     assert found.curves.k == (1, 4, 16)
     assert {line.k for line in found.needed} == {1, 4}
 
 
-def test_json_alone_goes_to_standard_output(tmp_path):
+def test_steps_stand_in_one_table_one_record_and_one_drawing(tmp_path):
     base, after = written(tmp_path)
-    result = run(base, after, *QUICK, "--json", "-")
-    assert json.loads(result.output)["kind"] == "confront"
-
-
-def test_what_cannot_be_read_or_paired_is_named_and_writes_nothing(tmp_path):
-    base, _ = written(tmp_path)
-    wrong = write_rows(tmp_path / "wrong.jsonl", [{"id": "p0", "n": 4, "c": 5}])
-    result = run(base, wrong, "--folder", tmp_path / "out")
-    assert result.exit_code == 2
-    assert "wrong.jsonl:1: c=5 is not allowed: a whole number, at most n = 4" in result.output
-    few = write_rows(tmp_path / "few.jsonl", [{"id": "p0", "n": 16, "c": 5}, {"id": "p1", "n": 16, "c": 5}])
-    assert "--allow-missing leaves them out" in run(base, few).output
-    assert run(base, few, "--k", "0").exit_code == 2
-    assert not (tmp_path / "out").exists()
-
-
-def test_steps_and_seeds_stand_in_one_table_one_record_and_one_drawing(tmp_path):
-    base, after = written(tmp_path)
-    rows = [json.loads(line) for line in after.read_text().splitlines()]
-    steps = write_rows(tmp_path / "steps.jsonl", [row | {"step": s} for s in (10, 20) for row in rows])
-    out = tmp_path / "out"
-    result = run(
-        base, steps, "--steps", "--draws", "400", "--beyond", "64", "--folder", out, "--format", "svg"
-    )
+    rows = [row | {"step": step} for step, path in ((10, base), (20, after)) for row in rows_of(path)]
+    steps, out = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "out"
+    drawing = ("--folder", out, "--format", "svg")
+    result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", *drawing)
     assert result.exit_code == 0, result.output
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
-    assert "worse: steps.jsonl at 2 of 2 steps, first at 10" in result.output.replace("\n", " ")
+    assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in told(result)
     assert "Pass@64 by a" in result.output
-    assert (out / "along_steps.svg").is_file()
-    assert "All together" in (out / "index.html").read_text()
+    names = ("along_steps", "change_parts", "keep_and_explore", "laws", "pass_at_k")
+    drawn = {f"{name}.{form}" for name in names for form in ("caption.tex", "svg")}
+    assert {path.name for path in out.iterdir()} == drawn | {"confront.json", "index.html"}
     found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
-    assert "mean of 2 seeds" in run(base, after, after, "--seeds", *QUICK).output
-    assert run(base, after, "--seeds", *QUICK).exit_code == 2
-    assert run(base, after, "--steps", *QUICK).exit_code == 2
 
 
-def test_seeds_of_one_file_name_in_folders_are_told_apart(tmp_path):
+def test_seeds_of_one_file_name_in_folders_are_told_apart_and_a_record_goes_to_standard_output(tmp_path):
     for seed in "ab":
         (tmp_path / seed).mkdir()
-        base, after = written(tmp_path / seed)
-    result = run(base, tmp_path / "a" / "run.jsonl", after, "--seeds", *QUICK, "--json", "-")
-    stored = json.loads(result.output)["results"]
+        written(tmp_path / seed)[0].rename(tmp_path / seed / "run.jsonl")
+    seeds = [tmp_path / seed / "run.jsonl" for seed in "ab"]
+    stored = json.loads(run(written(tmp_path)[0], *seeds, "--seeds", "--json", "-").output)["results"]
     assert [one["run"] for one in stored["together"]["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
     assert [one["run"]["name"] for one in stored["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
+    assert len(stored["together"]["mean"]) == len(stored["together"]["k"])
 
 
-def test_rewards_that_are_no_verdicts_are_shown_and_refused(tmp_path):
-    rows = [{"prompt": f"{i}", "completion": "", "reward": j / 7} for i in range(6) for j in range(8)]
-    path = write_rows(tmp_path / "log.jsonl", rows)
-    result = run(path, path)
-    assert result.exit_code == 2
-    assert "1: 8 values' is not allowed: of two values at most, the greater 1" in result.output.replace(
-        "\n", " "
-    )
-    assert "--correct-from" in result.output
-    told = run(path, path, "--correct-from", "0.5", *QUICK).output
-    assert "right from 0.5 on" in told.replace("\n", " ")
-    write_rows(path, [*rows, rows[0] | {"reward": None}])
-    assert "lines 49 have none" in run(path, path, "--correct-from", "0.5").output.replace("\n", " ")
-    told = run(path, path, "--correct-from", "0.5", "--unscored", "wrong", *QUICK).output
-    assert "1 answers without a reward are counted as wrong" in told.replace("\n", " ")
+def test_how_the_rewards_of_a_log_are_read_is_asked_for_and_told(tmp_path):
+    rows = [{"prompt": i, "completion": "", "reward": j / 7} for i in "abc" for j in range(8)]
+    path = write_rows(tmp_path / "log.jsonl", [*rows, rows[0] | {"reward": None}])
+    out = told(run(path, path, "--correct-from", "0.5", "--unscored", "wrong"))
+    assert "right from 0.5 on" in out
+    assert "1 answers without a reward are counted as wrong" in out
 
 
-def test_no_control_character_reaches_the_terminal(tmp_path):
+def test_every_table_is_printed_on_request_and_no_control_character_reaches_the_terminal(tmp_path):
     base, after = written(tmp_path)
     for path in (base, after):
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        write_rows(path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows])
-    bad = after.rename(tmp_path / "r\x1b[31m.jsonl")
-    out = run(base, bad, *QUICK, "--all").output
+        write_rows(
+            path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows_of(path)]
+        )
+    out = run(base, after.rename(tmp_path / "r\x1b[31m.jsonl"), "--all").output
     assert not set(out) & set("\x1b\x07\u202e")
-    assert r"\x1b]0;title" in out
+    assert all(
+        words in out for words in (r"\x1b]0;title", "What the change of Pass@k is made of", "Laws of t")
+    )
+
+
+WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"id": "p1", "n": 16, "c": 5}'
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["--power 0", "--power 0.1@x", "--power 0.1@17", "--group-size 1", "--format exe --folder out",
-     "--group-size 99999999999", "--min-n 17"],
-)  # fmt: skip
-def test_wrong_usage_is_told(tmp_path, words):
-    assert run(*written(tmp_path), *words.split()).exit_code == 2
-
-
-def test_labels_are_of_files_that_are_there_and_tell_them_apart(tmp_path):
-    labels = tmp_path / "labels.yaml"
-    for text, says in (
-        ("other.jsonl: x", "labels='other.jsonl' is not allowed: one of base.jsonl, run.jsonl"),
-        ("base.jsonl: x\nrun.jsonl: x", "a label of its own for each file"),
-    ):
-        labels.write_text(text)
-        result = run(*written(tmp_path), "--labels", labels)
-        assert result.exit_code == 2
-        assert says in " ".join(result.output.split())
+    ("name", "text", "words", "says"),
+    [
+        ("run.jsonl", WRONG, "--folder out", "run.jsonl:1: c=5 is not allowed: a whole number"),
+        ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
+        ("run.jsonl", FEW, "", "--allow-missing leaves them out"),
+        ("names", "other.jsonl: x", "--labels names", "labels='other.jsonl' is not allowed: one of base"),
+        ("names", "base.jsonl: x\nrun.jsonl: x", "--labels names", "a label of its own for each file"),
+        ("", "", "--k 0", "whole numbers from 1 on"),
+        ("", "", "--power 0", "from 1e-06 to 1"),
+        ("", "", "--power 0.1@x", "a number such as 0.02"),
+        ("", "", "--power 0.1@17", "at most 16"),
+        ("", "", "--group-size 1", "2<=x<=4096"),
+        ("", "", "--format exe --folder out", "is not allowed"),
+        ("", "", "--min-n 17", "as many answers as some prompt has"),
+        ("", "", "--seeds", "two runs or more"),
+        ("", "", "--steps", "a whole number in each row"),
+    ],
+)
+def test_wrong_usage_is_told_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
+    monkeypatch.chdir(tmp_path)
+    files = written(tmp_path)
+    if name:
+        (tmp_path / name).write_text(text)
+    result = run(*files, *words.split())
+    assert (result.exit_code, says in told(result)) == (2, True), told(result)
+    assert not (tmp_path / "out").exists()

@@ -29,17 +29,15 @@ def by_drawing(said, correct, k):
     for draw in itertools.combinations(range(len(said)), k):
         often = Counter(said[i] for i in draw)
         leading = [a for a in often if often[a] == max(often.values())]
-        found.append(
-            np.mean([np.mean([c for s, c in zip(said, correct, strict=True) if s == a]) for a in leading])
-        )
+        right = [[c for s, c in zip(said, correct, strict=True) if s == a] for a in leading]
+        found.append(np.mean([np.mean(each) for each in right]))
     return float(np.mean(found))
 
 
-@given(
-    answers=st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=8),
-    alike=st.booleans(),
-    data=st.data(),
-)
+ANSWERS = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=8)
+
+
+@given(ANSWERS, st.booleans(), st.data())
 def test_the_vote_of_k_answers_is_that_of_all_draws(answers, alike, data):
     said = [str(a) for a, _ in answers]
     # An answer is mostly right or wrong whoever gives it, but a verifier may err.
@@ -81,33 +79,26 @@ def test_styles_are_compared_at_equal_numbers_of_answers(tmp_path):
     base, run = rows({"a": 2, "b": 2}, {"a": 4}, None), rows({"a": 2}, {"a": 2, "b": 1}, {"a": 4})
     found = told(tmp_path, base, run, 1)["different styles in 2 answers that have one"]
     # Two of aabb differ with chance 2/3, two of aab with chance 2/3.
-    assert (found.prompts, found.base.value, found.run.value) == (
-        2,
-        pytest.approx(4 / 3),
-        pytest.approx(4 / 3),
-    )
+    assert found.prompts == 2
+    assert (found.base.value, found.run.value) == pytest.approx((4 / 3, 4 / 3))
     assert told(tmp_path, rows(None), rows({"a": 2}), 1) == {}
 
 
 def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     rng = np.random.default_rng(1)
     before, kinds = base_rates(rng, 60), ["algebra"] * 30 + ["logic"] * 30
-    pairs = sampled(rng, before, np.where(np.arange(60) < 30, before, before / 4), 8).pairs
+    pairs = sampled(rng, before, np.where(np.arange(60) < 30, before, before / 4), 8)
     base, run = (rows_of(np.array(8), c) for c in (pairs.base_c, pairs.run_c))
     base = [row | {"kind": kind} for row, kind in zip(base, kinds, strict=True)]
     found = told(tmp_path, base, run, 4, by="kind")
-    assert [*found] == [
-        "Pass^4: all of 4 correct",
-        *(f"Pass@{k}, {x}" for x in ("algebra", "logic") for k in (1, 4)),
-    ]
+    told_of = (f"Pass@{k}, {x}" for x in ("algebra", "logic") for k in (1, 4))
+    assert [*found] == ["Pass^4: all of 4 correct", *told_of]
     algebra, logic = found["Pass@1, algebra"].change, found["Pass@1, logic"].change
     assert logic.high < 0
     assert algebra.low < 0 < algebra.high
     alone = bounded_mean((pairs.run_c - pairs.base_c)[30:] / 8, rng)
     assert logic.value == pytest.approx(alone.value)
     assert logic.low < alone.low
-    with pytest.raises(ValueError, match="by='topic' is not allowed: a field that rows"):
-        read_counts(tmp_path / "base.jsonl", by="topic")
     read = read_counts(tmp_path / "base.jsonl", by="kind")
     assert any(one.asked for one in confront(read, read, draws=20).measures)
 
@@ -120,6 +111,3 @@ def test_the_vote_is_told_where_both_files_hold_the_answers(tmp_path):
     assert found["Pass@9 by a fitted law of rates"].run.low > 0.5
     without = told(tmp_path, rows, [{"id": i, "n": 4, "c": 2} for i in range(4)], 3)
     assert not any(name.startswith("maj") for name in without)
-    for answer, words in ((["a"], "one for each of the 4"), ("aaaa", "a list")):
-        with pytest.raises(ValueError, match=f"answer=.*{words}"):
-            read_counts(write_rows(tmp_path / "wrong.jsonl", [rows[0] | {"answer": answer}]))

@@ -1,29 +1,24 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 from support.sampled_counts import base_rates, sampled, shifted
 
 from dph_theory.counts import Pairs
+from dph_theory.counts.luck import luck
 from dph_theory.counts.prompts import changed, log_odds_shift, solved_prompts
+from dph_theory.dynamics import drift_deviation
 
-BERKELEY = np.array(
-    [
-        [512, 313, 89, 19],
-        [353, 207, 17, 8],
-        [120, 205, 202, 391],
-        [138, 279, 131, 244],
-        [53, 138, 94, 299],
-        [22, 351, 24, 317],
-    ]
-)
-"""Admitted and rejected men, then women, by department: R's UCBAdmissions."""
+MEN = np.array([[512, 313], [353, 207], [120, 205], [138, 279], [53, 138], [22, 351]])
+WOMEN = np.array([[89, 19], [17, 8], [202, 391], [131, 244], [94, 299], [24, 317]])
+"""Admitted and rejected in Berkeley, by department: R's UCBAdmissions."""
 
 
 def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers():
     rng, trials, found = np.random.default_rng(0), 100, []
     for _ in range(trials):
         before = base_rates(rng, 80)
-        pairs = sampled(rng, before, before, 12, 9).pairs
+        pairs = sampled(rng, before, before, 12, 9)
         named = any(len(places) for places in changed(pairs))
         found.append([solved_prompts(pairs, rng).p_value, log_odds_shift(pairs).p_no_change, 1 - named])
     # Discrete tests may keep below their level, not exceed it.
@@ -36,11 +31,11 @@ def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers
 def test_what_an_unchanged_run_keeps_and_what_lost_prompts_regain_is_foretold():
     rng = np.random.default_rng(1)
     before = base_rates(rng, 20_000)
-    found = solved_prompts(sampled(rng, before, before, 8).pairs, rng)
+    found = solved_prompts(sampled(rng, before, before, 8), rng)
     assert found.kept_unchanged == pytest.approx(found.kept.value, abs=0.01)
     assert found.new_unchanged == pytest.approx(found.new.value, abs=0.01)
     after = np.where(rng.random(20_000) < 0.2, 0, before)
-    pairs = sampled(rng, before, after, 8).pairs
+    pairs = sampled(rng, before, after, 8)
     found, further = solved_prompts(pairs, rng), rng.binomial(8, after) > 0
     lost = (pairs.base_c > 0) & (pairs.run_c == 0)
     assert found.lost == lost.sum()
@@ -49,10 +44,10 @@ def test_what_an_unchanged_run_keeps_and_what_lost_prompts_regain_is_foretold():
 
 def test_the_test_of_no_change_sees_a_common_shift_and_what_it_hides():
     rng = np.random.default_rng(0)
-    assert log_odds_shift(shifted(rng, 60, 8, 1.0).pairs).changed
+    assert log_odds_shift(shifted(rng, 60, 8, 1.0)).changed
     # As many prompts rise as fall, by as much.
     both = np.repeat([0.2, 0.8], 40)
-    assert log_odds_shift(sampled(rng, both, both[::-1], 8).pairs).changed
+    assert log_odds_shift(sampled(rng, both, both[::-1], 8)).changed
 
 
 def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_totals():
@@ -62,15 +57,6 @@ def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_tota
     squares += ((rng.hypergeometric(15, 25, 20, (200_000, 4)) - 7.5) ** 2).sum(axis=1)
     wanted = np.mean(squares >= 8 * 2.5**2)
     assert log_odds_shift(pairs).p_no_change == pytest.approx(2 * wanted, rel=0.25)
-
-
-def test_of_one_answer_a_prompt_only_means_are_identified():
-    rng = np.random.default_rng(0)
-    before = base_rates(rng, 300)
-    pairs = sampled(rng, before, before, 1).pairs
-    found, moved = solved_prompts(pairs, rng), log_odds_shift(pairs)
-    assert found.kept_unchanged is found.new_unchanged is found.lost_again is None
-    assert moved.pooled.low < 0 < moved.pooled.high
 
 
 def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_first():
@@ -87,8 +73,7 @@ def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_firs
 
 
 def test_the_pooled_odds_ratio_is_rs_for_the_admissions_of_berkeley():
-    men, women = BERKELEY[:, :2], BERKELEY[:, 2:]
-    found = log_odds_shift(Pairs.of(women.sum(axis=1), women[:, 0], men.sum(axis=1), men[:, 0]))
+    found = log_odds_shift(Pairs.of(WOMEN.sum(axis=1), WOMEN[:, 0], MEN.sum(axis=1), MEN[:, 0]))
     assert np.exp(found.pooled.value) == pytest.approx(0.9046968, abs=5e-8)
     # Department A is known to differ from the others, of which the mean shows nothing.
     assert found.pooled.low < 0 < found.pooled.high
@@ -99,3 +84,34 @@ def test_where_nothing_is_known_nothing_is_claimed():
     found = log_odds_shift(Pairs.of(4, [0, 4], 4, [0, 4]))
     assert (found.informative, found.p_no_change, found.pooled.high) == (0, 1, np.inf)
     assert log_odds_shift(Pairs.of(4, [0, 0], 4, [2, 1])).pooled.value == np.inf
+    # Of one answer a prompt only means are identified.
+    rng = np.random.default_rng(0)
+    pairs = sampled(rng, before := base_rates(rng, 300), before, 1)
+    found = solved_prompts(pairs, rng)
+    assert found.kept_unchanged is found.new_unchanged is found.lost_again is None
+    assert log_odds_shift(pairs).pooled.low < 0 < log_odds_shift(pairs).pooled.high
+
+
+STEP, ANSWERS, PROMPTS = 0.05, 32, 400
+
+
+def drifted(rng, extra=0.0):
+    """Log odds moved by one shift and by the drift that such a rise brings; a share `extra` lost besides."""
+    before = rng.beta(0.5, 1, PROMPTS).clip(1e-9, 1 - 1e-9)
+    after = expit(logit(before) + 1.2)
+    deviation = drift_deviation(before.mean(), after.mean(), valid=2, invalid=8, step=STEP, answers=ANSWERS)
+    after = expit(logit(before) + 1.2 + float(deviation) * rng.standard_normal(PROMPTS))
+    return sampled(rng, before, np.where(rng.random(PROMPTS) < extra, 0.0, after), 8)
+
+
+def test_prompts_that_are_lost_besides_are_no_luck_and_less_noise_loses_fewer():
+    rng = np.random.default_rng(1)
+    alone, pairs = luck(drifted(rng), STEP, ANSWERS, rng, draws=40), drifted(rng, extra=0.2)
+    assert alone.p_value > 0.05
+    assert alone.seen == pytest.approx(alone.lost, abs=3.3 * np.sqrt(alone.lost))
+    found = luck(pairs, STEP, ANSWERS, rng, draws=120)
+    assert found.p_value < 0.01
+    assert luck(pairs, STEP / 10, ANSWERS, rng, draws=2).lost < found.lost
+    assert luck(pairs, 10 * STEP, ANSWERS, rng, draws=2).too_large > found.too_large > 0
+    with pytest.raises(ValueError, match="the drift is that of a rise"):
+        luck(Pairs.of(8, [4, 5], 8, [3, 5]), STEP, ANSWERS, np.random.default_rng(0))

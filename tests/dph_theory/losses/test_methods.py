@@ -7,6 +7,7 @@ from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.losses import (
     METHODS,
     TARGETED,
+    Penalty,
     dph_loss,
     generator_loss,
     group_advantages,
@@ -22,7 +23,8 @@ def test_the_table():
     rehearsed = {name: m.rehearsal.divergence for name, m in METHODS.items() if m.rehearsal}
     assert rehearsed == {"DPH-F": FORWARD_KL, "DPH-JS": JENSEN_SHANNON, "DPH-alpha": alpha_divergence(0.2)}
     assert METHODS["DAPO"].exploration.clip_high == 0.28
-    assert METHODS["DAPO"].penalty is None
+    penalties = {name: m.penalty for name, m in METHODS.items() if m.penalty}
+    assert penalties == dict.fromkeys(("GRPO", "RKL"), Penalty("k3", 0.04))
     for part in (m.rehearsal for m in METHODS.values() if m.rehearsal):
         assert part.eta_range[0] <= part.eta <= part.eta_range[1]
         assert part.eta * part.divergence.curvature == pytest.approx(0.05)  # Locally they are equal.

@@ -80,12 +80,3 @@ def test_an_infinite_ratio_overflows_and_times_zero_is_no_number():
         assert each.finite[1] == pytest.approx(88.7, abs=0.1)
         assert min(map(abs, each.nan)) == 100.0
     assert "at log(pi/old) above 88.7" in dict(found.rows())["overflow"]
-
-
-@pytest.mark.slow
-def test_every_policy_loss_descends_the_reward_at_first():
-    for index, form in enumerate(POLICY_LOSSES):
-        found = audit_form(index, "policy losses")
-        assert found.failures == (), form.title
-        if form.samples == "policy":
-            assert (found.gradient.name, found.gradient.exact) == (REWARD, True), form.title

@@ -9,13 +9,14 @@ from dph_theory.coverage import entropy, exact_pass_at_k
 from dph_theory.numeric.arrays import distribution, mask, numbers, probability, whole
 
 
-def test_a_distribution_passes_unchanged():
+def test_what_is_right_but_for_rounding_and_kind_passes():
     law = np.array([[0.25, 0.75], [1.0, 0.0]])
     assert distribution("pi", law) is law
-
-
-def test_the_sum_may_be_off_by_rounding():
     assert distribution("pi", [0.5, 0.5 + 9e-9]).tolist() == [0.5, 0.5 + 9e-9]
+    assert probability("p", [1 + 2.3e-16, 1 + 9e-9, 0.5]).tolist() == [1, 1, 0.5]
+    assert numbers("x", [10**20, Fraction(1, 2)]).tolist() == [1e20, 0.5]
+    assert mask("valid", [1, 0, 1], np.ones(3) / 3).tolist() == [True, False, True]
+    assert whole("k", 3.0, at_least=1).dtype == np.int64
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float16])
@@ -41,20 +42,3 @@ def test_results_are_in_the_precision_of_the_coarsest_argument():
         assert {part.dtype for part in excess_kl(double, single, [1, 0])} == {np.dtype(precision)}
     assert FORWARD_KL(double, double).dtype == np.float64
     assert exact_pass_at_k(valid_mass(np.array([1 / 3] * 3, dtype=np.float32), [1, 1, 1]), 4) == 1
-
-
-def test_whole_numbers_and_fractions_of_any_kind_are_numbers():
-    assert numbers("x", [10**20, Fraction(1, 2)]).tolist() == [1e20, 0.5]
-
-
-def test_a_probability_above_one_by_rounding_is_one():
-    assert probability("p", [1 + 2.3e-16, 1 + 9e-9, 0.5]).tolist() == [1, 1, 0.5]
-
-
-def test_masks_may_be_zeros_and_ones():
-    like = np.ones(3) / 3
-    assert mask("valid", [1, 0, 1], like).tolist() == [True, False, True]
-
-
-def test_whole_numbers_come_as_integers():
-    assert whole("k", 3.0, at_least=1).dtype == np.int64

@@ -4,24 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from dph_theory.support.files import replacing, write_json, write_text
+from dph_theory.support.files import write_json, write_text
 
 
-def test_infinities_become_strings(tmp_path):
-    write_json(tmp_path / "a.json", {"x": [float("inf"), -float("inf"), 1.5, None]})
-    assert json.loads((tmp_path / "a.json").read_text()) == {"x": ["inf", "-inf", 1.5, None]}
-
-
-def test_what_is_short_and_lists_of_numbers_take_one_line(tmp_path):
-    value = {"a": list(range(1000)), "b": [{"c": [1, 2], "d": None}] * 60, "e": [], "f": {"x": "y" * 500}}
-    write_json(tmp_path / "a.json", value)
+def test_infinities_become_strings_and_what_is_short_takes_one_line(tmp_path):
+    inner = {"a": list(range(1000)), "b": [{"c": [1, 2], "d": None}] * 60, "e": [], "f": {"x": "y" * 500}}
+    write_json(tmp_path / "a.json", {"x": [float("inf"), -float("inf"), 1.5, None], **inner})
     text = (tmp_path / "a.json").read_text()
-    assert json.loads(text) == value
-    assert len(text.splitlines()) == 1 + 1 + (1 + 60 + 1) + 1 + 1 + 1
+    assert json.loads(text) == {"x": ["inf", "-inf", 1.5, None], **inner}
+    assert len(text.splitlines()) == 1 + 1 + 1 + (1 + 60 + 1) + 1 + 1 + 1
     assert '\n  {"c":[1,2],"d":null},\n' in text
-
-
-def test_keys_that_are_no_words_are_refused(tmp_path):
     with pytest.raises(TypeError, match="keys"):
         write_json(tmp_path / "a.json", {("a",): 1})
 
@@ -41,19 +33,18 @@ def test_a_failed_or_interrupted_write_leaves_the_old_file_and_no_debris(tmp_pat
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+def test_a_file_is_on_the_disk_before_it_takes_its_place_and_has_the_mode_of_any_new_one(
+    tmp_path, monkeypatch
+):
     calls, sync, replace = [], os.fsync, Path.replace
     monkeypatch.setattr("os.fsync", lambda handle: (calls.append("sync"), sync(handle)))
     monkeypatch.setattr("pathlib.Path.replace", lambda *paths: (calls.append("replace"), replace(*paths)))
-    write_text(tmp_path / "a.txt", "β\n")
-    assert (tmp_path / "a.txt").read_bytes() == "β\n".encode()
+    path, ordinary = tmp_path / "a.txt", tmp_path / "ordinary"
+    ordinary.touch()
+    write_text(path, "β\n")
+    assert path.read_bytes() == "β\n".encode()
     assert calls == ["sync", "replace"]
-
-
-def test_it_has_the_mode_of_any_new_file(tmp_path):
-    (tmp_path / "ordinary").touch()
-    write_text(tmp_path / "a.txt", "")
-    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+    assert path.stat().st_mode == ordinary.stat().st_mode
 
 
 def test_a_link_is_followed_and_stays(tmp_path):
@@ -75,21 +66,3 @@ def test_what_is_no_regular_file_is_written_into(tmp_path):
     (tmp_path / "null").symlink_to(os.devnull)
     write_json(tmp_path / "null", [1])
     assert Path(os.devnull).is_char_device()
-
-
-def test_a_dash_is_standard_output(tmp_path, monkeypatch, capfdbinary):
-    monkeypatch.chdir(tmp_path)
-    write_json(Path("-"), [1])
-    assert capfdbinary.readouterr().out == b"[1]\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_block_that_raises_leaves_nothing(tmp_path):
-    def half_written():
-        with replacing(tmp_path / "a.bin") as part:
-            part.write_bytes(b"half")
-            raise RuntimeError("full")
-
-    with pytest.raises(RuntimeError, match="full"):
-        half_written()
-    assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from dph_theory.support.notebook import Shown
 
 @cache
 def results():
-    of_two = predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.3, 0.7])
+    of_two = predict(configuration_of({"beta": 0.0, "num_generations": 8}), [0.3, 0.7])
     prediction = replace(of_two, prompts=150 * of_two.prompts)
     verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
     return small_confrontation(), prediction, verdict, configuration_of({"beta": 0.04, "loss_type": "grpo"})
@@ -27,6 +27,10 @@ def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
         assert "<table>" in found._repr_html_()
         assert json.loads(json.dumps(found.to_dict(), default=str))
         assert found.tables()
+    # Long sequences are shown by their ends.
+    curves = small_confrontation().curves
+    assert "k=(1, 2, 3, ..., 14, 15, 16; 16 in all)" in repr(curves)
+    assert len(repr(curves)) < 1500
 
 
 def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
@@ -36,22 +40,7 @@ def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     assert "(the first 20 of 300 rows)" in prediction._repr_html_()
     assert prediction._repr_html_().count("<tr>") < 40
     frame = prediction.to_dataframe()
-    assert len(frame) == 300
-    assert frame["predicted"].iloc[0] == prediction.prompts[0].validity
+    assert (len(frame), frame["predicted"].iloc[0]) == (300, prediction.prompts[0].validity)
     assert list(verdict.to_dataframe().columns) == ["V", "weight", "J_G", "variance"]
     assert configuration.to_dataframe().iloc[0, 0] == "penalty"
-
-
-def test_a_result_without_a_table_has_an_empty_frame():
-    pytest.importorskip("pandas")
-
-    class Bare(Shown):
-        """Nothing but a sentence."""
-
-    assert Bare().to_dataframe().empty
-
-
-def test_long_sequences_are_shown_by_their_ends():
-    curves = small_confrontation().curves
-    assert "k=(1, 2, 3, ..., 14, 15, 16; 16 in all)" in repr(curves)
-    assert len(repr(curves)) < 1500
+    assert Shown().to_dataframe().empty

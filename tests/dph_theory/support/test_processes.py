@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from dph_theory.support.processes import deferred, in_order, run_jobs
-from tests.support.process_jobs import divide, leave_mark, new_pages, torch_threads
+from tests.support.process_jobs import divide, leave_mark, new_pages
 
 pytestmark = pytest.mark.usefixtures("worker_processes")
 
@@ -31,8 +31,7 @@ def test_an_interruption_takes_effect_after_the_block():
 
 
 def test_another_thread_goes_on_as_it_is():
-    before = signal.getsignal(signal.SIGINT)
-    seen = []
+    before, seen = signal.getsignal(signal.SIGINT), []
 
     def work():
         with deferred():
@@ -51,7 +50,7 @@ def test_every_job_comes_with_its_result():
 
 def test_results_come_in_the_order_of_the_jobs_and_are_told_as_they_end():
     told = []
-    assert in_order(partial(divide, sleep=0.5), [2, -1], workers=2, on_result=told.append) == [0.5, -1]
+    assert in_order(partial(divide, sleep=0.3), [2, -1], workers=2, on_result=told.append) == [0.5, -1]
     assert told == [-1, 0.5]
 
 
@@ -68,12 +67,6 @@ def test_an_error_is_raised_and_ends_the_own_workers_only(tmp_path):
     finally:
         bystander.kill()
         bystander.join()
-
-
-def test_leaving_the_loop_ends_the_workers():
-    for _job, _result in run_jobs(partial(divide, sleep=60), [-1, 2], workers=2):
-        break
-    assert multiprocessing.active_children() == []
 
 
 class InterruptedWhileGiven(list):
@@ -93,7 +86,10 @@ def test_an_interruption_while_the_workers_start_is_not_lost():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_has_begun_is_finished_on_request(tmp_path):
+def test_leaving_the_loop_ends_the_workers_or_finishes_what_has_begun_on_request(tmp_path):
+    for _job, _result in run_jobs(partial(divide, sleep=60), [-1, 2], workers=2):
+        break
+    assert multiprocessing.active_children() == []
     jobs = [tmp_path / "quick", tmp_path / "slow"]
     for _job, _result in run_jobs(leave_mark, jobs, workers=2, finish_begun=True):
         break
@@ -105,23 +101,9 @@ def test_a_death_can_be_a_result():
     assert found == {7: "7: BrokenProcessPool"}
 
 
-def test_workers_of_a_prepared_context_have_loaded_its_modules(tmp_path):
-    script = tmp_path / "parent.py"
-    script.write_text(
-        "from dph_theory.support.processes import prepared, run_jobs\n"
-        "from tests.support.process_jobs import has_loaded\n"
-        "if __name__ == '__main__':\n"
-        "    for context in (prepared('colorsys'), None):\n"
-        "        print([found for _, found in run_jobs(has_loaded, ['colorsys'], context=context)])\n"
-    )
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, script], env=here, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["[True]", "[False]"]
-
-
-def test_torch_has_one_thread_on_request(monkeypatch):
+def test_torch_is_told_to_take_one_thread_on_request(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert [n for _, n in run_jobs(torch_threads, [None], one_torch_thread=True)] == [1]
+    assert [*run_jobs(os.getenv, ["OMP_NUM_THREADS"], one_torch_thread=True)] == [("OMP_NUM_THREADS", "1")]
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="another C library than glibc")
@@ -130,37 +112,27 @@ def test_freed_memory_is_used_again():
     assert pages[20] < 2 * pages[1]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_workers_end_with_the_process(tmp_path, sent):
-    call = f"list(run_jobs(pid_then_sleep, [{str(tmp_path / 'pid')!r}]))"
-    script = tmp_path / "parent.py"
-    script.write_text(
-        "from dph_theory.support.processes import run_jobs\n"
-        "from tests.support.process_jobs import pid_then_sleep\n"
-        f"if __name__ == '__main__':\n    {call}\n"
+def parent(folder, *lines):
+    """A process of its own that runs these lines."""
+    imports = (
+        "from dph_theory.support.processes import prepared, run_jobs",
+        "from tests.support.process_jobs import *",
     )
+    indented = (f"    {line}" for line in lines)
+    (folder / "parent.py").write_text("\n".join([*imports, "if __name__ == '__main__':", *indented]))
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, script], env=here, stderr=subprocess.PIPE) as parent:
-        worker = _until(lambda: int((tmp_path / "pid").read_text()))
-        parent.send_signal(sent)
-        parent.wait(30)
-    assert _until(lambda: _gone(worker))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, folder / "parent.py"], env=here, **pipes)
 
 
-def _gone(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    raise ValueError(f"{pid} still runs")
+def test_workers_of_a_prepared_context_have_loaded_its_modules(tmp_path):
+    loaded = "print([found for _, found in run_jobs(has_loaded, ['colorsys'], context=context)])"
+    with parent(tmp_path, "for context in (prepared('colorsys'), None):", f"    {loaded}") as running:
+        assert running.communicate()[0].split() == ["[True]", "[False]"]
 
 
-def _until(found):
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            return found()
-        except (OSError, ValueError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+def test_workers_end_with_the_process(tmp_path):
+    with parent(tmp_path, "list(run_jobs(say_then_sleep, ['begun']))") as running:
+        assert running.stdout.readline() == "begun\n"
+        running.kill()
+        running.communicate(timeout=60)  # The output ends with the last process that holds it, a worker.

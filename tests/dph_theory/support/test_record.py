@@ -27,30 +27,21 @@ class Curve:
 CURVE = Curve("c", (Point(0.123456789), Point(float("inf"), "end")), {0.5: (1, 2)})
 
 
-def test_a_value_comes_back_from_a_file(tmp_path):
+def test_a_value_comes_back_from_a_file_and_what_is_missing_or_wrong_is_named(tmp_path):
     write_json(tmp_path / "a.json", as_json(CURVE))
     assert from_json(Curve, json.loads((tmp_path / "a.json").read_text())) == CURVE
-
-
-def test_what_is_none_is_left_out_and_floats_are_rounded_to_significant_digits():
+    # What is None is left out, and floats are rounded to significant digits.
     assert as_json(CURVE, digits=3)["points"] == [{"x": 0.123}, {"x": float("inf"), "label": "end"}]
-
-
-def test_what_is_missing_or_wrong_is_named():
     with pytest.raises(ValueError, match=r"Curve\.points\.0\.x={'label': 'a'}.*[Rr]equired"):
         from_json(Curve, {"name": "c", "points": [{"label": "a"}], "by_strength": {}})
 
 
-def made(kind="curve", **changes):
-    given = {"seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]}
-    return record(kind, **given | changes)
+GIVEN = {"seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]}
 
 
 def test_a_record_says_what_it_was_computed_from(tmp_path):
-    found = made(packages=("no-such-package",))
-    assert {key: found[key] for key in ("kind", "seed", "config", "results", "findings")} == {
-        "kind": "curve", "seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]
-    }  # fmt: skip
+    found = record("curve", **GIVEN, packages=("no-such-package",))
+    assert {key: found[key] for key in ("kind", *GIVEN)} == {"kind": "curve"} | GIVEN
     assert found["versions"]["python"] == platform.python_version()
     assert found["versions"]["dph"].count(".") == 2
     assert found["versions"]["no-such-package"] == "not installed"
@@ -63,7 +54,7 @@ def test_a_record_says_what_it_was_computed_from(tmp_path):
     [
         (None, r"curve\.json.*dph draw writes it"),
         ("{", r"curve\.json.*a record in JSON"),
-        (json.dumps(made("table")), "only 'curve'"),
+        (json.dumps(record("table", **GIVEN)), "only 'curve'"),
         *((json.dumps(value), "findings") for value in ({"kind": "curve"}, [1], None)),
     ],
 )

@@ -8,30 +8,20 @@ from dph_theory.support.table import Table, command, escaped, latex, written
 TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
 
 
-def test_cells_in_words():
-    cells = ("a", 0.123456, 16, float("inf"), None)
-    assert [written(cell) for cell in cells] == ["a", "0.1235", "16", "inf", "–"]
-
-
-def test_a_number_has_as_many_digits_as_its_interval_warrants():
-    cells = Estimate(0.12345, 0.1, 0.15), Estimate(-0.001, -30.0, 7), Estimate(0.3, 0.01, float("inf"))
-    assert [written(cell) for cell in cells] == [
-        "0.123 [0.100, 0.150]",
-        "0.0 [-30.0, 7.0]",
-        "0.30 [0.01, inf]",
-    ]
+def test_cells_in_words_a_number_with_as_many_digits_as_its_interval_warrants():
+    cells = ("a", 0.123456, 16, float("inf"), None, Estimate(0.12345, 0.1, 0.15), Estimate(-0.001, -30.0, 7))
+    words = ["a", "0.1235", "16", "inf", "–", "0.123 [0.100, 0.150]", "0.0 [-30.0, 7.0]"]
+    assert [written(cell) for cell in cells] == words
     assert written(Estimate(0.5, 0.5, 0.5)) == "0.5 [0.5, 0.5]"
-    assert latex(written(cells[2])) == r"0.30 [0.01, $\infty$]"
-
-
-def test_an_interval_is_three_columns():
-    table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
-    assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
+    unbounded = written(Estimate(0.3, 0.01, float("inf")))
+    assert (unbounded, latex(unbounded)) == ("0.30 [0.01, inf]", r"0.30 [0.01, $\infty$]")
 
 
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     read = list(csv.reader(TABLE.csv().splitlines()))
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
+    table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
+    assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
 
 
 def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
@@ -47,13 +37,11 @@ def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
 @pytest.mark.parametrize(
     ("numbers", "cells"),
     [
-        pytest.param(
-            (0.5, 0.12345, 0.7), ["0.5000", "0.1235", r"\textbf{0.7000}"], id="digits of the largest"
-        ),
-        pytest.param((12.3456, None, 3.0), [r"\textbf{12.35}", "--", "3.00"], id="one is not known"),
-        pytest.param((3, 16), ["3", r"\textbf{16}"], id="whole numbers"),
-        pytest.param((2.0, 0.00012), [r"\textbf{2}", "0.00012"], id="magnitudes apart"),
-        pytest.param((1.5, float("inf")), ["1.500", r"\textbf{$\infty$}"], id="infinity is the largest"),
+        ((0.5, 0.12345, 0.7), ["0.5000", "0.1235", r"\textbf{0.7000}"]),  # The digits of the largest.
+        ((12.3456, None, 3.0), [r"\textbf{12.35}", "--", "3.00"]),
+        ((3, 16), ["3", r"\textbf{16}"]),
+        ((2.0, 0.00012), [r"\textbf{2}", "0.00012"]),
+        ((1.5, float("inf")), ["1.500", r"\textbf{$\infty$}"]),
     ],
 )
 def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbers, cells):
@@ -76,10 +64,7 @@ def test_text_that_latex_would_take_otherwise(text, expected):
     assert latex(text) == expected
 
 
-def test_a_command_is_letters_alone():
+def test_a_command_is_letters_alone_and_marks_are_shown_as_they_are_in_markdown():
     assert command("dph laws k3, k2: KL to p_*") == "dphLawsKThreeKTwoKLToP"
-
-
-def test_marks_are_shown_as_they_are_in_markdown():
     assert escaped(r"a_b|c \d *e* `f` <g>") == r"a\_b\|c \\d \*e\* \`f\` \<g>"
     assert Table.of(("x", "y"), [("a|b", "1")]).markdown() == "| x | y |\n| --- | --- |\n| a\\|b | 1 |"

@@ -25,47 +25,50 @@ def test_a_pipe_that_nobody_reads_is_an_error_of_its_own():
         stream.close()
 
 
-@pytest.mark.parametrize("name", ["-", "new.json", "old.json", "link.json", "/dev/null"])
-def test_a_file_that_can_be_written_is_given_back_untouched(name, tmp_path, monkeypatch):
+def test_a_file_and_a_folder_that_can_be_written_are_given_back_untouched(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.json").write_text("old")
     (tmp_path / "link.json").symlink_to("old.json")
-    assert str(OutputFile().convert(name, None, None)) == name
+    for name in ("-", "new.json", "old.json", "link.json", "/dev/null"):
+        assert str(OutputFile().convert(name, None, None)) == name
+    assert str(OutputFolder().convert("a/b", None, None)) == "a/b"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "old.json"]
     assert (tmp_path / "old.json").read_text() == "old"
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("kind", "name", "message"),
     [
-        ("missing/x.json", "the folder .*missing does not exist"),
-        ("here", "here is a folder"),
-        ("/proc/x.json", "nothing can be written"),
+        (OutputFile, "missing/x.json", "the folder .*missing does not exist"),
+        (OutputFile, "here", "here is a folder"),
+        (OutputFile, "/proc/x.json", "nothing can be written"),
+        (OutputFolder, "file", "file is no folder"),
+        (OutputFolder, "file/below", "file is no folder"),
+        (OutputFolder, "/proc/nothing", "nothing can be written"),
     ],
 )
-def test_a_file_that_cannot_be_written_is_refused(name, message, tmp_path, monkeypatch):
+def test_what_cannot_be_written_is_refused(kind, name, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
+    (tmp_path / "file").write_text("")
     with pytest.raises(click.BadParameter, match=message):
-        OutputFile().convert(name, None, None)
+        kind().convert(name, None, None)
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_bars_say_what_is_done_and_how_far_and_hidden_ones_nothing(hidden):
-    stream = io.StringIO()
-    with Bars(on=console(file=stream), prefix="toy: ", hidden=hidden) as bars:
-        bars.begin("fitting")
-        bars("fitting", 2, 5, "loss [nats] 0.3")
-        bars("drawing", 1, 1)
-        bars("reading", 1, 9)
-        bars.remove("reading")
-        bars.remove("never begun")
-    said = stream.getvalue()
-    if hidden:
-        assert said == ""
-    else:
-        assert all(part in said for part in ("toy: fitting", "2/5", "loss [nats] 0.3", "1/1"))
-    assert "reading" not in said
+def test_bars_say_what_is_done_and_how_far_and_hidden_ones_nothing():
+    said = []
+    for hidden in (False, True):
+        stream = io.StringIO()
+        with Bars(on=console(file=stream), prefix="toy: ", hidden=hidden) as bars:
+            bars.begin("fitting")
+            bars("fitting", 2, 5, "loss [nats] 0.3")
+            bars("drawing", 1, 1)
+            bars("reading", 1, 9)
+            bars.remove("reading")
+            bars.remove("never begun")
+        said.append(stream.getvalue())
+    assert all(part in said[0] for part in ("toy: fitting", "2/5", "loss [nats] 0.3", "1/1"))
+    assert ("reading" not in said[0], said[1]) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -93,15 +96,3 @@ def test_a_bar_counts_from_where_its_stage_began(monkeypatch):
     monkeypatch.setattr(bars, "get_time", lambda: began + 100)
     bars("train", 1, 2)
     assert bars.tasks[0].elapsed >= 99
-
-
-def test_a_folder_is_refused_where_nothing_can_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    new = tmp_path / "a" / "b"
-    assert OutputFolder().convert(str(new), None, None) == new
-    assert not new.parent.exists()
-    for inside in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(click.BadParameter, match="file is no folder"):
-            OutputFolder().convert(str(inside), None, None)
-    with pytest.raises(click.BadParameter, match="nothing can be written"):
-        OutputFolder().convert("/proc/nothing", None, None)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,55 +20,51 @@ from dph_theory.verification.cli import verify
 DPH = Path(sys.executable).with_name("dph")
 
 
-def dph(*arguments, **options):
-    return subprocess.run([DPH, *arguments], capture_output=True, text=True, check=False, **options)
-
-
 def here(*arguments):
     """The command in this process, which has loaded already what it needs."""
     return CliRunner().invoke(verify, arguments)
 
 
-def test_a_quick_run_ends_with_the_counts_and_zero(tmp_path):
+def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     path = tmp_path / "verify.json"
-    done = dph("verify", "A8", "C2.old", "--quick", "--instances", "500", "--json", str(path))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = here("A8", "A5.validity", "C2.old", "--quick", "--instances", "500", "--json", str(path))
+    assert done.exit_code == 0, done.output
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("4 theorems: 3 proved, 1 refuted; 4 as expected; ")
+    assert last.startswith("5 theorems: 4 proved, 1 refuted; 5 as expected; ")
     assert "false neighbours refuted" in last
-    names = [report["theorem"] for report in json.loads(path.read_text())]
-    assert names == ["A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
+    published, ours = done.stdout.index("dymetman2026binary"), re.search(r"ours +│", done.stdout).start()
+    assert published < done.stdout.index("A5.validity") < ours < done.stdout.index("A8.frontier")
+    words = " ".join(done.stdout.split())
+    assert THEOREMS["C2.old"].note.split(";")[0] in words
+    assert "witness: {'P': " in words
+    names = ["A5.validity", "A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
+    assert [report["theorem"] for report in json.loads(path.read_text())] == names
 
 
-def test_with_coq_the_kernel_is_compiled_and_what_coq_refuses_fails_the_run(monkeypatch):
-    found = replace(coq.recorded(), seconds=2.0)
-    monkeypatch.setattr(coq, "installed", lambda: True)
-    monkeypatch.setattr(coq, "compiled", lambda: found)
-    done = here("L1.gibbs", "--kernel", "--quick")
-    assert (done.exit_code, "compiled here in 2 seconds" in done.stdout) == (0, True)
+def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(monkeypatch):
     recorded = coq.recorded()
-    elsewhere, cheat = {"coq": "9.0.0", "of_examples": ()}, {"axioms": ("Cheat.proof",)}
-    cases = (({"of_examples": ()}, (1, True)), (elsewhere, (0, False)), (elsewhere | cheat, (1, False)))
-    for other, ends in cases:
-        found = replace(recorded, **other)
+    cheat, elsewhere = {"axioms": ("Cheat.proof",)}, {"coq": "9.0.0", "of_examples": ()}
+    otherwise = "the record says otherwise"
+    for installed, made, status, said in (
+        (True, {"seconds": 2.0}, 0, "compiled here in 2 seconds"),
+        (True, {"of_examples": ()}, 1, otherwise),
+        (True, elsewhere, 0, ""),
+        (True, elsewhere | cheat, 1, ""),
+        (True, None, 1, "Coq refuses it\nLaws.v, line 3: no"),
+        (False, None, 0, f"files accepted by Coq {recorded.coq}"),
+    ):
+
+        def compiled(made=made):
+            if made is None:
+                raise coq.CoqError("Laws.v, line 3: no")
+            return replace(recorded, **made)
+
+        monkeypatch.setattr(coq, "installed", lambda installed=installed: installed)
+        monkeypatch.setattr(coq, "compiled", compiled)
         done = here("L1.gibbs", "--kernel", "--quick")
-        assert (done.exit_code, "the record says otherwise" in done.stdout) == ends
-
-    def refuses():
-        raise coq.CoqError("Laws.v, line 3: no")
-
-    monkeypatch.setattr(coq, "compiled", refuses)
-    done = here("L1.gibbs", "--kernel", "--quick")
-    assert (done.exit_code, "Coq refuses it\nLaws.v, line 3: no" in done.stdout) == (1, True)
-
-
-def test_without_coq_the_record_is_shown(monkeypatch):
-    monkeypatch.setattr(coq, "installed", lambda: False)
-    done = here("L1.gibbs", "--kernel", "--quick")
-    assert done.exit_code == 0
-    assert "not compiled, Coq is not installed" in done.stdout
-    assert f"files accepted by Coq {coq.recorded().coq}" in done.stdout
-    assert "1 theorem: 1 proved; 1 as expected" in done.stdout
+        assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
+        assert (otherwise in done.stdout) is (said == otherwise)
+        assert ("not compiled, Coq is not installed" in done.stdout) is not installed
 
 
 @pytest.mark.slow
@@ -77,25 +74,19 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
         "import importlib.util as u; find = u.find_spec\n"
         "u.find_spec = lambda name, package=None: None if name == 'torch' else find(name, package)\n"
     )
-    done = dph(
-        "verify", "B6", "--quick", "--instances", "100", env={**os.environ, "PYTHONPATH": str(tmp_path)}
-    )
-    assert done.returncode == 0
+    words, without = ("verify", "B6", "--quick", "--instances", "100"), {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([DPH, *words], capture_output=True, text=True, check=True, env=os.environ | without)
     last = " ".join(done.stdout.split())
     assert "6 theorems" in last
     assert "1 left out, they need torch (pip install 'dph[toy]')" in last
 
 
-def test_reports_on_standard_output_stand_alone():
+def test_reports_on_standard_output_stand_alone_and_the_list_names_every_theorem():
     done = here("A8.frontier", "--quick", "--json", "-")
     assert [report["theorem"] for report in json.loads(done.stdout)] == ["A8.frontier"]
     assert "1 theorem: 1 proved" in done.stderr
-
-
-def test_the_list_names_every_theorem():
-    out = here("--list").stdout
-    assert all(name in out for name in THEOREMS)
-    assert here("--list", "--json", "-").exit_code == 2
+    listed = here("--list").stdout
+    assert all(name in listed for name in THEOREMS)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +97,7 @@ def test_the_list_names_every_theorem():
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
         (("--json", "missing/folder/v.json"), "does not exist"),
+        (("--list", "--json", "-"), "--list"),
         (("--what",), "No such option"),
     ],
 )
@@ -115,32 +107,31 @@ def test_wrong_usage_is_two_and_says_what_is_allowed(arguments, message):
     assert message in " ".join(done.stderr.split())
 
 
-def interrupted(*options, after):
-    """Exit status, output and errors of a long run that gets Ctrl-C so long after its first process began."""
-    command = [DPH, "verify", "--instances", "1000000", *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = subprocess.Popen(command, start_new_session=True, **pipes)
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
-    while not (children.read_text() if children.exists() else time.sleep(3.5) or "unknown"):
-        time.sleep(0.05)
-    time.sleep(after)
-    os.killpg(running.pid, signal.SIGINT)
-    out, errors = running.communicate(timeout=120)
-    return running.returncode, out, errors
+def below(pid):
+    """The processes that a process has begun."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return children.read_text().split() if children.exists() else []
 
 
-def test_an_interrupted_run_leaves_no_file(tmp_path):
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="no list of children"
+)
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
     path = tmp_path / "verify.json"
     path.write_text("[]\n")
-    status, out, errors = interrupted("--json", path, after=3.0)
-    assert status == 130
+    command = [DPH, "verify", "--instances", "1000000", "--json", path]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as running:
+        # The first process is that from which workers are forked: loading the registry has just begun.
+        while not (workers := below(running.pid)) or (loaded and not any(map(below, workers))):
+            time.sleep(0.05)
+        time.sleep(0.2)
+        os.killpg(running.pid, signal.SIGINT)
+        out, errors = running.communicate(timeout=120)
+    assert running.returncode == 130
     assert "interrupted: nothing was written" in out
     assert "Traceback" not in errors
+    assert loaded or errors == ""
     assert path.read_text() == "[]\n"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_interruption_while_the_registry_is_loaded_is_no_import_error():
-    # The first process is that which workers are forked from: loading has just begun.
-    status, _, errors = interrupted(after=0.2)
-    assert (status, errors) == (130, "")

@@ -42,9 +42,6 @@ def test_a_run_holds_by_the_nearest_law_its_validity_and_its_answers(ended_at, k
     assert found.verdict == verdict
     assert found.law.law == TOKEN_FORWARD
     assert (found.nearest == TOKEN_FORWARD) == ("law" not in verdict)
-
-
-def test_a_run_without_a_law_has_no_verdict():
     free = outcome(run=Run("degeneracy", TASK.name, "none"), found=())
     assert (free.nearest, free.gap, free.misses, free.verdict) == (None, None, (), "no law")
 

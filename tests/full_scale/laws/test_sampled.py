@@ -1,9 +1,10 @@
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dph_theory.laws import law_after_resets, law_at_temperature, law_validity, sequence_law, token_law
+from dph_theory.laws import law_after_resets, law_at_temperature, token_law
 from full_scale.laws.predictions import predictions
 from full_scale.laws.runs import Run
 from full_scale.laws.sampled import SAMPLINGS, Sampling, sampled_law
@@ -16,54 +17,38 @@ def base_of(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "form", "law"),
-    [("temperature .7", "sequence_kl", sequence_law), ("temperature 1.3", "k2", token_law)],
+    ("name", "form", "beta", "law"),
+    [
+        ("temperature 1.3", "k2", 0.5, partial(law_at_temperature, temperature=1.3, law=token_law)),
+        # References that follow have the law of their rounds.
+        ("five references", "k3_corrected", 1.0, partial(law_after_resets, rounds=5, law=token_law)),
+    ],
 )
-def test_the_law_at_a_temperature_is_that_of_the_theory(name, form, law):
+def test_the_law_under_a_sampling_is_that_of_the_theory(name, form, beta, law):
     task, base, valid = base_of("selection-2")
-    found = sampled_law(SAMPLINGS[name], base, valid, form=form, beta=0.5, end=task.end)
-    temperature = SAMPLINGS[name].temperature
-    expected = law_at_temperature(base, valid, 0.5, temperature, law=law, end=task.end)
-    for mine, theirs in zip(found, expected, strict=True):
+    found = sampled_law(SAMPLINGS[name], base, valid, form=form, beta=beta, end=task.end)
+    for mine, theirs in zip(found, law(base, valid, beta, end=task.end), strict=True):
         np.testing.assert_allclose(mine[:2], theirs[:2], atol=3e-4)
-
-
-def test_references_that_follow_have_the_law_of_their_rounds():
-    task, base, valid = base_of("selection-2")
-    found = sampled_law(
-        SAMPLINGS["five references"], base, valid, form="k3_corrected", beta=1.0, end=task.end
-    )
-    expected = law_after_resets(base, valid, 1.0, 5, law=token_law, end=task.end)
-    np.testing.assert_allclose(found[0], expected[0])
 
 
 def test_masking_what_is_cut_off_lets_it_grow():
     task, base, valid = base_of("cut")
-    cut = 1 - (base[0][:2] * base[1][:2, 2]).sum() - base[0][2]
-    (masked, plain) = (
-        sampled_law(how, base, valid, form="k2", beta=0.3, end=task.end)
-        for how in (SAMPLINGS["masked"], Sampling())
-    )
-    left = [1 - (law[0][:2] * law[1][:2, 2]).sum() - law[0][2] for law in (masked, plain)]
-    assert left[0] > 0.8 * cut
-    assert left[1] < 0.3 * cut
-    assert law_validity(masked, valid, task.end) < law_validity(plain, valid, task.end) - 0.15
+    how = {"form": "k2", "beta": 0.3, "end": task.end}
+    laws = [sampled_law(sampling, base, valid, **how) for sampling in (SAMPLINGS["masked"], Sampling())]
+    cut, masked, plain = (1 - (first[:2] * then[:2, 2]).sum() - first[2] for first, then in (base, *laws))
+    assert masked > 0.8 * cut
+    assert plain < 0.3 * cut
 
 
 def test_the_trainer_gets_the_arguments_and_the_rest_by_hand():
     run = Run("samplers", "cut", "k3_corrected", 0.3, sampler="masked")
     assert run.arguments["mask_truncated_completions"] is True
     assert Run("x", "cut", "k2", 0.3, sampler="temperature .7").arguments["temperature"] == 0.7
-    added = []
-    trainer = SimpleNamespace(
-        generation_config=SimpleNamespace(temperature=1.0),
-        args=SimpleNamespace(),
-        ref_model=None,
-        accelerator=None,
-        add_callback=added.append,
-    )
+    added, config = [], SimpleNamespace(temperature=1.0)
+    others = {"ref_model": None, "accelerator": None, "add_callback": added.append}
+    trainer = SimpleNamespace(generation_config=config, args=SimpleNamespace(), **others)
     SAMPLINGS["drawn at .6"].prepare(trainer, 300)
-    assert (trainer.generation_config.temperature, added) == (0.6, [])
+    assert (config.temperature, added) == (0.6, [])
     SAMPLINGS["five references"].prepare(trainer, 500)
     assert (trainer.args.ref_model_sync_steps, len(added)) == (100, 1)
 

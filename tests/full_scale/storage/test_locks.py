@@ -53,13 +53,10 @@ def ended(process):
 def test_a_process_ends_with_the_launcher_that_started_it(launched):
     environment = {key: value for key, value in os.environ.items() if key != "LOCAL_RANK"}
     environment |= {"PYTHONPATH": str(ROOT)} | ({"LOCAL_RANK": "0"} if launched else {})
-    launcher = subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, CHILD], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    process = int(launcher.stdout.readline().split()[0])
-    launcher.kill()
-    launcher.wait()
-    launcher.stdout.close()
+    command = [sys.executable, "-c", LAUNCHER, CHILD]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as launcher:
+        process = int(launcher.stdout.readline().split()[0])
+        launcher.kill()
     deadline = time.monotonic() + (10 if launched else 0.3)
     while not ended(process) and time.monotonic() < deadline:
         time.sleep(0.02)

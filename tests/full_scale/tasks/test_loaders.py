@@ -1,12 +1,11 @@
-import sys
-import types
+from unittest.mock import MagicMock
 
 import pytest
 from support.sql_databases import bird_folder, spider_folder, write_jsonl
 
 from full_scale.recipe.schema import TaskConfig
 from full_scale.tasks.loaders import load_task
-from full_scale.tasks.protocol import Prompt, Score, Task
+from full_scale.tasks.protocol import RESERVED, Prompt, Task, WeightedReward
 from full_scale.tasks.verifiers.maths import MathsVerifier
 from full_scale.tasks.verifiers.pool import Dispatch
 from full_scale.tasks.verifiers.sql import SqlVerifier
@@ -28,56 +27,47 @@ def config(folders, name, **options):
 
 
 @pytest.mark.parametrize(
-    ("name", "counts", "verifier"),
-    [("bird", (2, 1), SqlVerifier), ("spider", (1, 1), SqlVerifier), ("maths", (2, 1), MathsVerifier)],
+    ("name", "options", "train", "evaluation", "verifier"),
+    [
+        ("bird", {}, 2, {"in_domain": 1}, SqlVerifier),
+        ("spider", {}, 1, {"in_domain": 1}, SqlVerifier),
+        ("maths", {}, 2, {"in_domain": 1}, MathsVerifier),
+        # Another split trains without an evaluation set.
+        ("bird", {"split": "dev"}, 1, {}, SqlVerifier),
+    ],
 )
-def test_the_published_layout_is_all_that_is_needed(folders, name, counts, verifier):
-    task = load_task(config(folders, name))
-    assert (task.name, len(task.train), len(task.evaluation["in_domain"])) == (name, *counts)
-    assert list(task.evaluation) == ["in_domain"]
-    assert isinstance(task.verifier, verifier)
-
-
-def test_bird_is_scored_end_to_end(folders):
-    task = load_task(config(folders, "bird", sql={"seconds": 5, "workers": 1}))
-    answers = ["```sql\nSELECT SUM(name = 'pen') FROM item\n```", "SELECT 2"]
-    assert task.verifier(task.train, answers) == [Score(True, "correct"), Score(False, "wrong")]
-    task.verifier.close()
+def test_the_published_layout_is_all_that_is_needed(folders, name, options, train, evaluation, verifier):
+    task = load_task(config(folders, name, **options))
+    assert (task.name, len(task.train), type(task.verifier)) == (name, train, verifier)
+    assert {key: len(examples) for key, examples in task.evaluation.items()} == evaluation
 
 
 def test_sets_across_domains_share_a_verifier_that_knows_them_all(folders):
-    evaluation = {
-        "in_domain": {"data": str(folders / "bird"), "split": "dev"},
-        "cross_domain": {"task": "spider", "data": str(folders / "spider"), "limit": 1},
-        "out_of_domain": {"task": "maths", "data": str(folders / "maths" / "test.jsonl")},
-    }
     options = {
-        "evaluation": evaluation,
-        "sql": {"workers": 1},
+        "evaluation": {
+            "in_domain": {"data": str(folders / "bird"), "split": "dev"},
+            "cross_domain": {"task": "spider", "data": str(folders / "spider"), "limit": 1},
+            "out_of_domain": {"task": "maths", "data": str(folders / "maths" / "test.jsonl")},
+        },
+        "sql": {"workers": 1, "seconds": 5},
         "maths": {"workers": 1, "seconds": 2},
         "system": "S",
     }
     task = load_task(config(folders, "bird", **options))
     assert task.system == "S"
-    assert isinstance(task.verifier, Dispatch)
     asked = [examples[0] for examples in task.evaluation.values()]
     assert [example.id for example in asked] == ["in_domain/0", "cross_domain/0", "out_of_domain/0"]
-    answers = ["SELECT name FROM item", "SELECT price, name FROM item ORDER BY price DESC", r"\boxed{2}"]
+    assert [example.reference.get("match") for example in asked] == ["bird", "spider", None]
+    assert "dev_databases" in asked[0].reference["database"]
+    assert "Names, dearest first?" in asked[1].prompt
+    answers = [
+        "```sql\nSELECT name FROM item\n```",
+        "SELECT price, name FROM item ORDER BY price DESC",
+        r"\boxed{2}",
+    ]
     assert [score.correct for score in task.verifier(asked, answers)] == [True, True, True]
     assert [score.correct for score in task.verifier(asked, answers[1:] + answers[:1])] == [False] * 3
     task.verifier.close()
-
-
-def test_another_split_trains_without_an_evaluation_set(folders):
-    task = load_task(config(folders, "bird", split="dev"))
-    assert (len(task.train), task.evaluation) == (1, {})
-
-
-def test_the_built_in_task_is_loaded_when_it_is_named(monkeypatch):
-    module = types.ModuleType("full_scale.tasks.tiny_sql.task")
-    module.load = lambda config: Task(f"built {config.options}", [Prompt("1", "q")], {}, Dispatch({}))
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    assert load_task(TaskConfig(name="tiny-sql", options={"seed": 3})).name == "built {'seed': 3}"
 
 
 @pytest.mark.parametrize(
@@ -85,20 +75,19 @@ def test_the_built_in_task_is_loaded_when_it_is_named(monkeypatch):
     [
         (
             {"name": "birds"},
-            r"task.name='birds'.*tiny-sql, reasoning-gym, bird, spider, maths, dataset, dph-rl",
+            "task.name='birds'.*tiny-sql, reasoning-gym, bird, spider, maths, dataset, dph-rl",
         ),
-        ({"name": ""}, "task.name=''"),
         ({"data": None}, "task.data=None"),
         ({"data": "/nowhere/at-all"}, "data='/nowhere/at-all'"),
-        ({"options": {"limits": 3}}, r"task.options.key='limits'.*did you mean 'limit'"),
-        ({"options": {"limit": "three"}}, r"task.options.limit='three'"),
+        ({"options": {"limits": 3}}, "task.options.key='limits'.*did you mean 'limit'"),
+        ({"options": {"limit": "three"}}, "task.options.limit='three'"),
         ({"options": {"evaluation": {"train": {}}}}, "evaluation.train='train'.*any name but"),
         ({"options": {"evaluation": {"x": {"data": ""}}}}, "evaluation.x.data=''"),
         (
             {"options": {"evaluation": {"x": {"task": "html", "data": "d"}}}},
             "evaluation.x.task='html'.*maths",
         ),
-        ({"options": {"evaluation": {"x": {"path": "d"}}}}, r"evaluation.x.key='path'"),
+        ({"options": {"evaluation": {"x": {"path": "d"}}}}, "evaluation.x.key='path'"),
         ({"options": {"evaluation": {"x": 3}}}, "evaluation.x=3.*mapping"),
         ({"options": {"sql": {"second": 3}}}, "task.options.sql.key='second'.*'seconds'"),
         ({"options": {"sql": {"rows": "many"}}}, "task.options.sql.rows='many'"),
@@ -109,3 +98,26 @@ def test_a_wrong_configuration_is_named(folders, changed, says):
     values = {"name": "bird", "data": str(folders / "bird")} | changed
     with pytest.raises(ValueError, match=says):
         load_task(TaskConfig(**values))
+
+
+@pytest.mark.parametrize(
+    ("train", "evaluation", "says"),
+    [
+        ("", {}, "'t' set='train'"),
+        ("1", {"in_domain": ""}, "'t' set='in_domain'"),
+        ("121", {}, "train example id='1'"),
+        ("1", {"in_domain": "22"}, "in_domain example id='2'"),
+        *(("1", {name: "1"}, f"evaluation set='{name}'") for name in RESERVED),
+    ],
+)
+def test_a_task_that_cannot_be_is_refused(train, evaluation, says):
+    sets = {name: [Prompt(each, "q") for each in ids] for name, ids in evaluation.items()}
+    with pytest.raises(ValueError, match=says):
+        Task("t", [Prompt(each, "q") for each in train], sets, Dispatch({}))
+
+
+def test_close_ends_the_verifier_and_the_rewards():
+    held = [MagicMock() for _ in "abc"]
+    rewards = {name: WeightedReward(scorer) for name, scorer in zip("ab", held, strict=False)}
+    Task("t", [Prompt("1", "q")], {}, held[2], rewards=rewards).close()
+    assert [each.close.call_count for each in held] == [1, 1, 1]

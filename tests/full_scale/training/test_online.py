@@ -1,22 +1,15 @@
-from functools import partial
-
-import numpy as np
 import pytest
 import torch
 from support.tiny_llama import plain_log_probs, tiny_llama
-from support.tiny_training import TRL_WARNS, StopAfter, checkpoint, trainer
+from support.tiny_training import TRL_WARNS, distance, trainer
 from transformers import AutoModelForCausalLM
-
-from dph_theory import alpha_divergence
-from dph_theory.estimators import alpha_dpg_reward
-from full_scale.training.online import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 WORDS = ["p0", "x", "y"]
 EOS, PROMPT = 1, [3]
 # Every completion of at most two tokens: <eos> ends one, the limit the others.
 OUTCOMES = [[EOS], *([first, second] for first in (0, 2, 3, 4, 5) for second in range(6))]
-VALID = np.array([len(outcome) == 2 and outcome[1] in (EOS, 4) for outcome in OUTCOMES])
+VALID = torch.tensor([len(outcome) == 2 and outcome[1] in (EOS, 4) for outcome in OUTCOMES])
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +28,9 @@ def enumerated(folders, tmp_path):
     """A trainer whose policy is not its reference, its batch of all outcomes, and both laws."""
 
     def make(**settings):
-        rates = settings.pop("base_rates", None)
         run = trainer(
             folders[0],
             tmp_path,
-            kind=partial(OnlineTrainer, base_rates=rates),
             prompts=["p0"] * 4,
             loss_type="luspo",
             importance_sampling_level="sequence",
@@ -62,74 +53,55 @@ def enumerated(folders, tmp_path):
             "completion_mask": torch.tensor([[1, len(outcome) - 1] for outcome in OUTCOMES]),
             "num_items_in_batch": torch.tensor(61),
         }
-        run.verdicts.last = (["p0"] * 31, torch.tensor(VALID.astype(float)))
+        run.verdicts.last = (["p0"] * 31, VALID.double())
         return run, run.reference.with_log_probs(batch), *laws
 
     return make
 
 
-def descended(run, samples, advantages, law):
-    """What the trainer's loss descends in expectation: each outcome weighed by its probability."""
+def gradient(run, loss):
     run.model.zero_grad()
-    # The loss is the mean over 31 rows.
-    weighed = (31 * law * advantages).float()
-    run.compute_loss(run.model, {**samples, "advantages": weighed}).backward()
+    loss.backward()
     return {name: value.grad.clone() for name, value in run.model.named_parameters()}
 
 
-def agree(found, expected):
-    largest = max(grad.abs().max() for grad in expected.values())
-    gaps = {name: ((found[name] - expected[name]).abs().max() / largest).item() for name in expected}
-    return max(gaps.values()) < 2e-5
+def gap(run, samples, advantages, law, objective):
+    """Between what the trainer's loss descends in expectation, each outcome weighed by its probability, and
+    the gradient of an objective by automatic differentiation of the enumeration.
+    """
+    # The loss is the mean over the rows.
+    weighed = (len(law) * law * advantages).float()
+    descended = gradient(run, run.compute_loss(run.model, {**samples, "advantages": weighed}))
+    return distance(gradient(run, objective), descended)
 
 
-def exact(run, objective):
-    """The gradient of an objective of the policy's law, by automatic differentiation of the enumeration."""
-    run.model.zero_grad()
-    objective(log_law(run.model)).backward()
-    return {name: value.grad.clone() for name, value in run.model.named_parameters()}
-
-
-@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_alpha_dpg_descends_the_divergence_to_the_filtered_model(enumerated, alpha, monkeypatch):
     run, samples, law, ref = enumerated(online="alpha_dpg", alpha=alpha)
     assert law.sum().item() == pytest.approx(1, abs=1e-5)
-    rate = ref[VALID].sum().item()
-    run.base_rates = {"p0": rate}
+    run.base_rates = {"p0": ref[VALID].sum().item()}
     monkeypatch.setattr(run, "_centred", lambda rewards: rewards)
-    rewards = run._alpha_dpg(samples)
-    normalised = law.numpy() / law.sum().item(), ref.numpy() / ref.sum().item()
-    np.testing.assert_allclose(rewards, alpha_dpg_reward(*normalised, VALID, alpha), rtol=1e-4)
-    valid, target = torch.tensor(VALID), ref / rate
 
     def divergence(log_pi):
         # D_f(pi || p_*): f on the valid outcomes, and f'(inf) = 1/alpha times the mass on the others.
-        pi = log_pi.exp()
-        u = (pi / target)[valid]
-        if alpha == 1:
-            f = -u.log() + u - 1
-        else:
-            f = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1))
-            assert torch.allclose(f, torch.tensor(alpha_divergence(alpha).generator(u.detach().numpy())))
-            # Without a slope at 1, as f stands, the slope at infinity is 1/alpha.
-        return (target[valid] * f).sum() + pi[~valid].sum() / alpha
+        pi, target = log_pi.exp(), ref[VALID] / run.base_rates["p0"]
+        u = pi[VALID] / target
+        # Without a slope at 1, as f stands, the slope at infinity is 1/alpha.
+        power = (u ** (1 - alpha) - (1 - alpha) * u - alpha) / (alpha * (alpha - 1) or 1)
+        return (target * (-u.log() + u - 1 if alpha == 1 else power)).sum() + pi[~VALID].sum() / alpha
 
-    assert agree(descended(run, samples, rewards, law), exact(run, divergence))
+    assert gap(run, samples, run._alpha_dpg(samples), law, divergence(log_law(run.model))) < 2e-5
     # Another alpha is another gradient.
     monkeypatch.setattr(run.args, "alpha", alpha + 0.5)
-    assert not agree(descended(run, samples, run._alpha_dpg(samples), law), exact(run, divergence))
+    assert gap(run, samples, run._alpha_dpg(samples), law, divergence(log_law(run.model))) > 1e-3
 
 
 def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
     run, samples, law, ref = enumerated(online="sequence_kl", online_coefficient=0.3)
     monkeypatch.setattr(run, "_centred", lambda rewards: rewards)
-    advantages = run._sequence_kl(samples)
-
-    def objective(log_pi):
-        pi = log_pi.exp()
-        return -pi[torch.tensor(VALID)].sum() + 0.3 * (pi * (log_pi - ref.log())).sum()
-
-    assert agree(descended(run, samples, advantages, law), exact(run, objective))
+    log_pi = log_law(run.model)
+    objective = 0.3 * (log_pi.exp() * (log_pi - ref.log())).sum() - log_pi[VALID].exp().sum()
+    assert gap(run, samples, run._sequence_kl(samples), law, objective) < 2e-5
 
 
 @pytest.mark.parametrize(
@@ -138,90 +110,37 @@ def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
 def test_the_definition_form_descends_the_divergence_between_first_tokens(enumerated, settings):
     run, samples, _, _ = enumerated(online="definition", online_coefficient=0.7, **settings)
     # At the first token all policies stand at the same prefix: there the sum over tokens is the divergence.
-    firsts = [OUTCOMES.index([EOS]), *(OUTCOMES.index([first, 0]) for first in (0, 2, 3, 4, 5))]
-    mask = torch.tensor([[1, 0]] * 6)
-    part = {name: value[firsts] for name, value in samples.items() if value.ndim}
-    part |= {"completion_mask": mask, "advantages": torch.zeros(6), "num_items_in_batch": torch.tensor(6)}
-    advantages = run._definition(part)
+    first = [EOS, 0, 2, 3, 4, 5]
+    rows = [next(i for i, outcome in enumerate(OUTCOMES) if outcome[0] == token) for token in first]
+    part = {name: value[rows] for name, value in samples.items() if value.ndim}
+    part |= {"completion_mask": torch.tensor([[1, 0]] * 6), "num_items_in_batch": torch.tensor(6)}
+    advantages = run._definition({**part, "advantages": torch.zeros(6)})
     assert advantages[:, 1].tolist() == [0] * 6
     law, ref = (part[f"{name}_per_token_logps"][:, 0].double().exp() for name in ("old", "ref"))
     assert law.sum().item() == pytest.approx(1, abs=1e-5)
-    run.model.zero_grad()
-    weighed = (6 * law[:, None] * advantages).float()
-    run.compute_loss(run.model, {**part, "advantages": weighed}).backward()
-    found = {name: value.grad.clone() for name, value in run.model.named_parameters()}
-
-    def divergence(pi):
-        u = pi / ref
-        f = -u.log() if "alpha" not in settings else (u**0.8 - 0.8 * u - 0.2) / (0.2 * -0.8)
-        return 0.7 * (ref * f).sum()
-
-    run.model.zero_grad()
     logits = run.model(input_ids=torch.tensor([PROMPT])).logits[0, -1].double()
-    divergence(logits.softmax(dim=0)[[EOS, 0, 2, 3, 4, 5]]).backward()
-    assert agree(found, {name: value.grad for name, value in run.model.named_parameters()})
-
-
-def test_rewards_are_centred_by_the_others_of_their_group(enumerated):
-    run, *_ = enumerated(online="sequence_kl", online_coefficient=0.0)
-    rewards = torch.tensor([1.0, 0, 0, 0, 2, 2, 2, 2]).double()
-    assert run._centred(rewards).tolist() == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3, 0, 0, 0, 0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"online": "alpha_dpg", "alpha": 0.5, "ratio_clip": 2.0},
-        {"online": "sequence_kl", "online_coefficient": 0.1},
-        {"online": "definition", "online_coefficient": 0.1},
-    ],
-    ids=lambda settings: settings["online"],
-)
-def test_training_runs_through_and_moves_the_policy(folders, tmp_path, settings):
-    run = trainer(
-        folders[0],
-        tmp_path,
-        kind=partial(OnlineTrainer, base_rates={"p0": 0.4}),
-        prompts=["p0"] * 8,
-        num_iterations=2,
-        **settings,
-    )
-    before = {name: value.clone() for name, value in run.model.state_dict().items()}
-    run.train()
-    assert any(not torch.equal(before[name], value) for name, value in run.model.state_dict().items())
-    logs = [log for log in run.state.log_history if "loss" in log]
-    assert all(np.isfinite(log["grad_norm"]) for log in logs)
-    assert any("alpha_dpg/clipped" in log for log in logs) == (settings["online"] == "alpha_dpg")
-
-
-def test_a_base_rate_that_is_missing_is_named(enumerated):
-    for rates in (None, {"p0": 0.0}, {"p1": 0.5}):
-        run, samples, *_ = enumerated(online="alpha_dpg", alpha=0.5, base_rates=rates)
-        with pytest.raises(ValueError, match=r"base_rates\['p0'\]"):
-            run._alpha_dpg(samples)
+    u = logits.softmax(dim=0)[first] / ref
+    f = -u.log() if "alpha" not in settings else (u**0.8 - 0.8 * u - 0.2) / (0.2 * -0.8)
+    assert gap(run, part, advantages, law[:, None], 0.7 * (ref * f).sum()) < 2e-5
 
 
 def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
-    run, samples, _, _ = enumerated(
-        online="sequence_kl", online_coefficient=0.3, baseline="one", scale_rewards="none"
-    )
-    run.verdicts.last = (["p0"] * 28, torch.tensor(VALID[:28].astype(float)))
+    settings = {"baseline": "one", "scale_rewards": "none"}
+    run, samples, _, _ = enumerated(online="sequence_kl", online_coefficient=0.3, **settings)
+    run.verdicts.last = (["p0"] * 28, VALID[:28].double())
     some = {name: value[:28] for name, value in samples.items() if value.ndim}
     found = run._sequence_kl(some)
     run.args.baseline = "mean"
     mean = run._sequence_kl(some)
-    verdicts = torch.tensor(VALID[:28].astype(float)).unflatten(0, (-1, 4))
+    verdicts = VALID[:28].double().unflatten(0, (-1, 4))
     others = (verdicts.sum(dim=1, keepdim=True) - verdicts) / 3
     torch.testing.assert_close(found - mean, (others - 1).flatten(), check_dtype=False)
 
 
 @pytest.mark.parametrize(("baseline", "taken"), [("one", 1.0), ("none", 0.0)])
-def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
-    seen = []
-    run = trainer(
-        folders[0], tmp_path, prompts=["p0", "x"], baseline=baseline, scale_rewards="none", max_steps=1
-    )
+def test_without_a_penalty_a_constant_baseline_is_all_that_is_subtracted(folders, tmp_path, baseline, taken):
+    seen, settings = [], {"baseline": baseline, "scale_rewards": "none", "max_steps": 1}
+    run = trainer(folders[0], tmp_path, prompts=["p0", "x"], **settings)
     compute = run.compute_loss
     run.compute_loss = lambda model, inputs, **rest: (
         seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
@@ -231,33 +150,12 @@ def test_without_a_penalty_too(folders, tmp_path, baseline, taken):
     assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
 
 
-def coefficients(folder, tmp_path, bound, base_rate=0.5, resume=None, **settings):
-    run = trainer(
-        folder,
-        tmp_path,
-        kind=partial(OnlineTrainer, base_rates={"p0": base_rate, "x": base_rate}),
-        prompts=["p0", "x"],
-        online="sequence_kl",
-        online_coefficient=0.1,
-        online_from=1.0,
-        excess_bound=bound,
-        learning_rate=1e-3,
-        **settings,
-    )
-    run.train(resume_from_checkpoint=resume)
+def coefficients(folder, output, bound, base_rate=0.5):
+    settings = {"online": "sequence_kl", "online_coefficient": 0.1, "online_from": 1.0, "excess_bound": bound}
+    rates = {"p0": base_rate, "x": base_rate}
+    run = trainer(folder, output, prompts=["p0", "x"], base_rates=rates, learning_rate=1e-3, **settings)
+    run.train()
     return [log["online/beta"] for log in run.state.log_history if "online/beta" in log], run
-
-
-@pytest.mark.slow
-def test_a_resumed_training_lets_beta_fall_on_from_where_it_was(folders, tmp_path):
-    settings = {"save_strategy": "steps", "save_steps": 2}
-    whole, unbroken = coefficients(folders[0], tmp_path / "whole", 1e6, **settings)
-    coefficients(folders[0], tmp_path / "cut", 1e6, callbacks=[StopAfter(2)], **settings)
-    found, resumed = coefficients(
-        folders[0], tmp_path / "cut", 1e6, resume=checkpoint(tmp_path / "cut", 2), **settings
-    )
-    assert found == whole
-    assert resumed.carried == pytest.approx(unbroken.carried)
 
 
 def test_beta_falls_geometrically_and_only_under_its_bound(folders, tmp_path):

@@ -10,7 +10,7 @@ from support.tiny_training import TRL_WARNS, buffer, trainer
 from transformers import AutoModelForCausalLM
 
 from full_scale.models.generation import padded
-from full_scale.training.reference import OnlineReference, log_probs, sequence_log_probs
+from full_scale.training.reference import OnlineReference, sequence_log_probs
 from full_scale.training.trainer import FILE
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -23,13 +23,10 @@ def model(tmp_path_factory):
 
 def moved(run):
     """The trainer with a policy that is not the reference any more."""
-    with torch.no_grad():
-        for name, value in run.model.named_parameters():
-            if value.requires_grad and ("lora_B" in name or "lora" not in name):
-                value.add_(
-                    (1.0 if "lora" in name else 0.05)
-                    * torch.randn(value.shape, generator=torch.Generator().manual_seed(len(name)))
-                )
+    for name, value in run.model.named_parameters():
+        if value.requires_grad and "lora_A" not in name:
+            noise = torch.randn(value.shape, generator=torch.Generator().manual_seed(len(name)))
+            value.data.add_(noise, alpha=1.0 if "lora" in name else 0.05)
     return run
 
 
@@ -45,16 +42,24 @@ def samples():
     return made
 
 
-def expected(model, rows=ROWS):
+def expected(model, rows=ROWS, temperature=1.0):
     with torch.no_grad():
-        return [plain_log_probs(model, row.prompt_ids, row.completion_ids) for row in rows]
+        return [plain_log_probs(model, row.prompt_ids, row.completion_ids, temperature) for row in rows]
 
 
-@pytest.mark.parametrize("kind", ["second model", "own model", "adapter"])
-def test_log_probabilities_under_policy_and_reference(model, tmp_path, kind):
-    lora = LoraConfig(r=4, target_modules=["v_proj", "o_proj", "up_proj"], task_type="CAUSAL_LM")
-    settings = {"own model": {"beta": 0.1}, "adapter": {"peft_config": lora}}.get(kind, {})
-    run = moved(trainer(model, tmp_path, temperature=1.0, **settings))
+LORA = LoraConfig(r=4, target_modules=["v_proj", "o_proj", "up_proj"], task_type="CAUSAL_LM")
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("second model", {"temperature": 0.5}),
+        ("own model", {"beta": 0.1}),
+        ("adapter", {"peft_config": LORA}),
+    ],
+)
+def test_log_probabilities_under_policy_and_reference(model, tmp_path, kind, settings):
+    run = moved(trainer(model, tmp_path, **settings))
     online = OnlineReference(run)
     assert (online.model is run.ref_model) == (kind != "second model")
     assert online.adapter == (kind == "adapter")
@@ -62,40 +67,24 @@ def test_log_probabilities_under_policy_and_reference(model, tmp_path, kind):
     found = online.with_log_probs(samples())
     assert run.model.training
     initial = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
-    mask = found["completion_mask"].bool()
-    near = {"rtol": 1e-5, "atol": 1e-5}
+    laws = (expected(each, temperature=run.temperature) for each in (run.model, initial))
+    names = [f"{name}_per_token_logps" for name in ("old", "ref")]
     sums = sequence_log_probs(found)
-    for i, (policy, reference) in enumerate(zip(expected(run.model), expected(initial), strict=True)):
-        torch.testing.assert_close(found["old_per_token_logps"][i][mask[i]], policy, **near)
-        torch.testing.assert_close(found["ref_per_token_logps"][i][mask[i]], reference, **near)
-        assert (policy - reference).abs().max() > 1e-3
-        assert [each[i].item() for each in sums] == pytest.approx(
-            [policy.sum().item(), reference.sum().item()], rel=1e-5
-        )
+    for i, wanted in enumerate(zip(*laws, strict=True)):
+        assert (wanted[0] - wanted[1]).abs().max() > 1e-3
+        for name, total, row in zip(names, sums, wanted, strict=True):
+            torch.testing.assert_close(found[name][i, : len(row)], row, rtol=1e-5, atol=1e-5)
+            assert total[i].item() == pytest.approx(row.sum().item(), rel=1e-5)
     # What is there already is not computed again.
-    there = {"old_per_token_logps": torch.zeros(3, 9), "ref_per_token_logps": torch.ones(3, 9)}
+    there = {name: torch.zeros(3, 9) for name in names}
     again = online.with_log_probs({**samples(), **there})
     assert all(again[name] is value for name, value in there.items())
 
 
 def test_tokens_of_tools_do_not_count():
-    one = {"completion_mask": torch.ones(1, 3), "tool_mask": torch.tensor([[1, 0, 1]])}
-    logps = {
-        "old_per_token_logps": torch.tensor([[1.0, 2, 4]]),
-        "ref_per_token_logps": torch.tensor([[8.0, 16, 32]]),
-    }
-    assert [value.item() for value in sequence_log_probs({**one, **logps})] == [5, 40]
-
-
-def test_the_temperature_is_that_of_sampling(model, tmp_path):
-    run, row = trainer(model, tmp_path, temperature=0.5), ROWS[1]
-    ids = torch.tensor([[*row.prompt_ids, *row.completion_ids]])
-    with torch.no_grad():
-        found = log_probs(run, run.model, samples())[1, : len(row.completion_ids)]
-        logits = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)(input_ids=ids).logits[0]
-    sharp = (logits[len(row.prompt_ids) - 1 : -1] / 0.5).log_softmax(dim=-1)
-    wanted = sharp[torch.arange(len(row.completion_ids)), torch.tensor(row.completion_ids)]
-    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+    given = {"old_per_token_logps": torch.tensor([[1.0, 2, 4]]), "completion_mask": torch.ones(1, 3)}
+    given |= {"ref_per_token_logps": torch.tensor([[8.0, 16, 32]]), "tool_mask": torch.tensor([[1, 0, 1]])}
+    assert [value.item() for value in sequence_log_probs(given)] == [5, 40]
 
 
 @pytest.fixture

@@ -1,31 +1,36 @@
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from datasets import Dataset
 from support.rule_task import ruled_task
 from support.tiny_llama import tiny_llama
-from support.tiny_training import PROMPTS, TRL_WARNS, StopAfter, buffer, checkpoint, same, trainer, weights
+from support.tiny_training import (
+    PROMPTS,
+    SETTINGS,
+    TRL_WARNS,
+    StopAfter,
+    buffer,
+    checkpoint,
+    same,
+    trainer,
+    weights,
+)
 from trl.trainer.utils import RepeatSampler
 
 from full_scale.training.judging import VerifierReward
-from full_scale.training.online import OnlineTrainer
-from full_scale.training.resume import COMPLETE, SIZES, ReplayedSampler, last_checkpoint
+from full_scale.training.online import OnlineConfig, OnlineTrainer
+from full_scale.training.resume import COMPLETE, FREE, SIZES, ReplayedSampler, course, last_checkpoint
+from full_scale.training.trainer import DPHConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
-CYCLE = {
-    "steps_per_generation": 4,
-    "num_iterations": 2,
-    "rehearsal_rows": 7,
-    "eta": 0.1,
-    "learning_rate": 1e-3,
-}
+CYCLE = {"steps_per_generation": 4, "num_iterations": 2, "eta": 0.1, "learning_rate": 1e-3}
+CYCLE |= {"rehearsal": buffer(), "rehearsal_rows": 7}
 """Each generated batch serves four optimizer steps, so that most steps lie inside a cycle."""
 
 
-def repeated(shuffle=True):
-    data = Dataset.from_list([{"x": i} for i in range(9)])
-    return RepeatSampler(data, mini_repeat_count=2, batch_size=2, repeat_count=2, shuffle=shuffle, seed=5)
+def repeated(shuffle):
+    return RepeatSampler(range(9), mini_repeat_count=2, batch_size=2, repeat_count=2, shuffle=shuffle, seed=5)
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
@@ -45,11 +50,9 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{}, {"num_iterations": 1, "two_backward": True}], ids=str)
-def test_a_resumed_run_is_the_unbroken_run_bit_for_bit(model, tmp_path, settings):
-    """Stopped in the second epoch, or at an end of one; checkpoints wait for a generated batch to end."""
-    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 11, **settings}
-    settings |= {"max_steps": 15, "rehearsal": buffer()}
+def test_a_resumed_run_is_the_unbroken_run_bit_for_bit(model, tmp_path):
+    """Stopped in the second epoch; checkpoints wait for a generated batch to end."""
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 11, "max_steps": 15, "two_backward": True}
     unbroken = trainer(model, tmp_path / "unbroken", **settings)
     unbroken.train()
     trainer(model, tmp_path / "stopped", callbacks=[StopAfter(13)], **settings).train()
@@ -70,45 +73,55 @@ def test_a_resumed_run_is_the_unbroken_run_bit_for_bit(model, tmp_path, settings
 @pytest.mark.slow
 def test_resuming_under_other_settings_or_with_another_buffer_is_refused(model, tmp_path, caplog):
     settings = {**CYCLE, "save_strategy": "steps", "save_steps": 2, "max_steps": 2}
-    trainer(model, tmp_path, rehearsal=buffer(), **settings).train()
-    start = checkpoint(tmp_path, 2)
+    trainer(model, tmp_path, **settings).train()
+    start = Path(checkpoint(tmp_path, 2))
     for change, named in (
         ({"rehearsal": buffer(seed=1)}, "rehearsal"),
         ({"eta": 0.2}, "eta"),
         ({"prompts": PROMPTS[::-1]}, "train_dataset"),
     ):
-        changed = trainer(model, tmp_path, **{"rehearsal": buffer(), **settings, **change})
+        changed = trainer(model, tmp_path, **{**settings, **change})
         with pytest.raises(ValueError, match=rf"^{named}=.*resume with it or start anew"):
-            changed.train(resume_from_checkpoint=start)
+            changed.train(resume_from_checkpoint=str(start))
     # Sums in another number of parts: it goes on, and says what that means.
-    stored = json.loads(Path(start, COMPLETE).read_text())
-    Path(start, COMPLETE).write_text(json.dumps({**stored, "threads": 99}))
-    longer = trainer(model, tmp_path, rehearsal=buffer(), **settings)
-    longer.train(resume_from_checkpoint=start)
+    stored = json.loads((start / COMPLETE).read_text())
+    (start / COMPLETE).write_text(json.dumps({**stored, "threads": 99}))
+    trainer(model, tmp_path, **settings).train(resume_from_checkpoint=str(start))
     assert "99 threads" in caplog.text
-    Path(start, COMPLETE).unlink()
+    (start / COMPLETE).unlink()
     with pytest.raises(ValueError, match=COMPLETE):
-        trainer(model, tmp_path, rehearsal=buffer(), **settings).train(resume_from_checkpoint=start)
+        trainer(model, tmp_path, **settings).train(resume_from_checkpoint=str(start))
 
 
 @pytest.mark.slow
-def test_logging_and_saving_may_change_and_old_checkpoints_go_when_the_new_one_is_whole(model, tmp_path):
-    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "rehearsal": buffer(), "max_steps": 8}
-    settings |= {"num_iterations": 1}
-    trainer(model, tmp_path, save_total_limit=2, callbacks=[StopAfter(6)], **settings).train()
-    assert sorted(path.name for path in tmp_path.glob("checkpoint-*")) == ["checkpoint-4", "checkpoint-6"]
-    assert json.loads((tmp_path / "checkpoint-6" / COMPLETE).read_text())["eta"] == "0.1"
+def test_old_checkpoints_go_when_the_new_one_is_whole_and_saving_may_change(model, tmp_path, monkeypatch):
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "num_iterations": 1, "max_steps": 8}
+    run, save = trainer(model, tmp_path, save_total_limit=2, **settings), OnlineTrainer._save_place
+
+    def full(self, folder):
+        if folder.name == "checkpoint-8":
+            raise OSError(28, "No space left on device")
+        save(self, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlineTrainer, "_save_place", full)
+        with pytest.raises(OSError, match="No space left"):
+            run.train()
+    # The one that failed has cost none that is whole.
+    whole = [path.parent.name for path in sorted(tmp_path.glob(f"checkpoint-*/{COMPLETE}"))]
+    assert whole == ["checkpoint-4", "checkpoint-6"]
+    assert last_checkpoint(tmp_path).name == "checkpoint-6"
     resumed = trainer(model, tmp_path, save_total_limit=1, logging_first_step=True, **settings)
     resumed.train(resume_from_checkpoint=checkpoint(tmp_path, 6))
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-8"]
     assert resumed.args.save_total_limit == 1
 
 
-def test_metrics_not_yet_logged_and_tokens_counted_come_back(model, tmp_path):
+def test_what_is_carried_counted_and_not_yet_logged_comes_back(model, tmp_path):
     first, second = (trainer(model, tmp_path) for _ in range(2))
     first._metrics["train"]["reward"] += [0.25, 0.75]
-    first._step, first._total_train_tokens = 5, 77
-    first._seconds = 1000.0
+    first._step, first._total_train_tokens, first._seconds = 5, 77, 1000.0
+    first.carried = {"fallen": 2.0}
     for run in (first, second):
         run.reward_funcs = [VerifierReward(ruled_task())]
     first.reward_funcs[0].outcomes.update({"wrong", "timeout"})
@@ -117,24 +130,7 @@ def test_metrics_not_yet_logged_and_tokens_counted_come_back(model, tmp_path):
     assert second.seconds > 1000
     assert second.reward_funcs[0].outcomes == {"wrong", "timeout"}
     assert second._metrics["train"] == {"reward": [0.25, 0.75]}
-    assert (second._step, second._total_train_tokens, second._buffered_inputs) == (5, 77, None)
-
-
-@pytest.mark.slow
-def test_a_checkpoint_that_fails_costs_none_that_is_whole(model, tmp_path, monkeypatch):
-    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 1, "max_steps": 5}
-    settings |= {"num_iterations": 1}
-    run, save = trainer(model, tmp_path, rehearsal=buffer(), **settings), OnlineTrainer._save_place
-
-    def full(self, folder):
-        if folder.name == "checkpoint-4":
-            raise OSError(28, "No space left on device")
-        save(self, folder)
-
-    monkeypatch.setattr(OnlineTrainer, "_save_place", full)
-    with pytest.raises(OSError, match="No space left"):
-        run.train()
-    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
+    assert (second._step, second._total_train_tokens, second.carried) == (5, 77, {"fallen": 2.0})
 
 
 def test_the_last_checkpoint_is_the_last_whole_one_and_a_damaged_one_is_told(tmp_path, caplog):
@@ -160,8 +156,7 @@ def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended_or_draws
     model, tmp_path, caplog
 ):
     """One generated batch serves four optimizer steps, and a finished training may end within."""
-    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "save_total_limit": 9}
-    settings |= {"max_steps": 5, "rehearsal": buffer()}
+    settings = {**CYCLE, "save_strategy": "steps", "save_steps": 1, "max_steps": 5}
     trainer(model, tmp_path, **settings).train()
     assert {path.name for path in tmp_path.glob("checkpoint-*")} == {"checkpoint-4", "checkpoint-5"}
     other = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "steps_per_generation": 2}
@@ -171,3 +166,28 @@ def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended_or_draws
         resumed.train(resume_from_checkpoint=checkpoint(tmp_path, step))
         assert (resumed.state.global_step, resumed._step) == (6, 6)
         assert ("drawn anew" in caplog.text) == (step == 5)
+
+
+def config(folder, **changes):
+    return OnlineConfig(output_dir=str(folder), **{**SETTINGS, **changes})
+
+
+def test_settings_belong_to_the_course_but_for_those_that_move_no_weight(tmp_path):
+    plain = course(config(tmp_path))
+    for name, value in (
+        ("entropy_coef", 0.1),
+        ("disable_dropout", True),
+        ("generation_kwargs", {"min_p": 0.1}),
+        ("lr_scheduler_kwargs", {"num_cycles": 2}),
+        ("online_coefficient", 0.3),
+        ("vllm_importance_sampling_correction", False),
+    ):
+        changed = course(config(tmp_path, **{name: value}))
+        assert {key for key in plain if plain[key] != changed[key]} == {name}
+    # The length counts where the learning rate depends on it.
+    for schedule, counts in (("constant", False), ("linear", True), ("cosine", True)):
+        runs = [course(config(tmp_path, lr_scheduler_type=schedule, max_steps=n)) for n in (4, 5)]
+        assert (runs[0] != runs[1]) == counts
+    assert {field.name for field in fields(OnlineConfig)} >= FREE
+    moves_none = {"two_backward", "log_u_tolerance", "collapse_every", "step_in_logits", "keep_moments"}
+    assert {*DPHConfig.__annotations__, *OnlineConfig.__annotations__} - set(plain) == moves_none

@@ -38,44 +38,27 @@ def tokenizer():
     return word_tokenizer(TEXTS)
 
 
-def test_every_text_survives(tokenizer):
-    assert all(tokenizer.decode(tokenizer(text)["input_ids"]) == text for text in TEXTS)
-    assert all(len(tokenizer(text)["input_ids"]) == len(text.split()) for text in TEXTS)
-
-
-def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path)
-    again = AutoTokenizer.from_pretrained(tmp_path)
-    assert all(again(text)["input_ids"] == tokenizer(text)["input_ids"] for text in TEXTS[::7])
-    assert again.decode(again(TEXTS[-1])["input_ids"]) == TEXTS[-1]
-    assert (again.pad_token, again.eos_token, again.padding_side) == (PAD, EOS, "left")
-
-
-def test_special_tokens_come_first_and_other_words_are_unknown(tokenizer):
+def test_the_tokenizer_keeps_every_text_and_is_the_same_read_back_and_whatever_the_order(tokenizer, tmp_path):
+    ids = [tokenizer(text)["input_ids"] for text in TEXTS]
+    assert [len(each) for each in ids] == [len(text.split()) for text in TEXTS]
     assert tokenizer.convert_ids_to_tokens([0, 1, 2]) == [PAD, EOS, UNKNOWN]
     assert tokenizer("SELECT unheard")["input_ids"][1] == 2
-
-
-def test_the_vocabulary_does_not_depend_on_the_order_of_texts(tokenizer):
     assert word_tokenizer(reversed(TEXTS)).get_vocab() == tokenizer.get_vocab()
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_what_is_written_in_a_style_is_of_that_style(style):
-    assert style_of(written(style, "patient", "visits WHERE shift <> 'night' AND age > 19")) == style
+    tokenizer.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert again(TEXTS)["input_ids"] == ids
+    assert again.batch_decode(ids) == tokenizer.batch_decode(ids) == TEXTS
+    assert (again.pad_token, again.eos_token, again.padding_side) == (PAD, EOS, "left")
 
 
 @pytest.mark.parametrize(
     ("sql", "style"),
     [
-        ("select count(*) from t", "count_star"),
         ("SELECT COUNT(*) AS n FROM t;", "count_star"),
         ("SELECT\n  COUNT( * )\nFROM t -- COUNT(DISTINCT x)", "count_star"),
         ("SELECT COUNT(*) FROM t WHERE x = 'SUM(CASE'", "count_star"),
         ("SELECT COUNT(*) FROM t WHERE x IN (SELECT y FROM s)", "count_star"),
-        ("SELECT COUNT(*) FROM t JOIN s ON t.a = s.a", "count_star"),
         ('SELECT COUNT("a b") FROM t', "count_column"),
-        ("SELECT COUNT([a]) FROM t", "count_column"),
         ('SELECT COUNT("(") FROM "a;b"', "count_column"),
         ("SELECT /* all */ count(t.a) FROM t", "count_column"),
         ("SELECT COUNT(DISTINCT t.a) FROM t", "count_distinct"),
@@ -85,6 +68,10 @@ def test_what_is_written_in_a_style_is_of_that_style(style):
         ("WITH k AS (SELECT DISTINCT a FROM t) SELECT COUNT(DISTINCT a) FROM k", "count_distinct"),
         ("SELECT SUM(CASE WHEN a IS NULL THEN 0 ELSE 1 END) FROM t", "sum_case"),
         ("SELECT sum( case a when 'x' then 1 else 0 end ) FROM t", "sum_case"),
+        *(
+            (written(style, "patient", "visits WHERE shift <> 'night' AND age > 19"), style)
+            for style in STYLES
+        ),
     ],
 )
 def test_style_by_structure(sql, style):
@@ -95,9 +82,7 @@ def test_style_by_structure(sql, style):
     "sql",
     [
         "",
-        "hello",
         "SELECT",
-        "SELECT COUNT(*)",
         "SELECT COUNT(*) FROM",
         "SELECT a FROM t",
         "SELECT COUNT(*), a FROM t",
@@ -105,11 +90,9 @@ def test_style_by_structure(sql, style):
         "SELECT COUNT() FROM t",
         "SELECT COUNT(DISTINCT) FROM t",
         "SELECT COUNT(a b) FROM t",
-        "SELECT MAX(a) FROM t",
         "SELECT SUM(a) FROM t",
         "SELECT COUNT(*) FROM t; SELECT COUNT(a) FROM t",
         "SELECT COUNT(*) FROM t)",
-        "SELECT COUNT(* FROM t",
         "SELECT COUNT(*) FROM t WHERE a = 'open",
         "DELETE FROM t",
         "EXPLAIN SELECT COUNT(*) FROM t",
@@ -125,22 +108,10 @@ def test_what_has_no_style(sql):
 
 TABLE = domains(1, 1)[0].tables[0]
 ASKED_WITH = questions(TABLE, "with")
-TAUGHT = [q.prompt for q in ASKED_WITH] + [
-    written(s, TABLE.thing, q.source) for q in ASKED_WITH for s in STYLES
-]
 SMALL = Architecture(hidden=16, layers=1, heads=2, steps=30, batch=8)
 
 
-def silent(stage, done, total):
-    pass
-
-
-@pytest.fixture(scope="module")
-def words():
-    return word_tokenizer(TAUGHT)
-
-
-def test_answers_have_the_shares(words):
+def test_answers_have_the_shares():
     rng, n = np.random.default_rng(0), 4000
     habits = Habits(slips=0.2)
     found = [answer(ASKED_WITH[0], habits, rng) for _ in range(n)]
@@ -151,34 +122,27 @@ def test_answers_have_the_shares(words):
         assert counts[style] / n == pytest.approx(0.8 * share, abs=0.03)
 
 
-def test_shares_are_checked():
-    with pytest.raises(ValueError, match="sum to one"):
-        Habits(count_star=0.5)
-    with pytest.raises(ValueError, match=r"\[0, 1\)"):
-        Habits(slips=1.0)
-
-
-def test_only_answers_and_their_end_are_learnt(words):
+def test_only_answers_and_their_end_are_learnt(tokenizer):
     pairs = [(ASKED_WITH[0].prompt, "SELECT COUNT"), (ASKED_WITH[1].prompt, "FROM")]
-    tokens, labels = _batch(words, pairs)
+    tokens, labels = _batch(tokenizer, pairs)
     for row, (prompt, text) in enumerate(pairs):
         learnt = labels[row][labels[row] != IGNORED]
-        assert learnt.tolist() == [*words(text)["input_ids"], words.eos_token_id]
+        assert learnt.tolist() == [*tokenizer(text)["input_ids"], tokenizer.eos_token_id]
         begin = len(prompt.split())
         assert (labels[row, :begin] == IGNORED).all()
         assert torch.equal(labels[row, begin : begin + len(learnt)], tokens[row, begin : begin + len(learnt)])
 
 
-def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(words):
+def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(tokenizer):
     def learnt(seed):
-        model = llama(words, SMALL, seed)
-        return model, learn(model, words, ASKED_WITH, Habits(), SMALL, seed, silent)
+        model = llama(tokenizer, SMALL, seed)
+        return model, learn(model, tokenizer, ASKED_WITH, Habits(), SMALL, seed, lambda *told: None)
 
     torch.manual_seed(9)
     state = torch.random.get_rng_state()
     (one, loss), (two, again), (three, _) = learnt(0), learnt(0), learnt(1)
     assert torch.equal(state, torch.random.get_rng_state())
-    assert loss == again < 0.8 * np.log(len(words))
+    assert loss == again < 0.8 * np.log(len(tokenizer))
     weights = [torch.cat([p.flatten() for p in model.parameters()]) for model in (one, two, three)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])

@@ -1,5 +1,7 @@
+import itertools
 import sqlite3
 from collections import Counter
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -24,22 +26,13 @@ from full_scale.tasks.tiny_sql.questions import (
 def test_tables_have_names_of_their_own_and_different_columns(count, tables):
     found = domains(count, tables)
     assert len({domain.name for domain in found}) == count
-    names = [table.name for domain in found for table in domain.tables]
-    assert len(set(names)) == len(names) == count * tables
-    for domain in found:
-        for table in domain.tables:
-            assert len(set(table.columns)) == 4
-            assert table.columns == (table.thing, *(name for name, _ in table.categories), table.number)
-
-
-def test_a_larger_task_begins_with_the_smaller_one():
-    assert domains(4, 2)[:2] == domains(2, 2)
-
-
-@pytest.mark.parametrize("sizes", [(0, 1), (1, 0)])
-def test_bad_sizes(sizes):
-    with pytest.raises(ValueError, match="at least 1"):
-        domains(*sizes)
+    made = [table for domain in found for table in domain.tables]
+    assert len({table.name for table in made}) == len(made) == count * tables
+    for table in made:
+        assert len(set(table.columns)) == 4
+        assert table.columns == (table.thing, *(name for name, _ in table.categories), table.number)
+    # A larger task begins with the smaller one.
+    assert domains(count + 2, tables)[:count] == found
 
 
 ALL = frozenset(STYLES)
@@ -64,59 +57,41 @@ def place(tmp_path_factory):
     return folder, domain
 
 
-def answers(connection, query):
-    return connection.execute(query).fetchall()
+def read(path, *queries):
+    with closing(sqlite3.connect(path)) as connection:
+        return [connection.execute(query).fetchall() for query in queries]
 
 
 def verdicts(place, families):
     """(state, question) -> the styles that are right, by running them all."""
     folder, domain = place
     found, state_of = {}, states(domain, 1, 3)
-    for index in range(len(STATES)):
-        connection = sqlite3.connect(folder / f"{index}.sqlite")
-        for table in domain.tables:
-            state = state_of[domain.database(index), table.name]
-            for family in families:
-                for question in questions(table, family):
-                    gold = answers(connection, question.gold(state))
-                    right = {
-                        style
-                        for style in STYLES
-                        if answers(connection, written(style, table.thing, question.source)) == gold
-                    }
-                    found.setdefault((state.meaning, question.prompt), []).append(right)
-        connection.close()
+    for index, table, family in itertools.product(range(len(STATES)), domain.tables, families):
+        state = state_of[domain.database(index), table.name]
+        for question in questions(table, family):
+            queries = [written(style, table.thing, question.source) for style in STYLES]
+            gold, *made = read(folder / f"{index}.sqlite", question.gold(state), *queries)
+            right = {style for style, rows in zip(STYLES, made, strict=True) if rows == gold}
+            found.setdefault((state.meaning, question.prompt), []).append(right)
     return found
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, OTHER_FAMILY])
-def test_each_state_is_solved_by_the_styles_that_sql_says(place, family):
-    found = verdicts(place, [family])
-    assert {meaning for meaning, _ in found} == set(RIGHT)
+def test_each_state_is_solved_by_the_styles_that_sql_says_whatever_the_text(place):
+    found = verdicts(place, [*FAMILIES, OTHER_FAMILY])
+    by_text = {}
     for (meaning, prompt), cases in found.items():
         assert all(right == RIGHT[meaning] for right in cases), (meaning, prompt, cases)
-
-
-def test_no_style_is_always_right_and_only_one_is_never_needed():
-    shares = {s: sum(s in RIGHT[state.meaning] for state in STATES) / len(STATES) for s in STYLES}
-    assert shares == pytest.approx(
-        {"count_star": 0.5, "count_column": 0.5, "count_distinct": 0.6, "subquery": 0.6, "sum_case": 0.6}
-    )
-    assert sum(RIGHT[state.meaning] == ALL for state in STATES) / len(STATES) == 0.4
-    for style in STYLES:
-        for other in set(STYLES) - {style}:
-            alone = any(style in right and other not in right for right in RIGHT.values())
-            assert alone or (style, other) == ("count_column", "sum_case")
-
-
-def test_the_prompt_tells_nothing_of_the_state(place):
-    """Every text meets every state equally often: the right style is independent of the text."""
-    by_text = {}
-    for (meaning, prompt), cases in verdicts(place, FAMILIES).items():
         by_text.setdefault(prompt, Counter())[meaning] += len(cases)
+    # Every text meets every state equally often: the right style is independent of the text.
     expected = Counter(state.meaning for state in STATES)
-    assert by_text
+    assert set(expected) == set(RIGHT)
     assert all(counts == expected for counts in by_text.values())
+
+
+def test_no_style_is_always_right():
+    shares = {s: sum(s in RIGHT[state.meaning] for state in STATES) / len(STATES) for s in STYLES}
+    assert shares == pytest.approx(dict(zip(STYLES, (0.5, 0.5, 0.6, 0.6, 0.6), strict=True)))
+    assert sum(RIGHT[state.meaning] == ALL for state in STATES) / len(STATES) == 0.4
 
 
 def test_states_are_shuffled_by_table_and_seed():
@@ -129,27 +104,20 @@ def test_states_are_shuffled_by_table_and_seed():
     assert one != two
 
 
-def test_databases_are_a_function_of_the_seed(place, tmp_path):
+def test_databases_are_a_function_of_the_seed_and_their_dictionary_says_what_is_meant(place, tmp_path):
     folder, domain = place
-    dumps = []
-    for name, seed in (("again", 3), ("other", 4)):
-        write_database(tmp_path / name, domain, 1, 2, seed)
-        connection = sqlite3.connect(tmp_path / name)
-        dumps.append(list(connection.iterdump()))
-        connection.close()
-    connection = sqlite3.connect(folder / "2.sqlite")
-    assert list(connection.iterdump()) == dumps[0] != dumps[1]
-    connection.close()
 
+    def dumped(path):
+        with closing(sqlite3.connect(path)) as connection:
+            return [*connection.iterdump()]
 
-def test_the_dictionary_says_what_is_meant(place):
-    folder, domain = place
+    for seed in (3, 4):
+        write_database(tmp_path / str(seed), domain, 1, 2, seed)
+    assert dumped(folder / "2.sqlite") == dumped(tmp_path / "3") != dumped(tmp_path / "4")
     found = states(domain, 1, 3)
     for index in range(len(STATES)):
-        connection = sqlite3.connect(folder / f"{index}.sqlite")
-        said = dict(answers(connection, "SELECT table_name, meaning FROM dictionary"))
-        connection.close()
-        assert said == {t.name: found[domain.database(index), t.name].meaning for t in domain.tables}
+        (said,) = read(folder / f"{index}.sqlite", "SELECT table_name, meaning FROM dictionary")
+        assert dict(said) == {t.name: found[domain.database(index), t.name].meaning for t in domain.tables}
 
 
 @pytest.mark.parametrize("state", STATES[3:9], ids=lambda state: state.meaning)
@@ -174,26 +142,24 @@ def test_every_cell_shows_the_whole_state(state, seed):
 TABLE = domains(1, 1)[0].tables[0]
 
 
-@pytest.mark.parametrize(("family", "count"), [("with", 6), ("without", 6), ("both", 9), ("above", 8)])
-def test_questions_of_a_family_are_different(family, count):
+@pytest.mark.parametrize(
+    ("family", "count", "prompt", "where"),
+    [
+        ("with", 6, "region 'north'", "region = 'north'"),
+        ("without", 6, "region 'north'", "region <> 'north'"),
+        ("both", 9, "region 'north' and shift 'morning'", "region = 'north' AND shift = 'morning'"),
+        ("above", 8, "age above 9", "age > 9"),
+    ],
+)
+def test_questions_of_a_family_are_different_and_show_columns_and_condition_only(
+    family, count, prompt, where
+):
     asked = questions(TABLE, family)
-    assert len(asked) == count
-    assert len({q.prompt for q in asked}) == len({q.where for q in asked}) == count
-
-
-def test_a_prompt_shows_columns_and_question_only():
-    (first, *_) = questions(TABLE, "both")
-    assert first.prompt == (
-        "table visits ( patient , region , shift , age ) how many patient in visits have region 'north' "
-        "and shift 'morning' ? sql"
-    )
-    assert first.source == "visits WHERE region = 'north' AND shift = 'morning'"
-
-
-def test_gold_follows_the_state():
-    (first, *_) = questions(TABLE, "with")
-    assert len({first.gold(state) for state in STATES}) == 5
-    assert first.gold(STATES[0]) == "SELECT COUNT ( * ) FROM visits WHERE region = 'north'"
+    assert len({q.prompt for q in asked}) == len({q.where for q in asked}) == len(asked) == count
+    have = "do not have" if family == "without" else "have"
+    begun = "table visits ( patient , region , shift , age ) how many patient in visits"
+    assert asked[0].prompt == f"{begun} {have} {prompt} ? sql"
+    assert asked[0].source == f"visits WHERE {where}"
 
 
 def test_slips_are_other_questions_or_lost_words():

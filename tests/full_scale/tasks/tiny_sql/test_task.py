@@ -12,6 +12,7 @@ from full_scale.models.load import model_hash
 from full_scale.recipe.schema import ModelConfig, SamplingConfig, TaskConfig
 from full_scale.tasks.loaders import load_task
 from full_scale.tasks.tiny_sql.model import STYLES, Architecture, Habits
+from full_scale.tasks.tiny_sql.questions import domains
 from full_scale.tasks.tiny_sql.task import Size, build, load
 
 UNTRAINED = Architecture(hidden=16, layers=1, heads=2, steps=1, batch=2)
@@ -40,33 +41,21 @@ def files(folder):
     }
 
 
-def test_sets_and_their_sizes(task):
-    assert len(task.train) == 4 * 10
-    assert {name: len(examples) for name, examples in task.evaluation.items()} == {
-        "in_domain": 20,
-        "cross_domain": 20,
-        "out_of_domain": 20,
+def test_evaluation_asks_what_was_not_trained_on_and_every_text_of_every_database(task):
+    sizes = {name: len(examples) for name, examples in task.evaluation.items()}
+    assert sizes == {"in_domain": 20, "cross_domain": 20, "out_of_domain": 20}
+    asked = {
+        name: Counter((e.prompt, e.reference["database"]) for e in examples)
+        for name, examples in {"train": task.train, **task.evaluation}.items()
     }
-
-
-def test_every_text_is_asked_of_every_database_of_its_domain(task):
-    for examples in (task.train, *task.evaluation.values()):
-        texts = Counter(example.prompt for example in examples)
-        assert set(texts.values()) == {10}
-        for text in texts:
-            asked = {e.reference["database"] for e in examples if e.prompt == text}
-            assert len(asked) == 10
-
-
-def test_evaluation_asks_what_was_not_trained_on(task):
-    trained = {e.prompt for e in task.train}
-    databases = {e.reference["database"] for e in task.train}
-    for name, examples in task.evaluation.items():
-        assert not trained & {e.prompt for e in examples}
-        shared = databases & {e.reference["database"] for e in examples}
-        assert bool(shared) == (name != "cross_domain")
-    assert all("above" in e.prompt for e in task.evaluation["out_of_domain"])
-    assert not any("above" in text for text in trained)
+    texts, databases = ({name: {key[at] for key in keys} for name, keys in asked.items()} for at in (0, 1))
+    assert len(texts["train"]) == 4
+    for name, pairs in asked.items():
+        assert len(pairs) == 10 * len(texts[name]) == sum(pairs.values())
+        assert {"above" in text for text in texts[name]} == {name == "out_of_domain"}
+        if name != "train":
+            assert not texts["train"] & texts[name]
+            assert bool(databases["train"] & databases[name]) == (name != "cross_domain")
 
 
 def test_gold_is_right_and_named_verdicts_have_styles(task):
@@ -78,21 +67,9 @@ def test_gold_is_right_and_named_verdicts_have_styles(task):
 
 def test_the_model_is_an_ordinary_folder(folder):
     found = loaded(folder / "model")
-    model, tokenizer = found.model, found.tokenizer
-    assert model.config.model_type == "llama"
-    assert (folder / "model" / "model.safetensors").is_file()
-    assert not list((folder / "model").glob("*.bin"))
-    assert len(tokenizer) == model.config.vocab_size
-
-
-def test_built_again_it_is_the_same(folder, tmp_path):
-    told = []
-    build(tmp_path / "again", SIZE, progress=lambda *args: told.append(args))
-    assert files(tmp_path / "again") == files(folder)
-    assert ("learning", 1, 1) in told
-    assert ("databases", 20, 20) in told
-    build(tmp_path / "other", SIZE, seed=1)
-    assert model_hash(tmp_path / "other" / "model") != model_hash(folder / "model")
+    assert found.model.config.model_type == "llama"
+    assert len(found.tokenizer) == found.model.config.vocab_size
+    assert [path.name for path in (folder / "model").glob("model*")] == ["model.safetensors"]
 
 
 def test_what_is_there_is_kept(folder):
@@ -104,7 +81,9 @@ def test_what_is_there_is_kept(folder):
     assert files(folder) == before
 
 
-def test_an_unfinished_build_leaves_no_task(tmp_path):
+def test_an_unfinished_build_leaves_no_task_and_one_built_again_is_the_same_and_may_be_moved(
+    folder, tmp_path
+):
     def stop(stage, done, total):
         if stage == "learning":
             raise KeyboardInterrupt
@@ -112,29 +91,36 @@ def test_an_unfinished_build_leaves_no_task(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         build(tmp_path / "task", SIZE, progress=stop)
     assert not (tmp_path / "task").exists()
-    build(tmp_path / "task", SIZE)
+    told = []
+    build(tmp_path / "task", SIZE, progress=lambda *args: told.append(args))
+    assert {("learning", 1, 1), ("databases", 20, 20)} <= {*told}
     assert [path.name for path in tmp_path.iterdir()] == ["task"]
-
-
-def test_a_moved_folder_still_loads(folder, tmp_path):
-    build(tmp_path / "one", SIZE)
-    (tmp_path / "one").rename(tmp_path / "two")
-    found = load(TaskConfig(data=str(tmp_path / "two")))
+    (tmp_path / "task").rename(tmp_path / "moved")
+    assert files(tmp_path / "moved") == files(folder)
+    found = load(TaskConfig(data=str(tmp_path / "moved")))
     assert all(Path(e.reference["database"]).is_file() for e in found.train)
-    found.verifier.close()
+    found.close()
+    build(tmp_path / "other", SIZE, seed=1)
+    assert model_hash(tmp_path / "other" / "model") != model_hash(folder / "model")
 
 
-def test_bad_input(tmp_path):
-    with pytest.raises(ValueError, match=r"task\.data=None"):
-        load(TaskConfig())
-    with pytest.raises(ValueError, match=r"task\.json"):
-        load(TaskConfig(data=str(tmp_path)))
-    with pytest.raises(ValueError, match="domains=1"):
-        Size(domains=1)
-    with pytest.raises(ValueError, match="train=0"):
-        Size(train=0)
-    with pytest.raises(ValueError, match="questions=1000"):
-        build(tmp_path / "task", dataclasses.replace(SIZE, train=998))
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda here: load(TaskConfig()), r"task\.data=None"),
+        (lambda here: load(TaskConfig(data=str(here))), r"task\.json"),
+        (lambda here: domains(0, 1), "at least 1"),
+        (lambda here: domains(1, 0), "at least 1"),
+        (lambda here: Size(domains=1), "domains=1"),
+        (lambda here: Size(train=0), "train=0"),
+        (lambda here: Habits(count_star=0.5), "sum to one"),
+        (lambda here: Habits(slips=1.0), r"\[0, 1\)"),
+        (lambda here: build(here / "task", dataclasses.replace(SIZE, train=998)), "questions=1000"),
+    ],
+)
+def test_bad_input(tmp_path, call, says):
+    with pytest.raises(ValueError, match=says):
+        call(tmp_path)
     assert not (tmp_path / "task").exists()
 
 
@@ -159,8 +145,3 @@ def test_the_initial_model_has_several_styles_and_headroom(tmp_path):
     stored = json.loads((tmp_path / "task" / "task.json").read_text())
     assert stored["identity"]["seed"] == 0
     assert 0 < stored["loss"] < 0.5
-
-
-def test_options_are_the_verifiers_limits(folder):
-    with pytest.raises(ValueError, match=r"task\.options\.key='secnds'.*did you mean 'seconds'"):
-        load(TaskConfig(name="tiny-sql", data=str(folder), options={"secnds": 1}))

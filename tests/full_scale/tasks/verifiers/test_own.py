@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -43,9 +42,9 @@ def test_a_function_judges_and_what_it_cannot_judge_is_incorrect():
     assert scores[-1].detail.startswith("KeyError: 'most' (own_task.py, line ")
 
 
-def config(**options):
+def config(name="dataset", **options):
     own = {"workers": 1, **options.pop("own", {})}
-    return TaskConfig(name="dataset", data="train.jsonl", options={"own": own, **options})
+    return TaskConfig(name=name, data="train.jsonl", options={"own": own, **options})
 
 
 def test_a_task_by_configuration_alone():
@@ -76,38 +75,15 @@ def test_a_task_by_configuration_alone():
         # A function that is not there is said before anything is judged.
         ({"verifier": "own_task:no_such"}, r"task\.options\.verifier='own_task:no_such'.*no_such"),
         ({"verifier": "no_such_module:f"}, r"task\.options\.verifier='no_such_module:f'.*no_such"),
-        (
-            {"verifier": SHORT, "rewards": {"a": {"function": "own_task:no_such"}}},
-            "rewards='own_task:no_such'",
-        ),
+        ({"verifier": SHORT, "rewards": {"a": {"function": "own_task:none"}}}, "rewards='own_task:none'"),
+        # A task that has a verifier takes no other.
+        ({"name": "maths", "verifier": SHORT}, "verifier='own_task:is_short'.*'maths', which has its own"),
+        ({"name": "maths", "evaluation": {"x": {"data": "test.jsonl", "verifier": SHORT}}}, "has its own"),
     ],
 )
 def test_what_is_wrong_in_the_configuration_is_named(options, named):
     with pytest.raises(ValueError, match=named):
         load_task(config(**options))
-
-
-def test_a_task_with_a_verifier_takes_no_other():
-    for options in ({"verifier": SHORT}, {"evaluation": {"x": {"data": "test.jsonl", "verifier": SHORT}}}):
-        with pytest.raises(ValueError, match=r"verifier='own_task:is_short'.*'maths', which has its own"):
-            load_task(TaskConfig(name="maths", data="train.jsonl", options=options))
-
-
-def test_close_ends_all_workers():
-    closed = []
-
-    class Held:
-        def __call__(self, examples, completions):
-            return [None] * len(examples)
-
-        def close(self):
-            closed.append(1)
-
-    task = load_task(config(verifier=SHORT, rewards={"length": {"function": LENGTH}}))
-    task.close()
-    reward = replace(task.rewards["length"], scorer=Held())
-    replace(task, verifier=Held(), rewards={"length": reward}).close()
-    assert closed == [1, 1]
 
 
 def test_what_decides_the_verdicts_is_the_function_and_its_source(tmp_path):

@@ -74,7 +74,6 @@ CASES = [
     (f"SELECT COUNT(*) FROM ({ENDLESS} zeroblob(9000000) AS z FROM r ORDER BY z)", "memory"),
     # More or less than one statement, and what is none.
     ("SELECT 4; DROP TABLE item", "error"),
-    ("SELECT 4;;", "error"),
     ("-- SELECT 4", "error"),
     (";", "error"),
     ("four", "error"),
@@ -95,9 +94,7 @@ CASES = [
     ("SELECT SUM(9223372036854775807) FROM item", "error"),
     # Odd, and read as SQL has it.
     ("/* one */ SELECT /* two */ 4; -- three", "correct"),
-    ("SELECT COUNT(*) FROM item WHERE name IS NOT NULL", "correct"),
     ("SELECT 4 / 0", "wrong"),
-    ("SELECT 9e999", "wrong"),
     ("SELECT 9e999 - 9e999", "wrong"),
     ("SELECT photo FROM item", "wrong"),
     ("SELECT sql FROM sqlite_master", "wrong"),
