@@ -33,7 +33,7 @@ def shares(frame: pd.DataFrame, split: str, measure: str) -> pd.DataFrame:
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Left the share kept, right the share newly solved; a row a method."""
-    labels = [label for label in frame.label.unique() if label != "base"]
+    labels = shares(frame, "train", "retention").index
     panels = sheet.panels(2, height=1.0 + 0.21 * len(labels), sharey=True)
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
         for split, shift in zip(SPLITS, (-0.16, 0.16), strict=True):

@@ -6,39 +6,42 @@ from click.testing import CliRunner
 from dph_cli import main
 
 
+def audited(folder, text, *options):
+    path = folder / "config.yaml"
+    if text is not None:
+        path.write_text(text)
+    return CliRunner().invoke(main, ["audit", "trainer", str(path), *options])
+
+
 def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
-    path, found = tmp_path / "config.yaml", tmp_path / "found.json"
-    path.write_text("loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\nmodel_name_or_path: any\n")
-    done = CliRunner().invoke(main, ["audit", "trainer", str(path), "--json", str(found)])
+    settings, found = "loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\n", tmp_path / "found.json"
+    done = audited(tmp_path, f"{settings}model_name_or_path: any\n", "--json", str(found))
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token" in said
-    assert "With a small beta only right answers remain, not in the base's proportions (token forward" in said
-    assert "Not settings of GRPOConfig: model_name_or_path." in said
+    for words in (
+        "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token",
+        "With a small beta only right answers remain, not in the base's proportions (token forward",
+        "Advantage: GRPOTrainer at G = 8",
+        "Not settings of GRPOConfig: model_name_or_path.",
+    ):
+        assert words in said
     assert max(map(len, done.stdout.splitlines())) <= 80
     written = json.loads(found.read_text())
     assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
-    assert (written["loss"]["selects"], written["not_read"]) == (
-        "token forward limit",
-        ["model_name_or_path"],
-    )
-    assert "Advantage: GRPOTrainer at G = 8" in done.output
+    assert written["loss"]["selects"] == "token forward limit"
+    assert written["not_read"] == ["model_name_or_path"]
 
 
-def test_it_goes_with_no_other_audit(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_text("beta: 0.0\n")
-    done = CliRunner().invoke(main, ["audit", "trainer", str(path), "--page", "x.md"])
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (None, (), "there is no file"),
+        ("entropy_coef: 0.01\n", (), "entropy_coef=0.01 is not allowed"),
+        # It goes with no other audit.
+        ("beta: 0.0\n", ("--page", "x.md"), "No such option"),
+    ],
+)
+def test_what_cannot_be_audited_is_wrong_usage(tmp_path, text, options, said):
+    done = audited(tmp_path, text, *options)
     assert done.exit_code == 2
-    assert "No such option" in done.output
-    done = CliRunner().invoke(main, ["audit", "trainer", str(tmp_path / "none.yaml")])
-    assert done.exit_code == 2
-    assert "there is no file" in done.output
-
-
-def test_a_file_that_cannot_be_audited_is_wrong_usage(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_text("entropy_coef: 0.01\n")
-    done = CliRunner().invoke(main, ["audit", "trainer", str(path)])
-    assert done.exit_code == 2
-    assert "entropy_coef=0.01 is not allowed" in done.output
+    assert said in done.output

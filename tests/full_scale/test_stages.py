@@ -3,24 +3,15 @@ from dataclasses import replace
 
 import pytest
 from support.rule_task import ruled_recipe, ruled_task
-from support.tiny_llama import tiny_llama
 
 import full_scale.stages
 from dph_theory.support.files import write_json
+from dph_theory.support.progress import silent
 from full_scale.evaluation.record import Evaluation, ModelHash
-from full_scale.models.load import ModelHashes
-from full_scale.presampling.result import Presampling
 from full_scale.recipe.folders import Folders
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
 from full_scale.storage.locks import locked
 from full_scale.training.record import TrainingRecord
-
-
-def silent(stage, done, total):
-    pass
-
-
-RECORD = TrainingRecord({}, "run", "GRPO", {}, [], {}, [], [], 0, None, [])
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +46,21 @@ def test_the_base_is_evaluated_after_the_pre_sampling(place, closed):
     assert presample_stage(recipe, silent).pef == found.pef
 
 
-def test_an_evaluation_wants_a_trained_model(place, closed):
-    with pytest.raises(ValueError, match="dph train"):
-        evaluate_stage(ruled_recipe(place, name="other"), silent)
+def test_a_stage_wants_what_comes_before_it_and_the_same_settings(place, tmp_path, closed):
+    """GRPO rehearses nothing, yet trains on D_exp and is measured against the base's rates."""
+    recipe = ruled_recipe(place)
+    presample_stage(recipe, silent)
+    other = replace(recipe, sampling=replace(recipe.sampling, temperature=0.8))
+    for stage, of, said in (
+        (evaluate_stage, ruled_recipe(tmp_path, name="other"), "dph train"),
+        (train_stage, ruled_recipe(tmp_path), "dph presample"),
+        (train_stage, other, r"sampling\.temperature=0\.8"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            stage(of, silent)
+        assert not Folders.of(of).training.exists()
+    # Also of what was refused the verifier is closed, if it was opened.
+    assert closed == [1, 1, 1]
 
 
 def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypatch):
@@ -66,7 +69,7 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
     presample_stage(recipe, silent)
     folders = Folders.of(recipe)
     folders.training.parent.mkdir(parents=True)
-    replace(RECORD, config=recipe.as_dict()).write(folders.training)
+    TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, []).write(folders.training)
 
     def evaluate(recipe, task, model, *, folders, **shared):
         if folders == folders.base():
@@ -76,46 +79,15 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
             write_json(folders.evaluation, {})
         return Evaluation(folders.run, ModelHash("h"), {})
 
-    monkeypatch.setattr(full_scale.stages, "evaluate", evaluate)
-    monkeypatch.setattr(full_scale.stages, "load_trained", lambda *given: None)
+    for name, stands in (("evaluate", evaluate), ("load_trained", lambda *given: None)):
+        monkeypatch.setattr(full_scale.stages, name, stands)
     monkeypatch.setattr(full_scale.stages, "write_card", lambda folders: None)
     with ThreadPoolExecutor() as others:
         with locked(folders.base().here):
             waiting = others.submit(evaluate_stage, recipe, silent)
             with pytest.raises(TimeoutError):
-                waiting.result(timeout=1.5)
+                waiting.result(timeout=0.5)
             assert held == []
         assert waiting.result(timeout=60).run == "run-seed5"
-    assert held == [True]
     assert evaluate_stage(recipe, silent).run == "run-seed5"
     assert held == [True]
-
-
-def test_a_training_wants_a_pre_sampling(tmp_path, closed):
-    with pytest.raises(ValueError, match="dph presample"):
-        train_stage(ruled_recipe(tmp_path), silent)
-    assert closed == [1]
-    assert not Folders.of(ruled_recipe(tmp_path)).training.exists()
-
-
-@pytest.mark.parametrize(
-    ("part", "change", "named"),
-    [
-        ("sampling", {"temperature": 0.8}, r"sampling\.temperature=0\.8"),
-        ("presample", {"threshold": 3}, r"presample\.threshold=3"),
-        ("model", {}, "model_hash="),
-    ],
-)
-def test_another_pre_sampling_is_refused_by_every_method(place, tmp_path, closed, part, change, named):
-    """GRPO rehearses nothing, yet trains on D_exp and is measured against the base's rates."""
-    recipe = ruled_recipe(place)
-    presample_stage(recipe, silent)
-    if part == "model":
-        change = {"path": str(tiny_llama(tmp_path, hidden=16, seed=1))}
-    other = replace(recipe, **{part: replace(getattr(recipe, part), **change)})
-    with pytest.raises(ValueError, match=named):
-        train_stage(other, silent)
-    # Other seeds share it; so does another batch size.
-    shared = replace(recipe, seed=9, sampling=replace(recipe.sampling, batch_size=5))
-    found = Presampling.load(Folders.of(shared).presample)
-    found.check(shared, ruled_task(), ModelHashes.of(shared.model.path))

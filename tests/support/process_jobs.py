@@ -1,7 +1,6 @@
 """Jobs that a spawned process can import: they divide, sleep, or tell something about their process."""
 
 import ctypes
-import os
 import sys
 import time
 from pathlib import Path
@@ -21,12 +20,11 @@ def leave_mark(path: Path) -> None:
     path.touch()
 
 
-def pid_then_sleep(path: str) -> None:
-    """Leave the process's id in a file, and sleep for a minute."""
-    part = Path(f"{path}.part")
-    part.write_text(str(os.getpid()), encoding="utf-8")
-    part.replace(path)
-    time.sleep(60)
+def say_then_sleep(word: str) -> None:
+    """Print a word, and sleep for ten minutes."""
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+    time.sleep(600)
 
 
 def new_pages(rounds: int) -> int:

@@ -15,7 +15,7 @@ def written(folder: Path) -> list[Path]:
     rng = np.random.default_rng(0)
     before = base_rates(rng, 50)
     after = np.where(np.arange(50) % 3 == 0, 0.0, np.minimum(1, before * 1.6))
-    pairs = sampled(rng, before, after, 16).pairs
+    pairs = sampled(rng, before, after, 16)
     sides = (("base", pairs.base_n, pairs.base_c), ("run", pairs.run_n, pairs.run_c))
     return [write_rows(folder / f"{name}.jsonl", rows_of(n, c)) for name, n, c in sides]
 

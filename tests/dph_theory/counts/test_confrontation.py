@@ -24,8 +24,8 @@ def confronted(folder, base, run, n=24, **options):
     return confront(*read, draws=100, **options)
 
 
-def counts(sampled):
-    return sampled.pairs.base_c, sampled.pairs.run_c
+def counts(pairs):
+    return pairs.base_c, pairs.run_c
 
 
 def lossy():

@@ -45,7 +45,7 @@ def test_the_law_that_made_the_counts_predicts_them_best_though_some_are_lost():
     after = laws(8)[name](before, 0.3)
     lost = np.flatnonzero((before > 0.3) & (before < 0.9))[:6]
     after[lost] = 0.0
-    found = ranked_laws(sampled(rng, before, after, 60).pairs, 8, rng)
+    found = ranked_laws(sampled(rng, before, after, 60), 8, rng)
     best = next(line for line in found if line.law != OWN_SHIFTS)
     assert best.law == name
     assert best.beta.value == pytest.approx(0.3, rel=0.1)
@@ -55,7 +55,7 @@ def test_the_law_that_made_the_counts_predicts_them_best_though_some_are_lost():
 
 def test_no_beta_fits_a_run_that_got_worse_and_shifts_that_vary_are_told_from_every_law():
     rng = np.random.default_rng(1)
-    found = ranked_laws(shifted(rng, 150, 30, -1.0, spread=1.5).pairs, 8, rng)
+    found = ranked_laws(shifted(rng, 150, 30, -1.0, spread=1.5), 8, rng)
     beta = {line.law: line.beta for line in found}
     assert beta["reverse KL, advantages not divided"] is beta[NO_CHANGE] is None
     assert found[0].law == OWN_SHIFTS

@@ -87,7 +87,7 @@ def test_styles_are_compared_at_equal_numbers_of_answers(tmp_path):
 def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     rng = np.random.default_rng(1)
     before, kinds = base_rates(rng, 60), ["algebra"] * 30 + ["logic"] * 30
-    pairs = sampled(rng, before, np.where(np.arange(60) < 30, before, before / 4), 8).pairs
+    pairs = sampled(rng, before, np.where(np.arange(60) < 30, before, before / 4), 8)
     base, run = (rows_of(np.array(8), c) for c in (pairs.base_c, pairs.run_c))
     base = [row | {"kind": kind} for row, kind in zip(base, kinds, strict=True)]
     found = told(tmp_path, base, run, 4, by="kind")

@@ -18,7 +18,7 @@ def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers
     rng, trials, found = np.random.default_rng(0), 100, []
     for _ in range(trials):
         before = base_rates(rng, 80)
-        pairs = sampled(rng, before, before, 12, 9).pairs
+        pairs = sampled(rng, before, before, 12, 9)
         named = any(len(places) for places in changed(pairs))
         found.append([solved_prompts(pairs, rng).p_value, log_odds_shift(pairs).p_no_change, 1 - named])
     # Discrete tests may keep below their level, not exceed it.
@@ -31,11 +31,11 @@ def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers
 def test_what_an_unchanged_run_keeps_and_what_lost_prompts_regain_is_foretold():
     rng = np.random.default_rng(1)
     before = base_rates(rng, 20_000)
-    found = solved_prompts(sampled(rng, before, before, 8).pairs, rng)
+    found = solved_prompts(sampled(rng, before, before, 8), rng)
     assert found.kept_unchanged == pytest.approx(found.kept.value, abs=0.01)
     assert found.new_unchanged == pytest.approx(found.new.value, abs=0.01)
     after = np.where(rng.random(20_000) < 0.2, 0, before)
-    pairs = sampled(rng, before, after, 8).pairs
+    pairs = sampled(rng, before, after, 8)
     found, further = solved_prompts(pairs, rng), rng.binomial(8, after) > 0
     lost = (pairs.base_c > 0) & (pairs.run_c == 0)
     assert found.lost == lost.sum()
@@ -44,10 +44,10 @@ def test_what_an_unchanged_run_keeps_and_what_lost_prompts_regain_is_foretold():
 
 def test_the_test_of_no_change_sees_a_common_shift_and_what_it_hides():
     rng = np.random.default_rng(0)
-    assert log_odds_shift(shifted(rng, 60, 8, 1.0).pairs).changed
+    assert log_odds_shift(shifted(rng, 60, 8, 1.0)).changed
     # As many prompts rise as fall, by as much.
     both = np.repeat([0.2, 0.8], 40)
-    assert log_odds_shift(sampled(rng, both, both[::-1], 8).pairs).changed
+    assert log_odds_shift(sampled(rng, both, both[::-1], 8)).changed
 
 
 def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_totals():
@@ -86,7 +86,7 @@ def test_where_nothing_is_known_nothing_is_claimed():
     assert log_odds_shift(Pairs.of(4, [0, 0], 4, [2, 1])).pooled.value == np.inf
     # Of one answer a prompt only means are identified.
     rng = np.random.default_rng(0)
-    pairs = sampled(rng, before := base_rates(rng, 300), before, 1).pairs
+    pairs = sampled(rng, before := base_rates(rng, 300), before, 1)
     found = solved_prompts(pairs, rng)
     assert found.kept_unchanged is found.new_unchanged is found.lost_again is None
     assert log_odds_shift(pairs).pooled.low < 0 < log_odds_shift(pairs).pooled.high
@@ -101,7 +101,7 @@ def drifted(rng, extra=0.0):
     after = expit(logit(before) + 1.2)
     deviation = drift_deviation(before.mean(), after.mean(), valid=2, invalid=8, step=STEP, answers=ANSWERS)
     after = expit(logit(before) + 1.2 + float(deviation) * rng.standard_normal(PROMPTS))
-    return sampled(rng, before, np.where(rng.random(PROMPTS) < extra, 0.0, after), 8).pairs
+    return sampled(rng, before, np.where(rng.random(PROMPTS) < extra, 0.0, after), 8)
 
 
 def test_prompts_that_are_lost_besides_are_no_luck_and_less_noise_loses_fewer():

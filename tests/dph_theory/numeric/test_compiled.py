@@ -1,20 +1,9 @@
-import numpy as np
 import sympy
 from flint import arb
 
-from dph_theory.numeric.balls import precision
 from dph_theory.numeric.compiled import compiled
 
 u = sympy.Symbol("u", positive=True)
-
-
-def test_constants_stay_exact_in_balls():
-    expression = sympy.log(2) * u ** sympy.Rational(1, 5) - sympy.Rational(1, 3)
-    with precision(300):
-        value = compiled(expression, u, True)(np.array([arb(32)], dtype=object))[0]
-        assert value.rad() < 1e-80
-        assert value.overlaps(2 * arb(2).log() - arb(1) / 3)
-    assert abs(float(value) - compiled(expression, u, False)(32.0)) < 1e-14
 
 
 def test_whole_powers_of_a_ball_around_zero_are_finite_and_negative_ones_divide():

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
+from support.small_theorems import BINOMIAL, NEEDLE, PINSKER
 
-from dph_theory.statement.theorem import Verdict, neighbour, refuted, scaled, theorem
+from dph_theory.statement.theorem import Verdict, neighbour, refuted, theorem
 
 
 def at(**values):
@@ -20,12 +20,6 @@ def test_infinite_sides_compare_and_nan_never_passes():
     lhs, rhs = np.array([np.inf, 1.0, np.inf, np.nan, 0.0]), np.array([np.inf, np.inf, 1.0, 1.0, 0.0])
     assert PINSKER.gap(lhs, rhs).tolist() == [0.0, -1.0, 1.0, np.inf, 0.0]
     assert BINOMIAL.gap(lhs, rhs).tolist() == [0.0, 1.0, 1.0, np.inf, 0.0]
-
-
-def test_a_limit_must_end_near_and_come_nearer():
-    assert LIMIT.violation(at(x=0.5))[0] < LIMIT.tolerance
-    leaving = LIMIT.changed(LIMIT.false_neighbours[0])
-    assert leaving.violation(at(x=0.5))[0] > 0.1
 
 
 ENTRY = {"statement": "", "source": BINOMIAL.source, "on": BINOMIAL.instances}
@@ -49,12 +43,6 @@ def test_an_entry_states_one_relation_and_has_a_neighbour_and_a_refuted_one_its_
         theorem("toy.t", "", equal=(max, min), **ENTRY | {"false": ()})
     with pytest.raises(ValueError, match=r"the counterexample of toy\.r first"):
         refuted("toy.r", "", equal=(max, min), **ENTRY)
-
-
-def test_a_scaled_side_takes_the_same_parts_by_name():
-    scaled_by = PINSKER.changed(neighbour("doubled", rhs=scaled(PINSKER.rhs, 2)))
-    instance = PINSKER.instances(np.full((3, PINSKER.instances.dimension), 0.3))
-    assert scaled_by.sides(instance)[1] == pytest.approx(2 * PINSKER.sides(instance)[1], rel=1e-15)
 
 
 def test_a_side_that_asks_for_a_part_that_instances_lack_is_named():

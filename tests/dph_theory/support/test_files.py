@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dph_theory.support.files import replacing, write_json, write_text
+from dph_theory.support.files import write_json, write_text
 
 
 def test_infinities_become_strings_and_what_is_short_takes_one_line(tmp_path):
@@ -66,21 +66,3 @@ def test_what_is_no_regular_file_is_written_into(tmp_path):
     (tmp_path / "null").symlink_to(os.devnull)
     write_json(tmp_path / "null", [1])
     assert Path(os.devnull).is_char_device()
-
-
-def test_a_dash_is_standard_output(tmp_path, monkeypatch, capfdbinary):
-    monkeypatch.chdir(tmp_path)
-    write_json(Path("-"), [1])
-    assert capfdbinary.readouterr().out == b"[1]\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_block_that_raises_leaves_nothing(tmp_path):
-    def half_written():
-        with replacing(tmp_path / "a.bin") as part:
-            part.write_bytes(b"half")
-            raise RuntimeError("full")
-
-    with pytest.raises(RuntimeError, match="full"):
-        half_written()
-    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from dph_theory.statement.charts import example
 from dph_theory.statement.theorem import Verdict, neighbour
 from dph_theory.support.record import from_json
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.reports import QUICK_INSTANCES, Report, Settings, settings
+from dph_theory.verification.reports import Report, Settings
 from dph_theory.verification.run import select, verify, verify_one
 
 SMALL = Settings(500, 64, 5, 4)
@@ -74,14 +74,3 @@ def test_a_report_is_read_back_from_its_json_as_it_was(name):
     assert plain["as_expected"] is True
     assert plain["expected"] == plain["verdict"] == str(THEOREMS[name].expected)
     assert from_json(Report, plain) == report
-
-
-def test_the_short_form_looks_less_long():
-    short, long = settings(quick=True, seed=3), settings(seed=3)
-    assert (short.instances, short.seed, settings(quick=True, instances=7).instances) == (
-        QUICK_INSTANCES,
-        3,
-        7,
-    )
-    names = ("population", "generations", "rational")
-    assert all(getattr(short, name) < getattr(long, name) for name in names)

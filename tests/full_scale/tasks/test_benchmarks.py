@@ -1,5 +1,5 @@
 import pytest
-from support.sql_databases import SHOP, bird_folder, make_database, spider_folder, write_json, write_jsonl
+from support.sql_databases import SHOP, bird_folder, make_database, write_json, write_jsonl
 
 from full_scale.tasks.benchmarks import ExampleSource, examples, read_rows, schema_text
 
@@ -86,21 +86,6 @@ def test_bird_as_it_is_published(bird):
     ):
         assert shown in first.prompt
     assert "External knowledge: none" in second.prompt
-    (dev,) = examples(ExampleSource("bird", str(bird), split="dev"), "in_domain")
-    assert (dev.id, dev.reference["query"]) == ("in_domain/0", "SELECT name FROM item")
-    assert "dev_databases" in dev.reference["database"]
-
-
-def test_spider_as_it_is_published(tmp_path):
-    spider = spider_folder(tmp_path)
-    (row,) = examples(ExampleSource("spider", str(spider)), "train")
-    assert row.reference == {
-        "verifier": "sql",
-        "match": "spider",
-        "database": str((spider / "database" / "shop" / "shop.sqlite").resolve()),
-        "query": "SELECT name, price FROM item ORDER BY price DESC",
-    }
-    assert "Names, dearest first?" in row.prompt
 
 
 def test_a_file_and_its_databases_may_be_named_alone(bird, tmp_path):

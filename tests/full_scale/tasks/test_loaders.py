@@ -57,6 +57,9 @@ def test_sets_across_domains_share_a_verifier_that_knows_them_all(folders):
     assert task.system == "S"
     asked = [examples[0] for examples in task.evaluation.values()]
     assert [example.id for example in asked] == ["in_domain/0", "cross_domain/0", "out_of_domain/0"]
+    assert [example.reference.get("match") for example in asked] == ["bird", "spider", None]
+    assert "dev_databases" in asked[0].reference["database"]
+    assert "Names, dearest first?" in asked[1].prompt
     answers = [
         "```sql\nSELECT name FROM item\n```",
         "SELECT price, name FROM item ORDER BY price DESC",

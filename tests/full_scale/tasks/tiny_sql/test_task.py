@@ -65,13 +65,7 @@ def test_gold_is_right_and_named_verdicts_have_styles(task):
     assert (score.correct, score.outcome, score.style) == (False, "error", "count_distinct")
 
 
-def test_built_again_it_is_the_same_with_an_ordinary_model(folder, tmp_path):
-    told = []
-    build(tmp_path / "again", SIZE, progress=lambda *args: told.append(args))
-    assert files(tmp_path / "again") == files(folder)
-    assert {("learning", 1, 1), ("databases", 20, 20)} <= {*told}
-    build(tmp_path / "other", SIZE, seed=1)
-    assert model_hash(tmp_path / "other" / "model") != model_hash(folder / "model")
+def test_the_model_is_an_ordinary_folder(folder):
     found = loaded(folder / "model")
     assert found.model.config.model_type == "llama"
     assert len(found.tokenizer) == found.model.config.vocab_size
@@ -87,7 +81,9 @@ def test_what_is_there_is_kept(folder):
     assert files(folder) == before
 
 
-def test_an_unfinished_build_leaves_no_task_and_a_moved_one_still_loads(tmp_path):
+def test_an_unfinished_build_leaves_no_task_and_one_built_again_is_the_same_and_may_be_moved(
+    folder, tmp_path
+):
     def stop(stage, done, total):
         if stage == "learning":
             raise KeyboardInterrupt
@@ -95,12 +91,17 @@ def test_an_unfinished_build_leaves_no_task_and_a_moved_one_still_loads(tmp_path
     with pytest.raises(KeyboardInterrupt):
         build(tmp_path / "task", SIZE, progress=stop)
     assert not (tmp_path / "task").exists()
-    build(tmp_path / "task", SIZE)
+    told = []
+    build(tmp_path / "task", SIZE, progress=lambda *args: told.append(args))
+    assert {("learning", 1, 1), ("databases", 20, 20)} <= {*told}
     assert [path.name for path in tmp_path.iterdir()] == ["task"]
     (tmp_path / "task").rename(tmp_path / "moved")
+    assert files(tmp_path / "moved") == files(folder)
     found = load(TaskConfig(data=str(tmp_path / "moved")))
     assert all(Path(e.reference["database"]).is_file() for e in found.train)
     found.close()
+    build(tmp_path / "other", SIZE, seed=1)
+    assert model_hash(tmp_path / "other" / "model") != model_hash(folder / "model")
 
 
 @pytest.mark.parametrize(
