@@ -16,6 +16,7 @@ from toy_lm import strategies
 from toy_lm.cli import toy
 from toy_lm.collapse.case import read_problem
 from toy_lm.experiments import EXPERIMENTS
+from toy_lm.filtering import GRAMMARS
 
 EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
 
@@ -157,3 +158,11 @@ def test_strategies_runs_as_it_is(monkeypatch, tmp_path):
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "out.json").read_text())
     assert done.stdout.splitlines()[-len(found["findings"]) :] == found["findings"]
+
+
+def test_filtering_shows_a_grammar_a_row_and_writes_its_rows(tmp_path):
+    done = call("filtering", "--quick", "--json", tmp_path / "out.json")
+    assert done.exit_code == 0, done.output
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert [row["grammar"] for row in rows] == list(GRAMMARS)
+    assert all(f"{row['local_to_filtered']:.3f}" in done.stdout for row in rows)

@@ -10,15 +10,24 @@ from support.tiny_styles_base import SETTINGS
 
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, checked, record
-from toy_lm import collapse, problem, strategies, styles
+from toy_lm import collapse, from_regex, strategies, styles
+from toy_lm.collapse.problem import with_random_bases
 from toy_lm.experiments import EXPERIMENTS, RESUMABLE, experiment
 
-PAIRS = problem(
-    "ab", initial=[0.6, 0.4], transition=[[0.3, 0.7], [0.6, 0.4]], valid="(aa|bb)*", length=4, name="pairs"
-)
+RHYMES = from_regex("aaa|aba|bab|bbb", "ab")
 CONFIGS = {
     "collapse": collapse.Config(
-        strengths=(3.0,), alphas=(0.5,), targets=(0.01, 0.5), starts=1, ascent_steps=16, stages=1, rounds=1
+        strengths=(0.5,),
+        alphas=(0.5,),
+        targets=(0.9,),
+        starts=1,
+        ascent_steps=16,
+        stages=1,
+        cases=2,
+        random_targets=(0.999,),
+        random_alphas=(0.5,),
+        random_starts=1,
+        rounds=1,
     ),
     "strategies": replace(strategies.Config.quick(), steps=2, random_tasks=4),
     "styles": styles.Config(
@@ -35,15 +44,28 @@ CONFIGS = {
     ),
 }
 STAGES = {
-    "collapse": {"families fitted": 2},
+    "collapse": {"families fitted": 6},
     "strategies": {"methods": 9, "sweep": 9, "targets and random tasks": 2},
     "styles": {"trainings": 4},
 }
 each = pytest.mark.parametrize("name", EXPERIMENTS)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _short_words():
+    """In place of words of eight and six letters, words of three."""
+
+    def rhymes(cases=1, rng=0):
+        return with_random_bases("rhymes", RHYMES, 3, cases, rng)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("reference", "random_brackets", "random_counts"):
+            patch.setattr(f"toy_lm.collapse.experiment.{name}", rhymes)
+        yield
+
+
 def run(name, folder=None, **options):
-    given = {"problem": PAIRS} if name == "collapse" else {"folder": folder} if name == RESUMABLE else {}
+    given = {"folder": folder} if name == RESUMABLE else {}
     return experiment(name).run(CONFIGS[name], **given, **options)
 
 
@@ -77,7 +99,7 @@ def test_a_run_is_a_record_that_says_what_was_computed_and_is_read_back_as_it_wa
     assert experiment(name).tables(read) == experiment(name).tables(found)
 
 
-@each
+@pytest.mark.parametrize("name", ["strategies", "styles"])
 def test_a_run_repeats_and_the_resumable_one_makes_only_what_its_folder_lacks(name, made, folder):
     found, told = made(name)[0], []
     if name == RESUMABLE:
@@ -106,18 +128,19 @@ def test_the_quick_run_is_a_part_of_the_full_one(name):
             assert value == full[field]
 
 
-def test_a_problem_of_the_user_s_own_stands_in_place_of_the_reference(made):
-    found, _ = made("collapse")
-    reference = found["results"]["reference"]
-    assert found["results"]["random"] == []
-    assert found["config"]["problem"]["alphabet"] == "ab"
-    assert (reference["name"], reference["words"]) == ("pairs", 16)
-    # A target below the base's pass rate is left out.
-    assert {fit.get("mu") for fit in reference["fits"]} == {None, 0.5}
-    _, best = (fit for fit in reference["fits"] if fit["objective"] == "forward_kl")
-    # Pairs are a bigram law whose rows depend on the step.
-    assert (best["family"], best["coverage"]) == ("inhomogeneous", pytest.approx(1))
-    assert best["validity"] > 2 * PAIRS.base_rates[0]
+def test_of_random_bases_the_collapse_experiment_says_how_often_they_collapse(made):
+    found = made("collapse")[0]
+    _, _, leaps, *_, table = collapse.tables(found)
+    # Between 1/beta = 0.5 and the target's one minimum moves steeply, and nothing jumps.
+    assert [row[2:] for row in leaps.rows] == [("-", "-")] * 2
+    assert table.title == "rhymes, inhomogeneous bigrams; 4 of 8 words valid; means over bases"
+    *_, last = found["results"]["random"]
+    rates = last["rates"][-len(table.rows) :]
+    assert [row[0] for row in table.rows] == [*["mu = 0.999"] * 3, "forward KL", "alpha = 0.5", "E[v]"]
+    for row, rate in zip(table.rows, rates, strict=True):
+        assert row[1:3] == (rate["method"], f"{rate['collapsed']}/2")
+        assert row[4] == f"{rate['effective_kept']:.3f}"
+    assert table.rows[-1][-2:] == ("-", "-")
 
 
 def test_trainings_of_styles_say_what_they_are_and_measure_their_curve_and_their_end(made):

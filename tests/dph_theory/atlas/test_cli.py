@@ -23,9 +23,9 @@ def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
     rows = json.loads(paths["json"].read_text())["results"]["rows"]
     assert [row["method"] for row in rows] == ["negatives only", "pushed"]
     for one in rows:
-        assert one["selects"] == "one answer"
-        assert one["drift"] == 0
-        assert one["way_back"] == "none"
+        assert one["selects"] == one["selects_single"] == "one answer"
+        assert (one["fixed"], one["drift"], one["way_back"]) == (False, 0, "none")
+        assert one["rare"] < 1e-3 > one["long"]
         assert one["source"]
     assert "<td>pushed</td>" in paths["html"].read_text()
     assert "pushed &" in paths["latex"].read_text()

@@ -130,11 +130,11 @@ def test_parquet(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("datasets")
     chat = {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "completion": ""}
-    logged = [chat | {"correct": 0.0}, chat | {"correct": 1.0}]
-    for name, rows, wanted in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(2, 1)])):
+    logged = [chat | {"correct": 0.0}, chat | {"correct": 0.6}, chat | {"correct": 1.0}]
+    for name, rows, wanted in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(3, 2)])):
         path = tmp_path / f"{name}.parquet"
         pandas.DataFrame(rows).to_parquet(path)
-        assert [(row.n, row.c) for row in read_counts(path).rows.values()] == wanted
+        assert [(row.n, row.c) for row in read_counts(path, correct_from=0.5).rows.values()] == wanted
 
 
 X = "x.jsonl"
@@ -150,6 +150,7 @@ REFUSED = [
     ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: no JSON"),
     ({X: lines(A | {"id": 0}, A | {"id": "0"})}, {}, ":2: id='0' is not allowed: each prompt once; a number and its digits"),
     ({X: '{"id": "c"'}, {}, "at least one row"),
+    ({X: "\n"}, {}, "at least one row"),
     ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
     ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
     ({"run/evaluation.json": "{"}, {}, "a record in JSON"),

@@ -25,7 +25,7 @@ def test_values_of_the_theory():
     assert drift(0.3) == pytest.approx(0.150699, abs=1e-6)
     assert drift(0.1) == pytest.approx(0.536074, abs=1e-6)
     assert drift(0.3, baseline="none") == pytest.approx(0.28207, abs=1e-5)
-    assert drift(0.3, baseline="one") == 0
+    assert drift(0.3, baseline="one") == drift(0.3, baseline="one", invalid=1, answers=1) == 0
     with pytest.warns(SmallNoiseWarning, match="30% too large"):
         assert drift(0.1, step=0.1) == pytest.approx(1.199, abs=5e-4)
 

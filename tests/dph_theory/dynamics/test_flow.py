@@ -128,12 +128,12 @@ def test_staleness_changes_no_law_only_the_largest_step():
     base, right, beta = [np.array([0.15, 0.1, 0.05, 0.4, 0.3])], [1, 1, 1, 0, 0], 0.4
     (law,) = sequence_law(base, right, beta)
     near = law * np.exp([1e-3, -1e-3, 5e-4, 3e-4, 0])
-    for stale in (0, 4):
+    for stale, steps in ((0, 150), (4, 500)):
         step, rollouts = float(largest_stable_step(base[0], right, beta, stale)), Rollouts(stale=stale)
 
-        def away(factor, step=step, rollouts=rollouts):
+        def away(factor, step=step, steps=steps, rollouts=rollouts):
             setting = {"beta": beta, "step": factor * step, "rollouts": rollouts}
-            (policy,) = flow(base, right, [500 * step], start=[near / near.sum()], **setting)
+            (policy,) = flow(base, right, [steps * step], start=[near / near.sum()], **setting)
             return np.abs(policy[0] - law).max()
 
         assert away(0.98) < 5e-5
@@ -142,11 +142,11 @@ def test_staleness_changes_no_law_only_the_largest_step():
 
 def test_masked_answers_end_at_their_law():
     base, right, finished = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], np.array([1, 1, 1, 1, 0])
-    (policy,) = flow([base], right, [1e4], form="k2", beta=0.25, rollouts=Rollouts(weights=finished))
+    (policy,) = flow([base], right, [3e3], form="k2", beta=0.25, rollouts=Rollouts(weights=finished))
     np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25, in_loss=True), atol=1e-6)
 
     def of_the_finished(tables):
         return [tables[0] * finished / (tables[0] * finished).sum()]
 
-    (policy,) = flow([base], right, [1e4], beta=0.25, rollouts=Rollouts(of_the_finished))
+    (policy,) = flow([base], right, [3e3], beta=0.25, rollouts=Rollouts(of_the_finished))
     np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25), atol=1e-6)

@@ -95,7 +95,7 @@ def in_high_precision(base_rate, beta, power, curvature):
         return float(mpmath.exp(low))
 
 
-@pytest.mark.parametrize("base_rate", [1e-100, 1e-28, 0.25])
+@pytest.mark.parametrize("base_rate", [1e-300, 1e-28, 0.25])
 @pytest.mark.parametrize("off", [0, -1e-9, 1e-9, 0.5])
 @pytest.mark.parametrize(
     ("divergence", "power"),
@@ -109,6 +109,8 @@ def test_where_the_slope_at_infinity_is_one_over_beta_a_tiny_base_rate_keeps_its
     validity = in_high_precision(base_rate, beta, power, divergence.curvature)
     base, valid = [[base_rate, 1 - base_rate]], [True, False]
     assert laws.validity_at(base_rate, beta, divergence) == pytest.approx(validity, rel=1e-12)
+    if base_rate**power == 0:
+        return  # What the laws are solved for, the power of a ratio, underflows.
     assert laws.best_response(base[0], [1.0, 0.0], beta, divergence)[0] == pytest.approx(validity, rel=1e-12)
     for law in (laws.sequence_law, laws.token_law):
         assert law(base, valid, beta, divergence)[0][0] == pytest.approx(validity, rel=1e-12)

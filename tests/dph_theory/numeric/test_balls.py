@@ -6,16 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dph_theory.numeric import balls
-from dph_theory.numeric.balls import (
-    exp_remainder,
-    expit,
-    log_ratio,
-    logit,
-    minimisers,
-    precision,
-    solve,
-    xlogy,
-)
+from dph_theory.numeric.balls import exp_remainder, expit, log_ratio, logit, precision, solve, xlogy
 
 
 @given(st.floats(-20, 2.8), st.booleans())
@@ -72,8 +63,8 @@ def test_precision_is_restored():
 
 def test_minimisers_keep_ties_and_leave_out_what_is_not_allowed():
     values = np.array([[2.0, 1.0, 1.0], [0.0, 3.0, 4.0]])
-    assert minimisers(values).tolist() == [[False, True, True], [True, False, False]]
+    assert balls.minimisers(values).tolist() == [[False, True, True], [True, False, False]]
     among = np.array([True, False, True])
-    assert minimisers(values, among).tolist() == [[False, False, True], [True, False, False]]
+    assert balls.minimisers(values, among).tolist() == [[False, False, True], [True, False, False]]
     wide = np.array([arb("1 +/- 0.1"), arb("1.05 +/- 0.1"), arb(2)])
-    assert minimisers(wide).tolist() == [True, True, False]
+    assert balls.minimisers(wide).tolist() == [True, True, False]

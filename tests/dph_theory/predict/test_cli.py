@@ -97,6 +97,9 @@ def test_what_a_user_is_told(tmp_path, rates, words, told):
     out = run(tmp_path, rates, words).output
     assert [each for each in told if each not in " ".join(out.replace("\u2502", " ").split())] == []
     assert ("Pass@1" in out) is (bool(rates) and words.startswith("trl"))
+
+
+def test_where_nothing_would_keep_more_nothing_is_offered():
     assert "To keep more" not in predict("openrlhf algo.advantage.estimator=group_norm").output
 
 

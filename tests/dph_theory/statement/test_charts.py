@@ -24,17 +24,8 @@ ALL = chart(
 def test_shapes_and_corners_of_the_cube():
     assert ALL.dimension == 4 + 6 + 2 + 1 + 2 + 1 + 4 + 1
     instance = ALL(np.stack([np.full(ALL.dimension, place) for place in (0, 1, 0.5)]))
-    shapes = {
-        "law": (4,),
-        "table": (3, 2),
-        "valid": (4,),
-        "beta": (),
-        "mu": (2,),
-        "gamma": (),
-        "r": (2, 2),
-        "k": (),
-    }
-    assert {name: value.shape[1:] for name, value in instance.items()} == shapes
+    shapes = [(4,), (3, 2), (4,), (), (2,), (), (2, 2), ()]
+    assert [value.shape[1:] for value in instance.values()] == shapes
     assert instance["beta"][:2] == pytest.approx([1e-3, 1e3])
     assert instance["mu"][0] == pytest.approx(1e-12, rel=1e-6)
     assert 1 - instance["mu"][1] == pytest.approx(1e-7, rel=1e-6)
@@ -42,12 +33,8 @@ def test_shapes_and_corners_of_the_cube():
     assert instance["k"].tolist() == [1, 5, 3]
     assert simplex(2).from_cube(np.array([[0.0, 1.0]])).min() < 1e-10
     # Masks have answers of both kinds.
-    assert {*charts.masks(5).from_cube(np.random.default_rng(0).random((100, 3))).sum(axis=-1)} == {
-        1,
-        2,
-        3,
-        4,
-    }
+    valid = charts.masks(5).from_cube(np.random.default_rng(0).random((100, 3)))
+    assert {*valid.sum(axis=-1)} == {1, 2, 3, 4}
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8))

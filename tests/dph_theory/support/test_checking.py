@@ -34,9 +34,6 @@ class Outer:
 def test_an_error_names_the_key_the_value_and_what_is_allowed(values, says):
     with pytest.raises(ValueError, match=says):
         build(Outer, values, "p.")
-    # What holds between keys is named in full.
-    with pytest.raises(ValueError, match=r"^p\.mu=0\.5 is not allowed: either"):
-        build(MethodConfig, {"mu": 0.5, "beta": 1.0}, "p.")
 
 
 def test_lists_become_tuples_and_free_values_stay():
@@ -44,12 +41,14 @@ def test_lists_become_tuples_and_free_values_stay():
     assert found == Outer(Inner(names=("a",)), {"x": [1, {"y": 1e-7}]})
 
 
-def test_a_gauge_is_a_name_or_a_number():
+def test_a_gauge_is_a_name_or_a_number_and_what_holds_between_keys_is_named_in_full():
     for given, meant in (("normalised", "normalised"), (0.5, 0.5), (1, 1.0), (None, None)):
         assert build(MethodConfig, {"gauge": given}, "").gauge == meant
     for wrong in ("k3", [1]):
         with pytest.raises(ValueError, match=r"gauge=.* 'printed' or 'normalised' or a valid number"):
             build(MethodConfig, {"gauge": wrong}, "")
+    with pytest.raises(ValueError, match=r"^p\.mu=0\.5 is not allowed: either"):
+        build(MethodConfig, {"mu": 0.5, "beta": 1.0}, "p.")
 
 
 def test_arguments_of_a_function_are_checked_like_fields():

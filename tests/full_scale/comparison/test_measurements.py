@@ -23,32 +23,15 @@ from full_scale.comparison.measurements import (
 )
 from full_scale.evaluation.record import PromptAnswers
 
-VERDICTS = np.array([0.0, 0.5, 0.6, 1.0])
-
-
-def texts(rng, rate, count=200, samples=60, policy=None):
-    """Texts whose policy is the base tilted at that rate, or another one."""
-    found = []
-    for base in rng.dirichlet(np.ones(4), size=count):
-        law = base * np.exp(rate * VERDICTS)
-        law = law / law.sum() if policy is None else policy(base)
-        ran, drawn = (rng.choice(4, samples, p=p) for p in (law, base))
-        found.append(TextSamples(VERDICTS[ran], VERDICTS[drawn], np.log(law / base)[ran]))
-    return found
-
-
-@pytest.mark.parametrize("rate", [0.0, 2.0, 5.0])
-def test_rate_and_distance_of_a_tilt(rate):
-    found = texts(np.random.default_rng(0), rate)
-    gain, distance = log_odds_gain(found), distance_to_tilt(found, rate)
-    assert gain.value == pytest.approx(rate, abs=gain.margin())
-    assert gain.margin() < 0.5
-    assert abs(distance.value) < distance.margin() < 0.2
-
 
 def test_the_log_odds_ratio_needs_no_many_samples():
-    """Two samples a prompt, as many of which never or always pass."""
-    found = log_odds_gain(texts(np.random.default_rng(0), 2.0, count=2000, samples=2))
+    """Two samples a text, as many of which never or always pass; verdicts between 0 and 1 as well."""
+    rng, verdicts, texts = np.random.default_rng(0), np.array([0.0, 0.5, 0.6, 1.0]), []
+    for base in rng.dirichlet(np.ones(4), size=2000):
+        law = base * np.exp(2.0 * verdicts)
+        ran, drawn = (rng.choice(4, 2, p=p) for p in (law / law.sum(), base))
+        texts.append(TextSamples(verdicts[ran], verdicts[drawn], np.zeros(2)))
+    found = log_odds_gain(texts)
     assert found.value == pytest.approx(2.0, abs=found.margin())
     assert found.margin() < 0.5
 
@@ -60,12 +43,6 @@ def test_two_verdicts_are_mantel_and_haenszel():
     gained = sum(pi.mean() * (1 - base.mean()) for pi, base in sides)
     lost = sum(base.mean() * (1 - pi.mean()) for pi, base in sides)
     assert found.value == pytest.approx(np.log(gained / lost))
-
-
-def test_a_policy_off_the_law_has_a_distance():
-    rng = np.random.default_rng(0)
-    found = distance_to_tilt(texts(rng, 0, policy=lambda base: np.eye(4)[3] * 0.9 + 0.1 * base), 2.0)
-    assert found.value > found.margin()
 
 
 def test_nothing_solved_leaves_gain_and_distance_open():

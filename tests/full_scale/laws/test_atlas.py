@@ -89,6 +89,7 @@ def test_the_trainer_gets_the_methods_advantages_on_the_answers_drawn(base, monk
     atlas.conduct(("k3 in the loss", 0, base))
     raw, batch, problem = seen[0]
     assert batch.answers.shape == (1, 4, 4)
+    assert batch.weights.sum() == 1
     ids = [
         row[mask.bool()].tolist()
         for row, mask in zip(raw["completion_ids"], raw["completion_mask"], strict=True)

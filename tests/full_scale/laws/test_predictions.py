@@ -4,7 +4,7 @@ import pytest
 
 from dph_theory.laws import group_weight, law_divergence, sequence_law, token_law
 from full_scale.evaluation.exact import exact
-from full_scale.laws.predictions import KEPT, UNSCALED, laws_of, predictions
+from full_scale.laws.predictions import KEPT, UNERRING, UNSCALED, laws_of, predictions
 from full_scale.laws.runs import BASE, FILTERED, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 from full_scale.tasks.glass_box.box import box
 
@@ -29,11 +29,12 @@ def test_the_forms_law_comes_first_and_its_rivals_after(form, law, share):
     assert {law, *(rival.law for rival in rivals)} == {SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD}
 
 
-def test_trl_subtracts_the_mean_of_the_whole_group():
-    run = Run("a", TASK.name, "k3_corrected", 0.5, group_size=4)
-    found = laws_of(run, TASK, TASK.base)[TOKEN_REVERSE]
-    wanted = token_law(TASK.base, TASK.valid, 0.5 / (3 / 4), end=TASK.end)
-    assert law_divergence(found, wanted, end=TASK.end) == pytest.approx([0], abs=1e-12)
+def test_trl_subtracts_the_mean_of_the_whole_group_and_errors_weaken_the_reward():
+    run = Run("a", TASK.name, "k3_corrected", 0.5, group_size=4, false_positive=0.2, false_negative=0.1)
+    found = laws_of(run, TASK, TASK.base)
+    for name, weight in ((TOKEN_REVERSE, 3 / 4 * 0.7), (f"{TOKEN_REVERSE}, {UNERRING}", 3 / 4)):
+        wanted = token_law(TASK.base, TASK.valid, 0.5 / weight, end=TASK.end)
+        assert law_divergence(found[name], wanted, end=TASK.end) == pytest.approx([0], abs=1e-12)
 
 
 def test_normalised_runs_obey_beta_over_the_groups_weight_at_their_own_validity():

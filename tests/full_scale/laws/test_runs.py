@@ -2,7 +2,7 @@ import pytest
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from figures.frames import load
-from full_scale.laws.experiments import experiments, grid, quick_runs, record_runs
+from full_scale.laws.experiments import experiments, quick_runs, record_runs
 from full_scale.laws.runs import Run
 from full_scale.tasks.glass_box.box import BOXES
 
@@ -52,18 +52,6 @@ def test_one_experiment_and_the_quick_one():
     assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl", "none"]
     with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_law"):
         record_runs("limit")
-
-
-def test_a_list_is_an_axis_and_a_mapping_on_one_sets_several_fields():
-    found = grid(
-        {"seeds": 2, "task": "a", "beta": [1, 2], "by": [{"form": "k3"}, {"beta": 3, "clip": [4, 5]}]}
-    )
-    assert [*found] == [
-        {"task": "a", "beta": 1, "form": "k3"},
-        {"task": "a", "beta": 3, "clip": (4, 5)},
-        {"task": "a", "beta": 2, "form": "k3"},
-        {"task": "a", "beta": 3, "clip": (4, 5)},
-    ]
 
 
 def test_methods_are_compared_at_equal_strength():

@@ -48,7 +48,7 @@ class Engine:
         Engine.asleep = False
 
     def generate(self, prompts, parameters, *, use_tqdm):
-        assert not Engine.asleep
+        assert (Engine.asleep, use_tqdm) == (False, False)
         Engine.asked = parameters
         rows = [
             [[*prompt["prompt_token_ids"], i, 1] for i in range(p.n)]

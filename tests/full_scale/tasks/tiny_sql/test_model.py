@@ -95,6 +95,7 @@ def test_style_by_structure(sql, style):
         "SELECT COUNT(*) FROM t)",
         "SELECT COUNT(*) FROM t WHERE a = 'open",
         "DELETE FROM t",
+        "EXPLAIN SELECT COUNT(*) FROM t",
         "FROM t SELECT COUNT(*)",
         "SELECT COUNT(*) FROM t UNION SELECT COUNT(a) FROM t",
         "SELECT 'COUNT(*)' FROM t",
@@ -110,12 +111,6 @@ ASKED_WITH = questions(TABLE, "with")
 SMALL = Architecture(hidden=16, layers=1, heads=2, steps=30, batch=8)
 
 
-@pytest.fixture(scope="module")
-def words():
-    answers = [written(style, TABLE.thing, q.source) for q in ASKED_WITH for style in STYLES]
-    return word_tokenizer([*(q.prompt for q in ASKED_WITH), *answers])
-
-
 def test_answers_have_the_shares():
     rng, n = np.random.default_rng(0), 4000
     habits = Habits(slips=0.2)
@@ -127,27 +122,27 @@ def test_answers_have_the_shares():
         assert counts[style] / n == pytest.approx(0.8 * share, abs=0.03)
 
 
-def test_only_answers_and_their_end_are_learnt(words):
+def test_only_answers_and_their_end_are_learnt(tokenizer):
     pairs = [(ASKED_WITH[0].prompt, "SELECT COUNT"), (ASKED_WITH[1].prompt, "FROM")]
-    tokens, labels = _batch(words, pairs)
+    tokens, labels = _batch(tokenizer, pairs)
     for row, (prompt, text) in enumerate(pairs):
         learnt = labels[row][labels[row] != IGNORED]
-        assert learnt.tolist() == [*words(text)["input_ids"], words.eos_token_id]
+        assert learnt.tolist() == [*tokenizer(text)["input_ids"], tokenizer.eos_token_id]
         begin = len(prompt.split())
         assert (labels[row, :begin] == IGNORED).all()
         assert torch.equal(labels[row, begin : begin + len(learnt)], tokens[row, begin : begin + len(learnt)])
 
 
-def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(words):
+def test_learning_is_a_function_of_the_seed_and_lowers_the_loss(tokenizer):
     def learnt(seed):
-        model = llama(words, SMALL, seed)
-        return model, learn(model, words, ASKED_WITH, Habits(), SMALL, seed, lambda *told: None)
+        model = llama(tokenizer, SMALL, seed)
+        return model, learn(model, tokenizer, ASKED_WITH, Habits(), SMALL, seed, lambda *told: None)
 
     torch.manual_seed(9)
     state = torch.random.get_rng_state()
     (one, loss), (two, again), (three, _) = learnt(0), learnt(0), learnt(1)
     assert torch.equal(state, torch.random.get_rng_state())
-    assert loss == again < 0.8 * np.log(len(words))
+    assert loss == again < 0.8 * np.log(len(tokenizer))
     weights = [torch.cat([p.flatten() for p in model.parameters()]) for model in (one, two, three)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])

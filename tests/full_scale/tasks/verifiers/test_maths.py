@@ -14,8 +14,6 @@ from full_scale.tasks.verifiers.maths_judge import judge, plain
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (r"1\,000", "1000"),
-        ("12 345 678", "12345678"),
         ("1 23", "1 23"),
         ("1.2e-5", r"1.2\times 10^{-5}"),
         ("7.e3", r"7\times 10^{3}"),
@@ -25,7 +23,6 @@ from full_scale.tasks.verifiers.maths_judge import judge, plain
         (r"0.\dot{1}4285\dot{7}", r"\frac{1}{7}"),
         (r"1.2\overline{3}", r"\frac{37}{30}"),
         ("(7., 8.)", "(7, 8)"),
-        ("7.5", "7.5"),
         ("2 1/2", r"2\frac{1}{2}"),
         ("\uff11\uff12", "12"),
         ("\u0661\u066b\u0662", "1.2"),
