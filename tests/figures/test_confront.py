@@ -60,7 +60,10 @@ def test_the_numbers_drawn_are_those_found():
     assert (lows.min(), lows.max()) == (min(found.low), max(found.high))
     steps = drawn("along_steps").axes[1].get_lines()[1]
     assert list(steps.get_xdata()) == [10, 20]
-    assert drawn("laws").axes[0].get_title() == "best law rejected: 2 of 2"
+    laws = drawn("laws").axes[0]
+    assert laws.get_title() == "best law rejected: 2 of 2"
+    dots = {x for line in laws.get_lines() for x in line.get_xdata()}
+    assert dots >= {line.held_out.value for line in GIVEN.runs[0].laws}
     rows = drawn("keep_and_explore").axes[0]
     assert [text.get_text() for text in rows.get_yticklabels()] == ["GRPO", "mine"]
     assert rows.get_ylim() == (1.5, -0.5)

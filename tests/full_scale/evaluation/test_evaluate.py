@@ -3,9 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
-from support.tiny_llama import tiny_llama
+from support.tiny_llama import plain_log_probs, tiny_llama
 
 from dph_theory.support.record import as_json, checked
 from full_scale.evaluation.evaluate import Answers, evaluate, evaluation_sets
@@ -16,13 +15,9 @@ from full_scale.presampling.presample import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig
 
-TEMPERATURE = 0.9
-
 
 def sequence_log_prob(model, prompt, completion):
-    with torch.no_grad():
-        logits = model(torch.tensor([[*prompt, *completion]])).logits[0, len(prompt) - 1 : -1] / TEMPERATURE
-    return float(logits.double().log_softmax(dim=-1)[torch.arange(len(completion)), list(completion)].sum())
+    return plain_log_probs(model, prompt, completion, temperature=0.9).double().sum().item()
 
 
 class Bench:

@@ -180,13 +180,14 @@ def test_a_verifier_that_fails_is_told_once_and_on_a_whole_batch_ends_the_traini
         judge(completions=ANSWERS, **GIVEN)
 
 
-def words(examples, completions):
-    return [float(len(text.split())) for text in completions]
+class Length(Rule):
+    def __call__(self, examples, completions):
+        return [float(len(text.split())) for text in completions]
 
 
 def test_rewards_beside_the_verdict_are_weighed_and_the_meter_reads_the_verdict(stage):
     recipe, task, *given = stage("GRPO", max_steps=1)
-    rewards = {"length": WeightedReward(words, 0.5), "seen": WeightedReward(words)}
+    rewards = {"length": WeightedReward(Length(), 0.5), "seen": WeightedReward(Length())}
     run = build_trainer(recipe, replace(task, rewards=rewards), *given)
     assert run.reward_func_names == ["verifier", "length", "seen"]
     run.train()
