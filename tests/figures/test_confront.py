@@ -98,12 +98,10 @@ def test_the_page_tells_all_and_asks_nobody():
     assert "All together" in words
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"form": "exe"}, {"only": "x"}, {"venue": "x"}, {"width": "x"}, {"title": "x"}]
-)
-def test_wrong_wishes_are_refused_before_the_work(wrong):
+@pytest.mark.parametrize("wish", ["form", "only", "venue", "width", "title"])
+def test_wrong_wishes_are_refused_before_the_work(wish):
     with pytest.raises(ValueError, match="is not allowed"):
-        FolderWriter(**wrong)
+        FolderWriter(**{wish: "x"})
 
 
 def test_one_figure_for_a_column_without_titles_with_own_labels(tmp_path):

@@ -132,21 +132,16 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"samples": 8}, "samples=8"),
-        ({"sets": ("in_domain",)}, "sets="),
-        ({"sets": ("elsewhere",)}, r"evaluate\.sets='elsewhere'"),
+        ({"evaluate": EvaluateConfig(samples=8, k=(1,))}, "samples=8"),
+        ({"evaluate": EvaluateConfig(samples=4, k=(1,), sets=("in_domain",))}, "sets="),
+        ({"output": "nowhere"}, "dph evaluate --base writes it"),
     ],
 )
-def test_another_evaluation_in_the_same_place_is_refused(bench, change, named):
+def test_another_evaluation_in_the_same_place_and_a_runs_without_the_bases_are_refused(bench, change, named):
     before = Folders.of(bench.recipe).evaluation.read_bytes()
     with pytest.raises(ValueError, match=named):
-        bench.evaluate(evaluate=EvaluateConfig(**{"samples": 4, "k": (1,)} | change))
+        bench.evaluate(**change)
     assert Folders.of(bench.recipe).evaluation.read_bytes() == before
-
-
-def test_a_run_needs_the_bases_evaluation_first(bench, tmp_path):
-    with pytest.raises(ValueError, match="dph evaluate --base writes it"):
-        bench.evaluate(output=str(tmp_path))
 
 
 def test_other_k_need_no_new_samples(bench):
@@ -167,6 +162,8 @@ def test_sets(bench):
     assert sets() == {"in_domain": 3, "rehearsed": pef, "explored": exp}
     assert sets(limit=2) == {"in_domain": 2, "rehearsed": min(pef, 2), "explored": 2}
     assert sets(sets=("explored",)) == {"explored": exp}
+    with pytest.raises(ValueError, match=r"evaluate\.sets='elsewhere'"):
+        sets(sets=("elsewhere",))
     empty = replace(bench.presampling, pef=())
     assert "rehearsed" not in evaluation_sets(bench.recipe, bench.task, empty)
     stranger = replace(bench.presampling, pef=("nobody",))
