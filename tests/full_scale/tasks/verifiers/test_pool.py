@@ -72,7 +72,7 @@ def test_whatever_a_job_does_it_has_its_outcome_and_the_others_go_on(tmp_path, m
 def test_jobs_that_hang_are_timeouts_and_the_others_go_on():
     """One computes, in C, which the kernel ends, and one waits, which its pool does."""
     begun = time.monotonic()
-    with pool(2, seconds=0.2) as workers:
+    with pool(2, seconds=0.5) as workers:
         hang = [{"do": "compute"}, {"do": "sleep", "seconds": 600}]
         replies = workers.map([*hang, *echoes(5)])
     assert [reply["outcome"] for reply in replies] == 2 * ["timeout"] + 5 * ["done"]
