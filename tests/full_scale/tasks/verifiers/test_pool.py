@@ -88,7 +88,7 @@ def test_a_worker_lives_until_its_pool_is_closed_or_dropped():
     assert len(workers._workers) == 1
     # One that dies while it is idle charges no job.
     os.kill(first, signal.SIGKILL)
-    time.sleep(0.1)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
     assert details(workers.map(echoes(1))) == ["0"]
     second = pid(workers)
     workers.close()
