@@ -70,6 +70,10 @@ def test_a_run_is_paired_with_its_base(run):
     stored = json.loads((run.parent / "base" / "evaluation.json").read_text())
     base = [np.mean(p["correct"]) for p in stored["results"]["sets"]["in_domain"]["prompts"]]
     np.testing.assert_array_equal(here.base_rate, base)
+    # A set that the base was not evaluated on is left out.
+    stored["results"]["sets"] = {"another": stored["results"]["sets"]["in_domain"]}
+    (run.parent / "base" / "evaluation.json").write_text(json.dumps(stored))
+    assert read_runs([run])[0].sets == {}
 
 
 @pytest.mark.parametrize(
