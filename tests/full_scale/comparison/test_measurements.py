@@ -169,12 +169,10 @@ def test_least_cost_lies_below_the_cost():
 
 
 def test_least_cost_is_symmetric_and_zero_where_nothing_moved():
-    true, false = np.ones((1, 40), dtype=bool), np.zeros((1, 40), dtype=bool)
-    zero = np.zeros((1, 40))
-    up = least_cost(PairedSet(("p",), true, zero, zero, false), 0.01)
-    down = least_cost(PairedSet(("p",), false, zero, zero, true), 0.01)
-    assert up == pytest.approx(down)
+    true, zero = np.ones((1, 40), dtype=bool), np.zeros((1, 40))
+    sides = ((true, ~true), (~true, true), (true, true))
+    up, down, still = (least_cost(PairedSet(("p",), a, zero, zero, b), 0.01)[0] for a, b in sides)
     # Clopper and Pearson for 40 of 40: (level/2)^(1/40).
     low = (0.01 / 2) ** (1 / 40)
-    assert up[0] == pytest.approx(kappa(low, 1 - low), rel=1e-12)
-    assert least_cost(PairedSet(("p",), true, zero, zero, true), 0.01)[0] == 0
+    assert (up, down) == pytest.approx((kappa(low, 1 - low),) * 2, rel=1e-12)
+    assert still == 0
