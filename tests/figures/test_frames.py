@@ -53,13 +53,10 @@ def test_runs_that_are_not_there_are_told_the_command_that_makes_them():
         laws.of("drift", "coin")
 
 
-def test_means_have_intervals_over_seeds_where_there_are_several():
+def test_means_have_intervals_over_several_seeds_and_a_group_without_values_has_none():
     mean, low, high = means([[1.0, 2.0], [3.0, 2.0]])
     assert mean == pytest.approx([2.0, 2.0])
     assert low[0] < 1 < 3 < high[0]
     assert not np.isfinite(means([[1.0]])[1]).any()
-
-
-def test_a_group_without_values_has_no_mean():
     frame = Records().styles.assign(none=np.nan)
     assert estimates(frame.groupby("split"), "none").isna().all(axis=None)

@@ -127,6 +127,19 @@ def test_its_numbers_are_those_of_the_theory(numbers, name):
     assert found(numbers(name)) == pytest.approx(wanted, abs=tolerance)
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "said"),
+    [
+        ("budget_and_family", 0, ["KL-DPG", 0.0, "1", 150]),
+        ("training_curves", 0, ["strategies, k = 16", "GRPO", 0.8146860061, 0.5059745567, 0.9032959845]),
+        ("sweeps", 13, ["tiny transformer, one seed", 0.03, pytest.approx(0.0210589328)]),
+        ("what_your_kl_does", 3, ["no gradient at some log ratios", 5]),
+    ],
+)
+def test_its_table_says_what_the_record_holds(numbers, name, row, said):
+    assert list(figure(name).table(numbers(name)).rows[row][: len(said)]) == said
+
+
 def test_an_unknown_name_is_told_the_others():
     with pytest.raises(ValueError, match=r"figure='mona_lisa' is not allowed: one of pretrained, laws, "):
         figure("mona_lisa")

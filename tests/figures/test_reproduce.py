@@ -1,3 +1,6 @@
+"""A reproduction: its stages, and the page of what they left."""
+
+import re
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -5,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from dph_theory.support.record import record
+from dph_theory.theorems import THEOREMS
 from figures import reproduce as module
 from figures.catalogue import NAMES
 from figures.frames import Records
+from figures.report import DrawnFigure, StageEnd, drawn_figures, page
 from figures.reproduce import Plan, Stage, attempt, reproduce, stages
 
 
@@ -158,3 +163,36 @@ def test_a_title_that_the_numbers_do_not_bear_out_fails_its_stage(tmp_path, monk
     one = replace(module.figure("mu_beta"), claim=lambda numbers: true, draw=lambda sheet, numbers: None)
     monkeypatch.setattr(module, "figure", lambda name: one)
     assert attempt(Stage("figure", partial(module.drawing, "mu_beta"), ()), plan).state == state
+
+
+def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nobody():
+    names = list(THEOREMS)[:3]
+    reports = [{"theorem": name, "verdict": "PROVED", "unexpected": []} for name in names]
+    reports[2] = reports[2] | {"unexpected": ["<odd>"]}
+    drawn = [
+        DrawnFigure("laws", "A title & more", "A caption.", None, None),
+        drawn_figures(Records(), {"mu_beta": b"<?xml?><svg><g/></svg>"})[NAMES.index("mu_beta")],
+    ]
+    outcomes = [
+        StageEnd("verify", "done", 1.25, "all <well>"),
+        StageEnd("toy.styles", "failed", 2.0, "no luck", "Traceback"),
+    ]
+    verdicts = {"results": {"reports": reports}}
+    whole = page(verdicts, drawn, {"styles": ["It fell."]}, outcomes, {"seed": 4})
+    words = ("2 of 3 statements are as\nexpected: 3 PROVED", "<svg><g/></svg>", "It fell.", "seed: 4")
+    failed = ('<div class="failed" role="alert">', "It could not be drawn.", "<pre>Traceback</pre>")
+    escaped = ("all &lt;well&gt;", "A title &amp; more")
+    assert [word for word in (*words, *failed, *escaped) if word not in whole] == []
+    # Links lead somewhere, and nothing is loaded from elsewhere.
+    ids, links = (re.findall(found, whole) for found in (r'<[^>]* id="([^"]+)"', r'<a [^>]*href="([^"]+)"'))
+    assert len(ids) == len(set(ids))
+    assert links
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+    assert not re.search(r"""(?:src|href)=["'](?!#|data:)""", whole)
+
+
+def test_without_verdicts_and_drawings_it_has_every_figure_in_order_and_no_count():
+    found = drawn_figures(Records(), {})
+    assert [one.name for one in found] == list(NAMES)
+    assert {one.svg for one in found} == {None}
+    assert "statements are as" not in page(None, found, {}, [], {})

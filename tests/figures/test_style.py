@@ -8,31 +8,20 @@ from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, written
 
 
 @pytest.mark.parametrize(
-    ("label", "like"),
+    ("label", "like", "words"),
     [
-        ("DPH-F 0.3", "forward KL"),
-        ("RKL", "reverse KL"),
-        ("k3 in the loss", "forward KL"),
-        ("KL control mu=0.5", "KL in the reward"),
-        ("corrected k3 in the loss", "reverse KL"),
+        ("DPH-F 0.3", "forward KL", "DPH-F"),
+        ("DPH-alpha 0.3", "alpha", r"DPH-$\alpha$"),
+        ("k3 in the loss", "forward KL", "k3 in the loss"),
+        ("corrected k3 in the loss", "reverse KL", "corrected k3 in the loss"),
+        ("KL control mu=0.5", "KL in the reward", r"KL control, $\mu = 0.5$"),
+        ("reverse KL on D_pef", "reverse KL", r"reverse KL on $\mathcal{D}_{\mathrm{pef}}$"),
     ],
 )
-def test_a_method_looks_alike_wherever_it_is_drawn(label, like):
+def test_a_method_looks_alike_wherever_it_is_drawn_and_is_written_with_symbols(label, like, words):
     assert look(label) == LOOKS[like]
     assert look(label, marker="")["marker"] == ""
     assert look("mine")["color"] == "#000000"
-
-
-@pytest.mark.parametrize(
-    ("label", "words"),
-    [
-        ("DPH-alpha 0.3", r"DPH-$\alpha$"),
-        ("KL control mu=0.5", r"KL control, $\mu = 0.5$"),
-        ("GRPO", "GRPO"),
-        ("reverse KL on D_pef", r"reverse KL on $\mathcal{D}_{\mathrm{pef}}$"),
-    ],
-)
-def test_labels_are_written_with_symbols(label, words):
     assert written(label) == words
 
 

@@ -29,10 +29,7 @@ def sound():
         (lambda axes: axes.bar([0.3, 0.5], [3, 3], width=0.1), "the legend lies on"),
         (lambda axes: axes.text(3.2, 1, "a long remark off the canvas", in_layout=False), "cut off"),
         (lambda axes: (axes.text(2, 0.2, "one remark"), axes.text(2.1, 0.21, "another")), "overlapping"),
-        (
-            lambda axes: (axes.text(2, 0.2, "one remark", rotation=90), axes.text(2, 0.4, "another")),
-            "overlapping",
-        ),
+        (lambda axes: (axes.text(2, 0.2, "a remark", rotation=90), axes.text(2, 0.4, "one")), "overlapping"),
         (lambda axes: axes.figure.add_axes((0.5, 0.3, 0.2, 0.2)), "nothing drawn"),
     ],
 )

@@ -34,7 +34,7 @@ CASES = {
 }
 """Method and adapter of each training."""
 STEPS, STOP = 3, 2
-SMALL = {"max_steps": 3, "learning_rate": 1e-6, "lr_scheduler_type": "constant"}
+SMALL = {"max_steps": 3, "learning_rate": 1e-6, "lr_scheduler_type": "constant", "optim": "adamw_torch"}
 """AdamW at the published rate."""
 DEEPSPEED = os.environ.get("ACCELERATE_USE_DEEPSPEED") == "true"
 RATES = {f"p{i}": 0.4 for i in range(8)}
@@ -71,20 +71,23 @@ class KillAfter(TrainerCallback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def inputs(case, folder):
+def inputs(case, folder, dtype="float32", **changes):
     """What the training stage is given for a case."""
     method, lora = CASES[case]
-    settings = TRAIN | {"max_steps": STEPS, "optim": "sgd", "learning_rate": 0.1}
+    settings = TRAIN | {"max_steps": STEPS, "optim": "sgd", "learning_rate": 0.1} | changes
     if DEEPSPEED:
         # With it accelerate does not look at its launcher; DeepSpeed finds that there are CPUs alone.
         del settings["use_cpu"]
-    recipe, *given = stage_inputs(folder, method, model={"lora": lora}, **settings)
-    return replace(recipe, name=case.replace(" ", "-"), output=str(folder / "runs")), *given
+    recipe, *given = stage_inputs(folder, method, model={"lora": lora, "dtype": dtype}, **settings)
+    # For each token that is drawn, every layer is gathered.
+    sampling = replace(recipe.sampling, max_new_tokens=4)
+    name = f"{case.replace(' ', '-')}-{dtype}"
+    return replace(recipe, name=name, output=str(folder / "runs"), sampling=sampling), *given
 
 
 def small_steps(folder):
     """In bfloat16; the model is stored as it trained."""
-    recipe, *given = stage_inputs(folder, CASES["DPH-F"][0], model={"dtype": "bfloat16"}, **SMALL)
+    recipe, *given = inputs("DPH-F", folder, "bfloat16", **SMALL)
     run = build_trainer(recipe, *given)
     run.train()
     export(run, Folders.of(recipe).model)

@@ -39,6 +39,11 @@ def by_the_batch(log_pi, log_ref, log_old, mask):
     return ((log_pi * mask).sum(-1) * (cost - cost.mean())).mean()
 
 
+def reward_and_k2(log_pi, log_ref, advantages, mask):
+    """Each of the terms is per token."""
+    return ((0.02 * (log_pi - log_ref) ** 2 - log_pi * advantages) * mask).sum() / mask.sum()
+
+
 def penalised(log_pi, log_ref, advantages, mask):
     """GRPO with .1 times the KL of the whole answer in its reward."""
     kl = ((log_pi - log_ref).detach() * mask).sum(-1, keepdim=True)
@@ -61,6 +66,7 @@ clip = policy_loss("clip")
         (corrected, {"descends": "token reverse KL", "ratio": (0.5, 2)}),
         (clip, {"ratio": (0.8, 1.2), "advantage": 5}),
         (penalised, {"descends": "reverse KL"}),
+        (reward_and_k2, {"descends": "token reverse KL"}),
         (lambda log_pi, log_ref: (log_pi - log_ref).square().sum(), {"mask": "any"}),
     ],
 )

@@ -113,9 +113,10 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
 )
 def test_wrong_usage_is_told_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
     monkeypatch.chdir(tmp_path)
-    files = written(tmp_path)
+    base, after = written(tmp_path)
+    after.write_text(base.read_text())
     if name:
         (tmp_path / name).write_text(text)
-    result = run(*files, *words.split())
+    result = run(base, after, *words.split())
     assert (result.exit_code, says in told(result)) == (2, True), told(result)
     assert not (tmp_path / "out").exists()

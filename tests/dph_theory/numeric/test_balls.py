@@ -1,12 +1,14 @@
 import mpmath
 import numpy as np
 import pytest
+import sympy
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dph_theory.numeric import balls
 from dph_theory.numeric.balls import exp_remainder, expit, log_ratio, logit, precision, solve, xlogy
+from dph_theory.numeric.compiled import compiled
 
 
 @given(st.floats(-20, 2.8), st.booleans())
@@ -68,3 +70,12 @@ def test_minimisers_keep_ties_and_leave_out_what_is_not_allowed():
     assert balls.minimisers(values, among).tolist() == [[False, False, True], [True, False, False]]
     wide = np.array([arb("1 +/- 0.1"), arb("1.05 +/- 0.1"), arb(2)])
     assert balls.minimisers(wide).tolist() == [True, True, False]
+
+
+def test_whole_powers_of_a_ball_around_zero_are_finite_and_negative_ones_divide():
+    u = sympy.Symbol("u", positive=True)
+    around_one = arb(1, 1e-20)
+    assert compiled((u - 1) ** 2, u, True)(around_one).is_finite()
+    assert compiled((u - 1) ** 3, u, True)(around_one).contains(arb(0))
+    assert compiled(1 / u**2, u, True)(arb(3)).overlaps(arb(1) / 9)
+    assert compiled(u ** (-3) * 2, u, True)(arb(2)).overlaps(arb(1) / 4)

@@ -52,21 +52,6 @@ def test_names_may_be_prefixes_and_what_needs_a_package_that_is_not_installed_is
     assert verify([replace(BINOMIAL, needs="a_package_that_is_not_there")], SMALL) == []
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("worker_processes")
-def test_reports_keep_the_order_and_the_same_seed_gives_the_same_json():
-    theorems = select(["A8", "A5.validity"])
-    seen = []
-    first, second = (
-        [r.as_json() for r in verify(theorems, SMALL, on_report=seen.append, workers=w)] for w in (2, 1)
-    )
-    assert [r["theorem"] for r in first] == [t.name for t in theorems]
-    assert len(seen) == 2 * len(theorems)
-    for report in (*first, *second):
-        assert report.pop("seconds") >= 0
-    assert json.dumps(first) == json.dumps(second)
-
-
 @pytest.mark.parametrize("name", ["A5.slope", "C2.old", "A8.decomposition"])
 def test_a_report_is_read_back_from_its_json_as_it_was(name):
     report = verify_one(THEOREMS[name], SMALL)

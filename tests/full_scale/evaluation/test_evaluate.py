@@ -3,9 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
-from support.tiny_llama import tiny_llama
+from support.tiny_llama import plain_log_probs, tiny_llama
 
 from dph_theory.support.record import as_json, checked
 from full_scale.evaluation.evaluate import Answers, evaluate, evaluation_sets
@@ -16,13 +15,9 @@ from full_scale.presampling.presample import presample
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig
 
-TEMPERATURE = 0.9
-
 
 def sequence_log_prob(model, prompt, completion):
-    with torch.no_grad():
-        logits = model(torch.tensor([[*prompt, *completion]])).logits[0, len(prompt) - 1 : -1] / TEMPERATURE
-    return float(logits.double().log_softmax(dim=-1)[torch.arange(len(completion)), list(completion)].sum())
+    return plain_log_probs(model, prompt, completion, temperature=0.9).double().sum().item()
 
 
 class Bench:
@@ -137,21 +132,16 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"samples": 8}, "samples=8"),
-        ({"sets": ("in_domain",)}, "sets="),
-        ({"sets": ("elsewhere",)}, r"evaluate\.sets='elsewhere'"),
+        ({"evaluate": EvaluateConfig(samples=8, k=(1,))}, "samples=8"),
+        ({"evaluate": EvaluateConfig(samples=4, k=(1,), sets=("in_domain",))}, "sets="),
+        ({"output": "nowhere"}, "dph evaluate --base writes it"),
     ],
 )
-def test_another_evaluation_in_the_same_place_is_refused(bench, change, named):
+def test_another_evaluation_in_the_same_place_and_a_runs_without_the_bases_are_refused(bench, change, named):
     before = Folders.of(bench.recipe).evaluation.read_bytes()
     with pytest.raises(ValueError, match=named):
-        bench.evaluate(evaluate=EvaluateConfig(**{"samples": 4, "k": (1,)} | change))
+        bench.evaluate(**change)
     assert Folders.of(bench.recipe).evaluation.read_bytes() == before
-
-
-def test_a_run_needs_the_bases_evaluation_first(bench, tmp_path):
-    with pytest.raises(ValueError, match="dph evaluate --base writes it"):
-        bench.evaluate(output=str(tmp_path))
 
 
 def test_other_k_need_no_new_samples(bench):
@@ -172,6 +162,8 @@ def test_sets(bench):
     assert sets() == {"in_domain": 3, "rehearsed": pef, "explored": exp}
     assert sets(limit=2) == {"in_domain": 2, "rehearsed": min(pef, 2), "explored": 2}
     assert sets(sets=("explored",)) == {"explored": exp}
+    with pytest.raises(ValueError, match=r"evaluate\.sets='elsewhere'"):
+        sets(sets=("elsewhere",))
     empty = replace(bench.presampling, pef=())
     assert "rehearsed" not in evaluation_sets(bench.recipe, bench.task, empty)
     stranger = replace(bench.presampling, pef=("nobody",))

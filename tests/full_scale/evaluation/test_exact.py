@@ -2,8 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from support.small_boxes import random_llama, uniform_box
+from support.tiny_llama import plain_log_probs
 
 from dph_theory.laws import answer_probabilities, filtered_law
 from full_scale.evaluation.exact import PASS_AT, exact, longest_prefixes, next_token_tables
@@ -15,10 +15,7 @@ def test_tables_are_the_models_own_probabilities_one_answer_at_a_time():
     found = answer_probabilities(next_token_tables(model, box))
     for text, prompt in enumerate(box.prompt_ids):
         for answer in itertools.product(range(box.vocabulary), repeat=box.length):
-            tokens = torch.tensor([[*prompt, *answer]])
-            with torch.no_grad():
-                log_probs = model(tokens).logits.double().log_softmax(-1)[0, len(prompt) - 1 : -1]
-            alone = log_probs[range(box.length), list(answer)].sum().exp().item()
+            alone = plain_log_probs(model, prompt, answer).double().sum().exp().item()
             assert found[(text, *answer)] == pytest.approx(alone, rel=1e-5)
 
 

@@ -23,24 +23,19 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("temperature", "batch_tokens"), [(1.0, 1), (0.5, 14), (1.0, 1000)])
-def test_log_probabilities_are_those_of_a_plain_forward(model, temperature, batch_tokens):
+def test_log_probabilities_are_those_of_a_plain_forward_whose_model_is_put_back(
+    model, temperature, batch_tokens
+):
+    model.train()
     found = sequence_logps(model, PROMPTS, COMPLETIONS, temperature, batch_tokens=batch_tokens)
+    assert model.training
+    assert "forward" not in vars(model)
     for prompt, completion, row in zip(PROMPTS, COMPLETIONS, found, strict=True):
         with torch.no_grad():
-            expected = plain_log_probs(model, prompt, completion, temperature)
+            expected = plain_log_probs(model.eval(), prompt, completion, temperature)
         assert row.dtype == np.float32
         np.testing.assert_allclose(row, expected.numpy(), atol=2e-6)
-
-
-def test_dropout_is_off_and_mode_and_forward_are_put_back(model):
     assert sequence_logps(model, [], [], 1.0) == []
-    model.train()
-    try:
-        sequence_logps(model, [[3]], [[4]], 1.0)
-        assert model.training
-    finally:
-        model.eval()
-    assert "forward" not in vars(model)
 
 
 class Largest(TorchDispatchMode):

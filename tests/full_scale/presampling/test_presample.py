@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
+from support.tiny_llama import plain_log_probs
 
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.load import ModelHashes, load
@@ -83,16 +83,10 @@ def test_the_buffer_holds_finished_correct_completions_with_their_log_probabilit
         text = tokenizer.decode(row.completion_ids, skip_special_tokens=True)
         assert Rule.score(examples[row.example_id], text).correct
         assert row.prompt_ids == tokenizer(examples[row.example_id].prompt)["input_ids"]
-        given = torch.tensor([[*row.prompt_ids, *row.completion_ids]])
-        with torch.no_grad():
-            logits = model(given).logits[0, len(row.prompt_ids) - 1 : -1]
         # A false neighbour: the log-probabilities of another temperature.
-        at, other = (
-            (logits / t).log_softmax(dim=-1)[torch.arange(len(row.completion_ids)), row.completion_ids]
-            for t in (0.9, 1.0)
-        )
-        np.testing.assert_allclose(row.ref_logps, at.numpy(), atol=2e-6)
-        assert not np.allclose(row.ref_logps, other.numpy(), atol=1e-4)
+        at, other = (plain_log_probs(model, *row[1:3], t).detach().numpy() for t in (0.9, 1.0))
+        np.testing.assert_allclose(row.ref_logps, at, atol=2e-6)
+        assert not np.allclose(row.ref_logps, other, atol=1e-4)
     most = max(sum(row.example_id == name for row in rows) for name in found.pef)
     assert most <= recipe.presample.buffer_per_prompt
     hashes = ModelHashes.of(recipe.model.path).as_dict()

@@ -61,13 +61,6 @@ def test_a_resumed_run_is_the_unbroken_run_bit_for_bit(model, tmp_path):
     resumed = trainer(model, tmp_path / "stopped", **settings)
     resumed.train(resume_from_checkpoint=str(start))
     assert same(weights(unbroken), weights(resumed))
-    rewards = [[h.get("reward") for h in t.state.log_history] for t in (unbroken, resumed)]
-    assert rewards[0] == rewards[1]
-    # Resumed once more, a finished run takes no further step.
-    again = trainer(model, tmp_path / "stopped", **settings)
-    again.train(resume_from_checkpoint=checkpoint(tmp_path / "stopped", 15))
-    assert again.state.global_step == 15
-    assert same(weights(again), weights(resumed))
 
 
 @pytest.mark.slow

@@ -96,7 +96,7 @@ def test_a_finished_run_is_extended_to_what_it_would_have_been_and_its_model_is_
 
 
 @pytest.mark.parametrize("method", ["RKL", "alpha-DPG"])
-def test_other_methods_train_only_on_the_prompts_to_explore(stage, method):
+def test_other_methods_train_only_on_the_prompts_to_explore(stage, method, capsys):
     recipe, *given = stage(method, rows=0, max_steps=1)
     run = build_trainer(recipe, *given)
     assert run.train_dataset["example_id"] == list(given[1].exp)
@@ -105,6 +105,7 @@ def test_other_methods_train_only_on_the_prompts_to_explore(stage, method):
     assert "rehearsal/loss" not in log
     assert ("kl" in log) == (method == "RKL")
     assert "collapse/kl" in log
+    assert capsys.readouterr().out == ""
 
 
 def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
@@ -179,12 +180,9 @@ def test_a_verifier_that_fails_is_told_once_and_on_a_whole_batch_ends_the_traini
         judge(completions=ANSWERS, **GIVEN)
 
 
-class Length:
+class Length(Rule):
     def __call__(self, examples, completions):
         return [float(len(text.split())) for text in completions]
-
-    def close(self):
-        pass
 
 
 def test_rewards_beside_the_verdict_are_weighed_and_the_meter_reads_the_verdict(stage):

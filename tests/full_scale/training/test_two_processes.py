@@ -36,8 +36,9 @@ def of_sixteen_bits(folder):
     return tiny
 
 
-def trained(folder, case):
-    return load_file(next((folder / "runs").glob(f"{case.replace(' ', '-')}-seed*/model/*.safetensors")))
+def trained(folder, case, dtype="float32"):
+    name = f"{case.replace(' ', '-')}-{dtype}"
+    return load_file(next((folder / "runs").glob(f"{name}-seed*/model/*.safetensors")))
 
 
 def moved(found, folder):
@@ -80,7 +81,7 @@ def test_sharded_killed_and_resumed_it_exports_the_model_of_plain_data_paralleli
         assert found.keys() == expected.keys()
         assert max((found[name] - expected[name]).abs().max() for name in found) < 1e-6, case
         assert max(far.max() for far in moved(expected, plain).values()) > 1e-3, case
-    assert launch != TORCHRUN or share_that_moved(trained(tmp_path, "run"), tmp_path) > 0.8
+    assert launch != TORCHRUN or share_that_moved(trained(tmp_path, "DPH-F", "bfloat16"), tmp_path) > 0.8
 
 
 @pytest.mark.parametrize("lora", [None, LORA], ids=["whole", "adapter"])
@@ -94,6 +95,6 @@ def test_small_steps_move_the_weights_and_a_model_is_stored_in_its_own_dtype(tmp
     masters = load_file(next((run.checkpoints / "checkpoint-3").glob("*model.safetensors")))
     assert {value.dtype for value in masters.values()} == {torch.float32}
     assert share_that_moved(masters, tmp_path) > 0.8
-    stored = trained(tmp_path, "run")
+    stored = load_file(next(run.model.glob("*.safetensors")))
     assert all(torch.equal(stored[name], w if lora else w.bfloat16()) for name, w in masters.items())
     assert lora or json.loads((run.model / "config.json").read_text())["dtype"] == "bfloat16"

@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dph_theory import beta_for_mean_validity, tilted
+from dph_theory import beta_for_mean_validity
 from dph_theory.meter import LeadTime, lead_time
 from toy_lm.strategies import Config, run, tables
 from toy_lm.strategies.experiment import (
     kept_steps,
     methods,
-    mirror_ascent,
     on_random_tasks,
     targets,
     where_direction_matters,
@@ -66,14 +65,6 @@ def test_an_unrestricted_policy_reaches_its_target_and_shared_strategies_fall_sh
     alone = replace(SMALL, conditioning=1.0, conditionings=(1.0,), targets=(0.45,))
     patient = targets(replace(alone, learning_rate=2.0, strengths=(1.0,), steps=1200))
     np.testing.assert_allclose(patient["reached"][0], patient["best_of_family"], atol=3e-6)
-
-
-def test_mirror_ascent_ends_at_the_tilted_model():
-    task, beta = SMALL.task, np.array([0.3, 1.0])
-    law = mirror_ascent(task, beta, 60)
-    for row, b in zip(law, beta, strict=True):
-        np.testing.assert_allclose(row, tilted(task.base_law, task.valid, np.full(6, b)), rtol=1e-12)
-    assert np.abs(mirror_ascent(task, beta, 3)[0] - law[0]).max() > 0.01
 
 
 def test_the_sweep_has_a_block_for_none_and_for_each_divergence_and_place(results):

@@ -45,13 +45,6 @@ def test_the_base_and_a_collapsed_policy_by_hand():
     assert collapsed.easy_rate == pytest.approx(0.9)
 
 
-def test_the_guarantee_falls_with_the_strategies():
-    run = train(TASK, None, np.array(0.0), np.array(0.1), Optimiser(0.5, 200, 8), np.arange(201))
-    found = measure(run, TASK, 16)
-    assert (np.diff(found.guarantee) < 0).all()
-    assert found.guarantee[-1] < 0.8 * found.guarantee[0]
-
-
 @given(st.lists(st.floats(-30, 30), min_size=10, max_size=10))
 def test_of_any_policy_the_bounds_hold(parameters):
     theta, phi, skill = np.split(np.array(parameters), [2, 8])
@@ -183,12 +176,3 @@ def test_a_batch_trains_and_is_measured_as_each_alone():
         np.testing.assert_allclose(batch[:, i, j], alone, rtol=1e-12)
         for many, one in zip(measure(batch, tasks, 4), measure(alone, one_of(tasks, j), 4), strict=True):
             np.testing.assert_allclose(many[:, i, j], one, rtol=1e-9, atol=1e-12)
-
-
-def test_without_weight_an_anchor_is_none():
-    free, *held = (
-        train(DEFAULT, anchor, np.array(0.0), np.array(0.1), Optimiser(0.5, 20, 8), np.array([20]))
-        for anchor in (None, *(Anchor(d, everywhere=True) for d in (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON)))
-    )
-    for run in held:
-        np.testing.assert_array_equal(run, free)

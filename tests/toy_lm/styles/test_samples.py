@@ -47,11 +47,3 @@ def test_only_right_samples_of_well_solved_training_prompts_are_rehearsed():
     twice = presample(law, task, presamples=2, stored=4, seed=0).prompts
     assert 0 < len(twice) < len(chosen)
     assert rates[twice].mean() > rates[chosen].mean() > rates[task.train].mean()
-
-
-def test_streams_repeat_and_differ_by_seed_and_purpose():
-    first, again, *others = (
-        torch.rand(4, generator=stream(*key)) for key in ((0, "a"), (0, "a"), (0, "b"), (1, "a"))
-    )
-    assert torch.equal(first, again)
-    assert not any(torch.equal(first, other) for other in others)

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from support.sql_databases import make_database
 
-from full_scale.tasks.protocol import Prompt, Score
+from full_scale.tasks.protocol import Prompt
 from full_scale.tasks.verifiers.sandbox import HOT_JOURNAL, QueryLimits, Ran, connect, run
 from full_scale.tasks.verifiers.sql import SqlVerifier
 
@@ -73,6 +73,7 @@ CASES = [
     ("SELECT zeroblob(9000000) FROM item, item, item, item", "memory"),
     (f"SELECT COUNT(*) FROM ({ENDLESS} zeroblob(9000000) AS z FROM r ORDER BY z)", "memory"),
     # More or less than one statement, and what is none.
+    ("", "no_answer"),
     ("SELECT 4; DROP TABLE item", "error"),
     ("-- SELECT 4", "error"),
     (";", "error"),
@@ -144,20 +145,6 @@ def test_hostile_queries_end_as_they_should_in_any_company_and_change_nothing(tm
     assert [score.correct for score in scores] == [outcome == "correct" for _, outcome in CASES]
     assert hashlib.sha256(shop.read_bytes()).digest() == before
     assert [*tmp_path.iterdir()] == [shop]
-
-
-def test_no_sql_is_no_answer_and_needs_no_worker(shop):
-    with SqlVerifier(workers=1) as verifier:
-        assert verifier([example(shop)] * 2, ["", "I cannot say."]) == [Score(False, "no_answer")] * 2
-        assert verifier([], []) == []
-        assert verifier._pool._workers == []
-
-
-def test_each_example_says_how_to_compare(shop, verifier):
-    gold = "SELECT name FROM item"
-    examples = [example(shop, gold), example(shop, gold, match="bird"), example(shop, gold, match="spider")]
-    scores = verifier(examples, ["SELECT DISTINCT name FROM item"] * 3)
-    assert [score.correct for score in scores] == [True, True, False]
 
 
 @pytest.mark.slow
