@@ -70,6 +70,10 @@ def test_a_run_is_paired_with_its_base(run):
     stored = json.loads((run.parent / "base" / "evaluation.json").read_text())
     base = [np.mean(p["correct"]) for p in stored["results"]["sets"]["in_domain"]["prompts"]]
     np.testing.assert_array_equal(here.base_rate, base)
+    # A set that the base was not evaluated on is left out.
+    stored["results"]["sets"] = {"another": stored["results"]["sets"]["in_domain"]}
+    (run.parent / "base" / "evaluation.json").write_text(json.dumps(stored))
+    assert read_runs([run])[0].sets == {}
 
 
 @pytest.mark.parametrize(
@@ -165,12 +169,10 @@ def test_least_cost_lies_below_the_cost():
 
 
 def test_least_cost_is_symmetric_and_zero_where_nothing_moved():
-    true, false = np.ones((1, 40), dtype=bool), np.zeros((1, 40), dtype=bool)
-    zero = np.zeros((1, 40))
-    up = least_cost(PairedSet(("p",), true, zero, zero, false), 0.01)
-    down = least_cost(PairedSet(("p",), false, zero, zero, true), 0.01)
-    assert up == pytest.approx(down)
+    true, zero = np.ones((1, 40), dtype=bool), np.zeros((1, 40))
+    sides = ((true, ~true), (~true, true), (true, true))
+    up, down, still = (least_cost(PairedSet(("p",), a, zero, zero, b), 0.01)[0] for a, b in sides)
     # Clopper and Pearson for 40 of 40: (level/2)^(1/40).
     low = (0.01 / 2) ** (1 / 40)
-    assert up[0] == pytest.approx(kappa(low, 1 - low), rel=1e-12)
-    assert least_cost(PairedSet(("p",), true, zero, zero, true), 0.01)[0] == 0
+    assert (up, down) == pytest.approx((kappa(low, 1 - low),) * 2, rel=1e-12)
+    assert still == 0

@@ -25,6 +25,7 @@ def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():
     assert gap(0, 1, 10**9).margin() == pytest.approx(3.0, abs=1e-3)
     assert gap(0, 1, 3).margin() == pytest.approx(stats.t.ppf(1 - LEVEL / 2, 2), rel=1e-12)
     assert gap(0, 1, 3).margin() > 19
+    assert gap(0, 1, 1).margin() == math.inf
     assert gap(0, 1, 50, bias=0.25).margin() == pytest.approx(gap(0, 1, 50).margin() + 0.25)
     assert gap(0, 1, 50).margin(tests=40) > gap(0, 1, 50).margin()
 

@@ -5,7 +5,6 @@ import pytest
 from support.law_outcomes import outcome
 
 from dph_theory.laws import filtered_law, law_divergence
-from full_scale.evaluation.exact import exact
 from full_scale.laws.flow import LostFlow, crossing, flow, flow_of, ways_back
 from full_scale.laws.predictions import laws_of
 from full_scale.laws.runs import Run
@@ -34,17 +33,6 @@ def test_flows_end_at_their_law_or_at_the_filtered_model(run):
     else:
         law = filtered_law(BASE, TASK.valid, end=TASK.end)
         assert law_divergence(law, end, end=TASK.end) == pytest.approx([0], abs=2e-2)
-
-
-def test_lost_answers_come_back_at_once_by_rehearsal_and_late_on_policy():
-    start = [BASE[0] * [[1.0, 1e-3, 1.0]], BASE[1]]
-    start[0] /= start[0].sum()
-    lost = {}
-    for form, extra in (("rehearsal", {"rehearsed": "log_u"}), ("sequence_kl", {})):
-        course = flow(Run("a", TASK.name, form, 0.2, **extra), TASK, BASE, start, [100.0, 300.0])
-        lost[form] = [1 - exact(TASK, tables, BASE).first_share for tables in course]
-    assert lost["rehearsal"][-1] > 0.05
-    assert lost["sequence_kl"][-1] < 0.01
 
 
 def test_other_boxes_and_forms_are_refused():

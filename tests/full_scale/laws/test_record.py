@@ -17,7 +17,7 @@ from full_scale.laws.record import (
     nearest_of,
     why_missed,
 )
-from full_scale.laws.runs import BASE, FILTERED, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from full_scale.laws.runs import BASE, FILTERED, TOKEN_FORWARD, Run
 
 BETWEEN = (SELECTION_BARS.kl + BARS.kl) / 2
 """A distance that the bars of other tasks allow, and those of this one do not."""
@@ -90,5 +90,3 @@ def test_of_laws_that_coincide_the_run_s_own_is_the_nearest():
     # On some tasks two laws are one, and distances differ by rounding.
     assert nearest_of({"own": 0.00028467, "rival": 0.00028466}) == "own"
     assert nearest_of({"own": 0.00028467, "rival": 0.00028}) == "rival"
-    assert nearest_of({}) is None
-    assert TOKEN_REVERSE in outcome().distances
