@@ -252,16 +252,19 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
     """The trainer's own step as a loss of log-probabilities, in evaluation: no steps accumulate.
 
     All rewards are equal when it scores, so that its own advantages hold nothing but what it adds to a
-    verdict's; those given are added to them. With vllm, `log_old` is the sampler's.
+    verdict's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own trainer scores
+    the same answers the same way: an audit asks it once for what it asks of a batch many times.
     """
-    script = _Script(trainer, vllm)
+    script, scored = _Script(trainer, vllm), dict[tuple[Any, ...], Any]()
 
     def loss(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
         rows, width = mask.shape
         script.policy.log_probs = log_pi.detach() if vllm else log_old
         script.reference.log_probs = log_ref
-        inputs = script.score(mask, log_old, [0.0] * rows, rows)
-        inputs = {name: _widened(name, value, width) for name, value in inputs.items()}
+        asked = tuple(map(_told_apart, (mask, log_old, log_ref, script.policy.log_probs)))
+        if asked not in scored or type(trainer) is not GRPOTrainer:
+            scored[asked] = script.score(mask, log_old, [0.0] * rows, rows)
+        inputs = {name: _widened(name, value, width) for name, value in scored[asked].items()}
         own = inputs["advantages"].to(advantages.dtype)
         inputs["advantages"] = advantages[:, 0] + own if own.dim() == 1 else advantages + own
         if not torch.equal(log_old, log_pi):  # Else the trainer's own rule: the policy itself.
@@ -272,6 +275,12 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
         return found
 
     return loss
+
+
+def _told_apart(tensor: Tensor) -> tuple[Any, ...]:
+    """What two tensors differ in."""
+    plain = tensor.detach().contiguous()
+    return tensor.shape, tensor.dtype, plain.view(torch.uint8).numpy().tobytes()
 
 
 def _widened(name: str, value: Any, width: int) -> Any:
