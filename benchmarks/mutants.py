@@ -9,6 +9,7 @@ would be changed. It takes pytest-cov beside the `dev` extra.
 
 import argparse
 import ast
+import json
 import os
 import random
 import re
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from coverage import CoverageData
@@ -120,6 +121,18 @@ def drawn(count: int, seed: int, root: Path) -> list[Mutant]:
     return chosen[:count]
 
 
+def again(stored: Path, root: Path) -> list[Mutant]:
+    """The changes of a stored run whose lines still stand, wherever in their files."""
+    found = []
+    for each in json.loads(stored.read_text(encoding="utf-8"))["results"]["mutants"]:
+        mutant = Mutant(**{field.name: each[field.name] for field in fields(Mutant)})
+        path = root / mutant.path
+        there = mutants_of(path, root) if path.exists() else []
+        same = [one for one in there if (one.kind, one.was, one.now) == (mutant.kind, mutant.was, mutant.now)]
+        found += sorted(same, key=lambda one: abs(one.line - mutant.line))[:1]
+    return found
+
+
 def reached(root: Path, store: Path) -> CoverageData:
     """Which test reaches which line: the whole suite once, under coverage."""
     if not store.exists():
@@ -210,6 +223,7 @@ def main() -> None:
     )
     parser.add_argument("--revision", default="HEAD", help="of which commit [default: HEAD]")
     parser.add_argument("--reached", type=Path, help="where to keep, and to find, which test reaches what")
+    parser.add_argument("--again", type=Path, help="the changes of this stored run, where they still stand")
     parser.add_argument("--list", action="store_true", help="show them and run nothing")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the verdicts")
     options = parser.parse_args()

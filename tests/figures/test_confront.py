@@ -43,6 +43,11 @@ def test_every_figure_is_drawn_well(name):
     assert_drawn(drawn(name, width="column"))
 
 
+def test_a_figure_of_which_the_runs_hold_nothing_is_left_out(tmp_path):
+    paths = FolderWriter("svg", only="along_steps")(tmp_path, [named("GRPO")], None, {})
+    assert [path.name for path in paths] == ["confront.json", "index.html"]
+
+
 def test_runs_are_told_apart_and_methods_have_their_colours():
     looks = GIVEN.looks
     assert looks["GRPO"] == LOOKS["GRPO"]

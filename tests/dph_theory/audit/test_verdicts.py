@@ -165,6 +165,8 @@ ROWS = [
     ("minus log u", REFERENCE, "the forward KL(ref||pi)", lambda log_pi, log_ref: (log_ref - log_pi).mean()),
     ("minus log u", CORRECT, FILTERED, lambda log_pi, log_ref: (log_ref - log_pi).mean()),
     ("k3 rehearsed", CORRECT, "(base's own rate", lambda log_pi, log_ref: k3(log_pi - log_ref).mean()),
+    ("k1", CORRECT, "It RAISES the forward KL(p_*||pi): a sign error.",
+     lambda log_pi, log_ref: (log_pi - log_ref).mean()),
     # u log u is least at u = 1/e; E_ref[u (x + 1) s] = E[(x + 1) s], reverse KL.
     ("u log u", CORRECT, "a multiple of the base's own pass rate",
      lambda log_pi, log_ref: ((log_pi - log_ref).exp() * (log_pi - log_ref)).mean()),

@@ -21,9 +21,7 @@ from full_scale.evaluation.record import (
 
 ANSWERS = PromptAnswers(id="p0", correct=(1, 0), log_pi=(-1.0, float("-inf")), styles=("a", None))
 KEPT = Solved(Share(1.0, None, 1), Share(0.5, 0.1, 2))
-SUMMARY = Summary(
-    1, Mean(1.0, None), {"2": Mean(0.5, 0.25)}, Mean(0.3, None), {}, {"crash": 0.02}, retention=KEPT
-)
+SUMMARY = Summary(1, Mean(1.0, None), {"2": Mean(0.5, 0.25)}, None, {}, {"crash": 0.02}, retention=KEPT)
 FOUND = Evaluation("run", ModelHash("0"), {"in_domain": EvaluatedSet((ANSWERS,), SUMMARY)})
 
 
@@ -47,7 +45,7 @@ def test_a_file_gives_back_the_evaluation_and_what_is_broken_is_named_by_its_fie
 def test_findings_say_the_numbers():
     assert FOUND.findings == [
         "run on in_domain (1 prompts): greedy 1.000, Pass@2 0.500 (se 0.250); "
-        "style entropy 0.300 nats; retention 0.500 (1 of 2, 95% interval 0.061 to 0.939); "
+        "retention 0.500 (1 of 2, 95% interval 0.061 to 0.939); "
         "the verifier failed on 2.0% of the samples, which count as wrong"
     ]
 

@@ -34,7 +34,7 @@ def module(tmp_path, monkeypatch):
 
 def test_a_function_judges_and_what_it_cannot_judge_is_incorrect():
     examples = [Prompt("a", "?", {"most": 4})] * 5 + [Prompt("b", "?", {"least": 4})]
-    with OwnVerifier(SHORT, seconds=0.5, workers=1) as verifier:
+    with OwnVerifier(SHORT, seconds=1.0, workers=1) as verifier:
         scores = verifier(examples, ["abc", "abcde", "hang", "half", "abcd", "abc"])
     outcomes = ["correct", "wrong", "timeout", "crash", "correct", "crash"]
     assert [score.outcome for score in scores] == outcomes

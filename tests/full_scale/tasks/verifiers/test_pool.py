@@ -72,7 +72,7 @@ def test_whatever_a_job_does_it_has_its_outcome_and_the_others_go_on(tmp_path, m
 def test_jobs_that_hang_are_timeouts_and_the_others_go_on():
     """One computes, in C, which the kernel ends, and one waits, which its pool does."""
     begun = time.monotonic()
-    with pool(2, seconds=0.2) as workers:
+    with pool(2, seconds=0.5) as workers:
         hang = [{"do": "compute"}, {"do": "sleep", "seconds": 600}]
         replies = workers.map([*hang, *echoes(5)])
     assert [reply["outcome"] for reply in replies] == 2 * ["timeout"] + 5 * ["done"]
@@ -88,7 +88,7 @@ def test_a_worker_lives_until_its_pool_is_closed_or_dropped():
     assert len(workers._workers) == 1
     # One that dies while it is idle charges no job.
     os.kill(first, signal.SIGKILL)
-    time.sleep(0.1)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
     assert details(workers.map(echoes(1))) == ["0"]
     second = pid(workers)
     workers.close()

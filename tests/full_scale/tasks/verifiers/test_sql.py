@@ -125,7 +125,7 @@ def shop(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def verifier():
-    with SqlVerifier(seconds=0.2, rows=1000, memory=2**27, workers=2) as verifier:
+    with SqlVerifier(seconds=0.4, rows=1000, memory=2**27, workers=2) as verifier:
         yield verifier
 
 
