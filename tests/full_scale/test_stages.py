@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 from support.rule_task import ruled_recipe, ruled_task
+from support.tiny_llama import tiny_llama
 
 import full_scale.stages
 from dph_theory.support.files import write_json
@@ -51,16 +52,18 @@ def test_a_stage_wants_what_comes_before_it_and_the_same_settings(place, tmp_pat
     recipe = ruled_recipe(place)
     presample_stage(recipe, silent)
     other = replace(recipe, sampling=replace(recipe.sampling, temperature=0.8))
+    moved = replace(recipe.model, path=str(tiny_llama(tmp_path / "other", hidden=16, seed=1)))
     for stage, of, said in (
         (evaluate_stage, ruled_recipe(tmp_path, name="other"), "dph train"),
         (train_stage, ruled_recipe(tmp_path), "dph presample"),
         (train_stage, other, r"sampling\.temperature=0\.8"),
+        (train_stage, replace(recipe, model=moved), "model_hash="),
     ):
         with pytest.raises(ValueError, match=said):
             stage(of, silent)
         assert not Folders.of(of).training.exists()
     # Also of what was refused the verifier is closed, if it was opened.
-    assert closed == [1, 1, 1]
+    assert closed == [1, 1, 1, 1]
 
 
 def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypatch):
