@@ -22,12 +22,13 @@ settings.register_profile("ci", deadline=None, derandomize=True, max_examples=EX
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 decorate_leaner()
+gc.disable()
 
 
 def pytest_collection_finish():
-    """What is loaded by now stays: the collector need not go through it again and again."""
-    gc.collect()
+    """What is loaded by now stays: the collector need not go through it, neither now nor again and again."""
     gc.freeze()
+    gc.enable()
 
 
 class InThisProcess(futures.Executor):

@@ -25,32 +25,37 @@ SAMPLES = ((4, 4), (8, 4), (16, 4), (16, 8), (5, 2), (9, 3))
 """(n, k): so many answers, of which the metric is asked about k."""
 RATES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 EXACT = 1e-9
-CALLS = 100
-"""Of a metric that draws at random, whose mean over them is asked."""
+CALLS, FEWEST, DRAWN = 100, 10, 2000
+"""Of a metric that draws, whose mean over them is asked; fewer where so many orders draw at once."""
 
 
 class MetricError(ValueError):
     """A metric that cannot be audited, and why."""
 
 
-def _values(metric: Metric, n: int, k: int) -> np.ndarray:
-    """The metric of one problem with n answers, c = 0 .. n of them right, (n+1,); MetricError if it fails.
+def _value(metric: Metric, n: int, c: int, k: int) -> float:
+    """The metric of one problem with n answers, c of them right; MetricError if it fails.
 
     Of a matrix: the mean over all orders of the answers, a row each.
     """
-    by_count = len(_positional(metric)) == 3
-    found = []
-    for c in range(n + 1):
-        try:
-            value = metric(n, c, k) if by_count else metric(_orders(n, c).copy(), k)
-            found.append(float(np.mean(np.asarray(value, dtype=float))))
-        except Exception as error:
-            what = f"{type(error).__name__} at n={n}, c={c}, k={k}: {error}"
-            raise MetricError(f"the metric raised {what}") from error
-    if not np.isfinite(found).all():
-        bad = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise MetricError(f"the metric is not finite at n={n}, c={bad}, k={k}")
-    return np.array(found)
+    try:
+        value = metric(n, c, k) if _by_count(metric) else metric(_orders(n, c).copy(), k)
+        found = float(np.mean(np.asarray(value, dtype=float)))
+    except Exception as error:
+        what = f"{type(error).__name__} at n={n}, c={c}, k={k}: {error}"
+        raise MetricError(f"the metric raised {what}") from error
+    if not math.isfinite(found):
+        raise MetricError(f"the metric is not finite at n={n}, c={c}, k={k}")
+    return found
+
+
+def _by_count(metric: Metric) -> bool:
+    return len(_positional(metric)) == 3
+
+
+def _values(metric: Metric, n: int, k: int) -> np.ndarray:
+    """The same at c = 0 .. n, (n+1,)."""
+    return np.array([_value(metric, n, c, k) for c in range(n + 1)])
 
 
 @cache
@@ -65,9 +70,14 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
     n, k = SAMPLES[-1]
     if all(np.array_equal(_values(metric, n, k), tables[n, k]) for _ in range(3)):
         return tables, EXACT
-    drawn = {(n, k): np.array([_values(metric, n, k) for _ in range(CALLS)]) for n, k in SAMPLES}
-    error = max(float(each.std(axis=0).max()) for each in drawn.values()) / CALLS**0.5
-    return {key: each.mean(axis=0) for key, each in drawn.items()}, 5 * error
+    means, error, by_count = {}, 0.0, _by_count(metric)
+    for n, k in SAMPLES:
+        orders = [1 if by_count else math.comb(n, c) for c in range(n + 1)]
+        calls = [max(FEWEST, min(CALLS, DRAWN // at_once)) for at_once in orders]
+        drawn = [np.array([_value(metric, n, c, k) for _ in range(many)]) for c, many in enumerate(calls)]
+        means[n, k] = np.array([each.mean() for each in drawn])
+        error = max(error, *(float(each.std()) / len(each) ** 0.5 for each in drawn))
+    return means, 5 * error
 
 
 def _positional(metric: Metric) -> list[str]:
