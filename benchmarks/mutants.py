@@ -156,8 +156,12 @@ def tests_of(mutant: Mutant, data: CoverageData, root: Path) -> list[str]:
         for line, names in data.contexts_by_lineno(file).items()
     }
     how_much = Counter(name for names in by_line.values() for name in names)
-    here = by_line.get(mutant.line) or how_much
-    return [name for name in sorted(here, key=lambda name: (how_much[name], name)) if stands(name, root)]
+    here, path = by_line.get(mutant.line) or how_much, Path(mutant.path)
+    # A constant may be asked for by a test that reaches no line beside it.
+    module = Path("tests") / path.parent / f"test_{path.stem}.py"
+    first = [str(module)] if here is how_much and (root / module).exists() else []
+    particular = sorted(here, key=lambda name: (how_much[name], name))
+    return [*first, *(name for name in particular if stands(name, root))]
 
 
 def stands(test: str, root: Path) -> bool:
@@ -233,7 +237,8 @@ def main() -> None:
         root = Path(place) / "copy"
         subprocess.run([*git, "worktree", "add", "--quiet", "--detach", root, options.revision], check=True)
         try:
-            chosen = [m for m in drawn(options.count, options.seed, root) if m.path.startswith(options.only)]
+            known = again(options.again, root) if options.again else drawn(options.count, options.seed, root)
+            chosen = [m for m in known if m.path.startswith(options.only)]
             if options.list:
                 for m in chosen:
                     print(f"{m.path}:{m.line}: {m.kind}: {m.was}  ->  {m.now}")

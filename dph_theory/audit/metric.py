@@ -38,8 +38,9 @@ def _value(metric: Metric, n: int, c: int, k: int) -> float:
 
     Of a matrix: the mean over all orders of the answers, a row each.
     """
+    by_count = _by_count(metric)
     try:
-        value = metric(n, c, k) if _by_count(metric) else metric(_orders(n, c).copy(), k)
+        value = metric(n, c, k) if by_count else metric(_orders(n, c).copy(), k)
         found = float(np.mean(np.asarray(value, dtype=float)))
     except Exception as error:
         what = f"{type(error).__name__} at n={n}, c={c}, k={k}: {error}"
