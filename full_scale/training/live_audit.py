@@ -252,17 +252,18 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
     """The trainer's own step as a loss of log-probabilities, in evaluation: no steps accumulate.
 
     All rewards are equal when it scores, so that its own advantages hold nothing but what it adds to a
-    verdict's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own trainer scores
-    the same answers the same way: an audit asks it once for what it asks of a batch many times.
+    verdict's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own generate-and-score
+    is the same each time: an audit asks it once for what it asks of a batch many times.
     """
     script, scored = _Script(trainer, vllm), dict[tuple[Any, ...], Any]()
+    as_trl = type(trainer)._generate_and_score_completions is GRPOTrainer._generate_and_score_completions
 
     def loss(log_pi: Tensor, log_ref: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
         rows, width = mask.shape
         script.policy.log_probs = log_pi.detach() if vllm else log_old
         script.reference.log_probs = log_ref
         asked = tuple(map(_told_apart, (mask, log_old, log_ref, script.policy.log_probs)))
-        if asked not in scored or type(trainer) is not GRPOTrainer:
+        if asked not in scored or not as_trl:
             scored[asked] = script.score(mask, log_old, [0.0] * rows, rows)
         inputs = {name: _widened(name, value, width) for name, value in scored[asked].items()}
         own = inputs["advantages"].to(advantages.dtype)
