@@ -252,8 +252,8 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
     """The trainer's own step as a loss of log-probabilities, in evaluation: no steps accumulate.
 
     All rewards are equal when it scores, so that its own advantages hold nothing but what it adds to a
-    verdict's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own generate-and-score
-    is the same each time: an audit asks it once for what it asks of a batch many times.
+    verdict's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own scoring is the
+    same each time: it is asked once for what an audit asks of a batch many times.
     """
     script, scored = _Script(trainer, vllm), dict[tuple[Any, ...], Any]()
     as_trl = type(trainer)._generate_and_score_completions is GRPOTrainer._generate_and_score_completions
