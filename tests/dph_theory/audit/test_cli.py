@@ -34,12 +34,6 @@ def leaves(log_pi):
 """
 
 
-def dph(*arguments, **options):
-    return subprocess.run(
-        [DPH, "audit", *map(str, arguments)], capture_output=True, text=True, check=False, **options
-    )
-
-
 @pytest.fixture
 def losses(tmp_path):
     (tmp_path / "helper.py").write_text("def twice(x):\n    return 2 * x\n")
@@ -50,8 +44,8 @@ def losses(tmp_path):
 
 def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
     out = tmp_path / "k3.json"
-    done = dph("loss", f"{losses}:k3", "--json", out)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:k3", "--json", str(out)])
+    assert done.exit_code == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert said.startswith("k3 on policy samples: It descends the forward KL(ref||pi) of each token")
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -106,7 +100,9 @@ def test_without_torch_it_says_what_to_install(tmp_path, losses):
     (tmp_path / "torch.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
     )
-    done = dph("loss", f"{losses}:k3", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    here = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = [DPH, "audit", "loss", f"{losses}:k3"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=here)
     assert done.returncode == 2
     assert 'pip install "dph[toy]"' in done.stderr
     assert "Traceback" not in done.stderr

