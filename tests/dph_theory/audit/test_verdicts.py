@@ -212,8 +212,6 @@ ROWS = [
      lambda log_pi, advantages, mask: -(advantages * whole(log_pi, mask)).mean()),
     ("sign of the reward", POLICY, "It LOWERS the expected reward: a sign error.",
      lambda log_pi, advantages: (log_pi * advantages).mean()),
-    ("reward and k3", POLICY, f"gradient plus 0.04 times {FORWARD}",
-     lambda log_pi, log_ref, advantages: (0.04 * k3(log_ref - log_pi) - log_pi * advantages).sum(-1).mean()),
     ("reward, k2 and entropy", POLICY, f"gradient plus 0.1 times {REVERSE}",
      lambda log_pi, log_ref, advantages:
          (0.1 * (log_pi - log_ref) ** 2 / 2 - log_pi * advantages + 0.02 * log_pi * log_pi.detach()).mean()),

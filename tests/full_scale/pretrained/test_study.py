@@ -1,12 +1,15 @@
 """The study on a small Llama with random weights that knows the words of the tasks; slow ones on SmolLM2."""
 
 import json
+import lzma
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.tiny_training import TRL_WARNS
 
+import figures
 from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
 from full_scale.pretrained.lottery import predicted_lottery, spreads
@@ -35,6 +38,12 @@ def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
     assert outcome.distances["k3"] < 1e-3 < 0.01 < outcome.distances["reward"]
     assert outcome.points[0].step == 0
     assert outcome.points[0].tasks[FOUR[0]].kl_to_base == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_stored_are_the_runs_that_are_declared():
+    with lzma.open(Path(figures.__file__).parent / "numbers" / "pretrained.jsonl.xz", "rt") as lines:
+        stored = {row["name"] for row in map(json.loads, lines)}
+    assert {run.id for run in declared()} <= stored
 
 
 def test_two_runs_of_a_seed_are_the_same_and_begin_at_the_base(folder):
