@@ -114,6 +114,8 @@ def test_one_that_draws_answers_is_unbiased_within_its_noise():
     assert report.estimates == "pass@k (best@k)"
     assert 0 < report.within < 0.2
     assert "it draws at random" in report.verdict
+    # Five standard errors of a hundred calls.
+    assert audit_metric(lambda n, c, k: rng.random() < c / n).within == pytest.approx(0.25, rel=0.1)
 
     def of_too_few(matrix, k):
         return rng.permuted(matrix, axis=1)[:, : k // 2].max(axis=1)
