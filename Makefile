@@ -43,7 +43,7 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
 
-mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see 
+mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt pytest-cov
 	$(BIN)/python benchmarks/mutants.py
 

@@ -45,7 +45,7 @@ def test_a_seed_gives_the_same_problems():
 
 
 def test_expectation_is_the_limit_of_sampling():
-    problem, loss = (random_problems(1)[1], Audited.of(k3))
+    problem, loss = random_problems(1)[1], Audited.of(k3)
     exact, errors = loss.measure(problem), []
     generator = torch.Generator().manual_seed(0)
     for count in (400, 40_000):

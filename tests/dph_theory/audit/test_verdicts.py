@@ -75,8 +75,7 @@ def without_equal(log_pi, log_ref, log_old, advantages, mask):
 
 def three_terms(log_pi, log_ref, log_old, advantages, mask):
     """A clipped policy loss, .04 k3 and an entropy bonus of .01."""
-    entropy = log_pi * log_pi.detach()
-    kl = k3(log_ref - log_pi)
+    entropy, kl = log_pi * log_pi.detach(), k3(log_ref - log_pi)
     return mean(clipped((log_pi - log_old).exp(), advantages) + 0.04 * kl + 0.01 * entropy, mask)
 
 
