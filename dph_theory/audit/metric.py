@@ -66,7 +66,7 @@ def _orders(n: int, c: int) -> np.ndarray:
 
 
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
-    """The values at each of SAMPLES, and how far they may be off: of a metric that draws, a mean of CALLS."""
+    """The values at each of SAMPLES, and how far they may be off: of one that draws, means of its calls."""
     tables = {(n, k): _values(metric, n, k) for n, k in SAMPLES}
     n, k = SAMPLES[-1]
     if all(np.array_equal(_values(metric, n, k), tables[n, k]) for _ in range(3)):
