@@ -209,7 +209,10 @@ def slopes_of(audited: Audited) -> Slopes:
         return Slopes()
     zones = _zones(audited, FINE)
     rounded = [zone for zone in zones if _is_rounding(audited, zone)]
-    return Slopes(tuple(zone for zone in zones if zone not in rounded), tuple(rounded))
+    dead = tuple(zone for zone in zones if zone not in rounded)
+    # Between two of them rounding leaves a rest at some points: at which, differs by processor.
+    sides = [[zone for zone in rounded if sum(zone) * sign > 0] for sign in (-1, 1)]
+    return Slopes(dead, tuple((side[0][0], side[-1][1]) for side in sides if side))
 
 
 def _is_rounding(audited: Audited, zone: tuple[float, float]) -> bool:
