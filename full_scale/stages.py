@@ -27,7 +27,7 @@ from .tasks.protocol import Task
 from .training.card import write_card
 from .training.record import TrainingRecord
 from .training.train import train
-from .transfer.measure import HELD_OUT, measure_listed, measure_sampled
+from .transfer.measure import HELD_OUT, measure_files, measure_sampled
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()
@@ -110,7 +110,7 @@ def transfer_stage(
     if config is None and verifier is None:
         model, *files = words
         where = ModelConfig(path=model)
-        return measure_listed(where, [*map(Path, files)], path, wrong=own, limit=limit, progress=progress)
+        return measure_files(where, [*map(Path, files)], path, wrong=own, limit=limit, progress=progress)
     recipe = load_recipe(config, words) if config is not None else _of_files(verifier or "", *words)
     with _task(recipe) as task:
         return measure_sampled(recipe, task, path, samples=samples, own=own, limit=limit, progress=progress)

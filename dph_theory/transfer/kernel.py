@@ -7,7 +7,7 @@ answer moves the log-probability of another by step size times their entry, what
 import json
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,6 +111,10 @@ class AnswerKernel:
         weight = np.where(both[self.prompt], p * share, 0.0)
         weighed = np.add.reduceat(weight[:, None] * self.gram * weight, self.starts, axis=0)
         return LogOdds(np.add.reduceat(weighed, self.starts, axis=1), np.minimum(rates, 1.0))
+
+    def alone(self) -> "AnswerKernel":
+        """The same prompts, each with a model of its own: no training of one moves another."""
+        return replace(self, gram=np.where(self.prompt[:, None] == self.prompt, self.gram, 0.0))
 
     def save(self, path: Path) -> None:
         """Write it as one .npz file, whole or not at all."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -44,12 +45,20 @@ class OpenRun:
     rate: float = 1e-5
     falling: bool = False
     """Whether beta falls from 1 by the middle of the training."""
+    optimiser: str = "adam"
+    lora: int | None = None
+    """The rank of an adapter that is trained in the place of all weights."""
+    measured_after: int = 0
+    """Steps after which the kernel is measured that the rest of the training is predicted by."""
 
     @property
     def id(self) -> str:
         """A name for the journal: all that differs between runs."""
         how = [] if self.seed is None else [f"seed {self.seed}"]
         how += ["falling"] if self.falling else []
+        how += [] if self.optimiser == "adam" else [self.optimiser]
+        how += [] if self.lora is None else [f"adapter of rank {self.lora}"]
+        how += [f"measured after {self.measured_after}"] if self.measured_after else []
         words = [self.experiment, "+".join(self.tasks), self.method, f"{self.strength:g}", *how]
         words.append(f"{self.steps} steps of {self.rate:g}")
         return ", ".join(words)
@@ -124,12 +133,40 @@ def _trl() -> list[OpenRun]:
     ]
 
 
+WIDE, PRODUCTS, SUMS = ("wide last digits",), ("products",), ("sums",)
+
+
+def _transfer() -> list[OpenRun]:
+    """Runs whose held-out Pass@k is predicted by the kernel of the base: other prompts, other optimisers."""
+
+    def of(tasks: tuple[str, ...], method: str, strength: float, seeds: int, **how: Any) -> list[OpenRun]:
+        return [OpenRun("transfer", tasks, method, strength, seed, **how) for seed in range(seeds)]
+
+    plain, forward, reverse = ("GRPO", 0.0), ("GRPO", 0.3), ("GRPO, k2", 0.3)
+    return [
+        *of(SUMS, *plain, 3),
+        *of(SUMS, *forward, 2),
+        *of(PRODUCTS, *plain, 3),
+        *of(PRODUCTS, *forward, 2),
+        *of(PRODUCTS, *reverse, 2),
+        *of(PRODUCTS, "KL-DPG", 0.0, 1),
+        *of(WIDE, *plain, 2),
+        *of(WIDE, *forward, 1),
+        *of(MIXTURE, *plain, 2, optimiser="sgd", rate=1e-3, steps=40),
+        *of(MIXTURE, *plain, 1, rate=1e-6, steps=100),
+        *of(MIXTURE, *plain, 2, lora=8, rate=2e-4),
+        *of(MIXTURE, *forward, 1, lora=8, rate=2e-4),
+        *of(MIXTURE, *plain, 2, measured_after=10),
+    ]
+
+
 EXPERIMENTS: Mapping[str, tuple[str, Callable[[], list[OpenRun]]]] = MappingProxyType(
     {
         "laws": ("Where does each form of the KL end, without noise?", _laws),
         "trl": ("And under TRL's own trainer, on samples?", _trl),
         "lottery": ("Without a KL, how far does luck drive right answers apart?", _lottery),
         "methods": ("Which method keeps Pass@k, on what it trained and on what it did not?", _methods),
+        "transfer": ("And other prompts and optimisers, as the kernel of the base predicts?", _transfer),
     }
 )
 

@@ -44,11 +44,15 @@ from .runs import (
 )
 from .runs import quick as quick_runs
 from .training import FinishedOpenRun, Law, Laws, base_says, conduct, predicted_laws
+from .transfer import KS, Followed, Forecast, Held, followed, forecast, held_to_forecasts, kernel_of
 
 KIND = "pretrained"
 T = TypeVar("T")
-LAW, LOTTERY, SAID, CLAIM, RUN = "law", "lottery", "said", "claim", "run"
+LAW, LOTTERY, SAID, CLAIM, FORECAST, RUN = "law", "lottery", "said", "claim", "forecast", "run"
 """What is kept: all but the last before the runs."""
+FOLLOWED = "followed"
+"""What is kept after them."""
+FORECAST_OF = ("methods", "transfer")
 NEAR, ALIKE = 0.02, 0.03
 """A run held if each pass rate is so near its law's, the first tokens' shares so near in total variation,
 and no other form's law nearer to where it ended."""
@@ -112,7 +116,15 @@ def run_open(
     kept.settle(LAW, _predicted, to_a_law, progress=progress)
     drawn = {run.tasks[0]: (path, run) for run in runs if run.experiment == "lottery"}
     kept.settle(LOTTERY, _lottery, drawn, progress=progress)
+    folder = kept.journal.path.parent
+    foreseen = {run.id: (path, run, folder) for run in runs if run.experiment in FORECAST_OF}
+    # A kernel a base: measured by one process, and then there for all.
+    kept.settle(FORECAST, _forecast, foreseen, progress=progress)
     kept.settle(RUN, _conducted, named, workers=workers, progress=progress)
+    finished = kept.read(RUN, FinishedOpenRun, foreseen)
+    forecasts = kept.read(FORECAST, Forecast, finished)
+    after = {name: (path, finished[name], forecasts[name], folder) for name in finished}
+    kept.settle(FOLLOWED, _followed, after, progress=progress)
 
 
 def _predicted(job: tuple[str, OpenRun]) -> Laws:
@@ -123,6 +135,17 @@ def _predicted(job: tuple[str, OpenRun]) -> Laws:
 def _lottery(job: tuple[str, OpenRun]) -> Lottery:
     quiet()
     return predicted_lottery(*job)
+
+
+def _forecast(job: tuple[str, OpenRun, Path]) -> Forecast:
+    quiet()
+    return forecast(job)
+
+
+def _followed(job: tuple[str, FinishedOpenRun, Forecast, Path]) -> Followed:
+    quiet()
+    path, outcome, foreseen, folder = job
+    return followed(kernel_of(path, outcome.run, folder), outcome, foreseen)
 
 
 def _said(job: tuple[str, str]) -> Said:
@@ -230,6 +253,7 @@ def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
         _law_table(kept, outcomes),
         _lottery_table(kept, outcomes),
         _method_table(outcomes),
+        _forecast_table(kept, outcomes),
         _claim_table(outcomes),
     )
     return [table for table in found if table.rows]
@@ -283,6 +307,21 @@ def _method_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
         for key, some in groups.items()
     ]
     return Table.of(("method", "strength", "seeds", "Pass@1 held out", "@16", "@256"), rows)
+
+
+def forecasts_held(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Held]:
+    """Every setting whose held-out Pass@k was predicted from the base, and what was found."""
+    return held_to_forecasts(outcomes, kept.read(FORECAST, Forecast), kept.read(FOLLOWED, Followed))
+
+
+def _forecast_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
+    rows: list[tuple[str | float, ...]] = []
+    for held in forecasts_held(kept, outcomes):
+        numbers = zip(held.base, held.forecast, held.interpolated, held.found, strict=True)
+        cells: list[float] = [round(value, 3) for of in numbers for value in of]
+        rows.append((held.tasks[0], held.setting, held.seeds, *cells))
+    each = [f"@{k} {what}" for k in KS for what in ("base", "forecast", "interpolated", "found")]
+    return Table.of(("held out", "setting", "seeds", *each), rows)
 
 
 def _claim_table(outcomes: Sequence[FinishedOpenRun]) -> Table:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset
+from peft import LoraConfig, get_peft_model
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
 
@@ -26,7 +27,7 @@ from ..tasks.open_prompts import LogProbs, Reading, Said, open_prompts, said
 from ..training.online import OnlineTrainer
 from .costs import peak
 from .losses import NAMED, Prompts, Sampler, expected_loss, lottery_loss, plain, sampled_loss, stored_answers
-from .runs import ANSWERS, BASELINES, GROUP, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
+from .runs import ANSWERS, BASELINES, GROUP, HELD_OUT, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
 
 
 @dataclass(frozen=True)
@@ -210,9 +211,9 @@ def descend(
 
     The rate is constant for runs on samples, and falls in the second half of those in expectation.
     """
-    weights = [*at.model.parameters()]
+    weights = [each for each in at.model.parameters() if each.requires_grad]
     optimiser: torch.optim.Optimizer = torch.optim.SGD(weights, lr=run.rate)
-    if run.experiment != "lottery":
+    if run.experiment != "lottery" and run.optimiser == "adam":
         optimiser = torch.optim.AdamW(weights, run.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
     points, spent = [at.measure(0, shown)], 0.0
     for step in range(run.steps):
@@ -261,14 +262,17 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
     begun, at = time.monotonic(), lab(path)
     at.reset()
     alone = run.experiment == "lottery"
-    reading, shown = at.reading(run.tasks), at.reading(run.tasks if alone else MEASURED)
+    seen = {"lottery": run.tasks, "transfer": shown_with(run.tasks)}.get(run.experiment, MEASURED)
+    reading, shown = at.reading(run.tasks), at.reading(seen)
     base = at.base(reading)
     at.base(shown)
+    if run.lora is not None:
+        adapter = get_peft_model(at.model, LoraConfig(**adapter_settings(run.lora)))
     generator = torch.Generator().manual_seed(run.seed or 0)
     prompts = prompts_of(reading, base, generator)
 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
-        together = torch.cat([found[name][0] for name in run.tasks])
+        together = torch.cat([whole_answers(found[name], reading.word_ids(name)) for name in run.tasks])
         settings: dict[str, Any] = {"generator": generator}
         if alone:
             return lottery_loss(together, prompts.valid, BASELINES[run.method], size=ANSWERS, **settings)
@@ -278,20 +282,46 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
     points, pace = descend(
         at, run, loss, reading, shown, every=run.steps if alone else max(1, run.steps // 2)
     )
+    if run.lora is not None:
+        adapter.unload()
     return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
 
 
+def whole_answers(tables: LogProbs, words: Tensor) -> Tensor:
+    """Log-probabilities of whole answers, (texts, answers): of one token the vocabulary's.
+
+    Of two all pairs of words, then all else together.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    first, second = tables[0][:, words], tables[1][..., words]
+    listed = (first[..., None] + second).flatten(1)
+    rest = torch.log(-torch.expm1(listed.logsumexp(dim=1).clamp(max=-1e-6)))
+    return torch.cat([listed, rest[:, None]], dim=1)
+
+
 def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.Generator) -> Prompts:
-    """All texts of the reading's tasks, of one-token answers; those that the base solves are rehearsed."""
-    log_ref = torch.cat([tables[0] for tables in base.values()])
-    valid = torch.zeros(log_ref.shape, dtype=torch.bool)
-    row = 0
-    for name in base:
-        right = reading.valid(name)
-        valid[row : row + len(right), reading.word_ids(name)] = right
-        row += len(right)
+    """All texts of the reading's tasks; those that the base solves are rehearsed."""
+    tables, verdicts = [], []
+    for name, found in base.items():
+        tables.append(whole_answers(found, reading.word_ids(name)))
+        right = reading.valid(name).flatten(1)
+        valid = torch.zeros(tables[-1].shape, dtype=torch.bool)
+        valid[:, reading.word_ids(name) if len(found) == 1 else slice(right.shape[1])] = right
+        verdicts.append(valid)
+    log_ref, valid = torch.cat(tables), torch.cat(verdicts)
     rehearsed = torch.where(valid, log_ref.exp(), 0.0).sum(dim=1) >= SOLVED
     return Prompts(log_ref, valid, rehearsed, stored_answers(log_ref, valid, rehearsed, STORED, generator))
+
+
+def adapter_settings(rank: int) -> dict[str, Any]:
+    """An adapter of that rank on all linear layers."""
+    return {"r": rank, "lora_alpha": 2 * rank, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+
+
+def shown_with(tasks: Sequence[str]) -> tuple[str, ...]:
+    """Tasks and their held-out halves."""
+    return (*tasks, *(name + HELD_OUT for name in tasks))
 
 
 def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:

@@ -6,8 +6,9 @@ them is lost by that.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add, mul
 from types import MappingProxyType
 from typing import Any
 
@@ -166,6 +167,7 @@ _EXAMPLES = {
 }
 """The same kinds with examples before them, which the base nearly solves, in many ways."""
 _LAST = "The last digit of 7*8 is 6.\nThe last digit of 3*9 is 7.\nThe last digit of {}*{} is "
+_PRODUCTS = "7*8=56\n3*9=27\n{}*{}="
 _SUMS = ("3+1=4\n2+6=8\n{}+{}=", "2 plus 6 is 8, and {} plus {} is ")
 
 
@@ -184,9 +186,16 @@ def _of_numbers(name: str, kind: str, texts: Sequence[str]) -> OpenPrompts:
     return OpenPrompts(name, tuple(texts), DIGITS, (right,) * len(texts), 2)
 
 
-def _calculated(name: str, pattern: str, pairs: Sequence[tuple[int, int]], product: bool) -> OpenPrompts:
-    right = tuple(frozenset({str(a * b % 10 if product else a + b)}) for a, b in pairs)
-    return OpenPrompts(name, tuple(pattern.format(*pair) for pair in pairs), DIGITS, right)
+def _calculated(
+    name: str, pattern: str, pairs: Sequence[tuple[int, int]], of: Callable[[int, int], int], length: int = 1
+) -> OpenPrompts:
+    right = tuple(frozenset({str(of(a, b))}) for a, b in pairs)
+    return OpenPrompts(name, tuple(pattern.format(*pair) for pair in pairs), DIGITS, right, length)
+
+
+def last_digit(a: int, b: int) -> int:
+    """Of the product."""
+    return a * b % 10
 
 
 def _all_tasks() -> dict[str, OpenPrompts]:
@@ -196,15 +205,22 @@ def _all_tasks() -> dict[str, OpenPrompts]:
     # Without those that the examples answer.
     pairs = [(a, b) for a, b in shuffled if (a, b) not in ((7, 8), (3, 9))]
     sums = [(a, b) for a, b in pairs if a + b <= 9 and (a, b) != (2, 6)]
+    long = [(a, b) for a, b in pairs if a * b >= 10]
+    # Of one digit and one number of two, each once.
+    draw = np.random.default_rng(2)
+    columns = draw.integers(2, 10, 300).tolist(), draw.integers(11, 100, 300).tolist()
+    wide = [*dict.fromkeys(zip(*columns, strict=True))]
     for place, half in enumerate(("", ", held out")):
         for kind, texts in _TEXTS.items():
             make = _of_numbers if kind in ("primes", "minutes") else _of_words
             tasks.append(make(kind + half, kind, texts[place : place + 1]))
         for kind, texts in _EXAMPLES.items():
             tasks.append(_of_words(f"{kind} by example{half}", kind, texts[place : place + 1]))
-        tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], product=True))
-        tasks.append(_calculated(f"sums{half}", _SUMS[0], sums[place::2], product=False))
-    tasks.append(_calculated("sums in words", _SUMS[1], sums, product=False))
+        tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], last_digit))
+        tasks.append(_calculated(f"wide last digits{half}", _LAST, wide[place::2], last_digit))
+        tasks.append(_calculated(f"sums{half}", _SUMS[0], sums[place::2], add))
+        tasks.append(_calculated(f"products{half}", _PRODUCTS, long[place::2], mul, 2))
+    tasks.append(_calculated("sums in words", _SUMS[1], sums, add))
     summer = (" June", " July", " August")
     tasks.append(_of_words("summer", "summer", _TEXTS["months"][:1], summer))
     return {task.name: task for task in tasks}

@@ -20,7 +20,7 @@ from dph_theory.support.record import versions
 from dph_theory.transfer import AnswerKernel
 
 from ..models.generation import prompt_tokens
-from ..models.load import load, lora_config
+from ..models.load import LoadedModel, load, lora_config
 from ..recipe.schema import ModelConfig, Recipe
 from ..storage.journal import told_apart
 from ..storage.tensors import hash_values
@@ -41,33 +41,57 @@ _LEAST = 1e-6
 
 
 def measure_listed(
-    model: ModelConfig, files: Sequence[Path], path: Path, *, wrong: int = WRONG, limit: int | None = None,
+    loaded: LoadedModel,
+    config: ModelConfig,
+    prompts: Sequence[Listed],
+    path: Path,
+    *,
+    wrong: int = WRONG,
+    trained: Sequence[str] = (TRAIN,),
     progress: Progress = silent,
-) -> AnswerKernel:  # fmt: skip
+) -> AnswerKernel:
     """The kernel of prompts whose correct answers are known, exact over all answers of their length.
 
-    Parameters: model, whose trainable parameters count (of `lora` the adapter's alone); files of rows
-    {"prompt", "answers"}, the first of prompts that will be trained, the others held out, where a row has no
-    "set" of its own; path, where the kernel is written; wrong, how many wrong answers of a prompt get a
-    gradient of their own, all others one together; limit, at most so many prompts of a file. What is measured
-    is kept beside `path` until it is whole. Raises ValueError for rows that do not fit, or a half measured
-    kernel of other ones. Source: ours, theory N.
+    Parameters: loaded, the model; config, where it is from, and the adapter whose parameters alone count if
+    it has one; prompts; path, where the kernel is written; wrong, how many wrong answers of a prompt get a
+    gradient of their own, all others one together; trained, the sets whose prompts are to be. What is
+    measured is kept beside `path` until it is whole. Raises ValueError for a half measured kernel of other
+    prompts. Source: ours, theory N.
     """
-    loaded = load(model)
-    prompts: list[Listed] = []
-    for file, name in zip(files, (TRAIN, *[HELD_OUT] * len(files)), strict=False):
-        prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
     identity = {
-        "model": loaded.hashes.as_dict(), "lora": model.lora, "wrong": wrong,
+        "model": loaded.hashes.as_dict(),
+        "lora": config.lora,
+        "wrong": wrong,
         "prompts": [hash_values([each.name, each.set, each.prompt, each.right]) for each in prompts],
-    }  # fmt: skip
-    trainable = _trainable(loaded.model, model)
+    }
+    trainable = _trainable(loaded.model, config)
     work = _Work(trainable, path, identity)
     for number, prompt in enumerate(prompts):
         work.add(number, prompt.prompt, partial(listed_atoms, trainable, prompt, wrong))
         progress("transfer", number + 1, len(prompts))
     named = [(each.name, each.set) for each in prompts]
-    return work.finished(named, [each.prompt for each in prompts], {"answers": "listed"})
+    return work.finished(named, [each.prompt for each in prompts], {"answers": "listed"}, trained)
+
+
+def measure_files(
+    config: ModelConfig,
+    files: Sequence[Path],
+    path: Path,
+    *,
+    wrong: int = WRONG,
+    limit: int | None = None,
+    progress: Progress = silent,
+) -> AnswerKernel:
+    """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
+
+    A row may name its "set" and its "id"; `limit`, at most so many rows of a file. ValueError for rows that
+    do not fit.
+    """
+    loaded = load(config)
+    prompts: list[Listed] = []
+    for file, name in zip(files, (TRAIN, *[HELD_OUT] * len(files)), strict=False):
+        prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
+    return measure_listed(loaded, config, prompts, path, wrong=wrong, progress=progress)
 
 
 def measure_sampled(
@@ -176,7 +200,11 @@ class _Work:
             yield atom, (first + second) / count, float(own), float(log_p.detach())
 
     def finished(
-        self, named: Sequence[tuple[str, str]], prompts: Sequence[Sequence[int]], about: Mapping[str, Any]
+        self,
+        named: Sequence[tuple[str, str]],
+        prompts: Sequence[Sequence[int]],
+        about: Mapping[str, Any],
+        trained: Sequence[str] = (TRAIN,),
     ) -> AnswerKernel:
         """The kernel of all prompts, stored; the parts go."""
         parts = [dict(np.load(self.folder / f"{number}.npz")) for number in range(len(named))]
@@ -187,7 +215,7 @@ class _Work:
         told = {
             **about, **self.identity, "sketch": self.sketch.size, "versions": versions(*PACKAGES),
             "parameters": sum(each.numel() for each in self.weights),
-            "adam": self._adam([i for i, (_, of) in enumerate(named) if of == TRAIN], prompts, parts),
+            "adam": self._adam([i for i, (_, of) in enumerate(named) if of in trained], prompts, parts),
         }  # fmt: skip
         del told["prompts"]
         kernel = AnswerKernel(

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from dph_cli import main
 from dph_theory.transfer import AnswerKernel
 from full_scale.recipe.schema import ModelConfig
-from full_scale.transfer.measure import measure_listed, measure_sampled
+from full_scale.transfer.measure import measure_files, measure_sampled
 
 ANSWERS = {"p0 p1": ["w1", "w2"], "p2 p3": ["w5"], "p4 p5 p6": ["w3"]}
 
@@ -35,7 +35,7 @@ def measured(model, tmp_path, wrong=4, **config):
     first = rows(tmp_path / "train.jsonl", dict([*ANSWERS.items()][:2]))
     second = rows(tmp_path / "held.jsonl", dict([*ANSWERS.items()][2:]))
     where = ModelConfig(path=str(model), **config)
-    return measure_listed(where, [first, second], tmp_path / "kernel.npz", wrong=wrong)
+    return measure_files(where, [first, second], tmp_path / "kernel.npz", wrong=wrong)
 
 
 def gradient(model, tokens, answer):
@@ -49,7 +49,7 @@ def gradient(model, tokens, answer):
 
 @pytest.mark.parametrize("answers", [ANSWERS, {"p0 p1": ["w1 w2", "w4 w4"], "p2 p3": ["w5 w6"]}])
 def test_the_kernel_is_that_of_the_answers_gradients(model, tmp_path, answers):
-    kernel = measure_listed(
+    kernel = measure_files(
         ModelConfig(path=str(model)), [rows(tmp_path / "rows.jsonl", answers)], tmp_path / "k.npz", wrong=3
     )
     plain, tokenizer = AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)
@@ -107,7 +107,7 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
 
     first = rows(tmp_path / "train.jsonl", ANSWERS)
     with pytest.raises(KeyboardInterrupt):
-        measure_listed(
+        measure_files(
             ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=4, progress=stopped
         )
     parts = tmp_path / "kernel.npz.parts"
@@ -116,8 +116,8 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
     with pytest.raises(
         ValueError, match=r"kernel=<1 changed \('wrong'\)> is not allowed: .*remove it to begin"
     ):
-        measure_listed(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=5)
-    found = measure_listed(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=4)
+        measure_files(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=5)
+    found = measure_files(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=4)
     assert found.gram == pytest.approx(whole.gram, rel=1e-4, abs=1e-3)
     assert not parts.exists()
 
@@ -136,7 +136,7 @@ def test_rows_that_do_not_fit(model, tmp_path, row, said):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(row))
     with pytest.raises(ValueError, match=said):
-        measure_listed(ModelConfig(path=str(model)), [path], tmp_path / "kernel.npz")
+        measure_files(ModelConfig(path=str(model)), [path], tmp_path / "kernel.npz")
     assert not (tmp_path / "kernel.npz").exists()
 
 
