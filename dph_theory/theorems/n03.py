@@ -1,0 +1,173 @@
+"""N3. What each divergence adds to the drive of a prompt, in its log odds.
+
+Where nothing moves among the correct answers, nor among the wrong, the policy of a prompt is its pass rate V,
+and a divergence from the base's rate A pulls its log odds z by a function of V and A. Only the forward KL,
+and -log u or k3 on correct answers, still pull at a prompt that is all but lost.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..numeric.balls import expit, logit
+from ..references import Source
+from ..statement.charts import chart, example, rates, uniform
+from ..statement.theorem import neighbour, refuted, theorem
+from ._transfer import Values, gradients, policy
+
+SOURCE = Source("ours", "transfer between prompts")
+ALPHA = 0.5
+GENERATORS = (FORWARD_KL, REVERSE_KL, alpha_divergence(ALPHA), JENSEN_SHANNON)
+PAIR = chart(base=rates(low=1e-2, high=1e-2), rate=rates(low=1e-2, high=1e-2))
+KEPT = example(base=".3", rate=".05")
+STEPS: dict[str, Any] = {"tolerance": 1e-4, "ladder": (1e-2, 1e-3, 1e-4), "exact": False}
+
+
+def two(rate: Values, base: Values, z: float = 0.0) -> tuple[Values, Values]:
+    """The policy of two classes after a change z of its log odds, and the base's."""
+    moved = expit(logit(rate) + z)
+    return np.stack([moved, 1 - moved], axis=-1), np.stack([base, 1 - base], axis=-1)
+
+
+def by_difference(rate: Values, base: Values, eps: float) -> Values:
+    """Minus the slope of each divergence in z."""
+    return np.stack(
+        [(f(*two(rate, base, -eps)) - f(*two(rate, base, eps))) / (2 * eps) for f in GENERATORS], axis=-1
+    )
+
+
+def fields(rate: Values, base: Values) -> Values:
+    """In closed form: forward and reverse KL, alpha, the JS generator."""
+    spread = rate * (1 - rate)
+    alpha = ((1 - rate) / (1 - base)) ** -ALPHA - (rate / base) ** -ALPHA
+    js = np.log(rate * (2 - rate - base) / ((rate + base) * (1 - rate)))
+    return np.stack(
+        [base - rate, -spread * (logit(rate) - logit(base)), -spread * alpha / ALPHA, -spread * js], axis=-1
+    )
+
+
+FIELDS = theorem(
+    "N3.fields",
+    "What a divergence to the base adds to the drive of a prompt's log odds",
+    statement=r"-\partial_z D_f = A - V \text{ (forward KL)},\quad -V(1-V)(z - z_0) \text{ (reverse)},\quad"
+    r" -\tfrac{V(1-V)}{\alpha}\bigl[(\tfrac{1-V}{1-A})^{-\alpha} - (\tfrac{V}{A})^{-\alpha}\bigr],\quad"
+    r" -V(1-V)\log\tfrac{V(2-V-A)}{(V+A)(1-V)} \text{ (JS)}",
+    source=SOURCE,
+    on=PAIR,
+    tends=(by_difference, fields),
+    examples=(KEPT.giving(rhs=".25 .099613749 .151153899 .066206876"),),
+    false=(
+        neighbour(
+            "the forward KL's as the reverse one's",
+            rhs=lambda rate, base: fields(rate, base)[..., [1, 1, 2, 3]],
+        ),
+    ),
+    **STEPS,
+)
+
+
+def on_correct(rate: Values, base: Values, eps: float) -> Values:
+    """Minus the slopes of -log u, of k3 = u - 1 - log u, and of the JS generator at u = V/A."""
+
+    def loss(z: float) -> Values:
+        x = np.log(expit(logit(rate) + z)) - np.log(base)
+        return np.stack([-x, np.expm1(x) - x, JENSEN_SHANNON.on_log_ratio(x).value], axis=-1)
+
+    return (loss(-eps) - loss(eps)) / (2 * eps)
+
+
+def on_correct_closed(rate: Values, base: Values) -> Values:
+    failed, ratio = 1 - rate, rate / base
+    return np.stack(
+        [failed, failed * (1 - ratio), -failed * ratio * np.log(2 * rate / (rate + base))], axis=-1
+    )
+
+
+CORRECT = theorem(
+    "N3.correct",
+    "What a divergence on stored correct answers alone adds: DPH's rehearsal",
+    statement=r"-\partial_z f(V/A) = 1 - V \;(-\log u),\quad (1-V)(1 - \tfrac VA) \;(k3),\quad"
+    r" -\tfrac{V(1-V)}{A} f'(\tfrac VA)",
+    source=SOURCE,
+    on=PAIR,
+    tends=(on_correct, on_correct_closed),
+    examples=(KEPT.giving(rhs=".95 .791666667 .198280371"),),
+    false=(
+        neighbour(
+            "-log u and k3 alike", rhs=lambda rate, base: on_correct_closed(rate, base)[..., [0, 0, 2]]
+        ),
+    ),
+    **STEPS,
+)
+
+
+def at_nothing(base: Values, eps: float) -> Values:
+    rate = eps + 0 * base
+    return np.concatenate([fields(rate, base), on_correct_closed(rate, base)], axis=-1)
+
+
+def left(base: Values) -> Values:
+    zero = 0 * base
+    return np.stack([base, zero, zero, zero, 1 + zero, 1 + zero, zero], axis=-1)
+
+
+LOST = theorem(
+    "N3.lost",
+    "At a lost prompt only the forward KL, -log u and k3 on correct answers keep a force",
+    statement=r"V \to 0:\quad -\partial_z D_f \to A \text{ (forward KL)},\; 1 \;(-\log u,\, k3 \text{ on"
+    r" correct answers}),\; 0 \text{ (reverse KL, alpha, JS)}",
+    source=SOURCE,
+    on=chart(base=uniform(0.02, 0.9)),
+    tends=(at_nothing, left),
+    examples=(example(base=".3", rhs=".3 0 0 0 1 1 0"),),
+    exact=False,
+    tolerance=1e-3,
+    floor=1.0,
+    ladder=(1e-4, 1e-6, 1e-8, 1e-10),
+    false=(neighbour("the reverse KL too", rhs=lambda base: left(base) + base[..., None] * np.eye(7)[1]),),
+)
+
+
+def exact_change(slopes: Values, logits: Values, step: Values, eps: float) -> Values:
+    """d z of a held-out prompt by the forward KL of another, at a distance eps from the base, over eps."""
+    away = policy(slopes, logits, eps * step)
+    first = policy(slopes, logits, 0 * step)[..., 0, :] - away[..., 0, :]
+    # The descent of KL(ref || pi): sum_y (ref - pi)(y) s(y).
+    pull = (first[..., None] * slopes[..., 0, :, :]).sum(axis=-2)
+    return (gradients(slopes, away)[..., 1, :] * pull).sum(axis=-1) / eps
+
+
+def by_classes(slopes: Values, logits: Values, step: Values, eps: float) -> Values:
+    """K_ji (A - V), as if nothing had moved among the wrong answers."""
+    away = policy(slopes, logits, eps * step)
+    g = gradients(slopes, away)
+    drive = policy(slopes, logits, 0 * step)[..., 0, 0] - away[..., 0, 0]
+    return (g[..., 0, :] * g[..., 1, :]).sum(axis=-1) * drive / eps
+
+
+INSIDE = refuted(
+    "N3.inside",
+    "Near the base a forward KL reaches other prompts by K (A - V) alone: refuted",
+    statement=r"\theta \to 0:\quad \dot z_j = K_{ji}\,(A_i - V_i) + o(\theta)",
+    source=SOURCE,
+    on=chart(slopes=uniform(-1, 1, 2, 3, 3), logits=uniform(-2, 2, 2, 3), step=uniform(-1, 1, 3)),
+    tends=(exact_change, by_classes),
+    examples=(
+        example(
+            slopes=[["1 0 0", "0 1 0", "0 0 1"], ["1 0 0", "0 1 0", "0 0 1"]],
+            logits=["0 0 0", "0 0 0"],
+            step="0 1 -1",
+        ),
+    ),
+    exact=False,
+    tolerance=1e-3,
+    ladder=(1e-1, 1e-2, 1e-3),
+    note="What the forward KL puts right among the wrong answers of one prompt moves another one as well, to"
+    " the same order. For -log u on correct answers it is right: that gradient has no part among the wrong.",
+    false=(
+        neighbour(
+            "by half of it", rhs=lambda slopes, logits, step, eps: by_classes(slopes, logits, step, eps) / 2
+        ),
+    ),
+)
