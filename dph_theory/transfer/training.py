@@ -92,23 +92,25 @@ def linearised_training(
     steps: int,
     step: float,
     optimiser: str = "adam",
+    batch: int | None = None,
     seeds: int = 8,
     seed: int = 0,
     noise: bool = True,
 ) -> Course:
-    """Train the linearised model on some prompts, so many answers to each at every step.
+    """Train the linearised model on some prompts, a group of answers to each at every step.
 
     Parameters: kernel, at the base; method; trained, indices or a mask (prompts of the method's holds are
     held and not explored); steps; step, for "sgd" the learning rate, for "adam" how far the weights move
     along the gradient in a step (the learning rate times |g|_1/|g|_2 of the base's gradient g, which a
-    measured kernel tells), means taken as Adam takes them, the square that of the whole gradient; seeds,
-    how many trainings, side by side; seed, of the first; noise False takes the expected gradient.
+    measured kernel tells), means taken as Adam takes them, the square that of the whole gradient; batch, how
+    many of the explored prompts a step draws, by default all; seeds, how many trainings, side by side; seed,
+    of the first; noise False takes the expected gradient.
     Returns their `Course`. Raises ValueError for what these do not allow. Source: ours, theory N.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     some = chosen("trained", trained, len(kernel.names))
     step, seeds = float(positive("step", step)), int(whole("seeds", seeds, at_least=1))
-    run = _Run(kernel, method, some, noise)
+    run = _Run(kernel, method, some, noise, batch)
     generator = np.random.default_rng(seed)
     first: Any = 0.0
     second: Any = 0.0
@@ -131,7 +133,9 @@ def linearised_training(
 class _Run:
     """The answers that a training touches, as a table of prompts x answers, and what it asks of them."""
 
-    def __init__(self, kernel: AnswerKernel, method: Method, trained: np.ndarray, noise: bool) -> None:
+    def __init__(
+        self, kernel: AnswerKernel, method: Method, trained: np.ndarray, noise: bool, batch: int | None
+    ) -> None:
         self.kernel, self.method, self.noise, self.base = kernel, method, noise, kernel.log_p
         held = {prompt for hold in method.holds for prompt in hold.prompts}
         self.prompts = np.array(sorted({*trained.tolist(), *held}))
@@ -139,6 +143,8 @@ class _Run:
         if not explored.any():
             raise argument_error("trained", trained, "at least one prompt that is not held")
         self.explored, ends = explored, [*kernel.starts[1:], len(kernel.prompt)]
+        most = int(explored.sum())
+        self.batch = most if batch is None else min(most, int(whole("batch", batch, at_least=1)))
         sizes = np.array(ends)[self.prompts] - kernel.starts[self.prompts]
         self.there = np.arange(sizes.max()) < sizes[:, None]
         self.place = np.where(self.there, kernel.starts[self.prompts, None] + np.arange(sizes.max()), 0)
@@ -178,15 +184,23 @@ class _Run:
         p = p / total
         with np.errstate(invalid="ignore"):
             x = np.where(self.there, logits - np.log(total) - self.log_ref, 0.0)
-        size = self.method.group_size
-        share = _drawn(generator, size, p * self.explored[:, None]) / size if self.noise else p
-        asked = share * self.explored[:, None] * self._coefficient(p, x, share) / self.explored.sum()
+        size, chosen = self.method.group_size, self._chosen(generator, len(p))
+        share = _drawn(generator, size, p * chosen[..., None]) / size if self.noise else p
+        asked = share * chosen[..., None] * self._coefficient(p, x, share, chosen) / self.batch
         for hold, answers in zip(self.method.holds, stored, strict=True):
             slope = hold.divergence.on_log_ratio(x).derivative
             asked = asked - hold.strength / len(hold.prompts) * np.where(answers > 0, answers * slope, 0.0)
         return np.asarray((asked - p * asked.sum(axis=-1, keepdims=True))[:, self.there])
 
-    def _coefficient(self, p: np.ndarray, x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    def _chosen(self, generator: np.random.Generator, seeds: int) -> np.ndarray:
+        """Which prompts a step explores, (seeds, prompts)."""
+        explored = np.repeat(self.explored[None], seeds, axis=0)
+        if self.batch == self.explored.sum():
+            return explored
+        order = np.where(explored, generator.random(explored.shape), np.inf).argsort(axis=1).argsort(axis=1)
+        return order < self.batch
+
+    def _coefficient(self, p: np.ndarray, x: np.ndarray, share: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """What multiplies the score of an answer: its advantage, less the slope of the divergence."""
         method, reward = self.method, self.correct.astype(float)
         if method.alpha is not None:
@@ -202,8 +216,8 @@ class _Run:
         mixed = (rate > 0) & (rate < 1)
         found = (reward - mean) * self._weight(share, reward, mean, rate)
         if method.mixed_only and self.noise:
-            kept = (mixed[..., 0] & self.explored).sum(axis=-1)
-            found = found * mixed * (self.explored.sum() / np.maximum(kept, 1))[:, None, None]
+            kept = (mixed[..., 0] & chosen).sum(axis=-1)
+            found = found * mixed * (self.batch / np.maximum(kept, 1))[:, None, None]
         return found if method.in_reward else found - method.beta * slope
 
     def _weight(
