@@ -51,6 +51,7 @@ def generated() -> dict[Path, str]:
         (beta, "from dph_theory/predict/readers.py", defaults()),
         (beta, "from dph_theory/laws/sampled.py", samplers()),
         (beta, "from figures/numbers/laws.json", sampled_runs()),
+        (DOCS / "what-real-runs-keep.md", "accounts from figures/numbers/real_runs.json", accounts()),
     )
     for path, marker, text in tables:
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
@@ -74,6 +75,24 @@ def written() -> dict[Path, str]:
     words.filters |= {name: form.format for name, form in forms.items()}
     told = found(Records())
     return {DOCS / name: words.get_template(name).render(told) + "\n" for name in MADE}
+
+
+def accounts() -> str:
+    """What each account of what training leaves would show, simulated."""
+    shown = {
+        "run_agrees": "two right answers of a run agree",
+        "with_base": "one of the base and one of the run",
+        "runs_agree": "two runs keep the same answer",
+        "likeliest": "the base's likeliest is left",
+        "named": "other prompts name it",
+        "named_shuffled": "runs shuffled",
+        "varied": "variance over pairs of runs",
+        "varied_shuffled": "runs shuffled ",
+        "any_less_pass_1": "Pass@11 less Pass@1",
+    }
+    told = Records().results("real_runs")["accounts"]
+    rows = ((name, *(f"{of[key]:.2f}" for key in shown)) for name, of in told.items())
+    return Table.of(("account", *shown.values()), rows).markdown()
 
 
 def trainers() -> str:

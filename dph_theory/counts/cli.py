@@ -48,6 +48,15 @@ def difference(text: str) -> tuple[float, int]:
         raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
 
 
+def _real_runs(context: click.Context, _: click.Parameter, path: Path | None) -> None:
+    """Write the study of public runs, and end."""
+    if path is not None:
+        from .real_runs import study
+
+        write_json(path, study())
+        context.exit()
+
+
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
@@ -91,6 +100,14 @@ def difference(text: str) -> tuple[float, int]:
 @click.option("--venue", help="Widths and fonts for a paper or slides there, such as icml.")
 @click.option("--width", default="text", show_default=True, help="As wide as the text, or a column.")
 @click.option("--title", default="panels", show_default=True, help="The panels' titles, or none.")
+@click.option(
+    "--real-runs",
+    type=terminal.OutputFile(),
+    is_eager=True,
+    expose_value=False,
+    callback=_real_runs,
+    help="Write there what public runs keep, beside five accounts, and end.",
+)
 @click.pass_obj
 def confront_command(
     drawer: Callable[[], Callable[..., Drawer]] | None,

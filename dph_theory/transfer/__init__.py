@@ -1,0 +1,1 @@
+"""What training on some prompts does to others: prompts share one policy."""
