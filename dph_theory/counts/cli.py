@@ -18,7 +18,7 @@ from .logs import UNSCORED
 from .pairs import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
-from .words import curve_table, five_lines, requested, tables
+from .words import curve_table, requested, sentences, tables
 
 KIND = "confront"
 Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Together | None, Mapping[str, Any]], list[Path]]
@@ -48,15 +48,6 @@ def difference(text: str) -> tuple[float, int]:
         raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
 
 
-def _real_runs(context: click.Context, _: click.Parameter, path: Path | None) -> None:
-    """Write the study of public runs, and end."""
-    if path is not None:
-        from .real_runs import study
-
-        write_json(path, study())
-        context.exit()
-
-
 @click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
@@ -64,6 +55,9 @@ def _real_runs(context: click.Context, _: click.Parameter, path: Path | None) ->
 @click.option(
     "--correct-from", type=float, help="Least reward of a right answer. [default: 1, of two values]"
 )
+@click.option("--id", "column", metavar="COLUMN", help="Of rows of no known log: what names the prompt;")
+@click.option("--correct", metavar="COLUMN", help="whether an answer is right, or a list of whether each is;")
+@click.option("--answer", metavar="COLUMN", help="what it said, or a list.")
 @click.option("--unscored", type=click.Choice(UNSCORED), help="What answers without a reward are.")
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
@@ -81,13 +75,6 @@ def _real_runs(context: click.Context, _: click.Parameter, path: Path | None) ->
 @click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
 @click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: tell their mean too.")
 @click.option(
-    "--luck",
-    "drift",
-    type=(click.FloatRange(min=0, min_open=True), click.IntRange(min=1)),
-    metavar="STEP ANSWERS",
-    help="Step in logits and answers a step of a run without a KL: what drift alone would lose.",
-)
-@click.option(
     "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the band's bootstrap."
 )
 @terminal.seed
@@ -100,14 +87,6 @@ def _real_runs(context: click.Context, _: click.Parameter, path: Path | None) ->
 @click.option("--venue", help="Widths and fonts for a paper or slides there, such as icml.")
 @click.option("--width", default="text", show_default=True, help="As wide as the text, or a column.")
 @click.option("--title", default="panels", show_default=True, help="The panels' titles, or none.")
-@click.option(
-    "--real-runs",
-    type=terminal.OutputFile(),
-    is_eager=True,
-    expose_value=False,
-    callback=_real_runs,
-    help="Write there what public runs keep, beside five accounts, and end.",
-)
 @click.pass_obj
 def confront_command(
     drawer: Callable[[], Callable[..., Drawer]] | None,
@@ -124,13 +103,14 @@ def confront_command(
     JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
     seen from the columns. Of several RUNs, or --steps, a band over all of them tells which differ.
 
-    Prints what changed in five sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
+    Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
     if folder is not None and drawer is None:
         raise click.UsageError("--folder needs the package figures, as in `dph confront`")
     drawn = {name: options.pop(name) for name in ("form", "only", "venue", "width", "title")}
-    how = {name: options.pop(name) for name in ("reward", "correct_from", "unscored", "prompts")}
+    named = ("reward", "correct_from", "unscored", "prompts", "column", "correct", "answer")
+    how = {name: options.pop(name) for name in named}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
@@ -171,7 +151,7 @@ def _record(
 ) -> dict[str, Any]:
     """What was found, with what was asked for."""
     results = {"runs": [one.to_dict() for one in found], "together": several and several.to_dict()}
-    lines = [line for one in found for line in five_lines(one)]
+    lines = [line for one in found for line in sentences(one)]
     config = {"k": ks, **asked}
     return record(
         KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
@@ -202,7 +182,7 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
 def show(console: Console, found: Confrontation, everything: bool) -> None:
     """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
     words = "\n".join([found.summary(), *(f"Note: {note}." for note in found.notes)])
-    asked = [curve_table(found.curves), *requested(found)]
+    asked = [curve_table(found.curves, found.run.name), *requested(found)]
     _print(console, words, tables(found) if everything else asked)
 
 

@@ -15,8 +15,15 @@ from .pairs import NEAR, is_number, snapped
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
 _TRL_OWN = (*AS_TEXT, "step", "completion", "advantage")
-_VERL_OWN = (*AS_TEXT, "output", "gts", "step", "pred")
+_VERL_OWN = (*AS_TEXT, "output", "gts", "step", "pred", "uid")
 """The columns of TRL's and of verl's logs that are no rewards."""
+_TRUTHS = ("gts", "ground_truth", "solution")
+"""Columns of the truth: of one text with several, as of pictures and tables, each is a prompt."""
+_WORDS = {
+    **dict.fromkeys(("pass", "passed", "correct", "true", "yes"), 1),
+    **dict.fromkeys(("fail", "failed", "incorrect", "wrong", "false", "no", "timeout"), 0),
+}
+"""Verdicts in words."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades as its own metrics count them: correct, partial, incorrect, no answer."""
 _LONGEST = 80
@@ -32,7 +39,7 @@ class Answer(NamedTuple):
     """Of a row of a log: the prompt, the columns that may be its reward, what was said, how many were drawn.
 
     `said` has what was said by column of rewards, under "" for all of them; `reason` says why a row has no
-    reward, where the log does.
+    reward, where the log does; `truth` what the right answer is.
     """
 
     prompt: str
@@ -40,6 +47,7 @@ class Answer(NamedTuple):
     said: Mapping[str, Any] = MappingProxyType({})
     drawn: int = 1
     reason: str = ""
+    truth: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,13 +72,19 @@ class Log:
 
 def _trl(row: Mapping[str, Any]) -> Answer:
     """A row of TRL's logged completions, also as a table that wandb exports."""
-    return Answer(_text(row, "prompt"), {name: x for name, x in row.items() if name not in _TRL_OWN})
+    values = {name: x for name, x in row.items() if name not in _TRL_OWN}
+    return Answer(_text(row, "prompt"), values, truth=_truth(row))
 
 
 def _verl(row: Mapping[str, Any]) -> Answer:
-    """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it."""
+    """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it.
+
+    A prompt is what its uid says, or its text and its truth.
+    """
     values = {name: x for name, x in row.items() if name not in _VERL_OWN}
-    return Answer(_text(row, "input"), values, {"": row.get("pred")})
+    if row.get("uid"):
+        return Answer(_text(row, "uid"), values, {"": row.get("pred")})
+    return Answer(_text(row, "input"), values, {"": row.get("pred")}, truth=_truth(row))
 
 
 def _lm_eval(row: Mapping[str, Any]) -> Answer:
@@ -113,6 +127,34 @@ def _text(row: Mapping[str, Any], column: str) -> str:
     if prompt is None:
         raise argument_error("row", row, f"one with {column!r}")
     return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
+
+
+def _truth(row: Mapping[str, Any]) -> str:
+    return next((str(row[name]) for name in _TRUTHS if row.get(name) is not None), "")
+
+
+def of_columns(
+    row: Any, column: str | None, correct: str | None, answer: str | None
+) -> tuple[str, list[int], list[str] | None]:
+    """Of a row of no known log, whose columns are named: the prompt, the verdicts and what was said.
+
+    A column holds one of them or a list. Raises ValueError naming the column that is missing or no verdict.
+    """
+    names = [name for name in (column, correct, answer) if name is not None]
+    held = sorted(row) if isinstance(row, Mapping) else row
+    if column is None or correct is None:
+        raise argument_error("correct", correct, "named, and --id: both, or neither")
+    if not isinstance(row, Mapping) or any(name not in row for name in names):
+        raise argument_error("row", held, f"one with the columns {', '.join(names)}")
+    given = row[correct] if isinstance(row[correct], list | tuple) else [row[correct]]
+    verdicts = [_WORDS.get(x.strip().lower(), x) if isinstance(x, str) else x for x in given]
+    verdicts = [snapped(float(x)) if is_number(x) else x for x in verdicts]
+    if wrong := [x for x in verdicts if x not in (0, 1)]:
+        words = ", ".join(sorted(_WORDS))
+        raise argument_error(correct, wrong[0], f"true or false, 1 or 0, or one of {words}")
+    said = None if answer is None else row[answer]
+    heard = said if said is None or isinstance(said, list) else [said]
+    return _text(row, column), [int(x) for x in verdicts], heard
 
 
 def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str:
@@ -170,16 +212,35 @@ def judged(
         told.append(f"{len(without)} answers without a reward are {fate}")
     if not mean and (drawn := max((answer.drawn for answer, _ in found), default=1)) > 1:
         told.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
+    counted = [
+        (answer, answer.drawn, round((value or 0) * answer.drawn))
+        if mean
+        else (answer, 1, int(value is not None and value >= least))
+        for answer, value in found
+    ]
+    return _by_prompt(counted, column, mean, told)
+
+
+def _by_prompt(
+    found: Sequence[tuple[Answer, int, int]], column: str, mean: bool, told: list[str]
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """One row a prompt of answers with their n and c; of one text with several truths each is a prompt."""
+    truths: dict[str, set[str]] = defaultdict(set)
+    for answer, *_ in found:
+        truths[answer.prompt].add(answer.truth)
+    if split := [len(of) for of in truths.values() if len(of) > 1]:
+        told.append(f"{len(split)} texts have several truths: they are {sum(split)} prompts")
     by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-    for answer, value in found:
-        n = answer.drawn if mean else 1
-        c = 0 if value is None else round(value * n) if mean else int(value >= least)
-        by_prompt[answer.prompt].append((n, c, answer.said.get(column, answer.said.get(""))))
+    for answer, n, c in found:
+        of = f" (truth: {answer.truth})" * (len(truths[answer.prompt]) > 1)
+        by_prompt[answer.prompt + of].append((n, c, answer.said.get(column, answer.said.get(""))))
     rows = []
     for prompt, each in by_prompt.items():
-        counts, said = {"n": sum(n for n, *_ in each), "c": sum(c for _, c, _ in each)}, [x for *_, x in each]
-        heard = {} if mean or None in said else {"correct": [c for _, c, _ in each], "answer": said}
-        rows.append({"id": prompt, **counts, **heard})
+        ns, cs, said = (list(part) for part in zip(*each, strict=True))
+        row = {"id": prompt, "n": sum(ns), "c": sum(cs)}
+        # A mean over several answers has no verdict of each.
+        row |= {} if mean else {"correct": cs} | ({} if None in said else {"answer": said})
+        rows.append(row)
     return rows, tuple(told)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
 from ..support.record import read_record
-from .logs import AS_TEXT, Answer, judged, recognised, step_files
+from .logs import AS_TEXT, Answer, judged, of_columns, recognised, step_files
 from .pairs import Counts, PromptRow, is_number, row
 
 Numbered = Iterable[tuple[int, Any]]
@@ -37,6 +37,9 @@ def read_counts(
     unscored: str | None = None,
     prompts: str | None = None,
     by: str | None = None,
+    column: str | None = None,
+    correct: str | None = None,
+    answer: str | None = None,
 ) -> Counts:
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
@@ -46,18 +49,24 @@ def read_counts(
     read); `reward`, the log's column of rewards, by default the only one; `correct_from`, the least reward of
     a right answer, by default 1 of two values; `unscored`, "wrong" or "omit", what is made of answers without
     a reward, which are otherwise an error; `prompts`, which set of a folder of `dph evaluate`, by default the
-    only one; `by`, the field of the rows that holds a prompt's category. .parquet needs the package datasets.
+    only one; `by`, the field of the rows that holds a prompt's category; of rows of no known log `column`
+    names the prompt, `correct` says whether its answer is right, or its answers, and `answer` what was said.
+    .parquet needs the package datasets.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
-    each said, for maj@k), "log_ratio" (log pi - log ref of each answer, in nats) or their mean "kl", "style"
-    (answers by style). An unfinished last line is left out, and told. Returns the rows by id. Raises
-    ValueError naming the file and the line of each of the first wrong rows.
+    each said, for maj@k and what is left), "log_ratio" (log pi - log ref of each, in nats) or their mean
+    "kl", "style" (answers by style, or the style of each), "prompt" (its text). An unfinished last line is
+    left out, and told. Returns the rows by id. Raises ValueError naming the file and the line of each of the
+    first wrong rows.
 
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    return _counts(path, _read(path, prompts), str(path), reward, correct_from, unscored, by)
+    found = _read(path, prompts)
+    if (column, correct, answer) != (None, None, None):
+        found = found._replace(rows=_of_columns(found, column, correct, answer))
+    return _counts(path, found, str(path), reward, correct_from, unscored, by)
 
 
 def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
@@ -83,6 +92,23 @@ def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
     _each(path, found.rows, take)
     each = ((step, found._replace(rows=rows)) for step, rows in sorted(steps.items()))
     return {step: _counts(path, of, f"{path}, step {step}", **how) for step, of in each}
+
+
+def _of_columns(read: "_Read", *names: str | None) -> list[tuple[int, Any]]:
+    """Rows of no known log as rows of counts, a prompt each, by the columns named."""
+    prompts: dict[str, tuple[int, list[int], list[Any]]] = {}
+
+    def take(number: int, value: Any) -> None:
+        prompt, verdicts, said = of_columns(value, *names)
+        found = prompts.setdefault(prompt, (number, [], []))
+        found[1].extend(verdicts)
+        found[2].extend(said or ())
+
+    _each(read.file, read.rows, take)
+    return [
+        (number, {"id": prompt, "correct": right, **({"answer": said} if said else {})})
+        for prompt, (number, right, said) in prompts.items()
+    ]
 
 
 class _Read(NamedTuple):
@@ -202,7 +228,7 @@ def _plain(entry: Any) -> Any:
 
 
 def _json_rows(path: Path) -> Numbered:
-    """The rows of an array, of a table that wandb exports, of a log of Inspect, or JSON lines."""
+    """The rows of an array, of a table that wandb exports, of a log of Inspect or EvalPlus, or JSON lines."""
     try:
         found = json.loads(path.read_bytes())
     except (UnicodeDecodeError, json.JSONDecodeError):
@@ -211,6 +237,9 @@ def _json_rows(path: Path) -> Numbered:
         found = [dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]]
     elif isinstance(found, dict) and "samples" in found:
         found = found["samples"] or []
+    elif isinstance(found, dict) and isinstance(found.get("eval"), dict):
+        # EvalPlus: a list of answers a task.
+        found = [answer for answers in found["eval"].values() for answer in answers]
     return enumerate(found, 1) if isinstance(found, list) else [(1, found)]
 
 

@@ -61,8 +61,8 @@ def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none
     Per unit of time and of q_r; where it is positive r survives. Not divided, or divided by the deviation,
     alpha_G is the same at both ends, and only the most merit stays; MaxRL ("mean") has G - 1 and 1.
 
-    >>> growth_beside([[1, 0], [0, 1]], [0.9, 0.1], group_size=12, scale="mean")[1, 0].round(6)
-    0.2
+    >>> growth_beside([[1, 0], [0, 1]], [0.9, 0.1], group_size=12, scale="mean")[1].round(6).tolist()
+    [0.2, 0.0]
     """
     success = probability("success", success)
     rho = distribution("rho", rho)
@@ -124,8 +124,8 @@ def chance_of_small_steps(
     G^2/(G - 1 + (G-2)(G-3) q (1-q)) a unit of log odds. So more prompts a step and smaller steps lessen luck
     without end, larger groups only while a strategy is rare. Parameters as in `chance_to_win`.
 
-    >>> round(chance_of_small_steps(0.1, 0.3, 0.2, group_size=16, step=0.5), 4)
-    0.9994
+    >>> round(chance_of_small_steps(0.1, 0.26, 0.24, group_size=16, step=1.0), 4)
+    0.561
     """
     start, end, _ = _lottery(share, left, first_only, second_only, group_size, step)
     lean = (
@@ -149,8 +149,8 @@ def with_kl(
     long it trains. No strategy wins a lottery. Parameters as in `chance_to_win`; groups, of two answers that
     differ. Raises ValueError for numbers out of range.
 
-    >>> with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)[0]
-    1.0
+    >>> [round(x, 4) for x in with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
+    [1.0, 0.7876]
     """
     start = float(logit(one("share", rate("share", share))))
     gap, both = first_only - second_only, first_only + second_only

@@ -7,7 +7,7 @@ from support.sampled_counts import base_rates, rows_of, sampled, shifted, write_
 from support.small_confrontation import small_confrontation
 
 from dph_theory import excess_kl
-from dph_theory.counts import Confrontation, Pairs, confront, five_lines, read_counts
+from dph_theory.counts import Confrontation, Pairs, confront, read_counts, sentences
 from dph_theory.counts.kl import kl_spent
 from dph_theory.counts.pairs import row
 from dph_theory.counts.words import chance, shortened, tables
@@ -67,10 +67,10 @@ LINES = {
 
 
 @pytest.mark.parametrize("case", LINES)
-def test_five_lines(tmp_path, case):
+def test_sentences(tmp_path, case):
     (base, run), n, wanted = LINES[case]
     found = confronted(tmp_path, base, run, n)
-    lines = five_lines(found)
+    lines = sentences(found)
     assert len(lines) == 5
     for place, words in wanted.items():
         assert re.match(words, lines[place]), lines[place]
@@ -178,7 +178,7 @@ def test_one_row_of_few_answers_is_named_and_does_not_shorten_the_curves(tmp_pat
 def test_a_file_against_itself_claims_nothing(tmp_path):
     base, _ = unchanged(8)
     found = confronted(tmp_path, base, base, 8)
-    words = " ".join([*five_lines(found), *found.notes, *(table.markdown() for table in tables(found))])
+    words = " ".join([*sentences(found), *found.notes, *(table.markdown() for table in tables(found))])
     assert "both have the same counts of every prompt, and are copies of one file" in words
     assert not re.search(r"as few as|\[0, 0\]|\[0\.00, 0\.00\]", words)
-    assert five_lines(found)[3] == "No law of training is identified: every prompt says the same."
+    assert sentences(found)[3] == "No law of training is identified: every prompt says the same."
