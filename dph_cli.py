@@ -42,6 +42,12 @@ COMMANDS = {
         "Tell what changed between two checkpoints, from counts alone.",
         "figures",
     ),
+    "transfer": _Command(
+        "full_scale.cli",
+        "transfer_command",
+        "Measure what training on some prompts will do to others.",
+        "full",
+    ),
     "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
     "figures": _Command("figures.cli", "figures_command", "Draw the figures from stored numbers.", "figures"),
     "reproduce": _Command(

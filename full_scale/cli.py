@@ -108,6 +108,55 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
         _say(console, evaluate_stage(_recipe(config, overrides), progress, base_only=base).findings)
 
 
+@click.command(name="transfer", short_help="Measure what training on some prompts will do to others.")
+@click.argument("words", nargs=-1, metavar="MODEL PROMPTS [HELD_OUT ...] | --config R.yaml [KEY=VALUE ...]")
+@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="The kernel's file, .npz.")
+@click.option("--config", metavar="R.yaml", help="Prompts, verifier and model of a recipe.")
+@click.option("--verifier", metavar="MODULE:FUNCTION", help="Judges sampled answers to the files' prompts.")
+@click.option(
+    "--samples", type=click.IntRange(min=2), default=32, show_default=True, help="Answers to judge."
+)
+@click.option(
+    "--own",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="So many answers of a prompt have a gradient of their own: likely wrong ones, frequent samples.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts of each file or set.")
+def transfer_command(
+    words: tuple[str, ...],
+    path: Path,
+    config: str | None,
+    verifier: str | None,
+    samples: int,
+    own: int,
+    limit: int | None,
+) -> None:
+    """Take the gradient of each answer's log-probability at the base, once: what prompts do to one another.
+
+    PROMPTS are to be trained, HELD_OUT not: files of rows {"prompt", "answers": [...]} whose correct answers
+    are known, or {"prompt", ...} of answers that are sampled and judged.
+    """
+    with _stage(f"what is measured is kept in {path}.parts", path) as (console, progress):
+        check_versions()
+        from dph_theory.transfer.report import told
+
+        from .stages import transfer_stage
+
+        kernel = transfer_stage(
+            words,
+            path,
+            config=config,
+            verifier=verifier,
+            samples=samples,
+            own=own,
+            limit=limit,
+            progress=progress,
+        )
+        _say(console, told(kernel, path))
+
+
 @click.command(name="compare", short_help="Hold trained runs against the theory.")
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
 @click.option("--json", "json_path", type=_OUTPUT, help="Write the record there.")

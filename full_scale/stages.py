@@ -4,12 +4,15 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import transformers
 from accelerate import PartialState
 
+from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, Progress
+from dph_theory.transfer import AnswerKernel
 
 from .evaluation.evaluate import evaluate
 from .evaluation.record import Evaluation
@@ -17,13 +20,14 @@ from .models.load import LoadedModel, ModelHashes, load, load_trained
 from .presampling.presample import presample
 from .presampling.result import Presampling
 from .recipe.folders import Folders
-from .recipe.schema import Recipe
+from .recipe.schema import ModelConfig, Recipe, TaskConfig, load_recipe
 from .storage.locks import end_with_launcher, locked
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.card import write_card
 from .training.record import TrainingRecord
 from .training.train import train
+from .transfer.measure import HELD_OUT, measure_listed, measure_sampled
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()
@@ -83,6 +87,41 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
                 write_card(folders)
     _take_leave()
     return found
+
+
+def transfer_stage(
+    words: Sequence[str],
+    path: Path,
+    *,
+    config: str | None = None,
+    verifier: str | None = None,
+    progress: Progress,
+    samples: int,
+    own: int,
+    limit: int | None,
+) -> AnswerKernel:
+    """The kernel of the answers to a recipe's prompts, or of a model's to those of files, stored at `path`.
+
+    With a recipe `words` are KEY=VALUE, else the model and the files, the first of prompts to be trained.
+    Their correct answers are known, or, with a verifier, sampled and judged.
+    """
+    if config is None and len(words) < 2:
+        raise argument_error("arguments", list(words), "MODEL PROMPTS, or --config R.yaml")
+    if config is None and verifier is None:
+        model, *files = words
+        where = ModelConfig(path=model)
+        return measure_listed(where, [*map(Path, files)], path, wrong=own, limit=limit, progress=progress)
+    recipe = load_recipe(config, words) if config is not None else _of_files(verifier or "", *words)
+    with _task(recipe) as task:
+        return measure_sampled(recipe, task, path, samples=samples, own=own, limit=limit, progress=progress)
+
+
+def _of_files(verifier: str, model: str, prompts: str, *held_out: str) -> Recipe:
+    """A recipe of the prompts of files, for what needs no more than a model and a task."""
+    names = [HELD_OUT] + [f"{HELD_OUT} {number}" for number in range(2, len(held_out) + 1)]
+    evaluation = {name: {"data": file} for name, file in zip(names, held_out, strict=False)}
+    task = TaskConfig("dataset", prompts, options={"verifier": verifier, "evaluation": evaluation})
+    return Recipe(name=Path(prompts).stem, model=ModelConfig(path=model), task=task)
 
 
 def _initial(recipe: Recipe) -> LoadedModel:

@@ -1,0 +1,10 @@
+from .flow import coupled_flow as coupled_flow
+from .flow import own_and_pair as own_and_pair
+from .flow import pass_at_k_slope as pass_at_k_slope
+from .interpolation import chosen_anchors as chosen_anchors
+from .interpolation import interpolated as interpolated
+from .kernel import AnswerKernel as AnswerKernel
+from .training import Course as Course
+from .training import Hold as Hold
+from .training import Method as Method
+from .training import linearised_training as linearised_training

@@ -1,0 +1,163 @@
+"""Log odds that move together: the flow of coupled prompts, and the slope of their mean Pass@k.
+
+z = logit V, V a prompt's pass rate. A training that answers' verdicts alone drive moves every prompt by
+dz/dt = K f: K the inner products of the gradients of z, f = alpha_G(V) V (1-V) on the trained prompts and 0
+on the others. Exact to first order for any model, and for all times where two answers have linear logits.
+With more answers K changes as they move among themselves: `training` follows them.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from ..divergences import REVERSE_KL
+from ..fdivergence import FDivergence
+from ..laws.groups import group_weight
+from ..laws.sequence import validity_pull
+from ..numeric.arrays import Scalars, finite, probability, rate, real, whole
+from ..support.errors import argument_error
+from ..support.record import readable
+
+Kernel = Float[np.ndarray, "prompts prompts"]
+Prompts: TypeAlias = Shaped[np.ndarray, " some"] | Sequence[int]
+"""Some of the prompts: indices, or a mask."""
+_END = 35.0
+"""Beyond this |z| a pass rate is 0 or 1 in float64."""
+
+
+def coupled_flow(
+    kernel: Kernel,
+    rates: Scalars,
+    trained: Prompts,
+    time: Scalars,
+    *,
+    scale: str = "leave_one_out",
+    group_size: int = 2,
+    beta: float = 0.0,
+    divergence: FDivergence = REVERSE_KL,
+) -> Float[np.ndarray, "*times prompts"]:
+    """The pass rates of all prompts at times of a training on some, by a kernel of log odds that stays.
+
+    Parameters: kernel, symmetric, (prompts, prompts), a row of a prompt that is not trained too; rates in
+    (0, 1), where it was measured; trained, indices or a mask; time, not negative, step size times steps (of
+    the sum over the trained prompts); the advantages by `scale` and `group_size` (as `laws.group_weight`:
+    "leave_one_out" is the plain policy gradient); beta, the weight of D_f(pi || base) on the trained prompts,
+    of the whole answer, nothing moving within the correct answers and within the others.
+    Returns rates of the shape of time, and prompts. Raises ValueError for what these do not allow.
+    Source: ours, theory N1, N3.
+
+    >>> coupled_flow(np.array([[1.0, -0.5], [-0.5, 1.0]]), [0.5, 0.1], [0, 1], 50.0).round(6)
+    array([0.903469, 0.86433 ])
+    """
+    from scipy.integrate import solve_ivp
+
+    kernel, rates, chosen = _checked(kernel, rate("rates", rates), trained)
+    times, beta = real("time", time, at_least=0), float(real("beta", beta, at_least=0))
+    start, columns = np.log(rates) - np.log1p(-rates), kernel[:, chosen]
+
+    def drive(z: np.ndarray) -> np.ndarray:
+        z = np.clip(z, -_END, _END)
+        right, wrong = 1 / (1 + np.exp(-z)), 1 / (1 + np.exp(z))
+        found = group_weight(group_size, right, scale)
+        if beta:
+            moved = z - start[chosen]
+            pull = moved if divergence == REVERSE_KL else validity_pull(rates[chosen], right, divergence)
+            found = found - beta * pull
+        return np.asarray(found * right * wrong)
+
+    def slope(_: float, z: np.ndarray) -> np.ndarray:
+        return np.asarray(columns @ drive(z[chosen]))
+
+    moments, place = np.unique(np.append(times.ravel(), 0.0), return_inverse=True)
+    z = start[:, None]
+    if moments[-1] > 0:
+        span = (0.0, float(moments[-1]))
+        found = solve_ivp(slope, span, start, t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-9)
+        if not found.success:
+            raise ArithmeticError(f"the flow was not followed to its end: {found.message}")
+        z = found.y
+    z = z.T[place[:-1]].reshape(*times.shape, len(rates))
+    return np.asarray(1 / (1 + np.exp(-z)))
+
+
+def pass_at_k_slope(
+    kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars, *, among: Prompts | None = None
+) -> Float[np.ndarray, "*k"]:
+    """The slope of mean Pass@k in the time of a training: mean_j k V_j (1-V_j)^k (K f)_j.
+
+    Parameters: kernel and rates as for `coupled_flow`; k >= 1; drive, f of each prompt, 0 where it is not
+    trained; among, the prompts whose mean is taken (indices or a mask), by default all. Returns the shape of
+    k. Never negative where K has no negative entry and f none. Source: ours, theory N2.
+
+    >>> coupling = np.array([[1.0, -0.5], [-0.5, 1.0]])
+    >>> pass_at_k_slope(coupling, [0.5, 0.1], [1, 5, 6], [0.25, 0.09]).round(6)
+    array([ 0.02405 ,  0.002841, -0.000775])
+    """
+    some = np.arange(len(kernel)) if among is None else among
+    kernel, rates, chosen = _checked(kernel, rates, some)
+    k, drive = whole("k", k, at_least=1)[..., None], finite("drive", drive)
+    if drive.shape != rates.shape:
+        raise argument_error("drive.shape", drive.shape, f"{rates.shape}, one for each prompt")
+    found = rates[chosen]
+    return np.asarray((k * found * (1 - found) ** k * (kernel @ drive)[chosen]).mean(axis=-1))
+
+
+class OwnAndPair(NamedTuple):
+    """Of the slope of mean Pass@k over prompts of a kind, all trained: own/P + (1 - 1/P) pair with P of them.
+
+    `own` is what a prompt's training does to itself, `pair` what that of another one does, each a mean;
+    `pair_error` the standard error of the latter over the draw of prompts.
+    """
+
+    def __repr__(self) -> str:
+        return readable(self)
+
+    own: np.ndarray
+    pair: np.ndarray
+    pair_error: np.ndarray
+
+    @property
+    def prompts(self) -> np.ndarray:
+        """From so many prompts on the others outweigh the own training; inf where `pair` is not negative."""
+        with np.errstate(divide="ignore"):
+            return np.where(self.pair < 0, 1 - self.own / np.minimum(self.pair, -0.0), np.inf)
+
+
+def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> OwnAndPair:
+    """What prompts do to their own Pass@k and to one another's: `OwnAndPair`, entries of the shape of k.
+
+    Parameters as of `pass_at_k_slope`, at least three prompts. Few prompts hide a negative pair. The error
+    is that of a mean over pairs of prompts drawn independently. Source: ours, theory N2, N7.
+    """
+    kernel, rates, _ = _checked(kernel, rates, np.arange(len(kernel)))
+    k, drive, count = whole("k", k, at_least=1), finite("drive", drive), len(rates)
+    if count < 3:
+        raise argument_error("rates", rates, "at least three prompts")
+    weight = k[..., None] * rates * (1 - rates) ** k[..., None]
+    each = weight[..., :, None] * kernel * drive
+    own = np.trace(each, axis1=-2, axis2=-1)
+    off = each * (1 - np.eye(count))
+    both = (off + np.swapaxes(off, -1, -2)).sum(axis=-1) / (count - 1)
+    error = np.sqrt(both.var(axis=-1, ddof=1) / count)
+    return OwnAndPair(own / count, off.sum(axis=(-2, -1)) / (count * (count - 1)), error)
+
+
+def _checked(kernel: Kernel, rates: Scalars, some: Prompts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The kernel and the rates that fit it, and some prompts as indices."""
+    kernel, rates = finite("kernel", kernel), np.atleast_1d(probability("rates", rates))
+    if kernel.shape != (len(rates), len(rates)):
+        raise argument_error("kernel.shape", kernel.shape, f"{(len(rates), len(rates))}, as there are rates")
+    return kernel, rates, chosen("trained", some, len(rates))
+
+
+def chosen(name: str, some: Prompts, count: int) -> np.ndarray:
+    """Indices of some of so many prompts, from indices or a mask; ValueError for others, or none."""
+    found = np.asarray(some)
+    if found.dtype == bool and found.shape == (count,):
+        found = np.flatnonzero(found)
+    fits = found.ndim == 1 and found.size and np.issubdtype(found.dtype, np.integer)
+    if not fits or len(set(found.tolist())) != len(found) or not 0 <= found.min() <= found.max() < count:
+        raise argument_error(name, some, f"different indices of {count} prompts, or a mask of them")
+    return found

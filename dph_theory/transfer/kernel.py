@@ -1,0 +1,139 @@
+"""The kernel of answers: inner products of the gradients of their log-probabilities, at one model.
+
+The empirical neural tangent kernel (NTK) of the answers that prompts have. A step along the gradient of one
+answer moves the log-probability of another by step size times their entry, whatever prompts they belong to.
+"""
+
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..support.errors import argument_error, choice
+from ..support.files import replacing
+from ..support.record import readable
+
+KIND = "dph transfer kernel"
+_SUM = 1e-4
+"""How far the probabilities of a prompt's answers may be from one: they come from float32."""
+
+
+class LogOdds(NamedTuple):
+    """Of the log odds of a correct answer: the kernel (prompts, prompts) and the pass rates (prompts,)."""
+
+    def __repr__(self) -> str:
+        return readable(self)
+
+    kernel: np.ndarray
+    rates: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerKernel:
+    """Answers of some prompts at a model: log-probabilities, which are correct, and their kernel.
+
+    The answers of a prompt stand together and exhaust it: the last is "any other answer". `names` and `sets`
+    are of the prompts, in order; `prompt` is each answer's, as an index; `about` says how it was measured.
+    Raises ValueError for shapes that do not fit, and for answers whose probabilities do not sum to one.
+
+    >>> gradients = np.array([[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [-0.6, -0.8]])
+    >>> two = AnswerKernel(("a", "b"), ("train", "held out"), np.array([0, 0, 1, 1]),
+    ...     np.log([0.5, 0.5, 0.1, 0.9]), np.array([1, 0, 1, 0], bool), gradients @ gradients.T)
+    >>> two.log_odds.kernel.round(2)
+    array([[4. , 2.4],
+           [2.4, 4. ]])
+    """
+
+    names: tuple[str, ...]
+    sets: tuple[str, ...]
+    prompt: Int[np.ndarray, " answers"]
+    log_p: Float[np.ndarray, " _"]
+    correct: Bool[np.ndarray, " _"]
+    gram: Float[np.ndarray, "_ _"]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count, answers = len(self.names), len(self.prompt)
+        if len(self.sets) != count or len(set(self.names)) != count:
+            raise argument_error("names", self.names, "one set for each, and no name twice")
+        shapes = {name: getattr(self, name).shape for name in ("log_p", "correct", "gram")}
+        if shapes != {"log_p": (answers,), "correct": (answers,), "gram": (answers, answers)}:
+            raise argument_error("shapes", shapes, f"of {answers} answers, as prompt has")
+        if answers == 0 or not np.array_equal(np.unique(self.prompt), np.arange(count)):
+            raise argument_error("prompt", self.prompt, f"indices of all {count} prompts")
+        if (np.diff(self.prompt) < 0).any():
+            raise argument_error("prompt", self.prompt, "the answers of each prompt together, in order")
+        total = np.add.reduceat(np.exp(self.log_p), self.starts)
+        if (abs(total - 1) > _SUM).any():
+            worst = int(abs(total - 1).argmax())
+            raise argument_error(
+                f"probabilities of {self.names[worst]!r}", float(total[worst]), "a sum of one"
+            )
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the answers of each prompt begin."""
+        return np.searchsorted(self.prompt, np.arange(len(self.names)))
+
+    def of(self, *sets: str) -> np.ndarray:
+        """The indices of the prompts of these sets; ValueError for a set that there is not."""
+        for name in sets:
+            choice("set", name, tuple(dict.fromkeys(self.sets)))
+        return np.flatnonzero(np.isin(self.sets, sets))
+
+    def indices(self, names: Iterable[str]) -> np.ndarray:
+        """The indices of the prompts of these names; ValueError for one that there is not."""
+        places = {name: i for i, name in enumerate(self.names)}
+        wanted = list(names)
+        if unknown := [name for name in wanted if name not in places]:
+            raise argument_error("prompt", unknown[0], f"one of the {len(self.names)} of the kernel")
+        return np.array([places[name] for name in wanted], dtype=int)
+
+    @cached_property
+    def log_odds(self) -> LogOdds:
+        """The kernel of z = logit V, V the pass rate, and V: what of the answers a verdict sees.
+
+        grad z is the mean gradient of correct answers less that of the others, each by its share. A prompt
+        that has no correct answer among these, or no other one, has a row of zeros.
+        """
+        p = np.exp(self.log_p)
+        rates = np.add.reduceat(p * self.correct, self.starts)
+        failed = np.add.reduceat(p * ~self.correct, self.starts)
+        both = (rates > 0) & (failed > 0)
+        share = np.where(self.correct, 1 / np.maximum(rates, 1e-300)[self.prompt], 0.0)
+        share -= np.where(self.correct, 0.0, 1 / np.maximum(failed, 1e-300)[self.prompt])
+        weight = np.where(both[self.prompt], p * share, 0.0)
+        weighed = np.add.reduceat(weight[:, None] * self.gram * weight, self.starts, axis=0)
+        return LogOdds(np.add.reduceat(weighed, self.starts, axis=1), np.minimum(rates, 1.0))
+
+    def save(self, path: Path) -> None:
+        """Write it as one .npz file, whole or not at all."""
+        arrays = {name: getattr(self, name) for name in ("prompt", "log_p", "correct")}
+        words = json.dumps({"kind": KIND, "names": self.names, "sets": self.sets, **self.about})
+        with replacing(path) as made, made.open("wb") as file:
+            np.savez_compressed(file, gram=self.gram.astype(np.float32), about=np.array(words), **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "AnswerKernel":
+        """What `save` wrote; ValueError for any other file."""
+        allowed = "a file that `dph transfer` wrote"
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                about = json.loads(str(found["about"]))
+                arrays = {name: found[name] for name in ("prompt", "log_p", "correct", "gram")}
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise argument_error("kernel", str(path), f"{allowed} ({error})") from error
+        if not isinstance(about, dict) or about.pop("kind", None) != KIND:
+            raise argument_error("kernel", str(path), allowed)
+        names, sets = tuple(about.pop("names")), tuple(about.pop("sets"))
+        return cls(names, sets, about=about, **(arrays | {"gram": arrays["gram"].astype(float)}))
+
+    def __repr__(self) -> str:
+        groups = ", ".join(f"{self.sets.count(name)} {name}" for name in dict.fromkeys(self.sets))
+        return f"AnswerKernel({groups}; {len(self.prompt)} answers)"

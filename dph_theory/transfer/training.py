@@ -1,0 +1,237 @@
+"""The training of the linearised model: any method, from the base's kernel of answers alone.
+
+The logits of all answers move as their gradients at the base say, dl = Theta c, c what the loss of sampled
+answers asks of each: exact while gradients stay as they are. Nothing is fitted. What training does to prompts
+that it does not touch, the loss of correct answers by luck, and what a divergence on some prompts does for
+others follow, a training in a fraction of a second.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..coverage import exact_pass_at_k
+from ..fdivergence import FDivergence
+from ..laws.groups import SCALES, group_weight
+from ..numeric.arrays import Scalars, positive, real, whole
+from ..support.errors import argument_error, choice
+from .flow import chosen
+from .kernel import AnswerKernel
+
+OPTIMISERS = ("adam", "sgd")
+MOMENTA = (0.9, 0.99)
+"""Of the mean and of the mean square."""
+_SAME = 1e-9
+"""Rewards of a group that spread less agree."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A divergence to the base on some prompts, by answers that the base gave and that were stored.
+
+    DPH's rehearsal: solved prompts, their correct answers alone. Anchors: any prompts, all answers.
+    `prompts` are indices in the kernel; `answers` stored of each, None for all of them at their exact shares.
+    """
+
+    prompts: tuple[int, ...]
+    divergence: FDivergence
+    strength: float
+    correct_only: bool = True
+    answers: int | None = 64
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a step of a training asks of sampled answers.
+
+    The advantage is the verdict less its group's mean, divided as `scale` says (of `laws.groups.SCALES`) in
+    groups of `group_size`; beta weighs the KL or other divergence to the base, estimated on the same answers
+    (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken; `mixed_only`
+    leaves out groups whose verdicts agree; `alpha` is alpha-DPG's, whose target is the base's correct
+    answers; `holds` are divergences on other prompts, added with their strengths.
+    """
+
+    scale: str = "std"
+    group_size: int = 16
+    beta: float = 0.0
+    divergence: FDivergence | None = None
+    in_reward: bool = False
+    mixed_only: bool = False
+    alpha: float | None = None
+    holds: tuple[Hold, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        choice("scale", self.scale, SCALES)
+        if whole("group_size", self.group_size, at_least=2).ndim:
+            raise argument_error("group_size", self.group_size, "one number")
+        if real("beta", self.beta, at_least=0) > 0 and self.divergence is None:
+            raise argument_error("divergence", None, "an FDivergence where beta is not 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The pass rates of a training's seeds after each step, (seeds, steps + 1, prompts)."""
+
+    rates: Float[np.ndarray, "seeds times prompts"]
+
+    def pass_at_k(self, prompts: Sequence[int] | np.ndarray, k: Scalars) -> np.ndarray:
+        """Mean Pass@k of these prompts, (seeds, steps + 1) and the shape of k."""
+        k = whole("k", k, at_least=1)
+        rates = self.rates[..., np.asarray(prompts)][(..., *[None] * k.ndim)]
+        return np.asarray(exact_pass_at_k(rates, k)).mean(axis=2)
+
+
+def linearised_training(
+    kernel: AnswerKernel,
+    method: Method,
+    trained: Sequence[int] | np.ndarray,
+    *,
+    steps: int,
+    step: float,
+    optimiser: str = "adam",
+    seeds: int = 8,
+    seed: int = 0,
+    noise: bool = True,
+) -> Course:
+    """Train the linearised model on some prompts, so many answers to each at every step.
+
+    Parameters: kernel, at the base; method; trained, indices or a mask (prompts of the method's holds are
+    held and not explored); steps; step, for "sgd" the learning rate, for "adam" how far the weights move
+    along the gradient in a step (the learning rate times |g|_1/|g|_2 of the base's gradient g, which a
+    measured kernel tells), means taken as Adam takes them, the square that of the whole gradient; seeds,
+    how many trainings, side by side; seed, of the first; noise False takes the expected gradient.
+    Returns their `Course`. Raises ValueError for what these do not allow. Source: ours, theory N.
+    """
+    choice("optimiser", optimiser, OPTIMISERS)
+    some = chosen("trained", trained, len(kernel.names))
+    step, seeds = float(positive("step", step)), int(whole("seeds", seeds, at_least=1))
+    run = _Run(kernel, method, some, noise)
+    generator = np.random.default_rng(seed)
+    first: Any = 0.0
+    second: Any = 0.0
+    stored = run.stored(generator, seeds)
+    log_p = np.repeat(run.base[None], seeds, axis=0)
+    rates = [run.rates(log_p)]
+    for taken in range(1, int(whole("steps", steps, at_least=1)) + 1):
+        pull = run.pull(log_p, generator, stored)
+        if optimiser == "adam":
+            size = np.einsum("sa,ab,sb->s", pull, run.among, pull)
+            keep, keep_square = MOMENTA
+            first, second = keep * first + (1 - keep) * pull, keep_square * second + (1 - keep_square) * size
+            mean_square = np.maximum(second / (1 - keep_square**taken), 1e-300)
+            pull = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
+        log_p = log_p + step * pull @ run.moves
+        rates.append(run.rates(log_p))
+    return Course(np.stack(rates, axis=1))
+
+
+class _Run:
+    """The answers that a training touches, as a table of prompts x answers, and what it asks of them."""
+
+    def __init__(self, kernel: AnswerKernel, method: Method, trained: np.ndarray, noise: bool) -> None:
+        self.kernel, self.method, self.noise, self.base = kernel, method, noise, kernel.log_p
+        held = {prompt for hold in method.holds for prompt in hold.prompts}
+        self.prompts = np.array(sorted({*trained.tolist(), *held}))
+        explored = np.array([i in set(trained.tolist()) - held for i in self.prompts])
+        if not explored.any():
+            raise argument_error("trained", trained, "at least one prompt that is not held")
+        self.explored, ends = explored, [*kernel.starts[1:], len(kernel.prompt)]
+        sizes = np.array(ends)[self.prompts] - kernel.starts[self.prompts]
+        self.there = np.arange(sizes.max()) < sizes[:, None]
+        self.place = np.where(self.there, kernel.starts[self.prompts, None] + np.arange(sizes.max()), 0)
+        flat = self.place[self.there]
+        self.moves, self.among = kernel.gram[flat], kernel.gram[np.ix_(flat, flat)]
+        self.correct = kernel.correct[self.place] & self.there
+        self.log_ref = np.where(self.there, self.base[self.place], -np.inf)
+        self.ref = np.exp(self.log_ref)
+
+    def rates(self, log_p: np.ndarray) -> np.ndarray:
+        """Pass rates of all prompts, (seeds, prompts)."""
+        kernel = self.kernel
+        top = np.maximum.reduceat(log_p, kernel.starts, axis=1)[:, kernel.prompt]
+        mass = np.exp(log_p - top)
+        total = np.add.reduceat(mass, kernel.starts, axis=1)
+        return np.asarray(np.add.reduceat(mass * kernel.correct, kernel.starts, axis=1) / total)
+
+    def stored(self, generator: np.random.Generator, seeds: int) -> list[np.ndarray]:
+        """For each hold the shares of its stored answers, (seeds, prompts, answers), zero elsewhere."""
+        found = []
+        for hold in self.method.holds:
+            share = self.ref * (self.correct if hold.correct_only else 1)
+            total = share.sum(axis=1, keepdims=True)
+            share = np.where(total > 0, share / np.maximum(total, 1e-300), 0.0)
+            share = np.repeat((share * np.isin(self.prompts, hold.prompts)[:, None])[None], seeds, axis=0)
+            if hold.answers is not None:
+                share = _drawn(generator, hold.answers, share) / hold.answers
+            found.append(share)
+        return found
+
+    def pull(self, log_p: np.ndarray, generator: np.random.Generator, stored: list[np.ndarray]) -> np.ndarray:
+        """What is asked of each touched answer's log-probability, (seeds, answers)."""
+        logits = np.where(self.there, log_p[:, self.place], -np.inf)
+        logits = logits - logits.max(axis=-1, keepdims=True)
+        p = np.exp(logits)
+        total = p.sum(axis=-1, keepdims=True)
+        p = p / total
+        with np.errstate(invalid="ignore"):
+            x = np.where(self.there, logits - np.log(total) - self.log_ref, 0.0)
+        size = self.method.group_size
+        share = _drawn(generator, size, p * self.explored[:, None]) / size if self.noise else p
+        asked = share * self.explored[:, None] * self._coefficient(p, x, share) / self.explored.sum()
+        for hold, answers in zip(self.method.holds, stored, strict=True):
+            slope = hold.divergence.on_log_ratio(x).derivative
+            asked = asked - hold.strength / len(hold.prompts) * np.where(answers > 0, answers * slope, 0.0)
+        return np.asarray((asked - p * asked.sum(axis=-1, keepdims=True))[:, self.there])
+
+    def _coefficient(self, p: np.ndarray, x: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """What multiplies the score of an answer: its advantage, less the slope of the divergence."""
+        method, reward = self.method, self.correct.astype(float)
+        if method.alpha is not None:
+            reward = self._towards_target(p, method.alpha)
+        slope: Any = 0.0
+        if method.divergence is not None and method.beta:
+            # f'(u) - f'(1): an answer's share of the divergence moves by it as its ratio u does.
+            slope = np.exp(-x) * method.divergence.on_log_ratio(x, gauge="normalised").derivative
+        if method.in_reward:
+            reward = reward - method.beta * slope
+        mean = (share * reward).sum(axis=-1, keepdims=True)
+        rate = (share * self.correct).sum(axis=-1, keepdims=True)
+        mixed = (rate > 0) & (rate < 1)
+        found = (reward - mean) * self._weight(share, reward, mean, rate)
+        if method.mixed_only and self.noise:
+            kept = (mixed[..., 0] & self.explored).sum(axis=-1)
+            found = found * mixed * (self.explored.sum() / np.maximum(kept, 1))[:, None, None]
+        return found if method.in_reward else found - method.beta * slope
+
+    def _weight(
+        self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
+    ) -> np.ndarray:
+        """One over what a group's advantages are divided by; of verdicts in expectation alpha_G(V)."""
+        size, scale = self.method.group_size, self.method.scale
+        if not self.noise and not self.method.in_reward and self.method.alpha is None:
+            return group_weight(size, rate, scale)
+        # A group's mean takes 1/G of what an answer is above it; the expectation takes nothing.
+        seen = 1.0 if self.noise else 1 - 1 / size
+        if scale in ("std", "population_std"):
+            spread = np.sqrt((share * (reward - mean) ** 2).sum(axis=-1, keepdims=True))
+            spread = spread * np.sqrt(size / (size - 1)) if scale == "std" and self.noise else spread
+        else:
+            spread = np.abs(mean) if scale == "mean" else SCALES[scale](np.ones(1), size)
+        return np.where(spread > _SAME, seen / np.maximum(spread, _SAME), 0.0)
+
+    def _towards_target(self, p: np.ndarray, alpha: float) -> np.ndarray:
+        """alpha-DPG's reward, ((p_*/pi)^alpha - 1)/alpha, p_* the base's correct answers (theory B7)."""
+        target = self.ref * self.correct
+        target = target / np.maximum(target.sum(axis=1, keepdims=True), 1e-300)
+        return np.asarray(((target / np.maximum(p, 1e-300)) ** alpha - 1) / alpha)
+
+
+def _drawn(generator: np.random.Generator, count: int, shares: np.ndarray) -> np.ndarray:
+    """Counts of so many draws by the shares of the last axis; none where a row of shares is zero."""
+    total = shares.sum(axis=-1, keepdims=True)
+    drawn = generator.multinomial(count, np.where(total > 0, shares / np.where(total > 0, total, 1), 0.0))
+    # What rounding leaves over falls on the last answer: a row without shares draws nothing.
+    return np.asarray(np.where(total > 0, drawn, 0), dtype=float)

@@ -1,0 +1,1 @@
+"""Measuring transfer between prompts: the kernel of a model's answers, from one backward pass an answer."""

@@ -1,0 +1,135 @@
+"""Which answers of a prompt get a gradient of their own: listed with exact probabilities, or sampled."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dph_theory.support.errors import argument_error
+
+from ..models.generation import sample
+from ..recipe.schema import SamplingConfig
+from ..tasks.benchmarks import DataRow
+from ..tasks.protocol import Prompt, Task, judged
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A prompt whose correct answers are known, all of as many tokens."""
+
+    name: str
+    set: str
+    prompt: Tokens
+    right: tuple[Tokens, ...]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Answers that move as one: their tokens, their share of all the prompt's, whether they are correct.
+
+    A listed answer stands alone; its share is its probability, which the model is to tell: None.
+    """
+
+    answers: tuple[Tokens, ...]
+    share: float | None
+    correct: bool
+
+
+def listed_rows(rows: Sequence[DataRow], tokenizer: Any, default_set: str) -> list[Listed]:
+    """Rows {"prompt", "answers"} (and "id", "set") as prompts whose correct answers are known.
+
+    ValueError for a row without answers, with answers of several lengths in tokens, or an empty one.
+    """
+    found = []
+    for number, row in enumerate(rows):
+        text, answers = row.text("prompt"), row.values.get("answers")
+        if not isinstance(answers, list) or not all(isinstance(each, str) and each for each in answers):
+            raise argument_error(
+                f"{row.where}: answers", answers, "a list of correct answers, each some text"
+            )
+        before = tuple(tokenizer(text)["input_ids"])
+        right = tuple(dict.fromkeys(_continued(tokenizer, text, before, answer) for answer in answers))
+        if len({len(tokens) for tokens in right}) != 1:
+            lengths = {answer: len(tokens) for answer, tokens in zip(answers, right, strict=False)}
+            raise argument_error(
+                f"{row.where}: answers", lengths, "of one length in tokens; else sample them"
+            )
+        name = str(row.values.get("id", f"{default_set} {number + 1}"))
+        found.append(Listed(name, str(row.values.get("set", default_set)), before, right))
+    return found
+
+
+def _continued(tokenizer: Any, text: str, before: Tokens, answer: str) -> Tokens:
+    """The tokens by which an answer continues a text: in one piece with it where the text's own stay."""
+    whole = tuple(tokenizer(text + answer)["input_ids"])
+    if whole[: len(before)] == before and len(whole) > len(before):
+        return whole[len(before) :]
+    return tuple(tokenizer(answer, add_special_tokens=False)["input_ids"])
+
+
+def listed_atoms(model: Any, prompt: Listed, wrong: int) -> list[Atom]:
+    """The correct answers, and the likeliest others of their length: so many at most."""
+    length = len(prompt.right[0])
+    others = likeliest(model, prompt.prompt, length, wrong + len(prompt.right))
+    known = set(prompt.right)
+    atoms = [Atom((answer,), None, True) for answer in prompt.right]
+    return atoms + [Atom((each,), None, False) for each in others if each not in known][:wrong]
+
+
+def likeliest(model: Any, prompt: Tokens, length: int, count: int) -> list[Tokens]:
+    """About the likeliest continuations of a length, the likeliest first: by a beam as wide as the count."""
+    beams: list[Tokens] = [()]
+    weights = torch.zeros(1)
+    for _ in range(length):
+        rows = torch.tensor([[*prompt, *beam] for beam in beams], device=model.device)
+        with torch.no_grad():
+            logits = model(input_ids=rows, use_cache=False, logits_to_keep=1).logits[:, -1]
+        total = weights[:, None] + logits.float().log_softmax(dim=-1).cpu()
+        weights, flat = total.flatten().topk(min(count, total.numel()))
+        vocabulary = total.shape[1]
+        beams = [(*beams[int(i) // vocabulary], int(i) % vocabulary) for i in flat]
+    return beams
+
+
+def sampled_atoms(
+    model: Any, tokenizer: Any, task: Task, examples: Sequence[Prompt], prompts: Sequence[Sequence[int]],
+    sampling: SamplingConfig, count: int, own: int, seed: int,
+) -> Iterator[list[Atom]]:  # fmt: skip
+    """Of each prompt so many sampled answers: those drawn most often alone, the rest by verdict together.
+
+    An answer that was drawn once can tell of its kind only: its own gradient is not what another draw has.
+    """
+    drawn = sample(model, tokenizer, prompts, count, sampling, seed)
+    asked = [example for example in examples for _ in range(count)]
+    scores = iter(judged(task.verifier, asked, [each.text for group in drawn for each in group]))
+    for group in drawn:
+        verdicts = {each.token_ids: next(scores).correct for each in group}
+        times = Counter(each.token_ids for each in group)
+        alone = [tokens for tokens, n in times.most_common(own) if n > 1]
+        atoms = [Atom((tokens,), times[tokens] / count, verdicts[tokens]) for tokens in alone]
+        for correct in (True, False):
+            rest = [each.token_ids for each in group if each.token_ids not in alone]
+            rest = [tokens for tokens in rest if verdicts[tokens] is correct]
+            if rest:
+                atoms.append(Atom(tuple(rest), len(rest) / count, correct))
+        yield atoms
+
+
+def log_probs(model: Any, prompt: Sequence[int], answers: Sequence[Tokens]) -> Iterator[Tensor]:
+    """The log-probability of each answer, with its graph; of answers of one token all from one pass."""
+    device = model.device
+    if all(len(answer) == 1 for answer in answers):
+        ids = torch.tensor([list(prompt)], device=device)
+        table = model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[0, -1].float().log_softmax(-1)
+        yield from (table[answer[0]] for answer in answers)
+        return
+    for answer in answers:
+        ids = torch.tensor([[*prompt, *answer]], device=device)
+        logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(answer) + 1).logits[0, :-1]
+        told = torch.tensor(answer, device=device)[:, None]
+        yield logits.float().log_softmax(-1).gather(1, told).sum()

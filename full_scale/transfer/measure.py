@@ -1,0 +1,243 @@
+"""The kernel of a model's answers, measured prompt by prompt, resumed where it stopped, kept as one file."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from peft import get_peft_model
+
+from dph_theory.laws import group_weight
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import replacing, write_json
+from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import versions
+from dph_theory.transfer import AnswerKernel
+
+from ..models.generation import prompt_tokens
+from ..models.load import load, lora_config
+from ..recipe.schema import ModelConfig, Recipe
+from ..storage.journal import told_apart
+from ..storage.tensors import hash_values
+from ..tasks.benchmarks import read_rows
+from ..tasks.protocol import Task
+from .answers import Atom, Listed, Tokens, listed_atoms, listed_rows, log_probs, sampled_atoms
+from .sketch import Sketch
+
+TRAIN, HELD_OUT = "train", "held out"
+PACKAGES = ("torch", "transformers", "peft")
+WRONG = 8
+"""So many wrong answers of a prompt get a gradient of their own: with fewer a wrong answer that rises on
+prompts that are not trained is not seen, with more little is gained."""
+_GROUP, _SOME = 16, 16
+"""The answers of a group, and how many prompts, whose gradient tells how far a step of Adam goes."""
+_LEAST = 1e-6
+"""What all other answers have at least: less is rounding of float32."""
+
+
+def measure_listed(
+    model: ModelConfig, files: Sequence[Path], path: Path, *, wrong: int = WRONG, limit: int | None = None,
+    progress: Progress = silent,
+) -> AnswerKernel:  # fmt: skip
+    """The kernel of prompts whose correct answers are known, exact over all answers of their length.
+
+    Parameters: model, whose trainable parameters count (of `lora` the adapter's alone); files of rows
+    {"prompt", "answers"}, the first of prompts that will be trained, the others held out, where a row has no
+    "set" of its own; path, where the kernel is written; wrong, how many wrong answers of a prompt get a
+    gradient of their own, all others one together; limit, at most so many prompts of a file. What is measured
+    is kept beside `path` until it is whole. Raises ValueError for rows that do not fit, or a half measured
+    kernel of other ones. Source: ours, theory N.
+    """
+    loaded = load(model)
+    prompts: list[Listed] = []
+    for file, name in zip(files, (TRAIN, *[HELD_OUT] * len(files)), strict=False):
+        prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
+    identity = {
+        "model": loaded.hashes.as_dict(), "lora": model.lora, "wrong": wrong,
+        "prompts": [hash_values([each.name, each.set, each.prompt, each.right]) for each in prompts],
+    }  # fmt: skip
+    trainable = _trainable(loaded.model, model)
+    work = _Work(trainable, path, identity)
+    for number, prompt in enumerate(prompts):
+        work.add(number, prompt.prompt, partial(listed_atoms, trainable, prompt, wrong))
+        progress("transfer", number + 1, len(prompts))
+    named = [(each.name, each.set) for each in prompts]
+    return work.finished(named, [each.prompt for each in prompts], {"answers": "listed"})
+
+
+def measure_sampled(
+    recipe: Recipe, task: Task, path: Path, *, samples: int = 32, own: int = WRONG, limit: int | None = None,
+    progress: Progress = silent,
+) -> AnswerKernel:  # fmt: skip
+    """The kernel of a recipe's prompts, from answers that its model gave and its verifier judged.
+
+    `own`: so many of a prompt's answers that were drawn more than once get a gradient of their own; the
+    others one by verdict, whose square is the product of the gradients of two halves. Prompts without a
+    correct answer among `samples`, or without a wrong one, are kept: their rates are told as they are. Else
+    as `measure_listed`; the task's training prompts are trained, its evaluation sets held out by name.
+    """
+    loaded = load(recipe.model, stop=recipe.sampling.stop)
+    sets = {TRAIN: task.train, **task.evaluation}
+    examples = [(name, example) for name, of in sets.items() for example in of[:limit]]
+    tokens = prompt_tokens(loaded.tokenizer, task, [example for _, example in examples], recipe.model)
+    identity = {
+        "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
+        "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
+        "prompts": [hash_values([name, e.id, t]) for (name, e), t in zip(examples, tokens, strict=True)],
+    }  # fmt: skip
+    trainable = _trainable(loaded.model, recipe.model)
+    work = _Work(trainable, path, identity)
+    for number, ((_, example), prompt) in enumerate(zip(examples, tokens, strict=True)):
+
+        def atoms(number: int = number, example: Any = example, prompt: Sequence[int] = prompt) -> list[Atom]:
+            seed = recipe.seed + number
+            (found,) = sampled_atoms(
+                trainable, loaded.tokenizer, task, [example], [prompt], recipe.sampling, samples, own, seed
+            )
+            return found
+
+        work.add(number, tuple(prompt), atoms)
+        progress("transfer", number + 1, len(examples))
+    once = len({example.id for _, example in examples}) == len(examples)
+    named = [(example.id if once else f"{name}/{example.id}", name) for name, example in examples]
+    return work.finished(named, tokens, {"answers": f"{samples} sampled"})
+
+
+def _trainable(model: Any, config: ModelConfig) -> Any:
+    """The model in evaluation mode, its adapter's parameters alone with gradients where it has one."""
+    adapter = lora_config(config)
+    return (model if adapter is None else get_peft_model(model, adapter)).eval()
+
+
+class _Work:
+    """Prompts measured so far, a file each in a folder beside the kernel's, which goes when it is whole."""
+
+    def __init__(self, model: Any, path: Path, identity: Mapping[str, Any]) -> None:
+        self.model, self.path, self.identity = model, path, identity
+        self.folder = path.with_name(f"{path.name}.parts")
+        self.weights = [each for each in model.parameters() if each.requires_grad]
+        self.sketch = Sketch()
+        begun = self.folder / "identity.json"
+        if begun.is_file() and (found := json.loads(begun.read_text(encoding="utf-8"))) != identity:
+            changed, others = told_apart(dict(identity), found)
+            allowed = f"{self.folder} was begun with {others}; keep to that, or remove it to begin anew"
+            raise argument_error("kernel", changed, allowed)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(begun, identity)
+
+    def add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
+        """Measure a prompt, unless that is done."""
+        file = self.folder / f"{number}.npz"
+        if file.is_file():
+            return
+        found = atoms()
+        rows, selves, shares = [], [], []
+        for atom, whole, own, log_p in self._measured(prompt, found):
+            rows.append(whole)
+            selves.append(own)
+            shares.append(math.exp(log_p) if atom.share is None else atom.share)
+            if atom.share is not None and len(atom.answers) == 1:
+                # Another draw is this very answer with its own probability alone.
+                selves[-1] *= min(1.0, math.exp(log_p) / atom.share)
+        if found[0].share is None:
+            _add_all_others(rows, selves, shares)
+        correct = [atom.correct for atom in found] + [False] * (len(rows) - len(found))
+        answers = json.dumps([atom.answers for atom in found])
+        with replacing(file) as made, made.open("wb") as out:
+            np.savez(
+                out,
+                rows=torch.stack(rows).numpy(),
+                share=shares,
+                self=selves,
+                correct=correct,
+                answers=answers,
+            )
+
+    def _measured(
+        self, prompt: Tokens, atoms: Sequence[Atom]
+    ) -> Iterator[tuple[Atom, torch.Tensor, float, float]]:
+        """Of each atom the sketch of its mean gradient, its square (by halves if it can be), and a log p."""
+        scores = log_probs(self.model, prompt, [answer for atom in atoms for answer in atom.answers])
+        for atom in atoms:
+            count = len(atom.answers)
+            totals: list[list[torch.Tensor]] = [[], []]
+            for place in range(count):
+                log_p = next(scores)
+                found = torch.autograd.grad(log_p, self.weights, retain_graph=True)
+                half = totals[place % 2]
+                totals[place % 2] = [half[i].add_(one) for i, one in enumerate(found)] if half else [*found]
+            first, second = (self.sketch(total) for total in totals)
+            own = first @ second / ((count + 1) // 2 * (count // 2)) if count > 1 else first @ first
+            yield atom, (first + second) / count, float(own), float(log_p.detach())
+
+    def finished(
+        self, named: Sequence[tuple[str, str]], prompts: Sequence[Sequence[int]], about: Mapping[str, Any]
+    ) -> AnswerKernel:
+        """The kernel of all prompts, stored; the parts go."""
+        parts = [dict(np.load(self.folder / f"{number}.npz")) for number in range(len(named))]
+        rows = np.concatenate([part["rows"] for part in parts]).astype(np.float32)
+        gram = (rows @ rows.T).astype(float)
+        gram[np.diag_indices(len(gram))] = np.concatenate([part["self"] for part in parts])
+        shares = [part["share"] / part["share"].sum() for part in parts]
+        told = {
+            **about, **self.identity, "sketch": self.sketch.size, "versions": versions(*PACKAGES),
+            "parameters": sum(each.numel() for each in self.weights),
+            "adam": self._adam([i for i, (_, of) in enumerate(named) if of == TRAIN], prompts, parts),
+        }  # fmt: skip
+        del told["prompts"]
+        kernel = AnswerKernel(
+            tuple(name for name, _ in named),
+            tuple(of for _, of in named),
+            np.repeat(np.arange(len(parts)), [len(part["share"]) for part in parts]),
+            np.log(np.concatenate(shares)),
+            np.concatenate([part["correct"] for part in parts]).astype(bool),
+            gram,
+            told,
+        )
+        kernel.save(self.path)
+        shutil.rmtree(self.folder)
+        return kernel
+
+    def _adam(
+        self, trained: Sequence[int], prompts: Sequence[Sequence[int]], parts: Sequence[Mapping[str, Any]]
+    ) -> float:
+        """|g|_1/|g|_2 of the gradient g that GRPO has in expectation at the base, of some trained prompts.
+
+        A step of Adam from the start on moves each weight by the learning rate: so far along the gradient.
+        """
+        for number in np.unique(np.linspace(0, len(trained) - 1, _SOME).astype(int)):
+            part = parts[trained[number]]
+            share, correct = part["share"] / part["share"].sum(), part["correct"].astype(float)
+            asked = share * (correct - share @ correct) * group_weight(_GROUP, float(share @ correct))
+            answers = [tuple(map(tuple, atom)) for atom in json.loads(str(part["answers"]))]
+            weights = asked[: len(answers)]
+            if len(asked) > len(answers):
+                weights = weights - asked[-1] * share[:-1] / share[-1]
+            flat = [answer for atom in answers for answer in atom]
+            each = [weight / len(atom) for weight, atom in zip(weights, answers, strict=True) for _ in atom]
+            scores, whole = log_probs(self.model, prompts[trained[number]], flat), []
+            for weight, log_p in zip(each, scores, strict=True):
+                whole.append(float(weight) * log_p)
+                if len(flat[0]) > 1:
+                    whole.pop().backward()
+            if whole:
+                torch.stack(whole).sum().backward()
+        slopes = [each.grad for each in self.weights if each.grad is not None]
+        first = sum(float(slope.abs().sum()) for slope in slopes)
+        second = math.sqrt(sum(float(slope.square().sum()) for slope in slopes))
+        self.model.zero_grad(set_to_none=True)
+        return first / second if second else math.nan
+
+
+def _add_all_others(rows: list[torch.Tensor], selves: list[float], shares: list[float]) -> None:
+    """All other answers as one: probabilities sum to one, so its gradient is minus theirs, weighed."""
+    rest = max(1 - sum(shares), _LEAST)
+    total = torch.stack([share * row for share, row in zip(shares, rows, strict=True)]).sum(dim=0)
+    rows.append(-total / rest)
+    selves.append(float(rows[-1] @ rows[-1]))
+    shares.append(rest)

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.linear_answers import linear_answers, log_odds
+
+from dph_theory.coverage import exact_pass_at_k
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.dynamics import pass_rate_along
+from dph_theory.laws import validity_at
+from dph_theory.transfer import coupled_flow, own_and_pair, pass_at_k_slope
+
+PAIR = np.array([[1.0, -0.5], [-0.5, 1.0]])
+THREE = np.array([[1.0, 0.6, 0.8], [0.6, 1.0, 0.0], [0.8, 0.0, 1.0]])
+
+
+def test_a_prompt_that_another_one_pushes_down_dips_and_returns():
+    times = np.linspace(0, 50, 5001)
+    rates = coupled_flow(PAIR, [0.5, 0.1], [0, 1], times)
+    dip = rates[:, 1].argmin()
+    assert rates[dip] == pytest.approx([0.811436, 0.083480], abs=1e-6)
+    assert times[dip] == pytest.approx(8.72, abs=0.01)
+    assert rates[-1] == pytest.approx([0.903469, 0.864330], abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", ["std", "leave_one_out", "mean"])
+@pytest.mark.parametrize("divergence", [REVERSE_KL, FORWARD_KL])
+def test_a_prompt_alone_is_one_decision(scale, divergence):
+    how = {"beta": 0.3, "group_size": 4, "scale": scale, "divergence": divergence}
+    times = np.array([0.5, 2.0, 9.0])
+    # Two answers whose logits move apart by twice what each gains.
+    alone = pass_rate_along(0.2, times, valid=1, invalid=1, **how)
+    found = coupled_flow(np.array([[2.0]]), [0.2], [0], times, **how)
+    assert found[:, 0] == pytest.approx(alone, rel=1e-6)
+
+
+@pytest.mark.parametrize(("divergence", "held_out"), [(REVERSE_KL, 0.404609), (FORWARD_KL, 0.447405)])
+def test_trained_prompts_end_at_their_own_stationary_policies(divergence, held_out):
+    rates = np.array([0.3, 0.6, 0.2])
+    found = coupled_flow(THREE, rates, [0, 1], 4000.0, beta=0.5, divergence=divergence)
+    assert found[:2] == pytest.approx(validity_at(rates[:2], 0.5, divergence), abs=1e-6)
+    assert found[2] == pytest.approx(held_out, abs=1e-6)
+
+
+def test_the_slope_of_pass_at_k_changes_sign_in_k():
+    found = pass_at_k_slope(PAIR, [0.5, 0.1], [1, 5, 6], [0.25, 0.09])
+    assert found == pytest.approx([0.0240500, 0.0028410, -0.0007754], abs=1e-7)
+    h, rates = np.array([0.3, -0.3, 0.6]), np.array([0.02, 0.2, 0.7])
+    drive = rates * (1 - rates)
+    falls_between = pass_at_k_slope(np.outer(h, h) / (drive @ h), rates, [2, 4, 16], drive)
+    assert falls_between == pytest.approx([0.003442, -0.020853, 0.014154], abs=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 64))
+def test_the_slope_is_that_of_a_small_step(seed, k):
+    kernel, *_ = linear_answers(seed)
+    K, rates = kernel.log_odds
+    drive = np.where(np.arange(5) < 3, rates * (1 - rates), 0.0)
+    found = pass_at_k_slope(K, rates, k, drive, among=[3, 4])
+    step = 1e-5
+    moved = rates + rates * (1 - rates) * step * (K @ drive)
+    change = exact_pass_at_k(moved, k) - exact_pass_at_k(rates, k)
+    assert change[3:].mean() / step == pytest.approx(found, rel=1e-2, abs=1e-4)
+
+
+def test_the_kernel_of_log_odds_is_that_of_their_gradients():
+    kernel, slopes, logits, correct = linear_answers(1)
+    K, rates = kernel.log_odds
+    eps, base = 1e-6, log_odds(rates)
+    gradient = []
+    for d in range(slopes.shape[2]):
+        p = np.exp(logits + eps * slopes[..., d])
+        gradient.append((log_odds((p * correct).sum(1) / p.sum(1)) - base) / eps)
+    assert np.array(gradient).T @ np.array(gradient) == pytest.approx(K, rel=1e-4, abs=1e-5)
+
+
+def test_a_negative_pair_wins_from_some_number_of_prompts_on():
+    rates = np.array([0.1, 0.2, 0.3, 0.4])
+    K = np.where(np.eye(4) > 0, 1.0, -0.2)
+    found = own_and_pair(K, rates, [1, 16], rates * (1 - rates))
+    assert (found.own > 0).all()
+    assert (found.pair < 0).all()
+    drive = rates * (1 - rates)
+    total = pass_at_k_slope(K, rates, [1, 16], drive)
+    assert found.own + 3 * found.pair == pytest.approx(total, rel=1e-12)
+    assert (found.prompts > 1).all()
+    assert np.isinf(own_and_pair(np.eye(4), rates, 4, drive).prompts)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: coupled_flow(PAIR, [0.5], [0], 1.0), r"kernel.shape=\(2, 2\) is not allowed: \(1, 1\)"),
+        (lambda: coupled_flow(PAIR, [0.5, 0.1], [2], 1.0), "different indices of 2 prompts"),
+        (lambda: coupled_flow(PAIR, [0.5, 0.1], [], 1.0), "trained="),
+        (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], -1.0), "time=-1.0"),
+        (lambda: coupled_flow(PAIR, [0.5, 1.0], [0], 1.0), "rates=1.0"),
+        (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], 1.0, scale="rank"), "scale='rank'"),
+        (lambda: pass_at_k_slope(PAIR, [0.5, 0.1], 0, [0, 0]), "k=0"),
+        (lambda: pass_at_k_slope(PAIR, [0.5, 0.1], 1, [0]), "drive.shape"),
+        (lambda: own_and_pair(PAIR, [0.5, 0.1], 1, [0, 0]), "at least three prompts"),
+    ],
+)
+def test_errors(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
