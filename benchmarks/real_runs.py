@@ -72,7 +72,7 @@ def measures(
     found |= {
         "base_agrees": mean_known(agreement(base, base)[often.sum(axis=1) >= 2]),
         "with_base": mean_known(beside),
-        "likeliest": mean_known(np.concatenate(led)),
+        "likeliest": mean_known([mean_known(each) for each in led]),
         "likeliest_of": len(np.concatenate(led)),
         "base_pass_1": (base >= 0).mean(),
         "pass_1": first.mean(),
@@ -446,8 +446,9 @@ def predicted(
     found: Sequence[Mapping[str, Any]],
     runs: Sequence[Mapping[str, Any]],
     changes: Sequence[Mapping[str, Any]],
+    data: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """The predictions of the runs at Level 2 that nobody had looked at, in their order, and what was found."""
+    """The predictions of the runs at Level 2 that nobody had looked at, in order, and what was found."""
     plain = [each for each in found if each["level"] == "level2" and not each["replay"]]
     told = [each for each in plain if each["counts"]]
     one, solving = (sum(each[name] for each in plain) for name in ("one_left", "solving"))
@@ -482,10 +483,15 @@ def predicted(
             "held": raised > lowered,
             "found": f"raised in {raised}, lowered in {lowered} of {len(moved)} cells",
         },
+        {
+            "held": data["repeated"] > 0.99 * data["of"] and data["bases_shared"] > data["bases"] / 2,
+            "found": f"{data['repeated']:,} of {data['of']:,} repeat, "
+            f"{data['bases_shared']} of {data['bases']} bases share",
+        },
     ]
 
 
-def repeats(runs: Sequence[Run], read: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+def repeats(runs: Sequence[Run]) -> dict[str, Any]:
     """How the stored answers repeat, and what `doubts` tells of the bases' answers, of every level's."""
     found: dict[str, Any] = {}
     for level in sorted({run.level for run in runs}):
@@ -581,7 +587,7 @@ def study(sdist: Path) -> dict[str, Any]:
     """The record: accounts, the measures of every model and domain, what was predicted, DeepScaleR."""
     runs = read_runs(archive())
     read, found, each = readings(runs), groups(runs), crossings(runs)
-    changes = replay(each)
+    changes, data = replay(each), repeats(runs)
     for one in found:
         if one["counts"] and not one["replay"]:
             one["verdicts"] = verdicts(one)
@@ -590,8 +596,8 @@ def study(sdist: Path) -> dict[str, Any]:
         "groups": found,
         "runs": each,
         "replay": changes,
-        "predicted": predicted(found, each, changes),
-        "data": repeats(runs, read),
+        "predicted": predicted(found, each, changes, data["level2"]),
+        "data": data,
         "matrix": matrix(runs, read, "level1", "qwen05b", "pantry_plan"),
         "deepscaler": deepscaler(sdist),
     }

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent / "counts"
 
 
 def main(base: Path = HERE / "base.jsonl", run: Path = HERE / "grpo.jsonl") -> None:
-    """Tell it in five lines, and name the prompts that training lost most clearly."""
+    """Tell it in a few lines, and name the prompts that training lost most clearly."""
     before, after = read_counts(base), read_counts(run)
     found = confront(before, after, draws=1000)
     for line in sentences(found):

@@ -150,13 +150,17 @@ def named_by_others(won: np.ndarray, possible: np.ndarray) -> float:
     return total / cases if cases else np.nan
 
 
-def styles_left(codes: Sequence[np.ndarray], kinds: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def styles_left(
+    codes: Sequence[np.ndarray], kinds: Sequence[np.ndarray], base: Sequence[np.ndarray] = ()
+) -> tuple[np.ndarray, np.ndarray]:
     """The style of the answer that each run is left with, (runs, prompts), and which can be right.
 
-    Of right answers (prompts, answers) and their styles, numbered alike on all prompts; (prompts, styles).
+    Of right answers (prompts, answers) and their styles, numbered alike on all prompts; those of the base
+    can be right too. (prompts, styles).
     """
-    most = max(int(each.max()) for each in kinds) + 1
-    possible, won = np.sum([counted(each, most) for each in kinds], axis=0) > 0, []
+    every = [*base, *kinds]
+    most = max(int(each.max()) for each in every) + 1
+    possible, won = np.sum([counted(each, most) for each in every], axis=0) > 0, []
     for answers, styles in zip(codes, kinds, strict=True):
         row = left(answers)
         place = (answers == row[:, None]).argmax(axis=1)

@@ -116,6 +116,7 @@ def confront_command(
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
     found: list[Confrontation] = []
+    said: set[str] = set()
     checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
         # Loaded before the work begins, which would be lost without it.
@@ -129,7 +130,7 @@ def confront_command(
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is told alone, all of them together.
             found.append(confront(first, run, **options))
-            show(console, found[-1], everything)
+            show(console, found[-1], everything, said)
         band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
         several = together(first, checkpoints, seeds=seeds, **band) if many else None
@@ -179,9 +180,11 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
     return found
 
 
-def show(console: Console, found: Confrontation, everything: bool) -> None:
-    """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
-    words = "\n".join([found.summary(), *(f"Note: {note}." for note in found.notes)])
+def show(console: Console, found: Confrontation, everything: bool, said: set[str]) -> None:
+    """Print the sentences, the notes not yet said, and Pass@k with what was asked for, or every table."""
+    new = [note for note in found.notes if note not in said]
+    said.update(new)
+    words = "\n".join([found.summary(), *(f"Note: {note}." for note in new)])
     asked = [curve_table(found.curves, found.run.name), *requested(found)]
     _print(console, words, tables(found) if everything else asked)
 

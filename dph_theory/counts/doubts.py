@@ -5,12 +5,12 @@ What is told of n answers to a prompt holds for n independent ones, of prompts f
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from .pairs import Counts
 
+_BYTES = "are equal byte for byte: one file under several names, or runs that end alike"
 _DRAWS = 99
 """Orders of the answers of each prompt that the order found is held against."""
 _MOST_PROMPTS, _MOST_PLACES = 400, 256
@@ -24,9 +24,7 @@ _WIDER = 1.5
 
 def doubts(files: Sequence[Counts]) -> Iterator[str]:
     """What is to be told of files, each sentence without its full stop; nothing where nothing is found."""
-    for one, other in combinations(files, 2):
-        if same := _equal(one, other):
-            yield f"{one.name} and {other.name} {same}"
+    yield from _equal(files)
     by_width: dict[int, list[tuple[str, np.ndarray, np.ndarray]]] = defaultdict(list)
     for file in files:
         texts = Counter(" ".join(row.text.split()) for row in file.rows.values() if row.text)
@@ -38,7 +36,10 @@ def doubts(files: Sequence[Counts]) -> Iterator[str]:
         # Answers that repeat do so in all files of one sampler.
         if (kept := independent(np.vstack([codes for *_, codes in alike]))) < n:
             names = ", ".join(name for name, *_ in alike)
-            yield f"{names}: of {n} answers to a prompt {kept} are independent, the others repeat them"
+            yield (
+                f"{names}: of {n} answers to a prompt {kept} are independent, the others repeat them, "
+                "and what is said of more counts repeats"
+            )
         for name, verdicts, _ in alike:
             if (wider := shared(verdicts)) > 1:
                 yield (
@@ -47,12 +48,19 @@ def doubts(files: Sequence[Counts]) -> Iterator[str]:
                 )
 
 
-def _equal(one: Counts, other: Counts) -> str:
-    if one.sha256 == other.sha256:
-        return "are copies of one file"
-    rows = [(row, other.rows.get(key)) for key, row in one.rows.items()]
-    same = all(pair is not None and (row.n, row.c) == (pair.n, pair.c) for row, pair in rows)
-    return "have the same counts of every prompt" if same and len(one.rows) == len(other.rows) else ""
+def _equal(files: Sequence[Counts]) -> Iterator[str]:
+    """Which files have the same bytes, and which others the same counts."""
+    by_bytes: dict[str, list[Counts]] = defaultdict(list)
+    by_counts: dict[tuple[tuple[str, int, int], ...], list[Counts]] = defaultdict(list)
+    for file in files:
+        by_bytes[file.sha256].append(file)
+    for alike in by_bytes.values():
+        counts = sorted((str(key), row.n, row.c) for key, row in alike[0].rows.items())
+        by_counts[tuple(counts)].append(alike[0])
+    for groups, how in ((by_bytes, _BYTES), (by_counts, "have the same counts of every prompt")):
+        for alike in groups.values():
+            if len(alike) > 1:
+                yield f"{', '.join(file.name for file in alike)} {how}"
 
 
 def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:

@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 class Log:
     """How a trainer's or an evaluation's log is read: its row, and the columns that are taken unasked."""
 
-    answer: Callable[[Mapping[str, Any]], Answer]
+    answer: Callable[[Mapping[str, Any]], Answer | list[Answer]]
     known_by: tuple[str, ...]
     """Columns that only such rows hold together."""
     usual: tuple[str, ...] = ()
@@ -63,11 +63,12 @@ class Log:
     partial: bool = False
     """Whether a row may lack the column: it is of another filter."""
 
-    def read(self, value: Any) -> Answer:
-        """A row of it; ValueError for what is none."""
+    def read(self, value: Any) -> list[Answer]:
+        """The answers of a row of it; ValueError for what is none."""
         if not isinstance(value, Mapping):
             raise argument_error("row", value, "an object, an answer")
-        return self.answer(value)
+        found = self.answer(value)
+        return found if isinstance(found, list) else [found]
 
 
 def _trl(row: Mapping[str, Any]) -> Answer:
@@ -133,28 +134,40 @@ def _truth(row: Mapping[str, Any]) -> str:
     return next((str(row[name]) for name in _TRUTHS if row.get(name) is not None), "")
 
 
-def of_columns(
-    row: Any, column: str | None, correct: str | None, answer: str | None
-) -> tuple[str, list[int], list[str] | None]:
-    """Of a row of no known log, whose columns are named: the prompt, the verdicts and what was said.
+def _within(row: Any, path: str) -> Any:
+    """What a column holds, or a path of names and places with dots between; None where there is none."""
+    if isinstance(row, Mapping) and path in row:
+        return row[path]
+    first, _, rest = path.partition(".")
+    if isinstance(row, list) and first.isdigit() and int(first) < len(row):
+        row = {first: row[int(first)]}
+    inside = row.get(first) if isinstance(row, Mapping) else None
+    return inside if not rest else _within(inside, rest)
 
-    A column holds one of them or a list. Raises ValueError naming the column that is missing or no verdict.
-    """
-    names = [name for name in (column, correct, answer) if name is not None]
-    held = sorted(row) if isinstance(row, Mapping) else row
+
+def named(column: str | None, correct: str | None, answer: str | None) -> Log:
+    """Rows of no known log by the columns named: each, or what a.0.b leads to, holds one entry or a list."""
     if column is None or correct is None:
-        raise argument_error("correct", correct, "named, and --id: both, or neither")
-    if not isinstance(row, Mapping) or any(name not in row for name in names):
-        raise argument_error("row", held, f"one with the columns {', '.join(names)}")
-    given = row[correct] if isinstance(row[correct], list | tuple) else [row[correct]]
-    verdicts = [_WORDS.get(x.strip().lower(), x) if isinstance(x, str) else x for x in given]
-    verdicts = [snapped(float(x)) if is_number(x) else x for x in verdicts]
-    if wrong := [x for x in verdicts if x not in (0, 1)]:
-        words = ", ".join(sorted(_WORDS))
-        raise argument_error(correct, wrong[0], f"true or false, 1 or 0, or one of {words}")
-    said = None if answer is None else row[answer]
-    heard = said if said is None or isinstance(said, list) else [said]
-    return _text(row, column), [int(x) for x in verdicts], heard
+        raise argument_error("id, correct", (column, correct), "both named: --id COLUMN --correct COLUMN")
+
+    def listed(row: Mapping[str, Any], name: str) -> Sequence[Any]:
+        entry = _within(row, name)
+        return entry if isinstance(entry, list | tuple) else [entry]
+
+    def answers(row: Mapping[str, Any]) -> list[Answer]:
+        names = [name for name in (column, correct, answer) if name is not None]
+        if missing := [name for name in names if _within(row, name) is None]:
+            raise argument_error("row", sorted(row), f"one with the columns {', '.join(missing)}")
+        given = listed(row, correct)
+        verdicts = [_WORDS.get(x.strip().lower(), x) if isinstance(x, str) else x for x in given]
+        said = [None] * len(given) if answer is None else listed(row, answer)
+        if len(said) != len(given):
+            allowed = f"one for each of {len(given)} verdicts"
+            raise argument_error(str(answer), f"{len(said)} entries", allowed)
+        prompt = _text({column: _within(row, column)}, column)
+        return [Answer(prompt, {correct: x}, {"": y}) for x, y in zip(verdicts, said, strict=True)]
+
+    return Log(answers, ())
 
 
 def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str:

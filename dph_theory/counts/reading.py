@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
 from ..support.record import read_record
-from .logs import AS_TEXT, Answer, judged, of_columns, recognised, step_files
+from .logs import AS_TEXT, Answer, judged, named, recognised, step_files
 from .pairs import Counts, PromptRow, is_number, row
 
 Numbered = Iterable[tuple[int, Any]]
@@ -63,10 +63,8 @@ def read_counts(
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    found = _read(path, prompts)
-    if (column, correct, answer) != (None, None, None):
-        found = found._replace(rows=_of_columns(found, column, correct, answer))
-    return _counts(path, found, str(path), reward, correct_from, unscored, by)
+    columns = (column, correct, answer)
+    return _counts(path, _read(path, prompts), str(path), reward, correct_from, unscored, by, *columns)
 
 
 def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
@@ -91,24 +89,9 @@ def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
 
     _each(path, found.rows, take)
     each = ((step, found._replace(rows=rows)) for step, rows in sorted(steps.items()))
-    return {step: _counts(path, of, f"{path}, step {step}", **how) for step, of in each}
-
-
-def _of_columns(read: "_Read", *names: str | None) -> list[tuple[int, Any]]:
-    """Rows of no known log as rows of counts, a prompt each, by the columns named."""
-    prompts: dict[str, tuple[int, list[int], list[Any]]] = {}
-
-    def take(number: int, value: Any) -> None:
-        prompt, verdicts, said = of_columns(value, *names)
-        found = prompts.setdefault(prompt, (number, [], []))
-        found[1].extend(verdicts)
-        found[2].extend(said or ())
-
-    _each(read.file, read.rows, take)
-    return [
-        (number, {"id": prompt, "correct": right, **({"answer": said} if said else {})})
-        for prompt, (number, right, said) in prompts.items()
-    ]
+    names = ("reward", "correct_from", "unscored", "by", "column", "correct", "answer")
+    asked = [how.get(name) for name in names]
+    return {step: _counts(path, of, f"{path}, step {step}", *asked) for step, of in each}
 
 
 class _Read(NamedTuple):
@@ -283,18 +266,25 @@ def _counts(
     correct_from: float | None = None,
     unscored: str | None = None,
     by: str | None = None,
+    *columns: str | None,
 ) -> Counts:
     """The rows by prompt, with what is to be told of them; ValueError where there are none."""
     numbered, told = read.rows, read.told
-    if numbered and (log := recognised(numbered[0][1])) is not None:
+    log = named(*columns) if any(columns) else recognised(numbered[0][1]) if numbered else None
+    if log is not None:
         if path.is_dir() and not log.by_step:
-            raise argument_error(
-                "file", str(path), "a file of such a log: its folders may hold several tasks"
-            )
+            allowed = "a file of such a log: its folders may hold several tasks"
+            raise argument_error("file", str(path), allowed)
         answers: list[tuple[int, Answer]] = []
-        _each(read.file, numbered, lambda number, value: answers.append((number, log.read(value))))
+
+        def hear(number: int, value: Any) -> None:
+            answers.extend((number, answer) for answer in log.read(value))
+
+        _each(read.file, numbered, hear)
         try:
-            counted, more = judged(log, answers, reward, correct_from, unscored)
+            counted, more = judged(
+                log, answers, reward or next(iter(columns[1:]), None), correct_from, unscored
+            )
         except ValueError as error:
             raise ValueError(f"{read.file}: {error}") from error
         numbered, told = [*enumerate(counted, 1)], (*told, *more)

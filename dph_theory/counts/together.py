@@ -81,11 +81,12 @@ class Together(Shown):
             f"(pairs: {percent(found.least or 0)} to {percent(found.most or 0)})."
         )
         if found.p_varied is not None:
-            how = "more than if" if found.p_varied < 1 - LEVEL else "no more than if"
-            yield f"Pairs differ {how} each prompt drew by itself ({chance(found.p_varied)})."
+            once = found.p_varied < 1 - LEVEL
+            how = f"Pairs differ {'' if once else 'no '}more than if each prompt drew by itself"
+            yield f"{how} ({chance(found.p_varied)}){': luck is drawn once a run' * once}."
         if found.named is not None:
             by_chance = f"{percent(found.named_shuffled or 0)} where runs are shuffled"
-            yield f"Its other prompts name what a run keeps on {percent(found.named)} ({by_chance})."
+            yield f"A run's other prompts name what it keeps on {percent(found.named)} ({by_chance})."
         for group in found.same:
             yield f"The same on nearly all prompts: {', '.join(self.runs[i].run for i in group)}."
 
@@ -175,9 +176,10 @@ def _luck(
     both: Sequence[Matched], pairs: Sequence[Pairs], shared: set[str | int]
 ) -> tuple[Agreed | None, float]:
     """What runs are left with, where they have answers, and how many prompts move by themselves."""
+    first = [row for row in both[0].base if row.id in shared]
     rows = [[row for row, of in zip(one.run, one.base, strict=True) if of.id in shared] for one in both]
-    codes, kinds = coded(rows), coded(rows, styles=True)
-    styles = None if kinds is None or codes is None else styles_left(codes, kinds)
+    codes, kinds = coded(rows), coded([first, *rows], styles=True)
+    styles = None if kinds is None or codes is None else styles_left(codes, kinds[1:], kinds[:1])
     rates = np.array([one.run_c / one.run_n for one in pairs])
     answers = np.array([one.run_n for one in pairs])
     return None if codes is None else agreed(codes, styles), independent_prompts(rates, answers)

@@ -81,7 +81,7 @@ def _answers(found: AnswersLeft | None) -> Iterator[str]:
         one = "One right answer a prompt is left" if found.run.value >= ONE else "Right answers"
         agree = f"two agree in {found.run.value:.2f} (base {found.base.value:.2f})"
         yield f"{one}: {agree}, on {found.prompts} prompts."
-        told = f"{percent(found.new)} of them are new to the base (by chance {percent(found.new_by_chance)})"
+        told = f"{percent(found.new)} are new to the base (by chance {percent(found.new_by_chance)})"
         yield f"{told}; its likeliest leads on {found.led} of {found.clear}."
 
 
@@ -94,7 +94,7 @@ def _groups(found: AlikeGroups | None) -> Iterator[str]:
         )
     else:
         told = f"{percent(found.base)} before, {percent(found.run)} after"
-        yield f"Groups of {found.size} that teach nothing, all right or all wrong: {told}."
+        yield f"Groups of {found.size} all right or all wrong (no signal): {told}."
 
 
 def _law(found: "Confrontation") -> str:
