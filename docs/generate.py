@@ -43,19 +43,24 @@ PICTURES = ("pretrained", "laws")
 
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
+    from public_runs import blocks
+
     made = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES} | written()
     beta, proved = DOCS / "what-will-my-beta-do.md", DOCS / "proved.md"
+    real = DOCS / "what-real-runs-keep.md"
     tables = (
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
         (beta, "from dph_theory/methods/kl_terms.py", trainers()),
         (beta, "from dph_theory/predict/readers.py", defaults()),
         (beta, "from dph_theory/laws/sampled.py", samplers()),
         (beta, "from figures/numbers/laws.json", sampled_runs()),
+        *((real, f"{name} from figures/numbers/real_runs.json", text) for name, text in blocks().items()),
     )
     for path, marker, text in tables:
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
         now = made.get(path) or path.read_text(encoding="utf-8")
-        made[path] = part.sub(lambda _, text=text: f"\n{text.strip()}\n\n", now)
+        # Of an empty block a second match would be all up to the next one's end.
+        made[path] = part.sub(lambda _, text=text: f"\n{text.strip()}\n\n", now, count=1)
     return made
 
 

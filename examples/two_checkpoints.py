@@ -6,16 +6,16 @@ Run: python examples/two_checkpoints.py [BASE.jsonl RUN.jsonl]
 import sys
 from pathlib import Path
 
-from dph_theory.counts import confront, five_lines, read_counts
+from dph_theory.counts import confront, read_counts, sentences
 
 HERE = Path(__file__).parent / "counts"
 
 
 def main(base: Path = HERE / "base.jsonl", run: Path = HERE / "grpo.jsonl") -> None:
-    """Tell it in five lines, and name the prompts that training lost most clearly."""
+    """Tell it in a few lines, and name the prompts that training lost most clearly."""
     before, after = read_counts(base), read_counts(run)
     found = confront(before, after, draws=1000)
-    for line in five_lines(found):
+    for line in sentences(found):
         print(line)
     print("The clearest losses:")
     for prompt in found.fell[:5]:

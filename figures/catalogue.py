@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "pretrained",
+    "real_runs",
     "laws",
     "way_back",
     "budget_and_family",

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from dph_theory.counts import Confrontation, Together, five_lines, tables
+from dph_theory.counts import Confrontation, Together, sentences, tables
 from dph_theory.counts.cli import KIND
 from dph_theory.counts.pass_at_k import told_ks
 from dph_theory.intervals import Estimate
@@ -290,7 +290,7 @@ def page(given: Confronted, svg: Mapping[str, bytes]) -> str:
         trim_blocks=True,
     )
     runs = [
-        (found, five_lines(found), found.notes, [Markup(table.html()) for table in tables(found)])
+        (found, sentences(found), found.notes, [Markup(table.html()) for table in tables(found)])
         for found in given.runs
     ]
     several = given.several

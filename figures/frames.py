@@ -25,6 +25,7 @@ KINDS = {
     "pretrained": ("pretrained", "pretrained"),
     "atlas": ("atlas", "atlas"),
     "audit": ("what_your_kl_does", "figure.what_your_kl_does"),
+    "real_runs": ("real_runs", "real_runs"),
 }
 """Records by name: their file's name and their kind."""
 

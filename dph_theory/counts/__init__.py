@@ -3,8 +3,9 @@
 `read_counts` reads a file, `confront` tells all there is of two, `together` holds several runs,
 or the steps of one (`read_steps`), against their base. The parts stand by themselves in the modules
 `pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the log odds),
-`law_fits` (which law of training), `luck` (what drift alone loses), `measures` (Pass^k, maj@k, categories)
-and `kl`; `logs` of answers; `words` has the sentences and tables; `cli` is `dph confront`.
+`answers` (which are left), `law_fits` (which law of training), `measures` (Pass^k, maj@k, categories), `kl`
+and `doubts` (data that are not what they say); `logs` of answers; `words` has the sentences and tables;
+`cli` is `dph confront`.
 """
 
 from .confrontation import Confrontation as Confrontation
@@ -17,5 +18,5 @@ from .reading import read_counts as read_counts
 from .reading import read_steps as read_steps
 from .together import Together as Together
 from .together import together as together
-from .words import five_lines as five_lines
+from .words import sentences as sentences
 from .words import tables as tables

@@ -18,7 +18,7 @@ from .logs import UNSCORED
 from .pairs import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
 from .together import Together, together
-from .words import curve_table, five_lines, requested, tables
+from .words import curve_table, requested, sentences, tables
 
 KIND = "confront"
 Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Together | None, Mapping[str, Any]], list[Path]]
@@ -55,6 +55,9 @@ def difference(text: str) -> tuple[float, int]:
 @click.option(
     "--correct-from", type=float, help="Least reward of a right answer. [default: 1, of two values]"
 )
+@click.option("--id", "column", metavar="COLUMN", help="Of rows of no known log: what names the prompt;")
+@click.option("--correct", metavar="COLUMN", help="whether an answer is right, or a list of whether each is;")
+@click.option("--answer", metavar="COLUMN", help="what it said, or a list.")
 @click.option("--unscored", type=click.Choice(UNSCORED), help="What answers without a reward are.")
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
@@ -71,13 +74,6 @@ def difference(text: str) -> tuple[float, int]:
 @click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
 @click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
 @click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: tell their mean too.")
-@click.option(
-    "--luck",
-    "drift",
-    type=(click.FloatRange(min=0, min_open=True), click.IntRange(min=1)),
-    metavar="STEP ANSWERS",
-    help="Step in logits and answers a step of a run without a KL: what drift alone would lose.",
-)
 @click.option(
     "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the band's bootstrap."
 )
@@ -107,18 +103,20 @@ def confront_command(
     JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
     seen from the columns. Of several RUNs, or --steps, a band over all of them tells which differ.
 
-    Prints what changed in five sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
+    Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
     if folder is not None and drawer is None:
         raise click.UsageError("--folder needs the package figures, as in `dph confront`")
     drawn = {name: options.pop(name) for name in ("form", "only", "venue", "width", "title")}
-    how = {name: options.pop(name) for name in ("reward", "correct_from", "unscored", "prompts")}
+    named = ("reward", "correct_from", "unscored", "prompts", "column", "correct", "answer")
+    how = {name: options.pop(name) for name in named}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
     found: list[Confrontation] = []
+    said: set[str] = set()
     checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
         # Loaded before the work begins, which would be lost without it.
@@ -132,7 +130,7 @@ def confront_command(
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is told alone, all of them together.
             found.append(confront(first, run, **options))
-            show(console, found[-1], everything)
+            show(console, found[-1], everything, said)
         band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
         several = together(first, checkpoints, seeds=seeds, **band) if many else None
@@ -154,7 +152,7 @@ def _record(
 ) -> dict[str, Any]:
     """What was found, with what was asked for."""
     results = {"runs": [one.to_dict() for one in found], "together": several and several.to_dict()}
-    lines = [line for one in found for line in five_lines(one)]
+    lines = [line for one in found for line in sentences(one)]
     config = {"k": ks, **asked}
     return record(
         KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
@@ -182,10 +180,12 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
     return found
 
 
-def show(console: Console, found: Confrontation, everything: bool) -> None:
-    """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
-    words = "\n".join([found.summary(), *(f"Note: {note}." for note in found.notes)])
-    asked = [curve_table(found.curves), *requested(found)]
+def show(console: Console, found: Confrontation, everything: bool, said: set[str]) -> None:
+    """Print the sentences, the notes not yet said, and Pass@k with what was asked for, or every table."""
+    new = [note for note in found.notes if note not in said]
+    said.update(new)
+    words = "\n".join([found.summary(), *(f"Note: {note}." for note in new)])
+    asked = [curve_table(found.curves, found.run.name), *requested(found)]
     _print(console, words, tables(found) if everything else asked)
 
 

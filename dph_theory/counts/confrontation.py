@@ -8,14 +8,15 @@ import numpy as np
 
 from ..support.notebook import Shown
 from ..support.table import Table, dataframe
+from .answers import AnswersLeft, answers_left
+from .doubts import doubts
 from .kl import KlSpent, kl_spent
 from .law_fits import OWN_SHIFTS, LawScore, ranked_laws
-from .luck import Luck, luck
-from .measures import Measure, measures
+from .measures import AlikeGroups, Measure, alike_groups, measures
 from .pairs import Counts, Matched, matched
 from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, told_ks
 from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
-from .words import five_lines, shortened, tables
+from .words import sentences, shortened, tables
 
 _CARRIED = 5.0
 """Fewer prompts than these that carry the spread of a difference are told."""
@@ -45,8 +46,9 @@ class Confrontation(Shown):
 
     `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `laws`, the best
     first, are told where "no change" is rejected, or on request; `single`: no prompt has two answers on both
-    sides, so that none is identified. `notes` say what rewards there are, which prompts are left out, and
-    where few carry a number.
+    sides, so that none is identified. `groups`, where prompts have two answers, and `answers`, where files
+    have what each answer said, tell what is left to choose. `notes` say what rewards there are, which prompts
+    are left out, where few carry a number, and where the data are not what they say (`doubts`).
     """
 
     base: CountsFile
@@ -65,7 +67,8 @@ class Confrontation(Shown):
     needed: tuple[SampleNeeded, ...] = ()
     notes: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
-    luck: Luck | None = None
+    groups: AlikeGroups | None = None
+    answers_left: AnswersLeft | None = None
 
     @property
     def best(self) -> LawScore | None:
@@ -73,8 +76,8 @@ class Confrontation(Shown):
         return next((line for line in self.laws if line.law != OWN_SHIFTS), None)
 
     def summary(self) -> str:
-        """The five lines."""
-        return "\n".join(five_lines(self))
+        """The sentences, a line each."""
+        return "\n".join(sentences(self))
 
     def tables(self) -> list[Table]:
         """The tables of `dph confront --all`."""
@@ -97,7 +100,6 @@ def confront(
     draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
-    drift: tuple[float, int] | None = None,
     beyond: Sequence[int] | None = None,
     laws: bool = False,
 ) -> Confrontation:
@@ -107,9 +109,8 @@ def confront(
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
     the training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
     randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
-    `drift`, the step in logits and the answers a step of a run without a KL, for its null of luck; `beyond`,
-    k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`); `laws`, hold the
-    laws of training to the counts even where "no change" is not rejected.
+    `beyond`, k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`);
+    `laws`, hold the laws of training to the counts even where "no change" is not rejected.
     Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above
     the least n.
 
@@ -139,16 +140,15 @@ def confront(
         needed=tuple(line for d, k in power for line in needed(pairs, d, k)),
         notes=tuple(_notes(base, run, both, curves)),
         measures=measures(both, most, rng, beyond or ()),
-        luck=None if drift is None else luck(pairs, *drift, rng),
+        groups=alike_groups(pairs, group_size),
+        answers_left=answers_left(both.base, both.run, rng),
     )
 
 
 def _notes(base: Counts, run: Counts, both: Matched, curves: PassCurves) -> Iterator[str]:
     """What rewards there are; prompts that are left out or have too few answers for some k, or carry much."""
-    pairs, reach, last = both.counts, both.counts.reach, curves.k[-1]
-    if (pairs.base_n == pairs.run_n).all() and (pairs.base_c == pairs.run_c).all():
-        copies = ", and are copies of one file" * (base.sha256 == run.sha256)
-        yield f"both have the same counts of every prompt{copies}"
+    reach, last = both.counts.reach, curves.k[-1]
+    yield from doubts((run, base))
     if any(row.kl is not None for row in both.run) and not _same_reference(base, run, both):
         yield f"no KL is told: {run.name} has it from another model than {base.name}"
     for side in (run, base):

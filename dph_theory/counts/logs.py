@@ -15,8 +15,15 @@ from .pairs import NEAR, is_number, snapped
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
 _TRL_OWN = (*AS_TEXT, "step", "completion", "advantage")
-_VERL_OWN = (*AS_TEXT, "output", "gts", "step", "pred")
+_VERL_OWN = (*AS_TEXT, "output", "gts", "step", "pred", "uid")
 """The columns of TRL's and of verl's logs that are no rewards."""
+_TRUTHS = ("gts", "ground_truth", "solution")
+"""Columns of the truth: of one text with several, as of pictures and tables, each is a prompt."""
+_WORDS = {
+    **dict.fromkeys(("pass", "passed", "correct", "true", "yes"), 1),
+    **dict.fromkeys(("fail", "failed", "incorrect", "wrong", "false", "no", "timeout"), 0),
+}
+"""Verdicts in words."""
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's grades as its own metrics count them: correct, partial, incorrect, no answer."""
 _LONGEST = 80
@@ -32,7 +39,7 @@ class Answer(NamedTuple):
     """Of a row of a log: the prompt, the columns that may be its reward, what was said, how many were drawn.
 
     `said` has what was said by column of rewards, under "" for all of them; `reason` says why a row has no
-    reward, where the log does.
+    reward, where the log does; `truth` what the right answer is.
     """
 
     prompt: str
@@ -40,13 +47,14 @@ class Answer(NamedTuple):
     said: Mapping[str, Any] = MappingProxyType({})
     drawn: int = 1
     reason: str = ""
+    truth: str = ""
 
 
 @dataclass(frozen=True)
 class Log:
     """How a trainer's or an evaluation's log is read: its row, and the columns that are taken unasked."""
 
-    answer: Callable[[Mapping[str, Any]], Answer]
+    answer: Callable[[Mapping[str, Any]], Answer | list[Answer]]
     known_by: tuple[str, ...]
     """Columns that only such rows hold together."""
     usual: tuple[str, ...] = ()
@@ -55,22 +63,29 @@ class Log:
     partial: bool = False
     """Whether a row may lack the column: it is of another filter."""
 
-    def read(self, value: Any) -> Answer:
-        """A row of it; ValueError for what is none."""
+    def read(self, value: Any) -> list[Answer]:
+        """The answers of a row of it; ValueError for what is none."""
         if not isinstance(value, Mapping):
             raise argument_error("row", value, "an object, an answer")
-        return self.answer(value)
+        found = self.answer(value)
+        return found if isinstance(found, list) else [found]
 
 
 def _trl(row: Mapping[str, Any]) -> Answer:
     """A row of TRL's logged completions, also as a table that wandb exports."""
-    return Answer(_text(row, "prompt"), {name: x for name, x in row.items() if name not in _TRL_OWN})
+    values = {name: x for name, x in row.items() if name not in _TRL_OWN}
+    return Answer(_text(row, "prompt"), values, truth=_truth(row))
 
 
 def _verl(row: Mapping[str, Any]) -> Answer:
-    """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it."""
+    """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it.
+
+    A prompt is what its uid says, or its text and its truth.
+    """
     values = {name: x for name, x in row.items() if name not in _VERL_OWN}
-    return Answer(_text(row, "input"), values, {"": row.get("pred")})
+    if row.get("uid"):
+        return Answer(_text(row, "uid"), values, {"": row.get("pred")})
+    return Answer(_text(row, "input"), values, {"": row.get("pred")}, truth=_truth(row))
 
 
 def _lm_eval(row: Mapping[str, Any]) -> Answer:
@@ -113,6 +128,46 @@ def _text(row: Mapping[str, Any], column: str) -> str:
     if prompt is None:
         raise argument_error("row", row, f"one with {column!r}")
     return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
+
+
+def _truth(row: Mapping[str, Any]) -> str:
+    return next((str(row[name]) for name in _TRUTHS if row.get(name) is not None), "")
+
+
+def _within(row: Any, path: str) -> Any:
+    """What a column holds, or a path of names and places with dots between; None where there is none."""
+    if isinstance(row, Mapping) and path in row:
+        return row[path]
+    first, _, rest = path.partition(".")
+    if isinstance(row, list) and first.isdigit() and int(first) < len(row):
+        row = {first: row[int(first)]}
+    inside = row.get(first) if isinstance(row, Mapping) else None
+    return inside if not rest else _within(inside, rest)
+
+
+def named(column: str | None, correct: str | None, answer: str | None) -> Log:
+    """Rows of no known log by the columns named: each, or what a.0.b leads to, holds one entry or a list."""
+    if column is None or correct is None:
+        raise argument_error("id, correct", (column, correct), "both named: --id COLUMN --correct COLUMN")
+
+    def listed(row: Mapping[str, Any], name: str) -> Sequence[Any]:
+        entry = _within(row, name)
+        return entry if isinstance(entry, list | tuple) else [entry]
+
+    def answers(row: Mapping[str, Any]) -> list[Answer]:
+        names = [name for name in (column, correct, answer) if name is not None]
+        if missing := [name for name in names if _within(row, name) is None]:
+            raise argument_error("row", sorted(row), f"one with the columns {', '.join(missing)}")
+        given = listed(row, correct)
+        verdicts = [_WORDS.get(x.strip().lower(), x) if isinstance(x, str) else x for x in given]
+        said = [None] * len(given) if answer is None else listed(row, answer)
+        if len(said) != len(given):
+            allowed = f"one for each of {len(given)} verdicts"
+            raise argument_error(str(answer), f"{len(said)} entries", allowed)
+        prompt = _text({column: _within(row, column)}, column)
+        return [Answer(prompt, {correct: x}, {"": y}) for x, y in zip(verdicts, said, strict=True)]
+
+    return Log(answers, ())
 
 
 def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str:
@@ -170,16 +225,35 @@ def judged(
         told.append(f"{len(without)} answers without a reward are {fate}")
     if not mean and (drawn := max((answer.drawn for answer, _ in found), default=1)) > 1:
         told.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
+    counted = [
+        (answer, answer.drawn, round((value or 0) * answer.drawn))
+        if mean
+        else (answer, 1, int(value is not None and value >= least))
+        for answer, value in found
+    ]
+    return _by_prompt(counted, column, mean, told)
+
+
+def _by_prompt(
+    found: Sequence[tuple[Answer, int, int]], column: str, mean: bool, told: list[str]
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """One row a prompt of answers with their n and c; of one text with several truths each is a prompt."""
+    truths: dict[str, set[str]] = defaultdict(set)
+    for answer, *_ in found:
+        truths[answer.prompt].add(answer.truth)
+    if split := [len(of) for of in truths.values() if len(of) > 1]:
+        told.append(f"{len(split)} texts have several truths: they are {sum(split)} prompts")
     by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-    for answer, value in found:
-        n = answer.drawn if mean else 1
-        c = 0 if value is None else round(value * n) if mean else int(value >= least)
-        by_prompt[answer.prompt].append((n, c, answer.said.get(column, answer.said.get(""))))
+    for answer, n, c in found:
+        of = f" (truth: {answer.truth})" * (len(truths[answer.prompt]) > 1)
+        by_prompt[answer.prompt + of].append((n, c, answer.said.get(column, answer.said.get(""))))
     rows = []
     for prompt, each in by_prompt.items():
-        counts, said = {"n": sum(n for n, *_ in each), "c": sum(c for _, c, _ in each)}, [x for *_, x in each]
-        heard = {} if mean or None in said else {"correct": [c for _, c, _ in each], "answer": said}
-        rows.append({"id": prompt, **counts, **heard})
+        ns, cs, said = (list(part) for part in zip(*each, strict=True))
+        row = {"id": prompt, "n": sum(ns), "c": sum(cs)}
+        # A mean over several answers has no verdict of each.
+        row |= {} if mean else {"correct": cs} | ({} if None in said else {"answer": said})
+        rows.append(row)
     return rows, tuple(told)
 
 

@@ -13,7 +13,7 @@ from ..numeric.arrays import Scalars, whole
 from ..numeric.balls import Values
 from ..support.errors import argument_error
 from ..support.record import readable
-from .pairs import Matched, PromptRow
+from .pairs import Matched, Pairs, PromptRow
 from .pass_at_k import curves
 from .rates import solved_beyond
 
@@ -33,6 +33,37 @@ def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     if (c > n).any():
         raise argument_error("c", int(c.max()), "at most n, the number of samples")
     return 1 - pass_at_k(n, n - c, k)
+
+
+@dataclass(frozen=True)
+class AlikeGroups:
+    """Groups of `size` answers that are all right or all wrong, which teach nothing without a KL.
+
+    `base` and `run` are their shares, unbiased, means over prompts; `whole` is the share of prompts on which
+    all `answers` of the run are alike.
+    """
+
+    __repr__ = readable
+
+    size: int
+    base: float
+    run: float
+    whole: float
+    answers: int
+
+
+def alike_groups(pairs: Pairs, size: int) -> AlikeGroups | None:
+    """What groups of this size, or of as many answers as there are, learn from; None of single answers."""
+    size = min(size, pairs.usual)
+    if size < 2:
+        return None
+    pairs = pairs.chosen(pairs.reach >= size)
+    n, c = pairs.run_n, pairs.run_c
+    base, run = (
+        float(np.mean(all_at_k(n, c, size) + all_at_k(n, n - c, size)))
+        for n, c in ((pairs.base_n, pairs.base_c), (n, c))
+    )
+    return AlikeGroups(size, base, run, float(((c == 0) | (c == n)).mean()), int(np.median(n)))
 
 
 def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:

@@ -1,6 +1,7 @@
 """Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from ..support.errors import argument_error
 
 NEAR = 1e-5
 """Verdicts this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
+TEXTS = ("prompt", "question")
+"""Fields that hold a prompt's text."""
 MOST_ANSWERS = 2**14
 """The most answers to a prompt: tables of all counts from 0 to n are formed."""
 
@@ -25,7 +28,8 @@ class PromptRow:
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
     counted as zero; `styles` how many answers have each style; `category` what the field that was asked for
-    holds; `votes` how often each different answer was given and was correct.
+    holds; `text` the prompt's. In their order: whether each answer is `correct`, what it `said`, its `kinds`
+    of style.
     """
 
     id: str | int
@@ -35,7 +39,15 @@ class PromptRow:
     kl_correct: float | None = None
     styles: Mapping[str, int] | None = None
     category: str | None = None
-    votes: tuple[tuple[int, int], ...] | None = None
+    correct: tuple[int, ...] | None = None
+    said: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    text: str | None = None
+
+    @property
+    def votes(self) -> tuple[tuple[int, int], ...] | None:
+        """How often each different answer was given, and was correct."""
+        return votes(zip(self.said, self.correct or (), strict=True)) if self.said else None
 
 
 def row(value: Any, by: str | None = None) -> PromptRow:
@@ -43,7 +55,8 @@ def row(value: Any, by: str | None = None) -> PromptRow:
 
     "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; with it "answer"
     may list what each said; "log_ratio" lists log pi - log ref of each answer in the same order, or "kl"
-    holds their mean; "style" maps names to counts; the field `by`, if one is asked for, holds the category.
+    holds their mean; "style" maps names to counts, or lists the style of each answer, of which those of right
+    ones count; "prompt" or "question" is the text; the field `by`, if one is asked for, holds the category.
     Fields that are null count as absent. Raises ValueError naming the field that is missing or is wrong.
     """
     if not isinstance(value, Mapping):
@@ -54,9 +67,8 @@ def row(value: Any, by: str | None = None) -> PromptRow:
         verdicts = [int(snapped(x)) for x in _each("correct", held["correct"], _verdict, "zeros and ones")]
         held = {"n": len(verdicts), "c": sum(verdicts), **held}
     if missing := [name for name in ("id", "n", "c") if name not in held]:
-        raise argument_error(
-            "row", sorted(held), f"needs {', '.join(missing)}, or the columns of a known log"
-        )
+        known = f"needs {', '.join(missing)}, or the columns of a known log; --id and --correct name others"
+        raise argument_error("row", sorted(held), known + _likely(held))
     if isinstance(held["id"], bool) or not isinstance(held["id"], str | int) or held["id"] == "":
         raise argument_error("id", held["id"], "a whole number or a text that is not empty")
     n = _whole("n", held["n"], 1, MOST_ANSWERS, f"from 1 to at most {MOST_ANSWERS:,} answers to a prompt")
@@ -65,19 +77,42 @@ def row(value: Any, by: str | None = None) -> PromptRow:
         raise argument_error(
             "correct", f"{sum(verdicts)} of {len(verdicts)}", f"must agree with c={c}, n={n}"
         )
-    kl, of_correct, heard = held.get("kl"), None, None
+    kl, of_correct = _kl(held, n, verdicts)
+    judged = 0 if verdicts is None else n
+    said = tuple(map(str, _each("answer", held["answer"], n=judged))) if "answer" in held else None
+    styles, kinds = held.get("style"), None
+    if isinstance(styles, list | tuple):
+        kinds = tuple("" if each is None else str(each) for each in _each("style", styles, n=judged))
+        styles = Counter(each for each, right in zip(kinds, verdicts or (), strict=True) if right and each)
+    category = None if by is None or by not in held else str(held[by])
+    text = next((held[name] for name in TEXTS if isinstance(held.get(name), str)), None)
+    answers = (None if verdicts is None else tuple(verdicts), said, kinds, text)
+    return PromptRow(held["id"], n, c, kl, of_correct, _styles(styles, n), category, *answers)
+
+
+def _likely(held: Mapping[str, Any]) -> str:
+    """Which columns are likely to name the prompt and the verdict."""
+
+    def verdicts(entry: Any) -> bool:
+        return (
+            all(isinstance(x, bool) for x in entry) if isinstance(entry, list) and entry else entry in (0, 1)
+        )
+
+    right = [name for name, entry in held.items() if verdicts(entry)]
+    named = [name for name in held if re.search(r"id$|idx|index|problem|question|task|prompt", name)]
+    return f", such as --id {named[0]} --correct {right[-1]}" if named and right else ""
+
+
+def _kl(held: Mapping[str, Any], n: int, verdicts: list[int] | None) -> tuple[float | None, float | None]:
+    """The mean log ratio, and that mean with the incorrect answers counted as zero."""
     if "log_ratio" in held:
         ratios = _each("log_ratio", held["log_ratio"], is_number, "a finite number", n)
-        kl = sum(ratios) / n
-        if verdicts is not None:
-            of_correct = sum(r for r, v in zip(ratios, verdicts, strict=True) if v) / n
-    elif kl is not None and not is_number(kl):
+        right = zip(ratios, verdicts or (), strict=verdicts is not None)
+        return sum(ratios) / n, None if verdicts is None else sum(r for r, v in right if v) / n
+    kl = held.get("kl")
+    if kl is not None and not is_number(kl):
         raise argument_error("kl", kl, "a finite number")
-    if "answer" in held:
-        said = _each("answer", held["answer"], n=0 if verdicts is None else n)
-        heard = votes(zip(map(str, said), verdicts or (), strict=True))
-    category = None if by is None or by not in held else str(held[by])
-    return PromptRow(held["id"], n, c, kl, of_correct, _styles(held.get("style"), n), category, heard)
+    return kl, None
 
 
 def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:

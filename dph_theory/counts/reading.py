@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
 from ..support.record import read_record
-from .logs import AS_TEXT, Answer, judged, recognised, step_files
+from .logs import AS_TEXT, Answer, judged, named, recognised, step_files
 from .pairs import Counts, PromptRow, is_number, row
 
 Numbered = Iterable[tuple[int, Any]]
@@ -37,6 +37,9 @@ def read_counts(
     unscored: str | None = None,
     prompts: str | None = None,
     by: str | None = None,
+    column: str | None = None,
+    correct: str | None = None,
+    answer: str | None = None,
 ) -> Counts:
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
@@ -46,18 +49,22 @@ def read_counts(
     read); `reward`, the log's column of rewards, by default the only one; `correct_from`, the least reward of
     a right answer, by default 1 of two values; `unscored`, "wrong" or "omit", what is made of answers without
     a reward, which are otherwise an error; `prompts`, which set of a folder of `dph evaluate`, by default the
-    only one; `by`, the field of the rows that holds a prompt's category. .parquet needs the package datasets.
+    only one; `by`, the field of the rows that holds a prompt's category; of rows of no known log `column`
+    names the prompt, `correct` says whether its answer is right, or its answers, and `answer` what was said.
+    .parquet needs the package datasets.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
-    each said, for maj@k), "log_ratio" (log pi - log ref of each answer, in nats) or their mean "kl", "style"
-    (answers by style). An unfinished last line is left out, and told. Returns the rows by id. Raises
-    ValueError naming the file and the line of each of the first wrong rows.
+    each said, for maj@k and what is left), "log_ratio" (log pi - log ref of each, in nats) or their mean
+    "kl", "style" (answers by style, or the style of each), "prompt" (its text). An unfinished last line is
+    left out, and told. Returns the rows by id. Raises ValueError naming the file and the line of each of the
+    first wrong rows.
 
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    return _counts(path, _read(path, prompts), str(path), reward, correct_from, unscored, by)
+    columns = (column, correct, answer)
+    return _counts(path, _read(path, prompts), str(path), reward, correct_from, unscored, by, *columns)
 
 
 def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
@@ -82,7 +89,9 @@ def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
 
     _each(path, found.rows, take)
     each = ((step, found._replace(rows=rows)) for step, rows in sorted(steps.items()))
-    return {step: _counts(path, of, f"{path}, step {step}", **how) for step, of in each}
+    names = ("reward", "correct_from", "unscored", "by", "column", "correct", "answer")
+    asked = [how.get(name) for name in names]
+    return {step: _counts(path, of, f"{path}, step {step}", *asked) for step, of in each}
 
 
 class _Read(NamedTuple):
@@ -202,7 +211,7 @@ def _plain(entry: Any) -> Any:
 
 
 def _json_rows(path: Path) -> Numbered:
-    """The rows of an array, of a table that wandb exports, of a log of Inspect, or JSON lines."""
+    """The rows of an array, of a table that wandb exports, of a log of Inspect or EvalPlus, or JSON lines."""
     try:
         found = json.loads(path.read_bytes())
     except (UnicodeDecodeError, json.JSONDecodeError):
@@ -211,6 +220,9 @@ def _json_rows(path: Path) -> Numbered:
         found = [dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]]
     elif isinstance(found, dict) and "samples" in found:
         found = found["samples"] or []
+    elif isinstance(found, dict) and isinstance(found.get("eval"), dict):
+        # EvalPlus: a list of answers a task.
+        found = [answer for answers in found["eval"].values() for answer in answers]
     return enumerate(found, 1) if isinstance(found, list) else [(1, found)]
 
 
@@ -254,18 +266,25 @@ def _counts(
     correct_from: float | None = None,
     unscored: str | None = None,
     by: str | None = None,
+    *columns: str | None,
 ) -> Counts:
     """The rows by prompt, with what is to be told of them; ValueError where there are none."""
     numbered, told = read.rows, read.told
-    if numbered and (log := recognised(numbered[0][1])) is not None:
+    log = named(*columns) if any(columns) else recognised(numbered[0][1]) if numbered else None
+    if log is not None:
         if path.is_dir() and not log.by_step:
-            raise argument_error(
-                "file", str(path), "a file of such a log: its folders may hold several tasks"
-            )
+            allowed = "a file of such a log: its folders may hold several tasks"
+            raise argument_error("file", str(path), allowed)
         answers: list[tuple[int, Answer]] = []
-        _each(read.file, numbered, lambda number, value: answers.append((number, log.read(value))))
+
+        def hear(number: int, value: Any) -> None:
+            answers.extend((number, answer) for answer in log.read(value))
+
+        _each(read.file, numbered, hear)
         try:
-            counted, more = judged(log, answers, reward, correct_from, unscored)
+            counted, more = judged(
+                log, answers, reward or next(iter(columns[1:]), None), correct_from, unscored
+            )
         except ValueError as error:
             raise ValueError(f"{read.file}: {error}") from error
         numbered, told = [*enumerate(counted, 1)], (*told, *more)

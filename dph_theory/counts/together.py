@@ -1,18 +1,24 @@
 """Several runs, seeds of one method, or steps of one training, against one base, with one band over all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..intervals import Estimate, bounded_mean, bounded_means, mean_of
+from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means, mean_of
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import readable
 from ..support.table import Cell, Table
-from .pairs import Counts, matched
+from .answers import Agreed, agreed, coded, independent_prompts, styles_left
+from .doubts import doubts
+from .pairs import Counts, Matched, Pairs, matched
 from .pass_at_k import gaps, told_ks
+from .words import chance, percent
+
+_RUNS = 3
+"""Of fewer runs it is not told what luck decides."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,8 @@ class Together(Shown):
 
     `mean` is the mean of the runs as seeds of one method, each k alone, about other prompts and other seeds:
     the sides of an interval over prompts, the seeds being given, and of one over seeds (Student's t), squared
-    and added (Zou and Donner, Stat. Med. 27, 2008).
+    and added (Zou and Donner, Stat. Med. 27, 2008). `agreed`, of three runs or more with answers, tells which
+    they are left with; `independent`, as if so many prompts moved by themselves.
     """
 
     base: str
@@ -45,18 +52,43 @@ class Together(Shown):
     k: tuple[int, ...]
     runs: tuple[RunAmong, ...]
     mean: tuple[Estimate, ...] | None = None
+    agreed: Agreed | None = None
+    independent: float | None = None
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Where which run is better and worse, at the least k and at the most."""
+        """Where which run is better and worse, at the least k and at the most; what luck decided."""
         told = "; ".join(
             f"at k = {k} better: {self._where(i, 1)}, worse: {self._where(i, -1)}"
             for i, k in enumerate(self.k)
             if i in (0, len(self.k) - 1)
         )
-        return (
+        first = (
             f"{len(self.runs)} against {self.base} on the {self.prompts} prompts of all; with 95% "
             f"confidence, for all of them and all k together, {told}."
         )
+        return "\n".join([first, *self._agreement(), *(f"Note: {note}." for note in self.notes)])
+
+    def _agreement(self) -> Iterator[str]:
+        """Whether the runs are left with the same answers, and whether by luck that is drawn once a run."""
+        if self.independent is not None and self.independent < self.prompts / 2:
+            yield f"Prompts move together from run to run: as if {self.independent:.1f} were independent."
+        found = self.agreed
+        if found is None or found.pairs is None or found.own is None:
+            return
+        yield (
+            f"Two runs keep the same right answer to {percent(found.pairs)} of prompts "
+            f"(pairs: {percent(found.least or 0)} to {percent(found.most or 0)})."
+        )
+        if found.p_varied is not None:
+            once = found.p_varied < 1 - LEVEL
+            how = f"Pairs differ {'' if once else 'no '}more than if each prompt drew by itself"
+            yield f"{how} ({chance(found.p_varied)}){': luck is drawn once a run' * once}."
+        if found.named is not None:
+            by_chance = f"{percent(found.named_shuffled or 0)} where runs are shuffled"
+            yield f"A run's other prompts name what it keeps on {percent(found.named)} ({by_chance})."
+        for group in found.same:
+            yield f"The same on nearly all prompts: {', '.join(self.runs[i].run for i in group)}."
 
     def _where(self, i: int, sign: int) -> str:
         """The runs whose change has this sign, and of a run's steps the first and how many."""
@@ -112,7 +144,8 @@ def together(
 
     >>> together(base, [("a", None, one), ("b", None, other)])  # doctest: +SKIP
     """
-    if seeds and (len(runs) < 2 or any(step is not None for _, step, _ in runs)):
+    steps = any(step is not None for _, step, _ in runs)
+    if seeds and (len(runs) < 2 or steps):
         raise argument_error("seeds", len(runs), "two runs or more, without steps")
     both = [matched(base, run, allow_missing=allow_missing, min_n=min_n) for *_, run in runs]
     shared = set.intersection(*({row.id for row in one.base} for one in both))
@@ -134,7 +167,22 @@ def together(
         changes = tuple(Estimate(*map(float, column)) for column in zip(*columns, strict=True))
         found.append(RunAmong(name, step, changes, lost, gained))
     mean = tuple(over_seeds(gap[:, :, i], rng) for i in range(len(asked))) if seeds else None
-    return Together(base.name, len(shared), tuple(asked), tuple(found), mean)
+    agreed, alone = (None, None) if len(runs) < _RUNS or steps else _luck(both, pairs, shared)
+    notes = tuple(doubts([run for *_, run in runs])) if not steps else ()
+    return Together(base.name, len(shared), tuple(asked), tuple(found), mean, agreed, alone, notes)
+
+
+def _luck(
+    both: Sequence[Matched], pairs: Sequence[Pairs], shared: set[str | int]
+) -> tuple[Agreed | None, float]:
+    """What runs are left with, where they have answers, and how many prompts move by themselves."""
+    first = [row for row in both[0].base if row.id in shared]
+    rows = [[row for row, of in zip(one.run, one.base, strict=True) if of.id in shared] for one in both]
+    codes, kinds = coded(rows), coded([first, *rows], styles=True)
+    styles = None if kinds is None or codes is None else styles_left(codes, kinds[1:], kinds[:1])
+    rates = np.array([one.run_c / one.run_n for one in pairs])
+    answers = np.array([one.run_n for one in pairs])
+    return None if codes is None else agreed(codes, styles), independent_prompts(rates, answers)
 
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:

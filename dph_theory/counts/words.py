@@ -1,10 +1,13 @@
-"""A confrontation in five sentences of a line each, in notes, and in tables."""
+"""A confrontation in sentences of a line each, and in tables."""
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..intervals import Estimate
 from ..support.table import Table, printable
+from .answers import ONE, AnswersLeft
+from .measures import AlikeGroups
 from .pass_at_k import PassCurves, told_ks
 
 if TYPE_CHECKING:
@@ -15,14 +18,15 @@ _SHOWN = 12
 _LONGEST_ID, _LONGEST_NAME = 60, 24
 
 
-def five_lines(found: "Confrontation") -> tuple[str, str, str, str, str]:
-    r"""What was compared, Pass@k, which prompts, which law of training, and what a fall is made of.
+def sentences(found: "Confrontation") -> tuple[str, ...]:
+    r"""What was compared, Pass@k, which prompts, which answers are left, which law, what a fall is made of.
 
-    Parameters: `found`, from `confront`. Returns five sentences, of a terminal's line each.
+    Parameters: `found`, from `confront`. Returns sentences, of a terminal's line each.
 
-    >>> print(*five_lines(found), sep="\n")  # doctest: +SKIP
+    >>> print(*sentences(found), sep="\n")  # doctest: +SKIP
     """
-    return (_data(found), _pass_at_k(found.curves), _prompts(found), _law(found), _fall(found))
+    first = (_data(found), _pass_at_k(found.curves), _prompts(found))
+    return (*first, *_answers(found.answers_left), *_groups(found.groups), _law(found), _fall(found))
 
 
 def percent(value: float) -> str:
@@ -37,8 +41,9 @@ def chance(p_value: float) -> str:
 
 def shortened(text: str, longest: int = _LONGEST_ID) -> str:
     """A name on one line, cut where it is long, with nothing that a terminal obeys."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+    line, half = printable(" ".join(text.split())), (longest - 3) // 2
+    # What tells names apart stands at their end as often as at their beginning.
+    return line if len(line) <= longest else f"{line[: longest - 3 - half]}...{line[-half:]}"
 
 
 def _data(found: "Confrontation") -> str:
@@ -71,6 +76,27 @@ def _prompts(found: "Confrontation") -> str:
     return f"{lost}, {new}."
 
 
+def _answers(found: AnswersLeft | None) -> Iterator[str]:
+    if found is not None:
+        one = "One right answer a prompt is left" if found.run.value >= ONE else "Right answers"
+        agree = f"two agree in {found.run.value:.2f} (base {found.base.value:.2f})"
+        yield f"{one}: {agree}, on {found.prompts} prompts."
+        told = f"{percent(found.new)} are new to the base (by chance {percent(found.new_by_chance)})"
+        yield f"{told}; its likeliest leads on {found.led} of {found.clear}."
+
+
+def _groups(found: AlikeGroups | None) -> Iterator[str]:
+    if found is None:
+        return
+    if found.whole >= ONE:
+        yield (
+            f"Pass@{found.answers} = Pass@1: on {percent(found.whole)} of the prompts all answers are alike."
+        )
+    else:
+        told = f"{percent(found.base)} before, {percent(found.run)} after"
+        yield f"Groups of {found.size} all right or all wrong (no signal): {told}."
+
+
 def _law(found: "Confrontation") -> str:
     moved = found.gain
     if found.single:
@@ -85,7 +111,9 @@ def _law(found: "Confrontation") -> str:
     for long, short in ((", advantages divided (groups of ", ", divided (G = "), (", advantages", ",")):
         law = law.replace(long, short)
     beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
-    return f"Nearest law: {law}{beta}{'; it does not fit' if best.rejected else ''}."
+    if best.rejected:
+        return "No single law of training fits: prompts move by amounts of their own."
+    return f"Nearest law, given a KL: {law}{beta}."
 
 
 def _fall(found: "Confrontation") -> str:
@@ -100,8 +128,8 @@ def _fall(found: "Confrontation") -> str:
     return f"Pass@{least.k} falls by {-100 * least.change.value:.1f} points: {made}."
 
 
-def curve_table(found: PassCurves) -> Table:
-    """Pass@k of both, their difference with the band, and its sign."""
+def curve_table(found: PassCurves, name: str = "") -> Table:
+    """Pass@k of both, their difference with the band, and its sign; of a run of that name."""
     shown = found.k if len(found.k) <= _SHOWN else told_ks(found.k[-1])
     columns = zip(found.k, found.base, found.run, found.difference, found.low, found.high, strict=True)
     rows = (
@@ -109,7 +137,8 @@ def curve_table(found: PassCurves) -> Table:
         for k, base, run, *gap in columns
         if k in shown
     )
-    title = "Pass@k; the differences' intervals hold at all k at once (95%)"
+    of = f" of {shortened(name, _LONGEST_NAME)}" * bool(name)
+    title = f"Pass@k{of}; the differences' intervals hold at all k at once (95%)"
     if found.first_worse is not None and found.first_worse[1] is not None:
         title += f"; worse from a k between {found.first_worse[0]} and {found.first_worse[1]} on"
     return Table.of(("k", "base", "run", "run less base", "the run is"), rows, title)
@@ -138,7 +167,7 @@ def tables(found: "Confrontation") -> list[Table]:
     """Pass@k and what its change is made of, prompts, the laws, KL, further measures: those with rows."""
     alone = "(this k alone)"
     return _with_rows(
-        curve_table(found.curves),
+        curve_table(found.curves, found.run.name),
         Table.of(
             ("k", f"change {alone}", f"newly solved less lost {alone}", f"both solve {alone}"),
             ((p.k, p.change, p.solved_set, p.narrowing) for p in found.parts),
@@ -164,8 +193,7 @@ def tables(found: "Confrontation") -> list[Table]:
 
 
 def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
-    """What is told because it was asked for: Pass@k beyond and by category, luck, power; or every measure."""
-    drift = () if found.luck is None else ((x.replace("_", " "), y) for x, y in vars(found.luck).items())
+    """What is told because it was asked for: Pass@k beyond and by category, power; or every measure."""
     head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts tell")
     return _with_rows(
         Table.of(
@@ -173,7 +201,6 @@ def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
             ((m.name, m.prompts, m.base, m.run, m.change) for m in found.measures if everything or m.asked),
             "Further measures",
         ),
-        Table.of(("drift alone", "value"), drift, "Luck"),
         *(
             Table.of(
                 head,

@@ -68,6 +68,7 @@ FALSE = {
     "pretrained": lambda n: (
         n | {"at_equal_first": {task: (a, c, b) for task, (a, b, c) in n["at_equal_first"].items()}}
     ),
+    "real_runs": lambda n: n | {"measures": exchanged(n["measures"], "named", "named_shuffled")},
     "laws": lambda n: (n[0], exchanged(n[1], "kl token forward KL", "kl token reverse KL")),
     "way_back": lambda n: n.assign(kind=n.kind.replace({"penalties": "rehearsal", "rehearsal": "penalties"})),
     "budget_and_family": lambda n: n.assign(kl=n.kl * 1e-3),
@@ -142,7 +143,9 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 
 def test_an_unknown_name_is_told_the_others():
-    with pytest.raises(ValueError, match=r"figure='mona_lisa' is not allowed: one of pretrained, laws, "):
+    with pytest.raises(
+        ValueError, match=r"figure='mona_lisa' is not allowed: one of pretrained, real_runs, laws, "
+    ):
         figure("mona_lisa")
 
 

@@ -34,7 +34,7 @@ def test_what_is_asked_for_is_told_and_stored(tmp_path):
     assert "What the change" not in result.output
     assert "To tell a difference of 0.1 in Pass@4" in result.output
     stored = json.loads((tmp_path / "found.json").read_text())
-    assert (stored["kind"], len(stored["findings"])) == ("confront", 5)
+    assert (stored["kind"], len(stored["findings"])) == ("confront", 6)
     found = from_json(Confrontation, stored["results"]["runs"][0])
     assert found.curves.k == (1, 4, 16)
     assert {line.k for line in found.needed} == {1, 4}

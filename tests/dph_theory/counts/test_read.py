@@ -235,3 +235,79 @@ def test_prompts_are_paired_by_id(tmp_path):
     thin = Pairs.of(np.full(4000, 6), 3, 4, 1).thinned(np.random.default_rng(0))
     assert ((thin.base_n == 4) & (thin.run_n == 4) & (thin.run_c == 1)).all()
     assert thin.base_c.mean() == pytest.approx(2, abs=0.05)
+
+
+EVALPLUS = {
+    "eval": {"HumanEval/0": [{"task_id": "HumanEval/0", "base_status": s} for s in ("pass", "fail", "Pass")]}
+}
+LIVECODE = [{"question_id": "q", "code_list": ["a", "b"], "graded_list": [True, False]}]
+OPENR1 = {"uuid": "u", "problem": "p", "generations": ["x", "y"], "correctness_math_verify": [True, True]}
+QWEN = {"idx": 0, "question": "q", "answer": "4", "pred": ["4", "5"], "score": [True, False]}
+NEMO = {
+    "content": [{"role": "user", "content": "1+1"}, {"role": "assistant", "content": "2"}],
+    "rewards": 1.0,
+}
+PASSED = [{"task_id": "t", "completion": "x", "result": "passed", "passed": p} for p in (True, False)]
+BY_COLUMNS = {
+    "EvalPlus": (json.dumps(EVALPLUS), "task_id", "base_status", None, {"HumanEval/0": (3, 2)}),
+    "human-eval": (lines(*PASSED), "task_id", "passed", "completion", {"t": (2, 1)}),
+    "Qwen2.5-Math": (lines(QWEN), "idx", "score", "pred", {"0": (2, 1)}),
+    "LiveCodeBench": (json.dumps(LIVECODE), "question_id", "graded_list", "code_list", {"q": (2, 1)}),
+    "OpenR1": (lines(OPENR1), "uuid", "correctness_math_verify", "generations", {"u": (2, 2)}),
+    "NeMo-RL": (lines(NEMO, NEMO | {"rewards": 0.0}), "content.0.content", "rewards", None, {"1+1": (2, 1)}),
+    "is_correct": (
+        lines({"problem_id": 7, "is_correct": 0}),
+        "problem_id",
+        "is_correct",
+        None,
+        {"7": (1, 0)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BY_COLUMNS)
+def test_rows_of_no_known_log_are_read_by_the_columns_that_are_named_and_refused_with_this_way_on(
+    tmp_path, case
+):
+    text, column, correct, answer, wanted = BY_COLUMNS[case]
+    path = put(tmp_path, {"x.json" if text[0] == "[" or case == "EvalPlus" else "x.jsonl": text})
+    found = read_counts(path, column=column, correct=correct, answer=answer)
+    assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
+    assert all((row.said is not None) == (answer is not None) for row in found.rows.values())
+    with pytest.raises(ValueError, match="--id and --correct name others"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ({"column": "idx"}, "both named: --id COLUMN --correct COLUMN"),
+        ({"column": "idx", "correct": "score", "answer": "answer"}, "1 entries.*one for each of 2 verdicts"),
+        ({"column": "idx", "correct": "gold"}, "one with the columns gold"),
+        ({"column": "idx", "correct": "answer"}, "a number in column 'answer'"),
+    ],
+)
+def test_columns_that_hold_no_verdicts_are_refused(tmp_path, names, says):
+    with pytest.raises(ValueError, match=says):
+        read_counts(put(tmp_path, {X: lines(QWEN)}), **names)
+
+
+def test_a_likely_way_on_is_named(tmp_path):
+    for rows, likely in ((PASSED, "--id task_id --correct passed"), ([QWEN], "--id idx --correct score")):
+        with pytest.raises(ValueError, match=likely):
+            read_counts(put(tmp_path, {X: lines(*rows)}))
+
+
+def test_a_prompt_is_its_uid_or_its_text_and_its_truth(tmp_path):
+    pictures = [
+        {"input": "Find x.", "output": "", "gts": g, "score": s}
+        for g, s in (("1", 1.0), ("2", 0.0), ("1", 0.0))
+    ]
+    read = read_counts(put(tmp_path, {"1.jsonl": lines(*pictures)}))
+    found = {key: (row.n, row.c) for key, row in read.rows.items()}
+    assert found == {"Find x. (truth: 1)": (2, 1), "Find x. (truth: 2)": (1, 0)}
+    assert "1 texts have several truths: they are 2 prompts" in read.told
+    read = read_counts(
+        put(tmp_path, {"1.jsonl": lines(*(r | {"uid": u} for r, u in zip(pictures, "aab", strict=True)))})
+    )
+    assert {key: (row.n, row.c) for key, row in read.rows.items()} == {"a": (2, 1), "b": (1, 0)}

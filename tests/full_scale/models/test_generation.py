@@ -13,6 +13,8 @@ from support.rule_task import loaded, ruled_task
 from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
+from dph_theory.counts import Counts, pairs
+from dph_theory.counts.doubts import doubts
 from full_scale.models import generation
 from full_scale.models.generation import prompt_of, prompt_tokens, sample
 from full_scale.models.load import declared_stop_tokens, stop_tokens
@@ -245,3 +247,29 @@ def test_a_prompt_is_read_once_for_all_its_answers(llama, monkeypatch):
     assert set(read[1:]) == {(6, 1)}
     monkeypatch.setattr(generation, "_prefilled", lambda *given: {})
     assert drawn(llama, n=3, prompts=prompts, batch_size=6) == found
+
+
+def test_its_answers_neither_repeat_nor_share_their_random_numbers(tmp_path):
+    """As evaluations and rehearsal buffers draw them: held to the doubts of `dph confront`."""
+    found = loaded(tiny_llama(tmp_path, hidden=16, scale=2.0))
+    prompts = [[3 + i % 8, 11 + i // 8] for i in range(48)]
+
+    def told(answers):
+        rows = {
+            i: pairs.row(
+                {
+                    "id": i,
+                    "correct": [a.token_ids[0] % 2 for a in of],
+                    "answer": [str(a.token_ids[0]) for a in of],
+                }
+            )
+            for i, of in enumerate(answers)
+        }
+        return " ".join(doubts([Counts("own", rows, "own")]))
+
+    one_token = replace(SAMPLING, max_new_tokens=1, batch_size=16)
+    for n in (8, 16):
+        assert told(sample(found.model, found.tokenizer, prompts, n, one_token, 0)) == ""
+    # Each prompt from the same state of the generator would be told.
+    alike = [sample(found.model, found.tokenizer, [prompt], 16, one_token, 0)[0] for prompt in prompts]
+    assert "share their random numbers" in told(alike)

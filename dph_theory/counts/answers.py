@@ -1,0 +1,272 @@
+"""Which right answers are left: whether two of them agree, in one run, with the base, and between runs.
+
+Right answers stand as numbers that agree where the answers do, wrong ones as -1: arrays (prompts, answers).
+Two answers at one place, such as one random stream, are never compared with each other.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from ..intervals import Estimate, bounded_mean
+from ..support.record import readable
+from .pairs import PromptRow
+
+FEW = 10
+"""Runs that share fewer prompts than these are not compared."""
+ONE = 0.95
+"""From this agreement on, one answer is left; two runs are the same."""
+CLEAR = 3
+"""By so many answers the base's likeliest must lead to be known."""
+
+
+def coded(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list[np.ndarray] | None:
+    """Each checkpoint's right answers to the same prompts, or their styles; None unless all have them."""
+    if not all(row.correct and (row.kinds if styles else row.said) for side in sides for row in side):
+        return None
+    # An answer has a number of its prompt, a style one of all prompts.
+    known: list[dict[str, int]] = [{}] * len(sides[0]) if styles else [{} for _ in sides[0]]
+    found = []
+    for side in sides:
+        codes = np.full((len(side), max(row.n for row in side)), -1)
+        for i, row in enumerate(side):
+            said = (row.kinds if styles else row.said) or ()
+            for k, (right, each) in enumerate(zip(row.correct or (), said, strict=True)):
+                if right and (each or not styles):
+                    codes[i, k] = known[i].setdefault(each, len(known[i]))
+        found.append(codes)
+    return found
+
+
+def counted(codes: np.ndarray, kinds: int) -> np.ndarray:
+    """How often each right answer was given to each prompt, (prompts, kinds)."""
+    found = np.zeros((len(codes), kinds + 1))
+    np.add.at(found, (np.arange(len(codes))[:, None], codes), 1)
+    return found[:, :-1]
+
+
+def agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The chance that two right answers to a prompt at two places agree, (prompts,); nan without any two."""
+    kinds = int(max(one.max(), other.max())) + 1
+    often, others = counted(one, kinds), counted(other, kinds)
+    places = min(one.shape[1], other.shape[1])
+    here, there = one[:, :places], other[:, :places]
+    both = (here >= 0) & (there >= 0)
+    pairs = often.sum(axis=1) * others.sum(axis=1) - both.sum(axis=1)
+    same = (often * others).sum(axis=1) - (both & (here == there)).sum(axis=1)
+    return np.divide(same, pairs, out=np.full(len(one), np.nan), where=pairs > 0)
+
+
+def left(codes: np.ndarray) -> np.ndarray:
+    """The most frequent right answer to each prompt that is mostly solved, (prompts,); else -1."""
+    often = counted(codes, max(1, int(codes.max()) + 1))
+    solved = 2 * (codes >= 0).sum(axis=1) > codes.shape[1]
+    return np.where(solved, often.argmax(axis=1), -1)
+
+
+@dataclass(frozen=True)
+class AnswersLeft:
+    """The right answers of a run beside its base's, on the `prompts` with two right answers on both sides.
+
+    `base` and `run`: how often two right answers to a prompt agree. `new`: the share of the run's that no
+    right answer of the base is, and what fresh ones of the base would be (Good and Turing's estimate from
+    answers seen once). On `led` of the `clear` prompts, where the base's likeliest right answer leads by
+    CLEAR, it is the run's most frequent too.
+    """
+
+    __repr__ = readable
+
+    prompts: int
+    base: Estimate
+    run: Estimate
+    new: float
+    new_by_chance: float
+    led: int
+    clear: int
+
+
+def answers_left(
+    base: Sequence[PromptRow], run: Sequence[PromptRow], rng: np.random.Generator
+) -> AnswersLeft | None:
+    """What a run keeps of its base's right answers; None without answers, or two prompts to tell of."""
+    codes = coded((base, run))
+    if codes is None:
+        return None
+    kinds = max(int(side.max()) for side in codes) + 2
+    before, after = (counted(side, kinds) for side in codes)
+    two = (before.sum(axis=1) >= 2) & (after.sum(axis=1) >= 2)
+    if two.sum() < 2:
+        return None
+    agree = [bounded_mean(agreement(side, side)[two], rng, low=0.0) for side in codes]
+    before, after = before[two], after[two]
+    fresh = ((before == 0) * after).sum(axis=1) / after.sum(axis=1)
+    once = (before == 1).sum(axis=1) / before.sum(axis=1)
+    top = np.sort(before, axis=1)
+    clear = top[:, -1] - top[:, -2] >= CLEAR
+    led = (before.argmax(axis=1) == after.argmax(axis=1))[clear]
+    return AnswersLeft(
+        prompts=int(two.sum()),
+        base=agree[0],
+        run=agree[1],
+        new=float(fresh.mean()),
+        new_by_chance=float(once.mean()),
+        led=int(led.sum()),
+        clear=int(clear.sum()),
+    )
+
+
+def alike(won: np.ndarray) -> np.ndarray:
+    """Of each pair of runs (runs, prompts) the share of prompts solved by both with the same answer left.
+
+    (pairs,), nan for pairs that share fewer than FEW.
+    """
+    found = []
+    for one, other in combinations(won, 2):
+        both = (one >= 0) & (other >= 0)
+        found.append(float((one == other)[both].mean()) if both.sum() >= FEW else np.nan)
+    return np.array(found)
+
+
+def named_by_others(won: np.ndarray, possible: np.ndarray) -> float:
+    """How often the strategy that is left most often on a run's other prompts is the one left on a prompt.
+
+    `won` (runs, prompts) numbers the strategies, -1 where a prompt is not solved; `possible` (prompts,
+    strategies) are those that can be right. Only prompts with two or more count; ties are shared.
+    """
+    choice = possible.sum(axis=1) >= 2
+    total, cases = 0.0, 0
+    for run in won:
+        used = np.flatnonzero((run >= 0) & choice)
+        among, mine = possible[used], np.eye(possible.shape[1])[run[used]]
+        # What is learnt from all prompts, less what this prompt tells.
+        wins, chances = mine.sum(axis=0) - mine, np.maximum(among.sum(axis=0) - among, 1)
+        score = np.where(among, wins / chances, -1.0)
+        top = score == score.max(axis=1, keepdims=True, initial=-1.0)
+        total += float(((top * mine).sum(axis=1) / np.maximum(top.sum(axis=1), 1)).sum())
+        cases += len(used)
+    return total / cases if cases else np.nan
+
+
+def styles_left(
+    codes: Sequence[np.ndarray], kinds: Sequence[np.ndarray], base: Sequence[np.ndarray] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """The style of the answer that each run is left with, (runs, prompts), and which can be right.
+
+    Of right answers (prompts, answers) and their styles, numbered alike on all prompts; those of the base
+    can be right too. (prompts, styles).
+    """
+    every = [*base, *kinds]
+    most = max(int(each.max()) for each in every) + 1
+    possible, won = np.sum([counted(each, most) for each in every], axis=0) > 0, []
+    for answers, styles in zip(codes, kinds, strict=True):
+        row = left(answers)
+        place = (answers == row[:, None]).argmax(axis=1)
+        won.append(np.where(row >= 0, np.take_along_axis(styles, place[:, None], axis=1)[:, 0], -1))
+    return np.array(won), possible
+
+
+def shuffled(won: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The answers left, dealt anew to the runs that solve each prompt: prompts keep theirs, runs do not."""
+    keys = np.where(won >= 0, rng.random(won.shape), np.inf)
+    # The k-th solving run of a prompt takes the answer of the run with the k-th random key.
+    found, place = won.copy(), np.argsort(keys, axis=0)
+    rank = np.cumsum(won >= 0, axis=0) - 1
+    drawn = np.take_along_axis(np.take_along_axis(won, place, axis=0), np.maximum(rank, 0), axis=0)
+    found[won >= 0] = drawn[won >= 0]
+    return found
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """Runs beside each other: whether they are left with the same answers, and whether by luck of a run.
+
+    `own`: how often two right answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
+    `most`: the share of prompts on which two runs are left with the same answer, over pairs. `varied` is its
+    variance over pairs, which luck that is drawn once for all prompts makes greater than `varied_shuffled`,
+    where each prompt's answers are dealt anew to the runs; `p_varied` of such deals reach it. `named`,
+    `named_shuffled`, `p_named`: likewise how often a run's other prompts name the strategy that is left.
+    `same`: groups of runs, by their places, that agree on nearly all prompts. What cannot be told is None.
+    """
+
+    __repr__ = readable
+
+    same: tuple[tuple[int, ...], ...]
+    own: float | None
+    pairs: float | None
+    least: float | None
+    most: float | None
+    varied: float | None
+    varied_shuffled: float | None
+    p_varied: float | None
+    named: float | None = None
+    named_shuffled: float | None = None
+    p_named: float | None = None
+
+
+def agreed(
+    runs: Sequence[np.ndarray],
+    styles: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
+    draws: int = 199,
+    seed: int = 0,
+) -> Agreed:
+    """Runs held beside each other, from their right answers (prompts, answers).
+
+    With `styles_left` these, on prompts with a choice, tell whether luck is drawn once. Source: ours, theory
+    M4.
+    """
+    answers, rng = np.array([left(run) for run in runs]), np.random.default_rng(seed)
+    chosen, possible = (answers, None) if styles is None else styles
+    if possible is not None:
+        chosen = np.where(possible.sum(axis=1) >= 2, chosen, -1)
+    dealt, pairs = [shuffled(chosen, rng) for _ in range(draws)], alike(answers)
+    own = [mean_known(agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]
+    known = pairs[~np.isnan(pairs)] if not np.isnan(pairs).all() else np.array([np.nan])
+    told = {"own": mean_known(own), "pairs": mean_known(pairs), "least": known.min(), "most": known.max()}
+    measures: dict[str, Callable[[np.ndarray], float]] = {"varied": lambda won: _variance(alike(won))}
+    if possible is not None:
+        measures["named"] = partial(named_by_others, possible=possible)
+    for name, measure in measures.items():
+        seen, null = measure(chosen), np.array([measure(each) for each in dealt])
+        beyond = (1 + (null >= seen - 1e-12).sum()) / (1 + draws)
+        told |= {name: seen, f"{name}_shuffled": mean_known(null)}
+        told[f"p_{name}"] = np.nan if np.isnan(seen) else beyond
+    plain = {name: None if np.isnan(value) else float(value) for name, value in told.items()}
+    return Agreed(same=_same(pairs, len(runs)), **plain)
+
+
+def _same(pairs: np.ndarray, runs: int) -> tuple[tuple[int, ...], ...]:
+    """The groups of runs that agree, joined by pairs."""
+    group = list(range(runs))
+    for (i, k), share in zip(combinations(range(runs), 2), pairs, strict=True):
+        if share >= ONE:
+            group = [group[i] if of == group[k] else of for of in group]
+    found = (tuple(i for i in range(runs) if group[i] == of) for of in dict.fromkeys(group))
+    return tuple(each for each in found if len(each) > 1)
+
+
+def mean_known(values: Sequence[float] | np.ndarray) -> float:
+    """The mean of the values that are known, nan of none."""
+    known = np.asarray(values, dtype=float)
+    known = known[~np.isnan(known)]
+    return float(known.mean()) if known.size else np.nan
+
+
+def _variance(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.var()) if known.size > 1 else np.nan
+
+
+def independent_prompts(rates: np.ndarray, answers: np.ndarray) -> float:
+    """As if so many were independent: the variance over runs of a prompt's rate over that of the mean rate.
+
+    Rates (runs, prompts) of so many answers each, whose sampling is taken off both. Between 1 and the number
+    of prompts, which is told where runs do not differ.
+    """
+    noise = (rates * (1 - rates) / np.maximum(answers - 1, 1)).mean(axis=0)
+    alone = float((rates.var(axis=0, ddof=1) - noise).mean())
+    mean = float(rates.mean(axis=1).var(ddof=1) - noise.mean() / rates.shape[1])
+    return float(np.clip(alone / mean, 1, rates.shape[1])) if min(mean, alone) > 0 else float(rates.shape[1])

@@ -1,0 +1,124 @@
+"""Data that are not what they say: answers that repeat or share random numbers, files and prompts alike.
+
+What is told of n answers to a prompt holds for n independent ones, of prompts for different ones.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .pairs import Counts
+
+_BYTES = "are equal byte for byte: one file under several names, or runs that end alike"
+_DRAWS = 99
+"""Orders of the answers of each prompt that the order found is held against."""
+_MOST_PROMPTS, _MOST_PLACES = 400, 256
+"""Of more only so many are looked at."""
+_FEWER, _ENOUGH, _HARDLY = 0.5, 2.0, 0.1
+"""Answers repeat at a distance where they differ at most so often, against chance; two places are one where
+independent ones would differ on ENOUGH prompts, and they do on at most a share HARDLY of these."""
+_WIDER = 1.5
+"""Places whose pass rates vary at least so much more than those of independent answers share something."""
+
+
+def doubts(files: Sequence[Counts]) -> Iterator[str]:
+    """What is to be told of files, each sentence without its full stop; nothing where nothing is found."""
+    yield from _equal(files)
+    by_width: dict[int, list[tuple[str, np.ndarray, np.ndarray]]] = defaultdict(list)
+    for file in files:
+        texts = Counter(" ".join(row.text.split()) for row in file.rows.values() if row.text)
+        if (more := sum(texts.values()) - len(texts)) > 0:
+            yield f"{file.name}: {more} prompts have the text of another, {len(texts)} are different"
+        if (found := ordered(file)) is not None:
+            by_width[found[0].shape[1]].append((file.name, *found))
+    for n, alike in by_width.items():
+        # Answers that repeat do so in all files of one sampler.
+        if (kept := independent(np.vstack([codes for *_, codes in alike]))) < n:
+            names = ", ".join(name for name, *_ in alike)
+            yield (
+                f"{names}: of {n} answers to a prompt {kept} are independent, the others repeat them, "
+                "and what is said of more counts repeats"
+            )
+        for name, verdicts, _ in alike:
+            if (wider := shared(verdicts)) > 1:
+                yield (
+                    f"{name}: the k-th answers to all prompts share their random numbers: "
+                    f"its pass rates have {wider:.1f} times the sampling variance of independent ones"
+                )
+
+
+def _equal(files: Sequence[Counts]) -> Iterator[str]:
+    """Which files have the same bytes, and which others the same counts."""
+    by_bytes: dict[str, list[Counts]] = defaultdict(list)
+    by_counts: dict[tuple[tuple[str, int, int], ...], list[Counts]] = defaultdict(list)
+    for file in files:
+        by_bytes[file.sha256].append(file)
+    for alike in by_bytes.values():
+        counts = sorted((str(key), row.n, row.c) for key, row in alike[0].rows.items())
+        by_counts[tuple(counts)].append(alike[0])
+    for groups, how in ((by_bytes, _BYTES), (by_counts, "have the same counts of every prompt")):
+        for alike in groups.values():
+            if len(alike) > 1:
+                yield f"{', '.join(file.name for file in alike)} {how}"
+
+
+def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:
+    """Verdicts, and what was said with them numbered by prompt, in the answers' order: (prompts, answers).
+
+    Of prompts whose answers differ. None for counts, unequal numbers of answers, sorted verdicts, of which
+    the order says nothing, and fewer than three such prompts or answers.
+    """
+    rows = [row for row in file.rows.values() if row.correct]
+    if len({row.n for row in rows}) != 1 or len(rows) < len(file.rows):
+        return None
+    verdicts = [row.correct or () for row in rows]
+    if any(all([*v] == sorted(v, reverse=down) for v in verdicts) for down in (False, True)):
+        return None
+    said = [list(zip(row.correct or (), row.said or [""] * row.n, strict=True)) for row in rows]
+    numbers = [{each: k for k, each in enumerate(dict.fromkeys(line))} for line in said]
+    codes = np.array([[known[x] for x in line] for line, known in zip(said, numbers, strict=True)])
+    differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))[:_MOST_PROMPTS]
+    return (np.array(verdicts)[differ], codes[differ]) if min(len(differ), codes.shape[1]) > 2 else None
+
+
+def independent(codes: np.ndarray) -> int:
+    """How many of the answers are different ones, where some repeat others at a fixed distance.
+
+    Held against orders drawn anew: at some distance neighbours must differ less, against chance, than at any
+    in all of them, and less than half as often as by chance. There two places are one where they differ on
+    hardly any prompt, though each is often apart from its prompt's commonest answer.
+    """
+    n, rng = codes.shape[1], np.random.default_rng(0)
+    if n > _MOST_PLACES:
+        return n
+    often = (codes[:, :, None] == np.arange(codes.max() + 1)).sum(axis=1)
+    chance = float((1 - (often * (often - 1)).sum(axis=1) / (n * (n - 1))).mean())
+    found = _differing(codes) / chance
+    null = min(float(_differing(rng.permuted(codes, axis=1)).min()) for _ in range(_DRAWS)) / chance
+    apart, group = codes != often.argmax(axis=1)[:, None], np.arange(n)
+    rate = apart.mean(axis=0)
+    for lag in 1 + np.flatnonzero((found < null) & (found <= _FEWER)):
+        expected = len(codes) * (rate[lag:] + rate[:-lag] - 2 * rate[lag:] * rate[:-lag])
+        seen = (codes[:, lag:] != codes[:, :-lag]).sum(axis=0)
+        for i in np.flatnonzero((expected >= _ENOUGH) & (seen <= _HARDLY * expected)):
+            group[group == group[i + lag]] = group[i]
+    return len(np.unique(group))
+
+
+def _differing(codes: np.ndarray) -> np.ndarray:
+    """How often answers differ at each distance but the greatest, of which one pair tells nothing."""
+    lags = range(1, codes.shape[1] - 1)
+    return np.array([(codes[:, lag:] != codes[:, :-lag]).mean() for lag in lags])
+
+
+def shared(verdicts: np.ndarray) -> float:
+    """How much more the pass rates of places vary than those of independent answers; 1 where by chance."""
+    rng = np.random.default_rng(0)
+
+    def spread(rows: np.ndarray) -> float:
+        return float(rows.mean(axis=0).var())
+
+    null = np.array([spread(rng.permuted(verdicts, axis=1)) for _ in range(_DRAWS)])
+    ratio = spread(verdicts) / max(float(null.mean()), 1e-12)
+    return ratio if ratio >= _WIDER and spread(verdicts) > null.max() else 1.0

@@ -1,0 +1,269 @@
+"""A policy over strategies that all prompts share, trained on groups without a KL: which strategy is left.
+
+A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is right on
+some prompts (success 1) and wrong on others (0); its merit is the share of prompts on which it is right. On
+average training moves all mass to the most merit. Groups add luck, drawn once for all prompts together:
+another strategy can win, and takes every prompt with it.
+
+Steps are in logits: `step` times the mean over a step's answers of advantage times score. A step draws
+`prompts` prompts by their weights rho, and a group of `group_size` answers to each; advantages are verdicts
+less their group's mean, over `scale` (`laws.groups.SCALES`). Source: ours, theory N6, D3, G3.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import cumulative_simpson, quad, solve_ivp
+from scipy.linalg import solve_banded
+from scipy.special import expit, logit, softmax
+
+from ..laws.groups import SCALES, group_weight, success_weights
+from ..numeric.arrays import distribution, one, positive, probability, rate, real, whole
+from ..support.errors import argument_error, choice
+
+_GRID, _MOST_CELLS = 4001, 200_000
+"""Points of log odds between the ends of a lottery; the most states of one that is solved exactly."""
+
+
+def mean_path(
+    base: Any, success: Any, rho: Any, times: Any, *, group_size: int | None = None, scale: str = "none"
+) -> np.ndarray:
+    """The policy along the noiseless training: d theta_s = q_s (m_s - q.m), m_s = sum rho alpha(V) c_s.
+
+    Parameters: base (strategies,), success (prompts, strategies), rho (prompts,); times, steps times the step
+    in logits; with `group_size` alpha_G(V) of `scale`, else 1. Returns q (times, strategies). Raises
+    ValueError for shapes and values that do not fit.
+
+    >>> sets = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
+    >>> mean_path([0.2, 0.3, 0.5], sets, [0.2] * 5, [0, 3000])[-1].round(2)
+    array([1., 0., 0.])
+    """
+    base, success, rho = _checked(base, success, rho)
+
+    def slope(_: float, theta: np.ndarray) -> np.ndarray:
+        q = softmax(theta)
+        rates = np.clip(success @ q, 0, 1)
+        weight = np.ones(len(rho)) if group_size is None else group_weight(group_size, rates, scale)
+        worth = (rho * weight) @ success
+        return q * (worth - q @ worth)
+
+    moments = real("times", times, at_least=0)
+    span = (0.0, max(float(moments.max()), 1e-9))
+    found: Any = solve_ivp(slope, span, np.log(base), t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11)
+    return softmax(found.y.T, axis=-1)
+
+
+def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none") -> np.ndarray:
+    """How fast a rare r gains beside s that has all: alpha_G(0) rho(r only) - alpha_G(1) rho(s only), (r, s).
+
+    Per unit of time and of q_r; where positive, r survives. Not divided, or by the deviation, alpha_G is
+    alike at both ends, and the most merit alone stays; MaxRL ("mean") has G - 1 and 1.
+
+    >>> growth_beside([[1, 0], [0, 1]], [0.9, 0.1], group_size=12, scale="mean")[1].round(6).tolist()
+    [0.2, 0.0]
+    """
+    success, rho = probability("success", success), distribution("rho", rho)
+    only = np.einsum("t,tr,ts->rs", rho, success, 1 - success)
+    rare, common = group_weight(group_size, np.array([0.0, 1.0]), scale)
+    return rare * only - common * only.T
+
+
+def chance_to_win(
+    share: float, first_only: float, second_only: float, *, group_size: int, step: float, left: float = 0.99
+) -> float:
+    """The chance that the first of two strategies has a share of `left` before the second has; exact.
+
+    A step is a group. One on prompts that only one of the two solves moves the log odds by 2 step c (G-c)/G^2
+    towards that one, c answers being the first's: luck is which prompt comes, and how mixed its group is.
+    Groups of two and three have one length of a step: (1 - r^d)/(1 - r^(d+u)), r = second_only/first_only,
+    d and u steps down and up. Given time without end the better one always comes back: `left` is the share
+    from which the training that is left brings none back.
+
+    Parameters: share of the first, between 1 - left and left; the weights of prompts that only the first, and
+    only the second, solves; advantages not divided. Raises ValueError for numbers out of range, and where a
+    step is so small that `chance_of_small_steps` serves.
+
+    >>> round(chance_to_win(0.5, 0.3, 0.2, group_size=2, step=1.0, left=0.9), 4)
+    0.8836
+    """
+    start, end, unit = _lottery(share, left, first_only, second_only, group_size, step)
+    low, high = int(np.ceil((end + start) / unit - 1e-9)), int(np.ceil((end - start) / unit - 1e-9))
+    size, reach = low + high - 1, group_size**2 // 4
+    if size > _MOST_CELLS:
+        raise argument_error("step", step, "larger: of so small steps chance_of_small_steps tells")
+    mixed = success_weights(group_size, expit(start + unit * np.arange(1 - low, high)))
+    bands, given, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
+    for c in range(1, group_size):
+        for side, weight in ((1, first_only), (-1, second_only)):
+            move, flow = side * c * (group_size - c), weight * mixed[:, c]
+            inside = (cells + move >= 0) & (cells + move < size)
+            bands[reach] += flow
+            bands[reach - move, (cells + move)[inside]] -= flow[inside]
+            given += np.where(cells + move >= size, flow, 0.0)
+    return float(solve_banded((reach, reach), bands, given)[low - 1])
+
+
+def chance_of_small_steps(
+    share: float,
+    first_only: float,
+    second_only: float,
+    *,
+    group_size: int,
+    step: float,
+    prompts: int = 1,
+    left: float = 0.99,
+) -> float:
+    """The same to first order in the step, for any number of prompts a step.
+
+    The scale function of the diffusion: its slope falls, a unit of log odds, by (prompts/step) times
+    (w1 - w2)/(w1 + w2) times G^2/(G - 1 + (G-2)(G-3) q (1-q)). So more prompts a step and smaller steps
+    lessen luck without end, larger groups only while a strategy is rare. Parameters and errors as in
+    `chance_to_win`.
+
+    >>> round(chance_of_small_steps(0.1, 0.26, 0.24, group_size=16, step=1.0), 4)
+    0.561
+    """
+    start, end, _ = _lottery(share, left, first_only, second_only, group_size, step)
+    lean = (
+        whole("prompts", prompts, at_least=1) / step * (first_only - second_only) / (first_only + second_only)
+    )
+    x = np.linspace(-end, end, _GRID)
+    wide = group_size - 1 + (group_size - 2) * (group_size - 3) * expit(x) * expit(-x)
+    fall = cumulative_simpson(lean * group_size**2 / wide, x=x, initial=0.0)
+    scale = cumulative_simpson(np.exp(fall.min() - fall), x=x, initial=0.0)
+    return float(np.interp(start, x, scale) / scale[-1])
+
+
+def with_kl(
+    share: float, first_only: float, second_only: float, *, beta: float, step: float, groups: int
+) -> tuple[float, float]:
+    """With a KL in the reward: mean and deviation of the log odds after so many mixed groups of two; exact.
+
+    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): all seeds end near the one stationary
+    policy x0 + (w1 - w2)/beta, however long they train, and no strategy wins a lottery. Parameters and errors
+    as in `chance_to_win`; beta step below 4.
+
+    >>> [round(x, 4) for x in with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
+    [1.0, 0.7876]
+    """
+    start, gap = float(logit(one("share", rate("share", share)))), first_only - second_only
+    pull = one("beta step", real("beta step", positive("beta", beta) * positive("step", step), below=4)) / 2
+    kept = (1 - pull) ** whole("groups", groups, at_least=0)
+    variance = (step / 2) ** 2 * (first_only + second_only - gap**2) * (1 - kept**2) / (1 - (1 - pull) ** 2)
+    return float(start + gap / beta * (1 - kept)), float(np.sqrt(variance))
+
+
+class Lotteries(NamedTuple):
+    """Variances over seeds of the log ratio s of two right answers: of its mean over prompts, and beside it.
+
+    As if `number` prompts drew by themselves: (sum l)^2 / sum l^2 over the eigenvalues l of s's covariance.
+    """
+
+    common: float
+    own: float
+    number: float
+
+
+def lotteries(
+    coupling: float,
+    *,
+    prompts: int,
+    base_rate: float,
+    reached: float,
+    valid: int,
+    invalid: int,
+    step: float,
+    answers: int,
+) -> Lotteries:
+    """Luck of prompts whose logits are sqrt(coupling) shared and sqrt(1 - coupling) their own.
+
+    The shared direction is one lottery, that of `dynamics.drift_deviation` with the step times
+    (1 + (prompts-1) coupling)/prompts and the answers of all prompts; own directions grow, and are shaken,
+    slower by (1-coupling)/(1 + (prompts-1) coupling). A tenth in common leaves hardly more than one lottery.
+
+    Parameters: coupling in [0, 1]; prompts trained together, with `answers` a step each; the others as in
+    `dynamics.drift_deviation`. First order in the noise. Raises ValueError for numbers out of range.
+
+    >>> kind = dict(prompts=8, base_rate=0.2, reached=0.9, valid=2, invalid=8, step=0.16, answers=16)
+    >>> [round(lotteries(c, **kind).number, 4) for c in (0, 0.1, 1)]
+    [8.0, 1.4508, 1.0]
+    """
+    c, m = one("coupling", probability("coupling", coupling)), int(whole("prompts", prompts, at_least=1))
+    low, high = one("base_rate", rate("base_rate", base_rate)), one("reached", rate("reached", reached))
+    power = (
+        2 * int(whole("invalid", invalid, at_least=1)) / (invalid + int(whole("valid", valid, at_least=2)))
+    )
+    together, slower = 1 + (m - 1) * c, (1 - c) / (1 + (m - 1) * c)
+    noise = (
+        power
+        * one("step", positive("step", step))
+        * together
+        / m**2
+        / int(whole("answers", answers, at_least=1))
+    )
+
+    def grown(p: float) -> float:
+        return float((high / (1 - high)) ** p * quad(lambda v: ((1 - v) / v) ** p / v, low, high)[0])
+
+    common, own = noise * grown(power), noise * m * slower**2 * (1 - 1 / m) * grown(power * slower)
+    parts = np.array([m * common, *[m / max(m - 1, 1) * own] * (m - 1)])
+    return Lotteries(common, own, float(parts.sum() ** 2 / (parts**2).sum()))
+
+
+def ends(
+    base: Any,
+    success: Any,
+    rho: Any,
+    *,
+    group_size: int,
+    step: float,
+    steps: int,
+    seeds: int,
+    rng: np.random.Generator,
+    prompts: int = 1,
+    scale: str = "none",
+    beta: float = 0.0,
+) -> np.ndarray:
+    """Trainings on sampled groups: the policy (seeds, strategies) that each seed ends with.
+
+    Parameters: base, success and rho as in `mean_path`; `beta` of a KL in the reward, with advantages that
+    are not divided. How often each strategy leads is its chance to win. Raises ValueError for values that do
+    not fit.
+    """
+    base, success, rho = _checked(base, success, rho)
+    choice("scale", scale, ("none", "leave_one_out") if beta else tuple(SCALES))
+    size, start = int(whole("group_size", group_size, at_least=2)), np.log(base)
+    pace = one("step", positive("step", step)) / size / int(whole("prompts", prompts, at_least=1))
+    theta = np.tile(start, (seeds, 1))
+    for _ in range(int(whole("steps", steps, at_least=0))):
+        q, moved = softmax(theta, axis=-1), np.zeros_like(theta)
+        for _ in range(prompts):
+            reward = success[rng.choice(len(rho), seeds, p=rho)]
+            often = rng.multinomial(size, q).astype(float)
+            spread = SCALES[scale]((often * reward).sum(axis=-1), size)[:, None]
+            reward = reward - beta * (np.log(q) - start) if beta else reward
+            centred = reward - (often * reward).sum(axis=-1, keepdims=True) / size
+            moved += often * np.divide(centred, spread, out=np.zeros_like(theta), where=spread > 0)
+        theta = theta + pace * moved
+    return np.asarray(softmax(theta, axis=-1))
+
+
+def _checked(base: Any, success: Any, rho: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    base, rho = distribution("base", base), distribution("rho", rho)
+    real("base", base, above=0)
+    success = np.asarray(whole("success", success, at_least=0), dtype=float)
+    if success.shape != (len(rho), len(base)) or (success > 1).any():
+        raise argument_error("success", success.shape, f"zeros and ones of shape {(len(rho), len(base))}")
+    return base, success, rho
+
+
+def _lottery(
+    share: float, left: float, first_only: float, second_only: float, group_size: int, step: float
+) -> tuple[float, float, float]:
+    """The log odds at the start and at the end, and the unit of their steps."""
+    end = one("left", real("left", left, above=0.5, below=1))
+    start = one("share", real("share", share, above=1 - end, below=end))
+    for name, value in (("first_only", first_only), ("second_only", second_only)):
+        real(name, value, above=0, below=1)
+    size = int(whole("group_size", group_size, at_least=2))
+    return float(logit(start)), float(logit(end)), 2 * one("step", positive("step", step)) / size**2
