@@ -29,9 +29,15 @@ def one_by_one(side: Callable[..., Any]) -> Callable[..., Values]:
 
     @wraps(side)
     def batched(*args: Any, **kwargs: Any) -> Values:
-        parts = signature(side).bind(*args, **kwargs).arguments.values()
-        batch = max(len(part) for part in parts if np.ndim(part))
-        return np.array([side(*(part[i] if np.ndim(part) else part for part in parts)) for i in range(batch)])
+        parts = signature(side).bind(*args, **kwargs).arguments
+        kinds = {name: of.annotation for name, of in signature(side).parameters.items()}
+
+        def one(name: str, i: int) -> Any:
+            value = parts[name][i] if np.ndim(parts[name]) else parts[name]
+            return kinds[name](value) if kinds[name] in (int, float) else value
+
+        batch = max(len(part) for part in parts.values() if np.ndim(part))
+        return np.array([side(*(one(name, i) for name in parts)) for i in range(batch)])
 
     return batched
 

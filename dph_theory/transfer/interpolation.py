@@ -24,7 +24,7 @@ def interpolated(
     >>> g = np.array([[1, 0], [0.6, 0.8], [0.8, -0.6]])
     >>> change = interpolated(g @ g.T, [0, 1], np.array([2.0, 2.0]))
     >>> change.round(6)
-    array([2. , 2. , 1. ])
+    array([2., 2., 1.])
     """
     kernel = finite("kernel", kernel)
     some = chosen("trained", trained, len(kernel))

@@ -267,7 +267,7 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
     base = at.base(reading)
     at.base(shown)
     if run.lora is not None:
-        adapter = get_peft_model(at.model, LoraConfig(**adapter_settings(run.lora)))
+        adapter = get_peft_model(at.model, LoraConfig(task_type="CAUSAL_LM", **adapter_settings(run.lora)))
     generator = torch.Generator().manual_seed(run.seed or 0)
     prompts = prompts_of(reading, base, generator)
 
@@ -316,7 +316,7 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
 
 def adapter_settings(rank: int) -> dict[str, Any]:
     """An adapter of that rank on all linear layers."""
-    return {"r": rank, "lora_alpha": 2 * rank, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+    return {"r": rank, "lora_alpha": 2 * rank, "target_modules": "all-linear"}
 
 
 def shown_with(tasks: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,18 @@ from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.pretrained import runs
 from full_scale.pretrained.lottery import predicted_lottery, spreads
 from full_scale.pretrained.runs import CLAIMS, FOUR, MEASURED, MIXTURE, STRENGTHS, Measured, OpenRun, declared
-from full_scale.pretrained.study import CLAIM, LAW, RUN, SAID, against_law, judged, seeds_for, told
+from full_scale.pretrained.study import (
+    CLAIM,
+    FOLLOWED,
+    FORECAST,
+    LAW,
+    RUN,
+    SAID,
+    against_law,
+    judged,
+    seeds_for,
+    told,
+)
 from full_scale.pretrained.training import FinishedOpenRun, Law, Laws, Point, conduct, lab
 from full_scale.tasks.llama import random_llama, word_level
 from full_scale.tasks.open_prompts import TASKS
@@ -66,8 +77,10 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     found = told(folder, tmp_path / "kept", quick=True, pack=packed, json_path=stored)
     lines = (tmp_path / "kept" / "pretrained" / "journal.jsonl").read_text().splitlines()
     order = [json.loads(line)["what"] for line in lines[1:]]
-    assert order == [CLAIM] * len(CLAIMS) + [SAID] * len(MEASURED) + [LAW] + [RUN] * 2
-    assert len(found.tables) == 3
+    assert order == [CLAIM] * len(CLAIMS) + [SAID] * len(MEASURED) + [LAW] + [FORECAST] + [RUN] * 2 + [
+        FOLLOWED
+    ]
+    assert len(found.tables) == 4
     listed = told(folder, tmp_path / "other", quick=True, listed=True, packed=packed)
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
