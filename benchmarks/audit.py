@@ -16,7 +16,7 @@ from stored import store
 
 from dph_theory.audit import audit, audit_metric
 from dph_theory.audit.catalogue import audit_advantages, audit_form
-from dph_theory.methods.estimators import CATALOGUE
+from dph_theory.audit.published import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
 

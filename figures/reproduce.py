@@ -148,7 +148,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
 def audit(plan: Plan, progress: StageProgress) -> str:
     """Audit the catalogue of KL terms in circulation."""
     from dph_theory.audit.catalogue import audit_catalogue, form_of
-    from dph_theory.methods.estimators import CATALOGUE
+    from dph_theory.audit.published import CATALOGUE
 
     reports = audit_catalogue(seed=plan.seed, on_report=_counting(progress, len(CATALOGUE)))
     rows = [

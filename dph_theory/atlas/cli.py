@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from ..audit.cli import interruptible, load, user_code
-from ..methods.repairs import REPAIRS, Repair
-from ..methods.updates import of_rewards
+from .repairs import REPAIRS, Repair
+from .updates import of_rewards
 from ..support import terminal
 from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text

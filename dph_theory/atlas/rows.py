@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..methods.repairs import REPAIRS, Repair
+from .repairs import REPAIRS, Repair
 from ..numeric.balls import Values
 from ..support.processes import in_order
 from ..support.table import Cell, Table

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 
-from ..methods.repairs import Repair
+from .repairs import Repair
 from ..methods.surrogates import Sampled
-from ..methods.updates import GROUP, Samples
+from .updates import GROUP, Samples
 from .problems import Problem
 
 DECADES, EVALUATIONS = 12, 8_000

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..methods.advantages import FORMS
-from ..methods.estimators import CATALOGUE
+from .published import CATALOGUE
 from ..methods.kl_terms import KL_TERMS
 from ..methods.policy_losses import POLICY_LOSSES
 from ..support.processes import in_order

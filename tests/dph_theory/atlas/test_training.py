@@ -19,8 +19,8 @@ from dph_theory.divergences import FORWARD_KL
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
 from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
-from dph_theory.methods.repairs import REPAIRS
-from dph_theory.methods.updates import GROUP, Samples
+from dph_theory.atlas.repairs import REPAIRS
+from dph_theory.atlas.updates import GROUP, Samples
 
 BY_NAME = {method.name: method for method in REPAIRS}
 

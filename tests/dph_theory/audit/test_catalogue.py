@@ -5,7 +5,7 @@ from support.published_audits import IN_ONE_PROCESS, reports
 
 from dph_theory.audit import catalogue
 from dph_theory.audit.catalogue import audit_catalogue, form_of
-from dph_theory.methods.estimators import CATALOGUE
+from dph_theory.audit.published import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.references import REFERENCES

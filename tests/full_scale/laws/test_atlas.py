@@ -7,7 +7,7 @@ from support.small_boxes import random_llama
 from support.tiny_training import TRL_WARNS
 
 from dph_theory.atlas.problems import LENGTHS, distance
-from dph_theory.methods.repairs import REPAIRS
+from dph_theory.atlas.repairs import REPAIRS
 from dph_theory.support.record import checked
 from full_scale.evaluation.exact import next_token_tables
 from full_scale.laws import atlas, study, training, twin

@@ -12,8 +12,8 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..losses import generator_loss
 from ..references import Source
-from . import restated
-from .restated import Loss, kept, kl_term
+from ..methods import restated
+from ..methods.restated import Loss, kept, kl_term
 
 
 @dataclass(frozen=True)
