@@ -16,7 +16,6 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
 from ..numeric.balls import ZERO, Values, is_ball, trailing
-from ..numeric.roots import newton_root
 from ..support.errors import argument_error
 from ..support.record import readable
 
@@ -24,12 +23,6 @@ _LEAST_LOG_RATIO = -700.0
 """Below this log ratio u = p/a counts as zero."""
 _SLACK = 1e-9
 """By how much a bracket is widened in log u, so that rounding cannot push the root outside."""
-_ROUNDING = 1e-12
-"""Less mass than this below one is no lost mass."""
-_FAR_BELOW, _HALVINGS = -20.0, 8
-"""Below this log of the start it is moved up first, by so many halvings of the distance in the logarithm."""
-_LEAST_START = 1e-280
-"""Below this start Newton's method might begin past a root that underflows."""
 
 
 class Response(NamedTuple):
@@ -70,14 +63,10 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
     if divergence == REVERSE_KL:
         weight = reference * np.exp(drop)
         return _normalised(weight, -np.log(weight.sum(axis=-1)))
-    power, beyond = power_family(divergence), drop
-    if power is not None:
+    if power_family(divergence) is not None:
         drop = drop / divergence.curvature
-        # -power drop - 1, whose digits where it is near zero the drop has lost.
-        scale = trailing(beta, 1) * divergence.curvature
-        beyond = np.where(reference > 0, power * np.maximum(best - value, 0.0) - scale, -scale) / scale
-    rows, drops, beyond = (part.reshape(-1, drop.shape[-1]) for part in (reference, drop, beyond))
-    top = _top_log_ratio(rows, drops, beyond, divergence)
+    rows, drops = (part.reshape(-1, drop.shape[-1]) for part in (reference, drop))
+    top = _top_log_ratio(rows, drops, divergence)
     weight = rows * np.exp(_log_ratio(top[:, None], drops, divergence))
     return _normalised(weight.reshape(drop.shape), top.reshape(drop.shape[:-1]))
 
@@ -146,14 +135,9 @@ def _normalised(weight: np.ndarray, top: Values) -> Response:
     return Response(weight / weight.sum(axis=-1, keepdims=True), top)
 
 
-def _top_log_ratio(
-    rows: np.ndarray, drops: np.ndarray, beyond: np.ndarray, divergence: FDivergence
-) -> np.ndarray:
+def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:
     """The log ratio of the outcomes of greatest value at which a row's masses a u sum to one."""
     at_top = np.where(drops == 0, rows, 0.0).sum(axis=-1)
-    power = power_family(divergence)
-    if power is not None and power > 0 and (at_top**power > _LEAST_START).all():
-        return _top_of_power(rows, drops, beyond, power)
 
     def excess(top: np.ndarray, row: np.ndarray) -> np.ndarray:
         ratios = np.exp(_log_ratio(top[:, None], drops[row], divergence))
@@ -173,43 +157,6 @@ def power_family(divergence: FDivergence) -> float | None:
     curved = sympy.diff(divergence.derivative, u)
     growth = sympy.nsimplify(sympy.simplify(u * sympy.diff(curved, u) / curved))
     return float(-1 - growth) if growth.is_number and growth != -1 else None
-
-
-def _top_of_power(rows: np.ndarray, drops: np.ndarray, beyond: np.ndarray, power: float) -> np.ndarray:
-    """The same for f'(u) = (1 - u^-power)/power, power > 0, by Newton's method in s = u_top^-power.
-
-    Masses a v^(-1/power), v = s - power drop, sum to one where their power mean M(s) = (sum)^-power is one.
-    It is concave in s, and at most one at s = a(top)^power: the steps rise to the root and never pass it.
-    By how much the sum exceeds one is summed mass by mass, a (v^(-1/power) - 1), with v - 1 = s + beyond:
-    where a drop of 1/power leaves the likely outcomes as they were, a tiny a(top) decides.
-    """
-    shift = -power * drops
-    lost = rows.sum(axis=-1) - 1
-    lost = np.where(lost < -_ROUNDING, lost, 0.0)
-
-    def excess(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By how much the masses exceed one, and minus their slope times the power."""
-        v = s[:, None] + shift
-        above_one = np.where(shift > 0.5, s[:, None] + beyond, (s[:, None] - 1) + shift)
-        near = above_one > -0.5
-        log_v = np.where(near, np.log1p(np.where(near, above_one, 0.0)), np.log(v))
-        return (rows * np.expm1(-log_v / power)).sum(axis=-1) + lost, (rows * np.exp(-log_v / power) / v).sum(
-            axis=-1
-        )
-
-    def step(s: np.ndarray) -> np.ndarray:
-        found, slopes = excess(s)
-        # (1 - M)/M' with M' = M slopes/total.
-        return np.maximum(np.expm1(power * np.log1p(found)) * (1 + found) / slopes, 0.0)
-
-    low = power * np.log(np.where(drops == 0, rows, 0.0).sum(axis=-1))
-    high = np.zeros_like(low)
-    # From far below a step multiplies s by no more than 1 + power.
-    for _ in range(_HALVINGS if low.size and low.min() < _FAR_BELOW else 0):
-        middle = (low + high) / 2
-        above = excess(np.exp(middle))[0] < 0
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return -np.log(newton_root(step, np.exp(low))) / power
 
 
 def _log_ratio(top: np.ndarray, drop: np.ndarray, divergence: FDivergence) -> np.ndarray:

@@ -2,17 +2,17 @@
 given beta and back, for the whole answer or for one decision.
 """
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, first, positive, probability, rate, together
-from ..numeric.balls import Values, expit, logit, trailing
+from ..numeric.balls import Values, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
-from .response import power_family, require_smooth, respond, slope
+from .response import require_smooth, respond, slope
 from .token import Tables, conditionals, tree
 
 
@@ -38,10 +38,6 @@ def sequence_law(
     return conditionals(tilted, setting.length, setting.base)
 
 
-_FARTHEST = 700.0
-"""Beyond this rise of the log odds the chance of a failure underflows."""
-
-
 def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
     """The validity mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
 
@@ -49,70 +45,11 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
     Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0, 1] (0 and 1
     stay), beta > 0; shapes broadcast. Source: ours, theory E1.
     """
-    require_smooth(divergence)
     base_rate, beta = probability("base_rate", base_rate), positive("beta", beta)
     together(base_rate=base_rate, beta=beta)
-    inside = (base_rate > 0) & (base_rate < 1)
-    start = logit(np.where(inside, base_rate, 0.5))
-    with np.errstate(over="ignore"):
-        strength = 1 / beta
-    rise = strength if divergence == REVERSE_KL else _rise_of_odds(start, beta, divergence)
-    return np.where(inside, expit(start + rise), base_rate)
-
-
-def _rise_of_odds(start: Values, beta: Values, divergence: FDivergence) -> Values:
-    """logit mu - logit A1 at which the penalty's pull is 1/beta; inf where none is as strong."""
-    start, beta = np.broadcast_arrays(start, beta)
-    with np.errstate(over="ignore"):
-        strength = 1 / beta
-    farthest = _FARTHEST + np.abs(start)
-
-    def excess(rise: Values, start: Values, strength: Values) -> Values:
-        pull = _pull_of_rise(rise, start, divergence)
-        # Compared by arcsinh: the pull can span three hundred decades.
-        return np.arcsinh(np.maximum(pull, 0.0)) - np.arcsinh(strength)
-
-    certain = strength >= _pull_of_rise(farthest, start, divergence)
-    low, high = np.zeros(start.shape), np.where(certain, 1.0, farthest)
-    from scipy.optimize import elementwise
-
-    found = np.asarray(elementwise.find_root(excess, (low, high), args=(start, strength)).x)
-    power = power_family(divergence)
-    if power is not None and power > 0:
-        strong = ~certain & (2 * power * strength > divergence.curvature)
-        pull = partial(_pull_beyond, power=power)
-        args = (start[strong], beta[strong] * divergence.curvature)
-        found[strong] = elementwise.find_root(pull, (low[strong], high[strong]), args=args).x
-    return np.where(certain, np.inf, found)
-
-
-def _log_ratios(rise: Values, start: Values) -> tuple[Values, Values]:
-    """log(mu/A1) and log((1-mu)/A0) at logit mu = logit A1 + rise, both to their last digits."""
-    log_rate, log_rest = -np.logaddexp(0.0, -start), -np.logaddexp(0.0, start)
-    return -np.logaddexp(log_rate, log_rest - rise), -np.logaddexp(log_rest, log_rate + rise)
-
-
-def _pull_of_rise(rise: Values, start: Values, divergence: FDivergence) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0), which rises with the log odds."""
-    gained, failed = _log_ratios(rise, start)
-    return slope(divergence, gained) - slope(divergence, failed)
-
-
-def _pull_beyond(rise: Values, start: Values, beta: Values, power: float) -> Values:
-    """Where it exceeds 1/beta, for f'(u) = (1 - u^-power)/power: positive, and to its last digits.
-
-    f' tends to 1/power, and where that is all but 1/beta the rest of either side decides: compared are
-    the logarithms of u^-power/power and of -f' at the failures, each with what the other lacks.
-    """
-    gained, log_rate = _log_ratios(rise, start)[0], -np.logaddexp(0.0, -start)
-    short = (1 - beta / power) / beta
-    with np.errstate(divide="ignore"):
-        # -log((1-mu)/A0) = log(1 + A1 (e^rise - 1)), which is near zero where A1 is.
-        failed = np.logaddexp(0.0, log_rate + rise + np.log(-np.expm1(-rise)))
-        lifted = power * failed + np.log(-np.expm1(-power * failed)) - np.log(power)
-        above = np.logaddexp(lifted, np.log(np.maximum(-short, 0.0)))
-        below = np.logaddexp(-power * gained - np.log(power), np.log(np.maximum(short, 0.0)))
-    return np.clip(above - below, -_FARTHEST, _FARTHEST)
+    base_rate, beta = np.broadcast_arrays(base_rate, beta)
+    masses = np.stack([base_rate, 1 - base_rate], axis=-1)
+    return respond(masses, np.array([1.0, 0.0]), beta, divergence).policy[..., 0]
 
 
 def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
