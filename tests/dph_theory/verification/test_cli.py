@@ -61,7 +61,7 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
 
         monkeypatch.setattr(coq, "installed", lambda installed=installed: installed)
         monkeypatch.setattr(coq, "compiled", compiled)
-        done = here("L1.gibbs", "--kernel", "--quick")
+        done = here("A5.validity", "--kernel", "--quick")
         assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
         assert (otherwise in done.stdout) is (said == otherwise)
         assert ("not compiled, Coq is not installed" in done.stdout) is not installed
