@@ -84,7 +84,7 @@ def report(numbers: dict[str, Any]) -> None:
 def main() -> None:
     """Measure everything and store it."""
     numbers = {"whole_command": whole_command(), "instances_per_second": instances_per_second()}
-    store("verification", "numpy", "scipy", "sympy", "python-flint", **numbers)
+    store("verification", "numpy", "scipy", "sympy", **numbers)
     report(numbers)
 
 

@@ -23,7 +23,7 @@ from .numeric.arrays import (
     rate,
     together,
 )
-from .numeric.balls import Values, expit, is_ball, logit, normalised, only, trailing
+from .numeric.elementary import Values, expit, logit, normalised, only, trailing
 from .numeric.roots import rising_root
 from .support.errors import argument_error
 from .support.record import readable
@@ -99,8 +99,6 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
     with np.errstate(over="ignore"):
         gain = np.where(valid, trailing(0 * beta, 1), trailing(-1 / beta, 1))
-    if is_ball(base, beta):
-        return normalised(base * np.exp(gain))
     with np.errstate(divide="ignore"):
         logits = np.log(base) + gain
     return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))
@@ -185,8 +183,6 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
     """
     base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
     together(base_rate=base_rate, beta=beta)
-    if is_ball(base_rate, beta):
-        return np.log(1 - base_rate + base_rate * np.exp(1 / beta))
     gain = 1 / beta
     mild = np.minimum(gain, 30.0)
     # log1p keeps relative accuracy when the gain is small, logaddexp the range when it is large.

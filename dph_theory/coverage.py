@@ -1,7 +1,6 @@
 """Coverage: pass@k, distinct valid outputs, entropy, effective number. Everything batches."""
 
 import numpy as np
-from flint import arb
 
 from .numeric.arrays import (
     Distribution,
@@ -11,12 +10,11 @@ from .numeric.arrays import (
     first,
     in_own_precision,
     mask,
-    numbers,
     probability,
     together,
     whole,
 )
-from .numeric.balls import Values, is_ball, only, trailing, xlogy
+from .numeric.elementary import Values, only, trailing, xlogy
 from .support.errors import argument_error
 
 _TERMS = 2**16
@@ -30,7 +28,6 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     Small values are exact to the last digits; 1 where fewer than k samples failed. Takes the order of
     sqrt(n) steps. Source: chen2021codex.
     """
-    exact = any(is_ball(numbers(name, value)) for name, value in (("n", n), ("c", c), ("k", k)))
     n, c, k = whole("n", n, at_least=1), whole("c", c, at_least=0), whole("k", k, at_least=1)
     together(n=n, c=c, k=k)
     for name, value in (("k", k), ("c", c)):
@@ -40,28 +37,22 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     n, c, k = np.broadcast_arrays(n, c, k)
     few, many, spare = np.minimum(c, k), np.maximum(c, k), n - c - k
     certain = spare < 0
-    if not exact:
-        # The chance that all k fail is at most e^(-ck/n): from 40 on, 1 less it rounds to 1.
-        certain |= few.astype(float) * many > 40.0 * n
+    # The chance that all k fail is at most e^(-ck/n): from 40 on, 1 less it rounds to 1.
+    certain |= few.astype(float) * many > 40.0 * n
     # Where the answer is 1, no factor is formed.
-    log_fail = _log_fail(np.where(certain, 0, few), many, np.where(certain, 0, spare), exact)
+    log_fail = _log_fail(np.where(certain, 0, few), many, np.where(certain, 0, spare))
     return np.where(certain, 1 + 0 * log_fail, 0 - np.expm1(log_fail))
 
 
-def _log_fail(few: Values, many: Values, spare: Values, exact: bool) -> Values:
+def _log_fail(few: Values, many: Values, spare: Values) -> Values:
     """log C(n-c, k)/C(n, k) = -sum_{j=1..few} log(1 + many/(spare + j)), in which c and k are alike."""
-    convert = _balls if exact else lambda whole_numbers: whole_numbers.astype(float)
-    total, size = 0 * convert(few), max(1, _TERMS // max(1, few.size))
-    many, spare = convert(many)[..., None], convert(spare)[..., None]
+    total, size = np.zeros(few.shape), max(1, _TERMS // max(1, few.size))
+    many, spare = many[..., None].astype(float), spare[..., None].astype(float)
     for start in range(0, int(few.max(initial=0)), size):
         step = np.arange(start + 1, min(start + size, int(few.max())) + 1)
-        terms = np.log1p(many / (spare + convert(step)))
+        terms = np.log1p(many / (spare + step))
         total = total - only(terms, step <= few[..., None]).sum(axis=-1)
     return total
-
-
-def _balls(whole_numbers: Values) -> Values:
-    return np.asarray(np.frompyfunc(arb, 1, 1)(whole_numbers.astype(object)), dtype=object)
 
 
 @in_own_precision
@@ -78,8 +69,6 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
 
 def _hit(p: Values, k: Values) -> Values:
     """1 - (1-p)^k without cancellation for small p."""
-    if is_ball(p):  # Where p is one exactly, 1-p has a power and no logarithm.
-        return 1 - (1 - p) ** k
     # An outcome's mass may exceed one by rounding.
     certain = np.asarray(p >= 1).astype(bool)
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))

@@ -16,7 +16,7 @@ import lazy_loader
 import numpy as np
 
 from .fdivergence import FDivergence
-from .numeric.balls import Values, exp_remainder
+from .numeric.elementary import Values, exp_remainder
 from .support.errors import argument_error
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ DIVERGENCES: Mapping[str, FDivergence] = MappingProxyType(
 """The parameter-free divergences by name; `alpha_divergence(alpha)` makes the others."""
 
 ALPHAS = (0.25, 0.5, 0.75)
-"""Members of the mass-covering family, alpha in (0, 1); dyadic, so that balls take them exactly."""
+"""Members of the mass-covering family, alpha in (0, 1)."""
 SMOOTH = (
     *(divergence for divergence in DIVERGENCES.values() if divergence is not TOTAL_VARIATION),
     *map(alpha_divergence, ALPHAS),

@@ -24,8 +24,8 @@ from .numeric.arrays import (
     positive,
     together,
 )
-from .numeric.balls import Values, exp_remainder, is_ball, log_ratio, trailing
 from .numeric.compiled import compiled
+from .numeric.elementary import Values, exp_remainder, log_ratio, trailing
 from .support.errors import argument_error
 from .support.record import readable
 from .tokens import ratio_where
@@ -43,7 +43,7 @@ class Estimator:
 
     def on_samples(self, log_ratios: Any) -> Values:
         """The value k(x) at given log ratios, any shape; k3 without cancellation near 0."""
-        if self is K3 and not is_ball(log_ratios):
+        if self is K3:
             return exp_remainder(-np.asarray(log_ratios, dtype=float))
         return _evaluate(self.expression, log_ratios)
 
@@ -55,13 +55,13 @@ class Estimator:
     def expected_value(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
         pi, ref = _positive_pair(pi, ref)
-        return (pi * self.on_samples(_log_ratio(pi, ref))).sum(axis=-1)
+        return (pi * self.on_samples(log_ratio(pi, ref))).sum(axis=-1)
 
     @in_own_precision
     def loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[grad k] with the samples held fixed: what minimising k as a loss term descends."""
         pi, ref = _positive_pair(pi, ref)
-        return _score_mean(pi, self.slope(_log_ratio(pi, ref)))
+        return _score_mean(pi, self.slope(log_ratio(pi, ref)))
 
     @in_own_precision
     def corrected_loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
@@ -70,14 +70,14 @@ class Estimator:
         The ratio is differentiated too, so k itself joins its slope as a weight.
         """
         pi, ref = _positive_pair(pi, ref)
-        log_ratios = _log_ratio(pi, ref)
+        log_ratios = log_ratio(pi, ref)
         return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
     @in_own_precision
     def reward_gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """E_pi[k grad log pi]: the gradient descended when -k is added to the reward."""
         pi, ref = _positive_pair(pi, ref)
-        return _score_mean(pi, self.on_samples(_log_ratio(pi, ref)))
+        return _score_mean(pi, self.on_samples(log_ratio(pi, ref)))
 
 
 K1 = Estimator("k1", x)
@@ -90,7 +90,6 @@ K3 = Estimator("k3", sympy.exp(-x) - 1 + x)
 
 def k2_of_ratio(ratio: Values) -> Values:
     """(log u)^2/2 of the ratio u = pi/ref at samples from ref: zero at u = 1 only, but concave beyond e."""
-    # A product, since a power of a ball that contains 0 is nan.
     return np.square(np.log(ratio)) / 2
 
 
@@ -112,7 +111,7 @@ def mean_on_filtered(
 
 def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:
     log_ratios = np.asarray(log_ratios)
-    return np.broadcast_to(compiled(expression, x, is_ball(log_ratios))(log_ratios), log_ratios.shape)
+    return np.broadcast_to(compiled(expression, x)(log_ratios), log_ratios.shape)
 
 
 def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
@@ -122,10 +121,6 @@ def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]
         if np.asarray(value == 0).astype(bool).any():
             raise argument_error(name, 0.0, "estimators need full support: every mass must be positive")
     return pi, ref
-
-
-def _log_ratio(pi: Values, ref: Values) -> Values:
-    return np.log(pi / ref) if is_ball(pi, ref) else log_ratio(pi, ref)
 
 
 def _score_mean(pi: Values, weight: Values) -> Values:
@@ -184,8 +179,8 @@ def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: S
             "pi", 0.0, "positive mass on every valid outcome: the reward is infinite elsewhere"
         )
     paid = np.asarray(target > 0).astype(bool)
-    log_ratios = _log_ratio(*(np.where(paid, law, 1 + 0 * law) for law in (target, pi)))
-    power = alpha + 0 * log_ratios  # alpha, in balls where the laws are: -1/alpha rounds in floats.
+    log_ratios = log_ratio(*(np.where(paid, law, 1 + 0 * law) for law in (target, pi)))
+    power = alpha
     return np.where(paid, np.expm1(power * log_ratios) / power, -1 / power)
 
 

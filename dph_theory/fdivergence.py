@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
 import numpy as np
-from flint import arb
 
 from .numeric.arrays import Distribution, distribution, in_own_precision, together
-from .numeric.balls import NAN, ONE, ZERO, Values, is_ball, log_ratio
+from .numeric.elementary import Values, log_ratio
 from .support.errors import argument_error
 
 if TYPE_CHECKING:
@@ -127,10 +126,9 @@ class FDivergence:
 
     def unchecked(self, pi: Values, ref: Values) -> Values:
         """The same for arrays already known to be distributions of fitting shapes, as in an inner loop."""
-        terms = self._ball_terms(pi, ref) if is_ball(pi, ref) else self._float_terms(pi, ref)
-        return terms.sum(axis=-1)
+        return self._terms(pi, ref).sum(axis=-1)
 
-    def _float_terms(self, pi: Values, ref: Values) -> Values:
+    def _terms(self, pi: Values, ref: Values) -> Values:
         """ref g(pi/ref), through whichever of the two perspectives has its ratio at most one."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
@@ -143,23 +141,15 @@ class FDivergence:
         terms = np.where(x == -np.inf, _cost(ref, self.at_zero + self._gauge), terms)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), terms)
 
-    def _ball_terms(self, pi: Values, ref: Values) -> Values:
-        """The declared expression itself, in exact ball arithmetic."""
-        pi, ref = np.broadcast_arrays(pi, ref)
-        inside, ratio = _ball_ratio(pi, ref)
-        terms = np.where(inside, ref * self.generator(ratio), _outside(pi, ref))
-        terms = np.where((pi == 0) & (ref > 0), _cost(ref, self.at_zero), terms)
-        return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), terms)
-
     def generator(self, ratio: Any) -> Values:
-        """f at density ratios u > 0, as declared; for float arrays and for balls.
+        """f at density ratios u > 0, as declared.
 
         Evaluated from the printed expression: near u = 1 prefer `on_log_ratio`.
         """
         return self._evaluate(self.expression, ratio)
 
     def generator_derivative(self, ratio: Any) -> Values:
-        """f' at density ratios u > 0, as declared; for float arrays and for balls."""
+        """f' at density ratios u > 0, as declared."""
         return self._evaluate(self.derivative, ratio)
 
     @staticmethod
@@ -167,7 +157,7 @@ class FDivergence:
         from .numeric.compiled import compiled
 
         ratio = np.asarray(ratio)
-        return np.broadcast_to(compiled(expression, _ratio(), is_ball(ratio))(ratio), ratio.shape)
+        return np.broadcast_to(compiled(expression, _ratio())(ratio), ratio.shape)
 
     def on_log_ratio(self, x: Any, *, gauge: str | float = "printed", xp: Any = None) -> OnLogRatio:
         """f(e^x) and d/dx f(e^x) for finite x = log u, a numpy or a torch array, without cancellation.
@@ -225,10 +215,10 @@ class FDivergence:
         ValueError as the divergence itself.
         """
         pi, ref = np.broadcast_arrays(*_pair(pi, ref))
-        pull = self._ball_pull(pi, ref) if is_ball(pi, ref) else self._float_pull(pi, ref)
+        pull = self._pull(pi, ref)
         return pull - pi * pull.sum(axis=-1, keepdims=True)
 
-    def _float_pull(self, pi: Values, ref: Values) -> Values:
+    def _pull(self, pi: Values, ref: Values) -> Values:
         """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
@@ -239,12 +229,6 @@ class FDivergence:
             return pull
         pull = np.where(x == -np.inf, _cost(ref, self._pull_at_zero), pull)
         return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
-
-    def _ball_pull(self, pi: Values, ref: Values) -> Values:
-        inside, ratio = _ball_ratio(pi, ref)
-        pull = np.where(inside, pi * self.generator_derivative(ratio), _outside(pi, ref))
-        pull = np.where((pi == 0) & (ref > 0), _cost(ref, self._pull_at_zero), pull)
-        return np.where((ref == 0) & (pi > 0), _cost(pi, self.at_infinity), pull)
 
 
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
@@ -261,24 +245,8 @@ def _grown(xp: Any, root: Any, value: Any) -> Any:
     return xp.where(value == 0, value, root * (root * value))
 
 
-def _ball_ratio(pi: Values, ref: Values) -> tuple[Values, Values]:
-    """Where both masses are surely positive, and their ratio there (one elsewhere)."""
-    inside = (pi > 0) & (ref > 0)
-    return inside, np.where(inside, pi, ONE) / np.where(inside, ref, ONE)
-
-
-def _outside(pi: Values, ref: Values) -> Values:
-    """Zero where both masses vanish; nan where a ball cannot tell zero from positive: nothing follows."""
-    return np.where((pi == 0) & (ref == 0), ZERO, NAN)
-
-
 def _cost(mass: Values, unit: "sympy.Expr") -> Values:
     """Mass times an exact limit of the generator; inf where that is infinite (0 times inf is not formed)."""
-    balls = is_ball(mass)
-    zero: Any = ZERO if balls else 0.0
-    infinity: Any = arb.pos_inf() if balls else np.inf
     if unit.is_infinite:
-        return np.where(mass > 0, infinity if unit.is_extended_positive else -infinity, zero)
-    from .numeric.compiled import compiled
-
-    return mass * (compiled(unit, _ratio(), True)(ZERO) if balls else float(unit))
+        return np.where(mass > 0, np.inf if unit.is_extended_positive else -np.inf, 0.0)
+    return mass * float(unit)

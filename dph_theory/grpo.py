@@ -9,7 +9,7 @@ import numpy as np
 
 from .binary_reward import valid_mass
 from .numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, positive, together
-from .numeric.balls import Values, highest, logit, normalised, trailing
+from .numeric.elementary import Values, highest, logit, normalised, trailing
 from .support.errors import argument_error
 
 

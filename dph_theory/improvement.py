@@ -10,7 +10,7 @@ from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
 from .numeric.arrays import Array, Scalars, probability, real, together
-from .numeric.balls import Values, exp_remainder, highest, is_ball, lowest
+from .numeric.elementary import Values, exp_remainder, highest, lowest
 from .numeric.roots import newton_root
 from .support.errors import argument_error, choice
 
@@ -126,10 +126,6 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
     kl, reference = real("kl", kl, at_least=0), probability("reference_return", reference_return)
     together(kl=kl, reference_return=reference)
     kl, reference = np.broadcast_arrays(kl, reference)
-    if is_ball(kl, reference):
-        if not all(entry == 1 for entry in reference.ravel()):
-            raise argument_error("reference_return", reference, "1, in ball arithmetic (the closed form)")
-        return np.exp(-kl)
     # With t = log(J_ref/J) the divergence is at most J_ref t: beyond t = 800 the guarantee underflows.
     certain = (reference == 1) | (reference == 0) | (kl > 800 * reference)
     ends = np.where(reference == 1, np.exp(-kl), 0.0)

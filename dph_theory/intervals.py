@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from .numeric.arrays import Array, finite, one, probability, rate
-from .numeric.balls import Values
+from .numeric.elementary import Values
 from .support.errors import argument_error
 from .support.record import readable
 

@@ -1,7 +1,7 @@
 """Tabular discounted MDPs, batched over leading axes, solved exactly by linear algebra.
 
 Shapes: transitions P (..., states, actions, states), rewards r (..., states, actions), start rho0
-(..., states), policies (..., states, actions); gamma in [0, 1) of shape (...). Works on float64 and on balls.
+(..., states), policies (..., states, actions); gamma in [0, 1) of shape (...).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .numeric.arrays import Array, distribution, finite, real, together
-from .numeric.balls import Values, is_ball, solve, trailing
+from .numeric.elementary import Values, trailing
 from .support.errors import argument_error
 
 
@@ -79,5 +79,5 @@ class TabularMDP:
         return (pi[..., None] * self.P).sum(axis=-2)
 
     def _solve(self, step: Values, vector: Values) -> Values:
-        eye = np.eye(step.shape[-1], dtype=int if is_ball(step) else float)
-        return solve(eye - trailing(self.gamma, 2) * step, vector)
+        system = np.eye(step.shape[-1]) - trailing(self.gamma, 2) * step
+        return np.linalg.solve(system, vector[..., None])[..., 0]

@@ -12,7 +12,7 @@ from .binary_reward import filtered, log_partition, valid_mass
 from .divergences import REVERSE_KL
 from .fdivergence import FDivergence
 from .numeric.arrays import Array, Distribution, Mask, Scalars, distribution, mask, positive, together
-from .numeric.balls import Values, highest, lowest, minimisers, only, trailing, xlogy
+from .numeric.elementary import Values, highest, lowest, minimisers, only, trailing, xlogy
 from .support.errors import argument_error
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .coverage import exact_pass_at_k
 from .numeric.arrays import Distribution, Scalars, distribution, finite, probability, together
-from .numeric.balls import Values, highest, lowest, normalised, trailing
+from .numeric.elementary import Values, highest, lowest, normalised, trailing
 from .support.errors import argument_error
 
 

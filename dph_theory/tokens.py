@@ -14,7 +14,7 @@ from .binary_reward import filtered
 from .divergences import each
 from .fdivergence import FDivergence
 from .numeric.arrays import Array, distribution
-from .numeric.balls import Values
+from .numeric.elementary import Values
 from .support.errors import argument_error
 
 Tables: TypeAlias = Sequence[Values]

@@ -30,7 +30,7 @@ from .catalogue import NAMES, figure
 from .report import StageEnd, drawn_figures, page
 
 _ROOT, _JOURNAL = Path(__file__).parents[1], "finished.json"
-_LIBRARIES = ("numpy", "scipy", "sympy", "python-flint", "torch", "matplotlib")
+_LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib")
 TRAINERS = ("transformers", "trl", "peft")
 """What a Llama is trained with."""
 BY, DIGITS = ("dph_theory", "toy_lm"), 10

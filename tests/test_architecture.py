@@ -22,10 +22,8 @@ NEEDS_TORCH = (
     "dph_theory/atlas/",
     "dph_theory/dynamics/training.py",
     "dph_theory/methods/advantages.py",
-    
     "dph_theory/methods/restated.py",
     "dph_theory/methods/surrogates.py",
-    
 )
 """The parts of dph_theory that may import torch."""
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from dph_theory import FORWARD_KL, excess_kl, filtered, rehearsal_guarantee, valid_mass
-from dph_theory.numeric.balls import Values
+from dph_theory.numeric.elementary import Values
 
 
 class Kept(NamedTuple):

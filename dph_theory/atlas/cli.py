@@ -6,13 +6,13 @@ from pathlib import Path
 import click
 
 from ..audit.cli import interruptible, load, user_code
-from .repairs import REPAIRS, Repair
-from .updates import of_rewards
 from ..support import terminal
 from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
+from .repairs import REPAIRS, Repair
 from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
+from .updates import of_rewards
 
 _OUTPUT = terminal.OutputFile()
 WIDTH = 80

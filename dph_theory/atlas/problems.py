@@ -14,7 +14,7 @@ from ..laws import (
     locally_filtered,
     token_forward_limit,
 )
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 
 FILTERED, UNIFORM, LOCAL = "base's proportions", "uniform", "locally filtered"
 FORWARD, MEANS, LEVEL = "token forward limit", "per-answer-mean law", "uniform, token by token"

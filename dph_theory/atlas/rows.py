@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .repairs import REPAIRS, Repair
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..support.processes import in_order
 from ..support.table import Cell, Table
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
+from .repairs import REPAIRS, Repair
 from .training import UnsettledError, expected, flow, gradient, luck
 
 SMALL, REFERENCE = 0.02, 0.1

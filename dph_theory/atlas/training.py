@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 
-from .repairs import Repair
 from ..methods.surrogates import Sampled
-from .updates import GROUP, Samples
 from .problems import Problem
+from .repairs import Repair
+from .updates import GROUP, Samples
 
 DECADES, EVALUATIONS = 12, 8_000
 """Powers of ten of a flow's time, and updates computed along it, at most."""

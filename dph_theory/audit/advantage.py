@@ -11,7 +11,7 @@ from ..laws import group_weight
 from ..laws.groups import success_weights
 from ..methods.advantages import Advantage
 from ..numeric.arrays import Scalars, probability, rate, whole
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..support.errors import argument_error
 from ..support.table import Table
 from .quantities import FLOAT32, find_sum

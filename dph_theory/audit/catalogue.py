@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from ..methods.advantages import FORMS
-from .published import CATALOGUE
 from ..methods.kl_terms import KL_TERMS
 from ..methods.policy_losses import POLICY_LOSSES
 from ..support.processes import in_order
 from .advantage import AdvantageReport, audit_advantage
 from .loss import audit
+from .published import CATALOGUE
 from .report import AuditReport
 
 LOSSES: Mapping[str, Sequence[Any]] = MappingProxyType(

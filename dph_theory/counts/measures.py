@@ -10,7 +10,7 @@ from scipy import stats
 from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean, mean_of
 from ..numeric.arrays import Scalars, whole
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..support.errors import argument_error
 from ..support.record import readable
 from .pairs import Matched, Pairs, PromptRow

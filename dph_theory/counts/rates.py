@@ -12,7 +12,7 @@ from scipy import optimize
 from scipy.special import chdtri, gammaln, xlog1py, xlogy
 
 from ..intervals import LEVEL, Estimate
-from ..numeric.balls import Values, normalised
+from ..numeric.elementary import Values, normalised
 from ..support.record import readable
 
 _STEPS = 200

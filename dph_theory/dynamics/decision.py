@@ -1,6 +1,6 @@
 """Where policy gradients lead a single decision: the plain flow, its orbit and limit, and the natural one.
 
-The closed cases of `flow` without a penalty, on arrays and on balls. A tabular softmax policy q ~ e^theta
+The closed cases of `flow` without a penalty. A tabular softmax policy q ~ e^theta
 climbs E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0. The plain gradient runs on a curve
 (`orbit`) to the uniform law on the likeliest valid outcomes; the natural gradient passes through the tilted
 models p_b at beta = 1/time to the filtered model. Source: ours, theory A2 and A3. Policies, logits and masks
@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, real
-from ..numeric.balls import Values, highest, minimisers, normalised, trailing
+from ..numeric.elementary import Values, highest, minimisers, normalised, trailing
 from ..numeric.roots import newton_root
 from ..support.errors import argument_error
 

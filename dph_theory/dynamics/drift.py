@@ -15,7 +15,7 @@ from ..fdivergence import FDivergence
 from ..laws import group_weight
 from ..laws.groups import success_weights
 from ..numeric.arrays import Scalars, first, positive, probability, rate, real, together, whole
-from ..numeric.balls import Values, expit, logit, trailing
+from ..numeric.elementary import Values, expit, logit, trailing
 from ..support.errors import argument_error, choice
 from .answers import BASELINES
 from .flow import rising_times

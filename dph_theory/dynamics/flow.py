@@ -11,7 +11,7 @@ from scipy.special import softmax
 from ..laws import answer_probabilities, filtered_law
 from ..laws.token import Tables, next_token_tables, verifier
 from ..numeric.arrays import Array, Scalars, positive, real
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..support.errors import argument_error, choice
 from .answers import BASELINES, FORMS, STORED, Advantage, Tree, joined, less, update
 from .rollouts import ON_POLICY, Rollouts

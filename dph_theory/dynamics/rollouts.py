@@ -10,7 +10,7 @@ import numpy as np
 from ..binary_reward import tilted
 from ..laws.token import Tables
 from ..numeric.arrays import Array, Distribution, Mask, Scalars, real, whole
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..support.errors import argument_error, choice
 
 Sampler: TypeAlias = Callable[[list[np.ndarray]], Tables]

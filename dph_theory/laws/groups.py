@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from ..numeric.arrays import Scalars, probability, real
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error, choice
 
 FARTHEST_LOGIT = 36.0

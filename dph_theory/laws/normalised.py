@@ -12,7 +12,7 @@ import numpy as np
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, positive, probability, rate
-from ..numeric.balls import Values, expit, logit
+from ..numeric.elementary import Values, expit, logit
 from ..support.errors import argument_error
 from ..support.record import readable
 from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope

@@ -10,12 +10,11 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx
 
-from ..divergences import FORWARD_KL, REVERSE_KL
+from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
-from ..numeric.balls import ZERO, Values, is_ball, trailing
+from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error
 from ..support.record import readable
 
@@ -54,8 +53,6 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
     """The same, unchecked; the reference may have less mass than one (the policy never has)."""
     require_smooth(divergence)
     reference, value = np.broadcast_arrays(reference, value)
-    if is_ball(reference, value, beta):
-        return _in_balls(reference, value, beta, divergence)
     best = np.where(reference > 0, value, -np.inf).max(axis=-1, keepdims=True)
     with np.errstate(over="ignore"):
         drop = np.where(reference > 0, np.minimum(value - best, 0.0), 0.0) / trailing(beta, 1)
@@ -69,52 +66,6 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
     top = _top_log_ratio(rows, drops, divergence)
     weight = rows * np.exp(_log_ratio(top[:, None], drops, divergence))
     return _normalised(weight.reshape(drop.shape), top.reshape(drop.shape[:-1]))
-
-
-def _in_balls(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: FDivergence) -> Response:
-    """The response in balls, for the two directions of KL."""
-    if divergence not in (REVERSE_KL, FORWARD_KL):
-        raise argument_error("divergence", divergence.name, "reverse or forward KL, in ball arithmetic")
-    policy, top = np.empty(reference.shape, dtype=object), np.empty(reference.shape[:-1], dtype=object)
-    scale = np.broadcast_to(trailing(beta, 1), reference.shape)
-    for row in np.ndindex(top.shape):
-        masses = [arb(mass) for mass in reference[row]]
-        possible = [k for k, mass in enumerate(masses) if mass > 0]
-        best = max(possible, key=lambda k: float(arb(value[*row, k]).mid()))
-        drops = [
-            (value[*row, k] - value[*row, best]) / scale[*row, k] if k in possible and k != best else ZERO
-            for k in range(len(masses))
-        ]
-        if divergence == REVERSE_KL:
-            ratios = [arb(drop).exp() for drop in drops]
-            total = sum(mass * ratio for mass, ratio in zip(masses, ratios, strict=True))
-            ratios = [ratio / total for ratio in ratios]
-        else:
-            inverse = _inverse_ratio(masses, drops, best)
-            ratios = [1 / (inverse - drop) for drop in drops]
-        policy[row] = [mass * ratio for mass, ratio in zip(masses, ratios, strict=True)]
-        top[row] = ratios[best].log()
-    return Response(policy, top)
-
-
-def _inverse_ratio(masses: list[arb], drops: list[arb], best: int) -> arb:
-    """The ball of s with sum a/(s - drop) = 1: Newton's steps from the left, then signs on both sides."""
-
-    def excess(s: arb) -> arb:
-        return sum((mass / (s - drop) for mass, drop in zip(masses, drops, strict=True)), arb(-1))
-
-    s = masses[best].mid()
-    for _ in range(ctx.prec):
-        slope = sum(mass / (s - drop) ** 2 for mass, drop in zip(masses, drops, strict=True))
-        step = (excess(s) / slope).mid()
-        s = (s + step).mid()
-        if abs(step) < s * arb(2) ** (8 - ctx.prec):
-            break
-    for bits in range(ctx.prec - 16, 0, -2):
-        around = s * arb(1, arb(2) ** -bits)
-        if excess(around.lower()) > 0 > excess(around.upper()):
-            return around
-    raise argument_error("reference", masses, "balls narrow enough to tell the response")
 
 
 def require_smooth(divergence: FDivergence) -> None:

@@ -13,7 +13,7 @@ from scipy.special import wrightomega
 
 from ..numeric.arrays import Array, Mask, Scalars, distribution, mask, positive, probability, real, together
 from ..numeric.arrays import whole as whole_number
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
 from .sequence import sequence_law

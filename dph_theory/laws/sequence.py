@@ -9,7 +9,7 @@ import numpy as np
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, first, positive, probability, rate, together
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
 from .response import require_smooth, respond, slope

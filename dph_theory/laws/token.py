@@ -9,7 +9,7 @@ from ..binary_reward import ExcessKL, excess_kl, filtered
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Array, Scalars, booleans, positive, real
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..numeric.roots import rising_root
 from ..support.errors import argument_error
 from ..tokens import checked_tables, flat, joint

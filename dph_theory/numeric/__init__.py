@@ -1,1 +1,1 @@
-"""Arrays and their checks, functions in floats and in balls, compiled symbolic expressions."""
+"""Arrays and their checks, elementary functions, compiled symbolic expressions."""

@@ -1,6 +1,6 @@
 """Shape aliases for annotations, and the validators that every public function shares.
 
-A validator returns the value as an array (float64, or balls), or raises a ValueError that names the
+A validator returns the value as an array of float64, or raises a ValueError that names the
 argument, the offending value and what is allowed.
 """
 
@@ -9,11 +9,10 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
-from flint import arb
 from jaxtyping import Shaped
 
 from ..support.errors import argument_error
-from .balls import as_numbers, is_ball
+from .elementary import as_numbers
 
 SUM_TOLERANCE = 1e-8
 """How far a distribution's sum, or a probability above one, may be from one."""
@@ -27,7 +26,7 @@ _LARGEST_WHOLE = 2**63
 P = ParamSpec("P")
 R = TypeVar("R")
 Nested: TypeAlias = Sequence[Any]
-Scalars: TypeAlias = Shaped[np.ndarray, "..."] | np.generic | float | int | arb | Nested
+Scalars: TypeAlias = Shaped[np.ndarray, "..."] | np.generic | float | int | Nested
 """One number, or an array of them with any batch shape."""
 Distribution: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
 """Probabilities over the last axis."""
@@ -49,7 +48,7 @@ def numbers(name: str, value: Any) -> np.ndarray:
         array = as_numbers(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise argument_error(name, value, "an array of numbers") from error
-    if not is_ball(array) and np.isnan(array).any():
+    if np.isnan(array).any():
         raise argument_error(name, float("nan"), "numbers only, no nan")
     return array
 
@@ -106,20 +105,18 @@ def one(name: str, array: np.ndarray) -> float:
 def probability(name: str, value: Any) -> np.ndarray:
     """Probabilities in the closed interval [0, 1]; above one by rounding counts as one."""
     array = numbers(name, value)
-    if not is_ball(array) and (array > 1).any():
+    if (array > 1).any():
         array = np.where(array <= 1 + _tolerance(value), np.minimum(array, 1.0), array)
     return real(name, array, at_least=0, at_most=1)
 
 
 def whole(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.ndarray:
-    """Whole numbers not below a bound and below 2^53, as int64; balls must be exact integers.
+    """Whole numbers not below a bound and below 2^53, as int64.
 
     Where they need not be `exact`, numbers up to 2^63 are taken as float64 holds them.
     """
     array = real(name, value, at_least=at_least)
-    balls = is_ball(array)
-    integral = np.frompyfunc(lambda x: x.is_integer(), 1, 1)(array) if balls else np.floor(array) == array
-    bad = ~np.asarray(integral).astype(bool)
+    bad = np.floor(array) != array
     if bad.any():
         raise argument_error(name, first(array, bad), f"whole numbers, at least {at_least}")
     limit = _WHOLE_BELOW if exact else _LARGEST_WHOLE
@@ -127,10 +124,8 @@ def whole(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.nda
     if large.any():
         why = "whole numbers below 2^53: float64 does not hold all beyond" if exact else "at most 2^63"
         raise argument_error(name, first(array, large), why)
-    if not exact and not balls:
+    if not exact:
         array = np.minimum(array, np.nextafter(float(limit), 0))
-    if balls:
-        array = np.asarray(np.frompyfunc(lambda x: int(x.unique_fmpz()), 1, 1)(array))
     return np.asarray(array).astype(np.int64)
 
 

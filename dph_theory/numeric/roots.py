@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .balls import Values
+from .elementary import Values
 
 NEWTON_STEPS = 200
 """More than a double root takes, at which steps no more than halve the distance."""

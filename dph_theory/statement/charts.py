@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
 
-from ..numeric.balls import expit
+from ..numeric.elementary import expit
 
 Instance = Mapping[str, np.ndarray]
 """Named arrays, each with one leading batch axis."""
@@ -96,17 +95,6 @@ def chart(**parts: Part) -> Chart:
 def as_floats(instance: Instance) -> Instance:
     """Fractions as float64; other arrays unchanged."""
     return {name: value.astype(float) if value.dtype == object else value for name, value in instance.items()}
-
-
-_to_ball = np.frompyfunc(lambda q: arb(fmpq(q.numerator, q.denominator)), 1, 1)
-
-
-def as_balls(instance: Instance) -> Instance:
-    """Fractions and integers as balls at the working precision; booleans unchanged."""
-    return {
-        name: value if value.dtype == bool else _to_ball(value.astype(object))
-        for name, value in instance.items()
-    }
 
 
 @dataclass(frozen=True)

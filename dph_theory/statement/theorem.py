@@ -20,8 +20,8 @@ class Verdict(StrEnum):
     """What is known of a statement.
 
     PROVED: a theorem in Coq, for every number of outcomes. CHECKED: two implementations agree on random
-    instances and on those of an optimiser that looks for a violation, and in exact arithmetic at the
-    examples. REFUTED: a violation, with its witness.
+    instances, on those of an optimiser that looks for a violation, and at the examples. REFUTED: a
+    violation, with its witness.
     """
 
     PROVED = "PROVED"
@@ -69,13 +69,12 @@ class Theorem:
     """One statement and what is needed to check it.
 
     `lhs` and `rhs` take the parts of an instance by name (those they need), batched, and return arrays
-    with the same leading batch axis; further axes hold several components that must all obey. They are
-    written in operations that floats and balls share. A `TENDS` theorem's sides may also take `eps`.
+    with the same leading batch axis; further axes hold several components that must all obey. A `TENDS`
+    theorem's sides may also take `eps`.
 
     `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or
     that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather than
-    relative; `exact` says whether balls can evaluate the sides; `needs` an optional package without which
-    nothing can be checked.
+    relative; `needs` an optional package without which nothing can be checked.
     """
 
     name: str
@@ -91,13 +90,11 @@ class Theorem:
     examples: tuple[Example, ...] = ()
     coq: str = ""
     part: str = ""
-    exact: bool = True
     tolerance: float = 1e-9
     floor: float = 1e-3
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
     needs: str | None = None
-    digits: int = 3
 
     @property
     def family(self) -> str:

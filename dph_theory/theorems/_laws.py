@@ -1,4 +1,4 @@
-"""Charts and sides that several statements about the laws of training share; in floats and in balls."""
+"""Charts and sides that several statements about the laws of training share."""
 
 from collections.abc import Iterable
 from math import comb
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..binary_reward import tilted, valid_mass
 from ..divergences import FORWARD_KL
-from ..numeric.balls import Values, only, trailing
+from ..numeric.elementary import Values, only, trailing
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 
 EDGED_PAIR = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
@@ -146,7 +146,7 @@ def entropy(law: Values) -> Values:
 
 
 def gains(size: int, like: Values, scale: str) -> list[Values]:
-    """A(valid) - A(invalid) when k others of the group are valid, k = 0 .. G-1; exact in balls."""
+    """A(valid) - A(invalid) when k others of the group are valid, k = 0 .. G-1."""
     one, advantages = 1 + 0 * like, [(0 * like, 0 * like)]
     for k in range(1, size):
         spread = {

@@ -16,7 +16,7 @@ from ..improvement import (
     worst_advantage,
 )
 from ..mdp import TabularMDP
-from ..numeric.balls import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, highest, lowest, trailing
 from ..statement.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
 
 

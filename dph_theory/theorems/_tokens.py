@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..statement.charts import Chart, Part, chart, example, masks, simplex, uniform
 from ..tokens import sequences
 

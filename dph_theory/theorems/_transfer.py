@@ -6,7 +6,7 @@ The first answer of a prompt is correct, the others are wrong.
 
 import numpy as np
 
-from ..numeric.balls import normalised
+from ..numeric.elementary import normalised
 from ..statement.charts import Chart, Part, chart, uniform
 
 Values = np.ndarray

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import TOTAL_VARIATION
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, scaled, theorem
@@ -32,8 +32,6 @@ DISTANCE = theorem(
     on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
     at_most=(missing_reward, distance_to_valid),
     coq="degeneracy",
-    # Both sides agree on an open set (wherever p >= q on Y1), where balls cannot tell <= from >.
-    exact=False,
     examples=(FOUR.giving(lhs=".45", rhs=".45"),),
     false=(
         neighbour(
@@ -115,7 +113,6 @@ DIMENSION = theorem(
     source=Source("dymetman2026binary", "degeneracy"),
     on=chart(base=simplex(4), valid=masks(4)),
     equal=(spanned_and_left_free, size_less_one),
-    exact=False,
     false=(
         neighbour(
             "a distinguished maximiser: dimension 0",

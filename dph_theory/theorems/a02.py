@@ -13,7 +13,7 @@ from ..binary_reward import filtered
 from ..dynamics.decision import integrate, orbit, plain_gradient, softmax, uniform_on_likeliest
 from ..dynamics.flow import flow
 from ..laws import answer_probabilities
-from ..numeric.balls import Values, normalised
+from ..numeric.elementary import Values, normalised
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, masks, simplex
 from ..statement.theorem import Relation, neighbour, scaled, theorem
@@ -54,7 +54,6 @@ CONSERVED = theorem(
     on=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     equal=(later, at_the_start),
     examples=(KEPT,),
-    exact=False,
     # What the Runge-Kutta steps leave out; e^-theta starts above 1.
     tolerance=1e-6,
     floor=1.0,
@@ -98,7 +97,6 @@ ORBIT = theorem(
     on=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     equal=(followed, on_the_orbit),
     examples=(KEPT,),
-    exact=False,
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
     false=(neighbour("the invalid logits stay (sum theta not conserved)", rhs=without_conserved_sum),),
@@ -159,7 +157,6 @@ LIMIT = theorem(
             at=example(first=".5 .5", second=[".6 .4", ".5 .5"], valid=[True, False, True, True]),
             instances=TREE,
             relation=Relation.EQUAL,
-            exact=False,
             lhs=tree_after_training,
             rhs=likeliest_answers,
         ),
@@ -190,7 +187,6 @@ RICHER = theorem(
     on=chart(base=simplex(4, spread=2), valid=masks(4), time=log_uniform(1e-2, 10)),
     at_most=(starting_ratio, later_ratio),
     examples=(KEPT, example(base=".02 .86 .1 .02", valid=[True, True, True, False], time=".01")),
-    exact=False,
     false=(neighbour("the ratios stay", relation=Relation.EQUAL),),
 )
 

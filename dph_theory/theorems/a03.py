@@ -11,7 +11,7 @@ from ..binary_reward import filtered, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
 from ..dynamics.decision import integrate, natural_gradient, plain_gradient, softmax
 from ..estimators import reward_gradient
-from ..numeric.balls import Values, is_ball, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
@@ -26,7 +26,7 @@ def fisher_times_field(policy: Values, valid: Values) -> Values:
 def _fisher_times(policy: Values, direction: Values) -> Values:
     outcomes = policy.shape[-1]
     # Row y is the score of outcome y in logits, its indicator less q.
-    score = np.eye(outcomes, dtype=int if is_ball(policy) else float) - policy[:, None, :]
+    score = np.eye(outcomes) - policy[:, None, :]
     along = (score * direction[:, None, :]).sum(axis=-1)
     return (trailing(policy * along, 1) * score).sum(axis=-2)
 
@@ -74,7 +74,6 @@ PATH = theorem(
     on=chart(base=simplex(4, spread=3), valid=masks(4), time=log_uniform(1e-2, 5)),
     equal=(followed, tilted_model),
     examples=(FOUR.giving(value=".4267407565366 .284493837691 .1732592434634 .115506162309"),),
-    exact=False,
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
     coq="natural_path",
@@ -154,7 +153,6 @@ PENALISED = theorem(
     on=chart(base=simplex(4, spread=3), valid=masks(4), time=log_uniform(1e-2, 5), beta=log_uniform(1e-2, 1)),
     equal=(penalised_flow, delayed),
     examples=(FOUR.giving(value=".3247876837176 .2165251224784 .2752123162824 .1834748775216"),),
-    exact=False,
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
     coq="penalised_path",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..binary_reward import filtered, kappa, log_partition, mu_from_beta, tilted, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem

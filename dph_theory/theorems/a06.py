@@ -9,7 +9,7 @@ import numpy as np
 
 from ..binary_reward import filtered, mu_from_beta, tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, scaled, theorem

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import REVERSE_KL, TOTAL_VARIATION
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, theorem

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..binary_reward import bernoulli_kl, excess_kl, valid_mass
 from ..divergences import REVERSE_KL
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, theorem

@@ -14,7 +14,7 @@ from ..binary_reward import (
     mu_from_beta,
     solvable_share,
 )
-from ..numeric.balls import Values, only, trailing
+from ..numeric.elementary import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, uniform
 from ..statement.theorem import neighbour, theorem
@@ -48,8 +48,6 @@ INCREASING = theorem(
     at_most=(mean_after_rise, with_more_gain),
     examples=(KEPT.giving(lhs=".694221482349", rhs=".8470722493052"),),
     coq="mean_rises",
-    # fewer would round rates near 1 to 1
-    digits=8,
     false=(neighbour("increasing in beta", lhs=with_more_gain, rhs=mean_after_rise),),
 )
 
@@ -79,8 +77,6 @@ RANGE = theorem(
         KEPT.giving(lhs=".25 .532025071278", rhs=".532025071278 .75"),
         RANGE_ATTAINED.giving(lhs=".1333333333333 .6666666666667", rhs=".6666666666667"),
     ),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="mean_between",
     false=(
         neighbour(
@@ -119,8 +115,6 @@ ENDS = theorem(
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)).deriving(rates_of_base),
     at_most=(distances, vanishing),
     examples=(KEPT.giving(lhs=".282025071278 .217974928722", rhs=".8625225733556 .4060058497098"),),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="mean_near_ends",
     false=(neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),),
 )
@@ -195,8 +189,6 @@ DUAL = theorem(
     on=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
     at_most=(priced_cost, cost),
     examples=(KEPT.giving(lhs=".5091851433615", rhs=".5774636400764"),),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="dual",
     false=(
         neighbour(
@@ -236,8 +228,6 @@ OPTIMAL = theorem(
             rhs=".7050353503051",
         ),
     ),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="one_beta_is_cheapest",
     false=(
         neighbour(

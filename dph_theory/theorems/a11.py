@@ -9,7 +9,7 @@ import numpy as np
 
 from ..binary_reward import mu_from_beta, valid_mass
 from ..grpo import advantage, deviation, grpo_round, least_rise, next_log_odds, tilted_by
-from ..numeric.balls import Values, expit, highest, logit, lowest
+from ..numeric.elementary import Values, expit, highest, logit, lowest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem
@@ -94,8 +94,6 @@ INTERIOR = theorem(
     on=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
     equal=(after_a_round, lambda base_rate, rise: fixed_policy(base_rate, rise)[..., 0]),
     examples=(KEPT.giving(value=".6417057807061"),),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="interior_points",
     false=(neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),),
 )
@@ -137,8 +135,6 @@ UNIMODAL = theorem(
             base_rate=".1", first="2.5", second="1", third="2", lhs="1.0173891766502", rhs="1.4347068661954"
         ),
     ),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="one_peak",
     false=(
         neighbour(
@@ -165,8 +161,6 @@ LEAST = theorem(
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     at_most=(least_rise, rise),
     examples=(KEPT.giving(lhs="-.2501856051228", rhs="-.1349505679102"),),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="rises_and_fixed_points",
     false=(neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),),
 )
@@ -274,8 +268,6 @@ MONOTONE = theorem(
             rhs="1.4334632325367 1.6826685446907 1.9054651081082",
         ),
     ),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="rounds_rise",
     false=(
         neighbour(

@@ -22,7 +22,7 @@ from ..divergences import (
 )
 from ..estimators import k2_of_ratio
 from ..fdivergence import FDivergence
-from ..numeric.balls import Values, highest
+from ..numeric.elementary import Values, highest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
@@ -91,8 +91,6 @@ VARIATION = theorem(
     on=chart(v=log_uniform(1e-6, 1e6), w=log_uniform(1e-6, 1e6), t=uniform(0.01, 0.99)),
     at_most=(lambda v, w, t: TOTAL_VARIATION.generator(mixture(v, w, t)), variation_on_chord),
     examples=(KEPT.giving(lhs=".015", rhs=".435"),),
-    # Both sides agree wherever v and w lie on the same side of 1, where balls cannot tell <= from >.
-    exact=False,
     coq="half_distance_convex",
     false=(
         neighbour(
@@ -269,7 +267,7 @@ CURVATURE = theorem(
 
 
 LADDER = (0.25, 0.5, 0.75, 1 - 2**-10, 2**-10)
-"""Dyadic values of alpha, so that balls take them exactly."""
+"""Values of alpha."""
 
 
 def distances_to(at_one: Values, at_zero: Values, pi: Values, ref: Values) -> Values:

@@ -7,7 +7,7 @@ negative "divergence". What it computes, and what the right one is, stands here.
 import numpy as np
 
 from ..divergences import JENSEN_SHANNON, REVERSE_KL
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import neighbour, refuted, theorem
@@ -15,7 +15,7 @@ from ._laws import PI_REF
 
 
 def misprinted(pi: Values, ref: Values) -> Values:
-    """E_ref[f(u)] for the misprint, `MISPRINT`, written out for floats and balls."""
+    """E_ref[f(u)] for the misprint, `MISPRINT`, written out."""
     ratio = pi / ref
     middle = (ratio + 1) / 2
     return (ref * (ratio * np.log(ratio / 2) - middle * np.log(middle))).sum(axis=-1)

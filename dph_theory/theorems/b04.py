@@ -10,7 +10,7 @@ import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, TOTAL_VARIATION, alpha_divergence, each
 from ..fdivergence import FDivergence
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Side, neighbour, scaled, theorem

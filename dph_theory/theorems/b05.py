@@ -10,7 +10,7 @@ import numpy as np
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from ..fdivergence import FDivergence
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Theorem, neighbour, refuted, theorem

@@ -9,7 +9,7 @@ import numpy as np
 from ..binary_reward import filtered, valid_mass
 from ..divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..estimators import alpha_dpg_reward, reward_gradient
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
 from ..statement.theorem import Relation, neighbour, theorem
@@ -147,8 +147,6 @@ RATE = theorem(
     ),
     # The bound is tight as z -> 1, where both sides are small.
     floor=1e-4,
-    # So that rounding seldom makes z = 1 exactly, where both sides vanish and balls cannot decide.
-    digits=6,
     note="At invalid outcomes the rewards are -1/alpha (B7.invalid) and -1.",
     coq="reward_rate",
     false=(
@@ -165,7 +163,7 @@ RATE = theorem(
 
 
 SHRINKING = (0.5, 0.125, 2.0**-5, 2.0**-7)
-"""Values of alpha, dyadic, so that balls take them exactly."""
+"""Values of alpha."""
 
 
 def to_filtered(pi: Values, base: Values, valid: Values) -> Values:

@@ -13,7 +13,7 @@ import numpy as np
 from ..divergences import COMPARED, FORWARD_KL, JENSEN_SHANNON, each
 from ..estimators import definition_form, generator_form
 from ..fdivergence import FDivergence
-from ..numeric.balls import Values, only, trailing
+from ..numeric.elementary import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
 from ..statement.theorem import neighbour, refuted, theorem
@@ -228,7 +228,6 @@ AUTOGRAD = theorem(
     source=Source("ours", "exact enumeration"),
     on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
     equal=(lambda pi, ref: _by_autograd(pi, ref, law=ref), gradients),
-    exact=False,
     needs="torch",
     examples=(KEPT,),
     false=(neighbour("on policy samples too", lhs=lambda pi, ref: _by_autograd(pi, ref, law=pi)),),

@@ -16,7 +16,7 @@ from ..divergences import (
     alpha_divergence,
     each,
 )
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, simplex, uniform
 from ..statement.theorem import neighbour, theorem
@@ -56,8 +56,6 @@ CURVATURE = theorem(
     source=Source("ours"),
     on=chart(ref=simplex(3, spread=3), q=simplex(3, spread=2.5), step=log_uniform(1e-4, 0.9)),
     at_most=(distance_to_chi_squared, third_order),
-    # With the unequal spreads: q = ref, where both sides vanish and balls cannot decide, is rare.
-    digits=6,
     examples=(
         KEPT.giving(
             lhs=".0017124381331 .0008609125788 .0006445066568 .0012878443406",
@@ -106,8 +104,6 @@ COEFFICIENTS = theorem(
     source=Source("ours"),
     on=chart(ref=simplex(3, spread=3), q=simplex(3, spread=2.5), step=log_uniform(1e-4, 0.9)),
     at_most=(difference, coefficient_remainder),
-    # As in B9.curvature.
-    digits=6,
     examples=(
         KEPT.giving(lhs=".0008515255544 .0004234248196 .0004245937925", rhs=".0015229742241"),
         example(

@@ -11,7 +11,7 @@ import numpy as np
 from ..divergences import COMPARED, TOTAL_VARIATION, each
 from ..improvement import trpo_penalty, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import neighbour, theorem
@@ -156,9 +156,6 @@ ATTAINED = theorem(
     coq="sharp_form_attained",
     false=(neighbour("TRPO's penalty is attained", rhs=lambda gamma, tv, eps: 4 * eps * gamma * tv**2),),
 )
-
-
-# The same new policy in both states would make the two penalties equal, which balls cannot decide.
 
 
 def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:

@@ -12,7 +12,7 @@ import numpy as np
 from ..divergences import each
 from ..improvement import anchor_gain, surrogate, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.balls import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, refuted, scaled, theorem

@@ -20,7 +20,7 @@ from ..improvement import (
     worst_advantage,
 )
 from ..mdp import TabularMDP
-from ..numeric.balls import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, highest, lowest, trailing
 from ..references import Source
 from ..statement.charts import Chart, chart, example, rates, uniform
 from ..statement.theorem import neighbour, theorem

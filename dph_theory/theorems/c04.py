@@ -13,7 +13,7 @@ from ..binary_reward import filtered, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..improvement import rehearsal_guarantee
-from ..numeric.balls import Values, only, trailing
+from ..numeric.elementary import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, rates, simplex, uniform
 from ..statement.theorem import Relation, neighbour, theorem
@@ -112,8 +112,6 @@ INVERTED = theorem(
     source=Source("ours"),
     on=REWARDED,
     at_most=(guarantee, policy_return),
-    # The inversion is a bisection in floats; C4.reference certifies what it inverts.
-    exact=False,
     examples=(KEPT.giving(lhs=".488355262808", rhs=".705"),),
     coq="least_return",
     false=(neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),),

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..numeric.arrays import whole
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, rates
 from ..statement.theorem import neighbour, theorem
@@ -44,8 +44,6 @@ UNBIASED = theorem(
     on=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
     equal=(lambda p, k, spare: mean_over_samples(p, k, spare, pass_at_k), exact_pass_at_k),
     examples=(example(p=".3", k=3, spare=2, value=".657"),),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="unbiased",
     false=(
         neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
@@ -140,8 +138,6 @@ EXACT = theorem(
     on=chart(p=rates(3), k=integers(1, LARGEST_K)),
     equal=(chance_of_some_success, mean_pass_at_k),
     examples=(example(p=".1 .3 .6 .2", k=3, value=".588"),),
-    # fewer would round rates near 1 to 1
-    digits=8,
     coq="mean_over_prompts",
     false=(neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),),
 )

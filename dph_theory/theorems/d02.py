@@ -11,7 +11,7 @@ import numpy as np
 from ..binary_reward import valid_mass
 from ..coverage import averaged, exact_pass_at_k, expected_distinct_valid
 from ..numeric.arrays import whole
-from ..numeric.balls import Values, only
+from ..numeric.elementary import Values, only
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem

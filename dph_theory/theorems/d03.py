@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..numeric.balls import Values, highest, lowest, minimisers, only
+from ..numeric.elementary import Values, highest, lowest, minimisers, only
 from ..references import Source
 from ..statement.charts import Chart, Part, chart, example, integers, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem

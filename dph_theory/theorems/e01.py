@@ -13,7 +13,7 @@ from ..binary_reward import filtered, valid_mass
 from ..divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, each
 from ..fdivergence import FDivergence
 from ..laws import best_response
-from ..numeric.balls import Values, lowest, normalised, only, trailing
+from ..numeric.elementary import Values, lowest, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
 from ..statement.theorem import neighbour, theorem
@@ -176,7 +176,6 @@ DIAL = theorem(
             ),
         ),
     ),
-    digits=9,
     floor=1.0,
     coq="dial",
     false=(
@@ -215,7 +214,6 @@ FORWARD = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
     equal=(forward_pull, one),
     examples=(example(base_rate=".3", beta=".525", value="1"),),
-    digits=6,
     coq="forward_dial",
     false=(
         neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
@@ -241,7 +239,6 @@ PEARSON = theorem(
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(KEPT.giving(lhs=".2933333333333", rhs=".34375"),),
-    digits=9,
     floor=1.0,
     coq="pearson_dial",
     false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),
@@ -272,7 +269,6 @@ FAILURES = theorem(
     on=chart(base_rate=rates(low=1e-1, high=1e-1)),
     tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
     examples=(KEPT,),
-    exact=False,
     tolerance=1e-3,
     ladder=(1e-3, 1e-5, 1e-7, 1e-9),
     false=(

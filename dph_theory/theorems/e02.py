@@ -11,7 +11,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL, each
 from ..estimators import ratio_where
 from ..fdivergence import FDivergence
 from ..laws import best_response, sequence_law, token_law
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, simplex
 from ..statement.theorem import neighbour, theorem

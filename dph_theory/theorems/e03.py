@@ -9,7 +9,7 @@ import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence
 from ..laws import filtered_law, locally_filtered, token_forward_limit, token_law
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import neighbour, theorem
@@ -37,7 +37,6 @@ LOCAL = theorem(
     on=STRINGS,
     tends=(law, local),
     examples=(STRING,),
-    exact=False,
     ladder=(1e-1, 1e-2, 1e-3),
     false=(
         neighbour("the filtered model p_*", rhs=globally),
@@ -74,7 +73,6 @@ FORWARD = theorem(
     on=TREES,
     tends=(forward_law, limit),
     examples=(TWO_TOKENS.giving(rhs=".675390529679 0 .324609470321 0"),),
-    exact=False,
     tolerance=1e-5,
     ladder=(1e-4, 1e-6, 1e-8),
     false=(
@@ -101,7 +99,6 @@ FAMILY = theorem(
     on=TREES,
     tends=(half_law, local_of_two),
     examples=(TWO_TOKENS,),
-    exact=False,
     tolerance=1e-3,
     ladder=(1e-6, 1e-8, 1e-10),
     false=(neighbour("alpha = 1, forward KL", lhs=forward_law), neighbour("alpha = 1.5", lhs=beyond_one)),

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from ..divergences import each
-from ..numeric.balls import Values, logit, trailing
+from ..numeric.elementary import Values, logit, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, uniform
 from ..statement.theorem import neighbour, refuted, theorem
@@ -62,7 +62,6 @@ WEIGHT = theorem(
     equal=(over_all_groups, weighed),
     examples=(KEPT,),
     floor=1e-6,
-    digits=6,
     false=(
         neighbour(
             "the population form 1/sqrt(V(1-V))",
@@ -87,7 +86,6 @@ CONSTANT = theorem(
     equal=(lambda validity: expected_weights((2, 3), validity), constants),
     examples=(example(validity=".25", value=".7071067811865 1.1547005383793"),),
     coq="constant",
-    digits=6,
     false=(
         neighbour(
             "alpha_4 = 3/2 whatever the validity",
@@ -133,7 +131,6 @@ ENDS = theorem(
             ),
         ),
     ),
-    exact=False,
     tolerance=1e-5,
     coq="ends",
     false=(
@@ -164,7 +161,6 @@ MEAN = theorem(
     equal=(weights, geometric),
     examples=(example(validity=".3", value=".3 .51 .9176457"),),
     coq="slope_of_passes",
-    digits=6,
     false=(
         neighbour(
             "G in the exponent",
@@ -200,7 +196,6 @@ RISES = theorem(
             rhs="1.4638268590218 2.1773537339824 2.7573824628584",
         ),
     ),
-    digits=6,
     note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit mu)/"
     "(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of laws of some beta and base rate, if a"
     " small one (`dph_theory.laws.several_laws_below`).",
@@ -235,7 +230,6 @@ UNIQUE = refuted(
     ),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     coq="not_one_law",
-    digits=6,
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
     " A1 = .01, beta = .42 has stable laws at .504222 and .999782 with an unstable one at .849315 between.",
     false=(

@@ -11,7 +11,7 @@ import numpy as np
 from ..binary_reward import tilted, valid_mass
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..laws import sequence_law, token_law
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem
@@ -56,7 +56,6 @@ LAST = theorem(
     on=TREES,
     equal=(token_laws, sequence_laws),
     examples=(TWO_TOKENS,),
-    exact=False,
     false=(neighbour("validity decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
 )
 

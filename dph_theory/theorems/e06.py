@@ -7,7 +7,7 @@ eigenvalues that stay of order one for the modes among valid answers.
 import numpy as np
 
 from ..binary_reward import tilted
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem
@@ -53,7 +53,6 @@ RATE = theorem(
             rhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
         ),
     ),
-    exact=False,
     note="Modes among valid answers keep eigenvalues of order one as beta falls: they relax in time 1/beta."
     " The slowest mode is that of the invalid mass: its eigenvalue dies with that mass.",
     tolerance=1e-4,

@@ -7,7 +7,7 @@ policy penalty pulls it back in proportion to its mass, rehearsal by what it lac
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import neighbour, theorem
@@ -81,7 +81,6 @@ VANISHES = theorem(
     on=chart(rest=simplex(3, spread=2.0), ref=simplex(4, spread=2.0)),
     tends=(pulls, lambda ref: np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)),
     examples=(example(rest=".5 .3 .2", ref=".25 .25 .25 .25"),),
-    exact=False,
     tolerance=1e-4,
     floor=1.0,
     ladder=(1e-3, 1e-5, 1e-7),

@@ -6,7 +6,7 @@ the loss leaves out the KL of the tokens to come.
 
 from ..divergences import REVERSE_KL
 from ..estimators import K2
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import neighbour, refuted, theorem

@@ -5,7 +5,7 @@ That GRPO weighs prompts by 1/sqrt(p(1-p)) is the limit of large groups; groups 
 
 import numpy as np
 
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.theorem import neighbour, refuted
@@ -35,7 +35,6 @@ DEVIATION = refuted(
     on=chart(validity=rates(low=1e-3, high=1e-3)),
     equal=(weights, population),
     examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
-    digits=6,
     note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
     " the weight is bounded by (G-1)/sqrt G (E4.ends).",
     coq="not_the_deviation",

@@ -5,7 +5,7 @@ right ones.
 """
 
 from ..binary_reward import tilted
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, refuted

@@ -5,7 +5,7 @@ together.
 """
 
 from ..binary_reward import tilted, valid_mass
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, refuted

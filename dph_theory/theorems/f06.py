@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.theorem import neighbour, theorem
@@ -58,7 +58,6 @@ PKPO = theorem(
     on=chart(validity=rates(low=1e-2, high=1e-2)),
     equal=(expected_gradient, slope),
     examples=(example(validity=".25", value="1.5 1.6875 1.06787109375"),),
-    digits=6,
     false=(
         neighbour("rho(n,c,k)", lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n, c, k))),
         neighbour(

@@ -6,7 +6,7 @@ That the model keeps ever fewer answers as beta falls: the number of valid answe
 import numpy as np
 
 from ..binary_reward import filtered
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..restricted import chosen_law, projection
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform

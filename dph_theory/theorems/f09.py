@@ -4,7 +4,7 @@ That a run's noiseless path does not depend on the group size, which sets its no
 advantages are divided by the group's deviation.
 """
 
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, rates
 from ..statement.theorem import neighbour, refuted

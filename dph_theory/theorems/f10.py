@@ -9,7 +9,7 @@ import numpy as np
 from ..binary_reward import valid_mass
 from ..divergences import REVERSE_KL
 from ..dynamics.decision import uniform_on_likeliest
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex
 from ..statement.theorem import neighbour, refuted, scaled

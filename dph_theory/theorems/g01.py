@@ -11,7 +11,7 @@ import numpy as np
 from ..binary_reward import tilted, valid_mass
 from ..divergences import REVERSE_KL
 from ..dynamics.drift import spread_at_law
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
@@ -98,7 +98,6 @@ SPREAD = theorem(
     on=chart(base=uniform(0.05, 0.45), beta=log_uniform(0.1, 5)),
     equal=(balanced_spread, spread_by_the_formula),
     examples=(example(base=".35", beta=".5"),),
-    exact=False,
     note="First order in the noise; .1348 sqrt(eta/N) for A1 = .7 at beta = .5.",
     false=(neighbour("half of it", rhs=scaled(spread_by_the_formula, 0.5)),),
 )

@@ -7,7 +7,7 @@ advantages of size one on differences however small: what should come to rest is
 import numpy as np
 
 from ..binary_reward import tilted
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
@@ -65,7 +65,6 @@ TRAP = theorem(
             value="-.0085527287997 .0041179805332 -.0034844450666 .0079191933331",
         ),
     ),
-    exact=False,
     floor=1.0,
     note="So its spread falls with no number of groups, and grows with the step (verl: use_kl_in_reward"
     " under GRPO's normalisation).",

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from ..dynamics.drift import SmallNoiseWarning, drift_deviation
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, uniform
 from ..statement.theorem import neighbour, scaled, theorem
@@ -40,7 +40,6 @@ GROWTH = theorem(
     on=chart(rate=uniform(0.02, 0.98), valid=integers(2, 9), invalid=integers(1, 40)),
     tends=(growth, share),
     examples=(example(rate=".3", valid="2", invalid="8"),),
-    exact=False,
     tolerance=1e-6,
     ladder=(1e-1, 1e-2, 1e-3),
     false=(
@@ -88,7 +87,6 @@ DRIFT = theorem(
     ),
     equal=(by_quadrature, in_closed_form),
     examples=(example(rate=".3", gained=".857142857", valid="2", invalid="8", noise=".0003125"),),
-    exact=False,
     floor=1e-12,
     note="That finite batches collapse equal answers (arXiv 2601.15609, 2602.06717, 2605.00365, as"
     " summarised) is this drift: no objective asks for it, and sqrt(eta/N) O_T/A1 says how much.",

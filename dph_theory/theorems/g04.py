@@ -7,7 +7,7 @@ pushed, no draw sets two equal right answers apart.
 import numpy as np
 
 from ..binary_reward import valid_mass
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem
@@ -73,7 +73,6 @@ NOISE = theorem(
     on=chart(rate=uniform(0.02, 0.98), tilt=uniform(0.05, 0.95), baseline=uniform(0, 1)),
     equal=(separation, by_right_answers),
     examples=(example(rate=".3", tilt=".6", baseline=".25", value=".16875"),),
-    exact=False,
     note="The price of c = 1: while few answers are wrong few steps teach anything, and the pass rate is"
     " noisier on the way where most are wrong.",
     coq="drift_of_a_draw",

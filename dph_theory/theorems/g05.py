@@ -6,7 +6,7 @@ covariance, seen through what the rest of the training makes of a small change.
 
 import numpy as np
 
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
 from ..statement.theorem import neighbour, theorem
@@ -65,7 +65,6 @@ ADJOINT = theorem(
             step=".2",
         ),
     ),
-    exact=False,
     floor=1e-9,
     note="`spread_over_seeds` computes it for any torch model, with Adam's moments as state.",
     false=(neighbour("the steps' own noise alone", rhs=without_the_path),),

@@ -7,7 +7,7 @@ policy.
 
 import numpy as np
 
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem
@@ -46,7 +46,6 @@ NOISE = theorem(
     on=chart(law=simplex(4, spread=2)),
     tends=(change, by_curvature),
     examples=(example(law=".4 .3 .2 .1"), example(law=".9 .05 .03 .02")),
-    exact=False,
     tolerance=1e-3,
     ladder=(1e-1, 1e-2, 1e-3),
     note="The trace is -.1916 for (.4, .3, .2, .1) and positive for peaked policies: with one answer of mass"
@@ -83,7 +82,6 @@ UPPER = refuted(
     on=chart(law=simplex(4, spread=3), step=uniform(0.05, 0.5)),
     at_most=(lambda law, step: _after_updates(law, step, 0.2 + 0 * step), not_clipped),
     examples=(example(law=".4 .3 .2 .1", step=".3", lhs="1.227430108", rhs="1.135250068"),),
-    exact=False,
     note="So it is where the policy is peaked. Where it is flat, noise lowers entropy and each clip lessens"
     " the noise: the upper clip keeps entropy there.",
     false=(

@@ -7,7 +7,7 @@ of them has nothing to do, neither have the others. What the number changes is n
 import numpy as np
 
 from ..binary_reward import tilted, valid_mass
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem
@@ -63,7 +63,6 @@ FIXED = theorem(
             value=".4267407565366 .284493837691 .1732592434634 .115506162309",
         ),
     ),
-    exact=False,
     note="Stable below a step size: with four updates, clips of .2 and this base, eta = 2 ends at the law"
     " and eta = 8 does not.",
     coq="clipping_leaves_the_law",

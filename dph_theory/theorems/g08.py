@@ -7,7 +7,7 @@ penalty is in the reward, and the law where it is in the loss.
 import numpy as np
 
 from ..binary_reward import tilted, valid_mass
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
 from ..statement.theorem import neighbour, theorem

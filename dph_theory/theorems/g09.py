@@ -8,7 +8,7 @@ import numpy as np
 
 from ..binary_reward import tilted
 from ..laws import effective_beta
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem

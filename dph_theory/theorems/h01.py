@@ -9,7 +9,7 @@ import numpy as np
 
 from ..binary_reward import tilted
 from ..dynamics.decision import plain_gradient
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem
@@ -50,7 +50,6 @@ CLOCK = theorem(
             value=".156 .117 -.182 -.091",
         ),
     ),
-    exact=False,
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
     " negatives only all end where the plain gradient does: for one decision A2.limit says where, on trees"
@@ -87,7 +86,6 @@ ENTROPY = theorem(
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(at_tilted_uniform, nothing),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
-    exact=False,
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
     " become right, as t -> 0: other shares where answers branch unevenly.",

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import neighbour, theorem
@@ -61,7 +61,6 @@ ADVANTAGE = theorem(
     on=chart(law=simplex(3, spread=4)),
     equal=(lambda law: _pull(law, on_advantage=True), apart),
     examples=(example(law=".5 .3 .2", value=".0184"),),
-    exact=False,
     floor=1.0,
     note="Two readings of one summary, with other ends. Groups of three, no deviation; answers told apart"
     " exactly. In groups of four with GRPO's deviation the atlas finds the same two ends.",
@@ -78,7 +77,6 @@ REWARD = theorem(
     on=chart(law=simplex(3, spread=4)),
     equal=(lambda law: _pull(law, on_advantage=False), once_both_are_common),
     examples=(example(law=".5 .3 .2", value="-.004"),),
-    exact=False,
     floor=1.0,
     note="An answer of mass below about w/2 still loses: on the way up, while many answers are wrong, rare"
     " right answers are lost first, and their way back is slow, in proportion to their mass (E7).",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..binary_reward import tilted
 from ..laws import sequence_law
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem
@@ -88,7 +88,6 @@ TREE = theorem(
             value=".8297909013662 .012477776296 .0711136493937 .0866176729421"
         ),
     ),
-    exact=False,
     note="The first token has .842269, .872444, .880190 of the mass at T = .6, 1, 1.5. As beta falls: a(t|s)"
     " A1_T(s,t)^T, which at T = 1 alone is the filtered model.",
     false=(neighbour("the law at beta/T", rhs=at_another_beta),),

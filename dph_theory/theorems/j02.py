@@ -7,7 +7,7 @@ penalty in the loss is not centred, and sees it.
 import numpy as np
 
 from ..binary_reward import tilted
-from ..numeric.balls import Values, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem

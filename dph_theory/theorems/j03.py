@@ -4,7 +4,7 @@ What top-p, top-k or min-p leave out is never drawn, and its logit does not move
 ends where all that is drawn is right: at full sampling a pass rate of about the share kept, not 1.
 """
 
-from ..numeric.balls import Values, normalised, only, trailing
+from ..numeric.elementary import Values, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, simplex, uniform
 from ..statement.theorem import neighbour, theorem

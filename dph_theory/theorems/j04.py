@@ -8,7 +8,7 @@ import numpy as np
 
 from ..binary_reward import tilted
 from ..laws import sequence_law
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem
@@ -84,7 +84,6 @@ TOKEN = theorem(
     on=TREES,
     tends=(moved, advantages),
     examples=(TWO_TOKENS,),
-    exact=False,
     tolerance=1e-4,
     ladder=(1e-2, 1e-3, 1e-4),
     note="So a token reverse KL with its reference reset n times at beta n tends to p_beta: the first right"

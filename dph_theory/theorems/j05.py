@@ -9,7 +9,7 @@ import numpy as np
 
 from ..binary_reward import tilted
 from ..dynamics import largest_stable_step
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem
@@ -55,7 +55,6 @@ STEP = theorem(
             value="2.5186879427386",
         ),
     ),
-    exact=False,
     tolerance=1e-8,
     note="With the KL in the reward. For k = 0, 1, 2, 4, 8: 14.505, 7.252, 4.482, 2.519, 1.338; simulated"
     " runs turn at 14.503, 7.247, 4.475, 2.510, 1.329.",

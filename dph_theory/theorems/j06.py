@@ -7,7 +7,7 @@ length, makes other verdicts, each held in the base's proportions.
 import numpy as np
 
 from ..divergences import REVERSE_KL
-from ..numeric.balls import Values, normalised, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, theorem

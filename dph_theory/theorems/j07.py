@@ -6,7 +6,7 @@ others': how often answers are cut is held by nothing but these.
 
 import numpy as np
 
-from ..numeric.balls import Values, only, trailing
+from ..numeric.elementary import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex
 from ..statement.theorem import neighbour, theorem

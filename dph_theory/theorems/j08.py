@@ -7,7 +7,7 @@ rate has a best beta; errors that do not depend on the answer have none (G9).
 import numpy as np
 
 from ..laws import best_beta
-from ..numeric.balls import Values
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, uniform
 from ..statement.theorem import neighbour, theorem
@@ -55,7 +55,6 @@ BEST = theorem(
         ),
     ),
     coq="best_under_hacks",
-    exact=False,
     note="With 20% right, a thousandth of hacks, 5% of wrong answers accepted and 10% of right ones refused"
     " the best beta is .107668.",
     false=(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.balls import normalised
+from ..numeric.elementary import normalised
 from ..references import Source
 from ..statement.charts import example, uniform
 from ..statement.theorem import neighbour, theorem
@@ -45,7 +45,7 @@ def alone(slopes: Values, logits: Values, weight: Values) -> Values:
     return own * weight * p[..., 0] * (1 - p[..., 0])
 
 
-STEPS: dict[str, Any] = {"tolerance": 1e-3, "floor": 0.1, "ladder": (1e-3, 1e-5), "exact": False}
+STEPS: dict[str, Any] = {"tolerance": 1e-3, "floor": 0.1, "ladder": (1e-3, 1e-5)}
 
 FLOW = theorem(
     "N1.flow",
@@ -131,7 +131,6 @@ ANSWERS = theorem(
     on=linear(asked=uniform(-2, 2, 3, 3)),
     equal=(answers_after, answers_by_kernel),
     examples=(KEPT.but(weight=None, asked=[".5 -.3 -.2", "1 0 -1", "0 0 0"]),),
-    exact=False,
     note="So a training by any method, and what it does to prompts that it does not touch, can be computed"
     " from the base's kernel of answers alone, as far as gradients stay as they are.",
     false=(neighbour("by the kernel of the log odds alone", rhs=by_log_odds),),

@@ -7,7 +7,7 @@ that pass rate decides Pass@k, and Pass@1 and Pass@k can part.
 import numpy as np
 
 from ..coverage import exact_pass_at_k
-from ..numeric.balls import expit, logit, trailing
+from ..numeric.elementary import expit, logit, trailing
 from ..references import Source
 from ..statement.charts import Chart, Part, chart, example, integers, rates, uniform
 from ..statement.theorem import neighbour, theorem
@@ -49,7 +49,6 @@ SLOPE = theorem(
     on=three(k=integers(1, 64)),
     tends=(moved, weighed),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", k="4", rhs="-.020853"),),
-    exact=False,
     tolerance=1e-3,
     ladder=(1e-3, 1e-5),
     false=(
@@ -82,7 +81,6 @@ SIGN = theorem(
     on=chart(rates=rates(3, low=1e-3, high=1e-2), coupling=uniform(0, 1, 3), k=integers(1, 64)),
     at_most=(lambda rates, coupling, k: 0 * rates[..., 0], coupled),
     examples=(example(rates=".5 .1 .2", coupling=".5 0 .2", k="6"),),
-    exact=False,
     floor=1e-9,
     note="Positive definite is not enough, nor a positive mean: with V = (.5, .1) and K_12 = -.5 the slope is"
     " .0240500 at k = 1 and -.0007754 at k = 6. Prompts alone (K diagonal) never lose Pass@k.",
@@ -110,7 +108,6 @@ WEIGHT = theorem(
     on=chart(rates=rates(1, low=1e-6, high=1e-6), k=integers(1, 256)),
     at_most=(lambda rates, k: weights(rates, k)[..., 0], lambda k: highest(k)),
     examples=(example(rates=".2 ", k="4", lhs=".32768", rhs=".32768"),),
-    exact=False,
     false=(neighbour("at V = 1/k the most", at=example(rates=".2 ", k="4"), rhs=lambda k: (1 - 1 / k) ** k),),
 )
 
@@ -142,7 +139,6 @@ TURNS = theorem(
     on=three(),
     at_most=(turns_in_k, turns_over_prompts),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", lhs="2", rhs="2"),),
-    exact=False,
     note="Two prompts: once at most. With V = (.02, .2, .7) it falls between two k alone.",
     false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
 )
@@ -171,7 +167,6 @@ CURVES = theorem(
     on=chart(rates=rates(4, low=1e-3, high=1e-2), others=rates(4, low=1e-3, high=1e-2)),
     at_most=(curves_cross, distributions_cross),
     examples=(example(rates=".15 .19 .24 .94", others=".6 .1 .08 .74", lhs="2", rhs="2"),),
-    exact=False,
     false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
 )
 
@@ -195,7 +190,6 @@ SPREAD = theorem(
     on=chart(rates=rates(1, low=1e-2, high=1e-1), k=integers(1, 16)),
     tends=(bent, curvature),
     examples=(example(rates=".1 ", k="16", rhs="-.2075422"),),
-    exact=False,
     tolerance=1e-3,
     ladder=(1e-2, 1e-3),
     note="So coupling of mean zero costs Pass@k too: at V = .1 a normal spread of one takes Pass@16 from"

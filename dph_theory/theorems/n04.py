@@ -53,7 +53,6 @@ FOLLOW = theorem(
             value=".4",
         ),
     ),
-    exact=False,
     tolerance=1e-7,
     false=(
         neighbour(
@@ -116,7 +115,6 @@ REGRESSION = theorem(
             beta=".5",
         ),
     ),
-    exact=False,
     tolerance=1e-6,
     note="Exact for linear logits at any number of answers, where the kernel of log odds, which moves with"
     " the answers among the wrong, is not; the error of wide networks falls as their width grows.",

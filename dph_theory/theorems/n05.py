@@ -41,7 +41,6 @@ PRICE = theorem(
     on=chart(rates=rates(2, low=1e-2, high=1e-2), pairs=uniform(0.05, 1, 3)),
     equal=(held_still, lambda rates: 0 * rates[..., 0]),
     examples=(example(rates=".4 .97", pairs="-.5 -.4 .6"),),
-    exact=False,
     floor=1e-6,
     note="With V = (.4, .97) and couplings -.4, .6 the strength is 5.3: of a prompt that is solved the"
     " rehearsal has little force left to lend.",
@@ -78,7 +77,6 @@ PINNED = theorem(
     on=chart(features=uniform(-1, 1, 3, 4)),
     equal=(across, pinned),
     examples=(example(features=["1 .5 0 0", "0 2 0 0", "-.4 .8 .1 0"], value="-.4"),),
-    exact=False,
     floor=1e-2,
     tolerance=1e-7,
     note="It harms j where T helps S and S helps j: of a gradient of T that helps j by what it shares with S,"

@@ -71,7 +71,6 @@ BESIDE = theorem(
     on=chart(kinds=simplex(3, spread=2), size=integers(2, MOST)),
     tends=(over_groups, lambda kinds, size: beside(kinds, size)),
     examples=(example(kinds=".1 .9 0", size="12", rhs="-.7333333333333 -2.5403411844344 .2"),),
-    exact=False,
     tolerance=1e-4,
     floor=1.0,
     note="Not divided, or divided by the deviation, only the strategy of most merit stays alone, whatever the"
@@ -106,7 +105,6 @@ MAXRL = theorem(
         example(share=".1", rare=".1", common=".9", size="8", lhs="-.4782968", rhs="-.2"),
         example(share=".1", rare=".1", common=".9", size="12"),
     ),
-    exact=False,
     coq="maxrl_drive",
     false=(
         neighbour(
@@ -145,7 +143,6 @@ APART = theorem(
     on=chart(odds=log_uniform(1, 100), rate=uniform(0.05, 0.95), invalid=integers(1, 40)),
     tends=(right_apart, lambda odds, rate, invalid: invalid / (invalid + 2) * (1 - 2 * rate * spread(odds))),
     examples=(example(odds="5", rate=".9", invalid="8", rhs=".16"),),
-    exact=False,
     tolerance=1e-5,
     floor=1.0,
     ladder=(1e-1, 1e-2, 1e-3),
@@ -175,7 +172,6 @@ ODDS = theorem(
     examples=(example(odds="5", value=".1111111111111"), example(odds="7", value="-.125")),
     # Near the critical odds both sides vanish.
     floor=1.0,
-    exact=False,
     coq="keep_both",
     note="The exponent of N6.apart as V tends to 1: below it one answer takes both prompts, by luck.",
     false=(neighbour("3 + sqrt 7", rhs=lambda odds: from_roots(odds, root=7.0)),),
@@ -209,8 +205,6 @@ RUIN = theorem(
     on=chart(down=integers(1, 12), up=integers(1, 12), first=uniform(0.05, 0.5), second=uniform(0.05, 0.5)),
     equal=(by_lattice, ruin),
     examples=(example(down="2", up="6", first=".3", second=".2", value=".5781126090404"),),
-    exact=False,
-    digits=6,
     coq="ruin",
     false=(
         neighbour("a lottery by the base's shares", rhs=base_share),
@@ -240,7 +234,6 @@ SMALL = theorem(
     on=chart(share=uniform(0.15, 0.85), lean=uniform(-0.5, 0.5), size=integers(2, 8)),
     tends=(in_steps, diffusion),
     examples=(example(share=".3", lean=".4", size="4", rhs=".9231895"),),
-    exact=False,
     tolerance=8e-3,
     floor=1.0,
     ladder=(0.3, 0.1, 0.02),
@@ -292,7 +285,6 @@ WITH_KL = theorem(
     ),
     equal=(by_outcomes, held),
     examples=(example(first=".3", second=".2", beta=".5", step=".8", groups="4"),),
-    exact=False,
     false=(
         neighbour(
             "without the KL, a random walk",
@@ -363,7 +355,6 @@ LOTTERIES = theorem(
     ),
     equal=(by_covariance, by_modes),
     examples=(example(coupling=".1", rate=".2", reached=".9", valid="2", invalid="8", step=".01"),),
-    exact=False,
     tolerance=1e-6,
     floor=1e-6,
     false=(

@@ -55,7 +55,6 @@ DIRECTION = theorem(
     on=chart(law=simplex(3, spread=2), scores=uniform(-1, 1, 3, 2)),
     equal=(mean_direction, direction),
     examples=(example(law=".2 .5 .3", scores=["1 0", "0 1", "-1 .5"], value="1.375 -.8125"),),
-    exact=False,
     note="So products of two prompts' directions are unbiased, and a prompt's own square is not: what the"
     " draws scatter is in it, and halves of the answers keep it out.",
     false=(
@@ -110,7 +109,6 @@ WEIGHTS = theorem(
     on=chart(rate=rates(low=1e-3, high=1e-3), answers=integers(1, 8), k=integers(1, 8)),
     equal=(of_each(mean_weights), of_each(true_weights)),
     examples=(example(rate=".2", answers="4", k="4", value=".32768 .16"),),
-    exact=False,
     note="With c/n in the place of V the drive is (n-1)/n of itself.",
     false=(neighbour("c/n in the place of V", lhs=of_each(plugged_in)),),
 )

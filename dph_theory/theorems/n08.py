@@ -29,7 +29,6 @@ FLOOR = theorem(
     on=chart(law=simplex(4), gradients=uniform(-2, 2, 4)),
     at_most=(squared_mean, mean_square),
     examples=(example(law=".1 .2 .3 .4", gradients="1 -1 .5 0", lhs=".0025", rhs=".375"),),
-    exact=False,
     floor=1e-6,
     false=(
         neighbour(

@@ -8,13 +8,12 @@ from ..references import REFERENCES
 from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.table import escaped
 from ..theorems import FAMILIES, THEOREMS
-from .exact import in_balls
 
 MEANINGS = {
     Verdict.PROVED: "a theorem of the proof kernel for every number of outcomes, used at an example "
     "whose numbers are those of both sides",
     Verdict.CHECKED: "two independent computations agree on random instances, on those of an optimiser "
-    "that looks for a violation, and in ball arithmetic where both sides take it",
+    "that looks for a violation",
     Verdict.REFUTED: "false as it is claimed: a counterexample is kept with it",
 }
 """What each verdict says that was checked."""
@@ -104,8 +103,7 @@ def _section(theorem: Theorem) -> str:
 def _checked(theorem: Theorem) -> str:
     """What both sides are compared in."""
     kept = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
-    numbers = "in floats and in balls" if in_balls(theorem) else "in floats alone"
-    return f"{'at its counterexample, ' if theorem.false else ''}{numbers}, {kept}"
+    return f"{'at its counterexample, ' if theorem.false else ''}{kept}"
 
 
 def in_kernel() -> str:

@@ -12,12 +12,11 @@ INSTANCES, QUICK_INSTANCES = 100_000, 1_000
 
 @dataclass(frozen=True)
 class Settings:
-    """How long to look: random and rational instances, the optimiser's population and generations, a seed."""
+    """How long to look: random instances, the optimiser's population and generations, a seed."""
 
     instances: int = INSTANCES
     population: int = 128
     generations: int = 60
-    rational: int = 16
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -30,7 +29,7 @@ class Settings:
 def settings(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> Settings:
     """The long form or the short one, with so many random instances and that seed."""
     if quick:
-        return Settings(QUICK_INSTANCES if instances is None else instances, 64, 5, 4, seed)
+        return Settings(QUICK_INSTANCES if instances is None else instances, 64, 5, seed)
     return Settings(INSTANCES if instances is None else instances, seed=seed)
 
 
@@ -47,8 +46,7 @@ class Report:
     """What verification found about one theorem.
 
     `instances` were tried in floats, and `worst` is the largest gap by which one missed the statement, with
-    the `witness` of a violation; at `exact` instances balls decide that it holds (or that a false claim
-    fails); `unexpected` is all that is not as expected, in words.
+    the `witness` of a violation; `unexpected` is all that is not as expected, in words.
     """
 
     theorem: str
@@ -56,7 +54,6 @@ class Report:
     verdict: str
     instances: int
     worst: float
-    exact: int
     false_neighbours: tuple[NeighbourReport, ...]
     unexpected: tuple[str, ...]
     seconds: float

@@ -13,7 +13,7 @@ from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import THEOREMS
-from . import exact
+from . import examples
 from .reports import NeighbourReport, Report, Settings
 from .search import Found, plain, search
 from .ties import untied
@@ -46,19 +46,18 @@ def available(theorem: Theorem) -> bool:
 
 
 def verify_one(theorem: Theorem, settings: Settings) -> Report:
-    """Search, ball arithmetic, the kept values, the false neighbours, and what Coq says.
+    """Search, the kept values, the false neighbours, and what Coq says.
 
     A false claim has to fail at its counterexample; nothing is searched for.
     """
     start, seed = time.perf_counter(), zlib.crc32(f"{settings.seed}/{theorem.name}".encode())
-    unexpected = exact.wrong_values(theorem) + untied(theorem)
+    unexpected = examples.wrong_values(theorem) + untied(theorem)
     if theorem.false:
-        found, held, refuted = _counterexample(theorem)
+        found, refuted = _counterexample(theorem)
     else:
         found = search(theorem, settings, seed)
-        held, fails, wide = _in_balls(theorem, settings.rational, seed)
-        refuted, unexpected = found.witness is not None or fails, unexpected + wide
-    fallen = [NeighbourReport(f.name, exact.falls(theorem, f)) for f in theorem.false_neighbours]
+        refuted = found.witness is not None
+    fallen = [NeighbourReport(f.name, examples.falls(theorem, f)) for f in theorem.false_neighbours]
     unexpected += [f"false neighbour not refuted: {each.name}" for each in fallen if not each.refuted]
     verdict = theorem.expected
     if refuted is not theorem.false:
@@ -68,28 +67,16 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
         verdict = Verdict.CHECKED
     seconds = time.perf_counter() - start
     return Report(
-        *(theorem.name, str(theorem.expected), str(verdict), found.instances, found.worst, held),
+        *(theorem.name, str(theorem.expected), str(verdict), found.instances, found.worst),
         *(tuple(fallen), tuple(unexpected), seconds, found.witness),
     )
 
 
-def _counterexample(theorem: Theorem) -> tuple[Found, int, bool]:
-    """What is found at a false claim's counterexample, at how many instances in balls, whether it fails."""
+def _counterexample(theorem: Theorem) -> tuple[Found, bool]:
+    """What is found at a false claim's counterexample, and whether it fails."""
     kept = as_floats(theorem.examples[0].parts)
-    decided = exact.in_balls(theorem) and exact.at(theorem, theorem.examples[0].parts) is exact.Found.FAILS
     found = Found(1, float(theorem.violation(kept)[0]), plain(kept))
-    return found, int(decided), exact.fails(theorem, theorem.examples[0].parts)
-
-
-def _in_balls(theorem: Theorem, rational: int, seed: int) -> tuple[int, bool, list[str]]:
-    """At how many instances balls decide that it holds, whether it fails at one, examples left undecided."""
-    if not exact.in_balls(theorem):
-        return 0, False, []
-    kept = [exact.at(theorem, example.parts) for example in theorem.examples]
-    drawn = [exact.at(theorem, place) for place in exact.rational_instances(theorem, rational, seed)]
-    wide = [f"example {n}: {found.value}" for n, found in enumerate(kept, 1) if found is exact.Found.WIDE]
-    found = kept + drawn
-    return found.count(exact.Found.HOLDS), exact.Found.FAILS in found, wide
+    return found, examples.fails(theorem, theorem.examples[0].parts)
 
 
 def _verify_by_name(names: tuple[str, ...], settings: Settings) -> list[Report]:

@@ -12,7 +12,7 @@ from ..theorems import THEOREMS
 from .reports import Report
 
 _STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
-_HEADERS = ("theorem", "verdict", "instances", "exact", "neighbours refuted", "seconds")
+_HEADERS = ("theorem", "verdict", "instances", "neighbours refuted", "seconds")
 
 
 def listing(theorems: list[Theorem]) -> Table:
@@ -43,7 +43,6 @@ def _row(report: Report) -> tuple[str, ...]:
         f"  {report.theorem}",
         f"[{_STYLE[Verdict(report.verdict)]}]{report.verdict}[/]{mark}",
         f"{report.instances:,}",
-        f"{report.exact}",
         f"{report.fallen} of {len(report.false_neighbours)}",
         f"{report.seconds:.1f}",
     )
@@ -58,7 +57,6 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
         f"{sum(report.as_expected for report in reports)} as expected",
         f"{sum(report.fallen for report in reports)} of {neighbours} false neighbours refuted",
         f"{sum(report.instances for report in reports):,} instances",
-        f"{sum(report.exact for report in reports):,} in exact arithmetic",
     ]
     if len(theorems) > len(reports):
         needed = sorted({t.needs for t in theorems if t.needs and find_spec(t.needs) is None})

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from dph_theory.atlas.problems import LENGTHS, Problem
+from dph_theory.atlas.repairs import REPAIRS, Repair
 from dph_theory.atlas.rows import atlas
 from dph_theory.atlas.training import expected, pulls
-from dph_theory.dynamics.training import Draws, spread_along
-from dph_theory.atlas.repairs import REPAIRS, Repair
 from dph_theory.atlas.updates import GROUP, Samples
+from dph_theory.dynamics.training import Draws, spread_along
 from dph_theory.support.errors import choice
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent

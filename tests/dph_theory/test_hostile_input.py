@@ -14,7 +14,6 @@ from inspect import signature
 
 import numpy as np
 import torch
-from flint import arb
 
 import dph_theory
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, TOTAL_VARIATION, TabularMDP, dynamics, laws, losses
@@ -195,7 +194,6 @@ REFUSED = [
     *((dph_theory.alpha_divergence, {"alpha": a}, "alpha=.*REVERSE.*FORW") for a in (0, 1, np.nan, np.inf)),
     (dph_theory.rehearsal_guarantee, {"kl": -1.0}, r"kl=-1\.0"),
     (dph_theory.rehearsal_guarantee, {"reference_return": 1.5}, r"reference_return=1\.5"),
-    (dph_theory.rehearsal_guarantee, {"kl": [arb(1)], "reference_return": [arb("0.9")]}, "ball arithmetic"),
     (dph_theory.rehearsal_guarantee, {"kl": [1, 2], "reference_return": [0.1] * 3}, SHAPES + r"kl \(2,"),
     *((call, *row) for call in (FORWARD_KL, FORWARD_KL.gradient) for row in (
         ({"pi": [0.5, 0.6, 0]}, r"pi sums to 1\.1.*off by \+0\.1"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import rel_entr
 
-from dph_theory.numeric.balls import Values
+from dph_theory.numeric.elementary import Values
 from dph_theory.support.errors import argument_error
 
 from .automaton import ValidityAutomaton, checked_length

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dph_theory.numeric.arrays import distribution
-from dph_theory.numeric.balls import Values
+from dph_theory.numeric.elementary import Values
 from dph_theory.support.errors import argument_error
 
 from .automaton import checked_length, checked_words

@@ -19,7 +19,7 @@ from dph_theory import (
 from dph_theory.intervals import mean_interval
 from dph_theory.meter import LeadTime, lead_time
 from dph_theory.numeric.arrays import whole
-from dph_theory.numeric.balls import trailing
+from dph_theory.numeric.elementary import trailing
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from scipy.special import expit, log_expit
 
 from dph_theory.numeric.arrays import distribution, rate
-from dph_theory.numeric.balls import Values, logit
+from dph_theory.numeric.elementary import Values, logit
 from dph_theory.support.errors import argument_error
 
 EASY, ALL = slice(0, 1), slice(None)

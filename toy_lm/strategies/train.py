@@ -11,7 +11,7 @@ from dph_theory import exact_pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.fdivergence import FDivergence
 from dph_theory.numeric.arrays import Scalars, first, probability, whole
-from dph_theory.numeric.balls import Values, trailing
+from dph_theory.numeric.elementary import Values, trailing
 from dph_theory.support.errors import argument_error
 
 from ..measure import kept

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas.problems import UNEQUAL
+from dph_theory.atlas.repairs import CATALOGUE, CODE, REPAIRS, STANDARD, SUMMARY, Repair
 from dph_theory.atlas.rows import LOST, row_of, way_back
 from dph_theory.atlas.training import flow
-from dph_theory.audit.advantage import AdvantageError
-from dph_theory.atlas.repairs import CATALOGUE, CODE, REPAIRS, STANDARD, SUMMARY, Repair
 from dph_theory.atlas.updates import of_rewards
+from dph_theory.audit.advantage import AdvantageError
 
 BY_NAME = {method.name: method for method in REPAIRS}
 

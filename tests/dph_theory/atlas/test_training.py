@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas.problems import EQUAL, LENGTHS, UNEQUAL, distance
+from dph_theory.atlas.repairs import REPAIRS
 from dph_theory.atlas.training import (
     GROUPS,
     REACHED,
@@ -14,13 +15,12 @@ from dph_theory.atlas.training import (
     pulls,
     round_of,
 )
+from dph_theory.atlas.updates import GROUP, Samples
 from dph_theory.binary_reward import filtered, tilted
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.dynamics import drift_deviation
 from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
 from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
-from dph_theory.atlas.repairs import REPAIRS
-from dph_theory.atlas.updates import GROUP, Samples
 
 BY_NAME = {method.name: method for method in REPAIRS}
 

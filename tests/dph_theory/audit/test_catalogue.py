@@ -7,7 +7,6 @@ from dph_theory.audit import catalogue
 from dph_theory.audit.catalogue import audit_catalogue, form_of
 from dph_theory.audit.published import CATALOGUE
 from dph_theory.methods.kl_terms import KL_TERMS
-from dph_theory.methods.policy_losses import POLICY_LOSSES
 from dph_theory.references import REFERENCES
 
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
@@ -51,32 +50,6 @@ ESTIMATES_AND_DESCENDS = [
 ]
 
 
-@pytest.mark.slow
-@IN_ONE_PROCESS
-def test_what_is_published_estimates_and_descends_what_is_derived():
-    found = {(each.loss, each.samples): each for each in reports("published")}
-    for each in found.values():
-        assert (each.failures, each.gradient.name != "failed") == ((), True), each.loss
-        assert (form_of(each).title, form_of(each).samples) == (each.loss, each.samples)
-    for name, samples, value, gradient in ESTIMATES_AND_DESCENDS:
-        report = found[name, samples]
-        for match, wanted in ((report.value, value), (report.gradient, gradient)):
-            assert match.exact == (wanted is not None), name
-            if wanted is not None:
-                # sum |pi - ref| is twice the total variation.
-                constant = 2 if wanted == "total variation" else 1
-                assert match.name == wanted
-                assert match.constant is None or match.constant == pytest.approx(constant), name
-    for (name, samples), report in found.items():
-        if samples == "filtered":
-            assert report.minimiser.target == ("p_*" if "printed" in name else "base rate"), name
-    # Products and powers of the ratio become nan where ours do not.
-    for name in ("released js_low_var", "released alpha"):
-        assert any(extremes.nan for extremes in found[name, "reference"].extremes)
-    for name in ("forward KL, printed", "forward KL, normalised", "JS", "alpha 0.5"):
-        assert not any(extremes.nan for extremes in found[name, "reference"].extremes)
-
-
 LAWS = {"each token": True, "whole answer": False}
 
 
@@ -90,16 +63,6 @@ def test_a_trainer_s_kl_term_has_the_law_and_the_end_that_its_table_derives():
         else:
             assert (LAWS[found.law], found.selects) == (term.token, term.selects), term.title
             assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.known.name
-
-
-@pytest.mark.slow
-@IN_ONE_PROCESS
-def test_a_trainer_s_policy_loss_descends_the_reward_at_first():
-    for form, found in zip(POLICY_LOSSES, reports("policy losses"), strict=True):
-        assert found.failures == (), form.title
-        if form.samples == "policy":
-            gradient = ("minus expected reward", True)
-            assert (found.gradient.name, found.gradient.exact) == gradient, form.title
 
 
 def test_in_parallel_the_reports_keep_their_order_and_another_table_s_are_no_forms(monkeypatch):

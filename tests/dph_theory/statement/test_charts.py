@@ -1,13 +1,10 @@
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dph_theory.numeric.balls import precision
 from dph_theory.statement import charts
-from dph_theory.statement.charts import as_balls, as_floats, chart, example, simplex
+from dph_theory.statement.charts import as_floats, chart, example, simplex
 
 ALL = chart(
     law=simplex(4),
@@ -55,17 +52,6 @@ def test_the_lower_faces_may_be_masses_of_exactly_zero():
     exact = chart(law=simplex(3, zeros=True)).rounded({"law": law}, 2)["law"]
     assert (exact.sum(axis=-1) == 1).all()
     assert (exact[0, 0], exact[1].tolist()) == (0, [0, 0, 1])
-
-
-def test_examples_are_exact():
-    instance = example(base=".15 .1 .45 .3", one="1 ", k=3, valid=[True, False], m=[".5 .5", "1 0"]).parts
-    assert instance["base"][0].tolist() == [Fraction(n, 20) for n in (3, 2, 9, 6)]
-    shapes = {"base": (1, 4), "one": (1, 1), "k": (1,), "valid": (1, 2), "m": (1, 2, 2)}
-    assert {name: part.shape for name, part in instance.items()} == shapes
-    assert instance["valid"].dtype == bool
-    with precision(200):
-        assert as_balls(instance)["base"][0, 0].rad() < 1e-55
-    assert as_floats(instance)["k"].tolist() == [3.0]
 
 
 def test_examples_keep_the_values_of_their_sides_and_lose_them_when_changed():

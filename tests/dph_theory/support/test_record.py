@@ -7,8 +7,7 @@ import pytest
 
 from dph_theory import excess_kl
 from dph_theory.intervals import Estimate, mean_interval
-from dph_theory.support.files import write_json
-from dph_theory.support.record import as_json, from_json, read_record, record
+from dph_theory.support.record import read_record, record
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,6 @@ class Curve:
 
 
 CURVE = Curve("c", (Point(0.123456789), Point(float("inf"), "end")), {0.5: (1, 2)})
-
-
-def test_a_value_comes_back_from_a_file_and_what_is_missing_or_wrong_is_named(tmp_path):
-    write_json(tmp_path / "a.json", as_json(CURVE))
-    assert from_json(Curve, json.loads((tmp_path / "a.json").read_text())) == CURVE
-    # What is None is left out, and floats are rounded to significant digits.
-    assert as_json(CURVE, digits=3)["points"] == [{"x": 0.123}, {"x": float("inf"), "label": "end"}]
-    with pytest.raises(ValueError, match=r"Curve\.points\.0\.x={'label': 'a'}.*[Rr]equired"):
-        from_json(Curve, {"name": "c", "points": [{"label": "a"}], "by_strength": {}})
 
 
 GIVEN = {"seed": 3, "config": {"n": 2}, "results": {"x": 1.0}, "findings": ["x is one"]}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory import DIVERGENCES, alpha_divergence
-from dph_theory.numeric.balls import expit
+from dph_theory.numeric.elementary import expit
 from toy_lm.strategies.task import Policy, law, pass_rates, random_tasks, step_along, task
 
 

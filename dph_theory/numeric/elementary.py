@@ -1,0 +1,93 @@
+"""Elementary functions where float64 needs care against overflow or cancellation."""
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy.special import expit as expit
+from scipy.special import xlogy as xlogy
+
+if TYPE_CHECKING:
+    Values: TypeAlias = np.ndarray
+else:
+    # Without batch axes numpy hands back scalars, and an object array its bare element.
+    Values: TypeAlias = np.ndarray | np.generic | float
+"""Floats, or the booleans of a mask, of any batch shape; batch axes lead."""
+
+_SERIES_BELOW = 0.5
+"""Half-width of the interval around 0 where e^x - 1 - x is summed as a series."""
+_SERIES = tuple(1 / math.factorial(k) for k in range(16, 1, -1))
+"""Its coefficients 1/k!, the highest power's first."""
+_IN_FLOAT32 = 8
+"""How many of them float32 can tell from all: up to x^9, whose successor is 2e-9 of the sum."""
+
+
+def as_numbers(value: Any) -> Values:
+    """The value as an array of float64; TypeError if it is complex."""
+    array = np.asarray(value)
+    # Whole numbers that no machine integer holds, fractions and decimals are objects too.
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers are not ordered")
+    return array.astype(np.float64, copy=False)
+
+
+def trailing(value: Any, axes: int) -> Values:
+    """The value with that many axes of length one appended, to broadcast a batch against its outcomes."""
+    return np.asarray(value)[(..., *(None,) * axes)]
+
+
+def only(values: Values, where: Values) -> Values:
+    """The values where the condition holds, zero elsewhere."""
+    return np.where(where, values, 0.0)
+
+
+def normalised(weights: Values) -> Values:
+    """The laws with these weights over the last axis."""
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def minimisers(values: Values, among: Any = True) -> Values:
+    """Which entries of the last axis, of those allowed, are least, as a mask; several if tied."""
+    among = np.broadcast_to(among, values.shape)
+    beaten = (values[..., :, None] > values[..., None, :]) & among[..., None, :]
+    return among & ~np.any(beaten, axis=-1)
+
+
+def logit(p: Values) -> Values:
+    """The log odds log(p/(1-p)), accurate for p down to the smallest float."""
+    return np.log(p) - np.log1p(-p)
+
+
+def log_ratio(p: Values, q: Values) -> Values:
+    """The log ratio log(p/q) of float64 masses: -inf where p = 0 < q, +inf where q = 0 < p, 0 if both are.
+
+    Near p = q the difference p - q is exact in floating point, so log1p((p-q)/q) keeps the relative
+    accuracy that log p - log q loses.
+    """
+    near = np.abs(p - q) <= 0.5 * q
+    close = np.log1p(np.where(near, p - q, 0.0) / np.where(near & (q > 0), q, 1.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.log(p) - np.log(q)
+    return np.where((p == 0) & (q == 0), 0.0, np.where(near, close, far))
+
+
+def exp_remainder(x: Any, xp: Any = np) -> Any:
+    """The remainder e^x - 1 - x without cancellation near 0; `xp` is the array namespace, numpy or torch."""
+    small = xp.abs(x) < _SERIES_BELOW
+    t = xp.where(small, x, 0.0)
+    first, *others = _SERIES if x.dtype.itemsize > 4 else _SERIES[-_IN_FLOAT32:]
+    tail = first
+    for coefficient in others:
+        tail = tail * t + coefficient
+    # Where e^x is infinite, so is the remainder, though x be too.
+    return xp.where(small, t * t * tail, xp.expm1(x) - xp.clip(x, None, 1000.0))
+
+
+def highest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
+    """The maximum along the axes."""
+    return np.max(x, axis=axis)
+
+
+def lowest(x: Values) -> Values:
+    """The minimum along the last axis, as `highest`."""
+    return -highest(-x)
