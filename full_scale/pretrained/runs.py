@@ -144,19 +144,18 @@ def _transfer() -> list[OpenRun]:
 
     plain, forward, reverse = ("GRPO", 0.0), ("GRPO", 0.3), ("GRPO, k2", 0.3)
     return [
-        *of(SUMS, *plain, 3),
-        *of(SUMS, *forward, 2),
-        *of(PRODUCTS, *plain, 3),
+        *of(SUMS, *plain, 2),
+        *of(SUMS, *forward, 1),
+        *of(PRODUCTS, *plain, 2),
         *of(PRODUCTS, *forward, 2),
-        *of(PRODUCTS, *reverse, 2),
+        *of(PRODUCTS, *reverse, 1),
         *of(PRODUCTS, "KL-DPG", 0.0, 1),
-        *of(WIDE, *plain, 2),
-        *of(WIDE, *forward, 1),
-        *of(MIXTURE, *plain, 2, optimiser="sgd", rate=1e-3, steps=40),
+        *of(MIXTURE, *plain, 1, optimiser="sgd", rate=1e-3, steps=40),
         *of(MIXTURE, *plain, 1, rate=1e-6, steps=100),
-        *of(MIXTURE, *plain, 2, lora=8, rate=2e-4),
+        *of(MIXTURE, *plain, 1, lora=8, rate=2e-4),
         *of(MIXTURE, *forward, 1, lora=8, rate=2e-4),
-        *of(MIXTURE, *plain, 2, measured_after=10),
+        *of(MIXTURE, *plain, 1, measured_after=10),
+        *of(WIDE, *plain, 1),
     ]
 
 
