@@ -43,9 +43,11 @@ PICTURES = ("pretrained", "laws")
 
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
+    import measured
     from public_runs import blocks
 
     made = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES} | written()
+    made[DOCS.parent / measured.FILE] = measured.text(Records())
     beta, proved = DOCS / "what-will-my-beta-do.md", DOCS / "proved.md"
     real = DOCS / "what-real-runs-keep.md"
     tables = (
@@ -95,7 +97,8 @@ def defaults() -> str:
     for name, reader in READERS.items():
         found = configuration_of({}, name)
         updates = "not told" if found.updates is None else f"{found.updates:g}"
-        told = (found.penalty, found.selects, found.advantage, clips[found.trainer], found.reduction, updates)
+        clip = clips.get(found.trainer, "-")
+        told = (found.penalty, found.selects, found.advantage, clip, found.reduction, updates)
         warned = "; ".join(found.warnings) or "-"
         rows.append((found.trainer, found.version, *told, found.sampler, warned, reader.files))
     head = (

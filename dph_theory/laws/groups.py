@@ -69,6 +69,20 @@ def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> V
     return (parts * gains).sum(axis=-1)
 
 
+def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
+    """How often a right answer's group has a wrong one, and a wrong answer's a right one, each as `validity`.
+
+    1 - V^(G-1) and 1 - (1-V)^(G-1): what answers keep of their KL where groups whose verdicts agree are left
+    out with it. ValueError for a group below two. Source: ours, theory M1.
+
+    >>> round(float(mixed_share(8, 0.99)[0]), 3)
+    0.068
+    """
+    _gains(group_size, "none", 0.0)
+    validity = probability("validity", validity)
+    return 1 - validity ** (group_size - 1), 1 - (1 - validity) ** (group_size - 1)
+
+
 def success_weights(trials: int, rate: Values) -> np.ndarray:
     """The probabilities of 0 .. trials successes, (..., trials + 1)."""
     # Not scipy.stats, which overflows at rates near 1e-308 and takes long to load.

@@ -15,7 +15,7 @@ from ..numeric.arrays import Array, Scalars, positive, probability, rate
 from ..numeric.elementary import Values, expit, logit
 from ..support.errors import argument_error
 from ..support.record import readable
-from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope
+from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope, mixed_share
 from .response import require_smooth
 from .sequence import validity_pull
 from .token import Tables, law_validity, token_law
@@ -38,17 +38,24 @@ class StationaryValidity(NamedTuple):
 
 
 def normalised_validities(
-    base_rate: float, beta: float, group_size: int, scale: str = "std", divergence: FDivergence = REVERSE_KL
+    base_rate: float,
+    beta: float,
+    group_size: int,
+    scale: str = "std",
+    divergence: FDivergence = REVERSE_KL,
+    *,
+    mixed_only: bool = False,
 ) -> tuple[StationaryValidity, ...]:
     """All roots mu of f'(mu/A1) - f'((1-mu)/A0) = alpha_G(mu)/beta, in increasing order, with stability.
 
     Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. Holds for a single decision, or for a sequence
-    penalty. Stable where the left side crosses from below. Raises ValueError unless 0 < base_rate < 1,
-    beta > 0. Source: ours, theory E4.
+    penalty. Stable where the left side crosses from below. `mixed_only`: groups whose verdicts agree are left
+    out, and their KL with them, which `mixed_share` weighs. Raises ValueError unless 0 < base_rate < 1,
+    beta > 0. Source: ours, theory E4, M1.
     """
     from scipy.optimize import brentq
 
-    rise = _rise(base_rate, beta, group_size, scale, divergence)
+    rise = _rise(base_rate, beta, group_size, scale, divergence, mixed_only)
     grid = np.linspace(logit(np.asarray(base_rate)), FARTHEST_LOGIT, _GRID)
     grid = _with_folds(rise, grid)
     # A root may be a point of the grid: there the sign is zero, which counts as not rising.
@@ -138,7 +145,12 @@ def normalised_validity_at(
 
 
 def _rise(
-    base_rate: float, beta: float, group_size: int, scale: str, divergence: FDivergence
+    base_rate: float,
+    beta: float,
+    group_size: int,
+    scale: str,
+    divergence: FDivergence,
+    mixed_only: bool = False,
 ) -> Callable[[Values], Values]:
     """alpha_G(mu)/beta minus the penalty's pull, as a function of logit mu: positive where validity grows."""
     require_smooth(divergence)
@@ -151,9 +163,19 @@ def _rise(
         mu = expit(np.asarray(log_odds))
         # Where they can be, the log odds are taken as they are: mu itself rounds to one beyond 36.
         pull = log_odds - start if divergence == REVERSE_KL else validity_pull(base, mu, divergence)
+        if mixed_only:
+            of_right, of_wrong = (np.log(mu / base), np.log(expit(-np.asarray(log_odds)) / (1 - base)))
+            right, wrong = mixed_share(group_size, mu)
+            pull = right * _slope(of_right, divergence) - wrong * _slope(of_wrong, divergence)
         return strength * group_weight(group_size, mu, scale) - pull
 
     return rise
+
+
+def _slope(log_ratio: Values, divergence: FDivergence) -> Values:
+    """f'(u) - f'(1) at log u."""
+    moved: Values = np.exp(-log_ratio) * divergence.on_log_ratio(log_ratio, gauge="normalised").derivative
+    return moved
 
 
 def normalised_law(

@@ -27,6 +27,9 @@ ENDS: dict[str, str] = {
 NEVER_RELEASED = -20.0
 """A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
 
+_RARE = 7.0
+"""A token that a clamp lets go above e^7 times its base probability is too rare to be told of."""
+
 _ESTIMATES = {"k1": "x", "k2": "x^2/2", "k3": "e^-x - 1 + x", "abs": "|x|"}
 _FORMULAS = {
     "loss": "{v}",
@@ -140,6 +143,15 @@ class KLTerm(Setting):
         return max(edge, float(low))
 
     @property
+    def released_above(self) -> float:
+        """The x above which a sampled token has no gradient, because a clamp of k2 acts; inf if none does.
+
+        A right answer rarer in the base than e^-x is then held no more once it is common, and takes all.
+        """
+        clamps = self.place in ("loss", "held ratio") and self.estimator == "k2" and self.outer is not None
+        return float(np.sqrt(2 * self.outer)) if clamps and self.outer is not None else np.inf
+
+    @property
     def law(self) -> str:
         """What a run with this term obeys where it ends, such as: reverse KL per token."""
         if self.divergence is None:
@@ -149,7 +161,8 @@ class KLTerm(Setting):
         if self.released_below <= NEVER_RELEASED:
             return found
         below = f"{100 * np.exp(self.released_below):.2g}% of its base probability"
-        return f"{found}; below {below} a token gets no KL gradient (the clamp)"
+        above = f" or above {np.exp(self.released_above):.1f} times it" * (self.released_above < _RARE)
+        return f"{found}; below {below}{above} a token gets no KL gradient (the clamp)"
 
     @property
     def selects(self) -> str:

@@ -172,6 +172,10 @@ class _Run:
         if rate in (0.0, 1.0):
             return PromptPrediction("", rate, rate, (), None if moved is None else rate, None, None)
         reached, *others = self._ends(rate)
+        if self._mixed_only:  # The way there is not that of a KL on all groups.
+            return PromptPrediction(
+                "", rate, reached, tuple(o for o in others if o != reached), None, None, None
+            )
         along = self._along(rate, _TIMES)
         on_the_way = None if moved is None else float(self._along(rate, np.array([moved]))[0])
         target = rate + NEAR * (reached - rate)
@@ -181,6 +185,12 @@ class _Run:
         luck = self._luck(rate, REACHED if on_the_way is None else on_the_way)
         others = [other for other in others if other != reached]
         return PromptPrediction("", rate, reached, tuple(others), on_the_way, time, luck)
+
+    @property
+    def _mixed_only(self) -> bool:
+        """Whether the KL acts on groups with both verdicts alone (theory M1)."""
+        term = self.found.term
+        return bool(self.beta) and self.found.mixed_only and term is not None and term.token
 
     @property
     def _law(self) -> dict[str, Any]:
@@ -197,7 +207,8 @@ class _Run:
         if not self.beta:
             return [1.0]
         edge = np.exp(-np.inf if self.found.term is None else self.found.term.released_below)
-        stable = [root.validity for root in normalised_validities(rate, **self._law) if root.stable]
+        roots = normalised_validities(rate, **self._law, mixed_only=self._mixed_only)
+        stable = [root.validity for root in roots if root.stable]
         return [1.0 if (1 - validity) / (1 - rate) < edge else validity for validity in stable]
 
     def _along(self, rate: float, times: np.ndarray) -> np.ndarray:

@@ -1,27 +1,34 @@
-"""The answer of `dph predict` in at most ten lines of eighty columns, and the notes below its tables."""
+"""The answer of `dph predict` in at most twenty lines of eighty columns, and the notes below its tables."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..coverage import exact_pass_at_k, pass_at_k
 from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
 from . import NEAR, REACHED, Prediction, PromptPrediction
 from .configuration import READERS, configuration_of
+from .evidence import Measured, advice, comparable
 from .reading import NOWHERE, TRAP, UNGROUPED, Configuration
+
+if TYPE_CHECKING:
+    from .together import Forecast
 
 WIDTH = 80
 KEPT: Mapping[str, str] = {
-    FILTERED: "all right answers, in the base's proportions.",
-    BASE_RATE: "all right answers, in the base's proportions.",
-    LOCAL: "all right answers, reweighted token by token.",
-    FORWARD_LIMIT: "all right answers, not in the base's proportions.",
-    NOWHERE: "nothing is held: training and luck decide which right answers stay.",
+    FILTERED: "the base's proportions.",
+    BASE_RATE: "the base's proportions.",
+    LOCAL: "the base's proportions, reweighted token by token.",
+    FORWARD_LIMIT: "all of them, not in the base's proportions.",
+    NOWHERE: "nothing holds them; training and luck decide which stay.",
 }
-"""What is kept of the right answers, by where training ends."""
+"""What right answers keep among themselves, by where training ends."""
 _ORDER = (NOWHERE, FORWARD_LIMIT, LOCAL, FILTERED)
 """From what keeps least to what keeps most."""
 
@@ -29,7 +36,7 @@ _ORDER = (NOWHERE, FORWARD_LIMIT, LOCAL, FILTERED)
 def better(
     settings: Mapping[str, Any], trainer: str, found: Configuration, version: str | None
 ) -> dict[str, Any]:
-    """The fewest settings that would keep more of the right answers; none where the trainer has none."""
+    """The fewest settings that hold right answers' proportions better; none where the trainer has none."""
     for change in READERS[trainer].better:
         asked = dict(change)
 
@@ -58,7 +65,13 @@ def pasted(change: Mapping[str, Any]) -> list[str]:
     """Settings as a trainer takes them: a line of YAML each, or flags and NAME=VALUE on one command line."""
     found = []
     for name, value in change.items():
-        word = str(value).lower() if isinstance(value, bool) else str(value)
+        word = (
+            str(value).lower()
+            if isinstance(value, bool)
+            else f"{value:g}"
+            if isinstance(value, float)
+            else str(value)
+        )
         if "." in name:
             found.append(f"{name}={word}")
         elif "-" in name:
@@ -70,45 +83,176 @@ def pasted(change: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def lines(
-    found: Configuration,
-    told: Prediction | None,
-    *,
-    k: int,
-    step: float | None,
-    steps: int | None,
-    better: Mapping[str, Any],
-    why: str,
-) -> list[str]:
-    """The answer: the law, Pass@1 and Pass@k, when, what is kept, the change that keeps more."""
-    law = found.law.partition(";")[0].replace("none: nothing", "no KL: nothing").removeprefix("none: ")
-    held = f", coefficient {found.coefficient:g}" * bool(found.coefficient)
-    said = [f"{found.trainer} {found.version}{held}: {law}."]
-    if told is not None:
-        said += [*_rates(told, k, steps), _when(told, step)]
-    said.append(f"With a small beta, kept: {KEPT.get(found.selects, f'{found.selects}.')}")
-    if found.selects == NOWHERE:
-        said[-1] = f"Kept: {KEPT[NOWHERE]}"
-    if found.moved_by:
-        said.append(f"Moved by {', '.join(found.moved_by)}: see what sampling does, below.")
-    if better:
-        said += ["To keep more:", *(f"  {line}" for line in pasted(better))]
+@dataclass(frozen=True)
+class Base:
+    """The base's pass rates, a list or by prompt, and the counts that they are from, where there are any."""
+
+    rates: Mapping[str, float] | Sequence[float]
+    n: np.ndarray | None = None
+    c: np.ndarray | None = None
+
+    def pass_at(self, k: int) -> float | None:
+        """Pass@k, unbiased of counts; None where a prompt has fewer answers than k."""
+        if self.n is None or self.c is None:
+            values = [*self.rates.values()] if isinstance(self.rates, Mapping) else self.rates
+            return float(np.mean(exact_pass_at_k(np.array(values, float), k)))
+        return None if k > self.n.min() else float(pass_at_k(self.n, self.c, k).mean())
+
+    def dead(self, group: int) -> float | None:
+        """The share of groups all right or all wrong, unbiased of counts; None where n is too small."""
+        if self.n is None or self.c is None:
+            values = [*self.rates.values()] if isinstance(self.rates, Mapping) else self.rates
+            return float(np.mean(dead_share(np.array(values, float), group)))
+        if group > self.n.min():
+            return None
+        # All wrong: no right answer among so many; all right alike.
+        alike = pass_at_k(self.n, self.c, group) + pass_at_k(self.n, self.n - self.c, group)
+        return float(np.mean(2 - alike))
+
+
+def dead_share(rates: np.ndarray, group: int) -> np.ndarray:
+    """V^G + (1-V)^G: how often a prompt's group of G answers is all right or all wrong."""
+    return np.asarray(rates**group + (1 - rates) ** group)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is told of settings: the configuration, prompts alone, the base, and one model's forecast.
+
+    `better`: settings that hold right answers' proportions; `retained`: those that stored runs retained most
+    with, and these runs.
+    """
+
+    found: Configuration
+    told: Prediction | None
+    base: Base | None
+    k: int
+    step: float | None = None
+    steps: int | None = None
+    forecast: "Forecast | None" = None
+    better: Mapping[str, Any] = field(default_factory=dict)
+    retained: tuple[Mapping[str, Any], Measured] | None = None
+
+    def advised(self, settings: Mapping[str, Any], trainer: str, version: str | None) -> "Answer":
+        """The answer with its advice; none where no law is told."""
+        if self.found.undecided:
+            return self
+        kept = better(settings, trainer, self.found, version)
+        stored = advice(settings, trainer, self.found, version) if self.forecast is None else None
+        return replace(self, better=kept, retained=stored)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The configuration, and beside it the prediction and the forecast that there are."""
+        alone = {} if self.told is None else {"prediction": {**self.told.to_dict(), "configuration": None}}
+        shared = {} if self.forecast is None else {"transfer": self.forecast.to_dict()}
+        return self.found.to_dict() | alone | shared
+
+    def lines(self, kernel: str | None, counts: Path | None) -> list[str]:
+        """The law, prompts alone and what was measured, or one model; then advice, and the next command."""
+        found, told, base = self.found, self.told, self.base
+        law = found.law.partition(";")[0].replace("none: nothing", "no KL: nothing").removeprefix("none: ")
+        held = f", coefficient {found.coefficient:g}" * bool(found.coefficient)
+        said = [f"{found.trainer} {found.version}{held}: {law}."]
+        why = "" if base or kernel else "Give the base's counts (--counts) for pass rates."
+        if base is not None and found.unpredicted:
+            why = f"No pass rates are told: {found.unpredicted}." * (found.unpredicted not in found.law)
+        if found.undecided:
+            return _wrapped([*said, why, "Next: give the values that are not told, as NAME=VALUE."])
+        if self.forecast is not None and kernel is not None:
+            said += self.forecast.lines(kernel)
+        elif told is not None and base is not None:
+            said += [ALONE, *_measured(found), *_rates(found, told, base, self.k, self.steps)]
+            said.append(_when(told, self.step))
+        said += [_dead(found, told, base)] * (told is not None)
+        kept = KEPT.get(found.selects, f"{found.selects}.")
+        said.append(f"{'Right' if found.selects == NOWHERE else 'With a small beta, right'} answers: {kept}")
+        if found.moved_by:
+            said.append(f"Moved by {', '.join(found.moved_by)}: what it does, with --all.")
+        said += [*self._advice(), *_beside(found), why]
+        if kernel is not None:
+            said.append(f"Next: train, then dph confront {counts or 'BASE.jsonl'} RUN.jsonl (counts of both)")
+        elif counts is None:
+            said.append("Next: sample the base, count right answers, and add --counts BASE.jsonl")
+        else:
+            said.append("Next: dph transfer MODEL PROMPTS --to kernel.npz; then add --transfer kernel.npz")
+        return _wrapped(said)
+
+    def _advice(self) -> Iterator[str]:
+        """What retained more of Pass@k, with its price, and what holds proportions."""
+        if self.retained is not None:
+            change, row = self.retained
+            (_, had), (price, has) = row.held_out["base"], row.held_out["end"]
+            yield f"To retain more ({row.model}: Pass@{row.k} {has:.3f} of {had:.3f}, Pass@1 {price:.3f}):"
+            yield from (f"  {line}" for line in pasted(change))
+        if self.better:
+            head, (first, *more) = "To hold right answers' proportions:", pasted(self.better)
+            short = not more and len(f"{head} {first}") <= WIDTH
+            yield from [f"{head} {first}"] if short else [head, *(f"  {line}" for line in (first, *more))]
+
+
+def _beside(found: Configuration) -> Iterator[str]:
+    """What nothing read, and what a default or another file decides."""
     if found.not_read:
-        name, _, value = found.not_read[0].partition(" (")[0].partition("=")
-        more = f" and {len(found.not_read) - 1} more, below" * (len(found.not_read) > 1)
-        said.append(f"Not read, may change this: {name.rpartition('.')[2]}={value}{more}.")
-    return [line for each in (*said, why) for line in textwrap.wrap(each, WIDTH, subsequent_indent="  ")]
+        more = f" and {len(found.not_read) - 1} more (--all)" * (len(found.not_read) > 1)
+        yield f"Not read, may change this: {found.not_read[0].partition(' (')[0]}{more}."
+    yield from (each for each in found.warnings if " is not set: " in each or "not read" in each)
 
 
-def _rates(told: Prediction, k: int, steps: int | None) -> list[str]:
-    """Pass@1 and Pass@k now, after the steps, and at the end, in columns."""
-    heads = ["base now", *([f"after {steps} steps"] if steps else []), "in the end"]
-    rows = [" " * 8 + "".join(f"{head:>20}" for head in heads)]
-    for each in dict.fromkeys((1, k)):
-        base, way, end = told.pass_at(each)
-        cells = [f"{base:.4f}", *([shown(way, base)] if way is not None else []), shown(end, base)]
-        rows.append(f"{f'Pass@{each}':8}" + "".join(f"{cell:>20}" for cell in cells))
+ALONE = "Each prompt alone: then Pass@k cannot fall. In one model it can; measured:"
+
+
+def _wrapped(said: Sequence[str]) -> list[str]:
+    return [line for each in said for line in textwrap.wrap(each, WIDTH, subsequent_indent="  ")]
+
+
+def _measured(found: Configuration) -> list[str]:
+    """Pass@k of comparable stored runs at both ends."""
+    said = []
+    for row in comparable(found):
+        ends = f"{row.words}: Pass@{row.k} {_ends(row.held_out)}"
+        said.append(
+            f"  {row.model}, {ends}" + (f" held out, {_ends(row.trained)} trained" if row.trained else "")
+        )
+    return said
+
+
+def _ends(side: Mapping[str, Sequence[float]]) -> str:
+    return f"{side['base'][1]:.3f} -> {side['end'][1]:.3f}"
+
+
+def _rates(found: Configuration, told: Prediction, base: Base, k: int, steps: int | None) -> list[str]:
+    """Pass@1 and Pass@k now, after the steps, and at the end, in columns; alone the latter cannot fall."""
+    cut = any(each.partition("=")[0] in ("top_p", "top_k", "min_p") for each in found.moved_by)
+    end = "in the end, as sampled" if cut else "in the end"
+    heads = ["base now", *([f"after {steps} steps"] if steps else []), end]
+    rows = [" " * 8 + "".join(f"{head:>23}" for head in heads)]
+    now, way, last = told.pass_at(1)
+    cells = [f"{now:.4f}", *([shown(way, now)] if way is not None else []), shown(last, now)]
+    rows.append(f"{'Pass@1':8}" + "".join(f"{cell:>23}" for cell in cells))
+    passed = base.pass_at(k)
+    if k > 1 and passed is not None:
+        cells = [f"{passed:.4f}", *["no less, alone"] * (len(heads) - 1)]
+        rows.append(f"{f'Pass@{k}':8}" + "".join(f"{cell:>23}" for cell in cells))
+    elif k > 1 and base.n is not None:
+        rows.append(
+            f"Pass@{k} needs {k} answers a prompt: the fewest here are {base.n.min()} (-k {base.n.min()})."
+        )
+    unseen = sum(prompt.base_rate == 0 for prompt in told.prompts)
+    if unseen:
+        rows.append(f"{unseen} prompts had no right answer: counted as they are, their rate not known.")
     return rows
+
+
+def _dead(found: Configuration, told: Prediction | None, base: Base | None) -> str:
+    """The share of groups without a signal, now and at the end."""
+    if found.group_size is None or told is None or base is None:
+        return ""
+    now = base.dead(found.group_size)
+    end = float(np.mean(dead_share(np.array([p.validity for p in told.prompts]), found.group_size)))
+    begins = "" if now is None else f"{now:.0%} now, "
+    return (
+        f"Groups of {found.group_size} without a signal (all right, all wrong): {begins}{end:.0%} in the end."
+    )
 
 
 def shown(rate: float, base_rate: float = 0.0) -> str:
@@ -118,13 +262,14 @@ def shown(rate: float, base_rate: float = 0.0) -> str:
 
 def _when(told: Prediction, step: float | None) -> str:
     """After how many steps the prompts are near their ends."""
+    if step is None:
+        return ""  # No step's size, no count of steps.
     times = [prompt.time for prompt in told.prompts if prompt.time is not None]
     if not times:
         return "No prompt moves." if all(p.validity == p.base_rate for p in told.prompts) else ""
     middle, last = float(np.median(times)), max(times)
-    half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / (step or 1), last / (step or 1)))
-    size = " (--step 1)" * (step is None)
-    return f"{NEAR:.0%} there: half the prompts after {half}, all after {most} steps{size}."
+    half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / step, last / step))
+    return f"{NEAR:.0%} there: half the prompts after {half}, all after {most} steps."
 
 
 def by_prompt(told: Prediction) -> Table:
@@ -181,7 +326,5 @@ def notes(found: Configuration, told: Prediction | None) -> list[str]:
         )
     stay = 0 if told is None else sum(prompt.base_rate in (0.0, 1.0) for prompt in told.prompts)
     if stay:
-        said.append(
-            f"{stay} prompts have only wrong or only right answers, and stay: nothing trains on them."
-        )
+        said.append(f"{stay} prompts had only wrong or only right answers: what becomes of them is not told.")
     return [textwrap.fill(each, WIDTH) for each in said]

@@ -1,19 +1,26 @@
 """`dph predict`: what a run's settings will do, the answer first."""
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from rich.console import Console
 
 from ..numeric.arrays import probability
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
+from ..support.table import Table
 from . import Prediction, answer, predict
-from .configuration import configuration_of, trainer_named, trainer_of
+from .configuration import READERS, configuration_of, trainer_named, trainer_of
 from .reading import Configuration
-from .settings import overridden, read
+from .sources import Run, given, runs
+
+if TYPE_CHECKING:
+    from .together import Forecast
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)
@@ -26,10 +33,19 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.option("--counts", type=_FILE, help="The base's counts by prompt, as `dph confront` reads them.")
 @click.option("--base-rates", type=_FILE, help="Its pass rates: JSON, a list or by prompt; or counts.")
 @click.option("--trainer", help="Whose file it is, if its names do not tell.")
-@click.option("--version", help="TRL's, such as 1.9: its default KL changed in 1.10.")
+@click.option("--run", "chosen", type=click.IntRange(min=1), help="Which, of a file that starts several.")
+@click.option("--version", help="The trainer's, such as 0.18 of TRL, where its defaults changed.")
 @click.option("--step", type=_POSITIVE, help="A step's size in logits, as the collapse meter logs it.")
 @click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Yours, and that of the --step measured.")
-@click.option("--steps", type=click.IntRange(min=1), help="How long you train: the pass rates by then.")
+@click.option("--steps", type=click.IntRange(min=1), help="How long you train, if the settings do not tell.")
+@click.option(
+    "--transfer", type=_FILE, help="The kernel of your prompts, of dph transfer: Pass@k in one model."
+)
+@click.option("--held-out", metavar="NAME", help="With --transfer: of its held-out sets this one.")
+@click.option(
+    "--prompts-a-step", type=click.IntRange(min=1), help="With --transfer: how many. [default: all]"
+)
+@click.option("--all", "whole", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
 @click.option("-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is told.")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of wrong answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of right answers refused.")
@@ -49,50 +65,89 @@ def predict_command(
     counts: Path | None,
     base_rates: Path | None,
     trainer: str | None,
+    chosen: int | None,
     version: str | None,
     step: float | None,
     learning_rate: tuple[float, float] | None,
     steps: int | None,
     k: int,
     json_path: Path | None,
+    transfer: Path | None,
+    held_out: str | None,
+    prompts_a_step: int | None,
+    whole: bool,
     **decision: Any,
 ) -> None:
-    """Tell which pass rates a run's settings lead to, when, what is kept, and what would keep more.
+    """Tell which pass rates a run's settings lead to, what they do to Pass@k, and what would retain more.
 
     CONFIG is a YAML, JSON or TOML file of settings, Python that calls GRPOConfig, or a file with the command
     line; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker, with its own
     defaults. Either way settings follow by the trainer's own names, as beta=0.04.
 
-    The pass rates are those of prompts that one decision answers. Settings that nothing read are named.
+    Without --transfer the pass rates are those of prompts alone that one decision answers, where Pass@k
+    cannot fall; with the kernel that dph transfer measures of your prompts they share one model, and it can.
+    Settings that nothing read are named.
     """
-    step = _scaled(step, learning_rate, steps)
     if counts is not None and base_rates is not None:
         raise click.UsageError("--counts and --base-rates: one of the two")
-    settings, whose = _settings(config, overrides, trainer)
-    rates = _rates(counts or base_rates, counts is not None)
+    run, whose = _settings(config, overrides, trainer, chosen)
+    if steps is None and (step is not None or transfer is not None):
+        steps = _told_steps(run.settings.get(READERS[whose].steps))
+    step = _scaled(step, learning_rate, steps if transfer is None else None)
+    base = _rates(counts or base_rates, counts is not None)
     try:
-        found = configuration_of(settings, whose, version=version)
-        told, why = None, "" if rates else "Give the base's pass rates (--counts) for pass rates and times."
-        if rates and found.unpredicted:
-            why = f"No pass rates are told: {found.unpredicted}." * (found.unpredicted not in found.law)
-        elif rates:
-            told = predict(found, rates, step=step, steps=steps, **decision)
-        better = answer.better(settings, whose, found, version)
+        found = configuration_of(run.settings, whose, version=version)
+        found = replace(found, warnings=(*run.notes, *found.warnings))
+        forecast = None
+        if transfer is not None:
+            how = {"k": k, "held_out": held_out, "batch": prompts_a_step}
+            forecast = _forecast(transfer, found, run.settings, whose, steps, **how)
+        told = None
+        if base is not None and not found.unpredicted:
+            told = predict(found, base.rates, step=step, steps=steps if step else None, **decision)
+        said = answer.Answer(found, told, base, k, step, steps if step else None, forecast)
+        advised = said.advised(run.settings, whose, version)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
-        alone = {} if told is None else {"prediction": {**told.to_dict(), "configuration": None}}
-        write_json(json_path, found.to_dict() | alone)
+        write_json(json_path, said.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    for line in answer.lines(found, told, k=k, step=step, steps=steps, better=better, why=why):
+    for line in advised.lines(None if transfer is None else transfer.name, counts):
         terminal.say(console, line)
-    _details(console, found, told)
+    if whole:
+        _details(console, found, told, [] if forecast is None else forecast.tables())
+    if found.undecided:
+        raise click.exceptions.Exit(1)
 
 
-def _details(console: Console, found: Configuration, told: Prediction | None) -> None:
+def _told_steps(value: Any) -> int | None:
+    """How long the settings say that a run is; trainers have -1 for no limit."""
+    return int(value) if isinstance(value, int | float) and value >= 1 else None
+
+
+def _forecast(
+    path: Path, found: Configuration, settings: Mapping[str, Any], whose: str, steps: int | None, **how: Any
+) -> "Forecast":
+    """The forecast of a run by a measured kernel; UsageError for what it lacks."""
+    from ..transfer import AnswerKernel
+    from .together import forecast, method_of
+
+    name = READERS[whose].rate
+    rate = settings.get(name)
+    if not isinstance(rate, int | float) or rate <= 0:
+        raise click.UsageError(f"--transfer needs the learning rate of Adam: {name}=1e-6, or as you have it")
+    if steps is None:
+        raise click.UsageError("--transfer needs how long you train: --steps")
+    kernel = AnswerKernel.load(path)
+    return forecast(kernel, method_of(found), steps=steps, learning_rate=float(rate), **how)
+
+
+def _details(
+    console: Console, found: Configuration, told: Prediction | None, others: Sequence[Table]
+) -> None:
     """What the settings are, each prompt's pass rates, and notes, in as few columns."""
     console.width = min(console.width, answer.WIDTH)
-    tables = found.tables()
+    tables = [*found.tables(), *others]
     if told is not None:
         tables += [answer.by_prompt(told), *told.tables()[1:]]
     for table in tables:
@@ -115,30 +170,49 @@ def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps
     return step * learning_rate[0] / learning_rate[1]
 
 
-def _settings(config: str, overrides: tuple[str, ...], trainer: str | None) -> tuple[dict[str, Any], str]:
-    """The settings of a file or of a trainer's name, with overrides, and whose they are."""
+def _settings(
+    config: str, overrides: tuple[str, ...], trainer: str | None, chosen: int | None
+) -> tuple[Run, str]:
+    """The run of a file or of a trainer's name, with overrides, and whose it is."""
     path = Path(config)
     try:
-        if path.is_file():
-            found = read(path, overrides)
-            return found, trainer_of(found) if trainer is None else trainer_named(trainer)
-        if path.suffix or path.parent != Path():
-            raise click.UsageError(f"there is no file {config}")
-        whose = trainer_named(config)
-        return overridden(overrides), whose
-    except (SyntaxError, ValueError) as error:
+        if not path.is_file():
+            if path.suffix or path.parent != Path():
+                raise click.UsageError(f"there is no file {config}")
+            return Run(config, (), given(overrides)), trainer_named(config)
+        known: list[tuple[Run, str]] = []
+        why = ""
+        for run in runs(path, overrides):
+            try:
+                whose = trainer_of(run) if trainer is None else trainer_named(trainer)
+                known += [(run, whose)] * all(run.settings != other.settings for other, _ in known)
+            except ValueError as error:
+                why = why or str(error)
+        if not known:
+            raise ValueError(why)
+        if trainer is not None:
+            known = [(run, whose) for run, whose in known if READERS[whose].met(run, run.texts)[1]] or known[
+                :1
+            ]
+        if len(known) > 1 and chosen is None:
+            listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(known))
+            raise ValueError(f"it starts {len(known)} runs that differ: say which ({listed})")
+        return known[(chosen or 1) - 1]
+    except (SyntaxError, ValueError, IndexError) as error:
         raise click.UsageError(f"{config}: {error}") from error
 
 
-def _rates(path: Path | None, counted: bool) -> dict[str, float] | list[float]:
-    """The base rates, by prompt if they are; UsageError says what is wrong with the file."""
+def _rates(path: Path | None, counted: bool) -> answer.Base | None:
+    """The base's pass rates, by prompt if they are; UsageError says what is wrong with the file."""
     if path is None:
-        return []
+        return None
     try:
         if counted or path.suffix != ".json":
             from ..counts import read_counts
 
-            return {str(row.id): row.c / row.n for row in read_counts(path).rows.values()}
+            rows = read_counts(path).rows.values()
+            n, c = (np.array([getattr(row, of) for row in rows]) for of in ("n", "c"))
+            return answer.Base({str(row.id): row.c / row.n for row in rows}, n, c)
         found = json.loads(path.read_text(encoding="utf-8"))
         rates = list(found.values()) if isinstance(found, dict) else found
         if not isinstance(rates, list) or any(type(rate) not in (int, float) for rate in rates):
@@ -150,4 +224,4 @@ def _rates(path: Path | None, counted: bool) -> dict[str, float] | list[float]:
         said = "no JSON: " * isinstance(error, json.JSONDecodeError)
         option = "--counts" if counted else "--base-rates"
         raise click.UsageError(f"{option} {path}: {said}{error}") from error
-    return found
+    return answer.Base(found)

@@ -1,4 +1,4 @@
-"""Nine trainers' readers: from settings by a trainer's own names to what they amount to.
+"""Trainers' readers: from settings by a trainer's own names to what they amount to.
 
 A reader has its trainer's defaults and arithmetic at the version or commit of its row in `trainers.toml`.
 """
@@ -25,7 +25,6 @@ from ..methods.parts import (
     Weight,
     term,
 )
-from ..support.errors import argument_error
 from .reading import Configuration, told
 from .settings import Asked
 
@@ -56,7 +55,7 @@ def _unknown(name: str) -> Weight:
 def trl(asked: Asked) -> Configuration:
     """TRL's GRPOTrainer."""
     beta = asked.number("beta", 0)
-    bias = asked.on("use_bias_correction_kl", _numbers(asked.version) >= (1, 10))
+    bias = asked.on("use_bias_correction_kl", True)
     answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
     scales = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
@@ -86,11 +85,28 @@ def trl(asked: Asked) -> Configuration:
     )
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    parts = version.split(".")[:2]
-    if not all(part.isdigit() for part in parts):
-        raise argument_error("version", version, "a dotted number, such as 1.16")
-    return tuple(int(part) for part in parts)
+def ms_swift(asked: Asked) -> Configuration:
+    """The GRPO trainer of ms-swift, which subclasses TRL's."""
+    beta, group = asked.number("beta", 0.04), _group(asked, "num_generations", 8, needed=True)
+    estimator = asked.word("advantage_estimator", "grpo", ("grpo", "rloo", "reinforce_plus_plus"))
+    in_reward = asked.on("kl_in_reward", estimator != "grpo")
+    centred = LEFT_OUT if estimator == "rloo" else CENTRED
+    weights = {"group": DIVIDED, "none": centred, "batch": MIXED, "gdpo": _unknown("gdpo")}
+    usual = {"grpo": "group", "rloo": "none", "reinforce_plus_plus": "batch"}[estimator]
+    weight = asked.one("scale_rewards", usual, weights)
+    known = {of: TRL_LOSS_TYPES[of] for of in ("grpo", "bnpo", "dapo", "dr_grpo", "cispo", "sapo")}
+    return told(
+        asked,
+        term("reward", "k1") if in_reward else _clamped("loss", "k3"),
+        beta,
+        weight,
+        group_size=group,
+        divides_kl=in_reward and weight in (DIVIDED, MIXED),
+        reduction=asked.one("loss_type", "grpo", known),
+        updates=asked.count("num_iterations", 1) * trl_parts(asked),
+        sampler="vLLM, not corrected" if asked.on("use_vllm") else "the policy itself",
+        inert=() if beta else asked.idle("beta = 0", "kl_in_reward"),
+    )
 
 
 def trl_parts(asked: Asked) -> float:

@@ -23,7 +23,8 @@ class Configuration(Shown):
     reference, masks, other rewards and old answers do, moved_by those that move the law. inert: settings
     without effect here; harmless:
     those not read that change no law; not_read: the others, which may; warnings: what a reader should know.
-    term and coefficient: the KL term; unpredicted: why no pass rate follows, "" where one does.
+    term and coefficient: the KL term; mixed_only: whether groups whose verdicts agree are left out;
+    unpredicted: why no pass rate follows, "" where one does; undecided: what decides and is not known.
     """
 
     trainer: str
@@ -46,7 +47,9 @@ class Configuration(Shown):
     warnings: tuple[str, ...] = ()
     term: KLTerm | None = None
     coefficient: float = 0.0
+    mixed_only: bool = False
     unpredicted: str = ""
+    undecided: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """The KL term, its law and where it ends, then what a reader should know."""

@@ -1,4 +1,4 @@
-"""What a run's sampler, reference and rewards do to its law, in words: settings beside the KL (theory J)."""
+"""What a run's sampler, reference, rewards and bonuses do, in words: settings beside the KL (theory J)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,14 +26,16 @@ class Effect(NamedTuple):
 
 def with_sampling(found: Configuration, asked: Asked, names: Mapping[str, str]) -> Configuration:
     """The configuration with what its sampling does; `names`: the trainer's own for each setting it has."""
-    in_loss = found.term is not None and found.term.token
-    run = _Run(asked, names, found.coefficient > 0, in_loss, found.sampler, found.updates or 1.0)
+    term = found.term
+    in_loss, to_go = (False, False) if term is None else (term.token, term.place == "reward to go")
+    run = _Run(asked, names, found.coefficient > 0, in_loss, found.sampler, found.updates or 1.0, to_go)
     effects = [*_temperature(run), *_truncation(run), *_engine(run), *_reference(run)]
-    effects += [*_masks(run), *_rewards(run), *_age(run)]
+    effects += [*_masks(run), *_rewards(run), *_age(run), *_entropy(run), *_dropped(run), *_updates(run)]
     why = [found.unpredicted, *(effect.unpredicted for effect in effects)]
     return replace(
         found,
         sampling=tuple(f"{effect.setting}: {effect.words}" for effect in effects),
+        mixed_only=run.drops,
         moved_by=tuple(effect.setting for effect in effects if effect.moves),
         unpredicted=next(filter(None, why), ""),
     )
@@ -49,6 +51,13 @@ class _Run:
     in_loss: bool
     sampler: str
     updates: float
+    to_go: bool
+    """Whether a token's KL weight is what is still to come, which sees the sampler as the loss does (M3)."""
+
+    @property
+    def drops(self) -> bool:
+        """Whether groups whose verdicts agree are left out."""
+        return "drops" in self.names and self.asked.on(self.names["drops"])
 
     def get(self, of: str) -> Any:
         return self.asked.get(self.names[of]) if of in self.names else None
@@ -78,9 +87,13 @@ def _temperature(run: _Run) -> Iterator[Effect]:
         words += gained if trained == EVERYWHERE or not run.held else f"it is another policy. {base}"
         yield Effect(run.said("temperature"), f"{words} (J1)")
     else:
-        words = "another sampler than the policy whose log-probabilities train, which a KL in the "
-        words += "loss sees: its law moves" if run.in_loss else "reward does not see: its law stays"
-        moved = run.held and run.in_loss
+        words = "another sampler than the policy whose log-probabilities train, which "
+        sees = "a KL in the loss sees: its law moves"
+        sees = (
+            "a KL to go sees where an answer is more than one decision: its law moves" if run.to_go else sees
+        )
+        words += sees if run.in_loss or run.to_go else "a KL of the whole answer does not see: its law stays"
+        moved = run.held and (run.in_loss or run.to_go)
         why = "answers are drawn at another temperature than the loss has" if moved else ""
         yield Effect(run.said("temperature"), f"{words} (J2)", moved, why)
 
@@ -103,7 +116,7 @@ def _truncation(run: _Run) -> Iterator[Effect]:
 def _engine(run: _Run) -> Iterator[Effect]:
     if run.held and not run.sampler.startswith("the policy itself"):
         moves = "moves this law, unless the whole answer's ratio weighs the KL as well"
-        words = moves if run.in_loss else "does not move a KL in the reward, corrected or not"
+        words = moves if run.in_loss or run.to_go else "does not move a KL in the reward, corrected or not"
         yield Effect(
             "engine", f"what differs between its probabilities and the trainer's {words} (J2)", False
         )
@@ -159,3 +172,55 @@ def _age(run: _Run) -> Iterator[Effect]:
             of_new = np.sin(np.pi / (4 * age + 2))
             said, step = run.said("stale"), f"a largest stable step {of_new:.2g} times that of new ones"
         yield Effect(said, f"answers up to {age:g} updates old: the same law, and {step} (J5)", False)
+
+
+def _entropy(run: _Run) -> Iterator[Effect]:
+    on = "entropy_on" not in run.names or run.asked.on(run.names["entropy_on"])
+    weight = run.number("entropy", 0, at_least=-np.inf) if on else 0.0
+    if weight:
+        words = (
+            "an entropy bonus is a KL to the uniform policy: it lifts what is rare, wrong answers too, and "
+            "holds nothing of the base. Entropy rises with it; no stored run has one"
+        )
+        yield Effect(run.said("entropy"), words, True, "the entropy bonus moves where training ends")
+
+
+def _dropped(run: _Run) -> Iterator[Effect]:
+    if run.drops:
+        words = "groups all right or all wrong are left out, and cost answers without a signal"
+        held = run.held and run.in_loss
+        if held:
+            words += (
+                ", their KL with them: right answers keep 1 - V^(G-1) of theirs: what is nearly solved "
+                "is hardly held (M1)"
+            )
+        yield Effect(run.said("drops"), words, held)
+
+
+_RULES = {
+    "clip_cov": "tokens whose probability and advantage go together most are left out",
+    "kl_cov": "tokens whose probability and advantage go together most are held to the last policy",
+    "gspo": "the whole answer's ratio is clipped",
+    "cispo": "the ratio is clipped and not the gradient: no token is left out",
+}
+"""Policy losses that trainers name, beside PPO's, and what is clipped."""
+
+
+def _updates(run: _Run) -> Iterator[Effect]:
+    """What acts from the second update on a batch alone: clips and the policy loss."""
+    once = "acts from the second update on a batch: of one update, nothing"
+    low, high = (run.asked.settings.get(run.names.get(of, "")) for of in ("clip_low", "clip_high"))
+    if (
+        isinstance(high, int | float)
+        and high > (low if isinstance(low, int | float) else 0.2)
+        and run.updates > 1
+    ):
+        words = "clip-higher lets rare tokens rise further in a batch: entropy falls later. It holds nothing"
+        yield Effect(f"{flag(run.names['clip_high']).rpartition('.')[2]}={high}", words, False)
+    rule = run.get("rule")
+    if rule is not None and str(rule) not in ("vanilla", "ppo", "regular"):
+        known = _RULES.get(str(rule), "another policy loss than PPO's clip")
+        yield Effect(run.said("rule"), f"{known}; {once}. It holds nothing of the base", False)
+    if "bypass" in run.names and run.get("bypass") and run.asked.on(run.names["bypass"]):
+        words = "the engine's probabilities stand for the old policy's: the clipped ratio corrects them"
+        yield Effect(run.said("bypass"), words, False)

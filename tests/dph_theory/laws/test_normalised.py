@@ -1,12 +1,16 @@
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 from support.answer_trees import random_tree
 
-from dph_theory import FORWARD_KL, mu_from_beta
+from dph_theory import FORWARD_KL, REVERSE_KL, mu_from_beta
 from dph_theory.laws import (
     group_weight,
     law_divergence,
     law_validity,
+    mixed_share,
     normalised_law,
     normalised_validities,
     normalised_validity_at,
@@ -84,3 +88,36 @@ def test_near_a_fold_the_nearer_law_is_found():
     found = [root.validity for root in normalised_validities(0.001, 0.26, 16)]
     assert found == pytest.approx([0.626067806727, 0.668522472906, 0.999439457075], abs=1e-11)
     assert normalised_law(base, valid, 0.26, 16)[0][0] == pytest.approx(0.626067806727, abs=1e-11)
+
+
+@pytest.mark.parametrize(("mixed_only", "validity"), [(False, 0.972), (True, 0.997)])
+def test_a_kl_on_mixed_groups_alone_hardly_holds_what_is_nearly_solved(mixed_only, validity):
+    (root,) = normalised_validities(0.1, 0.3, 4, "population_std", mixed_only=mixed_only)
+    assert root.validity == pytest.approx(validity, abs=5e-4)
+
+
+def test_how_often_a_group_is_mixed_is_counted_out():
+    size, rate = 4, 0.3
+    chances = [0.0, 0.0]
+    for verdicts in product((0, 1), repeat=size):
+        chance = np.prod([rate if v else 1 - rate for v in verdicts])
+        if 0 < sum(verdicts) < size:
+            chances[verdicts[0]] += chance
+    right, wrong = mixed_share(size, rate)
+    assert chances == pytest.approx([wrong * (1 - rate), right * rate])
+
+
+@pytest.mark.parametrize("divergence", [REVERSE_KL, FORWARD_KL])
+def test_in_mixed_groups_alone_the_law_is_where_the_exact_drift_of_samples_vanishes(divergence):
+    base, beta, size = 0.2, 0.4, 4
+    (root,) = normalised_validities(base, beta, size, "population_std", divergence, mixed_only=True)
+    rate, drift = root.validity, 0.0
+    for right in range(1, size):
+        spread = np.sqrt(right * (size - right)) / size
+        chance = binom.pmf(right, size, rate)
+        u = (rate / base, (1 - rate) / (1 - base))
+        slopes = [np.log(of) if divergence == REVERSE_KL else 1 - 1 / of for of in u]
+        each = ((1 - right / size) / spread - beta * slopes[0], -right / size / spread - beta * slopes[1])
+        # The score of the log odds is 1 - V of a right answer, -V of a wrong one.
+        drift += chance * (right * (1 - rate) * each[0] - (size - right) * rate * each[1])
+    assert drift == pytest.approx(0, abs=1e-9)

@@ -98,6 +98,9 @@ def test_the_log_ratio_below_which_a_clamp_acts():
     assert edge == pytest.approx(-2.610869, abs=1e-6)
     k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2").released_below
     assert k2**2 / 2 == pytest.approx(10)
+    of_k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2")
+    assert math.exp(of_k2.released_above) == pytest.approx(87.54, abs=0.01)
+    assert "or above 87.5 times it" in of_k2.law
     assert form("oat", "beta").released_below == -40
     assert form("TRL", "use_bias_correction_kl=False (default to 1.9.1)").released_below == -math.inf
 

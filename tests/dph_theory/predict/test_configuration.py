@@ -7,7 +7,7 @@ import pytest
 
 from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 from dph_theory.predict.configuration import READERS, configuration_of
-from dph_theory.predict.settings import overridden
+from dph_theory.predict.sources import given as overridden
 
 SHORT = {"A": "actor_rollout_ref.actor", "R": "actor_rollout_ref.rollout", "L": "algorithm", "F": "loss_fn"}
 SHORT |= {"V": "algo.advantage", "K": "algo.kl", "O": "orchestrator", "S": "trainer.algorithm"}
@@ -128,18 +128,16 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         # What nothing reads may change the law, a clip only where a batch is used more than once.
         (FIRST + "top_entropy_quantile=0.2", "not_read", "top_entropy_quantile=0.2"),
         (FIRST + "delta=1.5", "not_read", "delta=1.5"),
-        (FIRST + "kl_coef=0.1", "not_read", "kl_coef=0.1"),
         (FIRST + "loss_type=vespo", "not_read", "loss_type=vespo"),
-        (FIRST + "entropy_coef=0.01", "not_read", "entropy_coef=0.01"),
+        (FIRST + "entropy_coef=0.01", "sampling", "lifts what is rare, wrong answers too"),
         (FIRST + "epsilon_high=0.28", "not_read", "()"),
         (FIRST + "epsilon_high=0.28 num_iterations=2", "not_read", "epsilon_high=0.28 (a clip"),
         (FIRST + "learning_rate=1e-6 output_dir=out top_p=1", "not_read", "()"),
-        ("verl L.filter_groups.enable=true", "not_read", "algorithm.filter_groups.enable=True"),
-        ("verl L.kl_ctrl.type=adaptive", "not_read", "algorithm.kl_ctrl.type=adaptive"),
+        ("verl A.use_kl_loss=true L.filter_groups.enable=true", "sampling", "keep 1 - V^(G-1) of theirs"),
         ("verl R.n=8 R.tp=2", "not_read", "actor_rollout_ref.rollout.tp=2"),
         ("verl A.use_kl_loss=true A.optim.lr=1e-6 trainer.nnodes=1", "not_read", "()"),
-        ("openrlhf algo.dynamic_filtering_enable=true", "not_read", "algo.dynamic_filtering_enable=True"),
-        ("slime entropy-coef=0.1 kl-coef=0", "not_read", "--entropy-coef=0.1"),
+        ("openrlhf algo.dynamic_filtering_enable=true", "sampling", "all right or all wrong are left out"),
+        ("slime entropy-coef=0.1 kl-coef=0", "sampling", "lifts what is rare"),
         ("slime kl-coef=0 lr=1e-6 sglang-mem-fraction-static=0.8", "not_read", "()"),
         # Sampling from the policy itself does nothing.
         (FIRST + "temperature=1 top_p=1 top_k=0 min_p=null reward_weights=1.0", "sampling", "()"),
@@ -201,10 +199,10 @@ RESETS = "follows every 64 steps: after m resets, each at its law, beta acts as 
         (NEMO + "overlong_filtering=true", "overlong_filtering=True", "", "can grow"),
         (NEMO + "async_grpo.max_trajectory_age_steps=4", "", "", "0.17 times that of new"),
         (SKYRL + "generator.sampling_params.temperature=0.6", "temp", "", "what the reference is at 1"),
-        (AREAL + "gconfig.temperature=0.6", "", "", "its law stays (J2)"),
+        (AREAL + "gconfig.temperature=0.6", "temp", "another temperature", "a KL to go sees"),
         (AREAL + "gconfig.temperature=0.6 actor.temperature=0.6", "temperature=0.6", "", "0.6 times"),
         (TINKER, "temperature=0.7", "another temperature", "its law moves (J2)"),
-        (TINKER + "kl_discount_factor=1", "", "", "its law stays (J2)"),
+        (TINKER + "kl_discount_factor=1", "temp", "another temperature", "a KL to go sees"),
     ],
 )  # fmt: skip
 def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, words):
@@ -219,26 +217,54 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("loss_type=grpo bata=0.1", "setting='bata' is not allowed: nothing reads it; is beta meant"),
+        ("loss_type=grpo bata=0.1", "bata=0.1 .is beta meant"),
         ("beta=0 los_type=grpo", "is loss_type meant"),
-        ("num_iterations=2 num_itertions=4", "is num_iterations meant"),
         ("A.use_kl_los=true", "is actor_rollout_ref.actor.use_kl_loss meant"),
         ("A.use_kl_loss=true kl_loss_coef=0.1", "is actor_rollout_ref.actor.kl_loss_coef meant"),
-        ("kl-loss-coef=0.1 use-kl-los=true", "setting='--use-kl-los' .* is --use-kl-loss meant"),
+        ("kl-loss-coef=0.1 use-kl-los=true", "--use-kl-los=True .is --use-kl-loss meant"),
         ("K.init_coeff=0.1", "is algo.kl.init_coef meant"),
-        ("beta=0.04 epsilon_hihg=0.3", "is epsilon_high meant"),
-        ("colour=red", "names of one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker"),
-        ("A.loss_agg_mode=token_mean", "one of token-mean, .*; is token-mean meant"),
-        ("A.use_kl_loss=true A.kl_loss_type=k9", "kl_loss_type='k9' is not allowed: one of kl, mse"),
-        ("loss_type=drgrpo", "one of dapo, .*; is dr_grpo meant"),
-        ("loss_type=foo", "one of dapo, bnpo"),
-        ("V.estimator=rlo", "one of gae, .*; is rloo meant"),
-        ("advantage-estimator=grop", "one of grpo, .*; is grpo meant"),
-        ("L.adv_estimator=gpro", "one of gae, grpo, .*; is grpo meant"),
-        ("grpo.adv_estimator.name=foo", "one of grpo, "),
-        ("O.algo.type=foo", "one of grpo, max_rl"),
-        ("S.loss_reduction=foo", "one of token_mean"),
-        ("actor.reward_norm.mean_level=foo", "one of batch, group"),
+        ("A.use_kl_loss=true A.kl_loss_type=k9", "kl_loss_type=k9 is not known here"),
+        ("beta=0 loss_type=drgrpo", "is dr_grpo meant"),
+        ("beta=0 loss_type=foo", "loss_type=foo is not known here: not read here"),
+        ("V.estimator=rlo", "is rloo meant"),
+        ("advantage-estimator=grop", "is grpo meant"),
+        ("L.adv_estimator=gpro", "is grpo meant"),
+        ("grpo.adv_estimator.name=foo", "name=foo is not known here: not read here"),
+        ("O.algo.type=foo", "type=foo is not known here"),
+        ("beta=0.04 kl_coef=0.1", "kl_coef=0.1"),
+        ("L.adv_estimator=grpo L.kl_ctrl.type=adaptive", "algorithm.kl_ctrl.type=adaptive"),
+    ],
+)
+def test_of_settings_that_decide_and_are_not_known_no_law_is_told(line, says):
+    found = configuration_of(settings(line.split()))
+    assert re.search(says, found.law)
+    assert found.law.startswith("no law is told")
+    assert found.undecided
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("S.use_kl_loss=true S.loss_reduction=foo", "law", "forward KL per token; below 7.3% of its base"),
+        ("num_iterations=2 num_itertions=4", "not_read", "num_itertions=4 (is num_iterations meant?)"),
+        (
+            "beta=0.04 num_generations=8 epsilon_hihg=0.3",
+            "not_read",
+            "epsilon_hihg=0.3 (is epsilon_high meant?)",
+        ),
+        ("loss_type=dppo beta=0.1", "undecided", "loss_type=dppo is not known here"),
+        ("beta=0.1 use_vllm=true vllm_importance_sampling_mode=new", "law", "reverse KL per token"),
+    ],
+)
+def test_a_word_that_is_not_known_takes_only_what_it_moves(line, field, value):
+    found = getattr(configuration_of(settings(line.split())), field)
+    assert (", ".join(found) if isinstance(found, tuple) else found).startswith(value)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("colour=red", "no trainer known here .--trainer: one of trl, verl, slime, openrlhf, nemo-rl"),
         ("beta=0.1 num_generations=1", "num_generations=1 is not allowed: a whole number, at least 2"),
         ("beta=0.1 num_generations=4.5", "a whole number"),
         ("beta=0 gradient_accumulation_steps=0", "a whole number, at least 1"),
@@ -249,7 +275,7 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
         ("beta=0.1 use_bias_correction_kl=perhaps", "true or false"),
     ],
 )  # fmt: skip
-def test_a_slip_and_a_value_that_is_not_allowed_are_errors_that_say_what_is(line, says):
+def test_a_value_that_is_not_allowed_is_an_error_that_says_what_is(line, says):
     with pytest.raises(ValueError, match=says):
         configuration_of(settings(line.split()))
 
@@ -257,10 +283,14 @@ def test_a_slip_and_a_value_that_is_not_allowed_are_errors_that_say_what_is(line
 def test_a_version_before_the_default_changed_has_the_old_one():
     assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL per token"
     assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL per token"
+    assert configuration_of({"beta": 0.1}, version="0.18").law == "forward KL per token"
+    assert configuration_of({"num_generations": 8}, "trl", version="0.18").coefficient == 0.04
+    with pytest.raises(ValueError, match=r"version='0.13' is not allowed: 0.14 or later"):
+        configuration_of({"beta": 0.1}, version="0.13")
     with pytest.raises(ValueError, match="version='main' is not allowed: a dotted number"):
         configuration_of({"beta": 0.1}, version="main")
-    with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for verl"):
-        configuration_of({"algorithm": {"gamma": 1.0}}, version="1.9")
+    with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for nemo-rl"):
+        configuration_of({"algorithm": {"gamma": 1.0}}, "nemo-rl", version="1.9")
 
 
 @dataclass

@@ -1,0 +1,67 @@
+"""The file of what stored runs retain, which `dph predict` shows beside what it says of prompts alone."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dph_theory.counts import matched, read_counts
+from dph_theory.coverage import exact_pass_at_k, pass_at_k
+from figures.frames import Records
+
+FILE = Path("dph_theory/predict/measured.json")
+TASK, HELD_OUT, K = "last digits", ", held out", 256
+PARAMETERS = 134_515_008
+KINDS = {
+    "GRPO": "forward",
+    "GRPO, k2": "reverse",
+    "GRPO, corrected k3": "reverse",
+    "DPH-F": "rehearsal",
+    "DPH-JS": "rehearsal",
+    "DPH-alpha": "rehearsal",
+    "KL-DPG": "target",
+}
+"""What of the stored methods is a KL of which kind, a rehearsal, or a target."""
+
+
+def text(records: Records) -> str:
+    """The file's text, a row a method and strength, and one of the built-in SQL task's two counts."""
+    return json.dumps({"runs": [*_pretrained(records), _sql()]}, indent=1) + "\n"
+
+
+def _pretrained(records: Records) -> list[dict[str, Any]]:
+    results = records.results("pretrained")
+    groups: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
+    for each in results["runs"]:
+        run = each["run"]
+        if run["experiment"] == "methods":
+            groups.setdefault((run["method"], run["strength"]), []).append(each["tasks"])
+    found = []
+    for (method, strength), ends in groups.items():
+        sides = {}
+        for name, task in (("trained", TASK), ("held_out", TASK + HELD_OUT)):
+            now = [_passed(results["base"], task, k) for k in (1, K)]
+            then = [round(float(np.mean([_passed(end, task, k) for end in ends])), 3) for k in (1, K)]
+            sides[name] = {"base": now, "end": then}
+        kind = KINDS.get(method, "none") if strength or method == "KL-DPG" else "none"
+        found.append({"model": "SmolLM2-135M", "parameters": PARAMETERS, "task": "last digits of products",
+                      "method": method, "kl": kind, "strength": strength, "seeds": len(ends), "k": K,
+                      **sides})  # fmt: skip
+    return found
+
+
+def _passed(policy: Mapping[str, Any], task: str, k: int) -> float:
+    rates = np.minimum(policy[task]["validity"], 1.0)
+    return round(float(exact_pass_at_k(rates, np.asarray(k)).mean()), 3)
+
+
+def _sql() -> dict[str, Any]:
+    folder = Path(__file__).parents[1] / "examples" / "counts"
+    pairs = matched(read_counts(folder / "base.jsonl"), read_counts(folder / "grpo.jsonl")).counts
+    sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
+    now, then = ([round(float(pass_at_k(n, c, k).mean()), 3) for k in (1, 32)] for n, c in sides)
+    return {"model": "a small Llama", "parameters": 0, "task": "the built-in SQL task", "method": "GRPO",
+            "kl": "none", "strength": 0.0, "seeds": 1, "k": 32,
+            "held_out": {"base": now, "end": then}}  # fmt: skip

@@ -1,0 +1,140 @@
+"""Pass@k in one model: what `dph predict --transfer` says of a run from the kernel of the base's answers."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from support.linear_answers import linear_answers
+
+from dph_cli import main
+from dph_theory.coverage import exact_pass_at_k
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.predict import configuration_of
+from dph_theory.predict.together import forecast, method_of
+from dph_theory.transfer import AnswerKernel, linearised_training
+
+RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
+
+
+def opposed():
+    """Two prompts: what makes the first right makes the second, whose right answer is rarer, wrong."""
+    gradients = np.array([[1.0, 0.0], [-1.0, 0.0], [-0.9, 0.4], [0.3, -0.13]])
+    return AnswerKernel(
+        ("a", "b"),
+        ("train", "held out"),
+        np.array([0, 0, 1, 1]),
+        np.log([0.5, 0.5, 0.25, 0.75]),
+        np.array([1, 0, 1, 0], bool),
+        gradients @ gradients.T,
+        {"adam": 1.0, "answers": "listed"},
+    )
+
+
+def measured(seed=0, **how):
+    kernel, *_ = linear_answers(seed, **how)
+    return replace(kernel, about={"adam": 1.0, "answers": "listed"})
+
+
+def test_a_held_out_prompt_that_the_trained_one_opposes_is_lost_and_alone_it_would_stay():
+    told = forecast(opposed(), method_of(configuration_of({"beta": 0.0})), steps=60, learning_rate=0.2, k=8)
+    trained, held_out = told.ways
+    assert trained.trained
+    assert trained.first[-1][0] > 0.9
+    assert held_out.passed[0][0] == pytest.approx(exact_pass_at_k(0.25, 8))
+    assert held_out.passed[-1][0] < 0.1 * held_out.passed[0][0]
+    assert (told.lost, told.pushing) == (("b",), ("a",))
+    alone = linearised_training(
+        opposed().alone(), method_of(configuration_of({"beta": 0.0})), [0], steps=60, step=0.2
+    )
+    assert alone.rates[:, -1, 1] == pytest.approx(0.25)
+    assert told.better()[0].held_out[1] > held_out.passed[-1][0] + 0.01
+
+
+def test_the_forecast_is_the_linearised_training_of_the_run_s_own_method():
+    kernel = measured(prompts=6)
+    found = configuration_of({"beta": 0.2, "use_bias_correction_kl": False, "num_generations": 4})
+    told = forecast(kernel, method_of(found), **RUN)
+    assert method_of(found).divergence is FORWARD_KL
+    course = linearised_training(kernel, method_of(found), kernel.of("train"), steps=20, step=0.05)
+    wanted = course.pass_at_k(kernel.of("held out"), [1, 8])[:, -1].mean(axis=0)
+    assert told.choices[0].held_out == pytest.approx(tuple(wanted))
+    assert [way.name for way in told.ways] == ["train", "held out"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"beta": 0.0, "scale_rewards": "none"}, ("none", 8, 0.0, None, False)),
+        ({"beta": 0.1, "num_generations": 4}, ("std", 4, 0.1, REVERSE_KL, False)),
+        ({"algo": {"kl": {"init_coef": 0.01}, "advantage": {"estimator": "rloo"}},
+          "rollout.n_samples_per_prompt": 8}, ("leave_one_out", 8, 0.01, REVERSE_KL, True)),
+    ],
+)  # fmt: skip
+def test_settings_become_a_method(settings, wanted):
+    of = method_of(configuration_of(settings))
+    assert (of.scale, of.group_size, of.beta, of.divergence, of.in_reward) == wanted
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no transfer is told: no law is told"),
+        ({"algorithm": {"adv_estimator": "gae", "use_kl_in_reward": True}}, "the advantage is"),
+    ],
+)
+def test_of_a_method_that_is_not_known_no_transfer_is_told(settings, says):
+    with pytest.raises(ValueError, match=says):
+        method_of(configuration_of(settings))
+
+
+def test_a_kernel_without_adam_s_step_and_a_set_that_is_not_there_are_refused():
+    method = method_of(configuration_of({"beta": 0.0}))
+    with pytest.raises(ValueError, match="one that dph transfer measured"):
+        forecast(replace(opposed(), about={}), method, **RUN)
+    with pytest.raises(ValueError, match="held_out='test' is not allowed: one of held out"):
+        forecast(opposed(), method, held_out="test", **RUN)
+
+
+def predict(tmp_path, words):
+    path = tmp_path / "kernel.npz"
+    opposed().save(path)
+    return CliRunner().invoke(main, ["predict", *words.split(), "--transfer", str(path)])
+
+
+def test_the_command_tells_both_sets_what_is_lost_and_what_would_retain_more(tmp_path):
+    done = predict(tmp_path, "trl beta=0 learning_rate=0.2 max_steps=60")
+    lines = done.output.splitlines()
+    assert done.exit_code == 0, done.output
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 80
+    assert lines[1] == "In one model (kernel.npz), 60 steps of Adam at 0.2; +- is over seeds:"
+    assert "Lost: b." in lines
+    assert "Pushed down most by training a." in lines
+    assert any(line.startswith("Retains more, held out Pass@8") for line in lines)
+    assert lines[-1].startswith("Next: train, then dph confront")
+    assert "Each prompt alone" not in done.output
+
+
+def test_what_the_forecast_says_is_stored(tmp_path):
+    path = tmp_path / "told.json"
+    predict(tmp_path, f"trl beta=0 learning_rate=0.2 --steps 60 --json {path}")
+    stored = json.loads(path.read_text())["transfer"]
+    assert stored["lost"] == ["b"]
+    assert stored["steps"] == 60
+    assert {choice["setting"] for choice in stored["choices"]} >= {"these settings", "forward KL (k3), 1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("trl beta=0 --steps 10", "needs the learning rate of Adam: learning_rate=1e-6"),
+        ("trl beta=0 learning_rate=1e-6", "needs how long you train: --steps"),
+        ("trl beta=0 learning_rate=1e-6 --steps 2 --held-out test", "held_out='test' is not allowed"),
+    ],
+)
+def test_what_it_needs_is_said(tmp_path, words, says):
+    done = predict(tmp_path, words)
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.split())
