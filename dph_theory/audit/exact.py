@@ -189,7 +189,11 @@ def arguments_of(loss: Loss) -> tuple[str, ...]:
     required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
     for name in required:
         if name not in ARGUMENTS:
-            raise argument_error("loss parameter", name, f"{TAKEN}, or one with a default")
+            # Of old_log_pi or ref_logps the word that tells them apart is one of a known name.
+            same = [known for known in ARGUMENTS if known.rpartition("_")[2] in name.split("_")]
+            same = [of for of in same if of != "log_pi"] or same
+            rename = f"rename it to {same[0]}; " if same else ""
+            raise argument_error("loss parameter", name, f"{rename}{TAKEN}, or one with a default")
     named = tuple(p.name for p in parameters if p.name in ARGUMENTS)
     if "log_pi" not in named:
         raise argument_error("loss parameters", named, "log_pi must be among them")

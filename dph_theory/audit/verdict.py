@@ -68,6 +68,10 @@ def verdict_of(report: AuditReport) -> str:
 
 def _alarms(report: AuditReport) -> list[str]:
     said = [words for holds, words in _ALARMS if holds(report)]
+    terms = report.known.each if report.known.exact else ()
+    for coefficient, name in terms if any(name.startswith(REWARD) for _, name in terms) else ():
+        if coefficient < 0 and "entropy" not in name and not name.startswith(REWARD):
+            said.insert(0, f"It RAISES {plain(name)} beside the policy gradient: a sign error.")
     if report.broadcast:
         said.insert(0, f"It MIXES ANSWERS: a broadcast of {report.broadcast} meets each with every other.")
     for failure in report.failures:
@@ -132,4 +136,9 @@ def _value(report: AuditReport) -> list[str]:
     known = report.value.exact and descended.exact and not descended.terms
     if not known or "zero" in (bare, descended.name) or bare == descended.name:
         return []
+    if descended.name.startswith(REWARD):
+        what = "entropy" if "entropy" in bare else "penalty"
+        return [
+            f"Its {what} has NO GRADIENT in expectation: {report.value.words} is logged and holds nothing."
+        ]
     return [f"Its value, the number logged, estimates {plain(report.value.name)}."]

@@ -106,7 +106,8 @@ def told(
     """The configuration with this penalty; `divides_kl`: whether rewards that hold it are normalised."""
     penalty, law, selects, why = "none", UNHELD, NOWHERE, ""
     if coefficient > 0:
-        penalty = f"{coefficient:g} x {kl.formula}"
+        several = kl.place == "loss" and kl.estimator == "k3" and kl.outer is None
+        penalty = f"{coefficient:g} x " + (f"({kl.formula})" if several else kl.formula)
         if (kl.place, kl.estimator) == ("loss", "k1"):
             inert = [*inert, f"k1 in the loss, {penalty}: the gradient of its mean is zero (theory B6)"]
             coefficient = 0.0

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from dph_theory.divergences import FORWARD_KL
 from dph_theory.losses import (
     METHODS,
     TARGETED,
@@ -94,6 +95,7 @@ _GRPO, _DAPO = METHODS["GRPO"].exploration, METHODS["DAPO"].exploration
 _DPG = TARGETED["KL-DPG"]
 NAMED = {
     "GRPO": Named(_GRPO, "k3"),
+    "GRPO, anchored": Named(_GRPO),
     "GRPO, corrected k3": Named(_GRPO, "k3_corrected"),
     "GRPO, k2": Named(_GRPO, "k2"),
     "Dr. GRPO": Named(TARGETED["KL-control"].exploration),
@@ -174,6 +176,18 @@ def sampled_loss(
     ratio = _rows((log_pi - prompts.log_ref)[prompts.rehearsed].gather(1, prompts.stored))
     every = torch.ones_like(ratio, dtype=torch.bool)
     return dph_loss(loss, generator_loss(named.rehearsal.divergence, ratio, every), strength)
+
+
+def anchor_loss(
+    log_pi: Float[Tensor, "prompts answers"],
+    log_ref: Float[Tensor, "prompts answers"],
+    stored: Int[Tensor, "prompts drawn"] | None,
+) -> Float[Tensor, ""]:
+    """The forward KL to the base on a few prompts, a mean over them: exact, or on stored answers of the base."""
+    if stored is None:
+        return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
+    ratio = _rows((log_pi - log_ref).gather(1, stored))
+    return generator_loss(FORWARD_KL, ratio, torch.ones_like(ratio, dtype=torch.bool))
 
 
 def lottery_loss(

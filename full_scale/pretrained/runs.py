@@ -21,6 +21,7 @@ NEVER = tuple(name + half for name in ("weekdays", "colours", "fruits") for half
 MEASURED = (*MIXTURE, *(name + HELD_OUT for name in MIXTURE), *NEVER, "minutes", "primes", "sums in words")
 SOLVED = 0.6
 """A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
+ANCHORED = "GRPO, anchored"
 GROUP, STORED = 16, 64
 """Answers a prompt and step; stored right answers of each rehearsed prompt."""
 BASELINES: Mapping[str, float | None] = MappingProxyType(
@@ -29,6 +30,10 @@ BASELINES: Mapping[str, float | None] = MappingProxyType(
 """What the lottery subtracts from a verdict: the mean of the others of its group, or a constant."""
 ANSWERS = 64
 """Answers a step of the lottery."""
+
+
+RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
+"""How anchors are picked: by lot, to explain the most of the kernel, or those that explain least."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,11 @@ class OpenRun:
     """The rank of an adapter that is trained in the place of all weights."""
     measured_after: int = 0
     """Steps after which the kernel is measured that the rest of the training is predicted by."""
+    anchors: int = 0
+    """So many prompts of the first task's held-out half are held at the base, by a forward KL."""
+    picked: str = RANDOM
+    answers: int | None = None
+    """Stored answers of each anchor, right and wrong; None for the base's exact law."""
 
     @property
     def id(self) -> str:
@@ -59,6 +69,8 @@ class OpenRun:
         how += [] if self.optimiser == "adam" else [self.optimiser]
         how += [] if self.lora is None else [f"adapter of rank {self.lora}"]
         how += [f"measured after {self.measured_after}"] if self.measured_after else []
+        stored = "" if self.answers is None else f" of {self.answers} stored answers"
+        how += [f"{self.anchors} anchors {self.picked}{stored}"] if self.anchors else []
         words = [self.experiment, "+".join(self.tasks), self.method, f"{self.strength:g}", *how]
         words.append(f"{self.steps} steps of {self.rate:g}")
         return ", ".join(words)
@@ -159,12 +171,33 @@ def _transfer() -> list[OpenRun]:
     ]
 
 
+def _anchors() -> list[OpenRun]:
+    """A few held-out prompts held at the base, beside what holds all or none."""
+    tasks = (EXPLORED,)
+
+    def of(method: str, strength: float, seeds: int, **how: Any) -> list[OpenRun]:
+        return [OpenRun("anchors", tasks, method, strength, seed, **how) for seed in range(seeds)]
+
+    few: dict[str, Any] = {"anchors": 4}
+    return [
+        *of("GRPO", 0.0, 5),
+        *of(ANCHORED, 1.0, 5, **few),
+        *of(ANCHORED, 1.0, 5, picked=BY_KERNEL, **few),
+        *of(ANCHORED, 1.0, 3, picked=ALONE, **few),
+        *of(ANCHORED, 1.0, 3, answers=STORED, **few),
+        *of(ANCHORED, 0.3, 3, **few),
+        *of("GRPO", 0.3, 3),
+        *of("GRPO", 1.0, 3),
+    ]
+
+
 EXPERIMENTS: Mapping[str, tuple[str, Callable[[], list[OpenRun]]]] = MappingProxyType(
     {
         "laws": ("Where does each form of the KL end, without noise?", _laws),
         "trl": ("And under TRL's own trainer, on samples?", _trl),
         "lottery": ("Without a KL, how far does luck drive right answers apart?", _lottery),
         "methods": ("Which method keeps Pass@k, on what it trained and on what it did not?", _methods),
+        "anchors": ("Do a few prompts held at the base hold the others, and does it matter which?", _anchors),
         "transfer": ("And other prompts and optimisers, as the kernel of the base predicts?", _transfer),
     }
 )
@@ -223,9 +256,9 @@ class Claim:
     """Whether the two sides turned out to be one training: it checks the code, and no training could miss."""
 
 
-def pass_at(policy: Policy, tasks: Sequence[str], k: int) -> float:
-    """Exact Pass@k, the mean over all texts of the tasks."""
-    rates = np.concatenate([policy[task].validity for task in tasks])
+def pass_at(policy: Policy, tasks: Sequence[str], k: int, *, without: Sequence[int] = ()) -> float:
+    """Exact Pass@k, the mean over all texts of the tasks but those numbers."""
+    rates = np.delete(np.concatenate([policy[task].validity for task in tasks]), [*without])
     return float(exact_pass_at_k(np.minimum(rates, 1.0), np.asarray(k)).mean())
 
 

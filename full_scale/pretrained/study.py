@@ -52,7 +52,7 @@ LAW, LOTTERY, SAID, CLAIM, FORECAST, RUN = "law", "lottery", "said", "claim", "f
 """What is kept: all but the last before the runs."""
 FOLLOWED = "followed"
 """What is kept after them."""
-FORECAST_OF = ("methods", "transfer")
+FORECAST_OF = ("methods", "anchors", "transfer")
 NEAR, ALIKE = 0.02, 0.03
 """A run held if each pass rate is so near its law's, the first tokens' shares so near in total variation,
 and no other form's law nearer to where it ended."""
@@ -120,9 +120,10 @@ def run_open(
     foreseen = {run.id: (path, run, folder) for run in runs if run.experiment in FORECAST_OF}
     # A kernel a base: measured by one process, and then there for all.
     kept.settle(FORECAST, _forecast, foreseen, progress=progress)
-    kept.settle(RUN, _conducted, named, workers=workers, progress=progress)
+    forecasts = kept.read(FORECAST, Forecast, foreseen)
+    jobs = {name: (*job, forecasts[name].anchors if name in forecasts else ()) for name, job in named.items()}
+    kept.settle(RUN, _conducted, jobs, workers=workers, progress=progress)
     finished = kept.read(RUN, FinishedOpenRun, foreseen)
-    forecasts = kept.read(FORECAST, Forecast, finished)
     after = {name: (path, finished[name], forecasts[name], folder) for name in finished}
     kept.settle(FOLLOWED, _followed, after, progress=progress)
 
@@ -153,7 +154,7 @@ def _said(job: tuple[str, str]) -> Said:
     return base_says(*job)
 
 
-def _conducted(job: tuple[str, OpenRun]) -> FinishedOpenRun:
+def _conducted(job: tuple[str, OpenRun, tuple[int, ...]]) -> FinishedOpenRun:
     quiet()
     return conduct(job)
 

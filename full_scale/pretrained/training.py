@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -23,10 +23,20 @@ from ..laws.runs import Run
 from ..laws.training import FallingBeta, small
 from ..models.load import source
 from ..tasks.glass_box.box import GlassBox
-from ..tasks.open_prompts import LogProbs, Reading, Said, open_prompts, said
+from ..tasks.open_prompts import LogProbs, OpenPrompts, Reading, Said, open_prompts, said
 from ..training.online import OnlineTrainer
 from .costs import peak
-from .losses import NAMED, Prompts, Sampler, expected_loss, lottery_loss, plain, sampled_loss, stored_answers
+from .losses import (
+    NAMED,
+    Prompts,
+    Sampler,
+    anchor_loss,
+    expected_loss,
+    lottery_loss,
+    plain,
+    sampled_loss,
+    stored_answers,
+)
 from .runs import ANSWERS, BASELINES, GROUP, HELD_OUT, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
 
 
@@ -257,19 +267,31 @@ def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> F
     return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
 
 
-def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> FinishedOpenRun:
-    """The run of a method on its own samples, measured on all that it trains and does not."""
+def train_on_samples(
+    path: str, run: OpenRun, sampler: Sampler = plain, *, anchors: tuple[int, ...] = ()
+) -> FinishedOpenRun:
+    """The run of a method on its own samples, measured on all that it trains and does not.
+
+    `anchors`: the texts of the first task's held-out half that are held at the base.
+    """
     begun, at = time.monotonic(), lab(path)
     at.reset()
     alone = run.experiment == "lottery"
-    seen = {"lottery": run.tasks, "transfer": shown_with(run.tasks)}.get(run.experiment, MEASURED)
-    reading, shown = at.reading(run.tasks), at.reading(seen)
+    beside = shown_with(run.tasks)
+    seen = {"lottery": run.tasks, "transfer": beside, "anchors": beside}.get(run.experiment, MEASURED)
+    held = _some(open_prompts(run.tasks[0] + HELD_OUT), anchors)
+    reading = Reading(at.tokenizer, [*map(open_prompts, run.tasks), *[held] * bool(anchors)])
+    shown = at.reading(seen)
     base = at.base(reading)
     at.base(shown)
     if run.lora is not None:
         adapter = get_peft_model(at.model, LoraConfig(task_type="CAUSAL_LM", **adapter_settings(run.lora)))
     generator = torch.Generator().manual_seed(run.seed or 0)
-    prompts = prompts_of(reading, base, generator)
+    prompts = prompts_of(reading, {name: base[name] for name in run.tasks}, generator)
+    kept = whole_answers(base[held.name], reading.word_ids(held.name)) if anchors else None
+    stored = None
+    if kept is not None and run.answers is not None:
+        stored = torch.multinomial(kept.exp(), run.answers, replacement=True, generator=generator)
 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
         together = torch.cat([whole_answers(found[name], reading.word_ids(name)) for name in run.tasks])
@@ -277,7 +299,11 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
         if alone:
             return lottery_loss(together, prompts.valid, BASELINES[run.method], size=ANSWERS, **settings)
         settings |= {"size": GROUP, "sampler": sampler}
-        return sampled_loss(together, prompts, NAMED[run.method], run.strength, **settings)
+        loss = sampled_loss(together, prompts, NAMED[run.method], run.strength, **settings)
+        if kept is None:
+            return loss
+        now = whole_answers(found[held.name], reading.word_ids(held.name))
+        return loss + run.strength * anchor_loss(now, kept, stored)
 
     points, pace = descend(
         at, run, loss, reading, shown, every=run.steps if alone else max(1, run.steps // 2)
@@ -285,6 +311,13 @@ def train_on_samples(path: str, run: OpenRun, sampler: Sampler = plain) -> Finis
     if run.lora is not None:
         adapter.unload()
     return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
+
+
+def _some(task: OpenPrompts, texts: Sequence[int]) -> OpenPrompts:
+    """A task of some of its texts."""
+    name = f"{task.name} {', '.join(map(str, texts))}"
+    right = tuple(task.right[text] for text in texts)
+    return replace(task, name=name, texts=tuple(task.texts[text] for text in texts), right=right)
 
 
 def whole_answers(tables: LogProbs, words: Tensor) -> Tensor:
@@ -362,9 +395,11 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
     )
 
 
-def conduct(job: tuple[str, OpenRun]) -> FinishedOpenRun:
-    """A run of any kind, on the model of that path."""
-    path, run = job
+def conduct(job: tuple[str, OpenRun, tuple[int, ...]]) -> FinishedOpenRun:
+    """A run of any kind, on the model of that path, with its anchors if it has some."""
+    path, run, anchors = job
     if run.experiment == "trl":
         return train_under_trl(path, run)
-    return train_in_expectation(path, run) if run.seed is None else train_on_samples(path, run)
+    if run.seed is None:
+        return train_in_expectation(path, run)
+    return train_on_samples(path, run, anchors=anchors)

@@ -10,7 +10,8 @@ import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
-from dph_theory.transfer import AnswerKernel, Hold, Method, interpolated, linearised_training
+from dph_theory.support.errors import choice
+from dph_theory.transfer import AnswerKernel, Hold, Method, chosen_anchors, interpolated, linearised_training
 
 from ..models.load import LoadedModel, ModelHashes, load
 from ..recipe.schema import ModelConfig
@@ -18,7 +19,7 @@ from ..tasks.open_prompts import Reading, open_prompts
 from ..transfer.answers import Listed
 from ..transfer.measure import measure_listed
 from .losses import NAMED
-from .runs import GROUP, HELD_OUT, SOLVED, STORED, OpenRun, Policy, pass_at
+from .runs import ALONE, BY_KERNEL, GROUP, HELD_OUT, RANDOM, SOLVED, STORED, OpenRun, Policy, pass_at
 from .training import FinishedOpenRun, adapter_settings, lab, shown_with, train_on_samples
 
 KS = (1, 16, 256)
@@ -43,16 +44,20 @@ class Forecast:
     """The former if each prompt had a model of its own; the held-out ones would stay as they are."""
     rates: tuple[float, ...]
     """Mean pass rates of the prompts of the kernel, in its order."""
+    anchors: tuple[int, ...] = ()
+    """The texts of the first task's held-out half that are held at the base, and not told as held out."""
 
 
 def forecast(job: tuple[str, OpenRun, Path]) -> Forecast:
     """The prediction of a run by the kernel of its own model, measured once a base and kept in the folder."""
     path, run, folder = job
     kernel = kernel_of(path, run, folder)
-    trained, held_out = kernel.of(*run.tasks), kernel.of(*(name + HELD_OUT for name in run.tasks[:1]))
+    trained, candidates = kernel.of(*run.tasks), kernel.of(run.tasks[0] + HELD_OUT)
+    anchors = anchors_of(run, kernel, candidates)
+    held_out = np.setdiff1d(candidates, anchors)
     how: dict[str, Any] = {"steps": run.steps - run.measured_after, "optimiser": run.optimiser}
     how["step"] = run.rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
-    method = linear_method(run, kernel, trained)
+    method = linear_method(run, kernel, trained, anchors)
     course = linearised_training(kernel, method, trained, seeds=SEEDS, **how)
     quiet = linearised_training(kernel, method, trained, seeds=1, noise=False, **how)
     own = linearised_training(kernel.alone(), method, trained, seeds=SEEDS, **how)
@@ -65,14 +70,33 @@ def forecast(job: tuple[str, OpenRun, Path]) -> Forecast:
         _mean(quiet.pass_at_k(held_out, KS)[:, -1]),
         _mean(own.pass_at_k(explored, KS)[:, -1]),
         tuple(course.rates[:, -1].mean(axis=0).tolist()),
+        tuple((anchors - candidates[0]).tolist()),
     )
+
+
+def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
+    """The prompts of a run that are held at the base, indices in the kernel."""
+    choice("picked", run.picked, (RANDOM, BY_KERNEL, ALONE))
+    if not run.anchors:
+        return candidates[:0]
+    if run.picked == RANDOM:
+        some = np.random.default_rng(run.seed).choice(candidates, run.anchors, replace=False)
+        return np.sort(some)
+    coupling = kernel.log_odds.kernel
+    first = chosen_anchors(coupling, candidates, run.anchors)
+    if run.picked == BY_KERNEL:
+        return np.sort(first)
+    left = np.setdiff1d(candidates, first)
+    length = np.sqrt(np.diag(coupling))
+    cosine = np.abs(coupling / length[:, None] / length)[np.ix_(left, left)]
+    return np.sort(left[np.argsort(cosine.sum(axis=1))[: run.anchors]])
 
 
 def _mean(values: np.ndarray) -> tuple[float, ...]:
     return tuple(values.mean(axis=0).tolist())
 
 
-def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray) -> Method:
+def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray) -> Method:
     """The run's method as the linearised model is trained by it."""
     named = NAMED[run.method]
     scale = "population_std" if named.exploration.normalise else named.exploration.baseline
@@ -80,6 +104,9 @@ def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray) -> Me
     holds: tuple[Hold, ...] = ()
     if named.rehearsal is not None:
         holds = (Hold(solved, named.rehearsal.divergence, run.strength, answers=STORED),)
+    if anchors.size:
+        held = tuple(anchors.tolist())
+        holds += (Hold(held, FORWARD_KL, run.strength, correct_only=False, answers=run.answers),)
     divergence = _SHARES[named.estimator] if named.estimator and run.strength else None
     return Method(
         "none" if scale == "mean" else scale,
@@ -145,8 +172,11 @@ class Followed:
 
 def followed(kernel: AnswerKernel, outcome: FinishedOpenRun, forecast: Forecast) -> Followed:
     """What the kernel makes of the trained prompts' change."""
-    tasks, held = outcome.run.tasks, kernel.of(outcome.run.tasks[0] + HELD_OUT)
-    trained = kernel.of(*tasks)
+    candidates = kernel.of(outcome.run.tasks[0] + HELD_OUT)
+    anchors = candidates[[*forecast.anchors]]
+    held = np.setdiff1d(candidates, anchors)
+    # What is held at the base is known as well as what is trained.
+    trained = np.concatenate([kernel.of(*outcome.run.tasks), anchors])
     at, end = (_log_odds(kernel, outcome.points[i].tasks) for i in (outcome.run.measured_after > 0, -1))
     change = interpolated(kernel.log_odds.kernel, trained, (end - at)[trained], ridge=_RIDGE)
     rates = 1 / (1 + np.exp(-(at + change)[held]))
@@ -206,6 +236,8 @@ def setting_of(run: OpenRun) -> str:
         [f"Adam {run.rate:g}"] if run.optimiser == "adam" and run.lora is None and run.rate != 1e-5 else []
     )
     words += [] if run.lora is None else [f"LoRA {run.lora}"]
+    stored = "" if run.answers is None else f" of {run.answers} answers"
+    words += [f"{run.anchors} {run.picked}{stored}"] if run.anchors else []
     words += [f"kernel after {run.measured_after} steps"] if run.measured_after else []
     return ", ".join(words)
 
@@ -221,7 +253,8 @@ def _held(
     after = [follows[run.run.id] for run in runs]
 
     def passed(run: FinishedOpenRun, task: str, point: int = -1) -> list[float]:
-        return [pass_at(run.points[point].tasks, [task], k) for k in KS]
+        left = forecasts[run.run.id].anchors if task.endswith(HELD_OUT) else ()
+        return [pass_at(run.points[point].tasks, [task], k, without=left) for k in KS]
 
     held = np.array([passed(run, tasks[0] + HELD_OUT) for run in runs])
     return Held(

@@ -397,5 +397,42 @@ def written():
     return "\n\n".join(said) + "\n"
 
 
+def beside(of, sign=1.0):
+    """PPO's clip, and a term of every token beside it."""
+
+    def loss(log_pi, log_ref, log_old, advantages, mask):
+        a = advantages if advantages.dim() == 2 else advantages[:, None]
+        return mean(clipped((log_pi - log_old).exp(), a) + sign * of(log_pi, log_ref), mask)
+
+    return loss
+
+
+RAISED = "It RAISES the forward KL(ref||pi) of each token beside the policy gradient: a sign error."
+NUMBER = "is logged and holds nothing."
+
+
+@pytest.mark.parametrize(
+    ("loss", "says"),
+    [
+        (beside(lambda pi, ref: 0.1 * k3(ref - pi), -1.0), RAISED),
+        (beside(lambda pi, ref: 0.04 * (pi - ref)), f"Its penalty has NO GRADIENT in expectation: 0.04 times the reverse "
+         f"KL(pi||ref) {NUMBER}"),
+        (beside(lambda pi, ref: 0.01 * pi.detach()), f"Its entropy has NO GRADIENT in expectation: an entropy bonus of "
+         f"0.01 {NUMBER}"),
+        (beside(lambda pi, ref: 0.1 * k3(ref - pi)), "plus 0.1 times the forward KL(ref||pi) of each token"),
+    ],
+)  # fmt: skip
+def test_a_term_beside_the_policy_gradient_that_pulls_the_wrong_way_or_not_at_all_is_said(loss, says):
+    assert says in audit(loss).verdict
+
+
+@pytest.mark.parametrize(("name", "known"), [("old_log_pi", "log_old"), ("ref_logps", "log_ref")])
+def test_a_parameter_of_another_name_is_told_the_known_one(name, known):
+    made = {}
+    exec(f"def loss(log_pi, {name}, mask):\n    return (log_pi * mask).sum()\n", made)
+    with pytest.raises(ValueError, match=f"parameter='{name}' is not allowed: rename it to {known}"):
+        audit(made["loss"])
+
+
 if __name__ == "__main__":
     BOOK.write_text(written(), encoding="utf-8")

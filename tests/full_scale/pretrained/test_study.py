@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
     run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=60, rate=0.01, falling=True)
-    outcome = conduct((folder, run))
+    outcome = conduct((folder, run, ()))
     assert min(outcome.distances, key=outcome.distances.get) == "k3"
     assert outcome.distances["k3"] < 1e-3 < 0.01 < outcome.distances["reward"]
     assert outcome.points[0].step == 0
