@@ -138,7 +138,6 @@ def _value(report: AuditReport) -> list[str]:
         return []
     if descended.name.startswith(REWARD):
         what = "entropy" if "entropy" in bare else "penalty"
-        return [
-            f"Its {what} has NO GRADIENT in expectation: {report.value.words} is logged and holds nothing."
-        ]
+        words = f"{report.value.words} is logged and holds nothing"
+        return [f"Its {what} has NO GRADIENT in expectation: {words}."]
     return [f"Its value, the number logged, estimates {plain(report.value.name)}."]

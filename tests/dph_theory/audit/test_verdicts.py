@@ -415,10 +415,10 @@ NUMBER = "is logged and holds nothing."
     ("loss", "says"),
     [
         (beside(lambda pi, ref: 0.1 * k3(ref - pi), -1.0), RAISED),
-        (beside(lambda pi, ref: 0.04 * (pi - ref)), f"Its penalty has NO GRADIENT in expectation: 0.04 times the reverse "
-         f"KL(pi||ref) {NUMBER}"),
-        (beside(lambda pi, ref: 0.01 * pi.detach()), f"Its entropy has NO GRADIENT in expectation: an entropy bonus of "
-         f"0.01 {NUMBER}"),
+        (beside(lambda pi, ref: 0.04 * (pi - ref)),
+         f"Its penalty has NO GRADIENT in expectation: 0.04 times the reverse KL(pi||ref) {NUMBER}"),
+        (beside(lambda pi, ref: 0.01 * pi.detach()),
+         f"Its entropy has NO GRADIENT in expectation: an entropy bonus of 0.01 {NUMBER}"),
         (beside(lambda pi, ref: 0.1 * k3(ref - pi)), "plus 0.1 times the forward KL(ref||pi) of each token"),
     ],
 )  # fmt: skip
