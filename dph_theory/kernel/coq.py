@@ -28,6 +28,8 @@ CLASSICAL_REALS = (
 )
 """The axioms of Coq's classical real numbers: all that a theorem may rest on."""
 INSTALL = "apt-get install --no-install-recommends coq libcoq-coquelicot libcoq-interval"
+PRIMITIVES = ("PrimInt63.", "PrimFloat.", "Uint63.", "FloatAxioms.")
+"""Coq's integers and floats of the machine, on which examples may compute: whose names begin so."""
 _ASSUMED = re.compile(r"^([\w.]+)\s*(?::|$)", re.M)
 
 
@@ -58,6 +60,11 @@ class Compilation:
         """What examples rest on besides the classical reals."""
         return [axiom for axiom in self.of_examples if axiom not in CLASSICAL_REALS]
 
+    @property
+    def beyond_primitives(self) -> list[str]:
+        """What examples rest on besides the classical reals and Coq's primitives."""
+        return [axiom for axiom in self.computing if not axiom.startswith(PRIMITIVES)]
+
     def told(self) -> str:
         """The compilation in words: how many files, and what theorems and examples rest on."""
         others = sorted(name for name, hash in files.hashes().items() if self.files.get(name) != hash)
@@ -67,7 +74,7 @@ class Compilation:
             f"  {len(files.examples())} examples rest on {len(self.computing)} primitives of Coq besides",
         ]
         lines += [f"  not these files: {', '.join(others)}"] if others else []
-        beyond = self.beyond_the_reals
+        beyond = self.beyond_the_reals + self.beyond_primitives
         return "\n".join(
             lines + ([f"  more than the classical reals: {', '.join(beyond)}"] if beyond else [])
         )
@@ -93,11 +100,15 @@ def recorded() -> Compilation:
 @cache
 def unaccepted() -> tuple[str, ...]:
     """Why the theorems are not accepted by Coq on the classical reals alone; nothing if they are."""
+    if files.assumed():
+        return files.assumed()
     record = recorded()
     if record.files != files.hashes():
         return ("the record is of other files: run docs/generate.py where Coq is",)
-    beyond = ", ".join(record.beyond_the_reals)
-    return (f"the record has axioms besides those of the reals: {beyond}",) if beyond else ()
+    beyond = ", ".join(record.beyond_the_reals + record.beyond_primitives)
+    return (
+        (f"the record has axioms besides those of the reals and the primitives: {beyond}",) if beyond else ()
+    )
 
 
 def compiled() -> Compilation:
@@ -111,11 +122,9 @@ def compiled() -> Compilation:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         compile_into(folder)
-        # The examples of a file are computed alike: its first one says what they rest on.
-        first = {example.file: name for name, example in reversed([*files.examples().items()])}
         computing = files.by_computing()
         reasoned = [name for name in files.statements() if name not in computing]
-        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*first.values(), *computing]))
+        axioms, of_examples = (axioms_below(folder, n) for n in (reasoned, [*files.examples(), *computing]))
     version = _run(["coqc", "--print-version"]).split()[0]
     return Compilation(version, files.hashes(), axioms, of_examples, time.perf_counter() - start)
 

@@ -17,6 +17,13 @@ _EXAMPLE = re.compile(r"Example\s+(\w+)\s*:\s*(.*?)\b(gives|bounds)\s+(\(.*)", r
 _DEFINED = re.compile(r"(?:Definition|Fixpoint)\s+(\w+)\s*(.*)", re.S)
 _COMPUTES = "From Interval Require"
 """What a file says that computes with intervals, on Coq's primitive integers and floats."""
+ASSUMES = frozenset(
+    {"Admitted", "admit", "Axiom", "Axioms", "Parameter", "Parameters", "Conjecture", "Conjectures",
+     "Hypothesis", "Hypotheses", "Variable", "Variables", "Primitive", "Unset", "bypass_check"}
+)  # fmt: skip
+"""Words by which a file could assume what it should prove, or turn off what checks it."""
+PASSES = frozenset({"proj1", "proj2", "Rlt_le", "eq_trans", "eq_sym", "the_limit", "_"})
+"""What hands on what another theorem says: a part of it, or the number that a limit is."""
 _EXAMPLES_IN = "Numbers"
 """How the names of the files begin in which examples stand."""
 
@@ -32,14 +39,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class KernelExample:
-    """A theorem at an example: the names in the proof term, and the numbers that both its sides are.
+    """A theorem at an example: the theorem that the proof term applies, and the numbers that both sides are.
 
     One number for an equality, two for a bound, as they are written.
     """
 
     name: str
     file: str
-    proof: frozenset[str]
+    theorem: str
     values: tuple[str, ...]
 
 
@@ -116,25 +123,40 @@ def examples() -> Mapping[str, KernelExample]:
     """Every example by name; ValueError for one whose numbers are not there."""
     found: dict[str, KernelExample] = {}
     for path in paths():
-        local: dict[str, frozenset[str]] = {}
+        local: dict[str, str] = {}
         for sentence in sentences(path):
             if match := _DEFINED.fullmatch(sentence):
-                local[match[1]] = _names(match[2], local)
+                local[match[1]] = _applied(match[2].partition(":=")[2], local)
             elif match := _EXAMPLE.fullmatch(sentence):
-                name, before, relation, rest = match.groups()
+                name, _, relation, rest = match.groups()
                 end = _closing(rest)
                 values = tuple(word.strip("()") for word in rest[end:].split())
                 if len(values) != {"gives": 1, "bounds": 2}[relation]:
                     raise argument_error(name, rest[end:], f"the numbers after a proof in {path.name}")
-                proof = _names(before + rest[:end], local)
-                found[name] = KernelExample(name, path.name, proof, values)
+                found[name] = KernelExample(name, path.name, _applied(rest[:end], local), values)
     return found
 
 
-def _names(term: str, local: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The names in a term, and those in what it takes from the definitions before it."""
-    own = frozenset(re.findall(r"[\w']+", term))
-    return own.union(*(local[name] for name in own & local.keys()))
+def _applied(term: str, local: Mapping[str, str]) -> str:
+    """The theorem that a term applies: its head, or that of what its head hands on, or was defined as."""
+    names = (name for name in re.findall(r"[A-Za-z_][\w']*", term) if name not in PASSES)
+    head = next(names, "")
+    return local.get(head, head)
+
+
+@cache
+def assumed() -> tuple[str, ...]:
+    """Where a file has a word of `ASSUMES`, or a context outside a section; nothing if all is proved."""
+    found = []
+    for path in paths():
+        sections = 0
+        for sentence in sentences(path):
+            words = set(re.findall(r"\w+", sentence))
+            sections += sentence.startswith("Section ") - (sentence.startswith("End ") and sections > 0)
+            # What a section takes as given its theorems have as hypotheses once it has ended.
+            said = words & ASSUMES | ({"Context"} & words if not sections else set())
+            found += [f"{path.name} says {word}" for word in sorted(said)]
+    return tuple(found)
 
 
 def _closing(text: str) -> int:

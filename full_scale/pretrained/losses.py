@@ -183,7 +183,7 @@ def anchor_loss(
     log_ref: Float[Tensor, "prompts answers"],
     stored: Int[Tensor, "prompts drawn"] | None,
 ) -> Float[Tensor, ""]:
-    """The forward KL to the base on a few prompts, a mean over them: exact, or on stored answers of the base."""
+    """The forward KL to the base on a few prompts, their mean: exact, or on stored answers of the base."""
     if stored is None:
         return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
     ratio = _rows((log_pi - log_ref).gather(1, stored))

@@ -135,6 +135,7 @@ class Lab:
     def reset(self) -> None:
         """The weights as they were loaded."""
         self.model.load_state_dict(self._weights)
+        self.model.requires_grad_(True)  # An adapter that was taken off leaves all weights frozen.
         self.model.zero_grad(set_to_none=False)
 
     def reading(self, tasks: Sequence[str]) -> Reading:
