@@ -286,7 +286,11 @@ def train_on_samples(
     base = at.base(reading)
     at.base(shown)
     if run.lora is not None:
-        adapter = get_peft_model(at.model, LoraConfig(task_type="CAUSAL_LM", **adapter_settings(run.lora)))
+        with torch.random.fork_rng():
+            torch.manual_seed(run.seed or 0)  # Of an adapter's first half, which is drawn.
+            adapter = get_peft_model(
+                at.model, LoraConfig(task_type="CAUSAL_LM", **adapter_settings(run.lora))
+            )
     generator = torch.Generator().manual_seed(run.seed or 0)
     prompts = prompts_of(reading, {name: base[name] for name in run.tasks}, generator)
     kept = whole_answers(base[held.name], reading.word_ids(held.name)) if anchors else None

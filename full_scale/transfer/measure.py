@@ -135,7 +135,11 @@ def measure_sampled(
 def _trainable(model: Any, config: ModelConfig) -> Any:
     """The model in evaluation mode, its adapter's parameters alone with gradients where it has one."""
     adapter = lora_config(config)
-    return (model if adapter is None else get_peft_model(model, adapter)).eval()
+    if adapter is None:
+        return model.eval()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)  # An adapter's first half is drawn: its kernel is to be measured again.
+        return get_peft_model(model, adapter).eval()
 
 
 class _Work:
