@@ -55,3 +55,22 @@ def test_files_that_coq_has_not_accepted_prove_nothing(monkeypatch):
     monkeypatch.undo()
     coq.unaccepted.cache_clear()
     assert untied(VALIDITY) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("A9.dual", "targets"), ("E4.ends", "the_limit"), ("J8.best", "any_sampler")]
+)
+def test_another_theorem_is_no_proof_though_the_proof_names_it(name, other):
+    said = untied(replace(THEOREMS[name], coq=other))
+    assert any("is not of" in words or "hands on what another theorem says" in words for words in said)
+
+
+def test_examples_that_rest_on_more_than_the_machine_s_numbers_prove_nothing(monkeypatch):
+    coq.unaccepted.cache_clear()
+    record = coq.recorded()
+    more = replace(record, of_examples=(*record.of_examples, "NumbersJ.cheat"))
+    monkeypatch.setattr(coq, "recorded", lambda: more)
+    assert "besides those of the reals and the primitives: NumbersJ.cheat" in untied(VALIDITY)[0]
+    monkeypatch.undo()
+    coq.unaccepted.cache_clear()
+    assert record.beyond_primitives == []

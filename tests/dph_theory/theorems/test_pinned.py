@@ -1,0 +1,64 @@
+"""What each entry says and what the kernel proves of it, side by side: a change of either is looked at.
+
+Nobody can prove by a machine that LaTeX and Coq say the same, so each pair is pinned by its hashes once it has
+been read. UPDATE_PINS=1 writes them anew: read the difference, and both statements of each line in it.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dph_theory.kernel import files
+from dph_theory.theorems import THEOREMS
+
+PINS = Path(__file__).with_name("pinned.txt")
+DRAWN = 64
+
+
+def digest(*texts):
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:10]
+
+
+def said(theorem):
+    """Title and LaTeX, note and part."""
+    return digest(theorem.title, theorem.statement, theorem.note, theorem.part, str(theorem.relation))
+
+
+def proved(theorem):
+    """The kernel's statements by which it counts as proved, as they are written."""
+    texts = [files.statement(name).text for name in theorem.coq.split()]
+    return digest(*(" ".join(text.split()) for text in texts)) if texts else "-"
+
+
+def ranged(theorem):
+    """Each part of the instances, by the first digit of its least and greatest among some."""
+    cube = np.random.default_rng(0).random((DRAWN, theorem.instances.dimension))
+    words = []
+    for name, values in sorted(theorem.instances(cube).items()):
+        finite = values[np.isfinite(values)]
+        words.append(f"{name} {finite.min():.0e} {finite.max():.0e}" if finite.size else name)
+    return digest(*words)
+
+
+def line(theorem):
+    neighbours = digest(*(each.name for each in theorem.false_neighbours))
+    return f"{theorem.name} says {said(theorem)} proved {proved(theorem)} of {ranged(theorem)} not {neighbours}"
+
+
+@pytest.fixture(scope="module")
+def pins():
+    if os.environ.get("UPDATE_PINS"):
+        PINS.write_text("\n".join(map(line, THEOREMS.values())) + "\n")
+    return {text.partition(" ")[0]: text for text in PINS.read_text().splitlines()}
+
+
+def test_every_entry_is_pinned_and_no_other(pins):
+    assert list(pins) == list(THEOREMS)
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_what_an_entry_says_is_what_was_read_beside_its_proof(pins, name):
+    assert line(THEOREMS[name]) == pins[name], f"read {name} and its theorem again, then UPDATE_PINS=1"
