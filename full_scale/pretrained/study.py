@@ -17,6 +17,7 @@ from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
+from dph_theory.transfer import AnswerKernel
 
 from ..laws.study import PACKAGES, quiet
 from ..models.load import model_hash
@@ -44,7 +45,17 @@ from .runs import (
 )
 from .runs import quick as quick_runs
 from .training import FinishedOpenRun, Law, Laws, base_says, conduct, predicted_laws
-from .transfer import KS, Followed, Forecast, Held, followed, forecast, held_to_forecasts, kernel_of
+from .transfer import (
+    KS,
+    Followed,
+    Forecast,
+    Held,
+    followed,
+    forecast,
+    held_to_forecasts,
+    initial_slopes,
+    kernel_of,
+)
 
 KIND = "pretrained"
 T = TypeVar("T")
@@ -60,6 +71,8 @@ SAMPLED = 0.03
 """So near each pass rate of a run on samples, whose shares chance moves."""
 TO_A_LAW = ("laws", "trl")
 SURE = 0.9
+SHOWN = 64
+"""Cosines of so many prompts at most are stored."""
 
 
 @dataclass(frozen=True)
@@ -434,9 +447,25 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
         ends = by_seed(outcomes).values()
         if passed := [found for of in ends if (found := _known(at_equal_first, of, task))]:
             equal[task] = [fmean(numbers) for numbers in zip(*passed, strict=True)]
+    results["forecasts"] = as_json(forecasts_held(kept, outcomes), digits=4)
+    results["kernels"] = _kernels(kept)
     took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in _of("methods", outcomes)]
     results["costs"] = as_json(costs(took), digits=5)
     said = findings(kept, outcomes)
     made = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)
     write_json(file, made)
     return made
+
+
+def _kernels(kept: Kept) -> dict[str, Any]:
+    """Of the kernels that are kept: prompts, pass rates, cosines of their log odds' gradients, and slopes."""
+    found = {}
+    for file in sorted((kept.journal.path.parent / "kernels").glob("*.npz")):
+        kernel = AnswerKernel.load(file)
+        coupling, rates = kernel.log_odds
+        length = np.sqrt(np.maximum(np.diag(coupling), 1e-300))
+        told = {"sets": kernel.sets, "rates": rates, "slopes": initial_slopes(kernel)}
+        if len(rates) <= SHOWN:
+            told["cosines"] = np.round(coupling / length[:, None] / length, 2)
+        found[file.stem] = as_json(told, digits=4)
+    return found

@@ -10,8 +10,18 @@ import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.laws import group_weight
 from dph_theory.support.errors import choice
-from dph_theory.transfer import AnswerKernel, Hold, Method, chosen_anchors, interpolated, linearised_training
+from dph_theory.transfer import (
+    AnswerKernel,
+    Hold,
+    Method,
+    chosen_anchors,
+    interpolated,
+    linearised_training,
+    own_and_pair,
+    pass_at_k_slope,
+)
 
 from ..models.load import LoadedModel, ModelHashes, load
 from ..recipe.schema import ModelConfig
@@ -24,6 +34,8 @@ from .training import FinishedOpenRun, adapter_settings, lab, shown_with, train_
 
 KS = (1, 16, 256)
 SEEDS = 8
+SLOPES = (1, 4, 16, 64, 256)
+"""The k at which the initial slope of Pass@k is told."""
 _RIDGE, _FAR = 0.01, 1e-12
 """Of the interpolation; and the least pass rate that is told from none."""
 _SHARES = {"k3": FORWARD_KL, "k2": REVERSE_KL, "k3_corrected": REVERSE_KL}
@@ -274,3 +286,22 @@ def _held(
         fmean(each.alike for each in after),
         fmean(each.forecast_alike for each in after),
     )
+
+
+def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
+    """The slope of held-out Pass@k at the base under GRPO on the first set, and of new prompts of its kind.
+
+    By "k", "held out", and the mean of pairs over its standard error in "pairs" (theory N2, N7).
+    """
+    coupling, rates = kernel.log_odds
+    mixed = np.flatnonzero((rates > 0) & (rates < 1))
+    first = kernel.sets[0]
+    drive = np.zeros(len(rates))
+    some = np.intersect1d(kernel.of(first), mixed)
+    drive[some] = group_weight(GROUP, rates[some]) * rates[some] * (1 - rates[some])
+    slope = pass_at_k_slope(coupling, rates, SLOPES, drive, among=kernel.of(first + HELD_OUT))
+    alike = np.intersect1d(np.concatenate([kernel.of(first), kernel.of(first + HELD_OUT)]), mixed)
+    each = group_weight(GROUP, rates[alike]) * rates[alike] * (1 - rates[alike])
+    pairs = [own_and_pair(coupling[np.ix_(alike, alike)], rates[alike], k, each) for k in SLOPES]
+    sure = [float(of.pair / of.pair_error) for of in pairs]
+    return {"k": [*map(float, SLOPES)], "held out": slope.tolist(), "pairs": sure}
