@@ -35,9 +35,9 @@ from figures.frames import Records
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))
-MADE = ("findings.md", "which-repair.md")
+MADE = ("findings.md", "which-repair.md", "will-my-run-lose-pass-at-k.md")
 """Pages that are templates filled with stored numbers."""
-PICTURES = ("pretrained", "laws")
+PICTURES = ("transfer", "pretrained", "laws")
 """The figure that the README shows, and the first of the findings; the site makes the others."""
 
 

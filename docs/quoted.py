@@ -11,7 +11,16 @@ from dph_theory.atlas import problems
 from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 from figures.frames import Laws, Records, means
-from figures.gallery import budget_and_family, collapse, direction, laws, lottery, pretrained, way_back
+from figures.gallery import (
+    budget_and_family,
+    collapse,
+    direction,
+    laws,
+    lottery,
+    pretrained,
+    transfer,
+    way_back,
+)
 
 ALIKE, SHOWN_BETA, STRONG = 0.01, laws.BETA, 0.5
 """A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
@@ -27,6 +36,7 @@ def found(records: Records) -> dict[str, Any]:
         **_collapse(records),
         "styles": _styles(records),
         "pretrained": _pretrained(records),
+        "transfer": _transfer(records),
         "laws": _laws(records.laws),
         "luck": _luck(records),
         "llama": _llama(records),
@@ -67,6 +77,26 @@ def _laws(stored: Laws) -> dict[str, Any]:
     }
     counts = {name: (int(of.held.sum()), len(of)) for name, of in chosen.items()}
     return {"beta": SHOWN_BETA, "strong_beta": STRONG, "rows": rows, **counts}
+
+
+def _transfer(records: Records) -> dict[str, Any]:
+    """What was predicted from the kernel of the base: agreement, a row a setting, initial slopes."""
+    found, results = transfer.numbers(records), records.results("pretrained")
+    rows = found["settings"].rename(columns=lambda name: name.replace(" ", "_")).to_dict("records")
+    usual = set(transfer.methods(found).index)
+    anchored = [row for row in rows if row["task"] == transfer.TASK and not row["mixed"]]
+    others = [row for i, row in enumerate(rows) if i not in usual and row not in anchored]
+    methods = [row for i, row in enumerate(rows) if i in usual]
+    told = transfer.agreement(found)
+    error = transfer.methods(found)
+    error = error["interpolated 256"] - error["found 256"]
+    cosines = found["cosines"]
+    half = len(cosines) // 2
+    among = np.abs(cosines[:half, :half][~np.eye(half, dtype=bool)]).mean()
+    slopes = {name.split("+")[0].replace("-", " "): kernel["slopes"] | {"prompts": len(kernel["rates"])}
+              for name, kernel in results["kernels"].items() if "adapter" not in name and "after" not in name}
+    return {"agreement": told, "interpolated": float(np.sqrt((error**2).mean())), "count": len(methods),
+            "methods": methods, "others": others, "anchored": anchored, "slopes": slopes, "among": among}  # fmt: skip
 
 
 def _pretrained(records: Records) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NAMES = (
+    "transfer",
     "pretrained",
     "real_runs",
     "laws",

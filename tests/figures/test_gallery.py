@@ -65,6 +65,7 @@ def exchanged(frame, one, other):
 
 
 FALSE = {
+    "transfer": lambda n: n | {"settings": exchanged(n["settings"], "base 256", "forecast 256")},
     "pretrained": lambda n: (
         n | {"at_equal_first": {task: (a, c, b) for task, (a, b, c) in n["at_equal_first"].items()}}
     ),
@@ -144,7 +145,7 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 def test_an_unknown_name_is_told_the_others():
     with pytest.raises(
-        ValueError, match=r"figure='mona_lisa' is not allowed: one of pretrained, real_runs, laws, "
+        ValueError, match=r"figure='mona_lisa' is not allowed: one of transfer, pretrained, real_runs, laws, "
     ):
         figure("mona_lisa")
 
