@@ -1,9 +1,12 @@
 """The numbers that pages quote, all from the stored records, by name for the pages in `docs/templates`."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import measured
 import numpy as np
 import pandas as pd
 
@@ -22,6 +25,7 @@ from figures.gallery import (
     way_back,
 )
 
+DOCS = Path(__file__).parent
 ALIKE, SHOWN_BETA, STRONG = 0.01, laws.BETA, 0.5
 """A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
 NEAR_TWIN, ONE_LEFT = 0.05, 0.99
@@ -37,6 +41,7 @@ def found(records: Records) -> dict[str, Any]:
         "styles": _styles(records),
         "pretrained": _pretrained(records),
         "transfer": _transfer(records),
+        "fall": _fall(records),
         "laws": _laws(records.laws),
         "luck": _luck(records),
         "llama": _llama(records),
@@ -93,10 +98,43 @@ def _transfer(records: Records) -> dict[str, Any]:
     cosines = found["cosines"]
     half = len(cosines) // 2
     among = np.abs(cosines[:half, :half][~np.eye(half, dtype=bool)]).mean()
-    slopes = {name.split("+")[0].replace("-", " "): kernel["slopes"] | {"prompts": len(kernel["rates"])}
-              for name, kernel in results["kernels"].items() if "adapter" not in name and "after" not in name}
-    return {"agreement": told, "interpolated": float(np.sqrt((error**2).mean())), "count": len(methods),
-            "methods": methods, "others": others, "anchored": anchored, "slopes": slopes, "among": among}  # fmt: skip
+    kernels = {
+        name: of for name, of in results["kernels"].items() if "adapter" not in name and "after" not in name
+    }
+    slopes = {
+        name.split("+")[0].replace("-", " "): of["slopes"] | {"prompts": len(of["rates"])}
+        for name, of in kernels.items()
+    }
+    rows = {"methods": methods, "others": others, "anchored": anchored}
+    facts = {"interpolated": float(np.sqrt((error**2).mean())), "slopes": slopes, "among": among}
+    return {"agreement": told, "count": len(methods), **rows, **facts}
+
+
+def _fall(records: Records) -> dict[str, Any]:
+    """What the page on Pass@k quotes: settings by name, the SQL task, the command's answer."""
+    told = _transfer(records)
+    rows = {row["setting"]: row for row in told["methods"]}
+    others = {(row["task"], row["setting"]): row for row in told["others"]}
+    anchored = {row["setting"]: row for row in told["anchored"]}
+    sql = records.results("demo")["methods"]
+    counted = json.loads((DOCS.parent / measured.FILE).read_text(encoding="utf-8"))["runs"][-1]["held_out"]
+    said = (DOCS / "transcripts" / "transfer.txt").read_text(encoding="utf-8").partition("\n")[2]
+    ended = [run for run in records.results("real_runs")["runs"] if run["pass_1"][1] > run["pass_1"][0]]
+    public = {"all": len(ended), "fell": sum(run["any"][1] < run["any"][0] for run in ended)}
+    return {
+        "public": public,
+        "sql": counted,
+        "forecast": said.rstrip(),
+        "sums": others["sums", "GRPO"],
+        "lora": others["last digits", "GRPO, LoRA 8"],
+        "cell": lambda name: f"{rows[name]['found_256']:.3f} [{rows[name]['forecast_256']:.3f}]",
+        "at_end": lambda name: f"{rows[name]['found_256']:.3f}",
+        "trained": lambda name: f"{rows[name]['trained_found_1']:.3f}",
+        "demo_row": lambda name: f"{np.mean(sql[name]['Pass@32']['values']):.3f}",
+        "anchors": anchored.get("GRPO, anchored, 1, 4 at random"),
+        "by_kernel": anchored.get("GRPO, anchored, 1, 4 by kernel"),
+        "plain": anchored.get("GRPO"),
+    }
 
 
 def _pretrained(records: Records) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Convention: D_f(pi || ref) = E_ref[f(u)], u = pi/ref, policy first. So `FORWARD_
 KL(ref || pi) and `REVERSE_KL(pi, ref)` is KL(pi || ref).
 """
 
+import importlib
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +18,7 @@ import numpy as np
 
 from .fdivergence import FDivergence
 from .numeric.elementary import Values, exp_remainder
-from .support.errors import argument_error
+from .support.errors import argument_error, choice
 
 if TYPE_CHECKING:
     import sympy
@@ -214,6 +215,24 @@ DIVERGENCES: Mapping[str, FDivergence] = MappingProxyType(
     }
 )
 """The parameter-free divergences by name; `alpha_divergence(alpha)` makes the others."""
+
+
+def named(name: str) -> FDivergence:
+    """The divergence of that name, or of a module of yours as `module:OBJECT`; ValueError for neither."""
+    module, colon, attribute = name.partition(":")
+    if colon:
+        try:
+            found = getattr(importlib.import_module(module), attribute, None)
+        except ImportError as error:
+            raise argument_error(
+                "divergence", name, f"module:OBJECT that can be imported ({error})"
+            ) from error
+        if not isinstance(found, FDivergence):
+            raise argument_error("divergence", name, "module:OBJECT, an FDivergence")
+        return found
+    choice("divergence", name, DIVERGENCES)
+    return DIVERGENCES[name]
+
 
 ALPHAS = (0.25, 0.5, 0.75)
 """Members of the mass-covering family, alpha in (0, 1)."""

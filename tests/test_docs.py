@@ -76,8 +76,8 @@ def test_generated_pages_are_up_to_date():
 
 
 def test_the_readme_is_short_and_the_pages_are_few():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 80
-    assert len(list(DOCS.rglob("*.md"))) <= 15
+    assert len((ROOT / "README.md").read_text().splitlines()) < 90
+    assert len(list(DOCS.rglob("*.md"))) <= 17
 
 
 def test_every_page_is_in_the_navigation():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from torch import Tensor
 
@@ -11,7 +12,10 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..references import Source
 from ..support.errors import argument_error
+from .exploration import group_advantages, informative_groups, ppo_clip_loss
+from .generator import generator_loss
 from .inputs import floats
+from .penalty import kl_penalty
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,21 @@ class Exploration:
     baseline: str = "mean"
     dynamic_sampling: bool = False
 
+    def advantages(self, rewards: Tensor) -> Tensor:
+        """The advantages of rewards (groups, size)."""
+        return group_advantages(rewards, normalise=self.normalise, baseline=self.baseline)
+
+    def kept(self, rewards: Tensor) -> Tensor:
+        """Which groups of rewards (groups, size) are trained on: all, or those whose rewards differ."""
+        return informative_groups(rewards) | (not self.dynamic_sampling)
+
+    def loss(self, log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+        """The clipped surrogate of rollouts (rows, tokens) with their advantages (rows,)."""
+        how: dict[str, Any] = {"level": self.level, "dual_clip": self.dual_clip, "reduction": self.reduction}
+        return ppo_clip_loss(
+            log_pi, log_old, advantages, mask, clip_low=self.clip_low, clip_high=self.clip_high, **how
+        )
+
 
 @dataclass(frozen=True)
 class Penalty:
@@ -35,6 +54,11 @@ class Penalty:
     estimator: str
     coefficient: float
     form: str = "loss"
+
+    def loss(self, log_pi: Tensor, log_ref: Tensor, mask: Tensor, **how: Any) -> Tensor:
+        """The estimate on the policy's samples, without the coefficient; `how` as of `kl_penalty`."""
+        how = how if self.estimator == "k3_corrected" else {**how, "log_old": None}
+        return kl_penalty(self.estimator, log_pi, log_ref, mask, **how)
 
 
 @dataclass(frozen=True)
@@ -47,6 +71,11 @@ class Rehearsal:
     gauge: str | float = "printed"
     level: str = "token"
     reduction: str = "token_mean"
+
+    def loss(self, log_ratio: Tensor, mask: Tensor) -> Tensor:
+        """The divergence on stored rows of log pi/ref (rows, tokens), without eta."""
+        how: dict[str, Any] = {"level": self.level, "reduction": self.reduction, "gauge": self.gauge}
+        return generator_loss(self.divergence, log_ratio, mask, **how)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One backward pass a prompt at the base predicts the fall of Pass@k on prompts that are never trained.
+"""Gradients at the base predict how Pass@k falls on prompts that are not trained.
 
 SmolLM2-135M-Instruct, last digits of products, 24 trained, 24 held out; nothing is fitted. Left: Pass@256 on
 held-out prompts after training, predicted from the base's kernel of answers and found, a point a method and
@@ -21,6 +21,7 @@ NEEDS = ("pretrained",)
 TASK, K = "last digits", (1, 16, 256)
 KERNEL = "last-digits+weekdays-by-example+months-by-example+rain-by-example+colours-by-example"
 FREE, FORWARD = "GRPO", "GRPO, 1"
+WHAT = ("base", "forecast", "interpolated", "found", "trained_found")
 LEAST = {"correlation": 0.9, "rms": 0.06}
 """What the title asks of the predictions."""
 
@@ -35,11 +36,7 @@ def numbers(records: Records) -> dict[str, Any]:
             "setting": held["setting"],
             "seeds": held["seeds"],
         }
-        | {
-            f"{what} {k}": held[what][i]
-            for what in ("base", "forecast", "interpolated", "found")
-            for i, k in enumerate(K)
-        }
+        | {f"{what} {k}": held[what][i] for what in WHAT for i, k in enumerate(K)}
         for held in found["forecasts"]
     ]
     kernel = found["kernels"][KERNEL]
@@ -92,7 +89,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     right.axvline(half - 0.5, color="black", linewidth=0.6)
     right.set_xticks([half / 2, 1.5 * half], ["trained", "held out"])
     right.set_yticks([half / 2, 1.5 * half], ["trained", "held out"], rotation=90, va="center")
-    right.set_title("cosines of gradients")
+    right.set(xlabel="prompts", ylabel="prompts", title="cosines of gradients")
     right.figure.colorbar(drawn, ax=right, shrink=0.7)
     sheet.legend([left], 4)
 
@@ -115,7 +112,7 @@ def quotes(found: dict[str, Any]) -> dict[str, float]:
 
 
 def claim(found: dict[str, Any]) -> bool:
-    """Predicted and found go together, and are near; every method without a KL is predicted to fall, and did."""
+    """Predicted and found go together and are near; without a KL a fall is predicted and found."""
     told, frame = agreement(found), methods(found)
     near = told["correlation"] > LEAST["correlation"] and told["rms"] < LEAST["rms"]
     free = frame[frame.setting.isin([FREE, "DAPO", "Dr. GRPO"])]

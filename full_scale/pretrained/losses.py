@@ -1,7 +1,8 @@
 """The losses of a training on open prompts: in expectation over all answers, and on samples."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,15 +12,12 @@ from dph_theory.divergences import FORWARD_KL
 from dph_theory.losses import (
     METHODS,
     TARGETED,
-    Exploration,
-    Rehearsal,
+    Method,
+    Penalty,
     alpha_dpg_rewards,
     dph_loss,
     generator_loss,
     group_advantages,
-    informative_groups,
-    kl_penalty,
-    ppo_clip_loss,
 )
 from dph_theory.losses.penalty import ESTIMATES
 from dph_theory.support.errors import choice
@@ -80,29 +78,19 @@ def expected_loss(
     return loss
 
 
-@dataclass(frozen=True)
-class Named:
-    """A method as it is trained here: its losses, and the strength of what holds it to the base."""
-
-    exploration: Exploration
-    estimator: str | None = None
-    rehearsal: Rehearsal | None = None
-    """On stored right answers."""
-    alpha: float | None = None
-
-
-_GRPO, _DAPO = METHODS["GRPO"].exploration, METHODS["DAPO"].exploration
-_DPG = TARGETED["KL-DPG"]
-NAMED = {
-    "GRPO": Named(_GRPO, "k3"),
-    "GRPO, anchored": Named(_GRPO),
-    "GRPO, corrected k3": Named(_GRPO, "k3_corrected"),
-    "GRPO, k2": Named(_GRPO, "k2"),
-    "Dr. GRPO": Named(TARGETED["KL-control"].exploration),
-    "DAPO": Named(_DAPO),
-    **{name: Named(_DAPO, rehearsal=METHODS[name].rehearsal) for name in ("DPH-F", "DPH-JS", "DPH-alpha")},
-    "KL-DPG": Named(_DPG.exploration, alpha=_DPG.alpha),
-}
+_GRPO = METHODS["GRPO"]
+NAMED: Mapping[str, Method] = MappingProxyType(
+    {
+        **METHODS,
+        **{
+            f"GRPO, {words}": replace(_GRPO, penalty=Penalty(form, 0.04))
+            for words, form in (("corrected k3", "k3_corrected"), ("k2", "k2"))
+        },
+        "GRPO, anchored": replace(_GRPO, penalty=None),
+        "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None),
+        "KL-DPG": TARGETED["KL-DPG"],
+    }
+)
 """GRPO's own penalty is plain k3 (B6: it descends the forward KL); its strength 0 is GRPO without a KL."""
 
 
@@ -130,7 +118,7 @@ def stored_answers(
 def sampled_loss(
     log_pi: Float[Tensor, "prompts vocabulary"],
     prompts: Prompts,
-    named: Named,
+    named: Method,
     strength: float,
     *,
     size: int,
@@ -147,35 +135,26 @@ def sampled_loss(
     drawn = torch.multinomial(sampler(own.detach().exp()), size, replacement=True, generator=generator)
     valid = prompts.valid[explored].gather(1, drawn)
     log_p, log_r = own.gather(1, drawn), ref.gather(1, drawn)
-    how = named.exploration
-    rewards = valid.to(log_p.dtype)
+    how, rewards = named.exploration, valid.to(log_p.dtype)
     if named.alpha is not None:
         rate = torch.where(prompts.valid[explored], ref, -torch.inf).logsumexp(dim=1)
         rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), named.alpha)
-    advantages = group_advantages(rewards, normalise=how.normalise, baseline=how.baseline)
-    kept = informative_groups(rewards) if how.dynamic_sampling else torch.ones(len(rewards), dtype=torch.bool)
+    advantages, kept = how.advantages(rewards), how.kept(rewards)
     loss = _rows(log_p).sum() * 0.0
     if kept.any():
         rows = _rows(log_p[kept])
-        loss = ppo_clip_loss(
-            rows,
-            rows.detach(),
-            advantages[kept].reshape(-1),
-            torch.ones_like(rows, dtype=torch.bool),
-            clip_low=how.clip_low,
-            clip_high=how.clip_high,
-            reduction=how.reduction,
-        )
-    if named.estimator is not None and strength:
+        loss = how.loss(rows, rows.detach(), advantages[kept].reshape(-1), _every(rows))
+    if named.penalty is not None and strength:
         rows = _rows(log_p)
-        old = rows.detach() if named.estimator == "k3_corrected" else None
-        every = torch.ones_like(rows, dtype=torch.bool)
-        loss = loss + strength * kl_penalty(named.estimator, rows, _rows(log_r), every, log_old=old)
+        loss += strength * named.penalty.loss(rows, _rows(log_r), _every(rows), log_old=rows.detach())
     if named.rehearsal is None:
         return loss
     ratio = _rows((log_pi - prompts.log_ref)[prompts.rehearsed].gather(1, prompts.stored))
-    every = torch.ones_like(ratio, dtype=torch.bool)
-    return dph_loss(loss, generator_loss(named.rehearsal.divergence, ratio, every), strength)
+    return dph_loss(loss, named.rehearsal.loss(ratio, _every(ratio)), strength)
+
+
+def _every(rows: Tensor) -> Tensor:
+    return torch.ones_like(rows, dtype=torch.bool)
 
 
 def anchor_loss(
@@ -187,7 +166,7 @@ def anchor_loss(
     if stored is None:
         return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
     ratio = _rows((log_pi - log_ref).gather(1, stored))
-    return generator_loss(FORWARD_KL, ratio, torch.ones_like(ratio, dtype=torch.bool))
+    return generator_loss(FORWARD_KL, ratio, _every(ratio))
 
 
 def lottery_loss(

@@ -169,7 +169,7 @@ def _said(job: tuple[str, str]) -> Said:
 
 def _conducted(job: tuple[str, OpenRun, tuple[int, ...]]) -> FinishedOpenRun:
     quiet()
-    return conduct(job)
+    return conduct(*job)
 
 
 @dataclass(frozen=True)

@@ -400,9 +400,8 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
     )
 
 
-def conduct(job: tuple[str, OpenRun, tuple[int, ...]]) -> FinishedOpenRun:
+def conduct(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:
     """A run of any kind, on the model of that path, with its anchors if it has some."""
-    path, run, anchors = job
     if run.experiment == "trl":
         return train_under_trl(path, run)
     if run.seed is None:

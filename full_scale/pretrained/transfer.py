@@ -119,7 +119,7 @@ def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, ancho
     if anchors.size:
         held = tuple(anchors.tolist())
         holds += (Hold(held, FORWARD_KL, run.strength, correct_only=False, answers=run.answers),)
-    divergence = _SHARES[named.estimator] if named.estimator and run.strength else None
+    divergence = None if named.penalty is None or not run.strength else _SHARES[named.penalty.estimator]
     return Method(
         "none" if scale == "mean" else scale,
         GROUP,

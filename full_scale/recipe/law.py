@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dph_theory import DIVERGENCES, FORWARD_KL, REVERSE_KL, alpha_divergence
+from dph_theory import FORWARD_KL, REVERSE_KL, alpha_divergence
+from dph_theory.divergences import named
 from dph_theory.fdivergence import FDivergence
 from dph_theory.laws import group_weight, normalised_validity_at
 from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
@@ -156,7 +157,7 @@ def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | Non
 def declared(arguments: Mapping[str, Any]) -> FDivergence:
     """The divergence that arguments name."""
     name = arguments["divergence"]
-    return DIVERGENCES[name] if name != "alpha" else alpha_divergence(arguments["alpha"] or 0)
+    return named(name) if name != "alpha" else alpha_divergence(arguments["alpha"] or 0)
 
 
 def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:

@@ -89,14 +89,22 @@ def setup(
 _OF_METHOD = {
     **{
         name: f"method.{name}"
-        for name in ("eta", "beta", "alpha", "gauge", "baseline", "rehearsal_rows", "two_backward")
+        for name in (
+            "eta",
+            "beta",
+            "alpha",
+            "divergence",
+            "gauge",
+            "baseline",
+            "rehearsal_rows",
+            "two_backward",
+        )
     },
     "rehearsal_form": "method.form",
     "online_from": "method.beta_from",
     "excess_bound": "method.excess_bound",
     **dict.fromkeys(
-        ("divergence", "online", "online_coefficient", "rehearsal_level", "rehearsal_reduction"),
-        "method.name",
+        ("online", "online_coefficient", "rehearsal_level", "rehearsal_reduction"), "method.name"
     ),
 }
 """Fields of DPHConfig that a method decides, and the key of a recipe that changes each."""
@@ -155,6 +163,7 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
     places = {
         "eta": (rehearsal is not None, "DPH methods"),
         "gauge": (rehearsal is not None, "DPH methods"),
+        "divergence": (rehearsal is not None, "DPH methods"),
         "beta": (penalty is not None, "GRPO-KL, RKL and KL control"),
         "mu": (penalty is not None and method.name in TARGETED, "KL control"),
         "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
@@ -203,7 +212,9 @@ def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]
 
 def _rehearsed(arguments: dict[str, Any], config: MethodConfig, rehearsal: Rehearsal) -> list[str]:
     eta = rehearsal.eta if config.eta is None else config.eta
-    if _is_alpha(rehearsal):
+    if config.divergence is not None:
+        arguments["divergence"] = config.divergence
+    elif _is_alpha(rehearsal):
         arguments["divergence"] = "alpha"
         arguments["alpha"] = rehearsal.divergence.alpha if config.alpha is None else config.alpha
     else:

@@ -112,6 +112,8 @@ class MethodConfig:
     name: str = "GRPO"
     eta: Annotated[float, Field(ge=0)] | None = None
     """Coefficient of the rehearsal (DPH)."""
+    divergence: str | None = None
+    """What a DPH method rehearses by: a name of dph_theory.DIVERGENCES, or yours as module:OBJECT."""
     beta: float | None = None
     """Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control)."""
     beta_from: Annotated[float, Field(gt=0)] | None = None

@@ -16,7 +16,7 @@ from accelerate.utils import DistributedType, gather_object
 from torch import Tensor
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory import DIVERGENCES
+from dph_theory.divergences import named
 from dph_theory.losses import LEVELS, REDUCTIONS, dph_loss
 from dph_theory.support.errors import argument_error, choice
 
@@ -36,7 +36,7 @@ class DPHConfig(GRPOConfig):
     """GRPOConfig with the rehearsal; divergence, gauge, level and reduction are those of `generator_loss`."""
 
     eta: float = 0.0
-    divergence: str = "forward_kl"  # A name of dph_theory.DIVERGENCES, or "alpha" with alpha.
+    divergence: str = "forward_kl"  # Of DIVERGENCES, module:OBJECT, or "alpha".
     alpha: float | None = None
     gauge: str | float = "printed"
     rehearsal_level: str = "token"
@@ -55,7 +55,8 @@ class DPHConfig(GRPOConfig):
         known = {"level": LEVELS, "reduction": REDUCTIONS, "form": ("generator", *RELEASED)}
         for name, allowed in known.items():
             choice(f"rehearsal_{name}", getattr(self, f"rehearsal_{name}"), allowed)
-        choice("divergence", self.divergence, (*DIVERGENCES, "alpha"))
+        if self.divergence != "alpha":
+            named(self.divergence)
 
 
 class DPHTrainer(GRPOTrainer):

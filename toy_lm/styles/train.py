@@ -13,18 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from dph_theory import beta_for_mean_validity
-from dph_theory.losses import (
-    METHODS,
-    TARGETED,
-    Method,
-    alpha_dpg_rewards,
-    dph_loss,
-    generator_loss,
-    group_advantages,
-    informative_groups,
-    kl_penalty,
-    ppo_clip_loss,
-)
+from dph_theory.losses import METHODS, TARGETED, Method, alpha_dpg_rewards, dph_loss, kl_penalty
 from dph_theory.losses.methods import in_the_toy
 from dph_theory.numeric.arrays import Scalars
 from dph_theory.support.errors import argument_error, choice
@@ -257,8 +246,7 @@ def judge(
     if penalty is not None and penalty.form == "reward":
         costs = kl_penalty(penalty.estimator, log_pi, log_ref, _every(log_pi), form="reward")
         rewards = rewards - penalty.coefficient * costs
-    advantages = group_advantages(rewards, normalise=exploration.normalise, baseline=exploration.baseline)
-    kept = informative_groups(rewards) | (not exploration.dynamic_sampling)
+    advantages, kept = exploration.advantages(rewards), exploration.kept(rewards)
     return advantages.flatten(), kept.repeat_interleave(group)
 
 
@@ -278,7 +266,7 @@ def objective(
     # Dynamic sampling may have left nothing to explore from.
     if len(advantages):
         log_pi = token_log_probs(model, task.prompts[explored.prompts], explored.responses)
-        loss = _exploration(method, log_pi, explored, advantages)
+        loss = method.exploration.loss(log_pi, explored.log_old, advantages, _every(log_pi))
         if anchors is None:
             loss = _penalised(loss, method, log_pi, explored)
     if anchors is None:
@@ -286,48 +274,17 @@ def objective(
     log_pi = token_log_probs(model, task.prompts[anchors.prompts], anchors.responses)
     if method.rehearsal is None:
         return _penalised(loss, method, log_pi, anchors)
-    how = method.rehearsal
-    rehearsal = generator_loss(
-        how.divergence,
-        log_pi - anchors.log_ref,
-        _every(log_pi),
-        level=how.level,
-        reduction=how.reduction,
-        gauge=how.gauge,
-    )
-    return dph_loss(loss, rehearsal, how.eta)
-
-
-def _exploration(method: Method, log_pi: Tensor, explored: Samples, advantages: Tensor) -> Float[Tensor, ""]:
-    how = method.exploration
-    return ppo_clip_loss(
-        log_pi,
-        explored.log_old,
-        advantages,
-        _every(log_pi),
-        clip_low=how.clip_low,
-        clip_high=how.clip_high,
-        level=how.level,
-        dual_clip=how.dual_clip,
-        reduction=how.reduction,
+    return dph_loss(
+        loss, method.rehearsal.loss(log_pi - anchors.log_ref, _every(log_pi)), method.rehearsal.eta
     )
 
 
 def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:
     """The loss plus the method's penalty, if it has one that is a loss."""
-    penalty = method.penalty
+    penalty, how = method.penalty, {"log_old": samples.log_old, "reduction": method.exploration.reduction}
     if penalty is None or penalty.form != "loss":
         return loss
-    log_old = samples.log_old if penalty.estimator == "k3_corrected" else None
-    cost = kl_penalty(
-        penalty.estimator,
-        log_pi,
-        samples.log_ref,
-        _every(log_pi),
-        log_old=log_old,
-        reduction=method.exploration.reduction,
-    )
-    return dph_loss(loss, cost, penalty.coefficient)
+    return dph_loss(loss, penalty.loss(log_pi, samples.log_ref, _every(log_pi), **how), penalty.coefficient)
 
 
 def _every(log_pi: Tensor) -> Bool[Tensor, "batch tokens"]:

@@ -1,6 +1,6 @@
-"""What each entry says and what the kernel proves of it, side by side: a change of either is seen.
+"""What each entry says, and what the kernel proves of it, side by side: changes of either are seen.
 
-Nobody can prove by a machine that LaTeX and Coq say the same, so each pair is pinned by its hashes once it has
+No machine proves that LaTeX and Coq say the same, so each pair is pinned by its hashes once it has
 been read. UPDATE_PINS=1 writes them anew: read the difference, and both statements of each line in it.
 """
 

@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
     run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=60, rate=0.01, falling=True)
-    outcome = conduct((folder, run, ()))
+    outcome = conduct(folder, run)
     assert min(outcome.distances, key=outcome.distances.get) == "k3"
     assert outcome.distances["k3"] < 1e-3 < 0.01 < outcome.distances["reward"]
     assert outcome.points[0].step == 0
@@ -59,9 +59,9 @@ def test_what_is_stored_are_the_runs_that_are_declared():
 
 def test_two_runs_of_a_seed_are_the_same_and_begin_at_the_base(folder):
     run = OpenRun("methods", MIXTURE, "GRPO", 0.1, seed=0, steps=2, rate=1e-3)
-    first, second = (conduct((folder, run)) for _ in range(2))
+    first, second = (conduct(folder, run) for _ in range(2))
     assert first.points == second.points
-    other = conduct((folder, replace(run, seed=1)))
+    other = conduct(folder, replace(run, seed=1))
     assert other.points[0] == first.points[0]
     assert other.points[-1] != first.points[-1]
     assert set(first.points[-1].tasks) == set(MEASURED)
@@ -90,7 +90,7 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
 @pytest.mark.parametrize("form", ["k3", "reward"])
 def test_trls_own_trainer_learns_the_verdicts_of_the_prompt(folder, form):
     run = OpenRun("trl", ("weekdays",), form, 0.2, 0, steps=8, rate=0.06, falling=True)
-    outcome = conduct((folder, run))
+    outcome = conduct(folder, run)
     first, last = (point.tasks["weekdays"].validity[0] for point in outcome.points)
     assert first < 0.1 < 0.5 < last
     assert set(outcome.distances) == {"reward", "k3_corrected", "k3"}
@@ -100,7 +100,7 @@ def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
     lottery = OpenRun("lottery", ("weekdays",), "none", 0.0, 0, steps=3, rate=0.01)
     said = predicted_lottery(folder, lottery)
     outcomes = [
-        conduct((folder, replace(lottery, seed=seed, method=name)))
+        conduct(folder, replace(lottery, seed=seed, method=name))
         for seed in range(24)
         for name in ("none", "one")
     ]
@@ -196,7 +196,7 @@ def test_the_pretrained_llama_is_converted_once_knows_weekdays_and_ends_at_the_l
     assert (smollm2() / "model.safetensors").stat().st_mtime_ns == before
     assert lab(path).model.config.num_hidden_layers == 30
     run = OpenRun("laws", FOUR[:2], "k3", 0.5, steps=40, rate=3e-5, falling=True)
-    outcome = conduct((path, run))
+    outcome = conduct(path, run)
     begun = outcome.points[0].tasks
     assert [begun[name].validity[0] for name in FOUR[:2]] == pytest.approx([0.4033, 0.3009], abs=5e-3)
     assert outcome.distances["k3"] < 0.005 < 0.01 < outcome.distances["reward"]

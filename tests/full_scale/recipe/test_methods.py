@@ -8,6 +8,7 @@ from support.tiny_training import TRL_WARNS, trainer
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory import mu_from_beta
+from dph_theory.divergences import named
 from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import Exploration, kl_penalty, ppo_clip_loss
 from full_scale.recipe.methods import METHODS, exploration_arguments, setup
@@ -187,3 +188,26 @@ def test_trls_penalty_is_that_of_the_theory_on_the_same_tensors(tmp_path, name):
     penalty = kl_penalty(estimator, log_pi, ref, mask, reduction=reduction, **corrected).item()
     assert loss == pytest.approx(0.5 * penalty, abs=2e-6)
     assert penalty > 0.01
+
+
+def test_a_dph_method_rehearses_by_a_divergence_of_ones_own():
+    own = MethodConfig(name="DPH-F", divergence="support.own_divergence:LE_CAM")
+    assert setup(own).arguments["divergence"] == "support.own_divergence:LE_CAM"
+    with pytest.raises(
+        ValueError, match=r"method.divergence='js' is not allowed: GRPO has none; only DPH methods do"
+    ):
+        setup(MethodConfig(name="GRPO", divergence="js"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("support.own_divergence:NONE", "module:OBJECT, an FDivergence"),
+        ("support.own_divergence:NOWHERE", "module:OBJECT, an FDivergence"),
+        ("no_such_module:LE_CAM", "that can be imported"),
+        ("le_cam", "one of forward_kl, "),
+    ],
+)
+def test_what_is_no_divergence_is_refused_by_its_name(name, says):
+    with pytest.raises(ValueError, match=rf"divergence='{name}' is not allowed: .*{says}"):
+        named(name)

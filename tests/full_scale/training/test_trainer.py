@@ -21,7 +21,8 @@ from support.tiny_training import (
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory import DIVERGENCES, alpha_divergence
+from dph_theory import alpha_divergence
+from dph_theory.divergences import named
 
 pytestmark = [pytest.mark.filterwarnings(TRL_WARNS), pytest.mark.slow]
 GRADIENTS_AGREE = 5e-7
@@ -66,6 +67,7 @@ class FirstStep(TrainerCallback):
         {"divergence": "jensen_shannon", "gauge": "normalised"},
         {"divergence": "alpha", "alpha": 0.2, "rehearsal_level": "sequence"},
         {"divergence": "reverse_kl", "gauge": 0.5, "rehearsal_reduction": "sum"},
+        {"divergence": "support.own_divergence:LE_CAM"},
         {"rehearsal_form": "released_forward"},
     ],
     ids=str,
@@ -84,7 +86,7 @@ def test_the_logged_loss_is_that_of_the_theory_on_the_steps_rows(model, tmp_path
         # Half as many rows as a step has rollouts, unless told.
         drawn_rows(settings["rehearsal_rows"] or 4, step=1),
         run.args.rehearsal_reduction,
-        alpha_divergence(0.2) if "alpha" in settings else DIVERGENCES[run.args.divergence],
+        alpha_divergence(0.2) if "alpha" in settings else named(run.args.divergence),
         level=run.args.rehearsal_level,
         gauge=gauge,
     ).item()
