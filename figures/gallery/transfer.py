@@ -21,7 +21,7 @@ NEEDS = ("pretrained",)
 TASK, K = "last digits", (1, 16, 256)
 KERNEL = "last-digits+weekdays-by-example+months-by-example+rain-by-example+colours-by-example"
 FREE, FORWARD = "GRPO", "GRPO, 1"
-WHAT = ("base", "forecast", "interpolated", "found", "trained_found")
+WHAT = ("base", "forecast", "interpolated", "found", "found_spread", "trained_found")
 LEAST = {"correlation": 0.9, "rms": 0.06}
 """What the title asks of the predictions."""
 
@@ -90,7 +90,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     right.set_xticks([half / 2, 1.5 * half], ["trained", "held out"])
     right.set_yticks([half / 2, 1.5 * half], ["trained", "held out"], rotation=90, va="center")
     right.set(xlabel="prompts", ylabel="prompts", title="cosines of gradients")
-    right.figure.colorbar(drawn, ax=right, shrink=0.7)
+    right.figure.colorbar(drawn, ax=right, shrink=0.7, label="cosine")
     sheet.legend([left], 4)
 
 
