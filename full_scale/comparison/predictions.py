@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..recipe.law import RunLaw, law_of, rehearsal_target
+from ..recipe.law import NoLaw, RunLaw, law_of, rehearsal_target
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
-from .verdicts import LOG_ODDS, NATS, RATE, Line, held, mean
+from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, held, mean
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
@@ -19,6 +19,22 @@ def predictions(run: MeasuredRun) -> list[Line]:
     if REHEARSED in run.sets:
         found += [(REHEARSED, line) for line in rehearsed_mass(run.sets[REHEARSED], run.training.arguments)]
     return [replace(line, run=run.name, set=where) for where, line in found]
+
+
+def untested(run: MeasuredRun) -> list[str]:
+    """Where the run converges to, or why that is not told, and which predictions were not tested, and why."""
+    law = law_of(run.training.arguments)
+    if isinstance(law, NoLaw):
+        said = f"no stationary policy is predicted, for {law.why}"
+    else:
+        said = f"converges to {law}, by theory"
+    missing = []
+    for name in dict.fromkeys((EXPLORED, REHEARSED, *run.evaluation.sets)):
+        asked = name in run.evaluation.sets
+        if name not in run.sets and (asked or name == EXPLORED or rehearsal_target(run.training.arguments)):
+            whose = "for the base" if asked else "for the run" if name in run.base else "for either"
+            missing.append(f"set {name} is not evaluated {whose}")
+    return [f"{run.name}: {said}.", *([f"{run.name}, not tested: {'; '.join(missing)}."] if missing else [])]
 
 
 def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Line]:
@@ -38,7 +54,11 @@ def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Line]:
         never, always = ~here.base_correct.any(axis=1), here.base_correct.all(axis=1)
         unsure = np.where(never, predicted, np.where(always, 1 - predicted, 0))
         gap = mean(here.rate - predicted, bias=float(unsure.mean()))
-        yield held("validity", law.theory, gap, "==", float(predicted.mean()), RATE, detail=note)
+        line = held("validity", law.theory, gap, "==", float(predicted.mean()), RATE, detail=note)
+        # Of a KL of tokens the prediction is for answers that one token decides.
+        several = law.place == "token" and run.training.arguments.get("max_completion_length", 1) > 1
+        off = line.verdict is Judgement.INCONSISTENT and several
+        yield replace(line, verdict=Judgement.CONDITION) if off else line
     target = run.training.config["method"].get("mu")
     if target is not None and here.texts_differ:
         yield held("target validity", "A9", mean(here.rate - target), "==", target, RATE)

@@ -18,7 +18,7 @@ from dph_theory.support.table import Table
 from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary
 from .instrument_checks import instrument_checks
 from .measurements import MeasuredRun, PairedSet, frontier, read_runs
-from .predictions import predictions
+from .predictions import predictions, untested
 from .verdicts import LEVEL, Judgement, Line, MeanEstimate
 
 COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
@@ -200,10 +200,13 @@ class SetMeasured:
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
-        shown = (self.validity, self.base_validity, self.kl, max(0.0, self.cost), self.excess)
+        least = max(0.0, self.cost)
+        shown = (self.validity, self.base_validity, self.kl, least, self.kl - least)
         return (self.run, self.set, *(f"{number:.3f}" for number in shown))
 
 
+WIDE = 10.0
+"""A margin so many times as wide as what it is about is none."""
 BAND = 0.05
 """How often a mean Pass@k lies outside its band."""
 
@@ -259,6 +262,8 @@ class Comparison:
     predictions: tuple[Line, ...]
     training: Mapping[str, Sequence[Mapping[str, float | None]]]
     """By run, what the collapse meter logged step by step."""
+    laws: tuple[str, ...] = ()
+    """Of each run where it converges to, or why that is not told, and what was not tested."""
 
     def sentences(self) -> list[str]:
         """One on the checks, one on the predictions: all that is said of the tables."""
@@ -271,7 +276,7 @@ class Comparison:
         judged = f"{len(self.predictions)} {many}: {_counts(self.predictions)}."
         missed = [line for line in self.predictions if line.verdict is Judgement.INCONSISTENT]
         kinds = dict.fromkeys(f"{line.name} ({line.theory}; {line.detail})" for line in missed)
-        return [told, f"{judged} Inconsistent: {', '.join(kinds)}." if kinds else judged]
+        return [told, *self.laws, f"{judged} Inconsistent: {', '.join(kinds)}." if kinds else judged]
 
     def as_record(self) -> dict[str, Any]:
         """The record that is stored."""
@@ -316,6 +321,7 @@ def compare(runs: Sequence[Path]) -> Comparison:
         tuple(line for run in found for line in instrument_checks(run)),
         tuple(line for run in found for line in predictions(run)),
         {run.name: _along_training(run) for run in found},
+        tuple(sentence for run in found for sentence in untested(run)),
     )
 
 
@@ -325,7 +331,8 @@ def _counts(lines: Sequence[Line]) -> str:
 
 def _cells(line: Line) -> tuple[str, ...]:
     predicted = f"{line.relation} {line.prediction:.3f}"
-    numbers = (f"{line.estimate:.3f}", predicted, f"{line.margin:.3f}")
+    margin = "-" if line.margin > WIDE * max(1.0, abs(line.prediction)) else f"{line.margin:.3f}"
+    numbers = (f"{line.estimate:.3f}", predicted, margin)
     return (line.run, line.set, line.name, line.theory, *numbers, str(line.verdict), line.detail)
 
 

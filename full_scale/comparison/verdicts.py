@@ -32,6 +32,8 @@ class Judgement(StrEnum):
     CONSISTENT = "consistent"
     INCONSISTENT = "inconsistent"
     UNDECIDED = "not enough samples"
+    CONDITION = "condition not met"
+    """It is off, and the prediction holds under a condition that this run does not fulfil."""
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,12 @@ JUDGED = {
 def test_what_is_true_is_consistent_and_what_is_not_is_found(tmp_path, case):
     make, change, verdicts = JUDGED[case]
     found = told(make, tmp_path, change)
-    signs = {Judgement.CONSISTENT: "=", Judgement.INCONSISTENT: "!", Judgement.UNDECIDED: "?"}
+    signs = {
+        Judgement.CONSISTENT: "=",
+        Judgement.INCONSISTENT: "!",
+        Judgement.UNDECIDED: "?",
+        Judgement.CONDITION: "c",
+    }
     assert found.keys() <= set(LINES)
     shown = [signs[found[name].verdict] if name in found else "." for name in LINES]
     assert " ".join(shown) == verdicts

@@ -146,22 +146,59 @@ def test_the_record_holds_it_all(found):
 
 
 def test_a_violated_check_is_an_alarm_and_what_is_inconsistent_is_told_once_for_all_runs(found, tmp_path):
-    whole, judged = found.sentences()
+    whole, law, *_, judged = found.sentences()
+    assert law == "run-seed0: converges to sequence reverse_kl, by theory."
     assert "ALARM" not in whole
     assert "2 consistent, 0 inconsistent, 0 not enough" in judged
     assert "Inconsistent" not in judged
     planted = simulated(tmp_path, shifted(1.0))
-    whole, judged = replace(planted, predictions=planted.predictions * 2).sentences()
+    whole, *_, judged = replace(planted, predictions=planted.predictions * 2).sentences()
     assert "ALARM, not consistent: excess KL (A8) of run-seed0 on in_domain" in whole
     assert judged.partition("Inconsistent: ")[2].count("KL to the law (A5; ") == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "method", "says"),
+    [
+        (("in_domain",), {"name": "KL-control-sequence", "beta": 0.5},
+         ["set explored is not evaluated for either"]),
+        (("in_domain", "explored"), {"name": "GRPO"},
+         ["no stationary policy is predicted, for there is no KL"]),
+        (("explored",), {"name": "DPH-F"}, ["set rehearsed is not evaluated for either"]),
+    ],
+)  # fmt: skip
+def test_each_run_says_where_it_converges_or_why_not_and_what_was_not_tested(tmp_path, where, method, says):
+    rng = np.random.default_rng(0)
+    of = Simulated(kl_control(rng, 60, 0.5), where=where, method=method)
+    said = " ".join(compare([of.write(rng, tmp_path)]).sentences())
+    assert [words for words in says if words not in said] == []
+
+
+def test_a_set_that_the_base_lacks_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    run = Simulated(kl_control(rng, 60, 0.5), where=("explored", "in_domain")).write(rng, tmp_path)
+    path = run.parent / "base" / "evaluation.json"
+    stored = json.loads(path.read_text())
+    del stored["results"]["sets"]["in_domain"]
+    path.write_text(json.dumps(stored))
+    said = compare([run]).sentences()
+    assert any("not tested: set in_domain is not evaluated for the base" in line for line in said)
+
+
+def test_what_was_measured_adds_up(found):
+    for row in found.tables()[1].rows:
+        kl, least, excess = map(float, row[4:7])
+        assert kl - least == pytest.approx(excess, abs=2e-3)
 
 
 def test_tables_hold_every_line_as_text(found):
     _, measured, checks, predicted = found.tables()
     assert [row[:2] for row in measured.rows] == [("run-seed0", "in_domain"), ("run-seed0", "explored")]
     assert (len(checks.rows), len(predicted.rows)) == (len(found.checks), len(found.predictions))
-    margins = [float(row[checks.head.index("margin")]) for row in checks.rows]
-    assert margins == pytest.approx([line.margin for line in found.checks], abs=5e-4)
+    for row, line in zip(checks.rows, found.checks, strict=True):
+        shown = row[checks.head.index("margin")]
+        # A margin that says nothing is none.
+        assert shown == "-" if line.margin > 10 else float(shown) == pytest.approx(line.margin, abs=5e-4)
 
 
 def test_pass_at_k_is_told_with_bands_over_the_seeds_of_a_run(tmp_path):
