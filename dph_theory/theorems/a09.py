@@ -39,8 +39,8 @@ KEPT = example(
 
 INCREASING = theorem(
     "A9.increasing",
-    "The mean validity under one beta is strictly increasing in 1/beta",
-    statement=r"1/\beta < 1/\beta' \;\Rightarrow\;"
+    "The mean validity of prompts with 0 < A1 < 1 under one beta is strictly increasing in 1/beta",
+    statement=r"0 < A_1 < 1,\; 1/\beta < 1/\beta' \;\Rightarrow\;"
     r" \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta)"
     r" < \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta')",
     source=Source("ours", "many prompts"),
@@ -68,8 +68,9 @@ RANGE_ATTAINED = example(base_rates=".1 .3 .6", solvable=[True, True, False], be
 
 RANGE = theorem(
     "A9.range",
-    "E A1 < mean validity < P(A1 > 0) for every beta",
-    statement=r"\mathrm{E}\,A_1 < \mathrm{E}_x\,p_\beta(Y_1|x) < \mathrm{P}(A_1 > 0)",
+    "E A1 < mean validity < P(A1 > 0) for every beta, if all A1 < 1 and some A1 > 0",
+    statement=r"A_1 < 1,\; \mathrm{P}(A_1 > 0) > 0:\;"
+    r" \mathrm{E}\,A_1 < \mathrm{E}_x\,p_\beta(Y_1|x) < \mathrm{P}(A_1 > 0)",
     source=Source("ours", "many prompts"),
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)).deriving(rates_of_base),
     at_most=(lower_ends, upper_ends),

@@ -87,7 +87,7 @@ KEPT = example(
 
 VALIDITY = theorem(
     "A10.validity",
-    "Over any family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
+    "Over any finite family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
     statement=r"\pi_\beta = \arg\min_{\pi\in\Pi} \mathrm{KL}(\pi\|p_\beta):\quad"
     r" V^* - V(\pi_\beta) \le \beta\,(K^* - K(\pi_\beta))",
     source=Source("dymetman2026binary", "misspecification"),

@@ -125,7 +125,7 @@ NONNEGATIVE = theorem(
     "B1.nonnegative",
     "Every f-divergence is at least each outcome's term: non-negative, and 0 only at pi = ref",
     statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge \max_y |\pi_{ref}(y)\, g(u_y)| \ge 0,\quad"
-    r" g(u) = f(u) - f'(1)(u-1),\quad D_f = 0 \iff \pi = \pi_{ref}",
+    r" g(u) = f(u) - f'(1)(u-1),\quad g > 0 \text{ off } 1:\; D_f = 0 \iff \pi = \pi_{ref}",
     source=Source("li2025choice", "generators"),
     on=chart(pi=simplex(3), ref=simplex(3)),
     at_most=(largest_term, mean_generator),

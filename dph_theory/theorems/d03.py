@@ -270,10 +270,12 @@ KEPT = example(q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "
 
 LIMIT = theorem(
     "D3.limit",
-    "Training shared strategies: pass@k tends to max_s w_s for every k, with rates",
-    statement=r"c_{ts} \in \{0,1\},\; d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
+    "Training shared strategies, one of which is best: pass@k tends to max_s w_s for every k, with rates",
+    statement=r"c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\;"
+    r" d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
     r" w^*(1-d^k) \le \mathrm{pass@}k(q_g) \le w^* + (1-w^*)\bigl(1-(1-d)^k\bigr),\quad w^* = \max_s w_s",
     source=Source("ours", "shared strategies"),
+    note="Where two strategies are best together both stay, and pass@2 may stay above pass@1.",
     on=chart(
         q=simplex(3, spread=4),
         rho=simplex(3, spread=4),

@@ -40,7 +40,7 @@ def by_the_age(base: Values, valid: Values, beta: Values, stale: Values) -> Valu
 
 STEP = theorem(
     "J5.step",
-    "On rollouts k updates old a run ends at its law for steps below 2 sin(pi/(4k+2))/lambda",
+    "On rollouts k updates old a run near its law ends there for steps below 2 sin(pi/(4k+2))/lambda",
     statement=r"\eta^* \lambda_{\max}\big(\beta\,(\mathrm{diag}\,p_\beta - p_\beta p_\beta^\top)\big)"
     r" = 2 \sin\frac{\pi}{4k+2}",
     source=Source("ours", "what the sampler selects"),
