@@ -46,12 +46,12 @@ REWARD = theorem(
     ),
     coq="any_sampler",
     floor=1.0,
-    note="A mismatch of rollout engine and trainer, corrected or not, moves no such law. A run ends there if"
-    " q leaves no answer out ((.4, 0, .1, .3, .1, .1) ends at V = .9326 for .9492), and a KL to go is another."
-    " With k2 in the loss,"
-    " samples at T = .6 and 1.5 end at V = .84554 and .96417 where the law has .94921 (six answers, beta ="
-    " .3). There the whole answer's ratio restores it, on verdict and penalty alike; on the verdict alone, or"
-    " cut off where it acts, it does not; that of each token leaves the sampler's chances after the token.",
+    note="A mismatch of rollout engine and trainer, corrected or not, moves no such law. A run ends there "
+    "if q leaves no answer out ((.4, 0, .1, .3, .1, .1) ends at V = .9326 for .9492), and a KL to go "
+    "is another. With k2 in the loss, samples at T = .6 and 1.5 end at V = .84554 and .96417 where "
+    "the law has .94921 (six answers, beta = .3). There the whole answer's ratio restores it, on "
+    "verdict and penalty alike; on the verdict alone, or cut off where it acts, it does not; that of "
+    "each token leaves the sampler's chances after the token.",
     false=(
         neighbour(
             "k2 in the loss, the verdicts' mean subtracted",

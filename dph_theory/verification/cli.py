@@ -89,7 +89,7 @@ def _compiled(console: "Console") -> bool:
     other = found.coq == coq.recorded().coq and found != coq.recorded()
     words = found.told() + "\n  the record says otherwise: python docs/generate.py" * other
     console.print(f"kernel: compiled here in {found.seconds:.0f} seconds:\n{words}", highlight=False)
-    return not (other or found.beyond_the_reals)
+    return not (other or found.beyond_the_reals or found.beyond_primitives)
 
 
 def _allowed(made: Callable[[], Made]) -> Made:

@@ -2,16 +2,20 @@
 
 from importlib.util import find_spec
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
 from ..references import REFERENCES
-from ..statement.theorem import Theorem, Verdict
+from ..statement.charts import as_floats
+from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.table import Table
 from ..theorems import THEOREMS
 from .reports import Report
 
 _STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
+STATED, _FEW = 4, 4
+"""So many theorems at most are stated beside their verdicts; of their sides so many numbers."""
 _HEADERS = ("theorem", "verdict", "instances", "neighbours refuted", "seconds")
 
 
@@ -34,7 +38,28 @@ def print_reports(console: Console, theorems: list[Theorem], reports: list[Repor
             console.print(f"  witness: {report.witness}")
         for words in report.unexpected:
             console.print(f"[red]{report.theorem}:[/] {escape(words)}", highlight=False)
+    if len(theorems) <= STATED:
+        for theorem in theorems:
+            console.print("\n".join(stated(theorem)), markup=False, highlight=False)
     console.print(_last_line(theorems, reports))
+
+
+def stated(theorem: Theorem) -> list[str]:
+    """What a theorem states, of which instances, and its two sides at its first example."""
+    said = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
+    said.append(f"  of {', '.join(theorem.instances.parts)}, drawn at random and by an optimiser")
+    if theorem.examples:
+        extra = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
+        left, right = (_shown(side) for side in theorem.sides(as_floats(theorem.examples[0].of(theorem.instances).parts), **extra))
+        claimed = "claimed, and false: " if theorem.false else ""
+        said.append(f"  at its first example, {claimed}{left} {theorem.relation} {right}")
+    return said
+
+
+def _shown(side: np.ndarray) -> str:
+    """The numbers of a side, a few of them."""
+    values = [f"{value:.6g}" for value in np.ravel(side)[:_FEW]]
+    return ", ".join(values) + ", ..." * (np.size(side) > _FEW)
 
 
 def _row(report: Report) -> tuple[str, ...]:

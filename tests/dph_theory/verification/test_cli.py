@@ -135,3 +135,11 @@ def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
     assert loaded or errors == ""
     assert path.read_text() == "[]\n"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_theorem_that_is_named_is_stated_with_its_sides_at_an_example(capsys):
+    refuted = CliRunner().invoke(verify, ["C2.undiscounted", "--quick"]).output
+    assert "C2.undiscounted: At gamma = 0 the stated bound says" in refuted
+    assert "at its first example, claimed, and false: 0.8 <= 0.6" in refuted
+    checked = CliRunner().invoke(verify, ["N2.slope", "--quick"]).output
+    assert "at its first example, -0.0208531 -> -0.0208531" in checked
