@@ -19,7 +19,7 @@ class ExcessKLEstimate(NamedTuple):
 
 
 def excess_kl_estimate(
-    rewards: Tensor, log_pi: Tensor, log_ref: Tensor, base_rates: Tensor
+    rewards: Tensor, log_pi: Tensor, log_ref: Tensor, base_rates: Tensor, *, rate_samples: int | None = None
 ) -> ExcessKLEstimate:
     """KL(pi || ref) - kl(V || A1) of each prompt, from samples of the policy: excess KL of theory A8.
 
@@ -27,9 +27,11 @@ def excess_kl_estimate(
     so, since kl is convex in the mean reward; the jackknife n T - (n-1) mean_i T_(-i) removes that order,
     and may be slightly negative where the excess is near 0. Where all rewards agree the data know of no such
     bias and T stands. The standard errors are the jackknife's, somewhat large for few samples; that of the
-    mean takes the prompts as given and independent. base_rates count as known. rewards (0 or 1), sequence
-    log-probabilities log_pi and log_ref (prompts, samples), base_rates (prompts,) in (0, 1); at least two
-    samples.
+    mean takes the prompts as given and independent. base_rates count as known, unless `rate_samples` says of
+    how many samples each is the posterior mean (c + 1/2)/(n + 1): kl is convex in the rate too, so that the
+    cost is then 1/(2n) or so too high; its posterior variance rate (1 - rate)/(n + 2) corrects that to second
+    order, and adds to the standard errors. rewards (0 or 1), sequence log-probabilities log_pi and log_ref
+    (prompts, samples), base_rates (prompts,) in (0, 1); at least two samples.
     Raises ValueError for shapes that do not fit, integers as log-probabilities, other rewards or rates.
     Source: ours, theory A8.
     """
@@ -48,9 +50,18 @@ def excess_kl_estimate(
     outside = ~((base_rates > 0) & (base_rates < 1))
     if outside.any():
         raise argument_error("base_rates", base_rates[outside][0].item(), "every rate must lie in (0, 1)")
-    return _jackknife(
-        valid.double(), log_pi.detach().double() - log_ref.detach().double(), base_rates.double()
-    )
+    rates, log_ratio = base_rates.double(), log_pi.detach().double() - log_ref.detach().double()
+    found = _jackknife(valid.double(), log_ratio, rates)
+    if rate_samples is None:
+        return found
+    if rate_samples < 1:
+        raise argument_error("rate_samples", rate_samples, "a whole number, at least 1")
+    mean, unsure = valid.double().mean(dim=1), rates * (1 - rates) / (rate_samples + 2)
+    bend = mean / rates**2 + (1 - mean) / (1 - rates) ** 2
+    slope = (rates - mean) / (rates * (1 - rates))
+    excess = found.excess + bend * unsure / 2
+    error = (found.standard_error.square() + slope.square() * unsure).sqrt()
+    return ExcessKLEstimate(excess, error, excess.mean(), error.square().sum().sqrt() / len(rates))
 
 
 def _jackknife(rewards: Tensor, log_ratio: Tensor, rate: Tensor) -> ExcessKLEstimate:

@@ -50,7 +50,10 @@ def stated(theorem: Theorem) -> list[str]:
     said.append(f"  of {', '.join(theorem.instances.parts)}, drawn at random and by an optimiser")
     if theorem.examples:
         extra = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
-        left, right = (_shown(side) for side in theorem.sides(as_floats(theorem.examples[0].of(theorem.instances).parts), **extra))
+        left, right = (
+            _shown(side)
+            for side in theorem.sides(as_floats(theorem.examples[0].of(theorem.instances).parts), **extra)
+        )
         claimed = "claimed, and false: " if theorem.false else ""
         said.append(f"  at its first example, {claimed}{left} {theorem.relation} {right}")
     return said

@@ -38,10 +38,12 @@ class CollapseMeter(TrainerCallback):
 
     `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
     holds the keys, or "prompt" for the prompts themselves. Of several reward functions `verdict` names the
-    binary one that is measured. Completions that TRL masks because they are cut off are measured too. Groups
-    whose prompt is not among the base rates are left out and counted. Every `every`-th generated batch is
-    measured, at one forward pass under the policy and one under the reference. Neither weights nor random
-    numbers are touched.
+    binary one that is measured. Completions that TRL masks because they are cut off are measured too.
+    Groups whose prompt is not among the base rates are left out and counted. `rate_samples`: of how many
+    samples each base rate is the posterior mean (c + 1/2)/(n + 1), None where rates are known; without it
+    the excess of rates from a few samples is told too low, by 1/(2n) or so. Every `every`-th generated
+    batch is measured, at one forward pass under the policy and one under the reference. Neither weights nor
+    random numbers are touched.
 
     With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for
     `dph predict --step`, unless all its advantages are zero; without base rates nothing else is. And
@@ -60,6 +62,7 @@ class CollapseMeter(TrainerCallback):
         every: int = 1,
         step: bool = False,
         verdict: str | None = None,
+        rate_samples: int | None = None,
     ) -> None:
         for name, rate in base_rates.items():
             if not 0 < rate < 1:
@@ -67,7 +70,7 @@ class CollapseMeter(TrainerCallback):
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
-        self.verdict, self._told = verdict, False
+        self.verdict, self._told, self.rate_samples = verdict, False, rate_samples
         self.last: float | None = None
         """The step in logits that was measured last."""
         self._trainer: GRPOTrainer | None = None
@@ -124,7 +127,7 @@ class CollapseMeter(TrainerCallback):
         metrics = trainer._metrics["train"]
         metrics["collapse/groups_left_out"].append(left_out)
         if len(groups):
-            found = _meter(groups)
+            found = _meter(groups, self.rate_samples)
             if self.last is not None and self.last > 0:
                 with warnings.catch_warnings(record=True) as told:
                     warnings.simplefilter("always", SmallNoiseWarning)
@@ -208,15 +211,15 @@ def _by_luck(groups: Tensor, step: float, answers: int) -> float:
     return float(found.mean())
 
 
-def excess_of(groups: Tensor) -> Any:
+def excess_of(groups: Tensor, rate_samples: int | None = None) -> Any:
     """The excess KL of groups as of `measured_groups`, with its standard error."""
     rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
-    return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0])
+    return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0], rate_samples=rate_samples)
 
 
-def _meter(groups: Tensor) -> dict[str, float]:
+def _meter(groups: Tensor, rate_samples: int | None = None) -> dict[str, float]:
     """Means over the groups; cost + excess = kl."""
-    found = excess_of(groups)
+    found = excess_of(groups, rate_samples)
     kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), found.mean.item()
     return {
         "excess_kl": excess,

@@ -111,18 +111,25 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the prefixes visited
     (theory B8). "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's corrected
     k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
-    `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need.
+    `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need;
+    `rate_samples`: of how many samples each, None if they are known.
     Gradients are exact where one step is taken on each sampled batch.
     """
 
-    def __init__(self, *args: Any, base_rates: Mapping[str, float] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        base_rates: Mapping[str, float] | None = None,
+        rate_samples: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
             # Those keep float32 weights beside the ones that they compute with.
             _trains_in_float32(self.model)
         self.notes: tuple[str, ...] = ()
         self.arguments: Mapping[str, Any] = {}
-        self.base_rates = base_rates or {}
+        self.base_rates, self.rate_samples = base_rates or {}, rate_samples
         online, baseline = self.args.online, self.args.baseline
         if online not in ("none", "definition", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
@@ -210,7 +217,9 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
         last = self.carried.get("excess", 0.0)
         if len(groups):
-            last = self.carried["excess"] = 0.9 * last + 0.1 * excess_of(groups).mean.item()
+            last = self.carried["excess"] = (
+                0.9 * last + 0.1 * excess_of(groups, self.rate_samples).mean.item()
+            )
         return last
 
     def _definition(self, samples: dict[str, Any]) -> Tensor:

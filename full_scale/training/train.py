@@ -109,13 +109,16 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         peft_config=lora_config(recipe.model),
         rehearsal=presampling.buffer if method.rehearses else None,
         base_rates=rates,
+        rate_samples=recipe.presample.k,
     )
     trainer.notes, trainer.arguments = method.notes, got
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
-        meter = CollapseMeter(rates, key="example_id", every=args.collapse_every, step=args.step_in_logits)
+        how: dict[str, Any] = {"every": args.collapse_every, "step": args.step_in_logits}
+        how["rate_samples"] = recipe.presample.k
+        meter = CollapseMeter(rates, key="example_id", **how)
         meter.attach(trainer, trainer.reference)
     return trainer
 

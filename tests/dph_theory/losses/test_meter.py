@@ -46,3 +46,19 @@ def test_equal_rewards_and_any_dtype():
         )
         np.testing.assert_allclose(found.excess, [1 + np.log(0.25), 1 + np.log(0.5)], rtol=1e-12)
         assert found.standard_error.tolist() == pytest.approx([0, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize(("samples", "least"), [(8, 0.04), (32, 0.01)])
+def test_rates_from_a_few_samples_no_longer_make_the_excess_look_less_than_nothing(samples, least):
+    """At the base itself the excess is zero; the plug-in rate alone brings it down by 1/(2n) or so."""
+    rng = np.random.default_rng(0)
+    true = rng.beta(1, 1, 20_000)
+    rates = torch.tensor((rng.binomial(samples, true) + 0.5) / (samples + 1))
+    rewards, zero = torch.tensor(rng.random((20_000, 16)) < true[:, None]), torch.zeros(20_000, 16)
+    plain = excess_kl_estimate(rewards, zero, zero, rates)
+    found = excess_kl_estimate(rewards, zero, zero, rates, rate_samples=samples)
+    assert plain.mean < -least
+    assert abs(found.mean) < 0.35 * abs(plain.mean)
+    assert (found.standard_error >= plain.standard_error).all()
+    with pytest.raises(ValueError, match="rate_samples=0 is not allowed"):
+        excess_kl_estimate(rewards, zero, zero, rates, rate_samples=0)
