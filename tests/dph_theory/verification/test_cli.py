@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,12 +124,16 @@ def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
     command = [DPH, "verify", "--instances", "1000000", "--json", path]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, start_new_session=True, **pipes) as running:
-        # The first process is that from which workers are forked: loading the registry has just begun.
-        while not (workers := below(running.pid)) or (loaded and not any(map(below, workers))):
-            time.sleep(0.05)
-        time.sleep(0.2)
-        os.killpg(running.pid, signal.SIGINT)
-        out, errors = running.communicate(timeout=120)
+        try:
+            # The first process is that from which workers are forked: loading the registry has just begun.
+            while not (workers := below(running.pid)) or (loaded and not any(map(below, workers))):
+                time.sleep(0.05)
+            time.sleep(0.2)
+            os.killpg(running.pid, signal.SIGINT)
+            out, errors = running.communicate(timeout=120)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
     assert running.returncode == 130
     assert "interrupted: nothing was written" in out
     assert "Traceback" not in errors
