@@ -14,7 +14,7 @@ from support.shape_checks import decorate_leaner
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Here as in every process that a test starts: the last digits of a sum depend on the number of threads.
 os.environ["OMP_NUM_THREADS"] = "1"
-# A job in the background ignores interrupts, and so would all that it starts: tests interrupt what they start.
+# A job in the background ignores interrupts, as would all that it starts; tests interrupt what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # No deadlines: machines are shared. Forty examples a property: with the hundred that hypothesis draws by
