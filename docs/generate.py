@@ -159,13 +159,19 @@ def samplers() -> str:
     }
     rows = [(what, f"{float(law_validity(law, right)):.3f}", words) for what, (law, words) in laws.items()]
     plain, out = tilted(masked, right, beta), masked_law(masked, right, finished, beta, in_loss=True)
+    rewarded = masked_law(masked, right, finished, beta)
     rows += [
         (
             "the wrong answer of .3 is one cut off: counted as wrong",
             f"{plain[:3].sum():.3f}",
             f"{plain[5]:.3f} cut off",
         ),
-        ("it is masked, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} cut off (J7)"),
+        ("it is masked, the KL in the loss, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} cut off"),
+        (
+            "it is masked, the KL in the reward",
+            f"{rewarded[:3].sum():.3f}",
+            f"{rewarded[5]:.3f} cut off (J7)",
+        ),
     ]
     return Table.of(("what is set", "pass rate", "what happens"), rows).markdown()
 
