@@ -48,10 +48,13 @@ def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval
     the interval (-inf, inf).
     """
     mean, half = _mean_and_half(probability("values", values), confidence)
-    known = np.isfinite(half) & (half > 0)
-    # A mean of 0 or 1 has no spread, so it is never divided by.
+    # A mean that rounds to 0 or 1 has no logit: there the interval is that of the mean itself, cut off.
+    known = np.isfinite(half) & (half > 0) & (mean > 0) & (mean < 1)
     reach = np.divide(half, mean * (1 - mean), out=np.zeros_like(mean), where=known)
-    low, high = (np.where(known, expit(logit(mean) + side * reach), mean + side * half) for side in (-1, 1))
+    inside = np.where(known, mean, 0.5)
+    one_seed = ~np.isfinite(half)
+    low = np.where(known, expit(logit(inside) - reach), np.where(one_seed, -half, np.maximum(mean - half, 0)))
+    high = np.where(known, expit(logit(inside) + reach), np.where(one_seed, half, np.minimum(mean + half, 1)))
     return Interval(mean, low, high)
 
 

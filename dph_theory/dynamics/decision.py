@@ -78,6 +78,9 @@ def orbit(base: Distribution, valid: Mask, left: Scalars) -> Values:
     base = distribution("base", base)
     valid = mask("valid", valid, base, both=True)
     left = real("left", left, above=0, at_most=1)
+    masses = (np.where(side, base, 0).sum(axis=-1) for side in (valid, ~np.asarray(valid, bool)))
+    if any((mass <= 0).any() for mass in masses):
+        raise argument_error("base", base, "mass on a valid and on an invalid outcome")
     top = np.where(valid, base, 0).max(axis=-1, keepdims=True)
     left = np.asarray(left)[..., None]
     # 1 - s1 a_y with s1 = (1 - left)/top, without cancellation at y = top.
@@ -103,7 +106,9 @@ def _balancing_shift(base: Values, gained: Values) -> Values:
 
 def uniform_on_likeliest(base: Scalars, valid: Mask) -> Values:
     """The limit of the plain gradient: the uniform law on argmax_{Y1} a, of a base or of its weights."""
-    base = real("base", base, at_least=0)
+    base = finite("base", base)
+    if (base < 0).any():
+        raise argument_error("base", base, "weights of at least 0")
     if not base.ndim:
         raise argument_error("base.shape", base.shape, "needs a last axis of outcomes")
     return normalised(minimisers(-base, among=mask("valid", valid, base)))

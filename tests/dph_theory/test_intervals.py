@@ -48,3 +48,9 @@ def test_a_share_is_covered_at_least_as_often_as_it_says_exactly():
     for p in np.linspace(0.01, 0.99, 50):
         chance = stats.binom.pmf(np.arange(13), 12, p)
         assert sum(c for c, e in zip(chance, intervals, strict=True) if e.low <= p <= e.high) >= 0.95
+
+
+def test_a_mean_that_rounds_to_one_has_an_interval_inside_the_unit_interval():
+    found = probability_interval([1, 1, 1 - 1e-16])
+    assert found.mean == found.high == 1
+    assert 1 - 1e-14 < found.low <= 1

@@ -41,3 +41,14 @@ def test_a_gradient_where_a_logit_overflows_an_exponential_is_its_limit():
 
 def test_the_limit_has_no_mass_on_wrong_answers():
     assert decision.uniform_on_likeliest([0.0, 0.0], [1, 0]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("base", [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
+def test_a_base_without_mass_on_one_side_has_no_orbit(base):
+    with pytest.raises(ValueError, match="mass on a valid and on an invalid outcome"):
+        decision.orbit(base, [1, 0, 0], 0.5)
+
+
+def test_weights_that_are_not_finite_have_no_likeliest_outcome():
+    with pytest.raises(ValueError, match="base="):
+        decision.uniform_on_likeliest([np.inf, 0.5, 0.5], [1, 1, 0])
