@@ -36,6 +36,8 @@ WRONG = 8
 prompts that are not trained is not seen, with more little is gained."""
 _GROUP, _SOME = 16, 16
 """The answers of a group, and how many prompts, whose gradient tells how far a step of Adam goes."""
+_BLOCK = 64
+"""So many prompts' sketches at most are held twice in memory."""
 _LEAST = 1e-6
 """What all other answers have at least: less is rounding of float32."""
 
@@ -211,9 +213,8 @@ class _Work:
         trained: Sequence[str] = (TRAIN,),
     ) -> AnswerKernel:
         """The kernel of all prompts, stored; the parts go."""
-        parts = [dict(np.load(self.folder / f"{number}.npz")) for number in range(len(named))]
-        rows = np.concatenate([part["rows"] for part in parts]).astype(np.float32)
-        gram = (rows @ rows.T).astype(float)
+        parts = [self._part(number, "share", "self", "correct", "answers") for number in range(len(named))]
+        gram = self._gram([len(part["share"]) for part in parts])
         gram[np.diag_indices(len(gram))] = np.concatenate([part["self"] for part in parts])
         shares = [part["share"] / part["share"].sum() for part in parts]
         told = {
@@ -234,6 +235,28 @@ class _Work:
         kernel.save(self.path)
         shutil.rmtree(self.folder)
         return kernel
+
+    def _part(self, number: int, *names: str) -> dict[str, np.ndarray]:
+        """What was measured of a prompt, by name."""
+        with np.load(self.folder / f"{number}.npz") as kept:
+            return {name: kept[name] for name in names}
+
+    def _gram(self, sizes: Sequence[int]) -> np.ndarray:
+        """Inner products of all sketches, of which two blocks of prompts are in memory at a time."""
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        blocks = [range(at, min(at + _BLOCK, len(sizes))) for at in range(0, len(sizes), _BLOCK)]
+
+        def rows(block: range) -> np.ndarray:
+            return np.concatenate([self._part(number, "rows")["rows"] for number in block]).astype(np.float32)
+
+        gram = np.empty((ends[-1], ends[-1]))
+        for i, block in enumerate(blocks):
+            here, at = rows(block), slice(ends[block.start], ends[block.stop])
+            for other in blocks[: i + 1]:
+                there = slice(ends[other.start], ends[other.stop])
+                gram[at, there] = here @ (here if other == block else rows(other)).T
+                gram[there, at] = gram[at, there].T
+        return gram
 
     def _adam(
         self, trained: Sequence[int], prompts: Sequence[Sequence[int]], parts: Sequence[Mapping[str, Any]]

@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from dph_cli import main
 from dph_theory.transfer import AnswerKernel
 from full_scale.recipe.schema import ModelConfig
+from full_scale.transfer import measure
 from full_scale.transfer.measure import measure_files, measure_sampled
 
 ANSWERS = {"p0 p1": ["w1", "w2"], "p2 p3": ["w5"], "p4 p5 p6": ["w3"]}
@@ -68,6 +69,13 @@ def test_the_kernel_is_that_of_the_answers_gradients(model, tmp_path, answers):
     for first, last in pairwise([*kernel.starts, len(kernel.prompt)]):
         one = slice(first, last)
         assert share[one] @ kernel.gram[one] == pytest.approx(0.0, abs=0.01 * np.abs(kernel.gram).max())
+
+
+def test_the_kernel_is_the_same_however_many_prompts_are_in_memory(model, tmp_path, monkeypatch):
+    whole = measured(model, tmp_path)
+    monkeypatch.setattr(measure, "_BLOCK", 2)
+    parts = measured(model, tmp_path)
+    np.testing.assert_allclose(parts.gram, whole.gram, rtol=1e-4, atol=1e-4 * np.abs(whole.gram).max())
 
 
 def test_the_likeliest_wrong_answers_have_gradients_of_their_own(model, tmp_path):
