@@ -48,6 +48,7 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
+	$(BIN)/python benchmarks/transfer.py
 
 mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt pytest-cov

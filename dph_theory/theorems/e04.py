@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 
 from ..divergences import each
+from ..laws import mixed_share
 from ..numeric.elementary import Values, logit, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, uniform
@@ -240,4 +241,44 @@ UNIQUE = refuted(
             rhs=lambda low, beta: small_group(low, beta),
         ),
     ),
+)
+
+
+def in_mixed_groups(validity: Values) -> Values:
+    """How often an answer's own group has both verdicts, of right and of wrong answers, over all groups."""
+    return each(lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES)
+
+
+def _mixed_beside(size: int, validity: Values, own: int) -> Values:
+    total = 0 * validity
+    for others in product((0, 1), repeat=size - 1):
+        won = sum(others)
+        if 0 < won + own < size:
+            total = total + validity**won * (1 - validity) ** (size - 1 - won)
+    return total
+
+
+def share_kept(validity: Values) -> Values:
+    return each(lambda size: np.stack(mixed_share(size, validity), axis=-1), SIZES)
+
+
+def share_of_whole_groups(validity: Values) -> Values:
+    """As if the answer itself were drawn again with the others."""
+    return each(lambda size: np.stack(mixed_share(size + 1, validity), axis=-1), SIZES)
+
+
+MIXED = theorem(
+    "E4.mixed",
+    "Where groups whose verdicts agree are left out, right answers keep 1 - V^(G-1) of their KL",
+    statement=r"P(\text{both verdicts} \mid v_i = 1) = 1 - V^{G-1},\quad"
+    r" P(\text{both verdicts} \mid v_i = 0) = 1 - (1-V)^{G-1}",
+    source=Source("ours", "group normalisation"),
+    on=chart(validity=rates(low=1e-4, high=1e-4)),
+    equal=(in_mixed_groups, share_kept),
+    examples=(example(validity=".99"),),
+    floor=1e-6,
+    note="A KL on mixed groups alone hardly holds what is nearly solved: at G = 8, V = .99 right answers keep"
+    " 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL of all groups,"
+    " .997 of mixed ones.",
+    false=(neighbour("G others in the place of G - 1", rhs=share_of_whole_groups),),
 )
