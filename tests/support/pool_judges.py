@@ -34,7 +34,25 @@ def _allocate(job):
     return "allocated"
 
 
+def _start(job):
+    """A process that outlives its job, unless it is ended with the worker."""
+    import subprocess
+    import sys
+
+    return str(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"]).pid)
+
+
+def _fork(job):
+    """Both processes reply, the child a little later, and once."""
+    child = os.fork()
+    if not child:
+        time.sleep(0.3)
+    return "child" if not child else "parent"
+
+
 _DEEDS = {
+    "start": _start,
+    "fork": _fork,
     "echo": lambda job: job["text"],
     "pid": lambda job: os.getpid(),
     "sleep": lambda job: time.sleep(job["seconds"]),

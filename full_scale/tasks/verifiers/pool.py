@@ -13,6 +13,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, get_type_hints
 
@@ -24,8 +25,9 @@ from .worker import READY, JudgeOutcome, Reply
 
 START_SECONDS = 120.0
 """A worker that is not ready by then, on however busy a machine, will not be."""
-GRACE_SECONDS = 2.0
-"""Wall time beyond a job's limit before the parent kills what the kernel's own clock did not."""
+GRACE_SECONDS, PATIENCE = 2.0, 10.0
+"""The wall time after which the parent kills what the kernel's own clock did not: so many times a job's
+limit, and so much besides. The limit is one of computing: no answer is to be judged by a machine's load."""
 
 _KEPT = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
 """What of the environment a Python may need to start."""
@@ -34,7 +36,7 @@ Job = Mapping[str, Any]
 
 
 class Limits(NamedTuple):
-    """What a worker may use: seconds on one job (of computing, and by the wall), bytes of address space."""
+    """What a worker may use: seconds of computing on one job, bytes of address space."""
 
     seconds: float
     memory: int
@@ -45,6 +47,7 @@ class Worker:
 
     def __init__(self, judge: str, limits: Limits) -> None:
         self._judge, self._limits, self._ready, self.deadline = judge, limits, False, 0.0
+        self._number = 0
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         self.socket, theirs = socket.socketpair()
         self._replies = self.socket.makefile("rb")
@@ -71,23 +74,38 @@ class Worker:
     def give(self, job: bytes) -> bool:
         """Hand over a job and start its clock; false if the process had died while it was idle."""
         self._await_ready()
+        self._number += 1
         try:
-            self.socket.sendall(job)
+            self.socket.sendall(b"%d %b" % (self._number, job))
         except OSError:
             return False
-        self.deadline = time.monotonic() + self._limits.seconds + GRACE_SECONDS
+        self.deadline = time.monotonic() + PATIENCE * self._limits.seconds + GRACE_SECONDS
         return True
 
     def take(self) -> Reply | None:
-        """The reply that has arrived, or none if the process ended in the middle of the job."""
-        try:
-            line = self._replies.readline()
-        except OSError:
-            return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        """The reply to this job, or none if the process ended in the middle of it, or was too long.
+
+        A judge that forks may reply twice: what is of another job is passed over.
+        """
+        number, line = b"", b""
+        while number != b"%d" % self._number:
+            try:
+                self.socket.settimeout(max(self.deadline - time.monotonic(), 0.01))
+                number, _, line = self._replies.readline().partition(b" ")
+            except OSError:
+                return None
+            if not line.endswith(b"\n"):
+                return None
+        reply: Reply = json.loads(line)
+        return reply
 
     def stop(self) -> int:
-        """Kill the process and free what it held; its exit status, of its own end if it had ended."""
+        """Kill the process and what it has started, and free what it held; its exit status, of its own end
+        if it had ended.
+        """
+        # The session that began with it; until it is waited for, its number is nobody else's.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         for held in (self._replies, self.socket, self._errors):
             held.close()

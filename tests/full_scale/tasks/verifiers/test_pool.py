@@ -79,6 +79,25 @@ def test_jobs_that_hang_are_timeouts_and_the_others_go_on():
     assert time.monotonic() - begun < 30
 
 
+def test_a_limit_is_one_of_computing_and_not_of_the_wall():
+    with pool(seconds=0.5) as workers:
+        (reply,) = workers.map([{"do": "sleep", "seconds": 3.5}])
+    assert reply["outcome"] == "done"
+
+
+def test_what_a_judge_started_ends_with_its_worker_and_a_fork_answers_no_other_job():
+    with pool(seconds=0.5) as workers:
+        told = workers.map([{"do": "start"}, {"do": "fork"}, {"do": "sleep", "seconds": 0.6}, *echoes(3)])
+        assert details(told[3:]) == ["0", "1", "2"]
+        workers.map([{"do": "compute"}])
+        child = int(told[0]["detail"])
+        for _ in range(100):
+            if not is_alive(child):
+                break
+            time.sleep(0.05)
+        assert not is_alive(child)
+
+
 def test_a_worker_lives_until_its_pool_is_closed_or_dropped():
     workers = pool(8)
     first = pid(workers)
@@ -130,7 +149,7 @@ def test_a_worker_ends_with_its_input_and_one_that_computes_by_the_kernels_clock
     """So that no process outlives a parent that was killed."""
     command = [sys.executable, "-m", "full_scale.tasks.verifiers.worker", JUDGE, str(2**28), "0.3"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    for job, status in ((b"", 0), (b'{"do": "compute"}\n', -signal.SIGPROF)):
+    for job, status in ((b"", 0), (b'1 {"do": "compute"}\n', -signal.SIGPROF)):
         done = subprocess.run(command, input=job, stdout=subprocess.PIPE, env=environment, timeout=30)
         assert (done.returncode, done.stdout) == (status, READY)
 
