@@ -181,13 +181,16 @@ def _settings(
                 raise click.UsageError(f"there is no file {config}")
             return Run(config, (), given(overrides)), trainer_named(config)
         known: list[tuple[Run, str]] = []
-        why = ""
+        why, left = "", list[str]()
         for run in runs(path, overrides):
             try:
                 whose = trainer_of(run) if trainer is None else trainer_named(trainer)
                 known += [(run, whose)] * all(run.settings != other.settings for other, _ in known)
             except ValueError as error:
                 why = why or str(error)
+                left += [f"{run.where} is not read: no trainer known there"] * run.where.startswith(
+                    "document"
+                )
         if not known:
             raise ValueError(why)
         if trainer is not None:
@@ -197,7 +200,8 @@ def _settings(
         if len(known) > 1 and chosen is None:
             listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(known))
             raise ValueError(f"it starts {len(known)} runs that differ: say which ({listed})")
-        return known[(chosen or 1) - 1]
+        run, whose = known[(chosen or 1) - 1]
+        return replace(run, notes=(*run.notes, *left)), whose
     except (SyntaxError, ValueError, IndexError) as error:
         raise click.UsageError(f"{config}: {error}") from error
 

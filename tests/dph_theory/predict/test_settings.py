@@ -241,3 +241,9 @@ def test_what_is_read_beside_a_command_or_a_file_and_what_is_not_is_said(tmp_pat
     assert "the settings of gone.yaml are not read: there is no such file here" in " ".join(
         done.output.split()
     )
+
+
+def test_a_document_beside_that_is_no_run_is_named(tmp_path):
+    (tmp_path / "a.yaml").write_text("beta: 0.04\nnum_generations: 8\n---\nbeta: 0.1\n")
+    said = CliRunner().invoke(main, ["predict", str(tmp_path / "a.yaml")]).output
+    assert "document 2 is not read: no trainer known there" in said
