@@ -290,7 +290,7 @@ def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
     if path in above:
         raise argument_error("extends", str(path), "recipes must not extend one another in a circle")
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _Loader) or {}
+        values = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader) or {}
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is no valid YAML: {error}") from error
     if not isinstance(values, dict):

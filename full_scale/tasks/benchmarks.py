@@ -77,7 +77,7 @@ def read_rows(
 
 def _read_file(path: Path) -> list[DataRow]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no UTF-8: {error}") from error
     if path.suffix == ".jsonl":

@@ -209,3 +209,9 @@ def test_a_wrong_row_says_where_and_what(tmp_path, task, row, says):
 def test_another_template_or_limit_is_refused(bird, changed):
     with pytest.raises(ValueError, match="{}={!r}".format(*next(iter(changed.items())))):
         examples(ExampleSource("bird", str(bird), **changed), "train")
+
+
+def test_a_mark_of_the_byte_order_at_the_start_of_a_file_is_no_part_of_it(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"prompt": "a"}\n', encoding="utf-8-sig")
+    assert [row.text("prompt") for row in read_rows(str(path))] == ["a"]
