@@ -203,7 +203,7 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
         checks=comparison.checks,
         predictions=comparison.predictions,
     )
-    checks, predictions = comparison.sentences()
+    checks, *_, predictions = comparison.sentences()
     return record(
         KIND,
         seed=0,
