@@ -186,10 +186,11 @@ def by_lattice(down: int, up: int, first: float, second: float) -> float:
 
 
 def ruin(down: Values, up: Values, first: Values, second: Values) -> Values:
-    ratio = second / first
-    level = np.isclose(ratio, 1)
-    safe = np.where(level, 0.5, ratio)
-    return np.where(level, down / (down + up), (1 - safe**down) / (1 - safe ** (down + up)))
+    # In the logarithm of r: near r = 1 both differences vanish, and their ratio does not.
+    log_ratio = np.log1p((second - first) / first)
+    level = log_ratio == 0
+    safe = np.where(level, 1.0, log_ratio)
+    return np.where(level, down / (down + up), np.expm1(down * safe) / np.expm1((down + up) * safe))
 
 
 def base_share(down: Values, up: Values) -> Values:
