@@ -1,4 +1,5 @@
 from .flow import coupled_flow as coupled_flow
+from .flow import group_drive as group_drive
 from .flow import own_and_pair as own_and_pair
 from .flow import pass_at_k_slope as pass_at_k_slope
 from .interpolation import chosen_anchors as chosen_anchors

@@ -17,6 +17,7 @@ from ..fdivergence import FDivergence
 from ..laws.groups import group_weight
 from ..laws.sequence import validity_pull
 from ..numeric.arrays import Scalars, finite, probability, rate, real, whole
+from ..numeric.elementary import Values
 from ..support.errors import argument_error
 from ..support.record import readable
 
@@ -80,6 +81,18 @@ def coupled_flow(
         z = found.y
     z = z.T[place[:-1]].reshape(*times.shape, len(rates))
     return np.asarray(1 / (1 + np.exp(-z)))
+
+
+def group_drive(group_size: int, rates: Scalars, scale: str = "std") -> Values:
+    """f = alpha_G(V) V (1-V), the shape of rates: how a group-relative advantage moves a trained log odds.
+
+    Parameters and errors as of `laws.group_weight`. Source: ours, theory E4, N1.
+
+    >>> float(group_drive(2, 0.5, "leave_one_out"))
+    0.25
+    """
+    rates = probability("rates", rates)
+    return np.asarray(group_weight(group_size, rates, scale) * rates * (1 - rates))
 
 
 def pass_at_k_slope(

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ..coverage import exact_pass_at_k
-from ..laws.groups import group_weight
-from .flow import own_and_pair, pass_at_k_slope
+from .flow import group_drive, own_and_pair, pass_at_k_slope
 from .kernel import AnswerKernel
 
 _KS = (1, 16, 256)
@@ -33,7 +32,7 @@ def told(kernel: AnswerKernel, path: Path) -> list[str]:
             f"two trained prompts: |cosine| of the gradients of their log odds {off.mean():.2f} on average"
         )
     drive = np.zeros(len(rates))
-    drive[trained] = group_weight(_GROUP, rates[trained]) * rates[trained] * (1 - rates[trained])
+    drive[trained] = group_drive(_GROUP, rates[trained])
     for name in sets:
         some = kernel.of(name)
         slope = pass_at_k_slope(coupling, rates, _KS, drive, among=some)

@@ -10,13 +10,13 @@ import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
-from dph_theory.laws import group_weight
 from dph_theory.support.errors import choice
 from dph_theory.transfer import (
     AnswerKernel,
     Hold,
     Method,
     chosen_anchors,
+    group_drive,
     interpolated,
     linearised_training,
     own_and_pair,
@@ -298,10 +298,10 @@ def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
     first = kernel.sets[0]
     drive = np.zeros(len(rates))
     some = np.intersect1d(kernel.of(first), mixed)
-    drive[some] = group_weight(GROUP, rates[some]) * rates[some] * (1 - rates[some])
+    drive[some] = group_drive(GROUP, rates[some])
     slope = pass_at_k_slope(coupling, rates, SLOPES, drive, among=kernel.of(first + HELD_OUT))
     alike = np.intersect1d(np.concatenate([kernel.of(first), kernel.of(first + HELD_OUT)]), mixed)
-    each = group_weight(GROUP, rates[alike]) * rates[alike] * (1 - rates[alike])
+    each = group_drive(GROUP, rates[alike])
     pairs = [own_and_pair(coupling[np.ix_(alike, alike)], rates[alike], k, each) for k in SLOPES]
     sure = [float(of.pair / of.pair_error) for of in pairs]
     return {"k": [*map(float, SLOPES)], "held out": slope.tolist(), "pairs": sure}
