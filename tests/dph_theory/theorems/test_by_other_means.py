@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import integrate, optimize
 
-from dph_theory import estimators, filtered
+from dph_theory import CHI_SQUARED, estimators, filtered
 from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import _laws, a10, b03
 
@@ -46,3 +46,25 @@ def test_a_string_that_has_ended_stays_ended_and_is_judged_once():
     assert (answers[2, 2, 2], answers[0, 2, 2]) == (pytest.approx(0.1), pytest.approx(0.5 * 0.2))
     after_end = [(2, 0), (2, 1), (0, 2, 0), (1, 2, 1)]
     assert all((answers[place] == 0).all() and not whole["verdicts"][0][place].any() for place in after_end)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "ends"), [((0.4, 0, 0.1, 0.3, 0.1, 0.1), 0.9326), ((0.4, 0.1, 0.1, 0.2, 0.1, 0.1), 0.9492)]
+)
+def test_a_sampler_that_leaves_an_answer_out_ends_elsewhere_than_at_the_tilted_policy(sampler, ends):
+    base, valid = np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1]), np.arange(6) < 3
+
+    def ascent(_, logits):
+        penalised = valid - 0.3 * np.log(softmax(logits) / base)
+        return sampler * (penalised - np.dot(sampler, penalised))
+
+    found = integrate.solve_ivp(ascent, (0, 2000), np.log(base), method="LSODA", rtol=1e-9, atol=1e-9)
+    assert softmax(found.y[:, -1])[valid].sum() == pytest.approx(ends, abs=5e-5)
+
+
+def test_of_a_slope_finite_at_the_end_the_best_pass_rate_may_be_the_end_itself():
+    best = np.linspace(0, 1, 100_001)
+    cost = CHI_SQUARED(np.stack([best, 1 - best], axis=-1), [0.25, 0.75])
+    assert best[np.argmax(best - 0.1 * cost)] == 1
+    at_the_end = CHI_SQUARED.generator_derivative(np.array([1 / 0.25, 0.0]))
+    assert at_the_end[0] - at_the_end[1] == pytest.approx(8)
