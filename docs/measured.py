@@ -1,4 +1,4 @@
-"""The file of what stored runs retain, which `dph predict` shows beside what it says of prompts alone."""
+"""The file of what stored runs retain and how far forecasts of them were off, which `dph predict` shows."""
 
 import json
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ import numpy as np
 from dph_theory.counts import matched, read_counts
 from dph_theory.coverage import exact_pass_at_k, pass_at_k
 from figures.frames import Records
+from figures.gallery import transfer
 
 FILE = Path("dph_theory/predict/measured.json")
 TASK, HELD_OUT, K = "last digits", ", held out", 256
@@ -27,8 +28,19 @@ KINDS = {
 
 
 def text(records: Records) -> str:
-    """The file's text, a row a method and strength, and one of the built-in SQL task's two counts."""
-    return json.dumps({"runs": [*_pretrained(records), _sql()]}, indent=1) + "\n"
+    """The file's text: a row a method and strength, one of the SQL task's two counts, forecasts' errors."""
+    found = {"runs": [*_pretrained(records), _sql()], "errors": _errors(records)}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _errors(records: Records) -> dict[str, Any]:
+    """How far forecasts of held-out Pass@K were off: the methods' rms, and with prompts held their mean."""
+    found = transfer.numbers(records)
+    held = found["settings"][found["settings"].setting.str.contains(", anchored,")]
+    error = held[f"forecast {K}"] - held[f"found {K}"]
+    return {"model": "SmolLM2-135M", "k": K, "rms": round(transfer.agreement(found)["rms"], 3),
+            "settings": len(transfer.methods(found)), "held": round(float(error.mean()), 3),
+            "held_settings": len(held)}  # fmt: skip
 
 
 def _pretrained(records: Records) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """README and docs: links resolve, generated pages are up to date, blocks run, commands exist, sites build."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from dph_theory.losses import METHODS
 from dph_theory.theorems import FAMILIES, THEOREMS
 from figures.catalogue import NAMES
 from figures.frames import Records
+from figures.gallery import transfer
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -89,6 +91,34 @@ def test_an_entry_that_a_page_names_is_in_the_registry():
     for page in PAGES:
         for name in re.findall(r"`([A-L]\d{1,2}(?:\.\w+)?)`", page.read_text()):
             assert name in THEOREMS or name in FAMILIES, (page.name, name)
+
+
+def blocks(page):
+    """Commands of a page's console blocks, each with what they print."""
+    found = (text for language, _, text in worked.BLOCK.findall(page.read_text()) if language == "console")
+    return [pair for text in found for pair in worked.commands(text)]
+
+
+def test_the_readme_s_forecast_is_the_one_in_its_journey_and_its_end_the_stored_one():
+    readme = ROOT / "README.md"
+    ((command, said),) = [(f"$ {command}", said) for command, said in blocks(readme) if said]
+    journey = (DOCS / "transcripts" / "transfer.txt").read_text()
+    assert journey.startswith(f"{command}\n{said.removesuffix('...' + chr(10))}")
+    runs = json.loads((ROOT / "dph_theory" / "predict" / "measured.json").read_text())["runs"]
+    free = next(run["held_out"] for run in runs if (run["method"], run["strength"]) == ("GRPO", 0))
+    one, many = free["end"]
+    assert f"Trained, the model went to {one:.3f} and {many:.3f}." in readme.read_text()
+    settings = transfer.methods(transfer.numbers(Records()))
+    assert f"Left: {len(settings)} methods and strengths" in readme.read_text()
+    assert many / free["base"][1] == pytest.approx(0.5, abs=0.05)  # "falls to half of the base's"
+
+
+@pytest.mark.parametrize("page", ["what-will-my-beta-do.md", "will-my-run-lose-pass-at-k.md"])
+def test_what_a_page_s_command_on_stored_files_prints_is_what_stands_there(page, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "rates.json").write_text('{"sum": 0.25, "product": 0.1}')
+    tried = [worked.run(command, said, tmp_path) for command, said in blocks(DOCS / page) if said]
+    assert tried
 
 
 def told(page, row):

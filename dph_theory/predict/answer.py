@@ -14,7 +14,7 @@ from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
 from . import NEAR, REACHED, Prediction, PromptPrediction
 from .configuration import READERS, configuration_of
-from .evidence import Measured, advice, comparable
+from .evidence import Measured, advice, comparable, kind
 from .reading import NOWHERE, TRAP, UNGROUPED, Configuration
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _measured(found: Configuration) -> list[str]:
         said.append(
             f"  {row.model}, {ends}" + (f" held out, {_ends(row.trained)} trained" if row.trained else "")
         )
-    return said
+    return said if kind(found) is not None else [*said, "  With a KL as this one: not measured."]
 
 
 def _ends(side: Mapping[str, Sequence[float]]) -> str:

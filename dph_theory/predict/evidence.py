@@ -1,6 +1,6 @@
-"""What stored runs retained of Pass@k, beside what a run's settings are, and the settings that retained more.
+"""What stored runs retained of Pass@k, which settings retained more, and how far forecasts of them were off.
 
-`measured.json` is made from the stored records (docs/measured.py): a row a method and strength.
+`measured.json` is made from the stored records (docs/measured.py).
 """
 
 import json
@@ -47,11 +47,33 @@ class Measured:
         return NAMES[self.kl] + f" at {self.strength:g}" * bool(self.strength)
 
 
+@dataclass(frozen=True)
+class Errors:
+    """Forecasts of held-out Pass@k less what was found: the rms over methods, the mean with prompts held."""
+
+    model: str
+    k: int
+    rms: float
+    settings: int
+    held: float
+    held_settings: int
+
+
+@cache
+def _stored() -> Mapping[str, Any]:
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("measured.json").read_text(encoding="utf-8"))
+    return found
+
+
 @cache
 def measured() -> tuple[Measured, ...]:
     """The stored runs, those of the largest model first."""
-    found = json.loads(Path(__file__).with_name("measured.json").read_text(encoding="utf-8"))["runs"]
-    return tuple(sorted((Measured(**row) for row in found), key=lambda row: -row.parameters))
+    return tuple(sorted((Measured(**row) for row in _stored()["runs"]), key=lambda row: -row.parameters))
+
+
+def forecast_errors() -> Errors:
+    """How far forecasts of stored runs were off."""
+    return Errors(**_stored()["errors"])
 
 
 def kind(found: Configuration) -> str | None:
@@ -87,12 +109,14 @@ def advice(
     """The fewest settings whose kind of KL retained more of Pass@k in stored runs than the run's own has.
 
     The strengths are those of the runs, whose steps and rewards the user's may not have. None where the
-    trainer has no such setting, or nothing retained more.
+    trainer has no such setting, nothing retained more, or no stored run has this kind of KL.
     """
+    own = comparable(found)
+    if kind(found) is None or not own:
+        return None  # What the run's own KL retains was not measured: no other is known to retain more.
     reader = READERS[trainer]
     rows = [row for row in measured() if row.parameters == measured()[0].parameters]
-    own = comparable(found)
-    least = (own[0].retained if own and kind(found) else 0.0) + GAIN
+    least = own[0].retained + GAIN
     best: tuple[dict[str, Any], Measured] | None = None
     for change in reader.retains:
         for row in (row for row in rows if row.retained >= (best[1].retained if best else least)):

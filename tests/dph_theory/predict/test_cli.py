@@ -81,6 +81,13 @@ def test_advice_is_what_retained_most_in_the_largest_model_s_runs(words, advice)
     assert advice is None or advice in out
 
 
+def test_what_a_kl_in_the_reward_retains_was_not_measured_and_nothing_is_said_to_retain_more():
+    words = "openrlhf algo.advantage.estimator=rloo rollout.n_samples_per_prompt=8 algo.kl.init_coef=0.1"
+    out = predict(f"{words} --counts examples/counts/base.jsonl").output
+    assert "  With a KL as this one: not measured." in out.splitlines()
+    assert "To retain more" not in out
+
+
 def test_no_number_of_steps_is_told_without_a_step_s_size_and_the_settings_tell_how_many(tmp_path):
     assert "99% there" not in run(tmp_path, "[0.3]", "trl beta=0.5").output
     assert "after 50 steps" in run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=50 --step 0.2").output

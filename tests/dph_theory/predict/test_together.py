@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dph_theory.predict import configuration_of
 from dph_theory.predict.together import forecast, method_of
 from dph_theory.transfer import AnswerKernel, linearised_training
 
+MEASURED = Path(__file__).parents[3] / "dph_theory" / "predict" / "measured.json"
 RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
 
 
@@ -109,12 +111,35 @@ def test_the_command_tells_both_sets_what_is_lost_and_what_would_retain_more(tmp
     assert done.exit_code == 0, done.output
     assert len(lines) <= 20
     assert max(map(len, lines)) <= 80
-    assert lines[1] == "In one model (kernel.npz), 60 steps of Adam at 0.2; +- is over seeds:"
+    assert lines[1] == "In one model (kernel.npz), 60 steps of Adam at a constant 0.2; +- over seeds:"
     assert "Lost: b." in lines
     assert "Pushed down most by training a." in lines
     assert any(line.startswith("Retains more, held out Pass@8") for line in lines)
     assert lines[-1].startswith("Next: train, then dph confront")
     assert "Each prompt alone" not in done.output
+
+
+def off(told):
+    return next(line for line in told.lines("kernel.npz") if line.startswith("On SmolLM2-135M"))
+
+
+def test_how_far_such_forecasts_were_off_is_said_of_prompts_held_at_the_base_too():
+    stored = json.loads(MEASURED.read_text())["errors"]
+    told = forecast(opposed(), method_of(configuration_of({"beta": 0.0})), steps=60, learning_rate=0.2, k=8)
+    plain = f"off by {stored['rms']:.3f} (rms, {stored['settings']} methods)"
+    assert off(told) == f"On SmolLM2-135M such forecasts were {plain}."
+    with_held = replace(told.choices[1], setting="4 trained prompts held at the base, 1", held_out=(1.0, 1.0))
+    told = replace(told, choices=(told.choices[0], with_held))
+    assert off(told).endswith(f"{plain}; with trained prompts held at the base {stored['held']:+.3f} (mean).")
+
+
+def test_some_trained_prompts_are_held_at_the_base_where_enough_are_left_to_train():
+    for trained in (4, 24):
+        kernel = measured(prompts=26, trained=trained)
+        told = forecast(kernel, method_of(configuration_of({"beta": 0.0})), **RUN)
+        held = [each.setting for each in told.choices if "held at the base" in each.setting]
+        wanted = [f"4 trained prompts held at the base, {eta}" for eta in ("0.3", "1")]
+        assert held == (wanted if trained == 24 else [])
 
 
 def test_what_the_forecast_says_is_stored(tmp_path):
