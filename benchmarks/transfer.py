@@ -1,9 +1,10 @@
 """What measuring a kernel costs, in steps of a training on the same prompts; and a forecast, in steps too.
 
 Processor seconds on the pretrained Llama, medians over rounds taken by turns: the kernel of some prompts (the
-gradients of the correct answer and of eight wrong ones each), one step of GRPO on groups of 16 answers to
-these prompts, and the training of the linearised model by twenty such steps, eight seeds side by side. Stored
-with the machine in benchmarks/results/transfer.json; quote ratios.
+gradients of the correct answer and of eight wrong ones each), the same gradients of one prompt from the
+activations and written out one by one, one step of GRPO on groups of 16 answers to these prompts, and the
+training of the linearised model by twenty such steps, eight seeds side by side. Stored with the machine in
+benchmarks/results/transfer.json; quote ratios.
 """
 
 import argparse
@@ -24,13 +25,16 @@ from full_scale.pretrained.losses import NAMED, sampled_loss
 from full_scale.pretrained.training import lab, prompts_of, whole_answers
 from full_scale.pretrained.transfer import listed_prompts
 from full_scale.recipe.schema import ModelConfig
-from full_scale.transfer.measure import measure_listed
+from full_scale.transfer.answers import listed_atoms, log_probs
+from full_scale.transfer.gradients import Gradients
+from full_scale.transfer.measure import WRONG, measure_listed
+from full_scale.transfer.sketch import Sketch
 
 TASK, STEPS, SEEDS, GROUP = "last digits", 20, 8, 16
 
 
-def measure(rounds: int) -> dict[str, float]:
-    """Seconds of each by name, and the kernel and the forecast in steps."""
+def cases() -> dict[str, Callable[[], None]]:
+    """What is timed, by name."""
     path = located("smollm2")
     at = lab(path)
     at.reset()
@@ -54,16 +58,44 @@ def measure(rounds: int) -> dict[str, float]:
         some, step_size = kernels[-1].of(TASK), 1e-5 * kernels[-1].about["adam"]
         linearised_training(kernels[-1], Method("std", GROUP), some, steps=STEPS, step=step_size, seeds=SEEDS)
 
-    cases: dict[str, Callable[[], None]] = {"step": step, "kernel": kernel, "forecast": forecast}
-    taken: dict[str, list[float]] = {name: [] for name in cases}
+    first = listed[0]
+    answers = [answer for atom in listed_atoms(at.model, first, WRONG) for answer in atom.answers]
+    gradients = Gradients(at.model, Sketch())
+
+    def from_activations() -> None:
+        with gradients.watching():
+            for scores in log_probs(at.model, first.prompt, answers):
+                gradients(scores)
+
+    def one_by_one() -> None:
+        sketch, weights = Sketch(), [*at.model.parameters()]
+        for scores in log_probs(at.model, first.prompt, answers):
+            for score in scores:
+                sketch(torch.autograd.grad(score, weights, retain_graph=True))
+
+    from_activations()  # The first call sets how much of each matrix is kept.
+    return {
+        "step": step,
+        "kernel": kernel,
+        "forecast": forecast,
+        "a prompt": from_activations,
+        "a prompt, one by one": one_by_one,
+    }
+
+
+def measure(rounds: int) -> dict[str, float]:
+    """Seconds of each by name, and all in steps."""
+    timed = cases()
+    taken: dict[str, list[float]] = {name: [] for name in timed}
     for _ in range(rounds):
-        for name, case in cases.items():
+        for name, case in timed.items():
             start = time.process_time()
             case()
             taken[name].append(time.process_time() - start)
     found = {name: float(np.median(times)) for name, times in taken.items()}
-    ratios = {f"{name} in steps": found[name] / found["step"] for name in ("kernel", "forecast")}
-    return found | ratios | {"prompts": float(len(listed))}
+    ratios = {f"{name} in steps": found[name] / found["step"] for name in timed if name != "step"}
+    ratios["one by one in ours"] = found["a prompt, one by one"] / found["a prompt"]
+    return found | ratios
 
 
 def main() -> None:

@@ -121,15 +121,15 @@ def sampled_atoms(
 
 
 def log_probs(model: Any, prompt: Sequence[int], answers: Sequence[Tokens]) -> Iterator[Tensor]:
-    """The log-probability of each answer, with its graph; of answers of one token all from one pass."""
+    """The log-probabilities of answers, (answers of a pass,) each: those of one token share one pass."""
     device = model.device
     if all(len(answer) == 1 for answer in answers):
         ids = torch.tensor([list(prompt)], device=device)
         table = model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[0, -1].float().log_softmax(-1)
-        yield from (table[answer[0]] for answer in answers)
+        yield table[[answer[0] for answer in answers]]
         return
     for answer in answers:
         ids = torch.tensor([[*prompt, *answer]], device=device)
         logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(answer) + 1).logits[0, :-1]
         told = torch.tensor(answer, device=device)[:, None]
-        yield logits.float().log_softmax(-1).gather(1, told).sum()
+        yield logits.float().log_softmax(-1).gather(1, told).sum()[None]

@@ -5,6 +5,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from ..storage.tensors import hash_values
 from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
 from .answers import Atom, Listed, Tokens, listed_atoms, listed_rows, log_probs, sampled_atoms
+from .gradients import NUMBERS, Gradients
 from .sketch import Sketch
 
 TRAIN, HELD_OUT = "train", "held out"
@@ -148,17 +150,20 @@ class _Work:
     """Prompts measured so far, a file each in a folder beside the kernel's, which goes when it is whole."""
 
     def __init__(self, model: Any, path: Path, identity: Mapping[str, Any]) -> None:
-        self.model, self.path, self.identity = model, path, identity
+        self.model, self.path, self.identity = model, path, {**identity, "numbers": NUMBERS}
         self.folder = path.with_name(f"{path.name}.parts")
         self.weights = [each for each in model.parameters() if each.requires_grad]
         self.sketch = Sketch()
+        self.sizes = self.folder / "sizes.json"
         begun = self.folder / "identity.json"
-        if begun.is_file() and (found := json.loads(begun.read_text(encoding="utf-8"))) != identity:
-            changed, others = told_apart(dict(identity), found)
+        if begun.is_file() and (found := json.loads(begun.read_text(encoding="utf-8"))) != self.identity:
+            changed, others = told_apart(self.identity, found)
             allowed = f"{self.folder} was begun with {others}; keep to that, or remove it to begin anew"
             raise argument_error("kernel", changed, allowed)
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(begun, identity)
+        write_json(begun, self.identity)
+        sizes = json.loads(self.sizes.read_text(encoding="utf-8")) if self.sizes.is_file() else None
+        self.gradients = Gradients(model, self.sketch, sizes=sizes)
 
     def add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
         """Measure a prompt, unless that is done."""
@@ -192,18 +197,23 @@ class _Work:
         self, prompt: Tokens, atoms: Sequence[Atom]
     ) -> Iterator[tuple[Atom, torch.Tensor, float, float]]:
         """Of each atom the sketch of its mean gradient, its square (by halves if it can be), and a log p."""
-        scores = log_probs(self.model, prompt, [answer for atom in atoms for answer in atom.answers])
+        found: list[tuple[torch.Tensor, float]] = []
+        with self.gradients.watching():
+            for scores in log_probs(
+                self.model, prompt, [answer for atom in atoms for answer in atom.answers]
+            ):
+                found += zip(self.gradients(scores), scores.tolist(), strict=True)
+        if not self.sizes.is_file():
+            write_json(self.sizes, self.gradients.sizes)
+        each = iter(found)
         for atom in atoms:
             count = len(atom.answers)
-            totals: list[list[torch.Tensor]] = [[], []]
-            for place in range(count):
-                log_p = next(scores)
-                found = torch.autograd.grad(log_p, self.weights, retain_graph=True)
-                half = totals[place % 2]
-                totals[place % 2] = [half[i].add_(one) for i, one in enumerate(found)] if half else [*found]
-            first, second = (self.sketch(total) for total in totals)
+            rows, logs = zip(*islice(each, count), strict=True)
+            first, second = (
+                torch.stack(half).sum(dim=0) if half else 0 * rows[0] for half in (rows[::2], rows[1::2])
+            )
             own = first @ second / ((count + 1) // 2 * (count // 2)) if count > 1 else first @ first
-            yield atom, (first + second) / count, float(own), float(log_p.detach())
+            yield atom, (first + second) / count, float(own), logs[-1]
 
     def finished(
         self,
@@ -275,13 +285,11 @@ class _Work:
                 weights = weights - asked[-1] * share[:-1] / share[-1]
             flat = [answer for atom in answers for answer in atom]
             each = [weight / len(atom) for weight, atom in zip(weights, answers, strict=True) for _ in atom]
-            scores, whole = log_probs(self.model, prompts[trained[number]], flat), []
-            for weight, log_p in zip(each, scores, strict=True):
-                whole.append(float(weight) * log_p)
-                if len(flat[0]) > 1:
-                    whole.pop().backward()
-            if whole:
-                torch.stack(whole).sum().backward()
+            at = 0
+            for scores in log_probs(self.model, prompts[trained[number]], flat):
+                weight = torch.tensor(each[at : at + len(scores)], device=scores.device)
+                (weight * scores).sum().backward()
+                at += len(scores)
         slopes = [each.grad for each in self.weights if each.grad is not None]
         first = sum(float(slope.abs().sum()) for slope in slopes)
         second = math.sqrt(sum(float(slope.square().sum()) for slope in slopes))

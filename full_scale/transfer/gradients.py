@@ -1,0 +1,200 @@
+"""Gradients of log-probabilities, sketched from what enters a layer and what comes back."""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from .sketch import Sketch
+
+NUMBERS = 2**22
+"""Of a gradient whose matrices are folded: what is off by it is then no more than by the sketch."""
+_LEAST_SIDE = 16
+_HELD = 2**28
+"""So many numbers of gradients at most are in memory at once."""
+
+
+class Fold:
+    """A linear map of vectors of a length to `size` numbers: signed, shuffled, cut in pieces, added up.
+
+    Inner products are unbiased, their variance at most (|x|^2 |y|^2 + <x, y>^2)/size; the identity where all
+    numbers have a place. Source: ours, theory N7, after the count sketch.
+
+    >>> Fold(3, 4, seed=0)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 2., 3.]])
+    """
+
+    def __init__(self, length: int, size: int, seed: int) -> None:
+        self.length, self.size = length, min(length, size)
+        drawn = torch.Generator().manual_seed(seed)
+        self._order = torch.randperm(length, generator=drawn)
+        self._signs = torch.randint(2, (length,), generator=drawn).float() * 2 - 1
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """Of (..., length) the (..., size), in float32."""
+        vectors = vectors.float()
+        if self.size == self.length:
+            return vectors
+        self._order, self._signs = self._order.to(vectors.device), self._signs.to(vectors.device)
+        signed = (vectors * self._signs)[..., self._order]
+        padded = nn.functional.pad(signed, (0, -self.length % self.size))
+        return padded.unflatten(-1, (-1, self.size)).sum(dim=-2)
+
+    def of_units(self, places: Tensor) -> Tensor:
+        """Of the unit vectors at (...) places the (..., size)."""
+        if self.size == self.length:
+            return nn.functional.one_hot(places, self.length).float()
+        place = torch.argsort(self._order)[places.cpu()] % self.size
+        found = nn.functional.one_hot(place, self.size) * self._signs.cpu()[places.cpu()][..., None]
+        return found.to(places.device)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A layer's use in a forward pass: what went in, (1, tokens, inputs) or ids, and what came out."""
+
+    weight: str
+    entered: Tensor
+    output: Tensor
+    looked_up: bool
+
+
+class Gradients:
+    """Sketches of the gradients of a model's log-probabilities in the weights that are trained.
+
+    The gradient of a matrix is a sum over tokens of what came back times what went in. Both are folded to
+    short vectors before they meet, the more the less the matrix counts; so a gradient costs a backward pass
+    through the activations, which the answers of one pass share, and no pass over the weights.
+
+    Parameters: model; sketch, of what is folded; numbers, so many of a gradient at most before the sketch;
+    sizes, the length to which the sides of each matrix are folded, as `sizes` of an earlier one; without it
+    they are set by the first gradients. To be used within `watching`.
+    """
+
+    def __init__(
+        self, model: Any, sketch: Sketch, numbers: int = NUMBERS, sizes: Mapping[str, int] | None = None
+    ) -> None:
+        self.model, self.sketch, self.numbers = model, sketch, numbers
+        self.sizes = dict(sizes or {})
+        named = {name: each for name, each in model.named_parameters() if each.requires_grad}
+        of_weight = {id(each): name for name, each in named.items()}
+        self._layers = {
+            module: of_weight[id(module.weight)]
+            for module in model.modules()
+            if isinstance(module, nn.Linear | nn.Embedding) and id(module.weight) in of_weight
+        }
+        matrices = set(self._layers.values())
+        self._shapes = {name: tuple(named[name].shape) for name in sorted(matrices)}
+        self._others = [each for name, each in named.items() if name not in matrices]
+        self._folds: dict[str, tuple[Fold, Fold]] = {}
+        self._calls: list[_Call] = []
+
+    @contextmanager
+    def watching(self) -> Iterator["Gradients"]:
+        """Within it forward passes are noted, so that their gradients can be asked for."""
+        hooks = [module.register_forward_hook(self._note) for module in self._layers]
+        try:
+            with sdpa_kernel(SDPBackend.MATH):
+                yield self
+        finally:
+            for hook in hooks:
+                hook.remove()
+            self._calls.clear()
+
+    def _note(self, module: nn.Linear | nn.Embedding, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        if output.requires_grad:
+            looked_up = isinstance(module, nn.Embedding)
+            self._calls.append(_Call(self._layers[module], inputs[0].detach(), output, looked_up))
+
+    def __call__(self, log_probs: Tensor) -> Tensor:
+        """The sketches, (answers, size), of log-probabilities (answers,) that one pass gave: the last one."""
+        calls, self._calls = self._calls, []
+        inputs = [*(call.output for call in calls), *self._others]
+        held = sum(each.numel() for each in inputs)
+        pieces = log_probs.split(max(1, _HELD // held))
+        rows = [self._rows(calls, piece, inputs) for piece in pieces]
+        return torch.cat(rows)
+
+    def _rows(self, calls: list[_Call], log_probs: Tensor, inputs: list[Tensor]) -> Tensor:
+        how: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
+        if len(log_probs) == 1:
+            found = [
+                None if each is None else each[None]
+                for each in torch.autograd.grad(log_probs[0], inputs, **how)
+            ]
+        else:
+            eye = torch.eye(len(log_probs), dtype=log_probs.dtype, device=log_probs.device)
+            found = [*torch.autograd.grad(log_probs, inputs, eye, is_grads_batched=True, **how)]
+        back = [(call, each) for call, each in zip(calls, found, strict=False) if each is not None]
+        if not self._folds:
+            self._set(back)
+        parts: dict[str, Tensor] = {}
+        for call, each in back:
+            found_part = self._folded(call, each.flatten(1, -2))
+            parts[call.weight] = parts[call.weight] + found_part if call.weight in parts else found_part
+        others = [each for each in found[len(calls) :] if each is not None]
+        whole = [*(parts[name] for name in self._shapes if name in parts), *others]
+        flat = torch.cat([each.flatten(1) for each in whole], dim=1)
+        return torch.stack([self.sketch([row]) for row in flat])
+
+    def _folded(self, call: _Call, back: Tensor) -> Tensor:
+        """Of `back`, (answers, tokens, outputs), the folded gradients of the call's matrix."""
+        left, right = self._folds[call.weight]
+        if call.looked_up:
+            return torch.einsum("tj,atk->ajk", left.of_units(call.entered.flatten()), right(back))
+        return torch.einsum("atj,tk->ajk", left(back), right(call.entered.flatten(0, -2)))
+
+    def _set(self, back: list[tuple[_Call, Tensor]]) -> None:
+        """Set the folds: the longer, the more of these gradients a matrix has."""
+        if not self.sizes:
+            energy = dict.fromkeys(self._shapes, 0.0)
+            for call, each in back:
+                energy[call.weight] += _square(call, each.flatten(1, -2))
+            self.sizes = _sides(self._shapes, energy, self.numbers)
+        for place, (name, (rows, columns)) in enumerate(self._shapes.items()):
+            size = self.sizes[name]
+            self._folds[name] = Fold(rows, size, 2 * place), Fold(columns, size, 2 * place + 1)
+
+
+def _square(call: _Call, back: Tensor) -> float:
+    """The mean square of the gradients of a call's matrix."""
+    if call.looked_up:
+        ids = call.entered.flatten()
+        met = (ids[:, None] == ids).float()
+    else:
+        entered = call.entered.flatten(0, -2).float()
+        met = entered @ entered.T
+    back = back.float()
+    return float(torch.einsum("atj,ts,asj->", back, met, back)) / len(back)
+
+
+def _sides(
+    shapes: Mapping[str, tuple[int, ...]], energy: Mapping[str, float], numbers: int
+) -> dict[str, int]:
+    """The length of the folds of each matrix, so that at most so many numbers are left.
+
+    A fold to k numbers adds about (energy)^2/k to the variance and k^2 numbers: at the best k goes with the
+    power 2/3 of the energy.
+    """
+    wanted = {name: max(energy[name], 0.0) ** (2 / 3) for name in shapes}
+    most = max(wanted.values()) or 1.0
+
+    def sides(scale: float) -> dict[str, int]:
+        return {name: max(_LEAST_SIDE, math.ceil(scale * each / most)) for name, each in wanted.items()}
+
+    def left(of: Mapping[str, int]) -> int:
+        return sum(min(of[name], rows) * min(of[name], columns) for name, (rows, columns) in shapes.items())
+
+    low, high = 0.0, 2.0 ** math.ceil(math.log2(max(max(shape) for shape in shapes.values()) * len(shapes)))
+    everything = {name: max(shape) for name, shape in shapes.items()}
+    if left(everything) <= numbers:
+        return everything
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if left(sides(middle)) <= numbers else (low, middle)
+    return sides(low)
