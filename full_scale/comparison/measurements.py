@@ -159,6 +159,11 @@ class MeasuredRun:
     base: Mapping[str, EvaluatedSet] = field(default_factory=dict)
     """The base's evaluation of the same sets."""
 
+    @property
+    def anchored(self) -> bool:
+        """Whether what it rehearses are answers of the base, correct or not."""
+        return bool(self.training.config["presample"].get("anchors"))
+
 
 def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
     """The runs of these folders, the base's evaluation being read from `base` beside each.

@@ -1,8 +1,7 @@
 """The numbers that theory gives for a run, by the arguments that its trainer got."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ def predictions(run: MeasuredRun) -> list[Line]:
     if EXPLORED in run.sets:
         found += [(EXPLORED, line) for line in stationary_law(run, run.sets[EXPLORED])]
     if REHEARSED in run.sets:
-        found += [(REHEARSED, line) for line in rehearsed_mass(run.sets[REHEARSED], run.training.arguments)]
+        found += [(REHEARSED, line) for line in rehearsed_mass(run)]
     return [replace(line, run=run.name, set=where) for where, line in found]
 
 
@@ -77,19 +76,22 @@ def _tilt(here: PairedSet, law: RunLaw, note: str) -> Iterator[Line]:
         yield held("KL to the law", law.theory, distance, "==", 0.0, NATS, detail=note)
 
 
-def rehearsed_mass(here: PairedSet, arguments: Mapping[str, Any]) -> Iterator[Line]:
+def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
     """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal aims at (B3).
 
-    -log u aims at p_*, mass 1: the mass does not fall below the base's. A generator that vanishes with its
-    slope at u = 1 (k3; JS and alpha as li2025choice writes them) aims at the base's own mass A1. `arguments`
-    are those that the trainer got.
+    -log u of correct answers aims at p_*, mass 1: the mass does not fall below the base's. A generator that
+    vanishes with its slope at u = 1 (k3; JS and alpha as li2025choice writes them) aims at the base's own
+    mass A1, and so does any of answers correct or not.
     """
-    target = rehearsal_target(arguments)
+    here, target = run.sets[REHEARSED], rehearsal_target(run.training.arguments)
     if target is None:
         return
     gap, base = mean(here.rate - here.base_rate), float(here.base_rate.mean())
-    if target == "one":
+    if run.anchored:
+        detail = "answers correct or not are rehearsed, which aims at the base"
+    elif target == "one":
         yield held("rehearsed mass", "B3", gap, ">=", base, RATE, detail="from the base's towards 1")
         return
-    detail = "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it"
+    else:
+        detail = "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it"
     yield held("rehearsed mass", "B3", gap, "==", base, RATE, detail=detail)

@@ -19,10 +19,13 @@ from ..recipe.folders import Folders
 from ..recipe.schema import PresampleConfig, Recipe
 from ..storage.journal import SharedJournal, mine
 from ..tasks.protocol import Prompt, Score, Task, failures, judged, refuse_all_failed
+from .anchors import anchors_of
 from .buffer import RehearsalBuffer, RehearsalRow
 from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
 
 _LOG = logging.getLogger(__name__)
+Rows = list[tuple[Sequence[int], list[float]]]
+"""Completions with the log-probability of each token."""
 _SHOWN = 40
 """Characters of a rollout that was cut off."""
 _KINDS = 20
@@ -55,9 +58,11 @@ def presample(
     rollouts of D_pef that ended by themselves are the rehearsal buffer, repeats included: samples of p_*,
     with their log-probabilities at the sampling temperature. A rollout cut off at max_new_tokens counts in
     the rate as it does in training, and is not rehearsed. With another threshold the prompts are split anew
-    from the rollouts there are. Batches of prompts are shared out to the processes of a launch; the result
-    depends neither on their number nor on where it was stopped. ValueError if the folder holds another
-    recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source: li2025choice.
+    from the rollouts there are. With `anchors` so many prompts stand in the place of D_pef, and give fresh
+    rollouts, correct or not: samples of the base. Batches of prompts are shared out to the processes of a
+    launch; the result depends neither on their number nor on where it was stopped. ValueError if the folder
+    holds another recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source:
+    li2025choice.
     """
     folder, processes = Folders.of(recipe).presample, PartialState()
     identity = identity_of(recipe, task, initial.hashes)
@@ -70,7 +75,9 @@ def presample(
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
     rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}})
-    split = SharedJournal(folder / _split_name(recipe.presample), identity)
+    anchors = anchors_of(recipe, task, initial.hashes) if recipe.presample.anchors else frozenset()
+    told = {"anchors": sorted(anchors)} if anchors else {}
+    split = SharedJournal(folder / _split_name(recipe.presample), {**identity, **told})
     size, total = recipe.sampling.batch_size, len(task.train)
     for batch in mine(-(-total // size)):
         key, examples = str(batch), task.train[batch * size : (batch + 1) * size]
@@ -79,7 +86,13 @@ def presample(
         if key not in rolled.entries:
             rolled.append(key, _rolled_out(recipe, task, initial, examples, batch))
         if key not in split.entries:
-            split.append(key, _split(recipe, task, initial, examples, rolled.entries[key], batch))
+            held = [example for example in examples if example.id in anchors]
+            rows = (
+                _held(recipe, task, initial, held, batch)
+                if anchors
+                else _split(recipe, task, initial, examples, rolled.entries[key], batch)
+            )
+            split.append(key, rows)
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
     processes.wait_for_everyone()
@@ -91,6 +104,9 @@ def presample(
 
 def _split_name(chosen: PresampleConfig) -> str:
     """The journal of a way to split the prompts."""
+    if chosen.anchors:
+        how = "" if chosen.kernel is None else f"-by-{Path(chosen.kernel).stem}"
+        return f"anchors-{chosen.anchors}{how}-{chosen.buffer_per_prompt}.jsonl"
     fresh = "-fresh" if chosen.fresh else ""
     return f"rehearsed-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
 
@@ -139,7 +155,7 @@ def _split(
     examples: Sequence[Prompt],
     rolled: Sequence[Mapping[str, Any]],
     batch: int,
-) -> dict[str, list[tuple[Sequence[int], list[float]]]]:
+) -> dict[str, Rows]:
     """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
     chosen, entries = recipe.presample, [RolledOut(**entry) for entry in rolled]
     pef = [
@@ -148,13 +164,35 @@ def _split(
     if chosen.fresh:
         again = _drawn(recipe, task, initial, [example for example, _ in pef], 1, ("fresh", batch))
         pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
-    prompts = prompt_tokens(initial.tokenizer, task, [example for example, _ in pef], recipe.model)
-    sampling, found = recipe.sampling, {}
-    for (_, entry), prompt in zip(pef, prompts, strict=True):
-        kept = entry.kept[: chosen.buffer_per_prompt]
+    kept = [entry.kept[: chosen.buffer_per_prompt] for _, entry in pef]
+    return _scored(recipe, task, initial, [example for example, _ in pef], kept)
+
+
+def _held(
+    recipe: Recipe, task: Task, initial: LoadedModel, anchors: Sequence[Prompt], batch: int
+) -> dict[str, Rows]:
+    """Fresh rollouts of the batch's anchors, correct or not."""
+    prompts = prompt_tokens(initial.tokenizer, task, anchors, recipe.model)
+    seed = derived_seed(recipe.seed, "presample", "anchors", batch)
+    count = recipe.presample.buffer_per_prompt
+    drawn = sample(initial.model, initial.tokenizer, prompts, count, recipe.sampling, seed)
+    return _scored(recipe, task, initial, anchors, [[each.token_ids for each in group] for group in drawn])
+
+
+def _scored(
+    recipe: Recipe,
+    task: Task,
+    initial: LoadedModel,
+    examples: Sequence[Prompt],
+    completions: Sequence[Sequence[Sequence[int]]],
+) -> dict[str, Rows]:
+    """Some completions of each example with their log-probabilities, by its id."""
+    prompts, sampling = prompt_tokens(initial.tokenizer, task, examples, recipe.model), recipe.sampling
+    found = {}
+    for example, prompt, kept in zip(examples, prompts, completions, strict=True):
         given = (initial.model, [prompt] * len(kept), kept, sampling.temperature)
         log_probs = sequence_logps(*given, batch_tokens=sampling.batch_tokens)
-        found[entry.id] = [(ids, row.tolist()) for ids, row in zip(kept, log_probs, strict=True)]
+        found[example.id] = [(ids, row.tolist()) for ids, row in zip(kept, log_probs, strict=True)]
     return found
 
 

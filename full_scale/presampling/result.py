@@ -36,7 +36,11 @@ def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, An
         "stop_tokens": declared_stop_tokens(recipe.model, recipe.sampling.stop),
         "seed": recipe.seed,
         "sampling": recipe.sampling.drawing(),
-        "presample": vars(recipe.presample),
+        "presample": {
+            name: value
+            for name, value in vars(recipe.presample).items()
+            if name not in ("anchors", "kernel") or value  # Pre-samplings from before there were any.
+        },
         "task": task.name,
         "system": task.system if recipe.model.chat else None,
         "prompts": prompt_hashes(task.train),
@@ -170,6 +174,16 @@ class Presampling:
             f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_told()}"
         )
 
+    def _rehearsed_told(self) -> str:
+        kernel = self.identity.get("presample", {}).get("kernel")
+        how = "chosen at random" if kernel is None else f"chosen by {kernel}"
+        held = self.identity.get("presample", {}).get("anchors")
+        return (
+            f"{len(self.pef)} prompts are held at the base, {how},"
+            if held
+            else f"D_pef has {len(self.pef)} prompts"
+        )
+
     def _cut_off_told(self) -> str:
         share = self.unfinished / max(1, sum(self.outcomes.values()))
         ended = f" (one ended in {self.cut_off!r})" if self.cut_off else ""
@@ -201,7 +215,7 @@ class Presampling:
             said.append(f"the verifier failed on {failed} of {all_} rollouts, which count as wrong: {told}")
         said += [
             f"mean base pass rate {mean:.3f} over {len(self.rates)} prompts; {never} with no correct rollout",
-            f"D_pef has {len(self.pef)} prompts and {len(self.buffer)} rows to rehearse, "
+            f"{self._rehearsed_told()} and {len(self.buffer)} rows to rehearse, "
             f"D_exp {len(self.exp)} prompts",
         ]
         if never:
@@ -229,7 +243,9 @@ class Presampling:
         return said
 
 
-_SPLIT = ("presample.threshold", "presample.fresh", "presample.buffer_per_prompt")
+_SPLIT = tuple(
+    f"presample.{name}" for name in ("threshold", "fresh", "buffer_per_prompt", "anchors", "kernel")
+)
 
 
 def _way_on(name: str) -> str:

@@ -92,15 +92,27 @@ _LAW = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new
 
 @dataclass(frozen=True, config=CHECKED)
 class PresampleConfig:
-    """D_pef: prompts with at least `threshold` of `k` rollouts correct, and one fresh rollout too."""
+    """D_pef: prompts with at least `threshold` of `k` rollouts correct, and one fresh rollout too.
+
+    Or a few anchors in its place.
+    """
 
     k: int = 8
     threshold: int = 8
     fresh: bool = True
     buffer_per_prompt: Count = 8
     """At most how many correct completions a prompt of D_pef gives to the rehearsal buffer."""
+    anchors: Annotated[int, Field(ge=0)] = 0
+    """So many prompts are held at the base in the place of D_pef, and not explored: each gives
+    `buffer_per_prompt` completions, correct or not."""
+    kernel: str | None = None
+    """The kernel, as `dph transfer` stores it, by which the anchors are chosen; without it at random."""
 
     def __post_init__(self) -> None:
+        if self.kernel is not None and not self.anchors:
+            raise argument_error(
+                "presample.kernel", self.kernel, "none without presample.anchors, which it chooses"
+            )
         if not 1 <= self.threshold <= self.k:
             raise argument_error("threshold", self.threshold, f"from 1 to k={self.k}")
 

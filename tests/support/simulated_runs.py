@@ -126,6 +126,7 @@ class Simulated:
     method: dict = field(default_factory=lambda: {"name": "GRPO"})
     training: dict = field(default_factory=dict)
     train: dict = field(default_factory=dict)
+    presample: dict = field(default_factory=dict)
 
     def evaluation(self, rng, name, law):
         """The results of an evaluation of that law."""
@@ -142,7 +143,7 @@ class Simulated:
             change(run)
         known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}
         training = {"run": "run-seed0", "method": self.method["name"], **known, **self.training}
-        config = {"method": self.method, "train": self.train, "presample": {"k": 8}}
+        config = {"method": self.method, "train": self.train, "presample": {"k": 8, **self.presample}}
         for name, kind, results in (
             ("run-seed0", "evaluation", run),
             ("run-seed0", "training", training),

@@ -79,6 +79,11 @@ def aimed(off):
     return make
 
 
+def anchored(mass):
+    """What it rehearses are answers of the base, correct or not."""
+    return lambda rng: replace(rehearsed(mass)(rng), presample={"anchors": 2})
+
+
 def of_shared_texts(beta=0.3):
     """Prompts of one text are one prompt whose verifier is the mean verdict (E5)."""
     method = {"name": "KL-control-sequence", "beta": beta}
@@ -155,6 +160,8 @@ JUDGED = {
     "DPH-JS keeps": (rehearsed(None, "DPH-JS"), None, "= . = . . . . = = . ."),
     "DPH-JS does not raise": (rehearsed(0.97, "DPH-JS"), None, "= ? = . . . . = ! . ."),
     "DPH-alpha does not raise": (rehearsed(0.97, "DPH-alpha"), None, "= ? = . . . . = ! . ."),
+    "anchors stay": (anchored(None), None, "= . = . . . . . = . ."),
+    "anchors do not rise": (anchored(0.97), None, "= ? = . . . . . ! . ."),
     "token sums": (rehearsed(0.9, prompts=30), summed(), "? = = . . . . ? = = ."),
     "token sums that are off": (rehearsed(0.9, prompts=30), summed(0.01), "? = = . . . . ? = ! ."),
     "the meter": (logged([0.0, 0.1, 0.3]), None, "= . = . . . . . . . ="),

@@ -7,6 +7,7 @@ import pytest
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import plain_log_probs
 
+from dph_theory.transfer import AnswerKernel
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.load import ModelHashes, load
 from full_scale.presampling.presample import presample
@@ -241,3 +242,76 @@ def test_a_token_named_as_a_stop_ends_the_rollouts(whole, tmp_path):
         found.check(whole[0], ruled_task(), initial.hashes)
     with pytest.raises(ValueError, match=r"sampling\.stop='w2 w3'.*one token; here it is \['w2', 'w3'\]"):
         load(recipe.model, stop=("w2 w3",))
+
+
+def anchored(recipe, folder, **chosen):
+    return elsewhere(recipe, folder, presample=replace(recipe.presample, **chosen))
+
+
+def test_anchors_are_rehearsed_by_answers_right_and_wrong_and_not_explored(whole, tmp_path):
+    recipe, initial, _ = whole
+    of = anchored(recipe, tmp_path, anchors=3)
+    found = presample(of, ruled_task(), initial)
+    assert len(found.pef) == 3
+    assert sorted((*found.pef, *found.exp)) == sorted(found.rates)
+    rows = found.buffer.rows()
+    assert [row.example_id for row in rows] == [name for name in found.pef for _ in range(3)]
+    asked = {example.id: example for example in ruled_task().train}
+    answers = [
+        (asked[row.example_id], initial.tokenizer.decode(row.completion_ids, skip_special_tokens=True))
+        for row in rows
+    ]
+    assert {Rule.score(*answer).correct for answer in answers} == {True, False}
+    expected = plain_log_probs(initial.model, rows[0].prompt_ids, rows[0].completion_ids, 0.9).detach()
+    np.testing.assert_allclose(rows[0].ref_logps, expected, atol=1e-5)
+    assert any(
+        "3 prompts are held at the base, chosen at random, and 9 rows" in said for said in found.findings
+    )
+    assert presample(of, ruled_task(), initial).pef == found.pef
+
+
+def kernel_file(path, names, model, sets=None):
+    """A kernel in which the third and the first prompt stand for all others."""
+    direction = np.eye(2)[[i % 2 for i in range(len(names))]] * np.linspace(1, 2, len(names))[:, None]
+    score = np.repeat(direction, 2, axis=0) * np.tile([0.5, -0.5], len(names))[:, None]
+    prompt, correct = np.repeat(np.arange(len(names)), 2), np.tile([True, False], len(names))
+    log_p = np.log(np.full(len(prompt), 0.5))
+    about = {"model": model.as_dict()}
+    AnswerKernel(
+        tuple(names), sets or ("train",) * len(names), prompt, log_p, correct, score @ score.T, about
+    ).save(path)
+    return str(path)
+
+
+def test_anchors_by_the_kernel_are_those_that_explain_the_most_of_it(whole, tmp_path):
+    recipe, initial, _ = whole
+    names = [example.id for example in ruled_task().train]
+    file = kernel_file(tmp_path / "k.npz", names[:6], initial.hashes)
+    found = presample(anchored(recipe, tmp_path / "runs", anchors=2, kernel=file), ruled_task(), initial)
+    assert len({names.index(name) % 2 for name in found.pef}) == 2
+    assert set(found.pef) < set(names[:6])
+
+
+@pytest.mark.parametrize(
+    ("anchors", "held", "match"),
+    [
+        (8, None, "presample.anchors=8 is not allowed: fewer than the 8 prompts"),
+        (2, ("o0", "o1"), "2 of the training prompts at least; 0 are in it"),
+        (2, "another model", "a kernel of this run's model"),
+    ],
+)
+def test_anchors_that_cannot_be_chosen_are_refused(whole, tmp_path, anchors, held, match):
+    recipe, initial, _ = whole
+    file = None
+    if held:
+        another = held == "another model"
+        hashes = ModelHashes("0", "0") if another else initial.hashes
+        file = kernel_file(tmp_path / "k.npz", ("e0", "e1") if another else held, hashes)
+    with pytest.raises(ValueError, match=match):
+        presample(anchored(recipe, tmp_path / "runs", anchors=anchors, kernel=file), ruled_task(), initial)
+    assert not (tmp_path / "runs" / "presample" / "presample.json").exists()
+
+
+def test_a_kernel_without_anchors_is_refused():
+    with pytest.raises(ValueError, match=r"none without presample\.anchors"):
+        PresampleConfig(kernel="k.npz")

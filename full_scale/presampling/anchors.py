@@ -1,0 +1,50 @@
+"""Which prompts are held at the base: a few, none of them explored, that are to hold what resembles them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dph_theory.support.errors import argument_error
+from dph_theory.transfer import AnswerKernel, chosen_anchors
+
+from ..models.generation import derived_seed
+from ..models.load import ModelHashes
+from ..recipe.schema import Recipe
+from ..tasks.protocol import Task
+
+
+def anchors_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> frozenset[str]:
+    """The ids of the prompts that `presample.anchors` asks for: by lot, or by the kernel of `dph transfer`.
+
+    By the kernel those that explain the most of it. ValueError for as many as there are prompts, for a kernel
+    of another model, and for one that holds too few of the prompts.
+    """
+    count, file = recipe.presample.anchors, recipe.presample.kernel
+    names = [example.id for example in task.train]
+    if count >= len(names):
+        raise argument_error(
+            "presample.anchors", count, f"fewer than the {len(names)} prompts: the others are explored"
+        )
+    if file is None:
+        drawn = np.random.default_rng(derived_seed(recipe.seed, "presample", "anchors"))
+        return frozenset(names[place] for place in drawn.choice(len(names), count, replace=False))
+    kernel = AnswerKernel.load(Path(file))
+    if kernel.about.get("model") != hashes.as_dict():
+        raise argument_error(
+            "presample.kernel", file, "a kernel of this run's model: dph transfer --config measures it"
+        )
+    # A name that stands in two sets of the kernel has its set before it.
+    known = {
+        name.removeprefix("train/"): place
+        for place, name in enumerate(kernel.names)
+        if kernel.sets[place] == "train"
+    }
+    candidates = [known[name] for name in names if name in known]
+    if len(candidates) < max(count, 1):
+        raise argument_error(
+            "presample.kernel",
+            file,
+            f"one that holds {count} of the training prompts at least; {len(candidates)} are in it",
+        )
+    found = chosen_anchors(kernel.log_odds.kernel, candidates, count)
+    return frozenset(kernel.names[place].removeprefix("train/") for place in found)
