@@ -89,7 +89,7 @@ AUDITS = {
     ),
     "metric": _Command("dph_theory.audit.cli", "metric_command", "Whether a Pass@k is one.", "toy"),
     "trainer": _Command(
-        "full_scale.audit_command",
+        "full_scale.audit.command",
         "trainer_command",
         "What the installed TRL descends with your settings.",
         "full",

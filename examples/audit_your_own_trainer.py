@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from torch import Tensor
 from trl import GRPOConfig, GRPOTrainer
 
-from full_scale.training.live_audit import audit_trainer
+from full_scale.audit.live_audit import audit_trainer
 
 
 class Halved(GRPOTrainer):

@@ -227,7 +227,7 @@ def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> Non
             return
         if twins:
             raise click.UsageError("--pretrained has no --twins: its runs in expectation have no noise")
-        from .pretrained.study import told
+        from .lab.pretrained.study import told
 
         found = told(model, progress=progress, **asked)
         _print_tables(console, found.tables)
@@ -249,9 +249,9 @@ def _laws_of_boxes(
     pack: Path | None,
     packed: Path | None,
 ) -> None:
-    from .laws.experiments import quick_runs, record_runs
-    from .laws.report import findings, store, tallies, tally_table
-    from .laws.study import Study
+    from .lab.laws.experiments import quick_runs, record_runs
+    from .lab.laws.report import findings, store, tallies, tally_table
+    from .lab.laws.study import Study
 
     runs, study = quick_runs() if quick else record_runs(only, seeds), Study(folder, workers, progress)
     if packed is not None:
@@ -285,7 +285,7 @@ def atlas_command(
     """Predict where each method ends, train it, and tell how far off it ended; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .laws.atlas import SEEDS, chosen, kept_in, run_atlas, store, table
+        from .lab.laws.atlas import SEEDS, chosen, kept_in, run_atlas, store, table
 
         methods = chosen(names)
         runs = run_atlas(folder, methods, seeds=seeds or SEEDS, workers=workers, progress=progress)

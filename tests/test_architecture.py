@@ -68,6 +68,16 @@ def test_arrows_between_packages_go_one_way():
         assert imported & set(PACKAGES) - {package} <= MAY_IMPORT[package], name(path)
 
 
+def test_the_pipeline_reads_neither_laboratory_nor_audit():
+    own = tuple(f"full_scale/{room}/" for room in ("lab", "audit"))
+    for path in (ROOT / "full_scale").rglob("*.py"):
+        if path.name not in ENTRY_POINTS and not name(path).startswith(own):
+            assert not {module[:2] for module in imports(path)} & {
+                ("full_scale", "lab"),
+                ("full_scale", "audit"),
+            }, name(path)
+
+
 def test_the_theory_needs_no_torch():
     for path in sorted((ROOT / "dph_theory").rglob("*.py")):
         if not name(path).startswith(NEEDS_TORCH):

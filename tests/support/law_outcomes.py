@@ -1,10 +1,10 @@
 """Finished runs of the laws that nobody trained."""
 
-from full_scale.evaluation.exact import exact
-from full_scale.laws.predictions import predictions
-from full_scale.laws.record import FinishedRun, RunPoint, Twin, twin_of
-from full_scale.laws.runs import Run
-from full_scale.tasks.glass_box.box import box
+from full_scale.lab.glass_box.box import box
+from full_scale.lab.glass_box.exact import exact
+from full_scale.lab.laws.predictions import predictions
+from full_scale.lab.laws.record import FinishedRun, RunPoint, Twin, twin_of
+from full_scale.lab.laws.runs import Run
 
 TASK = box("selection-2")
 RUN = Run("which_law", TASK.name, "k3", 0.5)

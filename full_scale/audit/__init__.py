@@ -1,0 +1,1 @@
+"""Questions to a trainer as it runs: what does its loss minimise?"""

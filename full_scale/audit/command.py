@@ -1,0 +1,58 @@
+"""`dph audit trainer FILE`: what the installed TRL's own step does with the settings of a file."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from dph_theory.support import terminal
+from dph_theory.support.files import STANDARD_OUTPUT, write_json
+
+# Those of `dph_theory.audit.SAMPLES`, which would load torch to show the help.
+SAMPLES = ("policy", "old_policy", "reference", "filtered")
+
+
+@click.command(name="trainer", short_help="Tell what the installed TRL's own loss descends.")
+@click.argument("path", metavar="FILE.yaml")
+@click.option(
+    "--samples",
+    type=click.Choice(SAMPLES),
+    default="policy",
+    show_default=True,
+    help="Where the samples come from.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
+)
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write the findings there.")
+def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) -> None:
+    """Audit the installed TRL's GRPOTrainer with the GRPOConfig settings of a YAML file.
+
+    Its own advantages and loss run, on and off policy where a batch is used twice or another sampler draws
+    it. Names in the file that TRL's scripts read besides are listed; others are wrong usage.
+    """
+    from dph_theory.audit.advantage import AdvantageError
+    from dph_theory.audit.cli import say
+
+    from .live_audit import audit_file
+
+    if not Path(path).is_file():
+        raise click.UsageError(f"there is no file {path}")
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    try:
+        report, others = audit_file(Path(path), samples=samples, seed=seed)
+    except AdvantageError as error:
+        terminal.say(console, f"could not be audited with TRL {version('trl')}: {error}")
+        sys.exit(1)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(f"{path}: {error}") from error
+    if json_path is not None:
+        write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": others})
+    say(console, report.loss.verdict, report.loss.rows())
+    if report.later is not None:
+        later = [row for row in report.later.rows() if row not in report.loss.rows()]
+        say(console, report.later.verdict, later)
+    say(console, f"Advantage: {report.advantage.verdict}", ())
+    for note in (*report.notes, *([f"Not settings of GRPOConfig: {', '.join(others)}."] if others else ())):
+        say(console, note, ())

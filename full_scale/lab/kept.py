@@ -1,0 +1,104 @@
+"""One journal for every experiment: settings -> run -> row, each row kept as it is made, and made once."""
+
+import json
+import lzma
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dph_theory.support.errors import argument_error
+from dph_theory.support.files import write_bytes
+from dph_theory.support.processes import run_jobs
+from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import as_json, from_json
+
+from ..storage.journal import Journal
+
+Job = TypeVar("Job")
+
+
+class Kept:
+    """Rows in a file that only grows, by what they are and of which job.
+
+    What comes before a run (a prediction, a twin) is a row of its own, settled before the run is. `bases` is
+    the folder of the models that runs start from. ValueError where the file holds anything else.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        self.bases = folder / "bases"
+        self.journal = Journal(folder / "journal.jsonl", identity)
+        self._rows = _rows_of(self.journal.entries, "journal", self.journal.path)
+
+    def keep(self, what: str, name: str, row: Any) -> None:
+        """Write a row down, on the disk before this returns; it replaces one of the same name."""
+        value = as_json(row)
+        self.journal.append({"what": what, "name": name, "row": value})
+        self._rows[what, name] = value
+
+    def read(self, what: str, kind: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """The rows of that kind by name: those of `names`, or all; a list is a tuple of that kind."""
+        asked = (name for of, name in self._rows if of == what) if names is None else names
+        return {n: _as(kind, self._rows[what, n]) for n in asked if (what, n) in self._rows}
+
+    def all_rows(self, digits: int) -> dict[tuple[str, str], Any]:
+        """Every row by what it is and its name, rounded but for its run, whose id is its content."""
+        return {of: _rounded(row, digits) for of, row in self._rows.items()}
+
+    def lacks(self, what: str, names: Iterable[str]) -> list[str]:
+        """The names that have no such row yet, in order, each once."""
+        return [name for name in dict.fromkeys(names) if (what, name) not in self._rows]
+
+    def settle(
+        self,
+        what: str,
+        function: Callable[[Job], Any],
+        jobs: Mapping[str, Job],
+        *,
+        anew: bool = False,
+        workers: int = 1,
+        progress: Progress = silent,
+    ) -> None:
+        """Make the rows not there yet, or all `anew`, side by side; `progress` gets (what, done, jobs)."""
+        missing = {name: jobs[name] for name in (jobs if anew else self.lacks(what, jobs))}
+        names = {id(job): name for name, job in missing.items()}
+        made = run_jobs(function, [*missing.values()], workers=workers, one_torch_thread=True)
+        for done, (job, row) in enumerate(made, len(jobs) - len(missing) + 1):
+            self.keep(what, names[id(job)], row)
+            progress(what, done, len(jobs))
+
+    def adopt(self, packed: Path) -> None:
+        """Add the rows of a file that `write_packed` wrote, but for those that are here already."""
+        try:
+            lines = [json.loads(line) for line in lzma.decompress(packed.read_bytes()).splitlines()]
+        except (lzma.LZMAError, ValueError) as error:
+            allowed = f"a file that `dph laws --pack` wrote ({error})"
+            raise argument_error("from", str(packed), allowed) from error
+        for (what, name), row in _rows_of(lines, "from", packed).items():
+            if (what, name) not in self._rows:
+                self.keep(what, name, row)
+
+
+def _as(kind: Any, row: Any) -> Any:
+    return tuple(from_json(kind, one) for one in row) if isinstance(row, list) else from_json(kind, row)
+
+
+def _rounded(row: Any, digits: int) -> Any:
+    found = as_json(row, digits)
+    return found | {"run": row["run"]} if isinstance(row, dict) and "run" in row else found
+
+
+def _rows_of(lines: Iterable[Any], argument: str, path: Path) -> dict[tuple[str, str], Any]:
+    try:
+        return {(line["what"], line["name"]): line["row"] for line in lines}
+    except KeyError as error:
+        allowed = f"rows that say what they are ({error} is missing); an older version kept others"
+        raise argument_error(argument, str(path), allowed) from error
+
+
+def write_packed(path: Path, rows: Mapping[tuple[str, str], Any]) -> None:
+    """Write JSON-ready rows, by what they are and their name, compressed, as `Kept.adopt` reads them."""
+    lines = [
+        json.dumps({"what": what, "name": name, "row": row}, separators=(",", ":"))
+        for (what, name), row in rows.items()
+    ]
+    write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))

@@ -1,0 +1,241 @@
+"""What is kept of a run and of its twin, whether the run held to its law, and why it did not."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+
+from ..glass_box.exact import Exact
+from .runs import Run
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The most by which a run that obeys its law may miss it."""
+
+    validity: float
+    """Of the mean |V - law's V|."""
+    kl: float
+    """Of the mean KL(run || law), in nats.
+
+    Chosen before any run was held to it. By Pinsker's inequality the run and the law then give no set of
+    answers probabilities further apart than sqrt(kl/2), .1 (selection: .07); and it takes 1/kl answers, 50
+    (100), until they carry a nat of evidence that the run is not the law. Validity and the nearest law alone
+    let a run hold whose valid answers have collapsed: P(first | valid) .99 for .90 are .07 nats.
+    """
+
+
+BARS, SELECTION_BARS = Bounds(0.02, 0.02), Bounds(0.01, 0.01)
+
+
+def bars_of(task: str) -> Bounds:
+    """Those of a task."""
+    return SELECTION_BARS if task.startswith("selection") else BARS
+
+
+ALIKE = 1e-6
+"""Nats by which distances must differ to tell two laws apart: on some tasks two of them coincide."""
+
+
+def nearest_of(distances: Mapping[str, float]) -> str | None:
+    """The first name whose distance is the least, or as good as it; None of none."""
+    least = min(distances.values(), default=math.inf)
+    return next((name for name, distance in distances.items() if distance <= least + ALIKE), None)
+
+
+def mean_gap(found: Sequence[float], wanted: Sequence[float]) -> float:
+    """The mean over rows of |V - V of a law|."""
+    return fmean(abs(one - other) for one, other in zip(found, wanted, strict=True))
+
+
+def misses(law: str, distances: Mapping[str, float], gap: float, bars: Bounds) -> tuple[str, ...]:
+    """What of its law an end misses: the law (a rival is nearer), the validity, the answers (their bars)."""
+    missed = {
+        "law": nearest_of(distances) != law,
+        "validity": gap > bars.validity,
+        "answers": distances[law] > bars.kl,
+    }
+    return tuple(name for name, found in missed.items() if found)
+
+
+@dataclass(frozen=True)
+class PredictedLaw:
+    """A law's exact measures, computed before the run; the run's own law stands first among its rivals."""
+
+    law: str
+    exact: Exact
+
+
+@dataclass(frozen=True)
+class RunPoint:
+    """The policy after so many steps: its measures, and KL(run || law) of each law predicted, by name."""
+
+    step: int
+    exact: Exact
+    kl: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run with what was predicted of it."""
+
+    run: Run
+    predictions: tuple[PredictedLaw, ...]
+    course: tuple[RunPoint, ...]
+    limits: Mapping[str, float]
+    """KL(limit || run) of what each form selects as beta -> 0, and of a run's targets, by name."""
+    seconds: float
+
+    @property
+    def last(self) -> RunPoint:
+        """The end of the run."""
+        return self.course[-1]
+
+    @property
+    def law(self) -> PredictedLaw | None:
+        """What theory says of the run's end; None where it says nothing."""
+        return self.predictions[0] if self.predictions else None
+
+    @property
+    def distances(self) -> Mapping[str, float]:
+        """KL(run || law) of each law predicted; of a target (`Run.target`), KL(target || run)."""
+        known = {**self.limits, **self.last.kl}
+        return {prediction.law: known[prediction.law] for prediction in self.predictions}
+
+    @property
+    def nearest(self) -> str | None:
+        """The law at the least distance; None where none was predicted."""
+        return nearest_of(self.distances)
+
+    @property
+    def kl_to_law(self) -> float | None:
+        """The distance to the run's own law."""
+        return self.distances[self.law.law] if self.law else None
+
+    @property
+    def gap(self) -> float | None:
+        """The mean over rows of |V - V of the predicted law|."""
+        return mean_gap(self.last.exact.validity, self.law.exact.validity) if self.law else None
+
+    @property
+    def misses(self) -> tuple[str, ...]:
+        """What of its law it misses, by the bars of its task; nothing where there is none."""
+        if self.law is None:
+            return ()
+        return misses(self.law.law, self.distances, self.gap or 0.0, bars_of(self.run.task))
+
+    @property
+    def verdict(self) -> str:
+        """held, or what was missed."""
+        missed = f"missed: {' and '.join(self.misses)}" if self.misses else "held"
+        return missed if self.law else "no law"
+
+
+TWINNED = ("none", "k2", "k3", "k3_corrected", "sequence_kl", "future_kl")
+"""The forms whose expected update is a function of the policy that is known in closed form."""
+RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
+"""Accounts of luck beside the adjoint: the kernel of the model at its start for ever, at every N; and one
+logit an answer, at the step in logits that this kernel gives two right answers (theory G3, SGD alone)."""
+
+
+@dataclass(frozen=True)
+class SampledEnd:
+    """Where the same training on sampled answers ends, without a trainer: the noise, not its first order."""
+
+    gap: float
+    """As of a `FinishedRun`; 0 where there is no law, as the next."""
+    kl_to_law: float
+    entropy: float
+
+
+@dataclass(frozen=True)
+class Twin:
+    """Where the noiseless twin of a run ends, and how far seeds are to lie from it.
+
+    `kl`: KL(twin || law) of each law predicted. `deviations` over seeds, of first order in the noise, none
+    for long trainings: of the validity and of the log odds of the base's favourite among valid answers.
+    """
+
+    run: Run
+    exact: Exact
+    kl: Mapping[str, float]
+    deviations: Mapping[str, float]
+    law_validity: tuple[float, ...] | None = None
+    """Of each row at the run's own law."""
+    rivals: Mapping[str, float] = field(default_factory=dict)
+    """The deviation of the favourite's log odds by cruder accounts, of runs without a penalty (`RIVALS`)."""
+    sampled: tuple[SampledEnd, ...] = ()
+    """Of as many seeds; none where the first order explains every run."""
+
+    @property
+    def gap(self) -> float:
+        """As of a `FinishedRun`; 0 where there is no law."""
+        return mean_gap(self.exact.validity, self.law_validity or self.exact.validity)
+
+
+def twin_of(run: Run) -> Run | None:
+    """The run that stands for all that have its twin; None for those that have none here.
+
+    They have other forms, several rounds or updates a batch, no reward, a beta that samples decide, or
+    penalised rewards over their deviation, whose update is no function of the policy alone (theory G2).
+    """
+    once = run.rounds == run.updates == 1 and run.sampler is None and run.lowered_under is None
+    divided = run.form == "sequence_kl" and run.scale == "group"
+    if run.form not in TWINNED or not run.reward or not once or divided:
+        return None
+    seed = run.seed if run.rank is not None or run.collapsed else 0
+    return replace(run, experiment="twin", seed=seed, every=0)
+
+
+def twin_in(twins: Mapping[str, Twin], run: Run) -> Twin | None:
+    """The run's twin among those of a journal, if it is there."""
+    stands_for = twin_of(run)
+    return None if stands_for is None else twins.get(stands_for.id)
+
+
+DEVIATIONS = 3
+"""A run this many predicted deviations from its twin is not where luck alone puts it."""
+CAUSES = TIME, LUCK, LOST, UNEXPLAINED, NO_TWIN = (
+    "time",
+    "luck",
+    "luck beyond first order",
+    "unexplained",
+    "no twin",
+)
+
+
+def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
+    """What a miss comes from; None for a run that holds, or has no law.
+
+    "time": the noiseless twin misses the law too, by the same bars. "luck": it does not, and the run lies
+    within DEVIATIONS of it. "luck beyond first order": the run lies further off, or no deviations were
+    carried so far, and of the same training on samples some ends as far from the law. "unexplained": none
+    does, or none was sampled. "no twin": none was trained.
+    """
+    if outcome.law is None or not outcome.misses:
+        return None
+    if twin is None:
+        return NO_TWIN
+    law, bars = outcome.law, bars_of(outcome.run.task)
+    if misses(law.law, twin.kl, mean_gap(twin.exact.validity, law.exact.validity), bars):
+        return TIME
+    departures = luck(outcome, twin)
+    if departures and all(abs(value) <= DEVIATIONS for value in departures.values()):
+        return LUCK
+    ends = [(bars.validity, bars.kl), *((end.gap, end.kl_to_law) for end in twin.sampled)]
+    gap, kl = (max(column) for column in zip(*ends, strict=True))
+    return LOST if (outcome.gap or 0.0) <= gap and (outcome.kl_to_law or 0.0) <= kl else UNEXPLAINED
+
+
+def luck(outcome: FinishedRun, twin: Twin) -> dict[str, float]:
+    """How far the run is from its twin, in predicted deviations, by measure."""
+    moved = {"validity": fmean(outcome.last.exact.validity) - fmean(twin.exact.validity)}
+    if twin.exact.favourite_share < 1 - 1e-9:  # Else a row has one right answer, and there are no odds.
+        moved["favourite_odds"] = _odds(outcome.last.exact) - _odds(twin.exact)
+    return {name: gap / twin.deviations[name] for name, gap in moved.items() if twin.deviations.get(name)}
+
+
+def _odds(exact: Exact) -> float:
+    """The log odds of the base's favourite among valid answers."""
+    share = min(max(exact.favourite_share, 1e-15), 1 - 1e-15)
+    return math.log(share / (1 - share))

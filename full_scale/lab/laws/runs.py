@@ -1,0 +1,215 @@
+"""A run as a value, the id it is kept under, what its trainer gets, and the law that it obeys."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.methods.parts import ANSWERS
+from dph_theory.support.errors import argument_error, choice
+
+from ...recipe.law import RunLaw, law_of
+from .sampled import SAMPLINGS, Sampling
+
+SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
+FILTERED, BASE = "filtered model", "base"
+MEANS = ", per-answer means"
+"""After the name of a token law: that of penalties averaged over each answer's tokens."""
+PENALTIES = ("k3", "k3_corrected", "k2", "sequence_kl", "future_kl")
+"""Forms with a coefficient beta; each obeys the law of the trainer's arguments (`recipe.law.law_of`).
+
+k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
+gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
+the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
+"""
+FORMS = ("none", *PENALTIES, "alpha_dpg", "rehearsal")
+_NAMES = {
+    ("sequence", REVERSE_KL.name): SEQUENCE,
+    ("token", REVERSE_KL.name): TOKEN_REVERSE,
+    ("token", FORWARD_KL.name): TOKEN_FORWARD,
+}
+
+ANNEALED = ("k3", "k3_corrected", "sequence_kl")
+"""The forms whose beta may fall along a run."""
+REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "log_u": {"divergence": "forward_kl", "gauge": "printed"},
+        "k3": {"divergence": "forward_kl", "gauge": "normalised"},
+        "js": {"divergence": "jensen_shannon", "gauge": "printed"},
+        "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
+    }
+)
+Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training; two runs with equal fields are the same run, and have the same id."""
+
+    experiment: str
+    task: str
+    form: str
+    beta: float = 0.0
+    """Coefficient of the penalty; of the rehearsal, eta."""
+    annealed_from: float | None = None
+    """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
+    scale: Literal["none", "group"] = "none"
+    group_size: int = 128
+    groups: int = 1
+    """Groups of each row in a step."""
+    learning_rate: float = 1e-3
+    """Falls linearly to zero, unless `constant`."""
+    steps: int = 250
+    seed: int = 0
+    optimiser: Literal["adam", "sgd"] = "adam"
+    constant: bool = False
+    rank: int | None = None
+    """Of a LoRA adapter; None trains every weight."""
+    lost: float | None = None
+    """The share of the lost answers among the valid ones at the start; None starts from the base."""
+    collapsed: bool = False
+    """Whether training without a KL term has lost them, and not a fit to the base's other tables."""
+    alpha: float | None = None
+    """Of alpha-DPG."""
+    rehearsed: str | None = None
+    """What is rehearsed on stored correct samples: log_u (-log u), k3, js or alpha (alpha = 0.2)."""
+    reward: bool = True
+    """Off: nothing but the rehearsal or alpha-DPG trains."""
+    dapo: bool = False
+    """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
+    baseline: Baseline = "mean"
+    """What is subtracted from verdicts: of the group, or a constant."""
+    updates: int = 1
+    """On each batch."""
+    clip: tuple[float, float] | None = None
+    """Below and above a ratio of 1; None: TRL's own, 0.2 and 0.2."""
+    per_answer_mean: bool = False
+    """Whether an answer's tokens are averaged (TRL's loss type grpo), not added up."""
+    false_positive: float = 0.0
+    """Chance that a wrong answer is taken for right; both at 0.5 make verdicts a coin."""
+    false_negative: float = 0.0
+    lowered_under: float | None = None
+    """beta falls from `annealed_from` only while the excess KL, in nats, is under it."""
+    rounds: int = 1
+    """Trainings one after the other, each from and against the policy before."""
+    sampler: str | None = None
+    """One of SAMPLINGS."""
+    every: int = 0
+    """Steps between exact measurements; 0 for the end alone."""
+
+    def __post_init__(self) -> None:
+        choice("form", self.form, FORMS)
+        if self.form in PENALTIES and not self.beta > 0:
+            raise argument_error("beta", self.beta, f"above 0 for {self.form}")
+        choice("baseline", self.baseline, get_args(Baseline))
+        if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):
+            allowed = "mean where the group's deviation divides, and for alpha_dpg"
+            raise argument_error("baseline", self.baseline, allowed)
+        if self.lowered_under is not None and self.annealed_from is None:
+            raise argument_error("lowered_under", self.lowered_under, "with annealed_from")
+        if self.annealed_from is not None and (self.form not in ANNEALED or self.annealed_from < self.beta):
+            raise argument_error(
+                "annealed_from", self.annealed_from, f"at least beta, for {', '.join(ANNEALED)} alone"
+            )
+        if self.lowered_under is not None and self.form != "sequence_kl":
+            raise argument_error("lowered_under", self.lowered_under, "for sequence_kl alone")
+        if self.collapsed and self.lost is None:
+            raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
+        if (self.rehearsed is not None) != (self.form == "rehearsal"):
+            raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the content: that of a run does not change when fields with defaults are added."""
+        return hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
+
+    @property
+    def id(self) -> str:
+        """The name it is kept under."""
+        return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
+        clip = (0.2, 0.28 if self.dapo else None) if self.clip is None else self.clip
+        return {
+            "seed": self.seed,
+            "max_steps": self.steps,
+            "learning_rate": self.learning_rate,
+            "lr_scheduler_type": "constant" if self.constant else "linear",
+            "optim": "sgd" if self.optimiser == "sgd" else "adamw_torch",
+            "num_generations": self.group_size,
+            "num_iterations": self.updates,
+            "loss_type": "dapo" if self.dapo else "grpo" if self.per_answer_mean else "dr_grpo",
+            "epsilon": clip[0],
+            "epsilon_high": clip[1],
+            "scale_rewards": self.scale,
+            "baseline": self.baseline,
+            **(self.sampling.arguments if self.sampling else {}),
+            **self._of_form(),
+        }
+
+    def _of_form(self) -> dict[str, Any]:
+        online = {"online_coefficient": self.beta}
+        match self.form:
+            case "k3" | "k3_corrected":
+                return {"beta": self.beta, "use_bias_correction_kl": self.form == "k3_corrected"}
+            case "future_kl":
+                return {"beta": self.beta, "use_bias_correction_kl": True, "online": "future_kl"}
+            case "k2":
+                return {"online": "definition", "divergence": "reverse_kl", **online}
+            case "sequence_kl":
+                fall = {"online_from": self.annealed_from, "excess_bound": self.lowered_under}
+                return {"online": "scaled_kl" if self.scale == "group" else self.form, **online, **fall}
+            case "alpha_dpg":
+                return {"online": "alpha_dpg", "alpha": self.alpha}
+            case "rehearsal":
+                how = {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
+                return {"eta": self.beta, **how, **REHEARSED[self.rehearsed or "log_u"]}
+        return {}
+
+    @property
+    def law(self) -> str | None:
+        """The law it obeys by theory E; with per-answer means, by theory G8."""
+        found = law_of(self.arguments)
+        if not found:
+            return None
+        name = _NAMES[found.place, found.divergence.name]
+        return name + MEANS if found.place == "token" and found.reduction == ANSWERS else name
+
+    @property
+    def informative(self) -> float:
+        """By how much a right answer's verdict is higher than a wrong one's, 1 - errors (theory G9)."""
+        return 1 - self.false_positive - self.false_negative
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How it samples, if not simply from the policy."""
+        return None if self.sampler is None else SAMPLINGS[self.sampler]
+
+    @property
+    def target(self) -> str | None:
+        """What alpha-DPG, or rehearsal alone, aims at (B3, B7): the filtered model, or the base as it is."""
+        if self.form == "alpha_dpg":
+            return FILTERED
+        if self.form != "rehearsal" or self.reward:
+            return None
+        return FILTERED if self.rehearsed == "log_u" else BASE
+
+    @property
+    def centring(self) -> str:
+        """How the rewards of a run with a law are centred, as `dph_theory.laws.SCALES` names it."""
+        found = law_of(self.arguments)
+        return found.scale if isinstance(found, RunLaw) else "none"
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The fields that are not their defaults."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            field.name: values[field.name] for field in fields(self) if values[field.name] != field.default
+        }
