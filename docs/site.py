@@ -4,8 +4,12 @@ The README is its first page; theorem pages, the API's and pictures are made her
 entries such as `A5` link to their page, and displayed formulas become MathML, which needs no network.
 """
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mkdocs.structure.files import File
@@ -39,16 +43,57 @@ def on_files(files: Any, config: Any) -> Any:
     made: dict[str, str | bytes] = {"index.md": _readme()}
     made |= {f"theorems/{name}": text for name, text in pages.pages().items()}
     for page, packages in API.items():
-        made[f"reference/{page}.md"] = "\n\n".join((f"# API: {page}", *(f"::: {name}" for name in packages)))
+        made[f"reference/{page}.md"] = "\n\n".join((f"# API: {page}", *map(_documented, packages)))
     records = Records()
     for name in NAMES:
         drawn = figure(name)
         made[f"img/{name}.svg"] = rendered(drawn.drawing(drawn.numbers(records)), "svg")
+    made |= tour()
     for path, content in made.items():
         if files.get_file_from_path(path) is not None:
             files.remove(files.get_file_from_path(path))
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def _documented(package: str) -> str:
+    """What mkdocstrings is told of a package: without a list it leaves out every name that is imported."""
+    names = ", ".join(_public(package))
+    return f"::: {package}" + (f"\n    options:\n      members: [{names}]" if names else "")
+
+
+def _public(package: str) -> list[str]:
+    """The names that a package defines or passes on (`import X as X`), read from its stub if it has one."""
+    folder = DOCS.parent.joinpath(*package.split("."))
+    file = next(path for path in (folder / "__init__.pyi", folder / "__init__.py") if path.exists())
+    names: list[str | None] = []
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.ImportFrom(names=found):
+                names += [one.asname for one in found if one.asname == one.name]
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                names.append(name)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                names.append(name)
+    return [name for name in names if name and not name.startswith("_")]
+
+
+def tour() -> dict[str, str | bytes]:
+    """`examples/tour.py` as a page: its cells, and below each the picture that it draws when it is run."""
+    script = DOCS.parent / "examples" / "tour.py"
+    with TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, script], cwd=folder, check=True, capture_output=True)
+        pictures = {f"img/{path.name}": path.read_bytes() for path in sorted(Path(folder).glob("tour-*.png"))}
+    parts, shown = [], iter(pictures)
+    for cell in re.split(r"^# %% ?", script.read_text(encoding="utf-8"), flags=re.M)[1:]:
+        kind, _, text = cell.partition("\n")
+        if kind == "[markdown]":
+            parts.append(re.sub(r"^# ?", "", text, flags=re.M))
+            continue
+        parts.append(f"```python\n{text.strip()}\n```\n")
+        if "axes = picture(" in text:
+            parts.append(f"![]({next(shown)})\n")
+    return {"tour.md": "\n".join(parts), **pictures}
 
 
 def _readme() -> str:

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import importlib.machinery
+import importlib.util
 import os
 import re
 import runpy
@@ -19,8 +20,8 @@ from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-LONGEST = {"dph_on_trl.py": 150}
-"""A page to copy whole; its tests are those of full_scale's training."""
+LONGEST = {"dph_on_trl.py": 150, "tour.py": 150}
+"""A page to copy whole, whose tests are those of full_scale's training; and the cells of a notebook."""
 PACKAGES = ("dph_theory", "toy_lm", "full_scale", "figures")
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 WITH_EXAMPLES = [path for path in SOURCES if "    >>> " in path.read_text()]
@@ -154,3 +155,21 @@ def test_the_meter_splits_the_kl_of_a_trl_run():
     # It learns within eight steps, and pays for more than the pass rate.
     assert steps[-1]["validity"] > steps[0]["validity"]
     assert steps[-1]["excess_kl"] > 0.1
+
+
+@pytest.mark.slow
+def test_the_tour_s_five_pictures_are_a_page_of_the_site(monkeypatch):
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site.py")
+    hooks = importlib.util.module_from_spec(spec)
+    for name in ("mkdocs", "mkdocs.structure", "mkdocs.structure.files"):  # in the extra docs
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(File=None))
+    spec.loader.exec_module(hooks)
+    made = hooks.tour()
+    page = made.pop("tour.md")
+    pictures = [f"img/tour-{number}.png" for number in range(1, 6)]
+    assert list(made) == pictures == re.findall(r"!\[\]\((.*?)\)", page)
+    assert all(content.startswith(b"\x89PNG") and len(content) > 10_000 for content in made.values())
+    assert page.startswith("# Five pictures")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) == 7
+    assert "found = confront(" in blocks[1]
