@@ -74,8 +74,8 @@ class Reading:
         self.packed = pack(sequences)
 
     def log_probs(self, model: Any) -> dict[str, LogProbs]:
-        """Of each task, over the whole vocabulary."""
-        found = next_log_probs(model, self.packed)
+        """Of each task, over the whole vocabulary, on the CPU wherever the model is."""
+        found = next_log_probs(model, self.packed).cpu()
         parts = found.split([int(np.prod(shape)) for shape in self._shapes.values()])
         tables = {
             key: part.unflatten(0, shape)
@@ -210,6 +210,7 @@ def _all_tasks() -> dict[str, OpenPrompts]:
     draw = np.random.default_rng(2)
     columns = draw.integers(2, 10, 300).tolist(), draw.integers(11, 100, 300).tolist()
     wide = [*dict.fromkeys(zip(*columns, strict=True))]
+    every = [(a, b) for a, b in draw.permutation([*itertools.product(range(2, 10), range(11, 100))]).tolist()]
     for place, half in enumerate(("", ", held out")):
         for kind, texts in _TEXTS.items():
             make = _of_numbers if kind in ("primes", "minutes") else _of_words
@@ -218,6 +219,7 @@ def _all_tasks() -> dict[str, OpenPrompts]:
             tasks.append(_of_words(f"{kind} by example{half}", kind, texts[place : place + 1]))
         tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], last_digit))
         tasks.append(_calculated(f"wide last digits{half}", _LAST, wide[place::2], last_digit))
+        tasks.append(_calculated(f"all last digits{half}", _LAST, every[place::2], last_digit))
         tasks.append(_calculated(f"sums{half}", _SUMS[0], sums[place::2], add))
         tasks.append(_calculated(f"products{half}", _PRODUCTS, long[place::2], mul, 2))
     tasks.append(_calculated("sums in words", _SUMS[1], sums, add))

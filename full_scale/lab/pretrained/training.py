@@ -128,7 +128,8 @@ class Lab:
         where = source(path)
         self.tokenizer = AutoTokenizer.from_pretrained(**where)
         how: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": attention}
-        self.model: Any = AutoModelForCausalLM.from_pretrained(**where, **how).eval()
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.model: Any = AutoModelForCausalLM.from_pretrained(**where, **how).eval().to(device)
         self._weights = {name: value.clone() for name, value in self.model.state_dict().items()}
         self._bases: dict[tuple[str, ...], dict[str, LogProbs]] = {}
 
