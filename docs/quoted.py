@@ -152,10 +152,10 @@ def _pretrained(records: Records) -> dict[str, Any]:
         "held": len(held),
         "laws": len(found["laws"]),
         "near": max(run["verdict"]["validity_gap"] for run in held),
-        "alike": max(run["verdict"]["share_gap"] for run in held),
+        "alike": max(run["verdict"]["kl_to_law"] for run in held),
         "missed": [
             f"{run['run']['method']} at beta {run['run']['strength']:g} on {', '.join(run['run']['tasks'])} "
-            f"(pass rates {run['verdict']['validity_gap']:.3f} off, shares {run['verdict']['share_gap']:.3f})"
+            f"(pass rates {run['verdict']['validity_gap']:.3f} off, KL {run['verdict']['kl_to_law']:.4f})"
             for run in missed
         ],
         "trl": [

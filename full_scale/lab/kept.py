@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dph_theory.support.errors import argument_error
-from dph_theory.support.files import write_bytes
+from dph_theory.support.files import write_bytes, write_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json, from_json
+from dph_theory.support.record import as_json, from_json, record
 
 from ..storage.journal import Journal
 
 Job = TypeVar("Job")
+PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
 
 
 class Kept:
@@ -102,3 +103,13 @@ def write_packed(path: Path, rows: Mapping[tuple[str, str], Any]) -> None:
         for (what, name), row in rows.items()
     ]
     write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
+
+
+def store(
+    path: Path, kind: str, config: Mapping[str, Any], results: Mapping[str, Any], findings: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Write the compact record of an experiment, which figures and docs read, and return it."""
+    how: dict[str, Any] = {"config": config, "results": results, "findings": tuple(findings)}
+    made = record(kind, seed=0, packages=PACKAGES, **how)
+    write_json(path, made)
+    return made

@@ -19,9 +19,8 @@ from dph_theory.atlas.training import expected, pulls
 from dph_theory.atlas.updates import GROUP, Samples
 from dph_theory.dynamics.training import Draws, spread_along
 from dph_theory.support.errors import choice
-from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json, record
+from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
 from ...training.online import OnlineTrainer
@@ -29,8 +28,9 @@ from ...training.reference import OnlineReference
 from ..glass_box.base import build_base
 from ..glass_box.box import RARE, GlassBox
 from ..kept import Kept
+from ..kept import store as store_record
 from .runs import Run
-from .study import PACKAGES, PREDICTION, RUN, quiet
+from .study import PREDICTION, RUN, quiet
 from .training import Tables, tables_of, train
 from .twin import course_of, tables_from
 
@@ -256,4 +256,4 @@ def store(methods: Sequence[Repair], runs: Sequence[Trained], kept: Kept, seeds:
         "trained": [{**as_json(each, 5), "gaps": as_json(each.gaps, 4)} for each in runs],
     }
     config = {**SETTINGS, "seeds": seeds}
-    write_json(path, record(KIND, seed=0, config=config, results=results, findings=(), packages=PACKAGES))
+    store_record(path, KIND, config, results)

@@ -17,9 +17,10 @@ from .runs import Run
 
 TABLE = Path(__file__).with_name("experiments.yaml")
 PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
-"""Steps and answers that `plan` chose before any of the runs, by task, form and beta."""
+"""Steps and answers chosen before any of the runs, by task, form and beta: the fewest that are to hold."""
 WAYS = ("first_order", "sampled", "annealed")
-"""Planned by the first order in the noise alone; by trainings on samples too; so with a beta that falls."""
+"""Planned by the twin and the first order of its noise, each within a quarter of the bars; by a dozen
+trainings on samples too, which see an answer nearly lost (theory E7); so with a beta that falls from 1."""
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from dph_theory.support.files import write_json
-from dph_theory.support.record import as_json, record
+from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
+from .. import kept
 from ..glass_box.exact import Exact
 from .experiments import experiments
 from .flow import LostFlow, ways_back
 from .record import CAUSES, FinishedRun, Twin, luck, twin_in, why_missed
 from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
-from .study import KIND, PACKAGES
+from .study import KIND
 
 Twins = Mapping[str, Twin]
 
@@ -190,13 +190,4 @@ def store(
 ) -> dict[str, Any]:
     """Write the compact record: `results` and `findings`."""
     config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
-    found = record(
-        KIND,
-        seed=0,
-        config=config,
-        results=results(outcomes, twins, flows),
-        findings=findings(outcomes, twins),
-        packages=PACKAGES,
-    )
-    write_json(path, found)
-    return found
+    return kept.store(path, KIND, config, results(outcomes, twins, flows), findings(outcomes, twins))

@@ -25,7 +25,6 @@ from .twin import LONGEST, SAMPLED, sampled_ends, twin
 KIND = "laws"
 OF_RANDOM_REWARDS = 200
 """Trainings on samples of a run whose verdicts are a coin: what they move on average is noise alone."""
-PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
 PREDICTION, FLOW, TWIN, RUN = "prediction", "flow", "twin", "run"
 """What is kept of a run: three before it starts."""
 

@@ -13,15 +13,16 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from dph_theory.coverage import exact_pass_at_k
-from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json, record
+from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 from dph_theory.transfer import AnswerKernel
 
 from ...models.load import model_hash
+from ..held import BARS, misses, nearest_of
 from ..kept import Kept, write_packed
-from ..laws.study import PACKAGES, quiet
+from ..kept import store as store_record
+from ..laws.study import quiet
 from .costs import costs
 from .lottery import Lottery, predicted_lottery, spreads
 from .open_prompts import Said
@@ -44,7 +45,7 @@ from .runs import (
     pass_at,
 )
 from .runs import quick as quick_runs
-from .training import FinishedOpenRun, Law, Laws, base_says, conduct, predicted_laws
+from .training import FinishedOpenRun, Laws, base_says, conduct, predicted_laws
 from .transfer import (
     KS,
     Followed,
@@ -64,11 +65,6 @@ LAW, LOTTERY, SAID, CLAIM, FORECAST, RUN = "law", "lottery", "said", "claim", "f
 FOLLOWED = "followed"
 """What is kept after them."""
 FORECAST_OF = ("methods", "anchors", "transfer")
-NEAR, ALIKE = 0.02, 0.03
-"""A run held if each pass rate is so near its law's, the first tokens' shares so near in total variation,
-and no other form's law nearer to where it ended."""
-SAMPLED = 0.03
-"""So near each pass rate of a run on samples, whose shares chance moves."""
 TO_A_LAW = ("laws", "trl")
 SURE = 0.9
 SHOWN = 64
@@ -174,40 +170,23 @@ def _conducted(job: tuple[str, OpenRun, tuple[int, ...]]) -> FinishedOpenRun:
 
 @dataclass(frozen=True)
 class LawVerdict:
-    """Whether a noiseless run ended at its own law."""
+    """Whether a run ended at its own law, as `lab.held` defines it; the pass rate's gap of its worst task."""
 
     held: bool
     nearest: str
     validity_gap: float
-    share_gap: float
-    """The largest over the run's tasks."""
-    rival_gap: float
-    """The largest total variation of the first tokens' shares from those of another form's law."""
+    kl_to_law: float
 
 
 def against_law(outcome: FinishedOpenRun, predicted: Laws) -> LawVerdict:
-    """A run's end beside its law, as declared by NEAR and ALIKE."""
-    form, last = outcome.run.method, outcome.points[-1].tasks
-    laws = predicted.by_form()
-    own = laws[form]
-    gaps = [abs(fmean(last[name].validity) - own.validity[name]) for name in last]
-
-    def shares_from(law: Law) -> float:
-        return max(
-            sum(abs(a - b) for a, b in zip(last[name].first_shares[0], law.first_shares[name], strict=True))
-            / 2
-            for name in last
-        )
-
-    least = min(outcome.distances.values())
-    nearest = next(name for name, distance in outcome.distances.items() if distance == least)
+    """A run's end beside its law."""
+    form, last, distances = outcome.run.method, outcome.points[-1].tasks, outcome.distances
+    own = predicted.by_form()[form]
+    gap = max(abs(fmean(last[name].validity) - own.validity[name]) for name in last)
+    missed = misses(form, distances, gap)
     # With one token the whole answer is a token: two forms have one law.
-    alike = outcome.distances[form] <= least * (1 + 1e-6) + 1e-9
-    share = shares_from(own)
-    rivals = [shares_from(law) for name, law in laws.items() if name != form]
-    near = max(gaps) <= SAMPLED if outcome.run.seed is not None else max(gaps) <= NEAR and share <= ALIKE
-    held = near and alike
-    return LawVerdict(held, form if alike else nearest, max(gaps), share, max(rivals))
+    nearest = (nearest_of(distances) or form) if "law" in missed else form
+    return LawVerdict(not missed, nearest, gap, distances[form])
 
 
 def _of(experiment: str, outcomes: Sequence[FinishedOpenRun]) -> list[FinishedOpenRun]:
@@ -285,12 +264,12 @@ def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
                 run.method + ("" if run.seed is None else f", TRL, seed {run.seed}"),
                 f"{run.strength:g}" + (", from 1" if run.falling and run.strength < 1 else ""),
                 round(verdict.validity_gap, 4),
-                round(verdict.share_gap, 3),
-                round(verdict.rival_gap, 3),
+                round(verdict.kl_to_law, 4),
+                round(min(d for name, d in outcome.distances.items() if name != run.method), 4),
                 "held" if verdict.held else f"missed; nearest {verdict.nearest}",
             )
         )
-    titles = ("prompts", "KL", "beta", "pass rate off by", "shares off by", "from another law", "verdict")
+    titles = ("prompts", "KL", "beta", "pass rate off by", "KL to it", "to another", "verdict")
     return Table.of(titles, rows)
 
 
@@ -435,7 +414,13 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
         for claim in CLAIMS
     ]
     config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}
-    config |= {"group": GROUP, "stored": STORED, "near": NEAR, "alike": ALIKE, "difference": DIFFERENCE}
+    config |= {
+        "group": GROUP,
+        "stored": STORED,
+        "near": BARS.validity,
+        "alike": BARS.kl,
+        "difference": DIFFERENCE,
+    }
     equal: dict[str, list[float]] = {}
     lotteries = kept.read(LOTTERY, Lottery)
     results = {"runs": rows, "base": as_json(base, digits=5), "claims": claims, "at_equal_first": equal}
@@ -451,10 +436,7 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
     results["kernels"] = _kernels(kept)
     took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in _of("methods", outcomes)]
     results["costs"] = as_json(costs(took), digits=5)
-    said = findings(kept, outcomes)
-    made = record(KIND, seed=0, config=config, results=results, findings=said, packages=PACKAGES)
-    write_json(file, made)
-    return made
+    return store_record(file, KIND, config, results, findings(kept, outcomes))
 
 
 def _kernels(kept: Kept) -> dict[str, Any]:

@@ -3,20 +3,9 @@ from dataclasses import replace
 import pytest
 from support.law_outcomes import FOUND, TASK, outcome, twin_at
 
+from full_scale.lab.held import BARS, SELECTION_BARS, misses, nearest_of
 from full_scale.lab.laws.predictions import predictions
-from full_scale.lab.laws.record import (
-    BARS,
-    LOST,
-    LUCK,
-    NO_TWIN,
-    SELECTION_BARS,
-    TIME,
-    UNEXPLAINED,
-    SampledEnd,
-    luck,
-    nearest_of,
-    why_missed,
-)
+from full_scale.lab.laws.record import LOST, LUCK, NO_TWIN, TIME, UNEXPLAINED, SampledEnd, luck, why_missed
 from full_scale.lab.laws.runs import BASE, FILTERED, TOKEN_FORWARD, Run
 
 BETWEEN = (SELECTION_BARS.kl + BARS.kl) / 2
@@ -90,3 +79,9 @@ def test_of_laws_that_coincide_the_run_s_own_is_the_nearest():
     # On some tasks two laws are one, and distances differ by rounding.
     assert nearest_of({"own": 0.00028467, "rival": 0.00028466}) == "own"
     assert nearest_of({"own": 0.00028467, "rival": 0.00028}) == "rival"
+
+
+def test_a_law_as_near_as_the_nearest_is_not_missed_whichever_is_named_first():
+    two = {"rival": 0.00093, "own": 0.00093 + 5e-7, "far": 1.0}
+    assert misses("own", two, gap=0.0) == ()
+    assert misses("far", two, gap=0.5) == ("law", "validity", "answers")
