@@ -8,7 +8,7 @@ are masks of members, so that ties show.
 
 import numpy as np
 
-from .binary_reward import filtered, log_partition, valid_mass
+from .binary_reward import filtered, valid_mass
 from .divergences import REVERSE_KL
 from .fdivergence import FDivergence
 from .numeric.arrays import Array, Distribution, Mask, Scalars, distribution, mask, positive, together
@@ -56,10 +56,11 @@ def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) ->
     family, base, valid = _checked_family(family, base, valid)
     beta = positive("beta", beta)
     together(base=base[..., 0], beta=beta)
-    # In log space, since p_b itself underflows on Y0 where beta is below 1/700.
-    gain = np.where(valid, trailing(1 / beta, 1), trailing(0 * beta, 1))
-    log_target = np.log(base) + gain - trailing(log_partition(valid_mass(base, valid), beta), 1)
-    return minimisers((xlogy(family, family) - family * log_target[..., None, :]).sum(axis=-1))
+    # KL(pi || p_b) less log Z_b - 1/beta, the same for all members; in log space, since p_b underflows on Y0.
+    with np.errstate(divide="ignore"):
+        log_target = np.log(base) - np.where(valid, 0.0, trailing(1 / beta, 1))
+    paid = family * np.where(family > 0, log_target[..., None, :], 0.0)
+    return minimisers((xlogy(family, family) - paid).sum(axis=-1))
 
 
 def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:

@@ -191,9 +191,18 @@ def spread_at_law(base_rate: Scalars, beta: Scalars, *, form: str, step: Scalars
     base_rate, beta, step = rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
     answers = whole("answers", answers, at_least=1)
     together(base_rate=base_rate, beta=beta, step=step, answers=answers)
-    cost = kappa(mu_from_beta(base_rate, beta), base_rate)
-    found = np.sqrt(step * beta / answers) * cost
+    found = np.sqrt(step * beta / answers) * _cost_of_law(base_rate, beta)
     return 0 * found if form in _NO_NOISE else _trusted(found)
+
+
+def _cost_of_law(base_rate: Values, beta: Values) -> Values:
+    """KL(p_b || a), to its last digits for large beta too: of order 1/beta^2, while mu rounds to A1."""
+    gain = np.minimum(1 / beta, 1.0)
+    masses = np.stack([base_rate + 0 * gain, 1 - base_rate + 0 * gain], axis=-1)
+    # log u of right and of wrong answers, each without a difference of near numbers.
+    log_u = -np.log1p(masses[..., ::-1] * np.expm1(np.stack([-gain, gain], axis=-1)))
+    near = (masses * REVERSE_KL.on_log_ratio(log_u, gauge="normalised").value).sum(axis=-1)
+    return np.where(beta > 1, near, kappa(mu_from_beta(base_rate, beta), base_rate))
 
 
 def saturation(deviation: Scalars) -> Values:
