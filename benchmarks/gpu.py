@@ -111,6 +111,8 @@ def main() -> None:
     with TemporaryDirectory() as made:
         folder = Path(made)
         found: dict[str, Any] = {"kernel": slopes(path, prompts, folder), "runs": []}
+        told: dict[str, Any] = {"path": given.to, "device": device, "config": config}
+        store("gpu", "torch", "transformers", **told, **found)
         print(json.dumps({name: found["kernel"][name] for name in ("k", "held out", "pairs")}))
         runs = [*planned(seeds, steps)]
         for run in runs[:: len(runs) // 3] if given.quick else runs:
@@ -118,7 +120,7 @@ def main() -> None:
                 break
             found["runs"].append(conducted(path, run, folder))
             print(run.id, np.round(found["runs"][-1]["held out"], 3).tolist(), flush=True)
-            store("gpu", "torch", "transformers", path=given.to, device=device, config=config, **found)
+            store("gpu", "torch", "transformers", **told, **found)
     if gpu and not given.quick and time.monotonic() < end:
         subprocess.run(
             [sys.executable, Path(__file__).with_name("training.py"), "--device", "cuda"], check=True
