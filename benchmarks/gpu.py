@@ -56,9 +56,9 @@ def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
     def progress(stage: str, done: int, total: int, note: str = "") -> None:
         print(f"\r{stage}: {done} of {total}", end="", flush=True)
 
-    kernel = measure_listed(
-        loaded, ModelConfig(path=path), each, folder / "every.npz", trained=(EVERY,), progress=progress
-    )
+    # The log odds of the correct answer need its gradient alone.
+    how: dict[str, Any] = {"wrong": 0, "trained": (EVERY,), "progress": progress}
+    kernel = measure_listed(loaded, ModelConfig(path=path), each, folder / "every.npz", **how)
     told = {"seconds": time.monotonic() - begun, "rates": kernel.log_odds.rates.tolist()}
     return {"prompts": len(each), **told, **initial_slopes(kernel)}
 
