@@ -118,13 +118,12 @@ def main() -> None:
     for shared in {Folders.of(run.recipe()).presample: run for run in runs}.values():
         presample_stage(shared.recipe(), progress)
     progress("runs", 0, len(runs))
+    rows: list[dict[str, Any]] = []
     for done, _ in enumerate(run_jobs(train, runs, workers=given.workers, one_torch_thread=True), start=1):
         progress("runs", done, len(runs))
-    rows: list[dict[str, Any]] = []
-    for run in runs:
-        told = {name: value for name, value in asdict(run).items() if name != "folder"}
-        rows.append(told | passed(run.recipe()))
-    store("anchors", "torch", "transformers", "trl", solved=len(solved.pef), expected=EXPECTED, runs=rows)
+        ended = [run for run in runs if Folders.of(run.recipe()).evaluation.is_file()]
+        rows = [{**asdict(run), "folder": folder.name, **passed(run.recipe())} for run in ended]
+        store("anchors", "torch", "transformers", "trl", solved=len(solved.pef), expected=EXPECTED, runs=rows)
     table = Table("anchors", "coefficient", *(f"Pass@{k}" for k in KS))
     for key in dict.fromkeys((row["size"], row["picked"], row["coefficient"]) for row in rows):
         of = [row for row in rows if (row["size"], row["picked"], row["coefficient"]) == key]

@@ -38,7 +38,7 @@ WRONG = 8
 prompts that are not trained is not seen, with more little is gained."""
 _GROUP, _SOME = 16, 16
 """The answers of a group, and how many prompts, whose gradient tells how far a step of Adam goes."""
-_BLOCK = 64
+_BLOCK = 256
 """So many prompts' sketches at most are held twice in memory."""
 _LEAST = 1e-6
 """What all other answers have at least: less is rounding of float32."""
