@@ -14,6 +14,7 @@ import sympy
 
 from .binary_reward import filtered
 from .fdivergence import FDivergence
+from .methods.kl_terms import ESTIMATORS
 from .numeric.arrays import (
     Distribution,
     Mask,
@@ -80,12 +81,7 @@ class Estimator:
         return _score_mean(pi, self.on_samples(log_ratio(pi, ref)))
 
 
-K1 = Estimator("k1", x)
-"""log(pi/ref)."""
-K2 = Estimator("k2", x**2 / 2)
-"""log(pi/ref)^2 / 2."""
-K3 = Estimator("k3", sympy.exp(-x) - 1 + x)
-"""r - 1 - log r with r = ref/pi."""
+K1, K2, K3 = (Estimator(name, ESTIMATORS[name].value(sympy, x)) for name in ("k1", "k2", "k3"))
 
 
 def k2_of_ratio(ratio: Values) -> Values:

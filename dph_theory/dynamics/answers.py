@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-FORMS = ("none", "k2", "k3_corrected", "k3", "future_kl", "sequence_kl", "rehearsal", "kl_dpg")
-"""The penalties by name: of each token in the loss (k2, k3_corrected, k3), of the tokens to come or of the
-whole answer in the reward (future_kl, sequence_kl: one expected update), -log u on stored right answers
-(rehearsal), the same alone (kl_dpg)."""
+from ..divergences import REVERSE_KL
+from ..methods.kl_terms import DESCENDING, KL_FORMS
+
 STORED = ("rehearsal", "kl_dpg")
-"""Those that train on stored answers."""
+"""-log u on stored right answers, beside the reward or alone."""
+FORMS = ("none", *DESCENDING, *STORED)
+"""No penalty, a KL term by its name in `methods.kl_terms.KL_FORMS`, or a rehearsal."""
 Advantage = Callable[[Any, Any], Any]
 """What is made of the verdicts (..., answers) at the pass rate V (..., 1)."""
 BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
@@ -138,14 +139,13 @@ def update(
     p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base
     found = advantage(verdicts, (p * verdicts).sum(-1)[..., None])[..., None]
-    if form in ("k2", "k3_corrected"):
-        found = found - beta * log_u
-    elif form == "k3":
-        found = found + beta * xp.expm1(-log_u)
-    elif form in ("sequence_kl", "future_kl"):
+    term = KL_FORMS.get(form)
+    if term is not None and term.place.startswith("reward"):
         whole = log_u.sum(-1)
         taken = (p * whole).sum(-1)[..., None, None] if form == "sequence_kl" else log_u.cumsum(-1) - log_u
         found = found - beta * (whole[..., None] - taken)
+    elif term is not None:
+        found = found - beta * (log_u if term.divergence is REVERSE_KL else -xp.expm1(-log_u))
     return p, found * (weight[..., None] if hasattr(weight, "shape") else weight) + 0 * log_u
 
 

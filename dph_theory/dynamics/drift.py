@@ -14,6 +14,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
 from ..laws import group_weight
 from ..laws.groups import success_weights
+from ..methods.kl_terms import DESCENDING
 from ..numeric.arrays import Scalars, first, positive, probability, rate, real, together, whole
 from ..numeric.elementary import Values, expit, logit, trailing
 from ..support.errors import argument_error, choice
@@ -24,8 +25,9 @@ SATURATED = 0.25
 """Where `saturation` is more, the first order in the noise has been seen to be a quarter off."""
 _PANELS, _NODES = 24, 12
 """Of Gauss and Legendre's rule along the log odds: the integrands are analytic, and all digits are right."""
-_NO_NOISE = ("sequence_kl", "k3")
-_NOT_CENTRED = ("k2", "k3_corrected")
+_CENTRED = ("sequence_kl", "k3")
+"""Forms whose penalty is nothing, or one number for all answers whose mean the baseline takes, at the law."""
+_AT_LAW = tuple(form for form in DESCENDING if form != "future_kl")
 
 
 class SmallNoiseWarning(UserWarning):
@@ -187,12 +189,12 @@ def spread_at_law(base_rate: Scalars, beta: Scalars, *, form: str, step: Scalars
     >>> float(spread_at_law(0.7, 0.5, form="k2", step=1.0, answers=1).round(5))
     0.13481
     """
-    choice("form", form, (*_NO_NOISE, *_NOT_CENTRED))
+    choice("form", form, _AT_LAW)
     base_rate, beta, step = rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
     answers = whole("answers", answers, at_least=1)
     together(base_rate=base_rate, beta=beta, step=step, answers=answers)
     found = np.sqrt(step * beta / answers) * _cost_of_law(base_rate, beta)
-    return 0 * found if form in _NO_NOISE else _trusted(found)
+    return 0 * found if form in _CENTRED else _trusted(found)
 
 
 def _cost_of_law(base_rate: Values, beta: Values) -> Values:

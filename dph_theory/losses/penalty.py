@@ -31,11 +31,12 @@ def kl_penalty(
 ) -> Tensor:
     """An estimate of KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
 
-    "k1": x. "k2": x^2/2. "k3": e^-x - 1 + x. "k3_corrected": (pi/pi_old) k3, the ratio differentiated too
-    and the only one to need log_old. As form "loss" a scalar, differentiable in log_pi only; in expectation
-    its gradient is 0 for k1, that of KL(pi || ref) for k2 and k3_corrected, and that of KL(ref || pi) for k3
-    (theory B6). As form "reward" the penalties themselves, (batch, tokens), detached, 0 at masked tokens, to
-    be subtracted from the reward: then k1 gives the gradient of KL(pi || ref). All tensors (batch, tokens).
+    The estimator is one of `methods.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
+    ratio differentiated too and the only one to need log_old. As form "loss" a scalar, differentiable in
+    log_pi only; in expectation its gradient is 0 for k1, that of KL(pi || ref) for k2 and k3_corrected, and
+    that of KL(ref || pi) for k3 (theory B6). As form "reward" the penalties themselves, (batch, tokens),
+    detached, 0 at masked tokens, to be subtracted from the reward: then k1 gives the gradient of
+    KL(pi || ref). All tensors (batch, tokens).
     Raises ValueError for another estimator, form or reduction, log_old missing or superfluous, shapes that
     differ, integers, a batch with every token masked. Source: schulman2020kl.
     """
@@ -87,4 +88,4 @@ def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
 
 
 ESTIMATES: dict[str, Estimate] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
-"""The estimators by name; each vanishes at equal log-probabilities."""
+"""What `kl_terms.KL_FORMS` puts into the loss, without cancellation; each vanishes where pi = ref."""

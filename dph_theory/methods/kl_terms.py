@@ -4,11 +4,12 @@ A commit is one at which the formula was read. x = log(pi/ref) of a sampled toke
 fixed, clip(y, c) is y within +-c. The functions stand in `restated`, loaded when asked for.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,23 @@ NEVER_RELEASED = -20.0
 _RARE = 7.0
 """A token that a clamp lets go above e^7 times its base probability is too rare to be told of."""
 
-_ESTIMATES = {"k1": "x", "k2": "x^2/2", "k3": "e^-x - 1 + x", "abs": "|x|"}
+
+class TokenEstimate(NamedTuple):
+    """An estimate of the KL at a token: its formula, and its value in an arithmetic (numpy, torch, sympy)."""
+
+    formula: str
+    value: Callable[[Any, Any], Any]
+
+
+ESTIMATORS: Mapping[str, TokenEstimate] = MappingProxyType(
+    {
+        "k1": TokenEstimate("x", lambda xp, x: x),
+        "k2": TokenEstimate("x^2/2", lambda xp, x: x**2 / 2),
+        "k3": TokenEstimate("e^-x - 1 + x", lambda xp, x: xp.exp(-x) - 1 + x),
+        "abs": TokenEstimate("|x|", lambda xp, x: abs(x)),
+    }
+)
+"""By name; as trainers compute it, so that what overflows there overflows here."""
 _FORMULAS = {
     "loss": "{v}",
     "straight through": "sg({v}) + x^2/2 - sg(x^2/2)",
@@ -94,10 +111,10 @@ class KLTerm(Setting):
     def formula(self) -> str:
         """The term of a token in symbols, such as: clip(e^-x - 1 + x, 10), |x| <= 20."""
         after = self.place.startswith("clamped")
-        value = _ESTIMATES[self.estimator]
+        value = ESTIMATORS[self.estimator].formula
         if self.outer is not None and not after:
             value = f"clip({value}, {self.outer:g})"
-        factor = f"({value})" if value == _ESTIMATES["k3"] else value
+        factor = f"({value})" if self.estimator == "k3" and "clip" not in value else value
         found = _FORMULAS[self.place].format(v=value, f=factor)
         if after and self.outer is not None:
             found = f"clip({found}, {self.outer:g})"
@@ -175,6 +192,29 @@ class KLTerm(Setting):
         kept = self.released_below <= NEVER_RELEASED
         return FORWARD_LIMIT if self.divergence is FORWARD_KL and kept else LOCAL
 
+
+def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:
+    """A KL term by its arguments, of no trainer's row."""
+    return KLTerm("", "", "", "", place, estimator, inner, outer)
+
+
+KL_FORMS: Mapping[str, KLTerm] = MappingProxyType(
+    {
+        "k1": term("loss", "k1"),
+        "k2": term("loss", "k2"),
+        "k3": term("loss"),
+        "k3_corrected": term("ratio"),
+        "future_kl": term("reward to go", "k1"),
+        "sequence_kl": term("reward", "k1"),
+    }
+)
+"""The names under which the rest of the house speaks of a KL term without a clamp, by what each is.
+
+k1, k2, k3: of each token in the loss; k3_corrected: times pi/pi_old; future_kl, sequence_kl: in the reward,
+of the tokens to come (arXiv 2601.10201) or of the whole answer.
+"""
+DESCENDING = tuple(name for name, form in KL_FORMS.items() if form.divergence is not None)
+"""Those that descend a KL: all but k1 in the loss, whose expected gradient is zero."""
 
 _Of = tuple[str, str, str, str]
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .kl_terms import KLTerm
-
 
 class Weight(NamedTuple):
     """An advantage in words; what it divides by (a key of `laws.SCALES`) and what it subtracts from verdicts
@@ -54,8 +52,3 @@ TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 """How TRL's loss types take the tokens of answers together."""
-
-
-def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:
-    """A KL term by its arguments, of no trainer's row."""
-    return KLTerm("", "", "", "", place, estimator, inner, outer)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..support.errors import choice
+from .kl_terms import ESTIMATORS
 
 Loss = Callable[..., Tensor]
 """Some of (log_pi, log_ref, log_old, advantages, mask), each (batch, tokens), by name -> a scalar."""
@@ -48,20 +49,11 @@ REDUCTIONS: Mapping[str, Reduce] = MappingProxyType(
     }
 )
 """How values of tokens become one number; `losses.REDUCTIONS` have the same names."""
-ESTIMATORS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
-    {
-        "k1": lambda x: x,
-        "k2": lambda x: x**2 / 2,
-        "k3": lambda x: torch.exp(-x) - 1 + x,
-        "abs": lambda x: x.abs(),
-    }
-)
-"""Of x, a token."""
 
 
 def clamped(estimator: str, x: Tensor, inner: float | None = None, outer: float | None = None) -> Tensor:
     """The estimate with x clamped to +-inner, and the result to +-outer; None is no clamp."""
-    value = ESTIMATORS[estimator](bounded(x, inner))
+    value = ESTIMATORS[estimator].value(torch, bounded(x, inner))
     return bounded(value, outer)
 
 
@@ -150,10 +142,10 @@ def kl_term(
     """A KL term as trainers write it: an estimate of a token, its clamps, and how it enters the loss.
 
     Parameters: `place`, one of PLACES (say "loss", or "ratio" for pi/old times the estimate); `estimator`,
-    one of ESTIMATORS; x is clamped to +-`inner` and the estimate to +-`outer` (in the places "clamped ratio"
-    and "clamped score" the product is). Returns a function of some of (log_pi, log_ref, log_old, mask), each
-    (batch, tokens), to a scalar in nats. Raises ValueError for another place or estimator.
-    Source: schulman2020kl; the trainers' code, see `dph_theory.methods.kl_terms`.
+    one of `kl_terms.ESTIMATORS`; x is clamped to +-`inner` and the estimate to +-`outer` (in the places
+    "clamped ratio" and "clamped score" the product is). Returns a function of some of (log_pi, log_ref,
+    log_old, mask), each (batch, tokens), to a scalar in nats. Raises ValueError for another place or
+    estimator. Source: schulman2020kl; the trainers' code, see `dph_theory.methods.kl_terms`.
 
     >>> k3 = kl_term("loss", "k3")
     >>> k3(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2))

@@ -6,7 +6,7 @@ A reader has its trainer's defaults and arithmetic at the version or commit of i
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..methods.kl_terms import KLTerm
+from ..methods.kl_terms import KLTerm, term
 from ..methods.parts import (
     ALONE,
     ANSWERS,
@@ -23,7 +23,6 @@ from ..methods.parts import (
     TOKENS,
     TRL_LOSS_TYPES,
     Weight,
-    term,
 )
 from .reading import Configuration, told
 from .settings import Asked

@@ -15,7 +15,8 @@ from dph_theory.divergences import named
 from dph_theory.fdivergence import FDivergence
 from dph_theory.laws import group_weight, normalised_validity_at
 from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
-from dph_theory.methods.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS, TRL_LOSS_TYPES, term
+from dph_theory.methods.kl_terms import KL_FORMS
+from dph_theory.methods.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS, TRL_LOSS_TYPES
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -133,7 +134,7 @@ def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
         return None
     if online == "future_kl":
         return "sequence", REVERSE_KL, float(given["beta"])
-    descended = term("ratio" if given["use_bias_correction_kl"] else "loss").divergence
+    descended = KL_FORMS["k3_corrected" if given["use_bias_correction_kl"] else "k3"].divergence
     return None if descended is None else ("token", descended, float(given["beta"]))
 
 

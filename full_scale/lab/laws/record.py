@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
+from dph_theory.methods.kl_terms import DESCENDING
+
 from ..glass_box.exact import Exact
 from ..held import bars_of, mean_gap, misses, nearest_of
 from .runs import Run
@@ -83,7 +85,7 @@ class FinishedRun:
         return missed if self.law else "no law"
 
 
-TWINNED = ("none", "k2", "k3", "k3_corrected", "sequence_kl", "future_kl")
+TWINNED = ("none", *DESCENDING)
 """The forms whose expected update is a function of the policy that is known in closed form."""
 RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
 """Accounts of luck beside the adjoint: the kernel of the model at its start for ever, at every N; and one

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.methods.kl_terms import DESCENDING
 from dph_theory.methods.parts import ANSWERS
 from dph_theory.support.errors import argument_error, choice
 
@@ -19,14 +20,13 @@ SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse K
 FILTERED, BASE = "filtered model", "base"
 MEANS = ", per-answer means"
 """After the name of a token law: that of penalties averaged over each answer's tokens."""
-PENALTIES = ("k3", "k3_corrected", "k2", "sequence_kl", "future_kl")
-"""Forms with a coefficient beta; each obeys the law of the trainer's arguments (`recipe.law.law_of`).
+FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
+"""Those with a KL term obey the law of the trainer's arguments (`recipe.law.law_of`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
-FORMS = ("none", *PENALTIES, "alpha_dpg", "rehearsal")
 _NAMES = {
     ("sequence", REVERSE_KL.name): SEQUENCE,
     ("token", REVERSE_KL.name): TOKEN_REVERSE,
@@ -103,7 +103,7 @@ class Run:
 
     def __post_init__(self) -> None:
         choice("form", self.form, FORMS)
-        if self.form in PENALTIES and not self.beta > 0:
+        if self.form in DESCENDING and not self.beta > 0:
             raise argument_error("beta", self.beta, f"above 0 for {self.form}")
         choice("baseline", self.baseline, get_args(Baseline))
         if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):

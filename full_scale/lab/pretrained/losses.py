@@ -20,11 +20,12 @@ from dph_theory.losses import (
     group_advantages,
 )
 from dph_theory.losses.penalty import ESTIMATES
+from dph_theory.methods.kl_terms import DESCENDING, KL_FORMS
 from dph_theory.support.errors import choice
 
 from .open_prompts import LogProbs
 
-FORMS = ("reward", "k2", "k3_corrected", "k3")
+FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
 Sampler = Callable[[Tensor], Tensor]
 """Of probabilities over the vocabulary: what the answers are drawn from (temperature, top-p, ...)."""

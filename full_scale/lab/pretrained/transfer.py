@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
-from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.divergences import FORWARD_KL
+from dph_theory.methods.kl_terms import KL_FORMS
 from dph_theory.support.errors import choice
 from dph_theory.transfer import (
     AnswerKernel,
@@ -38,8 +39,6 @@ SLOPES = (1, 4, 16, 64, 256)
 """The k at which the initial slope of Pass@k is told."""
 _RIDGE, _FAR = 0.01, 1e-12
 """Of the interpolation; and the least pass rate that is told from none."""
-_SHARES = {"k3": FORWARD_KL, "k2": REVERSE_KL, "k3_corrected": REVERSE_KL}
-"""What an estimate of the KL in the loss descends (theory B6)."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,9 @@ def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, ancho
     if anchors.size:
         held = tuple(anchors.tolist())
         holds += (Hold(held, FORWARD_KL, run.strength, correct_only=False, answers=run.answers),)
-    divergence = None if named.penalty is None or not run.strength else _SHARES[named.penalty.estimator]
+    divergence = (
+        None if named.penalty is None or not run.strength else KL_FORMS[named.penalty.estimator].divergence
+    )
     return Method(
         "none" if scale == "mean" else scale,
         GROUP,
