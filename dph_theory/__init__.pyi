@@ -28,13 +28,9 @@ from .dynamics.decision import orbit as orbit
 from .dynamics.decision import plain_gradient as plain_gradient
 from .dynamics.decision import uniform_on_likeliest as uniform_on_likeliest
 from .fdivergence import FDivergence as FDivergence
-from .grpo import grpo_round as grpo_round
-from .grpo import next_log_odds as next_log_odds
 from .improvement import rehearsal_guarantee as rehearsal_guarantee
 from .mdp import TabularMDP as TabularMDP
 from .restricted import critical_beta as critical_beta
 from .restricted import projection as projection
-from .strategies import shared_pass_at_k as shared_pass_at_k
-from .strategies import trained_pass_at_k as trained_pass_at_k
 from .tokens import sequence_divergence as sequence_divergence
 from .tokens import token_divergence as token_divergence

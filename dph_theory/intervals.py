@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
-from .numeric.arrays import Array, finite, one, probability, rate
+from .numeric.arrays import Array, Scalars, finite, one, probability, rate
 from .numeric.elementary import Values
 from .support.errors import argument_error
 from .support.record import readable
@@ -151,3 +151,8 @@ def share(found: int, among: int) -> Estimate:
 
     bounds = stats.binomtest(found, among).proportion_ci(LEVEL, "exact")
     return Estimate(found / among, float(bounds.low), float(bounds.high))
+
+
+def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:
+    """The rate (c + 1/2)/(n + 1) from c of n samples, in (0, 1): the posterior mean under Jeffreys' prior."""
+    return (np.asarray(successes) + 0.5) / (np.asarray(samples) + 1)

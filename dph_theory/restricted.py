@@ -8,9 +8,8 @@ are masks of members, so that ties show.
 
 import numpy as np
 
-from .binary_reward import filtered, valid_mass
+from .binary_reward import valid_mass
 from .divergences import REVERSE_KL
-from .fdivergence import FDivergence
 from .numeric.arrays import Array, Distribution, Mask, Scalars, distribution, mask, positive, together
 from .numeric.elementary import Values, highest, lowest, minimisers, only, trailing, xlogy
 from .support.errors import argument_error
@@ -19,11 +18,6 @@ from .support.errors import argument_error
 def shared_value(members: Values, values: Values) -> Values:
     """The value that the chosen members share, (...) from two (..., members)."""
     return only(values, members).sum(axis=-1) / members.sum(axis=-1)
-
-
-def chosen_law(members: Values, family: Values) -> Values:
-    """The chosen member itself, (..., outcomes); the even mixture of them if several are tied."""
-    return only(family, members[..., None]).sum(axis=-2) / members.sum(axis=-1)[..., None]
 
 
 def validity_and_cost(family: Values, base: Values, valid: Values) -> tuple[Values, Values]:
@@ -77,43 +71,3 @@ def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:
     # Members that are no rivals take the largest ratio, which leaves the least as it is.
     least = lowest(np.where(rival, ratio, trailing(highest(ratio), 1)))
     return np.where(rival.any(axis=-1), least, np.inf)
-
-
-def with_diracs(laws: Values) -> Values:
-    """The family of all Diracs and the given laws, (..., outcomes + laws, outcomes)."""
-    outcomes = laws.shape[-1]
-    diracs = only(1 + 0 * laws[..., :1, :], np.eye(outcomes, dtype=bool))
-    return np.concatenate([diracs, laws], axis=-2)
-
-
-def dirac_on_mode(base: Values, valid: Values) -> Values:
-    """The Dirac on argmax_{Y1} a; the even mixture of them if several are tied."""
-    mode = minimisers(-base, among=valid)
-    return only(1 + 0 * base, mode) / mode.sum(axis=-1)[..., None]
-
-
-def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> Values:
-    """D(delta_y || p_*) of the nearest Dirac, on the mode of p_* (the first mode if several are tied)."""
-    mode = np.argmax(minimisers(-base, among=valid), axis=-1)
-    dirac = only(1 + 0 * base, np.arange(base.shape[-1]) == mode[..., None])
-    return divergence(dirac, filtered(base, valid))
-
-
-def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
-    """The 1/beta at which the Dirac on the mode of Y1 ties with each law, and with the best Dirac on Y0.
-
-    Laws (..., laws, outcomes) with some mass on Y0; shape (..., laws + 1).
-    """
-    valid_mode, invalid_mode = (highest(only(base, part)) for part in (valid, ~valid))
-    least_cost = -np.log(valid_mode)[..., None]
-    to_laws = (least_cost - REVERSE_KL(laws, base[..., None, :])) / valid_mass(laws, ~valid[..., None, :])
-    return np.concatenate([to_laws, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
-
-
-def jump(laws: Values, base: Values, valid: Values) -> Values:
-    """The beta at which the family of all Diracs and the laws leaves the Dirac on the mode of Y1.
-
-    (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
-    """
-    gain = highest(jump_prices(laws, base, valid))
-    return 1 / np.where(gain > 0, gain, 1 + 0 * gain)

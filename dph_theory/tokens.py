@@ -5,13 +5,11 @@ axes, is the law of a token given the t before it. Shorter sequences go on with 
 Source: li2025choice (the chain rule of forward KL); ours, theory B3 and B5.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from .binary_reward import filtered
-from .divergences import each
 from .fdivergence import FDivergence
 from .numeric.arrays import Array, distribution
 from .numeric.elementary import Values
@@ -19,8 +17,6 @@ from .support.errors import argument_error
 
 Tables: TypeAlias = Sequence[Values]
 """Next-token laws, one table a position."""
-RatioLoss: TypeAlias = Callable[[Values], Values]
-"""A loss of the ratio u = pi/base at samples from the base."""
 
 
 def joint(tokens: Tables) -> Values:
@@ -92,75 +88,11 @@ def _over_prefixes(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Table
     total = divergence(pi_tokens[0], ref_tokens[0])
     for t in range(1, len(sampled)):
         each_prefix = flat(divergence(pi_tokens[t], ref_tokens[t]), t)
-        total = total + _mean(sequences(sampled[:t]), each_prefix)
+        total = total + mean(sequences(sampled[:t]), each_prefix)
     return total
 
 
-def independent(first: Values, second: Values) -> Values:
-    """The law of two independent tokens, two (..., symbols) to (..., symbols^2)."""
-    return sequences([first, second[..., None, :]])
-
-
-def independent_divergences(
-    divergences: Sequence[FDivergence],
-    pi_first: Values,
-    pi_second: Values,
-    ref_first: Values,
-    ref_second: Values,
-) -> Values:
-    """Each D_f of the two laws of sequences of independent tokens, (..., divergences)."""
-    pi, ref = independent(pi_first, pi_second), independent(ref_first, ref_second)
-    return each(lambda divergence: divergence(pi, ref), divergences)
-
-
-def summed_divergences(
-    divergences: Sequence[FDivergence],
-    pi_first: Values,
-    pi_second: Values,
-    ref_first: Values,
-    ref_second: Values,
-) -> Values:
-    """The sum over two independent tokens of each D_f, (..., divergences)."""
-    first = each(lambda divergence: divergence(pi_first, ref_first), divergences)
-    return first + each(lambda divergence: divergence(pi_second, ref_second), divergences)
-
-
-def filtered_token_loss(loss: RatioLoss, pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Values:
-    """E_{p_*} sum_t loss(u_t), u_t = pi(y_t | y_<t)/a(y_t | y_<t): correct sequences, token by token.
-
-    valid (..., symbols^length) marks the correct sequences; shape (...).
-    """
-    target, losses = filtered(sequences(base_tokens), valid), np.zeros(())
-    with np.errstate(divide="ignore"):
-        for ratio in correct_ratios(pi_tokens, base_tokens, valid):
-            losses = losses[..., None] + loss(ratio)
-    return _mean(target, losses.reshape(target.shape))
-
-
-def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Iterator[Values]:
-    """The ratios of every token, in the shapes of the tables; one at tokens of no correct sequence.
-
-    These have no weight: a ratio of one there keeps every policy finite.
-    """
-    correct = valid.reshape(base_tokens[-1].shape)
-    for t, (pi, base) in enumerate(zip(pi_tokens, base_tokens, strict=True)):
-        later = tuple(range(t + 1 - len(base_tokens), 0))
-        yield ratio_where(np.any(correct, axis=later), pi, base)
-
-
-def ratio_where(where: Values, pi: Values, base: Values) -> Values:
-    """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
-    where = where & np.asarray(base != 0).astype(bool)
-    return np.where(where, pi, 0 * pi + 1) / np.where(where, base, 0 * base + 1)
-
-
-def _mean(law: Values, values: Values) -> Values:
+def mean(law: Values, values: Values) -> Values:
     """The mean over the last axis, in which infinite values without mass do not count."""
     with np.errstate(invalid="ignore"):
         return np.where(law == 0, 0 * law, law * values).sum(axis=-1)
-
-
-def success_and_failure(tokens: Tables, reward: Values) -> Values:
-    """(J, 1-J) for a reward of each sequence in [0, 1], each summed on its own: none loses digits near 0."""
-    law = sequences(tokens)
-    return np.stack([(law * reward).sum(axis=-1), (law * (1 - reward)).sum(axis=-1)], axis=-1)

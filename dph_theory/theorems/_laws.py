@@ -18,6 +18,11 @@ PAIRS = (example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".501 .25 .249", ref
 """Two laws far apart, and two nearly equal ones."""
 
 
+def chosen_law(members: Values, family: Values) -> Values:
+    """The chosen member itself, (..., outcomes); the even mixture of them if several are tied."""
+    return only(family, members[..., None]).sum(axis=-2) / members.sum(axis=-1)[..., None]
+
+
 def made_valid(law: Values, valid: Values) -> Values:
     """The law with its invalid mass moved to the first, valid outcome: it runs over all laws on Y1."""
     first = np.arange(law.shape[-1]) == 0

@@ -4,14 +4,20 @@ Strings have up to three tokens: symbols and, as the last token, an end after wh
 """
 
 import itertools
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence
+from ..binary_reward import filtered
+from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence, each
+from ..fdivergence import FDivergence
 from ..numeric.elementary import Values
 from ..statement.charts import Chart, Part, chart, example, masks, simplex, uniform
-from ..tokens import sequences
+from ..tokens import Tables, mean, sequences
+
+RatioLoss: TypeAlias = Callable[[Values], Values]
+"""A loss of the ratio u = pi/base at samples from the base."""
 
 
 def two_tables(
@@ -190,3 +196,67 @@ def kl_to_come(first: Values, second: Values, ref_second: Values, factor: float 
     """The KL K_x after each first token, times `factor`, as a reward in its gradient: pi(x) (K_x - E K)."""
     later = factor * REVERSE_KL(second, ref_second)
     return first * (later - (first * later).sum(axis=-1, keepdims=True))
+
+
+def independent(first: Values, second: Values) -> Values:
+    """The law of two independent tokens, two (..., symbols) to (..., symbols^2)."""
+    return sequences([first, second[..., None, :]])
+
+
+def independent_divergences(
+    divergences: Sequence[FDivergence],
+    pi_first: Values,
+    pi_second: Values,
+    ref_first: Values,
+    ref_second: Values,
+) -> Values:
+    """Each D_f of the two laws of sequences of independent tokens, (..., divergences)."""
+    pi, ref = independent(pi_first, pi_second), independent(ref_first, ref_second)
+    return each(lambda divergence: divergence(pi, ref), divergences)
+
+
+def summed_divergences(
+    divergences: Sequence[FDivergence],
+    pi_first: Values,
+    pi_second: Values,
+    ref_first: Values,
+    ref_second: Values,
+) -> Values:
+    """The sum over two independent tokens of each D_f, (..., divergences)."""
+    first = each(lambda divergence: divergence(pi_first, ref_first), divergences)
+    return first + each(lambda divergence: divergence(pi_second, ref_second), divergences)
+
+
+def filtered_token_loss(loss: RatioLoss, pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Values:
+    """E_{p_*} sum_t loss(u_t), u_t = pi(y_t | y_<t)/a(y_t | y_<t): correct sequences, token by token.
+
+    valid (..., symbols^length) marks the correct sequences; shape (...).
+    """
+    target, losses = filtered(sequences(base_tokens), valid), np.zeros(())
+    with np.errstate(divide="ignore"):
+        for ratio in correct_ratios(pi_tokens, base_tokens, valid):
+            losses = losses[..., None] + loss(ratio)
+    return mean(target, losses.reshape(target.shape))
+
+
+def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Iterator[Values]:
+    """The ratios of every token, in the shapes of the tables; one at tokens of no correct sequence.
+
+    These have no weight: a ratio of one there keeps every policy finite.
+    """
+    correct = valid.reshape(base_tokens[-1].shape)
+    for t, (pi, base) in enumerate(zip(pi_tokens, base_tokens, strict=True)):
+        later = tuple(range(t + 1 - len(base_tokens), 0))
+        yield ratio_where(np.any(correct, axis=later), pi, base)
+
+
+def ratio_where(where: Values, pi: Values, base: Values) -> Values:
+    """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
+    where = where & np.asarray(base != 0).astype(bool)
+    return np.where(where, pi, 0 * pi + 1) / np.where(where, base, 0 * base + 1)
+
+
+def success_and_failure(tokens: Tables, reward: Values) -> Values:
+    """(J, 1-J) for a reward of each sequence in [0, 1], each summed on its own: none loses digits near 0."""
+    law = sequences(tokens)
+    return np.stack([(law * reward).sum(axis=-1), (law * (1 - reward)).sum(axis=-1)], axis=-1)

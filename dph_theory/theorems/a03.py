@@ -10,11 +10,11 @@ import numpy as np
 from ..binary_reward import filtered, tilted, valid_mass
 from ..divergences import TOTAL_VARIATION
 from ..dynamics.decision import integrate, natural_gradient, plain_gradient, softmax
-from ..estimators import reward_gradient
 from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
+from ._estimators import reward_gradient
 from ._laws import FOUR, RUNS, lost_with_penalty, lost_without
 
 

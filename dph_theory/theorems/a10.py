@@ -15,25 +15,54 @@ from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..fdivergence import FDivergence
 from ..numeric.elementary import Values, expit, highest, lowest, minimisers, normalised, only, trailing, xlogy
 from ..references import Source
-from ..restricted import (
-    chosen_law,
-    critical_beta,
-    dirac_on_mode,
-    distance_of_dirac,
-    jump,
-    jump_prices,
-    most_valid,
-    projection,
-    shared_value,
-    validity_and_cost,
-    with_diracs,
-)
+from ..restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ..statement.theorem import Relation, neighbour, refuted, scaled, theorem
-from ..tokens import independent
+from ._laws import chosen_law
+from ._tokens import independent
 
 TWO_OF_FOUR = np.array([True, True, False, False])
 """Two valid outcomes, so that a Dirac loses one, and two invalid ones."""
+
+
+def with_diracs(laws: Values) -> Values:
+    """The family of all Diracs and the given laws, (..., outcomes + laws, outcomes)."""
+    outcomes = laws.shape[-1]
+    diracs = only(1 + 0 * laws[..., :1, :], np.eye(outcomes, dtype=bool))
+    return np.concatenate([diracs, laws], axis=-2)
+
+
+def dirac_on_mode(base: Values, valid: Values) -> Values:
+    """The Dirac on argmax_{Y1} a; the even mixture of them if several are tied."""
+    mode = minimisers(-base, among=valid)
+    return only(1 + 0 * base, mode) / mode.sum(axis=-1)[..., None]
+
+
+def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> Values:
+    """D(delta_y || p_*) of the nearest Dirac, on the mode of p_* (the first mode if several are tied)."""
+    mode = np.argmax(minimisers(-base, among=valid), axis=-1)
+    dirac = only(1 + 0 * base, np.arange(base.shape[-1]) == mode[..., None])
+    return divergence(dirac, filtered(base, valid))
+
+
+def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
+    """The 1/beta at which the Dirac on the mode of Y1 ties with each law, and with the best Dirac on Y0.
+
+    Laws (..., laws, outcomes) with some mass on Y0; shape (..., laws + 1).
+    """
+    valid_mode, invalid_mode = (highest(only(base, part)) for part in (valid, ~valid))
+    least_cost = -np.log(valid_mode)[..., None]
+    to_laws = (least_cost - REVERSE_KL(laws, base[..., None, :])) / valid_mass(laws, ~valid[..., None, :])
+    return np.concatenate([to_laws, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
+
+
+def jump(laws: Values, base: Values, valid: Values) -> Values:
+    """The beta at which the family of all Diracs and the laws leaves the Dirac on the mode of Y1.
+
+    (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
+    """
+    gain = highest(jump_prices(laws, base, valid))
+    return 1 / np.where(gain > 0, gain, 1 + 0 * gain)
 
 
 def law_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:

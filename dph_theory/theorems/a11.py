@@ -8,11 +8,49 @@ passing any.
 import numpy as np
 
 from ..binary_reward import mu_from_beta, valid_mass
-from ..grpo import advantage, deviation, grpo_round, least_rise, next_log_odds, tilted_by
-from ..numeric.elementary import Values, expit, highest, logit, lowest
+from ..numeric.elementary import Values, expit, highest, logit, lowest, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem
+
+
+def advantage(policy: Values, valid: Values) -> Values:
+    """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
+    failures, successes = (trailing(valid_mass(policy, part), 1) for part in (~valid, valid))
+    return np.where(valid, failures, -successes)
+
+
+def deviation(policy: Values, valid: Values) -> Values:
+    """The population standard deviation of v under the policy, shape (...)."""
+    return np.sqrt((policy * np.square(advantage(policy, valid))).sum(axis=-1))
+
+
+def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
+    """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by e^{reward/beta}."""
+    gain = reward / trailing(beta, 1)
+    return normalised(base * np.exp(gain - trailing(highest(gain), 1)))
+
+
+def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """The next policy, from the advantage divided by its deviation, (..., outcomes): verdicts must differ."""
+    return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
+
+
+def next_log_odds(start: Values, beta: Values, log_odds: Values) -> Values:
+    """The next round's log odds L' = start + 2 cosh(L/2)/beta, start = logit p_ref.
+
+    2 cosh(L/2) is 1/sqrt(p(1-p)) at L = logit p. Shapes broadcast.
+    """
+    return start + (np.exp(log_odds / 2) + np.exp(-log_odds / 2)) / beta
+
+
+def least_rise(base_rate: Values, beta: Values) -> Values:
+    """The least rise of the log odds in a round, logit p_ref + 2 sqrt(1 + 1/beta^2) - 2 arsinh beta.
+
+    Negative, zero, positive: the iteration has two, one, no fixed points between p_ref and 1.
+    """
+    root = np.sqrt(1 + beta**2)
+    return logit(base_rate) + 2 * root / beta - 2 * np.log(beta + root)
 
 
 def next_validities(policy: Values, base: Values, valid: Values, beta: Values) -> Values:

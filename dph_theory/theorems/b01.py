@@ -20,12 +20,12 @@ from ..divergences import (
     alpha_divergence,
     each,
 )
-from ..estimators import k2_of_ratio
 from ..fdivergence import FDivergence
 from ..numeric.elementary import Values, highest
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
+from ._estimators import k2_of_ratio
 from ._laws import EDGED_PAIR, PI_REF
 
 EVERY = (*SMOOTH, TOTAL_VARIATION)

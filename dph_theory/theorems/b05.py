@@ -14,14 +14,7 @@ from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import Theorem, neighbour, refuted, theorem
-from ..tokens import (
-    independent,
-    independent_divergences,
-    on_policy_token_divergence,
-    sequence_divergence,
-    summed_divergences,
-    token_divergence,
-)
+from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
 from ._tokens import (
     BRANCH_AT_FIRST,
     BRANCH_AT_SECOND,
@@ -31,6 +24,9 @@ from ._tokens import (
     STRINGS,
     TWO_ALPHAS,
     TWO_TOKENS,
+    independent,
+    independent_divergences,
+    summed_divergences,
 )
 
 CHAIN = theorem(

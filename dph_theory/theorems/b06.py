@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL, each
-from ..estimators import K1, K2, K3
 from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, simplex
 from ..statement.theorem import Side, Theorem, neighbour, scaled, theorem
+from ._estimators import K1, K2, K3
 from ._laws import PI_REF
 
 SOURCE = Source("schulman2020kl")

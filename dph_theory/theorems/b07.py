@@ -8,11 +8,11 @@ import numpy as np
 
 from ..binary_reward import filtered, valid_mass
 from ..divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, each
-from ..estimators import alpha_dpg_reward, reward_gradient
 from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
 from ..statement.theorem import Relation, neighbour, theorem
+from ._estimators import alpha_dpg_reward, reward_gradient
 
 
 def policy_gradient(pi: Values, base: Values, valid: Values) -> Values:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..divergences import COMPARED, FORWARD_KL, JENSEN_SHANNON, each
-from ..estimators import definition_form, generator_form
 from ..fdivergence import FDivergence
 from ..numeric.elementary import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, log_uniform, simplex
 from ..statement.theorem import neighbour, refuted, theorem
+from ._estimators import definition_form, generator_form
 from ._laws import PI_REF
 
 

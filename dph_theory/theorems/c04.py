@@ -17,8 +17,8 @@ from ..numeric.elementary import Values, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, integers, masks, rates, simplex, uniform
 from ..statement.theorem import Relation, neighbour, theorem
-from ..tokens import on_policy_token_divergence, sequence_divergence, success_and_failure, token_divergence
-from ._tokens import REWARDED
+from ..tokens import on_policy_token_divergence, sequence_divergence, token_divergence
+from ._tokens import REWARDED, success_and_failure
 
 
 def kl_of_returns(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:

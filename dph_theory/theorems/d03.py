@@ -3,24 +3,56 @@
 Pass@1 can rise while pass@k falls, but only where prompts share a policy: training moves mass to the
 strategy that is best on average and loses the prompts that only others solve. With one prompt, or a policy
 for each, it cannot.
+
+A prompt of type t comes with probability rho_t, the policy draws strategy s with probability q_s whatever the
+type, and then succeeds with probability c_ts, so that p_t = sum_s q_s c_ts. Shapes: q (..., strategies), rho
+(..., types), success c (..., types, strategies), whole k and gain (...).
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from ..numeric.elementary import Values, highest, lowest, minimisers, only
+from ..coverage import exact_pass_at_k
+from ..numeric.elementary import Values, highest, lowest, minimisers, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import Chart, Part, chart, example, integers, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem
-from ..strategies import (
-    mean_pass_at_k,
-    pass_rates,
-    shared_pass_at_k,
-    strategy_rewards,
-    trained,
-    trained_pass_at_k,
-)
+
+
+def pass_rates(q: Values, success: Values) -> Values:
+    """p_t = sum_s q_s c_ts, the pass rate on each type; q (..., 1, strategies), or a policy per type."""
+    rates = (q * success).sum(axis=-1)
+    # Masses that sum to one within rounding may exceed it by an ulp.
+    return lowest(np.stack([rates, 1 + 0 * rates], axis=-1))
+
+
+def mean_pass_at_k(rates: Values, rho: Values, k: Values) -> Values:
+    """sum_t rho_t (1 - (1-p_t)^k), shape (...), from the pass rates (..., types)."""
+    return (rho * exact_pass_at_k(rates, trailing(k, 1))).sum(axis=-1)
+
+
+def strategy_rewards(rho: Values, success: Values) -> Values:
+    """w_s = sum_t rho_t c_ts, the expected reward of each strategy, (..., strategies)."""
+    return (rho[..., None] * success).sum(axis=-2)
+
+
+def trained(q: Values, reward: Values, gain: Values) -> Values:
+    """The policy after training by expected reward for that long: q e^{gain reward}, normalised.
+
+    The natural-gradient flow of E_q[reward] (A3), and the optimum at KL weight 1/gain (A4).
+    """
+    return normalised(q * np.exp(trailing(gain, 1) * (reward - trailing(highest(reward), 1))))
+
+
+def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    """The pass@k of the shared policy, averaged over prompt types, shape (...)."""
+    return mean_pass_at_k(pass_rates(q[..., None, :], success), rho, k)
+
+
+def trained_pass_at_k(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    """The same after training by expected reward for the length `gain`, a finite number of shape (...)."""
+    return shared_pass_at_k(trained(q, strategy_rewards(rho, success), gain), rho, success, k)
 
 
 def solved(types: int) -> Part:

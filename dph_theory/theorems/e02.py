@@ -8,7 +8,6 @@ tree gives it.
 import numpy as np
 
 from ..divergences import FORWARD_KL, REVERSE_KL, each
-from ..estimators import ratio_where
 from ..fdivergence import FDivergence
 from ..laws import best_response, sequence_law, token_law
 from ..numeric.elementary import Values, trailing
@@ -16,6 +15,7 @@ from ..references import Source
 from ..statement.charts import chart, example, log_uniform, rates, simplex
 from ..statement.theorem import neighbour, theorem
 from ._laws import STRING, STRINGS, answers_of, flat
+from ._tokens import ratio_where
 
 TOKEN_FORMS = (REVERSE_KL, FORWARD_KL)
 

@@ -5,11 +5,11 @@ the loss leaves out the KL of the tokens to come.
 """
 
 from ..divergences import REVERSE_KL
-from ..estimators import K2
 from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import neighbour, refuted, theorem
+from ._estimators import K2
 from ._tokens import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
 
 

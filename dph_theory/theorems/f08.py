@@ -8,10 +8,10 @@ import numpy as np
 from ..binary_reward import filtered
 from ..numeric.elementary import Values
 from ..references import Source
-from ..restricted import chosen_law, projection
+from ..restricted import projection
 from ..statement.charts import chart, example, log_uniform, masks, simplex, uniform
 from ..statement.theorem import neighbour, refuted
-from ._laws import entropy
+from ._laws import chosen_law, entropy
 
 
 def at_beta(family: Values, base: Values, valid: Values, beta: Values) -> Values:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dph_theory import FORWARD_KL, kappa, pass_at_k, rehearsal_guarantee
-from dph_theory.estimators import smoothed_rate
+from dph_theory.intervals import smoothed_rate
 
 from ..evaluation.record import RehearsedRow
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from dph_theory import kappa
-from dph_theory.estimators import smoothed_rate
+from dph_theory.intervals import smoothed_rate
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 

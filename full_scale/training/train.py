@@ -7,7 +7,7 @@ from typing import Any
 from datasets import Dataset
 from transformers import PrinterCallback
 
-from dph_theory.estimators import smoothed_rate
+from dph_theory.intervals import smoothed_rate
 from dph_theory.support.checking import build
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, silent

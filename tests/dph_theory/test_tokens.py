@@ -3,14 +3,16 @@ import pytest
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.statement.charts import as_floats
-from dph_theory.theorems._tokens import BRANCH_AT_FIRST, BRANCH_AT_SECOND, STRINGS, possible, two_tables
-from dph_theory.tokens import (
+from dph_theory.theorems._tokens import (
+    BRANCH_AT_FIRST,
+    BRANCH_AT_SECOND,
+    STRINGS,
     filtered_token_loss,
-    on_policy_token_divergence,
-    sequences,
+    possible,
     success_and_failure,
-    token_divergence,
+    two_tables,
 )
+from dph_theory.tokens import on_policy_token_divergence, sequences, token_divergence
 
 FIRST, SECOND = (two_tables(**as_floats(pair)) for pair in (BRANCH_AT_FIRST.parts, BRANCH_AT_SECOND.parts))
 

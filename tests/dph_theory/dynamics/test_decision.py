@@ -4,7 +4,7 @@ from support.plain_flow import AT_TEN, BASE, VALID, exact_flow
 
 from dph_theory.binary_reward import valid_mass
 from dph_theory.dynamics import decision
-from dph_theory.estimators import reward_gradient
+from dph_theory.theorems._estimators import reward_gradient
 
 
 def test_the_policy_at_time_ten():

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from support.hypothesis_strategies import laws, verifiers
 
 from dph_theory import valid_mass
-from dph_theory.estimators import alpha_dpg_reward
 from dph_theory.losses import alpha_dpg_rewards, clipped_ratio_count
+from dph_theory.theorems._estimators import alpha_dpg_reward
 
 
 @given(base=laws(), pi=laws(), valid=verifiers(), alpha=st.floats(0.05, 1))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from support.hypothesis_strategies import laws
 
 from dph_theory import REVERSE_KL
-from dph_theory.estimators import K1, K2, K3
 from dph_theory.losses import ESTIMATES, kl_penalty
+from dph_theory.theorems._estimators import K1, K2, K3
 
 ONE = torch.ones(1, 1)
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
-from dph_theory import CHI_SQUARED, estimators, filtered
+from dph_theory import CHI_SQUARED, filtered
 from dph_theory.statement.charts import as_floats
+from dph_theory.theorems import _estimators as estimators
 from dph_theory.theorems import _laws, a10, b03
 
 

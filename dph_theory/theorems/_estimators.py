@@ -12,24 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy
 
-from .binary_reward import filtered
-from .fdivergence import FDivergence
-from .methods.kl_terms import ESTIMATORS
-from .numeric.arrays import (
-    Distribution,
-    Mask,
-    Scalars,
-    distribution,
-    in_own_precision,
-    mask,
-    positive,
-    together,
-)
-from .numeric.compiled import compiled
-from .numeric.elementary import Values, exp_remainder, log_ratio, trailing
-from .support.errors import argument_error
-from .support.record import readable
-from .tokens import ratio_where
+from ..binary_reward import filtered
+from ..fdivergence import FDivergence
+from ..methods.kl_terms import ESTIMATORS
+from ..numeric.compiled import compiled
+from ..numeric.elementary import Values, exp_remainder, log_ratio, trailing
+from ..support.record import readable
+from ._tokens import ratio_where
 
 x = sympy.Symbol("x", real=True)
 """log(pi/ref) at the sampled outcome."""
@@ -52,32 +41,24 @@ class Estimator:
         """dk/dx: the weight that a sampled outcome's score gets when the loss is differentiated."""
         return _evaluate(sympy.diff(self.expression, x), log_ratios)
 
-    @in_own_precision
-    def expected_value(self, pi: Distribution, ref: Distribution) -> Values:
+    def expected_value(self, pi: Values, ref: Values) -> Values:
         """E_pi[k]: what the estimator estimates; shapes (..., outcomes) give (...)."""
-        pi, ref = _positive_pair(pi, ref)
         return (pi * self.on_samples(log_ratio(pi, ref))).sum(axis=-1)
 
-    @in_own_precision
-    def loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
+    def loss_gradient(self, pi: Values, ref: Values) -> Values:
         """E_pi[grad k] with the samples held fixed: what minimising k as a loss term descends."""
-        pi, ref = _positive_pair(pi, ref)
         return _score_mean(pi, self.slope(log_ratio(pi, ref)))
 
-    @in_own_precision
-    def corrected_loss_gradient(self, pi: Distribution, ref: Distribution) -> Values:
+    def corrected_loss_gradient(self, pi: Values, ref: Values) -> Values:
         """E_{pi_old}[grad (pi/pi_old) k] at pi_old = pi: the importance-corrected loss term.
 
         The ratio is differentiated too, so k itself joins its slope as a weight.
         """
-        pi, ref = _positive_pair(pi, ref)
         log_ratios = log_ratio(pi, ref)
         return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
-    @in_own_precision
-    def reward_gradient(self, pi: Distribution, ref: Distribution) -> Values:
+    def reward_gradient(self, pi: Values, ref: Values) -> Values:
         """E_pi[k grad log pi]: the gradient descended when -k is added to the reward."""
-        pi, ref = _positive_pair(pi, ref)
         return _score_mean(pi, self.on_samples(log_ratio(pi, ref)))
 
 
@@ -94,9 +75,7 @@ def k3_of_ratio(ratio: Values) -> Values:
     return K3.on_samples(-np.log(ratio))
 
 
-def mean_on_filtered(
-    loss: Callable[[Values], Values], pi: Distribution, base: Distribution, valid: Mask
-) -> Values:
+def mean_on_filtered(loss: Callable[[Values], Values], pi: Values, base: Values, valid: Values) -> Values:
     """E_{p_*}[loss(u)], u = pi/base: an average over correct samples only, shape (...)."""
     # Invalid outcomes have no weight; a ratio of one there keeps policies without invalid mass finite.
     ratio = ratio_where(np.asarray(valid).astype(bool), np.asarray(pi), np.asarray(base))
@@ -108,15 +87,6 @@ def mean_on_filtered(
 def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:
     log_ratios = np.asarray(log_ratios)
     return np.broadcast_to(compiled(expression, x)(log_ratios), log_ratios.shape)
-
-
-def _positive_pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
-    pi, ref = distribution("pi", pi), distribution("ref", ref)
-    together(pi=pi, ref=ref)
-    for name, value in (("pi", pi), ("ref", ref)):
-        if np.asarray(value == 0).astype(bool).any():
-            raise argument_error(name, 0.0, "estimators need full support: every mass must be positive")
-    return pi, ref
 
 
 def _score_mean(pi: Values, weight: Values) -> Values:
@@ -135,17 +105,13 @@ class Moments(NamedTuple):
     variance: Values
 
 
-@in_own_precision
-def generator_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
+def generator_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
     """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice."""
-    pi, ref = _positive_pair(pi, ref)
     return _moments(ref, _normalised(divergence, pi / ref))
 
 
-@in_own_precision
-def definition_form(divergence: FDivergence, pi: Distribution, ref: Distribution) -> Moments:
+def definition_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
     """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online (theory B8)."""
-    pi, ref = _positive_pair(pi, ref)
     return _moments(pi, _normalised(divergence, pi / ref) / (pi / ref))
 
 
@@ -159,33 +125,18 @@ def _moments(law: Values, value: Values) -> Moments:
     return Moments(mean, (law * np.square(value - trailing(mean, 1))).sum(axis=-1))
 
 
-@in_own_precision
-def alpha_dpg_reward(pi: Distribution, base: Distribution, valid: Mask, alpha: Scalars) -> Values:
+def alpha_dpg_reward(pi: Values, base: Values, valid: Values, alpha: Values | float) -> Values:
     """The alpha-DPG reward R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, shape (..., outcomes); alpha > 0.
 
     On invalid outcomes it is -1/alpha. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*).
     Source: kruszewski2026whatever.
     """
-    pi, base = distribution("pi", pi), distribution("base", base)
-    valid, alpha = mask("valid", valid, base), trailing(positive("alpha", alpha), 1)
-    together(pi=pi, base=base, valid=valid, alpha=alpha)
-    target = filtered(base, valid)
-    if np.asarray((pi == 0) & (target > 0)).astype(bool).any():
-        raise argument_error(
-            "pi", 0.0, "positive mass on every valid outcome: the reward is infinite elsewhere"
-        )
-    paid = np.asarray(target > 0).astype(bool)
+    target, power = filtered(base, valid), trailing(alpha, 1)
+    paid = target > 0
     log_ratios = log_ratio(*(np.where(paid, law, 1 + 0 * law) for law in (target, pi)))
-    power = alpha
     return np.where(paid, np.expm1(power * log_ratios) / power, -1 / power)
 
 
-@in_own_precision
-def reward_gradient(pi: Distribution, reward: Scalars) -> Values:
+def reward_gradient(pi: Values, reward: Values) -> Values:
     """E_pi[R grad log pi] in logits, the policy gradient; shapes (..., outcomes)."""
-    return _score_mean(distribution("pi", pi), np.asarray(reward))
-
-
-def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:
-    """The rate (c + 1/2)/(n + 1) from c of n samples, in (0, 1): the posterior mean under Jeffreys' prior."""
-    return (np.asarray(successes) + 0.5) / (np.asarray(samples) + 1)
+    return _score_mean(pi, reward)
