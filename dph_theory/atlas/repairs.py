@@ -118,8 +118,16 @@ def _alone(problem: Any, log_pi: Any, knob: float) -> Any:
     return rehearsal(FORWARD_KL, problem, log_pi, 1.0)
 
 
+_FOUND = "-log pi on right answers that the run found, each once"
+_REPLAY = "replay of found answers", "remax-rl 0.1.1", _FOUND, _RLOO, SUM, SUMMARY
+_REPLAYED = _repairs(_REPLAY, knob=True, stored=u.replay)
 _TARGETED = _repairs(
-    ("alpha-DPG", "2512.05962", "((p_*/pi)^.5 - 1)/.5", partial(u.dpg, 0.5)),
+    (
+        "alpha-DPG",
+        "2512.05962",
+        "((p_*/pi)^.5 - 1)/.5; its code's alpha is 1 less this one",
+        partial(u.dpg, 0.5),
+    ),
     ("KL-DPG", "2302.08215", "p_*/pi - 1", partial(u.dpg, 1.0)),
 )
 _STORED, _NOTHING = "-log pi on the base's right answers, nothing else", partial(weighted, 0.0, 0.0)
@@ -139,6 +147,6 @@ _SHAPED = _repairs(
     ("Clip-Cov", "2505.22617", _BAND, u.clip_cov, TOKENS),
 )
 REPAIRS: tuple[Repair, ...] = (
-    *(*_OF_REWARDS, *_CLIPPED, *_PENALISED, *_REHEARSED, *_TARGETED, *_ALONE, *_SHAPED),
+    *(*_OF_REWARDS, *_CLIPPED, *_PENALISED, *_REHEARSED, *_REPLAYED, *_TARGETED, *_ALONE, *_SHAPED),
 )
 """Every method of the atlas."""

@@ -22,6 +22,7 @@ def alpha_dpg_rewards(
     """R(y) = ((p_*(y)/pi(y))^alpha - 1)/alpha, log p_*(y) = log_base - log_base_rate on valid y; detached.
 
     -1/alpha on invalid y. E_pi[R grad log pi] = -grad D_{f_alpha}(pi || p_*); alpha = 1 is KL-DPG.
+    The alpha of the authors' code (naver/alpha-dpg a6f42d0) is 1 less this one, its reward not over alpha.
     Sequence log-probabilities log_pi, log_base and valid (..., samples), log_base_rate (...) not above 0; the
     result has log_pi's shape and the working dtype. ratio_clip, off by default, bounds p_*/pi from above; see
     `clipped_ratio_count`. Raises ValueError for alpha or ratio_clip not positive and finite, shapes that do

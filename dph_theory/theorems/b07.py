@@ -1,8 +1,13 @@
 """B7. alpha-DPG.
 
 The alpha-DPG reward ((p_*/pi)^alpha - 1)/alpha descends the alpha-divergence to the filtered model; its
-ends are KL-DPG and a limit that diverges on wrong answers.
+ends are KL-DPG and a limit that diverges on wrong answers. The authors' code (naver/alpha-dpg a6f42d0) has
+the reward (p_*/pi)^(1 - alpha) - 1: its alpha is 1 less this one; and the base rate is that of the same few
+answers.
 """
+
+from collections.abc import Iterator
+from math import comb
 
 import numpy as np
 
@@ -11,7 +16,7 @@ from ..divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, example, masks, rates, simplex
-from ..statement.theorem import Relation, neighbour, theorem
+from ..statement.theorem import Relation, neighbour, refuted, theorem
 from ._estimators import alpha_dpg_reward, reward_gradient
 
 
@@ -202,6 +207,63 @@ ZERO = theorem(
             "it stays below its value at alpha = 1/2",
             relation=Relation.AT_MOST,
             rhs=lambda pi, base, valid: trailing(alpha_divergence(0.5)(pi, filtered(base, valid)), 1),
+        ),
+    ),
+)
+
+
+def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int, int, Values]]:
+    """How many of a group are the rarer and the commoner of two right answers, and the chance of that."""
+    for i in range(size + 1):
+        for j in range(size + 1 - i):
+            wrong = (1 - rarer - commoner) ** (size - i - j)
+            yield i, j, comb(size, i) * comb(size - i, j) * rarer**i * commoner**j * wrong
+
+
+def drive(validity: Values, share: Values, alpha: Values, size: int, *, known: bool) -> Values:
+    """The expected drive on log(rarer/commoner), of two right answers that the base gives alike.
+
+    The base rate is known, or the mean of v a/pi over the group; advantages are less the mean of the others.
+    """
+    rarer, commoner = validity * share / 2, validity * (1 - share / 2)
+    total = 0 * validity
+    for i, j, chance in groups_of(size, rarer, commoner):
+        # Masses in units of half the base rate: a/pi of a right answer is 1/pi.
+        rate = 2.0 if known else (i / rarer + j / commoner) / size
+        powers = [(1 / (mass * np.where(rate > 0, rate, 1.0))) ** alpha for mass in (rarer, commoner)]
+        mean = (i * powers[0] + j * powers[1]) / size
+        pulls = i * (powers[0] - mean) - j * (powers[1] - mean)
+        total = total + chance * pulls / (size - 1)
+    return total
+
+
+def by_group(validity: Values, share: Values, alpha: Values, size: int = 4) -> Values:
+    return drive(validity, share, alpha, size, known=False)
+
+
+def by_known_rate(validity: Values, share: Values, alpha: Values) -> Values:
+    return drive(validity, share, alpha, 4, known=True)
+
+
+GROUP = refuted(
+    "B7.group",
+    "The base rate from the same four answers drives as the known one does: refuted",
+    statement=r"E\Big[\tfrac1G \sum_i A_i\,(1_{y_i = r} - 1_{y_i = c})\Big] \text{ is the same for }"
+    r" Z = A_1 \text{ and for } Z = \tfrac1G \sum_i v_i a(y_i)/\pi(y_i),\quad"
+    r" R = (v a/(Z\pi))^{\alpha} - 1,\; G = 4",
+    source=Source("kruszewski2026whatever", "the released code"),
+    on=chart(validity=rates(low=0.05, high=0.02), share=rates(low=0.05, high=1e-3), alpha=rates(low=0.05)),
+    equal=(by_group, by_known_rate),
+    examples=(
+        example(validity=".6", share=".2", alpha=".75", lhs="-.1640773764113", rhs=".1704880793485"),
+        example(validity=".9", share=".2", alpha=".75", lhs=".1809776562109", rhs=".4022204537824"),
+    ),
+    note="r and c are two right answers that the base gives alike, of which the policy gives r a tenth."
+    " A lone right answer of four has the ratio 4 whatever a/pi: nothing tells that it is rare. Where few"
+    " groups have both, what the policy forgets is driven down.",
+    false=(
+        neighbour(
+            "in groups of sixteen", lhs=lambda validity, share, alpha: by_group(validity, share, alpha, 16)
         ),
     ),
 )

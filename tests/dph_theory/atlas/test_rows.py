@@ -43,6 +43,11 @@ def test_a_row_of_what_is_known():
     assert kept.drift == pytest.approx(0.631, abs=0.02)
 
 
+def test_replay_of_found_answers_forgets_the_base_and_brings_back_what_is_nearly_lost():
+    assert selected(BY_NAME["replay of found answers"], 0.02) == "uniform"
+    assert way_back(BY_NAME["replay of found answers"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
+
+
 def selected(method, knob):
     return UNEQUAL.named(UNEQUAL.shares(flow(method, UNEQUAL, knob)[1]))
 
