@@ -1,6 +1,7 @@
 """`dph presample`, `train`, `evaluate`, `compare`, `demo`, `laws`: each resumed where it stopped."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from dph_theory.support.table import Table
 from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe, recipe_keys
 
-TOO_LARGE, WRONG = 1, 2
+TOO_LARGE, WRONG, TERMINATED = 1, 2, 143
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = terminal.OutputFile()
@@ -308,20 +309,33 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
     Where the file written is standard output, the console is standard error.
     """
     first = os.environ.get("RANK", "0") == "0"
+    before = signal.signal(signal.SIGTERM, _terminated)
     console, errors = (
         terminal.console(stderr=stderr, quiet=not first) for stderr in (written == STANDARD_OUTPUT, True)
     )
     with terminal.Bars(on=errors, hidden=not errors.is_terminal or not first) as bars:
         try:
             yield console, bars if errors.is_terminal else terminal.lines(errors)
-        except KeyboardInterrupt:
-            _say(errors, [f"interrupted: {kept}; the same command goes on from there"])
-            sys.exit(terminal.INTERRUPTED)
+        except KeyboardInterrupt as stop:
+            ended = isinstance(stop, _TerminatedError)
+            word = "ended by SIGTERM" if ended else "interrupted"
+            _say(errors, [f"{word}: {kept}; the same command goes on from there"])
+            sys.exit(TERMINATED if ended else terminal.INTERRUPTED)
         except BrokenPipeError:
             raise
         except (ValueError, RefusedError, OSError) as error:
             _say(errors, [f"error: {error}"])
             sys.exit(WRONG)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+class _TerminatedError(KeyboardInterrupt):
+    """SIGTERM, as a scheduler sends it before it kills."""
+
+
+def _terminated(*_: Any) -> None:
+    raise _TerminatedError
 
 
 def _say(console: Console, sentences: Sequence[str]) -> None:
@@ -368,5 +382,5 @@ def _print_dry_run(console: Console, found: Any) -> None:
         _print_tables(console, [Table.of([title, *parts], rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
-    _say(console, [*found.too_large, *(f"slow: {warning}" for warning in found.warnings)])
+    _say(console, [*found.too_large, *found.warnings])
     _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])

@@ -26,8 +26,6 @@ from .tasks.loaders import load_task
 from .tasks.protocol import Task
 from .training.card import write_card
 from .training.record import TrainingRecord
-from .training.train import train
-from .transfer.measure import HELD_OUT, measure_files, measure_sampled
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
 transformers.utils.logging.disable_progress_bar()
@@ -55,6 +53,8 @@ def train_stage(
 
     `say` is told sentences that a user should know at the start of a training.
     """
+    from .training.train import train  # TRL's trainer, which the other stages do not need.
+
     end_with_launcher()
     with locked(Folders.of(recipe).here), _task(recipe) as task:
         hashes = ModelHashes.of(recipe.model.path)
@@ -105,6 +105,8 @@ def transfer_stage(
     With a recipe `words` are KEY=VALUE, else the model and the files, the first of prompts to be trained.
     Their correct answers are known, or, with a verifier, sampled and judged.
     """
+    from .transfer.measure import measure_files, measure_sampled
+
     if config is None and len(words) < 2:
         raise argument_error("arguments", list(words), "MODEL PROMPTS, or --config R.yaml")
     if config is None and verifier is None:
@@ -118,6 +120,8 @@ def transfer_stage(
 
 def _of_files(verifier: str, model: str, prompts: str, *held_out: str) -> Recipe:
     """A recipe of the prompts of files, for what needs no more than a model and a task."""
+    from .transfer.measure import HELD_OUT
+
     names = [HELD_OUT] + [f"{HELD_OUT} {number}" for number in range(2, len(held_out) + 1)]
     evaluation = {name: {"data": file} for name, file in zip(names, held_out, strict=False)}
     task = TaskConfig("dataset", prompts, options={"verifier": verifier, "evaluation": evaluation})

@@ -26,7 +26,7 @@ def sentences(found: "Confrontation") -> tuple[str, ...]:
     >>> print(*sentences(found), sep="\n")  # doctest: +SKIP
     """
     first = (_data(found), _pass_at_k(found.curves), _prompts(found))
-    return (*first, *_answers(found.answers_left), *_groups(found.groups), _law(found), _fall(found))
+    return (*first, *_answers(found.answers_left), *_groups(found.groups), *_law(found), _fall(found))
 
 
 def percent(value: float) -> str:
@@ -97,7 +97,24 @@ def _groups(found: AlikeGroups | None) -> Iterator[str]:
         yield f"Groups of {found.size} all right or all wrong (no signal): {told}."
 
 
-def _law(found: "Confrontation") -> str:
+def _law(found: "Confrontation") -> Iterator[str]:
+    """The nearest law with its distance from fitting; why none, where it is rejected or none can be told."""
+    no_law = _no_law(found)
+    if no_law or found.best is None:
+        yield no_law
+        return
+    best, law = found.best, found.best.law
+    for long, short in ((", advantages divided (groups of ", ", divided (G = "), (", advantages", ",")):
+        law = law.replace(long, short)
+    beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
+    yield f"Nearest law, given a KL: {law}{beta}."
+    behind = f"{-best.held_out.value:.2g} nats a prompt behind shifts of their own"
+    far = "none predicts better" if best == found.laws[0] else behind
+    yield f"On answers held out {far}; without a KL no cause."
+
+
+def _no_law(found: "Confrontation") -> str:
+    """Why no law of training is named; empty where one is."""
     moved = found.gain
     if found.single:
         return "One answer a prompt tells only means: no law of training is identified."
@@ -107,13 +124,8 @@ def _law(found: "Confrontation") -> str:
         return f"No law of training is identified: {why}."
     if found.best is None:
         return f"No change is not rejected ({chance(moved.p_no_change)}): no law of training is told."
-    best, law = found.best, found.best.law
-    for long, short in ((", advantages divided (groups of ", ", divided (G = "), (", advantages", ",")):
-        law = law.replace(long, short)
-    beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
-    if best.rejected:
-        return "No single law of training fits: prompts move by amounts of their own."
-    return f"Nearest law, given a KL: {law}{beta}."
+    rejected = found.best.rejected
+    return "No single law of training fits: prompts move by amounts of their own." if rejected else ""
 
 
 def _fall(found: "Confrontation") -> str:

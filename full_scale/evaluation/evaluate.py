@@ -14,7 +14,7 @@ from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
 from dph_theory.support.record import as_json, from_json, record
 
-from ..models.generation import Completion, derived_seed, prompt_tokens, sample
+from ..models.generation import Completion, check_room, derived_seed, given_to, prompt_tokens, sample
 from ..models.load import LoadedModel, stop_tokens
 from ..models.log_probs import sequence_logps
 from ..presampling.buffer import RehearsalRow
@@ -171,6 +171,8 @@ def evaluate(
     if folders.run != folders.base().run:
         base = Evaluation.read(folders.base().evaluation, "dph evaluate --base").sets
     sets = evaluation_sets(recipe, task, presampling)
+    for name, examples in sets.items():
+        check_room(name, *given_to(initial, task, examples, recipe))
     journal = SharedJournal(
         folders.here / JOURNAL, _identity(recipe, task, presampling, folders.run, trained, initial, sets)
     )

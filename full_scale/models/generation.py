@@ -19,9 +19,9 @@ from transformers import DynamicCache, GenerationConfig
 
 from dph_theory.support.errors import argument_error
 
-from ..recipe.schema import ModelConfig, SamplingConfig
+from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
 from ..tasks.protocol import Prompt, Task
-from .load import stop_tokens
+from .load import LoadedModel, stop_tokens
 
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells its processes of one another."""
@@ -158,6 +158,28 @@ def prompt_tokens(
         return [list(tokenizer(prompt)["input_ids"]) for prompt in prompts]
     settings = {"add_generation_prompt": True, "return_dict": True, **config.template}
     return [list(tokenizer.apply_chat_template(prompt, **settings)["input_ids"]) for prompt in prompts]
+
+
+def given_to(
+    initial: LoadedModel, task: Task, examples: Sequence[Prompt], recipe: Recipe
+) -> tuple[list[list[int]], int | None, int]:
+    """The tokens of prompts, the context that the model declares, and the most of an answer."""
+    tokens = prompt_tokens(initial.tokenizer, task, examples, recipe.model)
+    context = getattr(initial.model.config, "max_position_embeddings", None)
+    return tokens, context, recipe.sampling.max_new_tokens
+
+
+def check_room(name: str, prompts: Sequence[Sequence[int]], context: int | None, new: int) -> None:
+    """ValueError, with a count, if a set has prompts that leave no room for an answer of `new` tokens."""
+    lengths = [len(prompt) for prompt in prompts]
+    room = max(lengths, default=0) if context is None else context - new
+    over = sum(length > room for length in lengths)
+    if over:
+        allowed = (
+            f"at most {room:,} tokens, beside sampling.max_new_tokens={new:,} in the model's context of "
+            f"{context:,}; the longest has {max(lengths):,}: allow shorter answers, or leave them out"
+        )
+        raise argument_error(f"{name} prompts", f"{over:,} of {len(lengths):,} longer", allowed)
 
 
 def sample(

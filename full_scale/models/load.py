@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from huggingface_hub import snapshot_download
-from peft import LoraConfig
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig, GgufConfig
 
 from dph_theory.support.errors import argument_error
@@ -19,6 +18,9 @@ from ..recipe.schema import ModelConfig
 from ..storage.places import require_here
 from ..storage.tensors import hash_files
 from .smollm2 import NAME, smollm2
+
+if TYPE_CHECKING:
+    from peft import LoraConfig
 
 
 def gguf_file(path: str | Path) -> Path | None:
@@ -214,6 +216,9 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
     except OSError as error:
         allowed = f"a folder or hub name with safetensors weights, or a GGUF file ({error})"
         raise argument_error("model.path", path, allowed) from error
+    broken = next((name for name, each in model.named_parameters() if not each.isfinite().all()), None)
+    if broken is not None:
+        raise argument_error("model.path", path, f"weights that are numbers; {broken} holds NaN or inf")
     if "gguf_file" in of:
         # Where to find it again: transformers keeps the folder alone.
         model.name_or_path = model.config._name_or_path = path
@@ -223,18 +228,24 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
 def load_tokenizer(config: ModelConfig, *, local: bool = False) -> Any:
     """The initial model's tokenizer, padding on the left; `local` for one that is on this machine already."""
     try:
-        return AutoTokenizer.from_pretrained(
+        found = AutoTokenizer.from_pretrained(
             **source(config.path), padding_side="left", trust_remote_code=False, local_files_only=local
         )
     except OSError as error:
         allowed = f"a folder or hub name with a tokenizer ({error})"
         raise argument_error("model.path", config.path, allowed) from error
+    if found.eos_token_id is None:
+        allowed = "a tokenizer that names an end, by eos_token in tokenizer_config.json: no answer would end"
+        raise argument_error("model.path", config.path, allowed)
+    return found
 
 
-def lora_config(config: ModelConfig) -> LoraConfig | None:
+def lora_config(config: ModelConfig) -> "LoraConfig | None":
     """The adapter `model.lora` asks for, or none; ValueError for what peft's LoraConfig does not take."""
     if config.lora is None:
         return None
+    from peft import LoraConfig  # Seconds, which a training of all weights does not need.
+
     try:
         return LoraConfig(task_type="CAUSAL_LM", **config.lora)
     except (TypeError, ValueError) as error:

@@ -12,7 +12,7 @@ from accelerate import PartialState
 
 from dph_theory.support.progress import Progress
 
-from ..models.generation import Completion, derived_seed, prompt_tokens, sample
+from ..models.generation import Completion, check_room, derived_seed, given_to, prompt_tokens, sample
 from ..models.load import LoadedModel
 from ..models.log_probs import sequence_logps
 from ..recipe.folders import Folders
@@ -75,6 +75,7 @@ def presample(
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
     rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}})
+    check_room("training", *given_to(initial, task, task.train, recipe))
     anchors = anchors_of(recipe, task, initial.hashes) if recipe.presample.anchors else frozenset()
     told = {"anchors": sorted(anchors)} if anchors else {}
     split = SharedJournal(folder / _split_name(recipe.presample), {**identity, **told})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import beta
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.record import read_record, record
 
@@ -122,13 +122,11 @@ class Presampling:
 
     @classmethod
     def load(cls, folder: Path) -> "Presampling":
-        """The finished pre-sampling of a folder; ValueError if it is not there or not finished."""
+        """The finished pre-sampling of a folder; RefusedError if it is not there or not finished."""
         path = folder / RECORD
         if not path.is_file():
             begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
-            raise argument_error(
-                "presample", str(path), f"a finished pre-sampling; it {begun}: run dph presample"
-            )
+            raise RefusedError(f"no pre-sampling in {folder}: it {begun}; run dph presample --config ...")
         results = read_record(path, KIND, "dph presample")["results"]
         rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
         return cls(

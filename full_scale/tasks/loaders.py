@@ -33,7 +33,7 @@ class Options(ExampleSource):
     maths: Mapping[str, Any] = Field(default_factory=dict)
     """Arguments of `MathsVerifier`: seconds, memory, workers."""
     own: Mapping[str, Any] = Field(default_factory=dict)
-    """Arguments of `OwnVerifier` and of every reward: seconds, memory, workers."""
+    """Arguments of `OwnVerifier` and of every reward: seconds, memory, write, environment, workers."""
     rewards: Mapping[str, Any] = Field(default_factory=dict)
     """Further rewards of the training by name, each `{function: module:function, weight: ...}`."""
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 
-from ..models.generation import prompt_tokens
+from ..models.generation import check_room, prompt_tokens
 from ..models.load import ModelHashes, load_tokenizer
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
@@ -21,7 +21,7 @@ from ..tasks.protocol import Task
 from .arguments import arguments as resolved
 from .launch import ONE, Launch
 from .memory import USABLE, Footprint, Shape, Steps, footprint, model_shape, stage_footprint
-from .train import check_sets
+from .train import check_sets, few_prompts
 
 GIB = 2**30
 _MEASURED = 64
@@ -45,7 +45,7 @@ class DryRun:
     too_large: tuple[str, ...] = ()
     """For each stage that does not fit in the device: what it needs, and how that adds up."""
     warnings: tuple[str, ...] = ()
-    """What would work, and be slow."""
+    """What would work, and be slow, or teach little."""
 
 
 def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRun:
@@ -81,21 +81,17 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     if presampling is not None:
         prompts = len(presampling.trained(recipe.method.prompts))
     steps = Steps.of(arguments, launch.world_size, prompts)
+    if presampling is None and steps.steps == 0:
+        missing.append(
+            f"prompts enough for one generated batch: {prompts} of {steps.prompts_per_generation}, by "
+            "train.generation_batch_size over train.num_generations"
+        )
     _whole(steps, arguments.get("num_generations", 8))
     if presampling is not None and method is not None:
         with _noted(missing):
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
-    longest = None if task is None or shape is None else _longest(recipe, task)
-    memory = {}
-    if shape is not None:
-        shared: Any = {"device": device, "prompt": longest}
-        # A penalty whose weight is not known yet needs its reference all the same.
-        got = {"beta": 1.0, **arguments}
-        memory = {
-            "presample": stage_footprint(shape, recipe, **shared),
-            "train": footprint(shape, got, dtype=recipe.model.dtype, launch=launch, **shared),
-            "evaluate": stage_footprint(shape, recipe, models=2, **shared),
-        }
+    longest = None if task is None or shape is None else _longest(recipe, task, shape, missing)
+    memory = {} if shape is None else _memory(recipe, arguments, shape, launch, device, longest)
     small = {stage: each for stage, each in memory.items() if device and not each.fits(device)}
     return DryRun(
         recipe=recipe.as_dict(),
@@ -106,7 +102,10 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         steps=steps,
         missing=tuple(missing),
         too_large=tuple(_too_large(stage, each, device) for stage, each in small.items()),
-        warnings=tuple(_slow(recipe, launch)),
+        warnings=(
+            *_slow(recipe, launch),
+            *few_prompts(steps.rollouts_per_step / arguments.get("num_generations", 8)),
+        ),
     )
 
 
@@ -115,16 +114,40 @@ def _noted(missing: list[str], what: str = "") -> Iterator[None]:
     """What is not at hand, or does not fit, is noted with the reason."""
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RefusedError) as error:
         told = str(error).splitlines()[0]
         missing.append(f"{what} ({told})" if what else told)
 
 
-def _longest(recipe: Recipe, task: Task) -> int:
-    """Tokens of the longest training prompt, among those of most characters."""
-    most = sorted(task.train, key=lambda example: -len(example.prompt))[:_MEASURED]
-    tokenizer = load_tokenizer(recipe.model, local=True)
-    return max(map(len, prompt_tokens(tokenizer, task, most, recipe.model)))
+def _memory(
+    recipe: Recipe,
+    arguments: Mapping[str, Any],
+    shape: Shape,
+    launch: Launch,
+    device: float,
+    longest: int | None,
+) -> dict[str, Footprint]:
+    """What each stage takes."""
+    shared: Any = {"device": device, "prompt": longest}
+    # A penalty whose weight is not known yet needs its reference all the same.
+    got = {"beta": 1.0, **arguments}
+    return {
+        "presample": stage_footprint(shape, recipe, **shared),
+        "train": footprint(shape, got, dtype=recipe.model.dtype, launch=launch, **shared),
+        "evaluate": stage_footprint(shape, recipe, models=2, **shared),
+    }
+
+
+def _longest(recipe: Recipe, task: Task, shape: Shape, missing: list[str]) -> int:
+    """Tokens of the longest training prompt; of every set the prompts of most characters must have room."""
+    tokenizer, longest = load_tokenizer(recipe.model, local=True), []
+    for name, examples in {"training": task.train, **task.evaluation}.items():
+        most = sorted(examples, key=lambda example: -len(example.prompt))[:_MEASURED]
+        tokens = prompt_tokens(tokenizer, task, most, recipe.model)
+        with _noted(missing):
+            check_room(name, tokens, shape.context, recipe.sampling.max_new_tokens)
+        longest.append(max(map(len, tokens)))
+    return longest[0]
 
 
 def _slow(recipe: Recipe, launch: Launch) -> list[str]:
@@ -132,8 +155,8 @@ def _slow(recipe: Recipe, launch: Launch) -> list[str]:
     if not fsdp or recipe.sampling.backend == "vllm":
         return []
     return [
-        "FSDP spreads the weights over the devices, and transformers gathers each layer from all of them for "
-        "every token that training samples; sampling.backend=vllm samples from whole weights"
+        "slow: FSDP spreads the weights over the devices, and transformers gathers each layer from all of "
+        "them for every token that training samples; sampling.backend=vllm samples from whole weights"
     ]
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
-from peft import get_peft_model
 from transformers import AutoConfig, AutoModelForCausalLM
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
@@ -132,6 +131,8 @@ def model_shape(config: ModelConfig) -> Shape:
         model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
         lora = lora_config(config)
         if lora is not None:
+            from peft import get_peft_model
+
             model = get_peft_model(model, lora)
     head = getattr(found, "head_dim", None) or found.hidden_size // found.num_attention_heads
     return Shape(

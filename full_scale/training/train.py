@@ -185,7 +185,26 @@ def said_first(arguments: Mapping[str, Any]) -> list[str]:
         meter = arguments.get("collapse_every")
         instead = "see collapse/kl" if meter else "train.collapse_every=10 logs collapse/kl instead"
         said.append(f"TRL logs no kl at beta = 0, where it computes none: {instead}.")
+    cut = (arguments.get("steps_per_generation") or 0) * (arguments.get("num_generations") or 0)
+    if cut:
+        said += few_prompts(
+            arguments["generation_batch_size"] / cut * arguments["gradient_accumulation_steps"]
+        )
     return said
+
+
+FEW = 4
+"""Prompts of an optimizer step: with fewer, many a step has no group of unequal rewards."""
+
+
+def few_prompts(a_step: float) -> list[str]:
+    """What to say where a step explores so many prompts."""
+    if a_step >= FEW:
+        return []
+    return [
+        f"A step explores {a_step:.2g} prompt{'s' * (a_step > 1)}, and teaches nothing where their answers "
+        "are all right or all wrong: raise train.gradient_accumulation_steps."
+    ]
 
 
 def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
@@ -207,7 +226,15 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
             )
             raise argument_error("checkpoint", str(folders.checkpoints), allowed)
         return None
-    different = sorted(key for key in wanted if kept.get(key) != wanted[key])
-    raise argument_error(
-        "output", str(folders.here), f"it holds a training whose {different} differ; choose another"
-    )
+    other = ", ".join(_differing(kept, wanted))
+    allowed = f"a folder of its own: this one holds a training of another {other}"
+    raise argument_error("output", str(folders.here), allowed)
+
+
+def _differing(kept: Any, wanted: Any, at: str = "") -> list[str]:
+    """The keys of two recipes whose values differ, with both."""
+    if not isinstance(kept, dict) or not isinstance(wanted, dict):
+        return [] if kept == wanted else [f"{at} ({kept!r} there, {wanted!r} here)"]
+    keys = sorted({*kept, *wanted})
+    dots = f"{at}." if at else ""
+    return [one for key in keys for one in _differing(kept.get(key), wanted.get(key), f"{dots}{key}")]

@@ -1,5 +1,7 @@
 import json
+import os
 import re
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -88,6 +90,16 @@ def test_how_a_stage_ends(stage, error, code, words):
     found = invoke(cli.train_command, *TINY)
     assert found.exit_code == code
     assert words in found.output
+
+
+def test_a_scheduler_s_signal_ends_a_stage_in_words(stage):
+    before = signal.getsignal(signal.SIGTERM)
+    stage("train_stage", lambda *arguments, **options: os.kill(os.getpid(), signal.SIGTERM))
+    found = invoke(cli.train_command, *TINY)
+    assert found.exit_code == 143
+    said = " ".join(found.output.split())
+    assert "ended by SIGTERM: the last checkpoint is kept; the same command goes on from there" in said
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("CUDA error")])

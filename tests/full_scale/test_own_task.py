@@ -16,6 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 SMALL = (
     "train.max_steps=2",
     "train.num_generations=4",
+    "train.gradient_accumulation_steps=1",
     "train.per_device_train_batch_size=8",
     "train.use_cpu=true",
     "train.gradient_checkpointing=false",

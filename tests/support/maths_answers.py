@@ -23,6 +23,11 @@ PAIRS = [
     ("5", "{5}", SAME), ("5", "{{5}}", SAME), ("5", "{{6}}", OTHER), ("5", r"\boxed{5}", SAME), ("5", r"\left(5\right)", SAME),
     ("5", r"\text{5}", SAME), ("5", "$5$", SAME), ("5", r"5\ \text{cm}", SAME), ("5", r"5\text{ cm}^2", SAME),
     ("5", r"\$5", SAME), ("5", r"\$5.00", SAME), ("90", r"90^\circ", SAME), ("90", r"90^{\circ}", SAME), ("90", r"91^\circ", OTHER),
+    # Marks and unions.
+    ("5", "<answer>5</answer>", SAME), ("5", "<answer> 6 </answer>", OTHER), ("5", "so <answer>5", SAME),
+    (r"(-\infty,2)\cup(3,\infty)", r"x<2 \text{ or } x>3", SAME), (r"(-\infty,2)\cup[3,\infty)", r"x < 2 or x \geq 3", SAME),
+    (r"x<2 \text{ or } x>3", r"(-\infty,2)\cup(3,\infty)", SAME), (r"(-\infty,2)\cup(3,\infty)", r"x<2 \text{ or } x\ge 3", OTHER),
+    (r"(-\infty,2)\cup(3,\infty)", r"x<3 \text{ or } x>2", OTHER), (r"x<2 \text{ or } x>3", r"x>3 \text{ or } x<2", SAME),
     # Powers.
     ("1000", "1e3", SAME), ("1000", "1E3", SAME), ("1000", "1.0e3", SAME), ("1500", "1.5e3", SAME), ("1000", "1e+3", SAME),
     ("0.000012", "1.2e-5", SAME), (r"1.2\times 10^{-5}", "1.2e-5", SAME), (r"1.2 \cdot 10^{-5}", "1.2e-5", SAME),

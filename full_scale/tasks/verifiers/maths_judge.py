@@ -9,7 +9,7 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Expr, I
 
-from .extract import last_boxed, tagged
+from .extract import between_tags, last_boxed, tagged
 from .worker import JudgeOutcome
 
 LARGEST_EXPONENT = 300
@@ -113,6 +113,30 @@ def plain(text: str) -> str:
     return _TRAILING_POINT.sub("", text)
 
 
+_OR = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*or\s*\}|\bor\b|\\lor\b|\\vee\b")
+_BELOW, _ABOVE = ("<", r"\\leq?\b|≤|<="), (">", r"\\geq?\b|≥|>=")
+_HALF_LINE = re.compile(
+    rf"\s*(?P<letter>[A-Za-z])\s*(?:(?P<le>{_BELOW[1]})|(?P<ge>{_ABOVE[1]})|(?P<sign>[<>]))\s*(?P<end>[^<>≤≥]+?)\s*"
+)
+
+
+def union(answer: str) -> str:
+    r"""Two half-lines of one letter joined by `or`, as a union of intervals; any other answer as it is.
+
+    `x<2 \text{ or } x \geq 3` is `(-\infty,2)\cup[3,\infty)`.
+    """
+    parts = [_HALF_LINE.fullmatch(part) for part in _OR.split(_bare(answer))]
+    if len(parts) < 2 or len({part and part["letter"] for part in parts}) > 1:
+        return answer
+    return r"\cup".join(_interval(part) for part in parts if part) if all(parts) else answer
+
+
+def _interval(found: re.Match[str]) -> str:
+    if found["le"] or found["sign"] == "<":
+        return rf"(-\infty,{found['end']}" + ("]" if found["le"] else ")")
+    return ("[" if found["ge"] else "(") + rf"{found['end']},\infty)"
+
+
 def word(answer: str) -> str | None:
     """The one word an answer consists of, in small letters, or none.
 
@@ -156,16 +180,18 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     r"""The outcome of an `answer` against the `gold` one.
 
     `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. Of the answer its last \boxed{...} counts,
-    else what follows its last `####`, else what math-verify finds in its end, both in one notation (`plain`).
-    An inequality may stand for its interval, words are compared as words, and where both name a unit of
-    measure it must be the same one. math-verify gives up a step
-    after `seconds` without saying so: a step that took as long and found nothing is a `timeout`.
+    else what follows its last `####`, else what stands in its last <answer>, else what math-verify finds in
+    its end, both in one notation (`plain`). An inequality may stand for its interval, words are compared as
+    words, and where both name a unit of measure it must be the same one. math-verify gives up a step after
+    `seconds` without saying so: a step that took as long and found nothing is a `timeout`.
     """
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
     marked = last_boxed(text)
-    if marked is None:
-        marked = tagged(text)
+    for found in (tagged, between_tags):
+        if marked is None:
+            marked = found(text)
+    gold_text, marked = union(gold_text), None if marked is None else union(marked)
     units = (unit(gold_text), unit(text if marked is None else marked))
     if None not in units and units[0] == units[1] and marked is not None:
         gold_text, marked = _number(gold_text), _number(marked)

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -45,6 +46,15 @@ def _job(function: str, example: Prompt, completion: str, *, scored: bool) -> Jo
     return {"function": function, "reference": reference, "answer": completion, "scored": scored}
 
 
+def _limits(function: str, seconds: float, memory: int, write: int, environment: tuple[str, ...]) -> Limits:
+    """Those of a function of the user's own, whose module is imported before they hold."""
+    for name in environment:
+        if name not in os.environ:
+            allowed = "names of the environment that are set where dph is started"
+            raise argument_error("task.options.own.environment", name, allowed)
+    return Limits(seconds, memory, write, tuple(environment), function.partition(":")[0])
+
+
 def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
     """The hash of the function's module, as a worker finds it; ValueError if it does not.
 
@@ -60,14 +70,23 @@ def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
 class OwnVerifier(PooledVerifier):
     """Verdicts by a function of (answer, reference) that returns true or false, in worker processes.
 
-    `seconds` (of computing) bounds each verdict, `memory` (bytes) each worker; what raises, or returns
-    anything else, is a `crash`. ValueError if the function is not found.
+    `seconds` (of computing) bounds each verdict, `memory` (bytes) each worker, `write` (bytes) each file
+    that it writes; `environment` names what it sees of the environment beside PATH, HOME and LANG. What
+    raises, or returns anything else, is a `crash`. ValueError if the function is not found, or a name
+    is not set.
     """
 
     def __init__(
-        self, function: str, *, seconds: float = 10.0, memory: int = 2**32, workers: int | None = None
+        self,
+        function: str,
+        *,
+        seconds: float = 10.0,
+        memory: int = 2**32,
+        write: int = 0,
+        environment: tuple[str, ...] = (),
+        workers: int | None = None,
     ) -> None:
-        super().__init__(JUDGE, Limits(seconds, memory), workers)
+        super().__init__(JUDGE, _limits(function, seconds, memory, write, environment), workers)
         self._function = function
         self._source = _source(self._pool, "task.options.verifier", function)
 
@@ -85,9 +104,17 @@ class OwnReward:
     """Numbers by a function of (answer, reference), in worker processes; None where it gave none in time."""
 
     def __init__(
-        self, function: str, *, seconds: float = 10.0, memory: int = 2**32, workers: int | None = None
+        self,
+        function: str,
+        *,
+        seconds: float = 10.0,
+        memory: int = 2**32,
+        write: int = 0,
+        environment: tuple[str, ...] = (),
+        workers: int | None = None,
     ) -> None:
-        self._pool, self._function = Pool(JUDGE, Limits(seconds, memory), workers), function
+        limits = _limits(function, seconds, memory, write, environment)
+        self._pool, self._function = Pool(JUDGE, limits, workers), function
         _source(self._pool, "task.options.rewards", function)
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:

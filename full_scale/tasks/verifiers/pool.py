@@ -36,10 +36,16 @@ Job = Mapping[str, Any]
 
 
 class Limits(NamedTuple):
-    """What a worker may use: seconds of computing on one job, bytes of address space."""
+    """What a worker may use: seconds of computing on one job, bytes of address space and of a file.
+
+    `environment`: variables that it sees; `first`: a module that is imported before the limits hold.
+    """
 
     seconds: float
     memory: int
+    write: int = 0
+    environment: tuple[str, ...] = ()
+    first: str = ""
 
 
 class Worker:
@@ -58,6 +64,8 @@ class Worker:
             judge,
             str(limits.memory),
             str(limits.seconds),
+            str(limits.write),
+            limits.first,
         ]
         # A program of its own, never a fork of a parent that may hold threads and a GPU; a session of its
         # own, so that an interrupt at the keyboard is the parent's to handle.
@@ -67,7 +75,7 @@ class Worker:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                env=_environment(),
+                env=_environment(limits.environment),
                 start_new_session=True,
             )
 
@@ -131,9 +139,9 @@ def _share() -> int:
     return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-def _environment() -> dict[str, str]:
-    """What a worker sees of the environment: where to import from, and nothing secret."""
-    kept = {key: os.environ[key] for key in _KEPT if key in os.environ}
+def _environment(names: tuple[str, ...]) -> dict[str, str]:
+    """What a worker sees of the environment: where to import from, nothing secret, and these."""
+    kept = {key: os.environ[key] for key in (*_KEPT, *names) if key in os.environ}
     return kept | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path)}
 
 
@@ -151,8 +159,8 @@ class Pool:
         size = _share() if workers is None else workers
         if size < 1:
             raise argument_error("workers", workers, "at least 1")
-        if limits.seconds <= 0 or limits.memory <= 0:
-            raise argument_error("limits", limits, "seconds and bytes above 0")
+        if limits.seconds <= 0 or limits.memory <= 0 or limits.write < 0:
+            raise argument_error("limits", limits, "seconds and bytes above 0, to write 0 or more")
         self._judge, self._limits, self._size = judge, limits, size
         self._lock = threading.Lock()
         self._workers: list[Worker] = []
@@ -279,7 +287,7 @@ def made(maker: Any, values: Mapping[str, Any], where: str, *given: str, **fixed
     """A verifier or a reward with these options; ValueError for one that its class does not take."""
     hints = get_type_hints(maker.__init__)
     # What is given already, and what is returned, are no options.
-    hints = {key: hint for key, hint in hints.items() if key not in ("return", "function", "match", "style")}
+    hints = {key: hint for key, hint in hints.items() if key not in ("return", "function", "style")}
     return maker(*given, **fixed, **arguments(hints, values, where))
 
 

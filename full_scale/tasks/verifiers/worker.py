@@ -1,9 +1,10 @@
 """What a worker process runs: one job a line in, one reply a line out, under limits that the kernel keeps.
 
-`python -m full_scale.tasks.verifiers.worker module:function memory seconds`. Started as a program of its own
-and never forked: the parent may hold threads, locks and a GPU.
+`python -m full_scale.tasks.verifiers.worker module:function memory seconds [write [module]]`. Started as a
+program of its own and never forked: the parent may hold threads, locks and a GPU.
 """
 
+import errno
 import importlib
 import json
 import os
@@ -12,6 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, BinaryIO
 
@@ -43,10 +45,22 @@ class JudgeOutcome(StrEnum):
     """The reference itself cannot be judged: an error of the data."""
 
 
-def restrict(memory: int) -> None:
-    """From here on: at most `memory` bytes of address space, no byte written to any file, no core dump."""
-    for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+def restrict(memory: int, write: int = 0) -> None:
+    """From here on: so many bytes of address space, files of at most `write` bytes, no core dump."""
+    limits = ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, write), (resource.RLIMIT_CORE, 0))
+    for kind, limit in limits:
         resource.setrlimit(kind, (limit, limit))
+
+
+def _hit(error: Exception) -> str:
+    """The limit that an exception comes from, in words; empty where it comes from none."""
+    # tempfile tries to write where it may, and finds no place.
+    if getattr(error, "errno", None) == errno.EFBIG or "No usable temporary directory" in str(error):
+        return "; the limit on files is hit: task.options.own.write, in bytes"
+    out_of_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    if out_of_memory or "failed to map segment" in str(error):
+        return "; the limit on memory is hit: task.options.own.memory, in bytes"
+    return ""
 
 
 def answer(judge: Judge, line: bytes) -> bytes:
@@ -56,7 +70,8 @@ def answer(judge: Judge, line: bytes) -> bytes:
     except Exception as error:
         *_, place = traceback.extract_tb(error.__traceback__)
         where = f"{place.filename.rpartition(os.sep)[2]}, line {place.lineno}"
-        reply = {"outcome": JudgeOutcome.CRASH, "detail": f"{type(error).__name__}: {error} ({where})"}
+        said = f"{type(error).__name__}: {error}{_hit(error)} ({where})"
+        reply = {"outcome": JudgeOutcome.CRASH, "detail": said}
     if "detail" in reply:
         reply = {**reply, "detail": str(reply["detail"])[:LONGEST_DETAIL]}
     return json.dumps(reply).encode() + b"\n"
@@ -79,14 +94,17 @@ def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
         os.write(replies, b"%b %b" % (number, reply))
 
 
-def main(target: str, memory: str, seconds: str) -> None:
-    """Load the judge, shut the doors, say so, and serve."""
+def main(target: str, memory: str, seconds: str, write: str = "0", first: str = "") -> None:
+    """Load the judge, and the module that it will need first, shut the doors, say so, and serve."""
     # Replies have a descriptor of their own: what a library prints must not come between them.
     replies = os.dup(1)
     os.dup2(2, 1)
     module, _, function = target.partition(":")
     judge = getattr(importlib.import_module(module), function)
-    restrict(int(memory))
+    if first:
+        with suppress(Exception):  # The judge that asks for it will say why.
+            importlib.import_module(first)
+    restrict(int(memory), int(write))
     os.write(replies, READY)
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)

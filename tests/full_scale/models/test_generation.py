@@ -16,7 +16,7 @@ from transformers import GenerationConfig
 from dph_theory.counts import Counts, pairs
 from dph_theory.counts.doubts import doubts
 from full_scale.models import generation
-from full_scale.models.generation import prompt_of, prompt_tokens, sample
+from full_scale.models.generation import check_room, prompt_of, prompt_tokens, sample
 from full_scale.models.load import declared_stop_tokens, stop_tokens
 from full_scale.recipe.schema import ModelConfig, SamplingConfig
 
@@ -273,3 +273,11 @@ def test_its_answers_neither_repeat_nor_share_their_random_numbers(tmp_path):
     # Each prompt from the same state of the generator would be told.
     alike = [sample(found.model, found.tokenizer, [prompt], 16, one_token, 0)[0] for prompt in prompts]
     assert "share their random numbers" in told(alike)
+
+
+def test_prompts_that_leave_no_room_for_an_answer_are_counted():
+    check_room("training", [[1] * 8, [1] * 9], context=20, new=11)
+    check_room("training", [[1] * 90], context=None, new=11)
+    said = r"training prompts='2 of 3 longer' .* at most 9 tokens, .*=11 .* of 20; the longest has 12"
+    with pytest.raises(ValueError, match=said):
+        check_room("training", [[1] * 9, [1] * 10, [1] * 12], context=20, new=11)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from support.tiny_llama import tiny_llama, tiny_tokenizer
+from transformers import AutoModelForCausalLM
 
 from dph_theory.support.errors import RefusedError
 from full_scale.models import smollm2
@@ -121,3 +122,21 @@ def test_the_pretrained_llamas_name_stands_for_its_converted_weights_or_says_how
     monkeypatch.chdir(tmp_path)
     Path("smollm2").mkdir()
     assert source("smollm2") == {"pretrained_model_name_or_path": "smollm2"}
+
+
+def test_weights_that_are_no_numbers_and_a_tokenizer_without_an_end_are_refused(tmp_path):
+    folder = tiny_llama(tmp_path / "broken")
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        model.model.layers[1].mlp.up_proj.weight[0, 0] = torch.nan
+    model.save_pretrained(folder)
+    with pytest.raises(ValueError, match=r"weights that are numbers; model\.layers\.1\.mlp\.up.* holds NaN"):
+        load(ModelConfig(path=str(folder)))
+    endless = tiny_llama(tmp_path / "endless")
+    for name in ("tokenizer_config.json", "tokenizer.json", "special_tokens_map.json"):
+        if (endless / name).is_file():
+            told = json.loads((endless / name).read_text())
+            told.pop("eos_token", None)
+            (endless / name).write_text(json.dumps(told))
+    with pytest.raises(ValueError, match="a tokenizer that names an end, by eos_token"):
+        load(ModelConfig(path=str(endless)))

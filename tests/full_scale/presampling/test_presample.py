@@ -7,6 +7,7 @@ import pytest
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import plain_log_probs
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.transfer import AnswerKernel
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.load import ModelHashes, load
@@ -223,7 +224,7 @@ def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, d
         data = bytearray(path.read_bytes())
         data[len(data) // 3 if path.suffix == ".parquet" else 0] ^= 1
         path.write_bytes(data)
-    with pytest.raises(ValueError, match="presample"):
+    with pytest.raises((ValueError, RefusedError), match="presample"):
         Presampling.load(Folders.of(recipe).presample)
     monkeypatch.setattr("full_scale.presampling.presample.sample", None)
     presample(recipe, ruled_task(), whole[1])

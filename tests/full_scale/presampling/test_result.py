@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 from support.tiny_training import buffer
 
+from dph_theory.support.errors import RefusedError
 from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.schema import Recipe
 
@@ -74,10 +75,10 @@ def test_findings_follow_the_numbers(made, said):
 
 
 def test_what_is_not_there_or_torn_is_said(tmp_path):
-    with pytest.raises(ValueError, match="has not been run"):
+    with pytest.raises(RefusedError, match=r"no pre-sampling in .*not been run; run dph presample --config"):
         Presampling.load(tmp_path)
     (tmp_path / "rollouts.jsonl").write_text("{}\n")
-    with pytest.raises(ValueError, match="begun and not finished"):
+    with pytest.raises(RefusedError, match="begun and not finished"):
         Presampling.load(tmp_path)
     (tmp_path / "presample.json").write_text('{"kind"')
     with pytest.raises(ValueError, match=r"presample\.json.*dph presample"):

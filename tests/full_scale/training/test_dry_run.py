@@ -195,6 +195,21 @@ def test_everything_missing_and_what_would_be_slow_is_listed(tmp_path):
         assert planned(tmp_path, launch=launch).warnings == ()
 
 
+def test_prompts_that_are_too_few_or_too_long_are_missing_room_and_few_a_step_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(full_scale.training.dry_run, "load_task", lambda config: ruled_task())
+    cut = {"per_device_train_batch_size": 4, "num_generations": 4, "generation_batch_size": 128}
+    recipe = ruled_recipe(tmp_path, train={**cut, "gradient_accumulation_steps": 2})
+    found = dry_run(recipe)
+    assert (found.steps.steps, found.prompt_tokens) == (0, 2)
+    assert any(entry.startswith("prompts enough for one generated batch: 8 of 32") for entry in found.missing)
+    assert any("no pre-sampling in" in entry and "run dph presample" in entry for entry in found.missing)
+    (said,) = found.warnings
+    assert said.startswith("A step explores 2 prompts, and teaches nothing where")
+    long = replace(recipe, sampling=replace(recipe.sampling, max_new_tokens=63))
+    for name, count in (("training", 8), ("in_domain", 3)):
+        assert any(f"{name} prompts='{count} of {count} longer'" in each for each in dry_run(long).missing)
+
+
 @pytest.mark.parametrize(
     ("overrides", "named"),
     [

@@ -42,6 +42,43 @@ def test_a_function_judges_and_what_it_cannot_judge_is_incorrect():
     assert scores[-1].detail.startswith("KeyError: 'most' (own_task.py, line ")
 
 
+LIMITED = """
+import os, tempfile
+import {module}
+
+def keeps(answer, reference):
+    if answer == "write":
+        with open(tempfile.gettempdir() + "/dph-own-{{}}".format(os.getpid()), "w") as file:
+            file.write("x" * 100)
+        os.remove(file.name)
+    if answer == "fill":
+        bytearray(2**33)
+    return os.environ.get("JUDGE_ADDRESS") == answer or answer == "write"
+"""
+
+
+def test_what_a_function_may_do_is_said_where_it_is_hit_and_can_be_given(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text(
+        "import time\nuntil = time.process_time() + 1.5\n"
+        "while time.process_time() < until: pass\n"
+        "open('made', 'w').write('x')\n"
+    )
+    (tmp_path / "own_limited.py").write_text(LIMITED.format(module="slow_to_import"))
+    monkeypatch.setenv("JUDGE_ADDRESS", "here")
+    examples = [Prompt("a", "?", {})] * 3
+    with OwnVerifier("own_limited:keeps", seconds=1.0, workers=1) as verifier:
+        # The import takes longer than a verdict may, and writes.
+        bare = verifier(examples, ["write", "here", "fill"])
+    assert [score.outcome for score in bare] == ["crash", "wrong", "crash"]
+    assert "the limit on files is hit: task.options.own.write" in bare[0].detail
+    assert "the limit on memory is hit: task.options.own.memory" in bare[2].detail
+    given = {"write": 1000, "environment": ("JUDGE_ADDRESS",)}
+    with OwnVerifier("own_limited:keeps", seconds=1.0, workers=1, **given) as verifier:
+        assert [score.correct for score in verifier(examples[:2], ["write", "here"])] == [True, True]
+    with pytest.raises(ValueError, match=r"environment='NOT_SET' is not allowed: names .* that are set"):
+        OwnVerifier("own_limited:keeps", environment=("NOT_SET",))
+
+
 def config(name="dataset", **options):
     own = {"workers": 1, **options.pop("own", {})}
     return TaskConfig(name=name, data="train.jsonl", options={"own": own, **options})

@@ -157,6 +157,27 @@ def test_bird_and_spider_disagree_where_they_should(shop, gold, query, bird, spi
     assert (outcome(shop, gold, query), outcome(shop, gold, query, "spider")) == (bird, spider)
 
 
+@pytest.mark.parametrize(
+    ("gold", "query", "spider", "official"),
+    [
+        ("SELECT DISTINCT name FROM item", "SELECT name FROM item", "wrong", "correct"),
+        ("SELECT COUNT(DISTINCT name) FROM item", "SELECT COUNT(name) FROM item", "wrong", "correct"),
+        ("SELECT 'DISTINCT'", "SELECT ''", "wrong", "wrong"),
+        (
+            "SELECT id FROM (SELECT id FROM item ORDER BY id LIMIT 2)",
+            "SELECT id FROM item WHERE id < 3 ORDER BY id DESC",
+            "correct",
+            "wrong",
+        ),
+    ],
+)
+def test_spiders_official_match_leaves_out_distinct_and_finds_order_by_anywhere(
+    shop, gold, query, spider, official
+):
+    found = (outcome(shop, gold, query, "spider"), outcome(shop, gold, query, "test-suite"))
+    assert found == (spider, official)
+
+
 def test_a_gold_query_is_run_once_and_the_prediction_every_time_if_it_did_not_fail(shop, runs):
     assert [outcome(shop, "SELECT 1", "SELECT 1.0") for _ in range(2)] == 2 * ["correct"]
     assert [outcome(shop, "SELECT nothing", "SELECT 1") for _ in range(2)] == 2 * ["gold_error"]
