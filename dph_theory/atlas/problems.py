@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from ..dynamics.answers import AnswerTokens, Tree, answer_tokens
+from ..dynamics.answers import AnswerTokens, TabularPolicy, answer_tokens
 from ..laws import (
     answer_mean_limit,
     answer_probabilities,
@@ -26,7 +26,7 @@ times as far."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Tree):
+class AtlasProblem(TabularPolicy):
     """Answers of a prefix tree, as next-token tables (`dynamics.flow`), and which of them are right."""
 
     name: str
@@ -93,12 +93,12 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(one - other).sum() / 2)
 
 
-def decision(name: str, right: tuple[float, ...], wrong: tuple[float, ...]) -> Problem:
+def decision(name: str, right: tuple[float, ...], wrong: tuple[float, ...]) -> AtlasProblem:
     """A single decision between answers of these masses."""
-    return Problem(name, (np.array([*right, *wrong]),), np.arange(len(right) + len(wrong)) < len(right))
+    return AtlasProblem(name, (np.array([*right, *wrong]),), np.arange(len(right) + len(wrong)) < len(right))
 
 
-def _lengths() -> Problem:
+def _lengths() -> AtlasProblem:
     """A word or the end; after x most goes on well, after y little does, and after z nothing."""
     first = np.array([0.1, 0.2, 0.5, 0.2])
     after = np.array(
@@ -106,7 +106,7 @@ def _lengths() -> Problem:
     )
     valid = np.zeros((4, 4), dtype=bool)
     valid[0, :2] = valid[1, 0] = valid[3, 3] = True
-    return Problem("several lengths", (first, after), valid, end=3)
+    return AtlasProblem("several lengths", (first, after), valid, end=3)
 
 
 EQUAL = decision("equal", (0.15, 0.15), (0.35, 0.35))

@@ -11,7 +11,7 @@ import numpy as np
 from ..numeric.elementary import Values
 from ..support.processes import in_order
 from ..support.table import Cell, Table
-from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, Problem, distance
+from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, AtlasProblem, distance
 from .repairs import REPAIRS, Repair
 from .training import UnsettledError, expected, flow, gradient, luck
 
@@ -75,14 +75,16 @@ def row_of(method: Repair, *, seed: int = 0) -> Row:
     )
 
 
-def _end(method: Repair, problem: Problem, knob: float, start: np.ndarray | None = None) -> np.ndarray | None:
+def _end(
+    method: Repair, problem: AtlasProblem, knob: float, start: np.ndarray | None = None
+) -> np.ndarray | None:
     try:
         return flow(method, problem, knob, start=start)[1]
     except UnsettledError:
         return None
 
 
-def _named(problem: Problem, end: np.ndarray | None) -> str:
+def _named(problem: AtlasProblem, end: np.ndarray | None) -> str:
     return OTHER if end is None else problem.named(problem.shares(end))
 
 
@@ -98,7 +100,9 @@ def _reversed() -> np.ndarray:
     return start
 
 
-def _gain(problem: Problem, end: np.ndarray | None, measure: Callable[[np.ndarray], Values]) -> float | None:
+def _gain(
+    problem: AtlasProblem, end: np.ndarray | None, measure: Callable[[np.ndarray], Values]
+) -> float | None:
     return None if end is None else float(measure(end)) / float(measure(problem.start))
 
 
@@ -200,7 +204,7 @@ def grouped(rows: Sequence[Row]) -> Table:
         lines.append((several if several == single else f"{several}; one decision: {single}",))
         for row in held:
             numbers = _cell(row.rare), _cell(row.long)
-            name = f"  {row.method}{' *' * (row.fixed is False)}"
+            name = f"  {row.method}{' *' if row.fixed is False else ''}"
             lines.append((name, _cell(row.drift), row.way_back, *numbers))
     return Table.of(SHORT, lines)
 

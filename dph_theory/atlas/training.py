@@ -14,7 +14,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 from ..methods.surrogates import Sampled
-from .problems import Problem
+from .problems import AtlasProblem
 from .repairs import Repair
 from .updates import GROUP, Samples
 
@@ -25,7 +25,7 @@ SETTLED = 1e-3
 
 
 @lru_cache(maxsize=8)
-def every_group(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def every_group(problem: AtlasProblem) -> tuple[np.ndarray, np.ndarray]:
     """All groups up to the order of their answers, (groups, G), and how many orders each stands for."""
     answers = range(len(problem.verdicts))
     groups = np.array(list(combinations_with_replacement(answers, GROUP)))
@@ -34,14 +34,14 @@ def every_group(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return groups, factorial(GROUP) / repeats
 
 
-def expected(problem: Problem, theta: np.ndarray) -> Samples:
+def expected(problem: AtlasProblem, theta: np.ndarray) -> Samples:
     """Every group with its chance at these logits, one batch."""
     groups, orders = every_group(problem)
     log_pi = problem.log_policy(theta).sum(axis=-1)
     return _samples(problem, theta, groups, orders * np.exp(log_pi[groups].sum(axis=-1)))
 
 
-def drawn(problem: Problem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> Samples:
+def drawn(problem: AtlasProblem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> Samples:
     """So many groups for each row of logits, (batches, logits)."""
     cumulative = problem.answers(theta).cumsum(axis=-1)
     places = rng.random((len(theta), groups * GROUP)) * cumulative[:, -1:]
@@ -50,13 +50,13 @@ def drawn(problem: Problem, theta: np.ndarray, groups: int, rng: np.random.Gener
     return _samples(problem, theta, shaped, np.full((len(theta), groups), 1 / groups))
 
 
-def _samples(problem: Problem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Samples:
+def _samples(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Samples:
     log_base = problem.log_policy(problem.start)[answers]
     counted, log_pi = problem.tokens.counted[answers], _log_pi(problem, theta, answers)
     return Samples(answers, problem.verdicts[answers], log_pi, log_base, counted, weights)
 
 
-def _log_pi(problem: Problem, theta: np.ndarray, answers: np.ndarray) -> np.ndarray:
+def _log_pi(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """Of the tokens of these answers, (..., groups, G, tokens), each row of logits having its own."""
     log_policy = problem.log_policy(theta)
     places = answers.reshape(*theta.shape[:-1], -1, 1)
@@ -75,14 +75,24 @@ def coefficients(method: Repair, samples: Samples, knob: float) -> np.ndarray:
 
 
 def gradient(
-    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+    method: Repair,
+    problem: AtlasProblem,
+    theta: np.ndarray,
+    samples: Samples,
+    knob: float,
+    log_old: Any = None,
 ) -> np.ndarray:
     """The update of the logits on a batch; log_old: of its tokens, where theta is no longer the sampler."""
     return problem.ascent(theta, *pulls(method, problem, theta, samples, knob, log_old))
 
 
 def pulls(
-    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, log_old: Any = None
+    method: Repair,
+    problem: AtlasProblem,
+    theta: np.ndarray,
+    samples: Samples,
+    knob: float,
+    log_old: Any = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """What pulls the log-probability of each token: of the batch's answers, and of stored ones."""
     c = coefficients(method, samples, knob)
@@ -97,7 +107,12 @@ def pulls(
 
 
 def _slope(
-    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, log_old: np.ndarray, c: np.ndarray
+    method: Repair,
+    problem: AtlasProblem,
+    theta: np.ndarray,
+    samples: Samples,
+    log_old: np.ndarray,
+    c: np.ndarray,
 ) -> np.ndarray:
     """The surrogate's slope in each token's log pi, per unit of the advantage."""
     log_pi = _log_pi(problem, theta, samples.answers)
@@ -112,7 +127,7 @@ def _slope(
 
 
 def round_of(
-    method: Repair, problem: Problem, theta: np.ndarray, samples: Samples, knob: float, step: float
+    method: Repair, problem: AtlasProblem, theta: np.ndarray, samples: Samples, knob: float, step: float
 ) -> np.ndarray:
     """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
     each = step / method.updates
@@ -128,7 +143,7 @@ class UnsettledError(Exception):
 
 def flow(
     method: Repair,
-    problem: Problem,
+    problem: AtlasProblem,
     knob: float,
     *,
     start: np.ndarray | None = None,
@@ -176,7 +191,7 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 """A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
 
 
-def luck(method: Repair, problem: Problem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
+def luck(method: Repair, problem: AtlasProblem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
     """The deviation over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
     The step is that at which the noiseless training takes `rounds` rounds.

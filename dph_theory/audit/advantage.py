@@ -141,7 +141,11 @@ def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
         try:
             found = advantage(rewards.copy())
         except Exception as other:
-            also = f" (of an array it raised {type(other).__name__}: {other})" * (str(other) != str(error))
+            also = (
+                f" (of an array it raised {type(other).__name__}: {other})"
+                if str(other) != str(error)
+                else ""
+            )
             raise AdvantageError(f"the advantage raised {said}{also}") from error
     numbers = found.detach().double().numpy() if isinstance(found, torch.Tensor) else np.asarray(found, float)
     if numbers.shape != rewards.shape:

@@ -33,7 +33,7 @@ SEARCHED = {
 }
 """By the name of a claim: the loss's argument, the name that a limit gives it, the least value that an audit
 tries, the value that a claim lies around, and the largest that it tries."""
-NEAR = 5e-3
+TOLERANCE = 5e-3
 """A search finds an end within so much of it, relatively."""
 KEPT = ("law", "selects", "scope", "reduction", "precision", "broadcast", "advantages")
 """The fields that must equal the stored ones, beside the quantity descended and its limits."""
@@ -116,7 +116,7 @@ def _ends_before(report: AuditReport, said: str, claim: Limit) -> list[str]:
         return [f"{said}: it couples its batch, where no extent is searched"]
 
     def short(end: float, wanted: float) -> bool:
-        return wanted - end > NEAR * max(1.0, abs(wanted))
+        return wanted - end > TOLERANCE * max(1.0, abs(wanted))
 
     return [
         f"{said}: exact only while {limit.words} ({limit.example})"

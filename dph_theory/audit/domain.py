@@ -21,7 +21,7 @@ SIZES = tuple(size for size in GRID if size < math.log(100))
 """Advantages are multiplied by up to a hundred, and divided."""
 OFF, OFF32 = 1e-6, 1e-3
 """How far a gradient is off, relative to what it should be, where a match holds no more; in float32."""
-NEAR = 0.05
+NEAR_REFERENCE = 0.05
 """All log ratios that are not tried stay within it."""
 RARE = 0.05
 """The reference's probability of token 0."""
@@ -29,7 +29,7 @@ LOGITS = {"log_pi": "policy", "log_ref": "reference", "log_old": "old"}
 
 
 @dataclass(frozen=True)
-class _Search:
+class _DomainSearch:
     """A loss, what it was found to descend, and the problems on which that is tried."""
 
     audited: Audited
@@ -66,7 +66,9 @@ class _Search:
         return self.off(problem, math.exp(sign * log_size)) <= self.tolerance
 
 
-def limits_of(audited: Audited, match: Match, *, length: int, reach: float = NEAR) -> tuple[Limit, ...]:
+def limits_of(
+    audited: Audited, match: Match, *, length: int, reach: float = NEAR_REFERENCE
+) -> tuple[Limit, ...]:
     """Where the match, on answers of this length, holds no more: what was found, from one on outward.
 
     Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of right and of
@@ -76,19 +78,19 @@ def limits_of(audited: Audited, match: Match, *, length: int, reach: float = NEA
     """
     if not match.exact:
         return ()
-    search = _Search(audited, match, length, reach)
+    search = _DomainSearch(audited, match, length, reach)
     if (off := search.off(_base(length, reach, right=True))) > search.tolerance:
         return (
             Limit("log(pi/ref)", 0.0, 0.0, f"with all log ratios within {reach:g} it is {_off_words(off)}"),
         )
-    tried = ["log_ref"] + ["log_old"] * (audited.samples == "old_policy")
+    tried = ["log_ref"] + (["log_old"] if audited.samples == "old_policy" else [])
     found = [_ratios(search, name) for name in tried if name in audited.names]
     if "advantages" in audited.names:
         found.append(_sizes(search))
     return tuple(limit for limit in found if limit is not None)
 
 
-def _ratios(search: _Search, to: str) -> Limit | None:
+def _ratios(search: _DomainSearch, to: str) -> Limit | None:
     """The first log ratios below and above zero beyond which the match holds no more."""
     ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     weighed = "advantages" in search.audited.names
@@ -108,7 +110,7 @@ def _ratios(search: _Search, to: str) -> Limit | None:
     return Limit(f"log(pi/{to.removeprefix('log_')})", ends[-1], ends[1], example, place) if example else None
 
 
-def _sizes(search: _Search) -> Limit | None:
+def _sizes(search: _DomainSearch) -> Limit | None:
     """The largest and the least advantages at which the match holds."""
     problem = _base(search.length, search.reach, right=True)
     chance = (problem.samples(search.audited.samples) * problem.valid).sum()

@@ -45,7 +45,7 @@ class Problem:
         """Such as "sequences of 2 tokens out of 3"."""
         if self.length == 1:
             return f"{self.vocabulary} outcomes"
-        most = "up to " * bool((self.mask == 0).any())
+        most = "up to " if (self.mask == 0).any() else ""
         return f"sequences of {most}{self.length} tokens out of {self.vocabulary}"
 
     @property
@@ -340,7 +340,7 @@ def first_of(value: Any) -> Any:
 def _said(error: Exception) -> str:
     """An exception in one line."""
     lines = str(error).strip().splitlines()
-    said = f"{type(error).__name__}{': ' * bool(lines)}{lines[0] if lines else ''}"
+    said = f"{type(error).__name__}{f': {lines[0]}' if lines else ''}"
     # torch's words for a mask of ones and zeros that stands where indices belong.
     if isinstance(error, IndexError) and "indices" in said:
         said += " (the mask holds 1.0 and 0.0: index with mask.bool())"

@@ -15,7 +15,7 @@ import torch
 
 from ..support.errors import choice
 from .batches import enumerate_batches, reduction_of
-from .domain import NEAR, limits_of
+from .domain import NEAR_REFERENCE, limits_of
 from .exact import Audited, Loss, LossError, Measured, Problem, near_the_reference, random_problems
 from .law import find_minimiser, law_of
 from .log_ratios import Slopes, computes_in, extremes, penalty_of, slopes_of, stopped_slopes
@@ -286,7 +286,7 @@ def _weight(audited: Audited, problem: Problem) -> str:
 
 def _reach(slopes: Slopes) -> float:
     """Log ratios that count as near zero: within half of what a clamp lets through."""
-    return min([NEAR, *(abs(end) / 2 for zone in slopes.dead for end in zone if end)])
+    return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in slopes.dead for end in zone if end)])
 
 
 def _relative_variance(measured: Sequence[Measured]) -> float | None:

@@ -65,9 +65,9 @@ def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantit
     pi, ref, old = (problem.law(of).numpy() for of in (problem.policy, problem.reference, problem.old))
     valid = problem.valid.numpy()
     target = ref * valid / (ref * valid).sum()
-    aims = [(DIVERGENCES, ref)] + [(TO_OLD, old)] * (source == "old_policy")
+    aims = [(DIVERGENCES, ref)] + ([(TO_OLD, old)] if source == "old_policy" else [])
     # On the policy's own samples right answers are no samples of p_*: what they pull is the reward.
-    aims += [(TO_FILTERED, target)] * (source in ("reference", "filtered"))
+    aims += [(TO_FILTERED, target)] if source in ("reference", "filtered") else []
 
     def of(divergence: FDivergence, aim: np.ndarray, shift: float = 0.0) -> Quantity:
         pull = divergence.gradient(pi, aim)

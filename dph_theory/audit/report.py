@@ -133,8 +133,10 @@ class Match:
             return f"nearest is {plain(self.name)} ({self.bias[0]:+.0%} to {self.bias[1]:+.0%})"
         if self.angle is None:
             return "nothing is near"
-        opposite = "the opposite of " * (self.constant == -1)
-        degrees = f"up to {self.angle:.0f} degree{'s' * (self.angle >= 1.5)}" if self.angle >= 1 else ""
+        opposite = "the opposite of " if self.constant == -1 else ""
+        degrees = (
+            f"up to {self.angle:.0f} degree{'s' if self.angle >= 1.5 else ''}" if self.angle >= 1 else ""
+        )
         return f"nearest is {opposite}{plain(self.name)} ({degrees or 'under 1 degree'} off)"
 
 
@@ -154,7 +156,7 @@ def _term(constant: float, name: str) -> str:
     if "entropy" in name:
         return f"an entropy {'bonus' if constant < 0 else 'penalty'} of {size:.6g}"
     times = "" if abs(size - 1) < 1e-6 else f"{size:.6g} times "
-    return f"{'minus ' * (constant < 0)}{times}{plain(name)}"
+    return f"{'minus ' if constant < 0 else ''}{times}{plain(name)}"
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,7 @@ class Stopped:
         if math.isinf(self.high):
             found = f"any {self.what}" if self.low == 0 else f"{self.what} >= {self.low:.3g}"
         else:
-            found = f"{self.low:.3g} <= " * (self.low > 0) + f"{self.what} <= {self.high:.3g}"
+            found = (f"{self.low:.3g} <= " if self.low > 0 else "") + f"{self.what} <= {self.high:.3g}"
         return f"{found} if A {'>' if self.advantage > 0 else '<'} 0"
 
 
@@ -284,7 +286,8 @@ class EqualGroups:
     @property
     def words(self) -> str:
         """What such answers descend."""
-        return f"{self.why or self.gradient.words}{', left out of the mean' * (self.weight == 'left out')}"
+        left_out = ", left out of the mean" if self.weight == "left out" else ""
+        return f"{self.why or self.gradient.words}{left_out}"
 
 
 @dataclass(frozen=True)

@@ -92,5 +92,7 @@ def _words(operands: Sequence[Tensor], made: Tensor) -> str:
     except RuntimeError:
         return ""
     named = {ROWS: "batch", TOKENS: "tokens"}
-    words = [", ".join(named.get(n, str(n)) for n in shape) + "," * (len(shape) == 1) for shape in shapes]
+    words = [
+        ", ".join(named.get(n, str(n)) for n in shape) + ("," if len(shape) == 1 else "") for shape in shapes
+    ]
     return " with ".join(f"({word})" for word in words)

@@ -135,7 +135,7 @@ def confront_command(
         many = len(checkpoints) > 1 or seeds
         several = together(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
-        hint = "; --allow-missing leaves them out" * isinstance(error, UnmatchedPromptsError)
+        hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
         _print(console, several.summary(), several.tables())

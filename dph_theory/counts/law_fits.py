@@ -23,7 +23,7 @@ from .rates import RateSpread, fit_weights, floored_log, likelihood, rate_spread
 
 _POINTS = 4001
 _GREATEST_PUSH = 600.0
-MOST_ANSWERS = 256
+THINNED_TO = 256
 """Of more answers to a prompt so many, drawn at random, decide between the laws."""
 _LEAST, _MOST, _SCAN = float(np.log(1e-2)), float(np.log(1e2)), 17
 """Between these log betas the best is looked for, first at so many."""
@@ -269,7 +269,7 @@ def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tupl
     to the rest, and the log probability of the half held out, given all the others of the same prompt, tells
     the laws apart.
     """
-    pairs = pairs.thinned_to(MOST_ANSWERS, rng)
+    pairs = pairs.thinned_to(THINNED_TO, rng)
     half = (pairs.run_n + 1) // 2
     some = Pairs(
         pairs.base_n, pairs.base_c, half, rng.hypergeometric(pairs.run_c, pairs.run_n - pairs.run_c, half)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..support.errors import argument_error, choice
-from .pairs import NEAR, is_number, snapped
+from .pairs import ROUNDED, is_number, snapped
 
 AS_TEXT = ("prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
@@ -209,7 +209,7 @@ def judged(
     column = reward_column(log, [answer for _, answer in answers], reward)
     found, without = _verdicts(log, column, answers)
     if without and unscored is None:
-        more = f" and {len(without) - _TOLD} more" * (len(without) > _TOLD)
+        more = f" and {len(without) - _TOLD} more" if len(without) > _TOLD else ""
         allowed = f"a number in column {column!r}; lines {', '.join(without[:_TOLD])}{more} have none: "
         allowed += "--unscored wrong counts such answers as wrong, --unscored omit leaves them out"
         raise argument_error("reward", None, allowed)
@@ -219,7 +219,7 @@ def judged(
     # A mean over the answers drawn has as many right ones as it says.
     mean = _MEAN_OF_REPEATS.match(column) is not None
     least, words = (0.0, "") if mean or not values else right_from(values, correct_from)
-    told = [words] * bool(words)
+    told = [words] if words else []
     if without:
         fate = "counted as wrong" if unscored == "wrong" else "left out"
         told.append(f"{len(without)} answers without a reward are {fate}")
@@ -245,7 +245,7 @@ def _by_prompt(
         told.append(f"{len(split)} texts have several truths: they are {sum(split)} prompts")
     by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
     for answer, n, c in found:
-        of = f" (truth: {answer.truth})" * (len(truths[answer.prompt]) > 1)
+        of = f" (truth: {answer.truth})" if len(truths[answer.prompt]) > 1 else ""
         by_prompt[answer.prompt + of].append((n, c, answer.said.get(column, answer.said.get(""))))
     rows = []
     for prompt, each in by_prompt.items():
@@ -291,7 +291,7 @@ def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str
         allowed = "of two values at most, the greater 1; say with --correct-from which rewards are right"
         raise argument_error("reward", told, f"{allowed}, from the least on")
     least = 1.0 if asked is None else asked
-    return least - NEAR, f"rewards {told}, right from {least:g} on"
+    return least - ROUNDED, f"rewards {told}, right from {least:g} on"
 
 
 def step_files(folder: Path) -> dict[int, Path]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..numeric.arrays import Scalars, first, whole
 from ..support.errors import argument_error
 
-NEAR = 1e-5
+ROUNDED = 1e-5
 """Verdicts this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
 TEXTS = ("prompt", "question")
 """Fields that hold a prompt's text."""
@@ -141,8 +141,8 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def snapped(value: float) -> float:
-    """A verdict, 0 or 1 where it is as near as NEAR to that."""
-    return next((end for end in (0.0, 1.0) if abs(value - end) <= NEAR * (1 + NEAR)), value)
+    """A verdict, 0 or 1 where it is as near as ROUNDED to that."""
+    return next((end for end in (0.0, 1.0) if abs(value - end) <= ROUNDED * (1 + ROUNDED)), value)
 
 
 def _verdict(value: Any) -> bool:

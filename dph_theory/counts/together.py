@@ -83,7 +83,7 @@ class Together(Shown):
         if found.p_varied is not None:
             once = found.p_varied < 1 - LEVEL
             how = f"Pairs differ {'' if once else 'no '}more than if each prompt drew by itself"
-            yield f"{how} ({chance(found.p_varied)}){': luck is drawn once a run' * once}."
+            yield f"{how} ({chance(found.p_varied)}){': luck is drawn once a run' if once else ''}."
         if found.named is not None:
             by_chance = f"{percent(found.named_shuffled or 0)} where runs are shuffled"
             yield f"A run's other prompts name what it keeps on {percent(found.named)} ({by_chance})."
@@ -100,7 +100,7 @@ class Together(Shown):
             told = [r.step for r in runs if (r.change[i].low if sign > 0 else -r.change[i].high) > 0]
             if told:
                 steps = f" at {len(told)} of {len(runs)} steps, first at {told[0]}"
-                words.append(name + steps * (told[0] is not None))
+                words.append(name if told[0] is None else name + steps)
         return ", ".join(words) or "none"
 
     def to_dataframe(self) -> Any:
@@ -113,13 +113,14 @@ class Together(Shown):
         ends = sorted({0, len(self.k) - 1})
         steps = any(run.step is not None for run in self.runs)
         rows: list[tuple[Cell, ...]] = [
-            (r.run, *[r.step] * steps, *(r.change[i] for i in ends), r.lost, r.gained) for r in self.runs
+            (r.run, *([r.step] if steps else []), *(r.change[i] for i in ends), r.lost, r.gained)
+            for r in self.runs
         ]
         title = "Changes against the base; intervals hold for all runs and all k at once (95%)"
         if self.mean is not None:
             rows.append((f"mean of {len(self.runs)} seeds", *(self.mean[i] for i in ends), None, None))
             title += ", the mean's at each k alone"
-        head = ("run", *["step"] * steps, *(f"Pass@{self.k[i]}" for i in ends), "lost", "gained")
+        head = ("run", *(["step"] if steps else []), *(f"Pass@{self.k[i]}" for i in ends), "lost", "gained")
         return [Table.of(head, rows, title)]
 
 

@@ -149,7 +149,7 @@ def curve_table(found: PassCurves, name: str = "") -> Table:
         for k, base, run, *gap in columns
         if k in shown
     )
-    of = f" of {shortened(name, _LONGEST_NAME)}" * bool(name)
+    of = f" of {shortened(name, _LONGEST_NAME)}" if name else ""
     title = f"Pass@k{of}; the differences' intervals hold at all k at once (95%)"
     if found.first_worse is not None and found.first_worse[1] is not None:
         title += f"; worse from a k between {found.first_worse[0]} and {found.first_worse[1]} on"
@@ -240,6 +240,6 @@ def _kl_table(found: "Confrontation") -> Table:
         "excess among incorrect answers": spent.incorrect,
     }
     title = f"The KL over {spent.prompts} prompts"
-    title += f", less {spent.left_out} that the base solves always or never" * bool(spent.left_out)
+    title += f", less {spent.left_out} that the base solves always or never" if spent.left_out else ""
     rows = ((name, value) for name, value in named.items() if value is not None)
     return Table.of(("part", "mean over prompts"), rows, title)

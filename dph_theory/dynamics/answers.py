@@ -62,7 +62,7 @@ def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
     return AnswerTokens(answers, np.stack(entries, axis=1), ~ended)
 
 
-class Tree:
+class TabularPolicy:
     """Next-token tables with logits of their own at each prefix: every answer once, and the update of logits.
 
     `base`: one table a position, (V, ..., V); `end`: the symbol after which only itself follows.

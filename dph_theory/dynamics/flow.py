@@ -13,7 +13,7 @@ from ..laws.token import Tables, next_token_tables, verifier
 from ..numeric.arrays import Array, Scalars, positive, real
 from ..numeric.elementary import Values
 from ..support.errors import argument_error, choice
-from .answers import BASELINES, FORMS, STORED, Advantage, Tree, joined, less, update
+from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, less, update
 from .rollouts import ON_POLICY, Rollouts
 
 Schedule: TypeAlias = float | Callable[[float], float]
@@ -123,7 +123,7 @@ def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
     return 0 * verdicts
 
 
-class _Course(Tree):
+class _Course(TabularPolicy):
     """The expected update of every prefix's logits."""
 
     def __init__(

@@ -98,7 +98,7 @@ def _ways(trials: int) -> np.ndarray:
     return np.array([math.comb(trials, right) for right in range(trials + 1)], dtype=float)
 
 
-MOST_ANSWERS = 1_000_000
+LARGEST_GROUP = 1_000_000
 """The largest group; its weight is a sum over all counts of successes."""
 _MOST_TRIALS = 500
 """So many trials leave the numbers of ways far from overflow; a power that underflows then belongs to a
@@ -108,8 +108,8 @@ probability below 1e-100."""
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1."""
     number = isinstance(group_size, int | np.integer) and not isinstance(group_size, bool)
-    if not number or not 2 <= group_size <= MOST_ANSWERS:
-        raise argument_error("group_size", group_size, f"a whole number from 2 to {MOST_ANSWERS:,}")
+    if not number or not 2 <= group_size <= LARGEST_GROUP:
+        raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")
     choice("scale", scale, SCALES)
     mixed = np.arange(1, group_size)
     spread = SCALES[scale](mixed, group_size) + real("epsilon", epsilon, at_least=0)

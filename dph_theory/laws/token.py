@@ -19,7 +19,7 @@ Tables = Sequence[Array]
 """Next-token probabilities given each prefix, one table a position."""
 
 
-class Tree(NamedTuple):
+class AnswerTree(NamedTuple):
     """Tables, verifier and beta, checked and broadcast to one batch shape."""
 
     base: list[np.ndarray]
@@ -32,7 +32,7 @@ class Tree(NamedTuple):
         return len(self.base)
 
 
-def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name: str = "base") -> Tree:
+def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name: str = "base") -> AnswerTree:
     """The arguments that every law takes, checked; after the end symbol only the end symbol follows.
 
     Raises ValueError for tables that are no distributions, or for shapes that do not fit.
@@ -49,7 +49,7 @@ def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name:
             "batch shapes", (*shapes, valid.shape, beta.shape), f"{name}, valid and beta must broadcast"
         ) from None
     tokens = tables[0].shape[-1:]
-    return Tree(
+    return AnswerTree(
         [np.broadcast_to(table, batch + tokens * (t + 1)) for t, table in enumerate(tables)],
         np.broadcast_to(valid, batch + tokens * length),
         np.broadcast_to(beta, batch),
@@ -184,7 +184,7 @@ def token_law(
 
 
 def answer_mean_law(
-    setting: Tree, divergence: FDivergence, end: int | None, lengths: Array | None
+    setting: AnswerTree, divergence: FDivergence, end: int | None, lengths: Array | None
 ) -> list[np.ndarray]:
     """The law of a token penalty in a loss that averages over each answer's tokens.
 
@@ -224,7 +224,7 @@ def answer_mean_law(
     return [here.reshape(table.shape) for here, table in zip(law, setting.base, strict=True)]
 
 
-def lengths_of(lengths: Array | None, setting: Tree, end: int | None) -> np.ndarray:
+def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> np.ndarray:
     """How many tokens each answer has, as given or by the end symbol."""
     shape = setting.valid.shape[setting.valid.ndim - setting.length :]
     if lengths is None:

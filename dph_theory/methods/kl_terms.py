@@ -178,7 +178,7 @@ class KLTerm(Setting):
         if self.released_below <= NEVER_RELEASED:
             return found
         below = f"{100 * np.exp(self.released_below):.2g}% of its base probability"
-        above = f" or above {np.exp(self.released_above):.1f} times it" * (self.released_above < _RARE)
+        above = f" or above {np.exp(self.released_above):.1f} times it" if self.released_above < _RARE else ""
         return f"{found}; below {below}{above} a token gets no KL gradient (the clamp)"
 
     @property

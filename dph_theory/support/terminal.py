@@ -110,7 +110,7 @@ def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
         begun.setdefault(stage, now if begun else free)
         if done == total or now - said.setdefault(stage, now) >= every:
             said[stage] = now
-            words = [f"{stage}: {done}/{total}, {now - begun[stage]:.0f} s", *[note] * bool(note)]
+            words = [f"{stage}: {done}/{total}, {now - begun[stage]:.0f} s", *([note] if note else [])]
             say(on, ", ".join(words))
         if done == total:
             del begun[stage], said[stage]

@@ -87,7 +87,7 @@ def _compiled(console: "Console") -> bool:
         console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
         return False
     other = found.coq == coq.recorded().coq and found != coq.recorded()
-    words = found.told() + "\n  the record says otherwise: python docs/generate.py" * other
+    words = found.told() + ("\n  the record says otherwise: python docs/generate.py" if other else "")
     console.print(f"kernel: compiled here in {found.seconds:.0f} seconds:\n{words}", highlight=False)
     return not (other or found.beyond_the_reals or found.beyond_primitives)
 

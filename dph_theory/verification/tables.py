@@ -62,7 +62,7 @@ def stated(theorem: Theorem) -> list[str]:
 def _shown(side: np.ndarray) -> str:
     """The numbers of a side, a few of them."""
     values = [f"{value:.6g}" for value in np.ravel(side)[:_FEW]]
-    return ", ".join(values) + ", ..." * (np.size(side) > _FEW)
+    return ", ".join(values) + (", ..." if np.size(side) > _FEW else "")
 
 
 def _row(report: Report) -> tuple[str, ...]:

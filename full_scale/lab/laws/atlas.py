@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dph_theory.atlas.problems import LENGTHS, Problem
+from dph_theory.atlas.problems import LENGTHS, AtlasProblem
 from dph_theory.atlas.repairs import REPAIRS, Repair
 from dph_theory.atlas.rows import atlas
 from dph_theory.atlas.training import expected, pulls
@@ -113,15 +113,15 @@ def atlas_box() -> GlassBox:
     return GlassBox(KIND, ("x", "y", "z"), tables, LENGTHS.valid[None], (0,))
 
 
-def problem_of(box: GlassBox, tables: Tables) -> Problem:
+def problem_of(box: GlassBox, tables: Tables) -> AtlasProblem:
     """The box of one text with a model's tables as the base."""
-    return Problem(box.name, tuple(table[0] for table in tables), box.valid[0], end=box.end)
+    return AtlasProblem(box.name, tuple(table[0] for table in tables), box.valid[0], end=box.end)
 
 
 class AtlasTrainer(OnlineTrainer):
     """TRL's trainer with the advantages that a method of the atlas gives its groups."""
 
-    def __init__(self, method: Repair, problem: Problem, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, method: Repair, problem: AtlasProblem, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method, self.problem, self.end = method, problem, len(problem.base[0]) - 1
         self.reference = OnlineReference(self)
@@ -153,7 +153,7 @@ class AtlasTrainer(OnlineTrainer):
         return Samples(answers, problem.verdicts[answers], tokens("old"), tokens("ref"), counted, weights)
 
 
-def expected_draws(method: Repair, problem: Problem, log_probs: Tensor, step: int) -> Draws:
+def expected_draws(method: Repair, problem: AtlasProblem, log_probs: Tensor, step: int) -> Draws:
     """The method's expected update: one answer that is drawn for sure, whose tokens are all that it pulls."""
     theta = log_probs.detach().numpy()
     found = pulls(method, problem, theta, expected(problem, theta), KNOB)
