@@ -24,7 +24,6 @@ from .recipe.schema import ModelConfig, Recipe, TaskConfig, load_recipe
 from .storage.locks import end_with_launcher, locked
 from .tasks.loaders import load_task
 from .tasks.protocol import Task
-from .training.card import write_card
 from .training.record import TrainingRecord
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
@@ -84,6 +83,8 @@ def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = Fals
             trained = load_trained(recipe.model, folders.model, initial)
             found = evaluate(recipe, task, trained, folders=folders, **shared)
             if processes.is_main_process:
+                from .training.card import write_card
+
                 write_card(folders)
     _take_leave()
     return found

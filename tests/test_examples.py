@@ -4,12 +4,14 @@ import doctest
 import importlib
 import importlib.machinery
 import importlib.util
+import math
 import os
 import re
 import runpy
 import subprocess
 import sys
 import types
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,11 @@ import torch
 
 from dph_theory import beta_for_mean_validity
 from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
+from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-LONGEST = {"dph_on_trl.py": 150, "tour.py": 150}
+LONGEST = {"dph_on_trl.py": 150, "verl_policy_loss.py": 130, "tour.py": 150}
 """A page to copy whole, whose tests are those of full_scale's training; and the cells of a notebook."""
 PACKAGES = ("dph_theory", "toy_lm", "full_scale", "figures")
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
@@ -69,43 +72,74 @@ def test_advantages_and_metrics_are_told_apart(said):
     assert "bootstrap: BIASED" in found
 
 
+class ActorConfig(dict):
+    """As verl 0.9.1 has it: attributes and `get`."""
+
+    __getattr__ = dict.__getitem__
+
+
 def verl_of(monkeypatch):
-    """A stand-in of verl with its registry of policy losses, into which the example is run."""
-    registry = {}
-    core = types.ModuleType("verl.trainer.ppo.core_algos")
-    core.register_policy_loss = lambda name: lambda loss: registry.setdefault(name, loss)
-    for name in ("verl", "verl.trainer", "verl.trainer.ppo"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["verl"].__spec__ = importlib.machinery.ModuleSpec("verl", None)
-    monkeypatch.setitem(sys.modules, core.__name__, core)
-    runpy.run_path(str(EXAMPLES / "verl_policy_loss.py"), run_name="__main__")
-    return registry["dph"]
+    """The example, run into verl's own registry of policy losses if it is installed, else into a stand-in."""
+    if find_spec("verl") is None:
+        registry = {}
+        core = types.ModuleType("verl.trainer.ppo.core_algos")
+        core.register_policy_loss = lambda name: lambda loss: registry.setdefault(name, loss)
+        for name in ("verl", "verl.trainer", "verl.trainer.ppo"):
+            monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+        sys.modules["verl"].__spec__ = importlib.machinery.ModuleSpec("verl", None)
+        monkeypatch.setitem(sys.modules, core.__name__, core)
+    else:
+        from verl.trainer.ppo.core_algos import POLICY_LOSS_REGISTRY as registry  # noqa: N811
+    return registry, runpy.run_path(str(EXAMPLES / "verl_policy_loss.py"), run_name="__main__")
 
 
-def test_the_loss_registered_with_verl_is_ours_on_the_same_tensors(monkeypatch, capsys):
-    """Value and gradient of `dph_loss` of the two kinds of rows, whatever their order in the batch."""
-    loss = verl_of(monkeypatch)
+def test_dph_in_verl_is_ours_however_the_joined_batch_is_cut(monkeypatch, tmp_path):
+    """Value and gradient of `dph_loss` of the two kinds of rows; eta and the clip are its config's."""
+    registry, example = verl_of(monkeypatch)
     torch.manual_seed(0)
-    log_pi = torch.randn(6, 5).log_softmax(dim=1)
-    log_old = log_pi + 0.3 * torch.randn(6, 5)
-    mask = torch.arange(5) < torch.tensor([5, 3, 4, 2, 5, 1])[:, None]
-    advantages = torch.tensor([1.0, torch.nan, -0.5, torch.nan, 0.2, -1.0])
-    stored = advantages.isnan()
-    found, expected = log_pi.clone().requires_grad_(), log_pi.clone().requires_grad_()
-    value, metrics = loss(log_old, found, advantages[:, None].expand(6, 5), mask.float())
-    parts = (expected[~stored], log_old[~stored], advantages[~stored], mask[~stored])
-    rehearsed = generator_loss("forward_kl", (expected - log_old)[stored], mask[stored])
+    stored = [RehearsalRow("a", [5, 6], [7, 8, 9], [-1.0, -2.0, -0.5]), RehearsalRow("b", [5], [7], [-0.1])]
+    RehearsalBuffer.from_rows(stored, {}).save(tmp_path)
+    mask = (torch.arange(4) < torch.tensor([4, 3, 2, 4, 1, 4])[:, None]).long()
+    batch = {"prompts": torch.ones(6, 3, dtype=torch.long), "responses": torch.ones(6, 4, dtype=torch.long)}
+    batch |= {"input_ids": torch.cat([batch["prompts"], batch["responses"]], 1), "response_mask": mask}
+    batch |= {"attention_mask": torch.cat([torch.ones(6, 3, dtype=torch.long), mask], 1)}
+    batch |= {"position_ids": torch.arange(7).expand(6, 7), "old_log_probs": torch.randn(6, 4) - 2}
+    batch |= {"advantages": torch.randn(6, 1).expand(6, 4)}
+    rows = example["stored_rows"](example["read_buffer"](tmp_path / "buffer.parquet"), 4, batch, pad=0)
+    assert rows["input_ids"].shape == (4, 7)
+    assert {tuple(each) for each in rows["input_ids"].tolist()} == {
+        (0, 5, 6, 7, 8, 9, 0),
+        (0, 0, 5, 7, 0, 0, 0),
+    }
+    found = example["joined"](batch, rows)
+    assert all(torch.isfinite(values).all() for values in found.values())
+    log_pi = (found["old_log_probs"] + 0.3 * torch.randn(10, 4)).requires_grad_()
+    # As verl's own losses take it: of a minibatch on two devices.
+    counts = {"dp_size": 2, "batch_num_tokens": int(found["response_mask"].sum())}
+    config = ActorConfig(clip_ratio=0.2, clip_ratio_low=None, clip_ratio_high=0.28, global_batch_info=counts)
+    config["policy_loss"] = ActorConfig(ppo_kl_coef=0.05)
+    fields = ("old_log_probs", "advantages", "response_mask", "rollout_is_weights")
+    value = 0.0
+    for cut in (slice(0, 3), slice(3, 4), slice(4, 10)):
+        old, advantages, on, weights = (found[name][cut] for name in fields)
+        given = {"advantages": advantages, "response_mask": on, "rollout_is_weights": weights}
+        part, metrics = registry["dph-jensen_shannon"](old, log_pi[cut], config=config, **given)
+        assert math.isfinite(metrics["actor/rehearsal"])
+        value += part / 2
+    of = found["rollout_is_weights"][:, 0] < 0
+    again = log_pi.detach().requires_grad_()
+    on = found["response_mask"].bool()
+    parts = (again[~of], found["old_log_probs"][~of], found["advantages"][~of], on[~of])
+    rehearsed = generator_loss("jensen_shannon", again[of] - found["old_log_probs"][of], on[of])
     ours = dph_loss(ppo_clip_loss(*parts, clip_low=0.2, clip_high=0.28), rehearsed, 0.05)
-    for each in (value, ours):
-        each.backward()
-    assert value.item() == ours.item()
-    assert torch.equal(found.grad, expected.grad)
-    assert metrics == {"actor/rehearsal": pytest.approx(rehearsed.item())}
-    only = advantages.isnan()
-    value, _ = loss(log_old[only], log_pi[only], advantages[only, None].expand(2, 5), mask[only])
-    assert value.item() == pytest.approx(0.05 * rehearsed.item())
-    with pytest.raises(ValueError, match="token-mean"):
-        loss(log_old, log_pi, log_pi, mask, "seq-mean-token-sum")
+    value.backward()
+    ours.backward()
+    assert value.item() == pytest.approx(ours.item(), rel=1e-5)
+    torch.testing.assert_close(log_pi.grad, again.grad)
+    with pytest.raises(ValueError, match="token-mean, of rows that `joined` has weighed"):
+        registry["dph-forward_kl"](log_pi, log_pi, log_pi, on, config=config)
+    with pytest.raises(ValueError, match="rollout_is_weights: none of verl's own"):
+        example["joined"](found, rows)
 
 
 @pytest.mark.slow

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import trl.trainer.utils as trl_utils
 from jaxtyping import Float
-from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 
 from .generation import evaluating, padded
 from .load import on_device
@@ -75,6 +73,8 @@ def _log_probs(
 @contextmanager
 def _scoring(model: Any, temperature: float) -> Iterator[None]:
     """The model with TRL's head at that temperature and slice; its forward, and TRL's slice, are put back."""
+    import trl.trainer.utils as trl_utils  # Seconds, and not before something is scored.
+
     own, words = vars(model).get("forward"), trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE
     trl_utils.add_fused_lm_head(model, temperature=temperature)
     trl_utils._CHUNKED_LOGPROB_CHUNK_SIZE = min(words, slice_of_words(model.device.type))
@@ -93,5 +93,7 @@ def slice_of_words(device: str) -> int:
 
     By Triton it holds one tensor of the slice; elsewhere three float32 ones beside it.
     """
+    from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+
     tensors = 1 if device == "cuda" else 4
     return max(1, SLICE_BYTES // (4 * tensors * TOKEN_CHUNK_SIZE))

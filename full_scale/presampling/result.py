@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
@@ -80,7 +80,7 @@ class Rate(NamedTuple):
 
         The ends are 0 and 1 where no, or every, rollout was correct.
         """
-        low, high = (float(beta.ppf(q, correct + 0.5, n - correct + 0.5)) for q in (0.025, 0.975))
+        low, high = (float(betaincinv(correct + 0.5, n - correct + 0.5, q)) for q in (0.025, 0.975))
         return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)
 
     @property

@@ -85,7 +85,7 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
 
     for name, stands in (("evaluate", evaluate), ("load_trained", lambda *given: None)):
         monkeypatch.setattr(full_scale.stages, name, stands)
-    monkeypatch.setattr(full_scale.stages, "write_card", lambda folders: None)
+    monkeypatch.setattr("full_scale.training.card.write_card", lambda folders: None)
     with ThreadPoolExecutor() as others:
         with locked(folders.base().here):
             waiting = others.submit(evaluate_stage, recipe, silent)
