@@ -2,7 +2,7 @@
 
 Of the wheel remax-rl 0.1.1 (Apache-2.0), 475 runs with the answers before and after, and of the sdist of
 passk-inference 0.3.1 (MIT), the counts of DeepScaleR: neither is copied, and what is stored are numbers. What
-each account would show, and what would refute it, was written down before (docs/what-real-runs-keep.md).
+each account would show, and what would refute it, was written down before (docs/appendix/real-runs.md).
 
 Run: make real-runs; or python benchmarks/real_runs.py RECORD.json [SDIST] [FOLDER]: the record, the sdist of
 passk-inference, and a folder for the answers of the cells that the page shows, which dph confront reads.

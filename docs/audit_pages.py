@@ -15,25 +15,28 @@ from dph_theory.references import REFERENCES
 from dph_theory.support.table import Table, escaped
 
 _FIND = """\
-# What does your KL do?
+# Appendix: KL terms and policy losses, audited
+
+**What does each published KL term and policy loss minimise?** What follows from it is on
+[what does your trainer's KL term do?](../your-trainers-kl.md).
 
 ## Find your trainer
 
-What a trainer's KL term descends, by version (or commit) and flag: `x = log(pi/ref)` of a sampled token,
+What a trainer's KL term minimises, by version (or commit) and flag: `x = log(pi/ref)` of a sampled token,
 *old* the policy that drew the samples, `clip(y, c)` is y within +-c; the words are explained below and in the
-[glossary](glossary.md). A commit
+[glossary](../glossary.md). A commit
 is one at which the formula was read. For TRL as installed, with your own configuration, run
 `dph audit trainer config.yaml`: its own advantages and its own loss then run, on and off policy.
 
 TRL's `use_bias_correction_kl` is False by default in the releases 0.26.0 to 1.9.1 and True from 1.10.0 on
-(its pull request 6503): after that upgrade the same script descends another divergence, and ends at another
-model. verl's `kl_loss_type=full` is no loss: it raises NotImplementedError.
+(its pull request 6503): after that upgrade the same script minimises another divergence.
+verl's `kl_loss_type=full` is no loss: it raises NotImplementedError.
 """
 _INTRODUCTION = """\
 ## How, and the words
 
-A KL term in the loss of a language model is a few characters long, and they decide which divergence the
-gradient descends. Below, the forms in circulation, each re-stated from its published formula, are audited.
+A KL term in the loss of a language model is a few characters long, and they decide which divergence it
+minimises. Below, the forms in circulation, each re-stated from its published formula, are audited.
 This page is written by `python docs/audit_pages.py`; to audit a loss of your own,
 write a function of any of `log_pi`, `log_ref`, `log_old`, `advantages`, `mask`, tensors of shape
 (batch, tokens), that returns a scalar, and run `dph audit loss FILE.py:function --samples policy`.
@@ -63,7 +66,7 @@ The words:
 - *ends at* is the policy that training ends at with a small beta: the *filtered model* p_*, the base's right
   answers in the base's proportions; the *locally filtered model*, the base restricted, token by token, to
   what can still become a right answer; the *token forward limit*, a third one; or, for rehearsal of correct
-  samples, what it rehearses (the laws (`E3`)).
+  samples, what it rehearses.
 - A clamp on the value, such as 10 in verl's low_var_kl, takes the gradient from tokens far below the
   reference. While no token is that far the term is what it is without the clamp; with a beta so small that
   wrong tokens fall below, they are no longer held, lose all their mass, and training ends at the locally
@@ -172,10 +175,13 @@ probabilities (dppo, prime-rl) stop no ratio at all probabilities.
 """
 
 _ADVANTAGES = """\
-# What does your advantage weigh?
+# Appendix: advantages, audited
+
+**How does each published advantage weight prompts?** In words:
+[predict](../predict.md#how-the-advantage-weights-prompts).
 
 An advantage turns the rewards of a group of G answers into weights, and decides which prompts a run works on.
-With verdicts of zero and one, and a prompt of pass rate V, the expected on-policy gradient of an advantage is
+With rewards of zero and one, and a prompt of pass rate V, the expected on-policy gradient of an advantage is
 `alpha_G(V) grad V`: below are the exact weights `alpha_G`, by enumerating every outcome of a group, and the
 objective `J_G` whose derivative they are. This page is written by
 `python docs/audit_pages.py`; to audit your own, write a
@@ -184,10 +190,10 @@ function of rewards (groups, G) that returns advantages of that shape, and run
 
 Where the weight is the same at every V, the advantage maximises the pass rate itself.
 `pass@k = 1 - (1-V)^k`; `log V truncated at order m` is the sum of `pass@k/k` to `k = m`; the arcsine's
-objective is that of dividing by the group's deviation, which tends to `2 arcsin sqrt V` as G grows. At finite
+objective is that of dividing by the group's std, which tends to `2 arcsin sqrt V` as G grows. At finite
 G it is not that: the weight is bounded by (G-1)/sqrt G, and at G = 2 and 3 it does not depend on V at all.
 
-![The weight against the pass rate, for each advantage](img/what_your_advantage_weighs.svg)
+![The weight against the pass rate, for each advantage](../img/what_your_advantage_weighs.svg)
 """
 _ADVANTAGE_HEADERS = (
     "form",
@@ -232,9 +238,9 @@ def main() -> None:
     later = audit_catalogue("policy losses", samples="old_policy")
     policies = list(zip(first, later, strict=True))
     losses = loss_page(audit_catalogue(), audit_catalogue("KL terms"), policies)
-    (docs / "what-does-your-kl-do.md").write_text(losses, encoding="utf-8")
+    (docs / "appendix" / "kl-terms.md").write_text(losses, encoding="utf-8")
     advantages = advantage_page(audit_advantages())
-    (docs / "what-does-your-advantage-weigh.md").write_text(advantages, encoding="utf-8")
+    (docs / "appendix" / "advantages.md").write_text(advantages, encoding="utf-8")
 
 
 if __name__ == "__main__":

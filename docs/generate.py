@@ -35,7 +35,13 @@ from figures.frames import Records
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))
-MADE = ("findings.md", "which-repair.md", "will-my-run-lose-pass-at-k.md")
+MADE = (
+    "findings.md",
+    "which-method.md",
+    "will-my-run-lose-pass-at-k.md",
+    "appendix/methods.md",
+    "appendix/results.md",
+)
 """Pages that are templates filled with stored numbers."""
 PICTURES = ("transfer", "pretrained", "laws")
 """The figure that the README shows, and the first of the findings; the site makes the others."""
@@ -48,14 +54,15 @@ def generated() -> dict[Path, str]:
 
     made = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES} | written()
     made[DOCS.parent / measured.FILE] = measured.text(Records())
-    beta, proved = DOCS / "what-will-my-beta-do.md", DOCS / "proved.md"
-    real = DOCS / "what-real-runs-keep.md"
+    term, proved = DOCS / "your-trainers-kl.md", DOCS / "proved.md"
+    predict, defaulted = DOCS / "predict.md", DOCS / "appendix" / "trainers.md"
+    real = DOCS / "appendix" / "real-runs.md"
     tables = (
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
-        (beta, "from dph_theory/methods/kl_terms.py", trainers()),
-        (beta, "from dph_theory/predict/readers.py", defaults()),
-        (beta, "from dph_theory/laws/sampled.py", samplers()),
-        (beta, "from figures/numbers/laws.json", sampled_runs()),
+        (term, "from dph_theory/methods/kl_terms.py", trainers()),
+        (defaulted, "from dph_theory/predict/readers.py", defaults()),
+        (predict, "from dph_theory/laws/sampled.py", samplers()),
+        (defaulted, "from figures/numbers/laws.json", sampled_runs()),
         *((real, f"{name} from figures/numbers/real_runs.json", text) for name, text in blocks().items()),
     )
     for path, marker, text in tables:
@@ -85,8 +92,8 @@ def written() -> dict[Path, str]:
 
 def trainers() -> str:
     """The table of the KL terms that `dph predict` knows."""
-    rows = [(term.trainer, term.flags, term.formula, term.law, f"the {term.selects}") for term in SHOWN]
-    head = ("trainer", "flags", "term of a token", "the KL term is", "with a small beta, training ends at")
+    rows = [(term.trainer, term.flags, term.formula, term.law, term.selects) for term in SHOWN]
+    head = ("trainer", "flags", "term of a token", "minimises", "with a small beta converges to the")
     return Table.of(head, rows).markdown()
 
 
@@ -96,7 +103,7 @@ def defaults() -> str:
     rows = []
     for name, reader in READERS.items():
         found = configuration_of({}, name)
-        updates = "not told" if found.updates is None else f"{found.updates:g}"
+        updates = "not given" if found.updates is None else f"{found.updates:g}"
         clip = clips.get(found.trainer, "-")
         told = (found.penalty, found.selects, found.advantage, clip, found.reduction, updates)
         warned = "; ".join(found.warnings) or "-"
@@ -105,7 +112,7 @@ def defaults() -> str:
         "trainer",
         "version",
         "KL",
-        "ends at",
+        "converges to",
         "advantage",
         "policy loss",
         "reduction",
@@ -115,7 +122,7 @@ def defaults() -> str:
 
 
 def samplers() -> str:
-    """What settings of the sampler do to one prompt with three right answers of six, at beta = .3."""
+    """What settings of the sampler do to one prompt with three correct answers of six, at beta = .3."""
     base, right, beta, end = (
         [np.array([0.22, 0.12, 0.06, 0.3, 0.2, 0.1])],
         np.array([1, 1, 1, 0, 0, 0]),
@@ -132,29 +139,26 @@ def samplers() -> str:
 
     whole, verdict = (Rollouts(cooler, "sequence", corrects_penalty=on) for on in (True, False))
     laws = {
-        "nothing": (sequence_law(base, right, beta), "the law"),
+        "nothing": (sequence_law(base, right, beta), "as predicted"),
         **{
             f"temperature {at:g}, of rollouts and log-probabilities, read out at 1": (
                 law_at_temperature(base, right, beta, at),
-                f"as beta/{at:g} (J1)",
+                f"as beta/{at:g}",
             )
             for at in (0.7, 1.3)
         },
-        "rollouts alone at .6, KL in the reward": (
-            run("sequence_kl", Rollouts(cooler)),
-            "the law stays (J2)",
-        ),
-        "the same, k2 in the loss": (run("k2", Rollouts(cooler)), "another law, to first order (J2)"),
-        "and the answer's ratio on verdict and KL": (run("k2", whole), "the law is back"),
-        "and that ratio on the verdict alone, as TRL corrects vLLM": (
+        "rollouts alone at .6, KL in the reward": (run("sequence_kl", Rollouts(cooler)), "unchanged"),
+        "the same, k2 in the loss": (run("k2", Rollouts(cooler)), "changed, to first order"),
+        "and the answer's importance weight on reward and KL": (run("k2", whole), "restored"),
+        "and that weight on the reward alone, as TRL corrects vLLM": (
             run("k2", verdict),
-            "not: it tends to 1",
+            "not restored: tends to 1",
         ),
-        "top-p .9, no KL": (run("none", Rollouts(cut), 0.2), "as sampled 1, at full sampling about .9 (J3)"),
-        "top-p .9, KL in the reward": (run("sequence_kl", Rollouts(cut), 0.2), "about .9 (J3)"),
+        "top-p .9, no KL": (run("none", Rollouts(cut), 0.2), "as sampled 1, at full sampling about .9"),
+        "top-p .9, KL in the reward": (run("sequence_kl", Rollouts(cut), 0.2), "about .9"),
         "the reference set to the policy four times": (
             law_after_resets(base, right, beta, 5),
-            "as beta/5, the base's proportions stay (J4)",
+            "as beta/5, the base's proportions stay",
         ),
     }
     rows = [(what, f"{float(law_validity(law, right)):.3f}", words) for what, (law, words) in laws.items()]
@@ -162,22 +166,18 @@ def samplers() -> str:
     rewarded = masked_law(masked, right, finished, beta)
     rows += [
         (
-            "the wrong answer of .3 is one cut off: counted as wrong",
+            "the incorrect answer of .3 is truncated: counted as incorrect",
             f"{plain[:3].sum():.3f}",
-            f"{plain[5]:.3f} cut off",
+            f"{plain[5]:.3f} truncated",
         ),
-        ("it is masked, the KL in the loss, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} cut off"),
-        (
-            "it is masked, the KL in the reward",
-            f"{rewarded[:3].sum():.3f}",
-            f"{rewarded[5]:.3f} cut off (J7)",
-        ),
+        ("it is masked, the KL in the loss, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} truncated"),
+        ("it is masked, the KL in the reward", f"{rewarded[:3].sum():.3f}", f"{rewarded[5]:.3f} truncated"),
     ]
     return Table.of(("what is set", "pass rate", "what happens"), rows).markdown()
 
 
 def sampled_runs() -> str:
-    """The runs of a Llama under TRL by sampler: their law, and where the seeds ended."""
+    """The runs of a Llama under TRL by sampler: what was predicted, and where the seeds ended."""
     runs = Records().laws.of("samplers")
     rows = []
     for (how, form, by), of in runs.groupby(["sampler", "form", "optimiser"], sort=False):
@@ -189,13 +189,13 @@ def sampled_runs() -> str:
         rows.append((how, form, by, law, ended, at_law, share, held))
     head = (
         "sampler",
-        "form",
+        "KL term",
         "by",
-        "law's pass rate",
+        "pass rate predicted",
         "reached",
-        "first share at the law",
+        "first answer's share predicted",
         "reached",
-        "held",
+        "matched",
     )
     return Table.of(head, rows).markdown()
 

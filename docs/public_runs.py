@@ -1,7 +1,9 @@
-"""The blocks of the page "What real runs keep", all from the stored record of `make real-runs`."""
+"""The blocks of the page "What do real runs retain?", all from the stored record of `make real-runs`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from words import reworded
 
 from dph_theory.support.table import Table
 from figures.frames import Records
@@ -9,10 +11,17 @@ from figures.frames import Records
 MODELS = {"falcon1b": "Falcon3-1B", "qwen05b": "Qwen2.5-0.5B", "qwen3b": "Qwen-3B"}
 DOMAINS = {"graph_coloring": "graph colouring", "pantry_plan": "pantry", "mathir": "algebra"}
 DOMAINS |= {"countdown": "countdown", "python_factors": "Python factors"}
-ACCOUNTS = ("kept", "likeliest", "a lottery a prompt", "shared, by merit", "shared, by luck")
-ACCOUNTS += ("shared, merit with luck",)
+ACCOUNTS = {
+    "kept": "kept",
+    "likeliest": "likeliest",
+    "a lottery a prompt": "a draw a prompt",
+    "shared, by merit": "shared, by merit",
+    "shared, by luck": "shared, by chance",
+    "shared, merit with luck": "shared, merit with chance",
+}
+"""The accounts by their names in the record, and in words."""
 SIMULATED = {
-    "own": "two right answers of a run agree",
+    "own": "two correct answers of a run agree",
     "with_base": "one of the base and one of the run",
     "pairs": "two runs keep the same answer",
     "likeliest": "the base's likeliest is left",
@@ -23,7 +32,7 @@ SIMULATED = {
     "any_less_pass_1": "Pass@11 less Pass@1",
 }
 CLEAR = 10
-"""Of fewer prompts on which the base's likeliest is known nothing is told of it."""
+"""Of fewer prompts on which the base's likeliest is known nothing is said of it."""
 Group = Mapping[str, Any]
 
 
@@ -33,17 +42,20 @@ def blocks() -> dict[str, str]:
     plain = [of for of in told["groups"] if not of["replay"]]
     judged = [of for of in plain if "verdicts" in of]
     held = [
-        (number, "held" if each["held"] else "missed", each["found"])
+        (number, "matched" if each["held"] else "missed", reworded(each["found"]))
         for number, each in enumerate(told["predicted"], start=1)
     ]
     return {
         "accounts": _table(
             ("account", *SIMULATED.values()),
-            [(name, *(f"{of[key]:.2f}" for key in SIMULATED)) for name, of in told["accounts"].items()],
+            [
+                (ACCOUNTS.get(name, name), *(f"{of[key]:.2f}" for key in SIMULATED))
+                for name, of in told["accounts"].items()
+            ],
         ),
         "measures": _measures(plain),
         "verdicts": _table(
-            ("model, domain", *ACCOUNTS),
+            ("model, domain", *ACCOUNTS.values()),
             [
                 *((_name(of), *(of["verdicts"].get(name, "-") for name in ACCOUNTS)) for of in judged),
                 *(
@@ -121,21 +133,21 @@ def _sentences(told: Mapping[str, Any]) -> list[str]:
     judged = [of["verdicts"] for of in told["groups"] if "verdicts" in of]
     alone, shared_ones = (
         sum(any(of.get(name) == "holds" for name in names) for of in judged)
-        for names in (ACCOUNTS[:3], ACCOUNTS[3:])
+        for names in ([*ACCOUNTS][:3], [*ACCOUNTS][3:])
     )
     return [
-        f"*One right answer a prompt is left* in {one} of {solving} runs that solve ten prompts or more.",
-        f"*Luck is drawn once a run* in {sum(p < 0.05 for p in lucky)} of {len(lucky)} models and "
-        "domains that tell it: pairs of runs vary more than shuffled ones (below .05, Holm).",
-        "*A policy that prompts share* (by merit, by luck or both) survives the rules below in "
+        f"*One correct answer a prompt is left* in {one} of {solving} runs that solve ten prompts or more.",
+        f"*Chance acts once a run* in {sum(p < 0.05 for p in lucky)} of {len(lucky)} models and "
+        "domains that show it: pairs of runs vary more than shuffled ones (below .05, Holm).",
+        "*A policy that prompts share* (by merit, by chance or both) survives the rules below in "
         f"{shared_ones} of {len(judged)} models and domains, one for each prompt in {alone}.",
         f"*Merit selects*: in {above} of {len(leads)} models and domains nine of ten runs lead with more "
-        f"merit than the base's right answers have on average; in {best} all lead with the best strategy, in "
-        f"{never} none does.",
+        f"merit than the base's correct answers have on average; in {best} all lead with the best "
+        f"strategy, in {never} none does.",
         f"*Pass@1 up and Pass@11 down*, beyond chance, in {falls} of {len(runs)} runs, both up in "
         f"{rises} (McNemar, Holm); Pass@11 less Pass@1 is at most .10 in {small}. "
         '"Pass@k falls" is not the general statement; "one answer is left" is closer.',
-        f"*Replay of found right answers* raises Pass@11 in {raised} of {len(changes)} cells and lowers it "
+        f"*Replay of found correct answers* raises Pass@11 in {raised} of {len(changes)} cells and lowers it "
         f"in {lowered} (95% intervals over seeds).",
         f"*The data are not what they say*: of the answers stored, {data['repeated']:,} of "
         f"{data['of']:,} at neighbouring places repeat the group before, so that 32 are 11; and the k-th "
@@ -156,8 +168,8 @@ def _deepscaler(of: Mapping[str, Any]) -> str:
         ],
     )
     before, after = of["mixed"]
-    lines = "\n".join(of["lines"])
+    lines = "\n".join(map(reworded, of["lines"]))
     return (
         f"{table}\n\n```text\n{lines}\n```\n\nAll as predicted. It has not collapsed: {after:.0%} of the "
-        f"prompts still have right and wrong answers (base {before:.0%})."
+        f"prompts still have correct and incorrect answers (base {before:.0%})."
     )

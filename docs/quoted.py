@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import measured
 import numpy as np
 import pandas as pd
+from words import reworded
 
 from dph_theory.atlas import problems
 from dph_theory.intervals import probability_interval
@@ -50,6 +50,32 @@ def found(records: Records) -> dict[str, Any]:
         "demo": _demo(records),
         "alike": ALIKE,
         **_atlas(records),
+        **_shared(records),
+    }
+
+
+SHARED = {
+    "GRPO": "GRPO, no KL",
+    "GRPO, 0.3": "GRPO, plain k3, 0.3",
+    "GRPO, 1": "GRPO, plain k3, 1",
+    "GRPO, k2, 0.3": "GRPO, k2, 0.3",
+    "GRPO, k2, 1": "GRPO, k2, 1",
+    "DPH-F, 0.5": "DPH-F, 0.5",
+    "KL-DPG": "KL-DPG",
+}
+"""The settings of several seeds that pages show, and how they name them."""
+
+
+def _shared(records: Records) -> dict[str, Any]:
+    """The pretrained Llama's methods, by name."""
+    rows = {row["setting"]: row for row in _transfer(records)["methods"]}
+    ends = pretrained.ends(pretrained.numbers(records)).set_index("method")
+    trained = ends.loc["base", "trained 1"].item()
+    base = rows["GRPO"]
+    return {
+        "shared": [rows[name] | {"setting": words} for name, words in SHARED.items()],
+        "base_1": f"trained Pass@1 {trained:.3f}, held-out {base['base_1']:.3f}",
+        "base_256": f"held-out Pass@256 {base['base_256']:.3f}",
     }
 
 
@@ -172,7 +198,9 @@ def _pretrained(records: Records) -> dict[str, Any]:
         "rows": ends.to_dict("records"),
         "seeds": int(ends.seeds.max()),
         "equal": found["at_equal_first"],
-        "claims": [claim for claim in found["claims"] if "verdict" in claim],
+        "claims": [
+            claim | {"says": reworded(claim["says"])} for claim in found["claims"] if "verdict" in claim
+        ],
         "costs": record["results"]["costs"],
         "lotteries": record["results"]["lotteries"],
         "spreads": record["results"]["spreads"],
@@ -252,7 +280,7 @@ def _demo(records: Records) -> dict[str, Any]:
         "found": sum(gap["found"] == gap["expected"] for gap in expected),
         "predictions": len(told["predictions"]),
         "held": sum(line["verdict"] == "consistent" for line in told["predictions"]),
-        "missed": list(dict.fromkeys(f"{line['name']} ({line['theory']})" for line in missed)),
+        "missed": list(dict.fromkeys(line["name"] for line in missed)),
     }
 
 
@@ -325,43 +353,52 @@ def _collapse(records: Records) -> dict[str, Any]:
     }
 
 
+TARGETS = {
+    problems.ONE: "one correct answer, which one decided by sampling noise",
+    problems.FILTERED: "the base conditioned on being correct",
+    problems.LOCAL: "token-level constrained decoding of the base",
+    problems.MEANS: "the same, with longer answers favoured",
+    problems.FORWARD: "the small-beta limit of plain k3 in the loss",
+    problems.UNIFORM: "all correct answers, equally likely",
+    problems.LEVEL: "uniform over the tokens that can still become correct",
+    problems.PER_TOKEN: "correct answers of equal mean log-probability a token",
+}
+"""What a method converges to, in a reader's words."""
+RARE = {"quick": "stays", "slow": "vanishes with p", "between": "vanishes slower than p", "none": "none"}
+
+
+def _rare(way_back: str) -> str:
+    """The gradient on a rare answer, in a reader's words."""
+    rate, _, drawn = way_back.partition(", ")
+    return RARE[rate] + ("; stored" if drawn == "undrawn" else "")
+
+
 def _atlas(records: Records) -> dict[str, Any]:
-    """The rows of the atlas by what a reader wants to keep, and its trainings."""
+    """The rows of the atlas, its targets, and its trainings."""
     record = records.of("atlas")
     rows = pd.DataFrame(record["results"]["rows"])
-    one = rows[rows.selects == problems.ONE]
-    clips = one.note.str.startswith("four updates")
-    back = rows.way_back.str.partition(",")[0].isin(["quick", "between"])
-    goals = {
-        "proportions": rows[rows.selects == problems.FILTERED],
-        "between": rows[rows.selects.isin([problems.LOCAL, problems.FORWARD, problems.MEANS])],
-        "even": rows[rows.selects.isin([problems.UNIFORM, problems.LEVEL, problems.PER_TOKEN])],
-        "clock": one[~clips].sort_values("drift", kind="stable"),
-        "back": rows[back],
-        "wrong": rows[rows.wrong.fillna(0) > 0.01],
-    }
+    clips = rows.note.str.startswith("four updates")
+    told = rows.assign(target=rows.selects.map(TARGETS), back=rows.way_back.map(_rare))[~clips]
+    named = [
+        (target, "; ".join(of.method), back)
+        for target in TARGETS.values()
+        for back, of in told[told.target == target].groupby("back", sort=False)
+    ]
+    head = ("method", "converges to", "gradient on rare answers", "noise", "rarest", "longer", "incorrect")
+    cells = [
+        (row.method, row.target, row.back, *map(_short, (row.drift, row.rare, row.long, row.wrong)))
+        for target in TARGETS.values()
+        for row in told[told.target == target].itertuples()
+    ]
+    read = rows.assign(note=rows.note.map(reworded))[["method", "source", "read", "note"]].to_numpy().tolist()
     return {
-        "goals": goals,
-        "table": _table,
-        "clips": list(one.method[clips]),
-        "selects": Counter(rows.selects),
-        "local": problems.LOCAL,
-        "forward_limit": problems.FORWARD,
-        "read": Table.of(
-            ("method", "source", "read", "what it does"),
-            rows[["method", "source", "read", "note"]].to_numpy().tolist(),
-        ).markdown(),
+        "targets": named,
+        "everything": Table.of(head, cells).markdown(),
+        "clips": list(rows.method[clips]),
+        "read_count": len(rows),
+        "read": Table.of(("method", "source", "read", "what it does"), read).markdown(),
         "trained": _trainings(record),
     }
-
-
-def _table(rows: pd.DataFrame, numbers: Sequence[str] = ("drift", "rare", "long", "wrong")) -> str:
-    """Some rows of the atlas, in their order, with some of their numbers."""
-    cells = [
-        (row["method"], row["selects"], row["way_back"], *(_short(row[name]) for name in numbers))
-        for _, row in rows.iterrows()
-    ]
-    return Table.of(("method", "selects", "way back", *numbers), cells).markdown()
 
 
 def _short(value: float | None) -> str | None:

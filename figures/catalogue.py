@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "transfer",
+    "frontier",
     "pretrained",
     "real_runs",
     "laws",

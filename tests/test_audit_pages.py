@@ -24,18 +24,18 @@ def test_the_committed_page_is_what_the_command_writes():
     published, trainers, first = map(reports, ("published", "KL terms", "policy losses"))
     later = reports("policy losses", "old_policy")
     made = pages.loss_page(published, trainers, list(zip(first, later, strict=True)))
-    assert (DOCS / "what-does-your-kl-do.md").read_text() == made, "run: make audit-pages"
+    assert (DOCS / "appendix" / "kl-terms.md").read_text() == made, "run: make audit-pages"
 
 
 def test_the_committed_page_of_advantages_is_what_the_command_writes():
     reports = audit_advantages()
     assert len(reports) == 3 * len(FORMS) - 1
-    committed = (DOCS / "what-does-your-advantage-weigh.md").read_text()
+    committed = (DOCS / "appendix" / "advantages.md").read_text()
     assert committed == pages.advantage_page(reports), "run: python docs/audit_pages.py"
 
 
 def test_every_form_of_a_loss_has_its_row():
-    text = (DOCS / "what-does-your-kl-do.md").read_text()
+    text = (DOCS / "appendix" / "kl-terms.md").read_text()
     policies = text.index("## What its policy loss descends")
     parts = text[:policies], text[policies : text.index("## How")], text[text.index("## The table") :]
     for part, forms, bars in zip(parts, (KL_TERMS, POLICY_LOSSES, CATALOGUE), (14, 17, 13), strict=True):

@@ -19,7 +19,7 @@ WIDTH = 80
 """Columns of the table at a terminal; the files have them all."""
 
 
-@click.command(name="atlas", short_help="Tell what each published repair selects, and your own.")
+@click.command(name="atlas", short_help="What each published method converges to, and your own.")
 @click.argument("target", metavar="[FILE.py:advantage]", required=False)
 @click.option(
     "--only", "names", multiple=True, metavar="NAME", help="A method of the atlas; may be repeated."

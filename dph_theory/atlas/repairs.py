@@ -58,7 +58,7 @@ def _clip(
 
 
 def _rehearsed(name: str, note: str, divergence: FDivergence) -> Repair:
-    """RLOO, and what is rehearsed on stored right answers of the base."""
+    """RLOO, and what is rehearsed on stored correct answers of the base."""
     stored = partial(rehearsal, divergence)
     return _repairs((name, "2509.07430", note, _RLOO), knob=True, stored=stored)[0]
 
@@ -69,11 +69,11 @@ _OF_REWARDS = _repairs(
     ("GRPO", "2402.03300", "(r - m)/s, tokens averaged", GROUPED, MEANS),
     ("Dr. GRPO", "2503.20783", "r - m, tokens added up", of_rewards(published.mean_of_all)),
     ("RLOO", "2402.14740", "r less the mean of the others", _RLOO),
-    ("REINFORCE++", "2501.03262", "(r - batch mean)/batch deviation", u.batch_normalised),
+    ("REINFORCE++", "2501.03262", "(r - batch mean)/batch std", u.batch_normalised),
     ("dynamic sampling", "2503.14476", _REPLACED, u.dynamic_sampling, TOKENS),
     ("MaxRL", "2602.02710", "(r - m)/m", of_rewards(published.over_the_mean)),
     ("PKPO", "2505.15201", "gradient of pass@2, less the others", of_rewards(published.pkpo_leave_one_out)),
-    ("pass@k training", "2508.10751", "of pass@2, over its deviation", of_rewards(_OF_PASS_AT_2)),
+    ("pass@k training", "2508.10751", "of pass@2, over its std", of_rewards(_OF_PASS_AT_2)),
     ("best minus second", "2503.19595", _SECOND, of_rewards(published.best_minus_second)),
     ("F-GRPO", "2602.06717", "GRPO times 1 - m", u.focal, MEANS, SUMMARY),
     ("positives only", "2506.01347", "r", partial(weighted, 1.0, 0.0), SUM, SUMMARY),
@@ -86,7 +86,7 @@ _CLIPPED = (
     _clip("clip-higher", "2503.14476", "ratio from .8 to 1.28", partial(f.clip, high=0.28), TOKENS),
     _clip("clip below alone", "2509.26114", "ratio from .8", partial(f.clip, high=1e9), MEANS, SUMMARY),
     _clip("clip above alone", "2509.26114", "ratio to 1.2", partial(f.clip, low=1.0), MEANS, SUMMARY),
-    _clip("dual clip", "1912.09729", "ratio within .2, at most 3 if wrong", partial(f.clip, dual=3.0)),
+    _clip("dual clip", "1912.09729", "ratio within .2, at most 3 if incorrect", partial(f.clip, dual=3.0)),
     _clip("GSPO", "2507.18071", "the answer's mean ratio from -.0003 to +.0004", _OF_ANSWERS),
     _clip("CISPO", "2506.13585", "ratio held, at most 1.28", partial(f.cispo, high=1.28), TOKENS),
     _clip("DPPO mask", "2602.04879", "masked where a probability moved by .2", f.dppo_tv),
@@ -99,7 +99,7 @@ _PENALISED = _repairs(
     ("entropy bonus, token", "1602.01783", "-log pi of each", _ENTROPY, SUM, STANDARD),
     ("entropy bonus, answer", "1702.08165", "-log pi", _ENTROPIES, SUM, STANDARD),
     ("KL in the reward", "2009.01325", "-log u", _KL, SUM, STANDARD),
-    ("KL in the reward, scaled", _VERL, "over the deviation", _SCALED, TOKENS),
+    ("KL in the reward, scaled", _VERL, "over the std", _SCALED, TOKENS),
     ("k2 or corrected k3", _TRL_K3, _LOG_U, _REVERSE),
     ("corrected k3, answer means", _TRL_GRPO, f"{_LOG_U}, averaged", _REVERSE, MEANS),
     ("k3 in the loss", "2402.03300", "1 - 1/u of each token", partial(in_the_loss, rloo, u.forward)),
@@ -108,9 +108,9 @@ _PENALISED = _repairs(
     knob=True,
 )
 _REHEARSED = (
-    _rehearsed("DPH-F", "-log u on stored right answers", FORWARD_KL),
-    _rehearsed("DPH-JS", "JS on stored right answers", JENSEN_SHANNON),
-    _rehearsed("DPH-alpha", "alpha = .2 on stored right answers", alpha_divergence(0.2)),
+    _rehearsed("DPH-F", "-log u on stored correct answers", FORWARD_KL),
+    _rehearsed("DPH-JS", "JS on stored correct answers", JENSEN_SHANNON),
+    _rehearsed("DPH-alpha", "alpha = .2 on stored correct answers", alpha_divergence(0.2)),
 )
 
 
@@ -130,10 +130,13 @@ _TARGETED = _repairs(
     ),
     ("KL-DPG", "2302.08215", "p_*/pi - 1", partial(u.dpg, 1.0)),
 )
-_STORED, _NOTHING = "-log pi on the base's right answers, nothing else", partial(weighted, 0.0, 0.0)
+_STORED, _NOTHING = "-log pi on the base's correct answers, nothing else", partial(weighted, 0.0, 0.0)
 _ALONE = _repairs(("rejection fine-tuning", "2308.01825", _STORED, _NOTHING, SUM, STANDARD), stored=_alone)
 _BY_RANK, _BY_COUNT = "GRPO of r (1 - .25 rank/G), likelier ranks higher", "the number of equal answers"
-_ADDED, _SHARED = "GRPO, and .2 (-log q - H(q)) if right", "GRPO, a fifth of the right answers' part by 1/q"
+_ADDED, _SHARED = (
+    "GRPO, and .2 (-log q - H(q)) if correct",
+    "GRPO, a fifth of the correct answers' part by 1/q",
+)
 _SETS, _APART = "mean reward times share of different answers", "GRPO of r (1 + .2 d), d of the others differ"
 _BAND, _OVER = "GRPO without the tokens of covariance 1 to 5, all of them", partial(shaped, u.by_cluster)
 _SHAPED = _repairs(

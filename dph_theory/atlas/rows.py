@@ -181,15 +181,15 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 def table(rows: Sequence[Row]) -> Table:
     """All columns of all rows."""
     cells = ([_cell(getattr(row, of)) for of in COLUMNS.values()] for row in rows)
-    return Table.of(COLUMNS, cells, "What each method selects, on right answers")
+    return Table.of(COLUMNS, cells, "What each method converges to, on correct answers")
 
 
-SHORT = ("method", "luck", "way back", "rare", "long")
+SHORT = ("method", "noise", "recovery", "rare", "long")
 LEGEND = (
-    "luck: how far sampling drives equally likely right answers apart, to GRPO's",
-    "way back of an answer nearly lost: also where it is undrawn, if drawn, or none",
-    "rare, long: the rarest and the longer right answers' share at the end, to before",
-    "* : another start ends elsewhere; what is kept depends on where training began",
+    "noise: how far sampling drives equally likely correct answers apart, to GRPO's",
+    "recovery of an answer nearly lost: its gradient as it gets rarer; off-policy: from stored answers",
+    "rare, long: the rarest and the longer correct answers' share at the end, to before",
+    "* : another start converges elsewhere",
 )
 """What the columns of `grouped` say, a line each."""
 
@@ -212,7 +212,7 @@ def grouped(rows: Sequence[Row]) -> Table:
 def in_short(rows: Sequence[Row]) -> str:
     """How many methods end at what, the most first."""
     ends = Counter(row.selects for row in rows)
-    return f"Of {len(rows)}, what is kept: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
+    return f"Of {len(rows)}, converging to: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
 
 
 def _cell(value: str | float | None) -> Cell:

@@ -48,15 +48,17 @@ def difference(text: str) -> tuple[float, int]:
         raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
 
 
-@click.command(name="confront", short_help="Tell what changed between two checkpoints, from counts alone.")
+@click.command(name="confront", short_help="What changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
 @click.option("--reward", help="The log's column of rewards. [default: the only one; verl: acc, else score]")
 @click.option(
-    "--correct-from", type=float, help="Least reward of a right answer. [default: 1, of two values]"
+    "--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of two values]"
 )
 @click.option("--id", "column", metavar="COLUMN", help="Of rows of no known log: what names the prompt;")
-@click.option("--correct", metavar="COLUMN", help="whether an answer is right, or a list of whether each is;")
+@click.option(
+    "--correct", metavar="COLUMN", help="whether an answer is correct, or a list of whether each is;"
+)
 @click.option("--answer", metavar="COLUMN", help="what it said, or a list.")
 @click.option("--unscored", type=click.Choice(UNSCORED), help="What answers without a reward are.")
 @click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
@@ -67,13 +69,17 @@ def difference(text: str) -> tuple[float, int]:
     "--group-size", type=_GROUP, default=8, show_default=True, help="Answers in a group of the training."
 )
 @click.option(
-    "--power", type=difference, metavar="D[@K]", multiple=True, help="Prompts to tell 0.02@8 of Pass@8."
+    "--power", type=difference, metavar="D[@K]", multiple=True, help="Prompts to detect 0.02@8 of Pass@8."
 )
-@click.option("--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by a fitted law.")
-@click.option("--laws", is_flag=True, help='Which law of training fits, even if "no change" is not rejected.')
-@click.option("--by", metavar="FIELD", help="Tell each category of this field of the rows apart.")
+@click.option(
+    "--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by fitted pass rates."
+)
+@click.option(
+    "--laws", is_flag=True, help='Which KL-regularised optimum fits, even if "no change" is not rejected.'
+)
+@click.option("--by", metavar="FIELD", help="Show each category of this field of the rows.")
 @click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
-@click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: tell their mean too.")
+@click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: show their mean too.")
 @click.option(
     "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the band's bootstrap."
 )
@@ -139,6 +145,9 @@ def confront_command(
         raise click.UsageError(f"{error}{hint}") from error
     if several is not None:
         _print(console, several.summary(), several.tables())
+    if not (several and seeds):
+        console.print("Intervals are over prompts; other seeds are not in them (--seeds). More: --all")
+    console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
     stored = _record(found, several, **options)
     if json_path is not None:
         write_json(json_path, stored)

@@ -109,7 +109,7 @@ def confront(
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
     the training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
     randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
-    `beyond`, k of which to tell Pass@k by a fitted law of rates, also above n (`rates.solved_beyond`);
+    `beyond`, k of which to tell Pass@k by fitted pass rates, also above n (`rates.solved_beyond`);
     `laws`, hold the laws of training to the counts even where "no change" is not rejected.
     Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above
     the least n.
@@ -150,7 +150,7 @@ def _notes(base: Counts, run: Counts, both: Matched, curves: PassCurves) -> Iter
     reach, last = both.counts.reach, curves.k[-1]
     yield from doubts((run, base))
     if any(row.kl is not None for row in both.run) and not _same_reference(base, run, both):
-        yield f"no KL is told: {run.name} has it from another model than {base.name}"
+        yield f"no KL: {run.name} has it from another model than {base.name}"
     for side in (run, base):
         yield from (f"{side.name}: {words}" for words in side.told)
     if left_out := both.only_base + both.only_run:

@@ -186,7 +186,7 @@ def reward_column(log: Log, answers: Sequence[Answer], asked: str | None) -> str
     if numeric:
         raise argument_error("reward", numeric, "one column of rewards; name it with --reward")
     text = [f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if isinstance(x, str)][:1]
-    words = "".join(f"; {one} is text: write numbers, 1 for a right answer" for one in text)
+    words = "".join(f"; {one} is text: write numbers, 1 for a correct answer" for one in text)
     raise argument_error("reward", names, f"a column of numbers, of which there is none{words}")
 
 
@@ -211,7 +211,7 @@ def judged(
     if without and unscored is None:
         more = f" and {len(without) - _TOLD} more" if len(without) > _TOLD else ""
         allowed = f"a number in column {column!r}; lines {', '.join(without[:_TOLD])}{more} have none: "
-        allowed += "--unscored wrong counts such answers as wrong, --unscored omit leaves them out"
+        allowed += "--unscored wrong counts such answers as incorrect, --unscored omit leaves them out"
         raise argument_error("reward", None, allowed)
     if unscored == "omit":
         found = [(answer, value) for answer, value in found if value is not None]
@@ -221,7 +221,7 @@ def judged(
     least, words = (0.0, "") if mean or not values else right_from(values, correct_from)
     told = [words] if words else []
     if without:
-        fate = "counted as wrong" if unscored == "wrong" else "left out"
+        fate = "counted as incorrect" if unscored == "wrong" else "left out"
         told.append(f"{len(without)} answers without a reward are {fate}")
     if not mean and (drawn := max((answer.drawn for answer, _ in found), default=1)) > 1:
         told.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
@@ -266,7 +266,7 @@ def _verdicts(
     for number, answer in answers:
         value = answer.values.get(column)
         if isinstance(value, str):
-            allowed = f"a number in column {column!r} (line {number}): 1 for a right answer"
+            allowed = f"a number in column {column!r} (line {number}): 1 for a correct answer"
             raise argument_error("reward", value, allowed)
         if is_number(value):
             found.append((answer, snapped(float(value))))
@@ -288,10 +288,10 @@ def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str
     if len(some) > _TOLD:
         told += f", ... {some[-1]:.6g}: {len(some)} values"
     if asked is None and not ((len(some) <= 2 and some[-1] == 1) or (len(some) == 1 and some[0] <= 0)):
-        allowed = "of two values at most, the greater 1; say with --correct-from which rewards are right"
+        allowed = "of two values at most, the greater 1; say with --correct-from which rewards are correct"
         raise argument_error("reward", told, f"{allowed}, from the least on")
     least = 1.0 if asked is None else asked
-    return least - ROUNDED, f"rewards {told}, right from {least:g} on"
+    return least - ROUNDED, f"rewards {told}, correct from {least:g} on"
 
 
 def step_files(folder: Path) -> dict[int, Path]:

@@ -149,7 +149,7 @@ def measures(
         found.append(kinds)
     for further in beyond:
         base, run = (solved_beyond(n, c, further) for n, c in sides)
-        name = f"Pass@{further} by a fitted law of rates"
+        name = f"Pass@{further} by fitted pass rates"
         found.append(Measure(name, len(pairs), base, run, run.value - base.value, asked=True))
     return (*found, *by_category(matched, k, rng))
 

@@ -128,7 +128,7 @@ def _each(
     if not isinstance(value, list | tuple):
         raise argument_error(name, value, "a list")
     if n is not None and len(value) != n:
-        raise argument_error(name, f"{len(value)} entries", f"one for each of the {n} answers with a verdict")
+        raise argument_error(name, f"{len(value)} entries", f"one for each of the {n} answers with a reward")
     wrong = [entry for entry in value if right is not None and not right(entry)]
     if wrong:
         raise argument_error(name, wrong[0], allowed)

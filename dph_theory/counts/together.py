@@ -77,13 +77,13 @@ class Together(Shown):
         if found is None or found.pairs is None or found.own is None:
             return
         yield (
-            f"Two runs keep the same right answer to {percent(found.pairs)} of prompts "
+            f"Two runs retain the same correct answer to {percent(found.pairs)} of prompts "
             f"(pairs: {percent(found.least or 0)} to {percent(found.most or 0)})."
         )
         if found.p_varied is not None:
             once = found.p_varied < 1 - LEVEL
             how = f"Pairs differ {'' if once else 'no '}more than if each prompt drew by itself"
-            yield f"{how} ({chance(found.p_varied)}){': luck is drawn once a run' if once else ''}."
+            yield f"{how} ({chance(found.p_varied)}){': chance acts once a run' if once else ''}."
         if found.named is not None:
             by_chance = f"{percent(found.named_shuffled or 0)} where runs are shuffled"
             yield f"A run's other prompts name what it keeps on {percent(found.named)} ({by_chance})."

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ..intervals import Estimate
 from ..support.table import Table, printable
 from .answers import ONE, AnswersLeft
 from .measures import AlikeGroups
@@ -78,7 +77,7 @@ def _prompts(found: "Confrontation") -> str:
 
 def _answers(found: AnswersLeft | None) -> Iterator[str]:
     if found is not None:
-        one = "One right answer a prompt is left" if found.run.value >= ONE else "Right answers"
+        one = "One correct answer a prompt left" if found.run.value >= ONE else "Correct answers"
         agree = f"two agree in {found.run.value:.2f} (base {found.base.value:.2f})"
         yield f"{one}: {agree}, on {found.prompts} prompts."
         told = f"{percent(found.new)} are new to the base (by chance {percent(found.new_by_chance)})"
@@ -94,11 +93,11 @@ def _groups(found: AlikeGroups | None) -> Iterator[str]:
         )
     else:
         told = f"{percent(found.base)} before, {percent(found.run)} after"
-        yield f"Groups of {found.size} all right or all wrong (no signal): {told}."
+        yield f"Groups of {found.size} all correct or all incorrect: {told}."
 
 
 def _law(found: "Confrontation") -> Iterator[str]:
-    """The nearest law with its distance from fitting; why none, where it is rejected or none can be told."""
+    """The closest optimum, how far from fitting; why none, where it is rejected or not identified."""
     no_law = _no_law(found)
     if no_law or found.best is None:
         yield no_law
@@ -107,7 +106,7 @@ def _law(found: "Confrontation") -> Iterator[str]:
     for long, short in ((", advantages divided (groups of ", ", divided (G = "), (", advantages", ",")):
         law = law.replace(long, short)
     beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
-    yield f"Nearest law, given a KL: {law}{beta}."
+    yield f"Closest KL-regularised optimum: {law}{beta}."
     behind = f"{-best.held_out.value:.2g} nats a prompt behind shifts of their own"
     far = "none predicts better" if best == found.laws[0] else behind
     yield f"On answers held out {far}; without a KL no cause."
@@ -117,15 +116,15 @@ def _no_law(found: "Confrontation") -> str:
     """Why no law of training is named; empty where one is."""
     moved = found.gain
     if found.single:
-        return "One answer a prompt tells only means: no law of training is identified."
+        return "One answer a prompt gives only means: no KL-regularised optimum is identified."
     if not moved.identified:
         known = moved.informative and abs(moved.pooled.value) < float("inf")
-        why = "every prompt says the same" if known else "at every prompt one is always right, or never"
-        return f"No law of training is identified: {why}."
+        why = "every prompt says the same" if known else "at every prompt one is always correct, or never"
+        return f"No KL optimum is identified: {why}."
     if found.best is None:
-        return f"No change is not rejected ({chance(moved.p_no_change)}): no law of training is told."
-    rejected = found.best.rejected
-    return "No single law of training fits: prompts move by amounts of their own." if rejected else ""
+        return f"No change is not rejected ({chance(moved.p_no_change)}): no optimum is fitted."
+    said = "No single KL-regularised optimum fits: prompts move by amounts of their own."
+    return said if found.best.rejected else ""
 
 
 def _fall(found: "Confrontation") -> str:
@@ -140,12 +139,17 @@ def _fall(found: "Confrontation") -> str:
     return f"Pass@{least.k} falls by {-100 * least.change.value:.1f} points: {made}."
 
 
+def _points(value: float, low: float, high: float) -> str:
+    """A change and its interval in percentage points."""
+    return f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
 def curve_table(found: PassCurves, name: str = "") -> Table:
     """Pass@k of both, their difference with the band, and its sign; of a run of that name."""
     shown = found.k if len(found.k) <= _SHOWN else told_ks(found.k[-1])
     columns = zip(found.k, found.base, found.run, found.difference, found.low, found.high, strict=True)
     rows = (
-        (k, percent(base), percent(run), Estimate(*gap), _sign(found, k))
+        (k, percent(base), percent(run), _points(*gap), _sign(found, k))
         for k, base, run, *gap in columns
         if k in shown
     )
@@ -153,7 +157,7 @@ def curve_table(found: PassCurves, name: str = "") -> Table:
     title = f"Pass@k{of}; the differences' intervals hold at all k at once (95%)"
     if found.first_worse is not None and found.first_worse[1] is not None:
         title += f"; worse from a k between {found.first_worse[0]} and {found.first_worse[1]} on"
-    return Table.of(("k", "base", "run", "run less base", "the run is"), rows, title)
+    return Table.of(("k", "base", "trained", "change in points", "trained is"), rows, title)
 
 
 def _shift_table(found: "Confrontation") -> Table:
@@ -187,9 +191,9 @@ def tables(found: "Confrontation") -> list[Table]:
         ),
         _shift_table(found),
         Table.of(
-            ("law", "beta", "held-out answers, nats a prompt below the best"),
+            ("KL-regularised optimum", "beta", "held-out answers, nats a prompt below the best"),
             ((x.law, x.beta, x.held_out) for x in found.laws),
-            "Laws of training",
+            "KL-regularised optima",
         ),
         *(
             Table.of(
@@ -206,7 +210,7 @@ def tables(found: "Confrontation") -> list[Table]:
 
 def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
     """What is told because it was asked for: Pass@k beyond and by category, power; or every measure."""
-    head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts tell")
+    head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts detect")
     return _with_rows(
         Table.of(
             ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)"),
@@ -217,7 +221,7 @@ def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
             Table.of(
                 head,
                 ((n.n, n.prompts, n.detectable) for n in lines),
-                f"To tell a difference of {difference:g} in Pass@{k} with 80% power",
+                f"To detect a difference of {difference:g} in Pass@{k} with 80% power",
             )
             for (difference, k), lines in groupby(found.needed, key=lambda line: (line.difference, line.k))
         ),

@@ -113,7 +113,7 @@ def over_the_right_ones(r: Tensor) -> Tensor:
     return _centred(r) * r.numel() / torch.count_nonzero(r).clamp(min=1)
 
 
-@published("REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch deviation")
+@published("REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch std")
 def batch_normalised(r: Tensor) -> Tensor:
     """r less the batch's mean, over the batch's sample deviation."""
     return _over(r - r.mean(), r.std().expand_as(r))

@@ -16,7 +16,7 @@ class Weight(NamedTuple):
 
 
 DIVIDED = Weight(
-    "the group's mean subtracted, divided by its deviation: alpha_G(V) on grad V (theory E4)", "std", "mean"
+    "the group's mean subtracted, std-normalised: low and high pass rates weigh more", "std", "mean"
 )
 CENTRED = Weight("the group's mean subtracted: the same weight at every pass rate", "none", "mean")
 LEFT_OUT = Weight(
@@ -24,15 +24,13 @@ LEFT_OUT = Weight(
     "leave_one_out",
     "mean",
 )
-RAW = Weight(
-    "no baseline: the same weight at every pass rate, with more noise (theory G4)", "leave_one_out", "none"
-)
+RAW = Weight("no baseline: the same weight at every pass rate, with more noise", "leave_one_out", "none")
 ALONE = Weight(
     "one answer a prompt, so no group and no baseline: the verdict itself", "leave_one_out", "none"
 )
 BY_MEAN = Weight("the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean")
 OTHERS = Weight(
-    "the mean of the group's other answers subtracted, divided by their deviation: no objective is known"
+    "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
 MIXED = Weight("divided by the whole batch's deviation, which couples the groups")
 LEARNED = Weight("a learned value function: no weight is known")
@@ -41,7 +39,7 @@ BEST = Weight(
 )
 TOKENS, ANSWERS, SUMS = (
     "mean over the tokens of the batch",
-    "mean over each answer's tokens, then over answers: longer right answers gain under a token penalty (G8)",
+    "mean over each answer's tokens, then over answers: longer correct answers gain under a token penalty",
     "sum over each answer's tokens",
 )
 TRL_LOSS_TYPES: Mapping[str, str] = MappingProxyType(

@@ -133,7 +133,7 @@ def predict(
     if not rates.size:
         raise argument_error("base_rates", base_rates, "at least one base rate")
     if found.unpredicted:
-        raise ValueError(f"no pass rates are told: {found.unpredicted}")
+        raise ValueError(f"no pass rates: {found.unpredicted}")
     if (false_positive or false_negative) and found.scale not in UNDIVIDED:
         allowed = f"one of {', '.join(UNDIVIDED)}, with a verifier that errs"
         raise argument_error("scale", found.scale, allowed)

@@ -26,7 +26,7 @@ KEPT: Mapping[str, str] = {
     BASE_RATE: "the base's proportions.",
     LOCAL: "the base's proportions, reweighted token by token.",
     FORWARD_LIMIT: "all of them, not in the base's proportions.",
-    NOWHERE: "nothing holds them; training and luck decide which stay.",
+    NOWHERE: "no KL retains them; sampling noise decides which one stays.",
 }
 """What right answers keep among themselves, by where training ends."""
 _ORDER = (NOWHERE, FORWARD_LIMIT, LOCAL, FILTERED)
@@ -150,14 +150,14 @@ class Answer:
     def lines(self, kernel: str | None, counts: Path | None) -> list[str]:
         """The law, prompts alone and what was measured, or one model; then advice, and the next command."""
         found, told, base = self.found, self.told, self.base
-        law = found.law.partition(";")[0].replace("none: nothing", "no KL: nothing").removeprefix("none: ")
+        law = found.law.partition(";")[0].replace("none: no", "no").removeprefix("none: ")
         held = f", coefficient {found.coefficient:g}" * bool(found.coefficient)
         said = [f"{found.trainer} {found.version}{held}: {law}."]
         why = "" if base or kernel else "Give the base's counts (--counts) for pass rates."
         if base is not None and found.unpredicted:
-            why = f"No pass rates are told: {found.unpredicted}." * (found.unpredicted not in found.law)
+            why = f"No pass rates: {found.unpredicted}." * (found.unpredicted not in found.law)
         if found.undecided:
-            return _wrapped([*said, why, "Next: give the values that are not told, as NAME=VALUE."])
+            return _wrapped([*said, why, "Next: give the missing values, as NAME=VALUE."])
         if self.forecast is not None and kernel is not None:
             said += self.forecast.lines(kernel)
         elif told is not None and base is not None:
@@ -165,14 +165,16 @@ class Answer:
             said.append(_when(told, self.step))
         said += [_dead(found, told, base)] * (told is not None)
         kept = KEPT.get(found.selects, f"{found.selects}.")
-        said.append(f"{'Right' if found.selects == NOWHERE else 'With a small beta, right'} answers: {kept}")
+        said.append(
+            f"{'Correct' if found.selects == NOWHERE else 'With a small beta, correct'} answers: {kept}"
+        )
         if found.moved_by:
-            said.append(f"Moved by {', '.join(found.moved_by)}: what it does, with --all.")
+            said.append(f"Changed by {', '.join(found.moved_by)}: how, with --all.")
         said += [*self._advice(), *_beside(found), why]
         if kernel is not None:
             said.append(f"Next: train, then dph confront {counts or 'BASE.jsonl'} RUN.jsonl (counts of both)")
         elif counts is None:
-            said.append("Next: sample the base, count right answers, and add --counts BASE.jsonl")
+            said.append("Next: sample the base, count correct answers, and add --counts BASE.jsonl")
         else:
             said.append("Next: dph transfer MODEL PROMPTS --to kernel.npz; then add --transfer kernel.npz")
         return _wrapped(said)
@@ -185,7 +187,7 @@ class Answer:
             yield f"To retain more ({row.model}: Pass@{row.k} {has:.3f} of {had:.3f}, Pass@1 {price:.3f}):"
             yield from (f"  {line}" for line in pasted(change))
         if self.better:
-            head, (first, *more) = "To hold right answers' proportions:", pasted(self.better)
+            head, (first, *more) = "To retain correct answers' proportions:", pasted(self.better)
             short = not more and len(f"{head} {first}") <= WIDTH
             yield from [f"{head} {first}"] if short else [head, *(f"  {line}" for line in (first, *more))]
 
@@ -198,7 +200,7 @@ def _beside(found: Configuration) -> Iterator[str]:
     yield from (each for each in found.warnings if " is not set: " in each or "not read" in each)
 
 
-ALONE = "Each prompt alone: then Pass@k cannot fall. In one model it can; measured:"
+ALONE = "Prompts share weights. If they did not, Pass@k could not fall; measured:"
 
 
 def _wrapped(said: Sequence[str]) -> list[str]:
@@ -239,7 +241,7 @@ def _rates(found: Configuration, told: Prediction, base: Base, k: int, steps: in
         )
     unseen = sum(prompt.base_rate == 0 for prompt in told.prompts)
     if unseen:
-        rows.append(f"{unseen} prompts had no right answer: counted as they are, their rate not known.")
+        rows.append(f"{unseen} prompts had no correct answer: counted as they are, their rate not known.")
     return rows
 
 
@@ -250,9 +252,7 @@ def _dead(found: Configuration, told: Prediction | None, base: Base | None) -> s
     now = base.dead(found.group_size)
     end = float(np.mean(dead_share(np.array([p.validity for p in told.prompts]), found.group_size)))
     begins = "" if now is None else f"{now:.0%} now, "
-    return (
-        f"Groups of {found.group_size} without a signal (all right, all wrong): {begins}{end:.0%} in the end."
-    )
+    return f"Groups of {found.group_size} alike, so without a gradient: {begins}{end:.0%} in the end."
 
 
 def shown(rate: float, base_rate: float = 0.0) -> str:
@@ -288,7 +288,7 @@ def by_prompt(told: Prediction) -> Table:
         cells += [", ".join(map(shown, prompt.others)) or "-"] * several
         cells += ["-" if prompt.deviation is None else f"{prompt.deviation:.4f}"] * luck
         rows.append(cells)
-    head = ["prompts", "base", *["by then"] * ways, "the end", *["also stable"] * several, *["luck"] * luck]
+    head = ["prompts", "base", *["by then"] * ways, "the end", *["also stable"] * several, *["noise"] * luck]
     return Table.of(head, rows)
 
 
@@ -302,13 +302,13 @@ def notes(found: Configuration, told: Prediction | None) -> list[str]:
     if told is not None and any(prompt.others for prompt in told.prompts):
         said.append("Where several pass rates are stable, the run's start decides which it reaches.")
     if told is not None and found.coefficient and not told.equivalent:
-        said.append("No equivalent betas: this mean is too near 1 to tell them apart.")
+        said.append("No equivalent betas: this mean is too near 1 to distinguish them.")
     luck = [] if told is None else [each.deviation for each in told.prompts if each.deviation is not None]
     if luck:
         from ..dynamics import saturation
 
         said.append(
-            "luck: the deviation over seeds of the log ratio of two equally likely right answers, by then or "
+            "noise: the std over seeds of the log-odds of two equally likely correct answers, by then or "
             f"at a pass rate of {REACHED:g}."
         )
         most = max(float(saturation(each)) for each in luck)
@@ -316,15 +316,17 @@ def notes(found: Configuration, told: Prediction | None) -> list[str]:
             said.append(f"The noise is not small: these first-order numbers may be {most:.0%} too large.")
     if not found.coefficient and told is not None:
         said.append(
-            "Without noise every prompt that is ever solved tends to 1. The likeliest right answer takes all "
-            "where one decision makes an answer; where answers share tokens another may (theory A2)."
+            "Without noise every prompt that is ever solved tends to 1. The likeliest correct answer takes "
+            "all where one token makes an answer; where answers share tokens another may."
         )
     if found.updates is None or found.updates > 1:
         said.append(
-            "Several updates on a batch leave the law as it is (theory G7) and change noise and time: the "
-            "steps told are of one update each."
+            "Several updates on a batch change noise and speed, not what the run converges to: the "
+            "steps given are of one update each."
         )
     stay = 0 if told is None else sum(prompt.base_rate in (0.0, 1.0) for prompt in told.prompts)
     if stay:
-        said.append(f"{stay} prompts had only wrong or only right answers: what becomes of them is not told.")
+        said.append(
+            f"{stay} prompts had only incorrect or only correct answers: what becomes of them is not known."
+        )
     return [textwrap.fill(each, WIDTH) for each in said]

@@ -32,12 +32,12 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.argument("overrides", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--counts", type=_FILE, help="The base's counts by prompt, as `dph confront` reads them.")
 @click.option("--base-rates", type=_FILE, help="Its pass rates: JSON, a list or by prompt; or counts.")
-@click.option("--trainer", help="Whose file it is, if its names do not tell.")
+@click.option("--trainer", help="Whose file it is, if its names do not show it.")
 @click.option("--run", "chosen", type=click.IntRange(min=1), help="Which, of a file that starts several.")
 @click.option("--version", help="The trainer's, such as 0.18 of TRL, where its defaults changed.")
 @click.option("--step", type=_POSITIVE, help="A step's size in logits, as the collapse meter logs it.")
 @click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Yours, and that of the --step measured.")
-@click.option("--steps", type=click.IntRange(min=1), help="How long you train, if the settings do not tell.")
+@click.option("--steps", type=click.IntRange(min=1), help="How long you train, if the settings do not say.")
 @click.option(
     "--transfer", type=_FILE, help="The kernel of your prompts, of dph transfer: Pass@k in one model."
 )
@@ -46,11 +46,11 @@ _FILE = click.Path(exists=True, path_type=Path)
     "--prompts-a-step", type=click.IntRange(min=1), help="With --transfer: how many. [default: all]"
 )
 @click.option("--all", "whole", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
-@click.option("-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is told.")
-@click.option("--false-positive", default=0.0, type=_SHARE, help="Share of wrong answers accepted.")
-@click.option("--false-negative", default=0.0, type=_SHARE, help="Share of right answers refused.")
+@click.option("-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is shown.")
+@click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
+@click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
 @click.option(
-    "--answers", type=click.IntRange(min=1), help="Answers a step, of all groups: luck. [default: 64]"
+    "--answers", type=click.IntRange(min=1), help="Answers a step, of all groups: noise. [default: 64]"
 )
 @click.option(
     "--right", default=2, show_default=True, type=click.IntRange(min=2), help="Equally likely ones: for time."

@@ -106,7 +106,7 @@ def configuration_of(
     Source: ours, theory E1 to E4, G2, G8, B6; each trainer's code at the version told.
 
     >>> configuration_of({"loss_type": "dapo", "beta": 0.0}).law
-    'none: nothing holds the policy to the base'
+    'none: no KL to the base'
     """
     if is_dataclass(settings) and not isinstance(settings, type):
         trainer = trainer or "trl"
@@ -184,7 +184,7 @@ def _told(
     told = tuple(each + later * (each.partition("=")[0] in clips) for each in not_read)
     found = replace(found, harmless=tuple(harmless), not_read=(*found.not_read, *told))
     if decide:
-        why = f"no law is told: {', '.join(decide)}: not read here"
+        why = f"nothing is predicted: {', '.join(decide)}: not read here"
         found = replace(found, law=why, selects=why, unpredicted=why, undecided=tuple(decide))
     return found, asked
 
@@ -248,7 +248,7 @@ def trainer_of(run: Run) -> str:
     strange = [name for name, marks in FOREIGN.items() if met(_listed(marks), [*run.marks, *texts])]
     if any(told[best]) and not (strange and not told[best][0]):
         return best
-    said = f"this is {strange[0]}, whose law is not known here" if strange else "no trainer known here"
+    said = f"this is {strange[0]}, which is not known here" if strange else "no trainer known here"
     seen = ", ".join([*run.settings][:6])
     raise ValueError(
         f"{run.where or 'settings'}: {said} (--trainer: one of {', '.join(READERS)}); settings seen: {seen}"

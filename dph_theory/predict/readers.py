@@ -125,11 +125,11 @@ _BY_LENGTH = Weight(
     "the mean weighed by lengths subtracted: the weight depends on lengths (arXiv:2505.23585)"
 )
 _BY_RIGHT = Weight(
-    "the group's mean subtracted, times answers over right answers of the batch, which couples it"
+    "the group's mean subtracted, times answers over correct answers of the batch, which couples it"
 )
 _TOKEN_BASELINE = Weight("a baseline of each token that makes the variance least: no weight is known")
 _GREEDY = Weight(
-    "the verdict of the greedy answer subtracted: the same weight at every pass rate", "leave_one_out"
+    "the reward of the greedy answer subtracted: the same weight at every pass rate", "leave_one_out"
 )
 
 
@@ -177,7 +177,9 @@ def verl(asked: Asked) -> Configuration:
     idle += [] if in_reward else algorithm.idle("use_kl_in_reward is off", "kl_ctrl.kl_coef", "kl_penalty")
     if estimator == "grpo_vectorized" and not divides:
         idle.append("algorithm.norm_adv_by_std_in_grpo (not handed on to grpo_vectorized: it divides)")
-    both = "a KL in the loss beside that in the reward: their sum has no law here" * (in_loss and in_reward)
+    both = "a KL in the loss beside that in the reward: what their sum converges to is not known" * (
+        in_loss and in_reward
+    )
     alone = "actor_rollout_ref.rollout.n is 1 unless it is set: no group" * (weight is ALONE)
     place = "reward" if in_reward else "straight through" if kind.endswith("+") else "loss"
     return told(
@@ -309,12 +311,12 @@ def prime_rl(asked: Asked) -> Configuration:
     orchestrator, loss = asked.under("orchestrator."), asked.under("trainer.loss.")
     teachers, unknown = ("opd", "opsd"), ("echo", "rae", "hierarchical_grpo", "debug")
     weights = {"grpo": CENTRED, "max_rl": BY_MEAN}
-    weights |= dict.fromkeys((*teachers, "sft"), Weight("none: no verdict trains"))
+    weights |= dict.fromkeys((*teachers, "sft"), Weight("none: no reward trains"))
     weights |= {of: _unknown(of) for of in unknown}
     algorithm = orchestrator.word("algo.type", "grpo", weights)
     kind = loss.word("type", "default", ("default", "ipo", "custom"))
     teacher, tau = algorithm in teachers, loss.number("kl_tau", 1e-3)
-    drift = f"{tau:g} x log(pi/sampler)^2 holds the policy to its sampler, not to a base"
+    drift = f"{tau:g} x log(pi/sampler)^2 constrains the policy to its sampler, not to a base"
     region = " the way the advantage asks" * (kind == "default")
     return told(
         asked,
@@ -407,7 +409,7 @@ def areal(asked: Asked) -> Configuration:
     if coefficient == 0 or asked.holds("ref."):
         return found
     why = "no ref is set: log pi/ref is log pi, an entropy bonus that keeps nothing of the base"
-    end = "all right answers alike, whatever the base gives them"
+    end = "all correct answers alike, whatever the base gives them"
     said = (*found.warnings, why)
     return replace(found, law=f"none: {why}", selects=end, warnings=said, unpredicted=why)
 
@@ -416,7 +418,7 @@ def tinker(asked: Asked) -> Configuration:
     """The recipes of the Tinker cookbook."""
     discount, on = asked.number("kl_discount_factor", 0), asked.number("kl_penalty_coef", 0)
     between = bool(on) and discount not in (0, 1)
-    partly = f"kl_discount_factor={discount:g}: between the law of each token (0) and of the answer (1)"
+    partly = f"kl_discount_factor={discount:g}: between a KL per token (0) and of the answer (1)"
     return told(
         asked,
         term("reward to go" if discount == 1 else "own reward", "k1"),

@@ -53,7 +53,7 @@ class Configuration(Shown):
 
     def summary(self) -> str:
         """The KL term, its law and where it ends, then what a reader should know."""
-        unread = [f"not read: may change what the run selects: {', '.join(self.not_read)}"] * bool(
+        unread = [f"not read: may change what the run converges to: {', '.join(self.not_read)}"] * bool(
             self.not_read
         )
         head = f"{self.trainer} {self.version}: {self.penalty}"
@@ -64,13 +64,13 @@ class Configuration(Shown):
         end = f"{ENDS[self.selects]} (the {self.selects})" if self.selects in ENDS else self.selects
         rows = [
             *((name, str(getattr(self, name) or "-")) for name in ("penalty", "law")),
-            ("ends, with a small coefficient, at", end),
+            ("converges, with a small coefficient, to", end),
             *((name, str(getattr(self, name))) for name in ("advantage", "reduction", "sampler")),
-            ("updates of a batch", "not told" if self.updates is None else f"{self.updates:g}"),
+            ("updates of a batch", "not given" if self.updates is None else f"{self.updates:g}"),
             ("what sampling does", "\n".join(self.sampling)),
             ("without effect here", "\n".join(self.inert)),
-            ("not read: may change what the run selects", "\n".join(self.not_read)),
-            ("not read, and changes no law", ", ".join(self.harmless)),
+            ("not read: may change what the run converges to", "\n".join(self.not_read)),
+            ("not read, and changes nothing here", ", ".join(self.harmless)),
             ("look out", "\n".join(self.warnings)),
         ]
         return [Table.of((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
@@ -81,13 +81,15 @@ class Configuration(Shown):
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
-UNHELD = "none: nothing holds the policy to the base"
-NOWHERE = "nothing: the pass rate tends to 1, and sampling decides which right answers stay (A2, G3)"
-FOLLOWS = "the reference follows the policy: no law of a fixed base holds"
+UNHELD = "none: no KL to the base"
+NOWHERE = (
+    "nothing of the base: the pass rate tends to 1, and sampling noise decides which correct answers stay"
+)
+FOLLOWS = "the reference follows the policy: there is no fixed base to converge near"
 UNGROUPED = "the settings do not say how many answers a prompt has"
 TRAP = (
-    "KL in the reward and then division by a deviation: at the law penalised rewards have deviation zero, "
-    "and a noise stays that more groups do not lessen (theory G2)"
+    "penalised rewards are std-normalised: where training converges their std is zero, and the gradient "
+    "noise does not shrink with more groups"
 )
 
 
@@ -109,14 +111,14 @@ def told(
         several = kl.place == "loss" and kl.estimator == "k3" and kl.outer is None
         penalty = f"{coefficient:g} x " + (f"({kl.formula})" if several else kl.formula)
         if (kl.place, kl.estimator) == ("loss", "k1"):
-            inert = [*inert, f"k1 in the loss, {penalty}: the gradient of its mean is zero (theory B6)"]
+            inert = [*inert, f"k1 in the loss, {penalty}: its expected gradient is zero"]
             coefficient = 0.0
         else:
             law, selects = kl.law, kl.selects
-            why = "" if kl.divergence is not None else "the law of this KL term is not known"
+            why = "" if kl.divergence is not None else "what this KL term converges to is not known"
         if divides_kl:
             warnings = [*warnings, TRAP]
-            why = why or "the KL is divided along with the verdicts"
+            why = why or "the KL is std-normalised along with the rewards"
     if weight.scale is None:
         why = why or f"the advantage is {weight.words}"
     return Configuration(

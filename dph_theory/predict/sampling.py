@@ -82,20 +82,26 @@ def _temperature(run: _Run) -> Iterator[Effect]:
             f"rollouts and log-probabilities alike: the policy at {temperature:g} is trained, and pass rates "
             "here, the base's too, are of answers drawn at it; read at 1, "
         )
-        gained = f"one decision gains {temperature:g} times those log odds, as beta/{temperature:g} would"
+        gained = f"one decision gains {temperature:g} times those log-odds, as beta/{temperature:g} would"
         base = "Where the reference's logits are not divided, the base is what the reference is at 1"
         words += gained if trained == EVERYWHERE or not run.held else f"it is another policy. {base}"
-        yield Effect(run.said("temperature"), f"{words} (J1)")
+        yield Effect(run.said("temperature"), words)
     else:
         words = "another sampler than the policy whose log-probabilities train, which "
-        sees = "a KL in the loss sees: its law moves"
+        sees = "a KL in the loss sees: it converges elsewhere"
         sees = (
-            "a KL to go sees where an answer is more than one decision: its law moves" if run.to_go else sees
+            "a KL to go sees where an answer is more than one token: it converges elsewhere"
+            if run.to_go
+            else sees
         )
-        words += sees if run.in_loss or run.to_go else "a KL of the whole answer does not see: its law stays"
+        words += (
+            sees
+            if run.in_loss or run.to_go
+            else "a KL of the whole answer does not see: it converges where it did"
+        )
         moved = run.held and (run.in_loss or run.to_go)
         why = "answers are drawn at another temperature than the loss has" if moved else ""
-        yield Effect(run.said("temperature"), f"{words} (J2)", moved, why)
+        yield Effect(run.said("temperature"), words, moved, why)
 
 
 def _truncation(run: _Run) -> Iterator[Effect]:
@@ -106,20 +112,20 @@ def _truncation(run: _Run) -> Iterator[Effect]:
         end = f"just above {share:g} a token, and not at 1" if share < 1 else "below 1"
         words = (
             "tokens left out are never drawn and never trained. Evaluate as you sample, or do not truncate: "
-            f"without a KL the pass rate at full sampling ends {end}; with one its law holds only where it "
-            "has nothing to leave out (J3)"
+            f"without a KL the pass rate at full sampling ends {end}; with one the prediction is valid only "
+            "where nothing is left out"
         )
-        why = "rollouts leave tokens out that the KL's law holds" if run.held else ""
+        why = "rollouts leave tokens out that the KL would retain" if run.held else ""
         yield Effect(run.said(*(name for name in cut if cut[name])), words, True, why)
 
 
 def _engine(run: _Run) -> Iterator[Effect]:
     if run.held and not run.sampler.startswith("the policy itself"):
-        moves = "moves this law, unless the whole answer's ratio weighs the KL as well"
-        words = moves if run.in_loss or run.to_go else "does not move a KL in the reward, corrected or not"
-        yield Effect(
-            "engine", f"what differs between its probabilities and the trainer's {words} (J2)", False
+        moves = "changes what it converges to, unless the whole answer's importance weight is on the KL too"
+        words = (
+            moves if run.in_loss or run.to_go else "changes nothing of a KL in the reward, corrected or not"
         )
+        yield Effect("engine", f"what differs between its probabilities and the trainer's {words}", False)
 
 
 def _reference(run: _Run) -> Iterator[Effect]:
@@ -128,9 +134,9 @@ def _reference(run: _Run) -> Iterator[Effect]:
     every, mixup = run.number("every", 0), run.number("mixup", float(run.names.get("mixed", 1)))
     if run.held:
         words = (
-            f"the reference follows{f' every {every:g} steps' * bool(every)}: after m resets, each at its "
-            f"law, beta acts as beta/(1 + {mixup:g} m). Many keep the base's right answers in its "
-            "proportions, whether the KL is of tokens or of answers, at a pass rate that tends to 1 (J4)"
+            f"the reference follows{f' every {every:g} steps' * bool(every)}: after m resets, each when "
+            f"converged, beta acts as beta/(1 + {mixup:g} m). Many retain the base's correct answers in its "
+            "proportions, whether the KL is of tokens or of answers, at a pass rate that tends to 1"
         )
         yield Effect(run.said("follows"), words, True, FOLLOWS)
 
@@ -138,13 +144,13 @@ def _reference(run: _Run) -> Iterator[Effect]:
 def _masks(run: _Run) -> Iterator[Effect]:
     if "masks" in run.names and run.asked.on(run.names["masks"]):
         words = (
-            "a truncated answer pulls nothing and still counts in its group's mean: nothing holds how often "
-            "answers are truncated, which can grow; watch it (J7)"
+            "a truncated answer has no gradient and still counts in its group's mean: nothing limits how "
+            "often answers are truncated, which can grow; watch it"
         )
-        why = "truncated answers are masked: their share has a law of its own" if run.held else ""
+        why = "truncated answers are masked: what their share converges to is not known" if run.held else ""
         yield Effect(run.said("masks"), words, True, why)
     if run.get("length") is not None:
-        words = "the verdict is on the answer as it is cut there: right, and short enough (J6)"
+        words = "the reward is of the answer as it is cut there: correct, and short enough"
         yield Effect(run.said("length"), words, False)
 
 
@@ -157,10 +163,10 @@ def _rewards(run: _Run) -> Iterator[Effect]:
         weights = [float("nan")]  # No list of numbers.
     if weights not in ([], [1.0]):
         law = (
-            "the law is that of the weighted sum r: with the KL of the answer in the reward a e^(r/beta), in "
-            "which what another reward likes gains on right answers if it weighs more than the verdict (J6)"
+            "the weighted sum r is maximised: with the KL of the answer in the reward a e^(r/beta), in which "
+            "what another reward likes gains on correct answers if it weighs more than correctness"
         )
-        yield Effect(run.said("weights"), law, True, "the verdict is not the reward, or not alone")
+        yield Effect(run.said("weights"), law, True, "correctness is not the reward, or not alone")
 
 
 def _age(run: _Run) -> Iterator[Effect]:
@@ -171,7 +177,9 @@ def _age(run: _Run) -> Iterator[Effect]:
         if behind:
             of_new = np.sin(np.pi / (4 * age + 2))
             said, step = run.said("stale"), f"a largest stable step {of_new:.2g} times that of new ones"
-        yield Effect(said, f"answers up to {age:g} updates old: the same law, and {step} (J5)", False)
+        yield Effect(
+            said, f"answers up to {age:g} updates old: the same stationary policy, and {step}", False
+        )
 
 
 def _entropy(run: _Run) -> Iterator[Effect]:
@@ -179,28 +187,28 @@ def _entropy(run: _Run) -> Iterator[Effect]:
     weight = run.number("entropy", 0, at_least=-np.inf) if on else 0.0
     if weight:
         words = (
-            "an entropy bonus is a KL to the uniform policy: it lifts what is rare, wrong answers too, and "
-            "holds nothing of the base. Entropy rises with it; no stored run has one"
+            "an entropy bonus is a KL to the uniform policy: it lifts what is rare, incorrect answers too, "
+            "and retains nothing of the base. Entropy rises with it; no stored run has one"
         )
-        yield Effect(run.said("entropy"), words, True, "the entropy bonus moves where training ends")
+        yield Effect(run.said("entropy"), words, True, "the entropy bonus changes where training converges")
 
 
 def _dropped(run: _Run) -> Iterator[Effect]:
     if run.drops:
-        words = "groups all right or all wrong are left out, and cost answers without a signal"
+        words = "groups all correct or all incorrect are left out, and cost answers without a gradient"
         held = run.held and run.in_loss
         if held:
             words += (
-                ", their KL with them: right answers keep 1 - V^(G-1) of theirs: what is nearly solved "
-                "is hardly held (M1)"
+                ", their KL with them: correct answers retain 1 - V^(G-1) of theirs: what is nearly solved "
+                "is hardly constrained"
             )
         yield Effect(run.said("drops"), words, held)
 
 
 _RULES = {
     "clip_cov": "tokens whose probability and advantage go together most are left out",
-    "kl_cov": "tokens whose probability and advantage go together most are held to the last policy",
-    "gspo": "the whole answer's ratio is clipped",
+    "kl_cov": "tokens whose probability and advantage go together most are constrained to the last policy",
+    "gspo": "the whole answer's importance weight is clipped",
     "cispo": "the ratio is clipped and not the gradient: no token is left out",
 }
 """Policy losses that trainers name, beside PPO's, and what is clipped."""
@@ -215,12 +223,14 @@ def _updates(run: _Run) -> Iterator[Effect]:
         and high > (low if isinstance(low, int | float) else 0.2)
         and run.updates > 1
     ):
-        words = "clip-higher lets rare tokens rise further in a batch: entropy falls later. It holds nothing"
+        words = (
+            "clip-higher lets rare tokens rise further in a batch: entropy falls later. It retains nothing"
+        )
         yield Effect(f"{flag(run.names['clip_high']).rpartition('.')[2]}={high}", words, False)
     rule = run.get("rule")
     if rule is not None and str(rule) not in ("vanilla", "ppo", "regular"):
         known = _RULES.get(str(rule), "another policy loss than PPO's clip")
-        yield Effect(run.said("rule"), f"{known}; {once}. It holds nothing of the base", False)
+        yield Effect(run.said("rule"), f"{known}; {once}. It retains nothing of the base", False)
     if "bypass" in run.names and run.get("bypass") and run.asked.on(run.names["bypass"]):
         words = "the engine's probabilities stand for the old policy's: the clipped ratio corrects them"
         yield Effect(run.said("bypass"), words, False)

@@ -27,7 +27,7 @@ _LOST, _HAD = 0.1, 0.5
 """A prompt is lost whose Pass@k falls to less than this share of what it was, if it had that much."""
 _STRENGTHS = (0.1, 0.3, 1.0, 3.0)
 _ANCHORS, _PUSHERS, _NAMED = 4, 3, 10
-_HELD = "trained prompts held at the base"
+_HELD = "trained prompts constrained to the base"
 _KLS = {"forward KL (k3)": FORWARD_KL, "reverse KL (k2)": REVERSE_KL}
 
 
@@ -135,11 +135,11 @@ def method_of(found: Configuration) -> Method:
     """The run's method as the linearised model is trained by it; ValueError where its law is not known."""
     if found.undecided or found.scale not in SCALES:
         why = found.unpredicted or f"the advantage is {found.advantage}"
-        raise ValueError(f"no transfer is told: {why}")
+        raise ValueError(f"no forecast: {why}")
     term, beta = found.term, found.coefficient
     divergence = None if term is None or not beta else term.divergence
     if beta and divergence is None:
-        raise ValueError("no transfer is told: the gradient of this KL term is not known")
+        raise ValueError("no forecast: the gradient of this KL term is not known")
     scale = "none" if found.scale is None else found.scale
     in_reward = bool(beta) and term is not None and not term.token
     return Method(scale, found.group_size or 2, beta, divergence, in_reward, mixed_only=found.mixed_only)
@@ -167,7 +167,7 @@ def forecast(
     """
     if "adam" not in kernel.about:
         raise argument_error(
-            "kernel", repr(kernel), "one that dph transfer measured, which tells Adam's step"
+            "kernel", repr(kernel), "one that dph transfer measured, which gives Adam's step"
         )
     first, *others = dict.fromkeys(kernel.sets)
     if held_out is not None and held_out not in others:

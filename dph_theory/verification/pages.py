@@ -56,7 +56,7 @@ def index() -> str:
     return "\n".join(
         (
             "# The theorems\n",
-            f"{len(THEOREMS)} statements in {len(FAMILIES)} families; expected verdicts: {words}. "
+            f"{len(THEOREMS)} statements in {len(FAMILIES)} families; expected: {words}. "
             f"{neighbours} false neighbours, statements next to a theorem that are false, must fail at the "
             f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base policy a > 0; verifier v with values 0 and 1; Y1 the "
@@ -88,12 +88,12 @@ def family_page(name: str) -> str:
 def _section(theorem: Theorem) -> str:
     facts = [
         f"- Source: {escaped(str(theorem.source))}.",
-        f"- Expected verdict: **{theorem.expected}** ({MEANINGS[theorem.expected]}).",
+        f"- Expected status: **{theorem.expected}** ({MEANINGS[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, {_checked(theorem)}.",
         *_in_kernel(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
-        "- False neighbours, each refuted at a kept instance:",
+        "- Near-miss statements, each refuted at a kept instance:",
         *(f"    - {escaped(false.name)}" for false in theorem.false_neighbours),
     ]
     lines = "\n".join(facts)

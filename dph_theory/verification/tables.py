@@ -16,7 +16,7 @@ from .reports import Report
 _STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
 STATED, _FEW = 4, 4
 """So many theorems at most are stated beside their verdicts; of their sides so many numbers."""
-_HEADERS = ("theorem", "verdict", "instances", "neighbours refuted", "seconds")
+_HEADERS = ("theorem", "status", "instances", "near misses refuted", "seconds")
 
 
 def listing(theorems: list[Theorem]) -> Table:
@@ -83,7 +83,7 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
     parts = [
         f"{len(reports)} theorem{'' if len(reports) == 1 else 's'}: {', '.join(verdicts) or 'none checked'}",
         f"{sum(report.as_expected for report in reports)} as expected",
-        f"{sum(report.fallen for report in reports)} of {neighbours} false neighbours refuted",
+        f"{sum(report.fallen for report in reports)} of {neighbours} near-miss statements refuted",
         f"{sum(report.instances for report in reports):,} instances",
     ]
     if len(theorems) > len(reports):

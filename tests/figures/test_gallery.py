@@ -84,6 +84,7 @@ FALSE = {
     ),
     "forward_reverse_fits": lambda n: swapped(n, "name", "forward KL", "reverse KL"),
     "collapse": lambda n: n | {"fits": swapped(n["fits"], "objective", "forward_kl", "reward")},
+    "frontier": lambda n: n.assign(**{"found 256": n["trained_found 1"]}),
     "pass_at_k": lambda n: n | {"strategies": exchanged(n["strategies"], "base", "GRPO")},
     "styles": lambda n: swapped(n, "label", "DAPO", "base"),
     "sweeps": lambda n: n | {"points": swapped(n["points"], "place", "D_pef", "all prompts")},

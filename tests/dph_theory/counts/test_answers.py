@@ -139,12 +139,12 @@ def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_luck_decided(t
     told = CliRunner().invoke(confront_command, [*map(str, paths), "--draws", "20"], obj=None)
     assert told.exit_code == 0, told.output
     lines = told.output.splitlines()
-    assert lines[3].startswith("One right answer a prompt is left: two agree in 1.00 (base 0.")
+    assert lines[3].startswith("One correct answer a prompt left: two agree in 1.00 (base 0.")
     assert " are new to the base (by chance " in lines[4]
     assert all(len(line) <= 80 for line in lines[:8])
     assert lines[7].startswith("No fall") or lines[7].startswith("Pass@")
     together_ = told.output[told.output.index("3 against") :]
-    assert "Two runs keep the same right answer to" in together_
+    assert "Two runs retain the same correct answer to" in together_
     assert "A run's other prompts name what it keeps on 100%" in together_
 
 

@@ -48,26 +48,26 @@ LINES = {
     "a loss of prompts": (lossy(), 24, {
         0: r"run.jsonl against base.jsonl: 200 prompts, 24 answers to each\.$",
         1: r"Pass@1 goes from .*\(worse\)\.$", 2: LOST,
-        3: r"Groups of 8 all right or all wrong \(no signal\): [\d.]+% before, [\d.]+% after\.$",
-        -2: r"No single law of training fits: prompts move by amounts of their own\.$",
+        3: r"Groups of 8 all correct or all incorrect: [\d.]+% before, [\d.]+% after\.$",
+        -2: r"No single KL-regularised optimum fits: prompts move by amounts of their own\.$",
         -1: r"Pass@\d+ falls by [\d.]+ points: -[\d.]+ by lost prompts"}),
     # Of 60 prompts 40 are solved more rarely, and 20 that were not are solved now and then.
     "a fall in spite of new prompts": ((np.repeat([22, 0], [40, 20]), np.repeat([4, 1], [40, 20])), 24,
                                        {-1: r".*: \+[\d.]+ by lost prompts, -[\d.]+ by rarer answers\.$"}),
     "a base that never succeeds": ((np.zeros(40, int), np.arange(40) % 5), 24, {
         2: "0 of 0 solved prompts lost, ",
-        -2: r"No law of training is identified: at every prompt one is always right, or never\.$"}),
-    "shifts that vary": (moved(3, 0.5, 2.5), 24, {-2: "No single law of training fits"}),
+        -2: r"No KL optimum is identified: at every prompt one is always correct, or never\.$"}),
+    "shifts that vary": (moved(3, 0.5, 2.5), 24, {-2: "No single KL-regularised optimum fits"}),
     "one shift": (moved(4, 0.8), 24, {
-        -3: r"Nearest law, given a KL: .*, beta ",
+        -3: r"Closest KL-regularised optimum: .*, beta ",
         -2: r"On answers held out (none predicts better|[\d.e-]+ nats a prompt behind shifts of .*); "}),
     "nothing changed": (unchanged(8), 8, {-2: r"No change is not rejected \(p = "}),
     "one answer to each": ((np.repeat([0, 1], [120, 80]), np.repeat([1, 0], [160, 40])), 1, {
         2: r"40 of 80 solved prompts lost, 120 of 120 others gained\.$",
-        -2: r"One answer a prompt tells only means: no law of training is identified\.$"}),
+        -2: r"One answer a prompt gives only means: no KL-regularised optimum is identified\.$"}),
     "everything solved": ((np.full(3, 4), np.full(3, 4)), 4, {
         -3: r"Pass@4 = Pass@1: on 100% of the prompts all answers are alike\.$",
-        -2: "No law of training is identified: "}),
+        -2: "No KL optimum is identified: "}),
     "everything lost": ((np.full(40, 4), np.full(40, 0)), 4, {-1: "Pass@[12] falls by 100.0 points"}),
 }  # fmt: skip
 
@@ -77,13 +77,13 @@ def test_sentences(tmp_path, case):
     (base, run), n, wanted = LINES[case]
     found = confronted(tmp_path, base, run, n)
     lines = sentences(found)
-    named = any(line.startswith("Nearest law") for line in lines)
+    named = any(line.startswith("Closest KL") for line in lines)
     assert len(lines) == 5 + (n > 1) + named
     for place, words in wanted.items():
         assert re.match(words, lines[place]), lines[place]
     assert all(len(line) <= 80 for line in lines)
     assert "inf" not in " ".join(lines)
-    assert bool(found.laws) == lines[-2 - named].startswith(("Nearest law", "No single law"))
+    assert bool(found.laws) == lines[-2 - named].startswith(("Closest KL", "No single KL"))
     write_json(tmp_path / "found.json", as_json(found))
     assert from_json(Confrontation, json.loads((tmp_path / "found.json").read_text())) == found
 
@@ -148,7 +148,7 @@ def test_a_kl_from_another_model_than_the_base_is_left_out(tmp_path, base_kl, ha
         read.append(read_counts(tmp_path / name))
     found = confront(*read, draws=20)
     assert (found.spending is not None) == told
-    assert ("no KL is told: run has it from another model than base" in found.notes) != told
+    assert ("no KL: run has it from another model than base" in found.notes) != told
 
 
 def test_every_table_has_the_numbers_of_its_confrontation():
@@ -161,9 +161,9 @@ def test_every_table_has_the_numbers_of_its_confrontation():
     assert [row[0] for row in drawn.rows] == [1, 2, 4, 8, 16]
     assert drawn.rows[-1][1] == f"{100 * found.curves.base[-1]:.1f}%"
     assert [row[4] for row in drawn.rows] == ["unsure", *4 * ["worse"]]
-    assert len(made["Laws of training"].rows) == len(found.laws)
+    assert len(made["KL-regularised optima"].rows) == len(found.laws)
     assert made[f"{len(found.fell)} prompts that fell, beyond chance"].rows[0][0] == found.fell[0].id
-    assert "To tell a difference of 0.1 in Pass@4 with 80% power" in made
+    assert "To detect a difference of 0.1 in Pass@4 with 80% power" in made
 
 
 def test_words_are_short_and_p_values_never_zero():
@@ -190,4 +190,4 @@ def test_a_file_against_itself_claims_nothing(tmp_path):
     words = " ".join([*sentences(found), *found.notes, *(table.markdown() for table in tables(found))])
     assert "run.jsonl, base.jsonl are equal byte for byte" in words
     assert not re.search(r"as few as|\[0, 0\]|\[0\.00, 0\.00\]", words)
-    assert sentences(found)[-2] == "No law of training is identified: every prompt says the same."
+    assert sentences(found)[-2] == "No KL optimum is identified: every prompt says the same."

@@ -108,6 +108,6 @@ def test_the_vote_is_told_where_both_files_hold_the_answers(tmp_path):
     found = told(tmp_path, rows, rows, 3, beyond=[9])
     wanted = majority_at_k([(2, 2), (1, 0), (1, 0)], 3)
     assert found["maj@3: the commonest of 3 correct"].base.value == pytest.approx(wanted)
-    assert found["Pass@9 by a fitted law of rates"].run.low > 0.5
+    assert found["Pass@9 by fitted pass rates"].run.low > 0.5
     without = told(tmp_path, rows, [{"id": i, "n": 4, "c": 2} for i in range(4)], 3)
     assert not any(name.startswith("maj") for name in without)

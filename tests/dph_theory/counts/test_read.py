@@ -160,7 +160,7 @@ REFUSED = [
     ({"9.jsonl": verl(1.0) + verl(*[None] * 9)}, {}, "lines 2, 3, 4, 5, 6 and 4 more have none"),
     ({"9.jsonl": verl(1.0)}, {"unscored": "right"}, "unscored='right' is not allowed: one of wrong, omit"),
     ({"9.jsonl": verl("1.0")}, {}, r"score='1.0'|reward='1.0' is not allowed: a number in column 'score' \(line 1\)"),
-    ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": "correct"})}, {}, "ok='correct' is text: write numbers, 1 for a right"),
+    ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": "correct"})}, {}, "ok='correct' is text: write numbers, 1 for a correct"),
     ({"9.jsonl": verl(0.0, 0.9)}, {}, r"reward='0 \(1\), 0.9 \(1\)' is not allowed: of two values at most, the greater 1"),
     ({"9.jsonl": verl(*[i / 9 for i in range(10)])}, {}, r"reward='0 \(1\), 0.111.*, \.\.\. 1: 10 values.*--correct-from"),
     ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {}, "one column of rewards; name it"),
@@ -200,7 +200,7 @@ def test_steps(tmp_path):
 
 def test_what_is_told_of_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
-    assert read.told == ("rewards 0 (2), 1 (1), right from 1 on", "1 answers without a reward are left out")
+    assert read.told == ("rewards 0 (2), 1 (1), correct from 1 on", "1 answers without a reward are left out")
     sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
     read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
     assert read.told[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"

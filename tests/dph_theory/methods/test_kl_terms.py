@@ -119,7 +119,7 @@ def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
     term = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy")
     assert term.law.endswith("below 7.3% of its base probability a token gets no KL gradient (the clamp)")
     docs = Path(__file__).parents[3] / "docs"
-    pages = [docs / "what-will-my-beta-do.md", docs / "what-does-your-kl-do.md"]
+    pages = [docs / "your-trainers-kl.md", docs / "appendix" / "kl-terms.md"]
     for page in pages:
         rows = [line for line in page.read_text().splitlines() if "low\\_var\\_kl, k3 |" in line]
         assert len(rows) == 1

@@ -38,7 +38,7 @@ def test_the_answer_stands_first_and_says_that_prompts_alone_cannot_lose(tmp_pat
     words = "trl beta=0.5 --step 0.2 --steps 100"
     lines = answer(run(tmp_path, '{"sum": 0.25, "product": 0.1}', words))
     assert lines[0] == "TRL 1.16, coefficient 0.5: reverse KL per token."
-    assert lines[1] == "Each prompt alone: then Pass@k cannot fall. In one model it can; measured:"
+    assert lines[1] == "Prompts share weights. If they did not, Pass@k could not fall; measured:"
     assert lines[2].startswith("  SmolLM2-135M, k2 or corrected k3 at 0.3: Pass@256 0.758 -> 0.408 held out")
     rows = [line.split() for line in lines]
     assert ["Pass@1", "0.1750", "0.7094", "0.9344"] in rows
@@ -60,7 +60,7 @@ def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
 
 def test_groups_without_a_signal_are_counted_now_and_in_the_end():
     out = predict("trl beta=0 --counts examples/counts/base.jsonl").output
-    assert "Groups of 8 without a signal (all right, all wrong): 25% now, 100% in the end." in out
+    assert "Groups of 8 alike, so without a gradient: 25% now, 100% in the end." in out
 
 
 @pytest.mark.parametrize(
@@ -127,26 +127,26 @@ def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_th
         assert json.loads((tmp_path / "found.json").read_text()) == wanted
 
 
-FORWARD, NONE = "trl beta=0.1 use_bias_correction_kl=false", "No pass rates are told: "
-KEPT = "With a small beta, right answers: all of them, not in the base's proportions."
-LIKELIEST = "takes all where one decision makes an answer; where answers share tokens another may"
+FORWARD, NONE = "trl beta=0.1 use_bias_correction_kl=false", "No pass rates: "
+KEPT = "With a small beta, correct answers: all of them, not in the base's proportions."
+LIKELIEST = "takes all where one token makes an answer; where answers share tokens another may"
 IN_REWARD = f"algorithm.use_kl_in_reward=true {ACTOR}use_kl_loss=false"
 
 
 @pytest.mark.parametrize(
     ("rates", "words", "told"),
     [
-        ("[0.3]", FORWARD, [KEPT, "To hold right answers' proportions: use_bias_correction_kl: true "]),
-        ("", "trl", ["To hold right answers' proportions: beta: 0.04 "]),
+        ("[0.3]", FORWARD, [KEPT, "To retain correct answers' proportions: use_bias_correction_kl: true "]),
+        ("", "trl", ["To retain correct answers' proportions: beta: 0.04 "]),
         ("", "slime", ["proportions: --use-kl-loss --kl-loss-coef 0.001 --kl-loss-type k2 "]),
         # A penalty in the reward is no help where it would be divided along.
         ("", VERL, [f"{IN_REWARD} algorithm.norm_adv_by_std_in_grpo=false "]),
-        ("", "trl beta=0.04 temperature=0.7", ["Moved by temperature=0.7: what it does, with --all."]),
+        ("", "trl beta=0.04 temperature=0.7", ["Changed by temperature=0.7: how, with --all."]),
         ("[0.25]", "areal", ["no ref is set"]),
-        ("[0.25]", "openrlhf algo.advantage.estimator=reinforce", [NONE + "the KL is divided along"]),
+        ("[0.25]", "openrlhf algo.advantage.estimator=reinforce", [NONE + "the KL is std-normalised along"]),
         ("[0.25, 1.0]", "trl beta=0.01", [
-            "> 0.9999", "1 prompts had only wrong or only right",
-            "No equivalent betas: this mean is too near 1 to tell them apart."]),
+            "> 0.9999", "1 prompts had only incorrect or only correct",
+            "No equivalent betas: this mean is too near 1 to distinguish them."]),
         ("[0.3]", "trl beta=0", [LIKELIEST, "TRL logs no kl at beta = 0", "starts at 0"]),
     ],
 )  # fmt: skip

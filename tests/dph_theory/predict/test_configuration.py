@@ -29,8 +29,8 @@ def of(line):
 
 PER_TOKEN, WHOLE, FORWARD = "reverse KL per token", "reverse KL of the whole answer", "forward KL per token"
 CLAMPED, PLUS = "; below 7.3% of .*", "slime kl-coef=0.1 advantage-estimator=reinforce_plus_plus "
-UNHELD = "none: nothing holds the policy to the base"
-SAMPLING = "nothing: the pass rate tends to 1, and sampling decides"
+UNHELD = "none: no KL to the base"
+SAMPLING = "nothing of the base: the pass rate tends to 1, and sampling noise decides"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ SAMPLING = "nothing: the pass rate tends to 1, and sampling decides"
         ("areal actor.kl_ctl=0.1 ref.path=base", WHOLE, FILTERED),
         ("areal actor.kl_ctl=0", UNHELD, SAMPLING),
         # Without a reference the KL is an entropy bonus.
-        ("areal actor.ppo_n_minibatches=4", "none: no ref is set: .* an entropy bonus .*", "all right"),
+        ("areal actor.ppo_n_minibatches=4", "none: no ref is set: .* an entropy bonus .*", "all correct"),
         ("tinker kl_penalty_coef=0.1 async_config.max_steps_off_policy=3", PER_TOKEN, LOCAL),
         ("tinker kl_penalty_coef=0.1 kl_discount_factor=1", WHOLE, FILTERED),
         ("tinker kl_penalty_coef=0", UNHELD, SAMPLING),
@@ -76,7 +76,7 @@ def test_the_law_is_that_of_the_penalty_that_is_on(line, law, selects):
     assert (found.penalty == "none") is (law == UNHELD)
 
 
-ZERO, GROUP = "the gradient of its mean is zero", "the group's mean subtracted, "
+ZERO, GROUP = "its expected gradient is zero", "the group's mean subtracted, "
 OTHERS = "the mean of the group's other answers subtracted"
 FIRST = "trl beta=0.04 "
 VECTORIZED = "verl L.adv_estimator=grpo_vectorized L.norm_adv_by_std_in_grpo=false R.n=8"
@@ -102,7 +102,7 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         (VECTORIZED, "inert", "not handed on to grpo_vectorized"),
         (VECTORIZED, "scale", "std"),
         ("nemo-rl F.ratio_clip_min=0.2", "advantage", f"{OTHERS}, divided"),
-        ("nemo-rl grpo.use_leave_one_out_baseline=false", "advantage", f"{GROUP}divided by its"),
+        ("nemo-rl grpo.use_leave_one_out_baseline=false", "advantage", f"{GROUP}std-normalised"),
         ("nemo-rl grpo.normalize_rewards=false", "advantage", f"{OTHERS}: "),
         ("areal actor.kl_ctl=0", "advantage", "no baseline"),
         ("prime-rl O.algo.type=max_rl", "advantage", f"{GROUP}divided by it: log V"),
@@ -112,7 +112,7 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         ("verl L.adv_estimator=grpo R.n=1", "advantage", "one answer a prompt, so no group"),
         ("verl L.adv_estimator=grpo_passk R.n=8", "advantage", "the best answer's verdict less the second"),
         ("verl L.adv_estimator=rloo R.n=8", "advantage", f"{OTHERS}: "),
-        ("openrlhf V.estimator=group_norm", "advantage", f"{GROUP}divided by its"),
+        ("openrlhf V.estimator=group_norm", "advantage", f"{GROUP}std-normalised"),
         ("trl loss_type=grpo", "reduction", "each answer"),
         ("trl num_iterations=2 steps_per_generation=8 gradient_accumulation_steps=4", "updates", "4.0"),
         ("trl beta=0 generation_batch_size=512 per_device_train_batch_size=8", "updates", "64.0"),
@@ -121,7 +121,7 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         ("trl beta=0 use_vllm=true", "sampler", "vLLM, corrected by sequence_mask"),
         ("areal actor.ppo_n_minibatches=4", "warnings", "0.1 unless it is set"),
         ("verl R.n=8", "unpredicted", "a learned value function"),
-        ("openrlhf V.estimator=reinforce", "unpredicted", "the KL is divided along"),
+        ("openrlhf V.estimator=reinforce", "unpredicted", "the KL is std-normalised along"),
         ("nemo-rl grpo.adv_estimator.name=gdpo", "unpredicted", "that of gdpo: no weight is known"),
         ("tinker kl_penalty_coef=0.1", "unpredicted", "how many answers a prompt has (group_size)"),
         (SLIME, "unpredicted", "how many answers a prompt has (n-samples-per-prompt)"),
@@ -129,14 +129,14 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         (FIRST + "top_entropy_quantile=0.2", "not_read", "top_entropy_quantile=0.2"),
         (FIRST + "delta=1.5", "not_read", "delta=1.5"),
         (FIRST + "loss_type=vespo", "not_read", "loss_type=vespo"),
-        (FIRST + "entropy_coef=0.01", "sampling", "lifts what is rare, wrong answers too"),
+        (FIRST + "entropy_coef=0.01", "sampling", "lifts what is rare, incorrect answers too"),
         (FIRST + "epsilon_high=0.28", "not_read", "()"),
         (FIRST + "epsilon_high=0.28 num_iterations=2", "not_read", "epsilon_high=0.28 (a clip"),
         (FIRST + "learning_rate=1e-6 output_dir=out top_p=1", "not_read", "()"),
-        ("verl A.use_kl_loss=true L.filter_groups.enable=true", "sampling", "keep 1 - V^(G-1) of theirs"),
+        ("verl A.use_kl_loss=true L.filter_groups.enable=true", "sampling", "retain 1 - V^(G-1) of theirs"),
         ("verl R.n=8 R.tp=2", "not_read", "actor_rollout_ref.rollout.tp=2"),
         ("verl A.use_kl_loss=true A.optim.lr=1e-6 trainer.nnodes=1", "not_read", "()"),
-        ("openrlhf algo.dynamic_filtering_enable=true", "sampling", "all right or all wrong are left out"),
+        ("openrlhf algo.dynamic_filtering_enable=true", "sampling", "all correct or all incorrect are left"),
         ("slime entropy-coef=0.1 kl-coef=0", "sampling", "lifts what is rare"),
         ("slime kl-coef=0 lr=1e-6 sglang-mem-fraction-static=0.8", "not_read", "()"),
         # Sampling from the policy itself does nothing.
@@ -170,7 +170,7 @@ def test_every_reader_has_a_law_for_its_defaults_and_names_what_it_does_not_read
 )  # fmt: skip
 def test_the_trap_of_dividing_penalised_rewards_is_told(line, without):
     (warning,) = of(line).warnings
-    assert "theory G2" in warning
+    assert "std-normalised" in warning
     assert of(f"{line} {without}").warnings == ()
 
 
@@ -178,30 +178,30 @@ NEMO = "nemo-rl F.ratio_clip_min=0.2 grpo."
 SKYRL = "skyrl S.use_kl_loss=true "
 TINKER = "tinker kl_penalty_coef=0.1 temperature=0.7 "
 MOVING = FIRST + "sync_ref_model=true"
-RESETS = "follows every 64 steps: after m resets, each at its law, beta acts as beta/(1 + 1 m)"
+RESETS = "follows every 64 steps: after m resets, each when converged, beta acts as beta/(1 + 1 m)"
 
 
 @pytest.mark.parametrize(
     ("line", "moved_by", "unpredicted", "words"),
     [
-        (FIRST + "temperature=0.7", "temperature=0.7", "", "log odds, as beta/0.7 would (J1)"),
+        (FIRST + "temperature=0.7", "temperature=0.7", "", "log-odds, as beta/0.7 would"),
         ("trl beta=0 top_p=0.9", "top_p=0.9", "", "at full sampling ends just above 0.9 a token"),
         (FIRST + "top_k=20 min_p=0.1", "top_k=20, min_p=0.1", "leave tokens out", "ends below 1;"),
         (MOVING, "sync_ref_model=True", "follows", "beta/(1 + 0.6 m)"),
         (MOVING + " ref_model_mixup_alpha=1 ref_model_sync_steps=64", "sync_ref", "follows", RESETS),
-        (FIRST + "mask_truncated_completions=true", "mask_tr", "share has a law of its own", "can grow"),
+        (FIRST + "mask_truncated_completions=true", "mask_tr", "what their share converges to", "can grow"),
         (FIRST + "reward_weights=0.5", "reward_weights=0.5", "not alone", "a e^(r/beta)"),
-        (FIRST + "max_completion_length=512", "", "", "right, and short enough (J6)"),
-        (FIRST + "steps_per_generation=4", "", "", "up to 3 updates old: the same law"),
-        ("verl L.use_kl_in_reward=true R.temperature=0.6", "temp", "", "does not move a KL"),
-        ("verl A.use_kl_loss=true R.top_k=-1", "", "", "trainer's moves this law, unless"),
+        (FIRST + "max_completion_length=512", "", "", "correct, and short enough"),
+        (FIRST + "steps_per_generation=4", "", "", "up to 3 updates old: the same stationary policy"),
+        ("verl L.use_kl_in_reward=true R.temperature=0.6", "temp", "", "changes nothing of a KL"),
+        ("verl A.use_kl_loss=true R.top_k=-1", "", "", "trainer's changes what it converges to, unless"),
         (SLIME + "ref-update-interval=50", "--ref", "follows", "every 50"),
         (NEMO + "overlong_filtering=true", "overlong_filtering=True", "", "can grow"),
         (NEMO + "async_grpo.max_trajectory_age_steps=4", "", "", "0.17 times that of new"),
         (SKYRL + "generator.sampling_params.temperature=0.6", "temp", "", "what the reference is at 1"),
         (AREAL + "gconfig.temperature=0.6", "temp", "another temperature", "a KL to go sees"),
         (AREAL + "gconfig.temperature=0.6 actor.temperature=0.6", "temperature=0.6", "", "0.6 times"),
-        (TINKER, "temperature=0.7", "another temperature", "its law moves (J2)"),
+        (TINKER, "temperature=0.7", "another temperature", "it converges elsewhere"),
         (TINKER + "kl_discount_factor=1", "temp", "another temperature", "a KL to go sees"),
     ],
 )  # fmt: skip
@@ -238,7 +238,7 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
 def test_of_settings_that_decide_and_are_not_known_no_law_is_told(line, says):
     found = configuration_of(settings(line.split()))
     assert re.search(says, found.law)
-    assert found.law.startswith("no law is told")
+    assert found.law.startswith("nothing is predicted")
     assert found.undecided
 
 
@@ -310,4 +310,4 @@ def test_a_configuration_object_is_read():
     assert configuration_of(OldConfig()).law == "forward KL per token"
     assert configuration_of(NewConfig()).law == "reverse KL per token"
     assert configuration_of({"beta": 0.04, "reward_weights": [1.0]}).sampling == ()
-    assert "(J6)" in configuration_of({"beta": 0.04, "reward_weights": [1.0, 0.5]}).sampling[0]
+    assert "weighted sum" in configuration_of({"beta": 0.04, "reward_weights": [1.0, 0.5]}).sampling[0]

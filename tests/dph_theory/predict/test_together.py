@@ -82,7 +82,7 @@ def test_settings_become_a_method(settings, wanted):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no transfer is told: no law is told"),
+        ({"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no forecast: nothing is predicted"),
         ({"algorithm": {"adv_estimator": "gae", "use_kl_in_reward": True}}, "the advantage is"),
     ],
 )
@@ -128,17 +128,21 @@ def test_how_far_such_forecasts_were_off_is_said_of_prompts_held_at_the_base_too
     told = forecast(opposed(), method_of(configuration_of({"beta": 0.0})), steps=60, learning_rate=0.2, k=8)
     plain = f"off by {stored['rms']:.3f} (rms, {stored['settings']} methods)"
     assert off(told) == f"On SmolLM2-135M such forecasts were {plain}."
-    with_held = replace(told.choices[1], setting="4 trained prompts held at the base, 1", held_out=(1.0, 1.0))
+    with_held = replace(
+        told.choices[1], setting="4 trained prompts constrained to the base, 1", held_out=(1.0, 1.0)
+    )
     told = replace(told, choices=(told.choices[0], with_held))
-    assert off(told).endswith(f"{plain}; with trained prompts held at the base {stored['held']:+.3f} (mean).")
+    assert off(told).endswith(
+        f"{plain}; with trained prompts constrained to the base {stored['held']:+.3f} (mean)."
+    )
 
 
 def test_some_trained_prompts_are_held_at_the_base_where_enough_are_left_to_train():
     for trained in (4, 24):
         kernel = measured(prompts=26, trained=trained)
         told = forecast(kernel, method_of(configuration_of({"beta": 0.0})), **RUN)
-        held = [each.setting for each in told.choices if "held at the base" in each.setting]
-        wanted = [f"4 trained prompts held at the base, {eta}" for eta in ("0.3", "1")]
+        held = [each.setting for each in told.choices if "constrained to the base" in each.setting]
+        wanted = [f"4 trained prompts constrained to the base, {eta}" for eta in ("0.3", "1")]
         assert held == (wanted if trained == 24 else [])
 
 

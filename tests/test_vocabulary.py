@@ -1,0 +1,66 @@
+"""The field's words: docs and what commands print have none of the terms that a reader had to learn."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+CODE = r"(?<![A-Za-z])[A-HJ-N][1-9]\d?(?:\.\w+)?(?![A-Za-z0-9_/%-])(?! ?=)"
+REPLACED = {
+    r"\blaws?\b(?! of (?:answers|rates|large|nature))(?!\* in the code)": "stationary policy; converges to",
+    r"\b(?:right|wrong) (?:answers?|ones?)\b": "correct, incorrect answer",
+    r"\b(?:groups?'s?|batch(?:'s)?|their|sample|population) deviations?\b": "std; std-normalised",
+    r"\b(?:tells?|told)\b": "reports, shows, distinguishes",
+    r"\bdescends?\b": "minimises; has the gradient of",
+    r"\bends? at\b": "converges to",
+    r"\bverdicts?\b": "reward; status",
+    r"\bway back\b|\bundrawn\b|\bif drawn\b": "recovery; on-policy, off-policy",
+    r"\bluck\b": "sampling noise; seed variance",
+    r"\bvalidity\b": "pass rate",
+    r"\b(?:twins?|noiseless|noise-free)\b": "expected-gradient run",
+    r"\brepairs?\b": "method",
+    r"\bfalse neighbours?\b": "near-miss statement",
+    r"\b(?:holds?|nothing holds) (?:the policy|it|nothing|them|what|wrong)\b": "constrains to the reference",
+    r"\bsteps? in logits\b": "effective logit step",
+    r"\baims? at\b": "minimises, has as its target",
+    r"\bdead zones?\b|\bno slope\b": "zero-gradient region",
+    r"\bpull(?:s|ed)?\b": "gradient",
+    r"\blotter(?:y|ies)\b": "seed-dependent winner",
+}
+"""Terms that were replaced, as patterns, and the words that stand in their place."""
+AUDITED = ("kl-terms.md", "advantages.md")
+"""Tables that `dph audit` makes, in the words of its reports."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *(path for path in sorted(DOCS.glob("appendix/*.md")) if path.name not in AUDITED),
+]
+PRINTED = sorted((DOCS / "transcripts").glob("*.txt"))
+
+
+def words(path):
+    """What is read: without code, addresses of links, comments, and the line of statements at the end."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->|^Statements: .*$", "", path.read_text(), flags=re.M | re.S)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`(?![A-N]\d)[^`\n]*`", "", text))
+
+
+def found(text, patterns):
+    return [text[max(0, hit.start() - 30) : hit.end() + 30] for each in patterns for hit in each]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *PRINTED], ids=lambda path: path.name)
+def test_the_words_are_the_field_s(path):
+    text = words(path) if path.suffix == ".md" else path.read_text().partition("\n")[2]
+    text = re.sub(r"^.*A5\.validity.*$", "", text, flags=re.M)  # A statement's own title.
+    hits = found(text, (re.finditer(term, text, re.I) for term in REPLACED))
+    assert hits == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_statement_s_code_stands_at_the_end_of_a_page_alone(path):
+    text = words(path)
+    if path.stem not in ("proved", "extending"):  # Pages about the statements themselves.
+        text = re.sub(r"\bA[01]\b|L1 distance", "", text)  # The base rate, and one less it.
+        assert found(text, [re.finditer(CODE, text)]) == []
