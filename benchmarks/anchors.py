@@ -26,7 +26,7 @@ from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import Recipe, load_recipe
 from full_scale.stages import evaluate_stage, presample_stage, train_stage, transfer_stage
 
-COUNTS, COEFFICIENTS, SEEDS = (("quarter", 0.25), ("as many", 1.0)), (0.05, 0.5), range(3)
+COUNTS, COEFFICIENTS = (("quarter", 0.25), ("as many", 1.0)), (0.05, 0.5)
 KS = (1, 32)
 EXPECTED = {
     "retained": "anchors at random, as many as DPH-F rehearses, at 0.5: test Pass@32 above GRPO's by half of "
@@ -88,6 +88,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--workers", type=int, help="runs at once (default: one a core)")
+    parser.add_argument("--seeds", type=int, default=3, help="of each setting")
+    parser.add_argument(
+        "--random", action="store_true", help="anchors at random alone, as many as DPH-F rehearses"
+    )
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +100,7 @@ def main() -> None:
     demo.build(folder / "task", demo.SIZE, progress=progress)
     first = demo.Job(folder, "DPH-F", 0, False).recipe()
     solved = presample_stage(first, progress)
-    if not (folder / "kernel.npz").is_file():
+    if not given.random and not (folder / "kernel.npz").is_file():
         changes = [f"output={folder}", f"model.path={folder}/task/model", f"task.data={folder}/task"]
         transfer_stage(
             changes,
@@ -110,9 +114,9 @@ def main() -> None:
     counts = {size: max(2, round(part * len(solved.pef))) for size, part in COUNTS}
     runs = [
         Run(str(folder), size, count, picked, coefficient, seed)
-        for seed in SEEDS
-        for size, count in counts.items()
-        for picked in ("at random", "by kernel")
+        for seed in range(given.seeds)
+        for size, count in [*counts.items()][given.random :]
+        for picked in ("at random", "by kernel")[: 1 if given.random else 2]
         for coefficient in COEFFICIENTS
     ]
     for shared in {Folders.of(run.recipe()).presample: run for run in runs}.values():
