@@ -147,7 +147,7 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
     """
     base_rate, mu = rate("base_rate", base_rate), rate("mu", mu)
     together(base_rate=base_rate, mu=mu)
-    lower = np.asarray(mu <= base_rate).astype(bool)
+    lower = mu <= base_rate
     if lower.any():
         raise argument_error(
             "mu", first(mu, lower), "must exceed the base rate: no positive beta lowers validity"
@@ -224,7 +224,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
     policy, base, part = np.broadcast_arrays(policy, base, part)
     mass = only(policy, part).sum(axis=-1)
     # Where the policy does not visit the part any law on it does for both, since its weight is zero.
-    empty = trailing(np.asarray(mass == 0).astype(bool), 1)
+    empty = trailing(mass == 0, 1)
     anything = normalised(only(1 + 0 * base, part))
     inside, target = (filtered(np.where(empty, anything, law), part) for law in (policy, base))
     return mass * REVERSE_KL(inside, target)

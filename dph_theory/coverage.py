@@ -70,7 +70,7 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
 def _hit(p: Values, k: Values) -> Values:
     """1 - (1-p)^k without cancellation for small p."""
     # An outcome's mass may exceed one by rounding.
-    certain = np.asarray(p >= 1).astype(bool)
+    certain = p >= 1
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))
 
 

@@ -10,7 +10,7 @@ from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
 from .numeric.arrays import Array, Scalars, probability, real, together
-from .numeric.elementary import Values, exp_remainder, highest, lowest
+from .numeric.elementary import Values, exp_remainder
 from .numeric.roots import newton_root
 from .support.errors import argument_error, choice
 
@@ -35,7 +35,7 @@ def surrogate(mdp: TabularMDP, pi: Array, pi_old: Array) -> Values:
 
 def worst_advantage(mdp: TabularMDP, pi: Array) -> Values:
     """eps = max_{s,a} |A_pi(s, a)|, shape (...)."""
-    return highest(abs(mdp.advantage(pi)), axis=(-2, -1))
+    return np.max(abs(mdp.advantage(pi)), axis=(-2, -1))
 
 
 def weighted(weight: Values, distance: Values) -> Values:
@@ -51,9 +51,9 @@ def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDiverge
     """
     eps, gamma = worst_advantage(mdp, pi_old), mdp.gamma
     if divergence is None:
-        distance = 4 * np.square(highest(TOTAL_VARIATION(pi, pi_old)))
+        distance = 4 * np.square(np.max(TOTAL_VARIATION(pi, pi_old), axis=-1))
     else:
-        distance = pinsker_constant(divergence) * highest(divergence(pi, pi_old))
+        distance = pinsker_constant(divergence) * np.max(divergence(pi, pi_old), axis=-1)
     return weighted(eps * gamma, distance) / (1 - gamma) ** 2
 
 
@@ -64,7 +64,7 @@ def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergenc
 
 def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
     """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption of C2 and C3 allows."""
-    return lowest((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1))
+    return np.min((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1), axis=-1)
 
 
 def stated_bound(
@@ -80,9 +80,9 @@ def stated_bound(
     choice("reading", reading, ("old", "new"))
     gamma = mdp.gamma
     delta = anchor_gain(mdp, pi_old if reading == "old" else pi, pi_pef)
-    near_old = weighted(2 * worst_advantage(mdp, pi_old), highest(REVERSE_KL(pi, pi_old)))
+    near_old = weighted(2 * worst_advantage(mdp, pi_old), np.max(REVERSE_KL(pi, pi_old), axis=-1))
     eps_pef = worst_advantage(mdp, pi_pef)
-    near_pef = weighted(pinsker_constant(divergence) * eps_pef, highest(divergence(pi, pi_pef)))
+    near_pef = weighted(pinsker_constant(divergence) * eps_pef, np.max(divergence(pi, pi_pef), axis=-1))
     penalty = weighted(gamma, near_old + near_pef) / (1 - gamma) ** 2
     return surrogate(mdp, pi, pi_old) + delta / (1 - gamma) - penalty
 
@@ -93,8 +93,8 @@ def anchor_penalty(
     """max_s TV_s(pi, pi_pef) span A_pef(s, .), or 2 eps_pef sqrt(max_s D_f/(2 f''(1))) for a divergence."""
     advantage = mdp.advantage(pi_pef)
     if divergence is None:
-        return highest(TOTAL_VARIATION(pi, pi_pef) * (highest(advantage) - lowest(advantage)))
-    farthest = highest(divergence(pi, pi_pef)) * pinsker_constant(divergence) / 4
+        return np.max(TOTAL_VARIATION(pi, pi_pef) * np.ptp(advantage, axis=-1), axis=-1)
+    farthest = np.max(divergence(pi, pi_pef), axis=-1) * pinsker_constant(divergence) / 4
     return weighted(2 * worst_advantage(mdp, pi_pef), np.sqrt(farthest))
 
 
@@ -114,7 +114,7 @@ def best_bound(
 ) -> Values:
     """The larger of `trpo_bound` and `anchor_bound`, the useful form of the repair. Source: ours (C3)."""
     bounds = (trpo_bound(mdp, pi, pi_old, divergence), anchor_bound(mdp, pi, pi_old, pi_pef, divergence))
-    return highest(np.stack(np.broadcast_arrays(*bounds), axis=-1))
+    return np.max(np.stack(np.broadcast_arrays(*bounds), axis=-1), axis=-1)
 
 
 def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:

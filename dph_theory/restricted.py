@@ -11,7 +11,7 @@ import numpy as np
 from .binary_reward import valid_mass
 from .divergences import REVERSE_KL
 from .numeric.arrays import Array, Distribution, Mask, Scalars, distribution, mask, positive, together
-from .numeric.elementary import Values, highest, lowest, minimisers, only, trailing, xlogy
+from .numeric.elementary import Values, minimisers, only, trailing, xlogy
 from .support.errors import argument_error
 
 
@@ -67,7 +67,5 @@ def critical_beta(family: Array, base: Distribution, valid: Mask) -> Values:
     best = most_valid(V, K)
     lost, saved = (trailing(shared_value(best, x), 1) - x for x in (V, K))
     rival = ~best & (saved > 0)
-    ratio = np.where(rival, lost, 0 * lost) / np.where(rival, saved, 1 + 0 * saved)
-    # Members that are no rivals take the largest ratio, which leaves the least as it is.
-    least = lowest(np.where(rival, ratio, trailing(highest(ratio), 1)))
-    return np.where(rival.any(axis=-1), least, np.inf)
+    ratio = np.where(rival, lost, 0.0) / np.where(rival, saved, 1.0)
+    return np.min(np.where(rival, ratio, np.inf), axis=-1)

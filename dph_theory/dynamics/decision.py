@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..numeric.arrays import Distribution, Mask, Scalars, distribution, finite, mask, real
-from ..numeric.elementary import Values, highest, minimisers, normalised, trailing
+from ..numeric.elementary import Values, minimisers, normalised, trailing
 from ..numeric.roots import newton_root
 from ..support.errors import argument_error
 
@@ -26,7 +26,7 @@ Field: TypeAlias = Callable[[Values, Values], Values]
 
 def softmax(theta: Values) -> Values:
     """The policy e^theta / sum e^theta, shape (..., outcomes)."""
-    return normalised(np.exp(theta - trailing(highest(theta), 1)))
+    return normalised(np.exp(theta - trailing(np.max(theta, axis=-1), 1)))
 
 
 def plain_gradient(theta: Scalars, valid: Mask) -> Values:

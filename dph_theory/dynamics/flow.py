@@ -10,8 +10,7 @@ from scipy.special import softmax
 
 from ..laws import answer_probabilities, filtered_law
 from ..laws.token import Tables, next_token_tables, verifier
-from ..numeric.arrays import Array, Scalars, positive, real
-from ..numeric.elementary import Values
+from ..numeric.arrays import Array, Scalars, one, positive, real
 from ..support.errors import argument_error, choice
 from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, less, update
 from .rollouts import ON_POLICY, Rollouts
@@ -28,14 +27,7 @@ def at_time(beta: Schedule, time: float) -> float:
         value = beta(time) if callable(beta) else beta
     except TypeError as error:
         raise argument_error("beta", beta, f"a number, or a function of the time ({error})") from error
-    return single("beta", real("beta", value, at_least=0, below=MOST))
-
-
-def single(name: str, value: Values) -> float:
-    """A checked value as the one number that it is to be."""
-    if np.ndim(value):
-        raise argument_error(name, value, "one number")
-    return float(value)
+    return one("beta", real("beta", value, at_least=0, below=MOST))
 
 
 def rising_times(times: Scalars) -> np.ndarray:
@@ -97,7 +89,7 @@ def flow(
     if moments[-1] == 0:
         return [begun] * len(moments)
     if step is not None or rollouts.stale:
-        size = single("step", positive("step", 0.0 if step is None else step))
+        size = one("step", positive("step", 0.0 if step is None else step))
         return [course.policy(theta) for theta in _stepped(course, joined(begun), moments, size)]
     found: Any = solve_ivp(
         course.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
-from ..numeric.arrays import Array, Mask, Scalars, distribution, mask, positive, probability, real, together
+from ..numeric.arrays import (
+    Array,
+    Mask,
+    Scalars,
+    distribution,
+    mask,
+    one,
+    positive,
+    probability,
+    real,
+    together,
+)
 from ..numeric.arrays import whole as whole_number
 from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
@@ -25,14 +36,8 @@ Law = Callable[..., list[np.ndarray]]
 
 def tempered(tables: Tables, temperature: float) -> list[np.ndarray]:
     """The tables with logits divided by the temperature T > 0, pi(.|s)^(1/T) normalised; shapes stay."""
-    power = 1 / _one("temperature", positive("temperature", temperature))
+    power = 1 / one("temperature", positive("temperature", temperature))
     return [_powered(table, power) for table in next_token_tables("tables", tables, None)]
-
-
-def _one(name: str, value: Values) -> float:
-    if np.ndim(value):
-        raise argument_error(name, value, "one number")
-    return float(value)
 
 
 def _powered(table: np.ndarray, power: float) -> np.ndarray:
@@ -47,9 +52,9 @@ def truncated(tables: Tables, *, top_p: float = 1.0, top_k: int = 0, min_p: floa
     top_p; of these those of at least min_p times the likeliest's. Of equal tokens the first is the likelier.
     Raises ValueError for a top_p outside (0, 1], a min_p outside [0, 1], a top_k below 0.
     """
-    share = _one("top_p", real("top_p", top_p, above=0, at_most=1))
-    least = _one("min_p", probability("min_p", min_p))
-    count = int(_one("top_k", whole_number("top_k", top_k, at_least=0)))
+    share = one("top_p", real("top_p", top_p, above=0, at_most=1))
+    least = one("min_p", probability("min_p", min_p))
+    count = int(one("top_k", whole_number("top_k", top_k, at_least=0)))
     return [_cut(table, share, count, least) for table in next_token_tables("tables", tables, None)]
 
 
@@ -103,8 +108,8 @@ def law_after_resets(
     """
     end: Any = others.get("end")
     base = next_token_tables("base", base, end)
-    trainings = int(_one("rounds", whole_number("rounds", rounds, at_least=1)))
-    share = _one("mixup", real("mixup", mixup, above=0, at_most=1))
+    trainings = int(one("rounds", whole_number("rounds", rounds, at_least=1)))
+    share = one("mixup", real("mixup", mixup, above=0, at_most=1))
     found = law(base, valid, beta, **others)
     for _ in range(trainings - 1):
         pairs = zip(base, found, strict=True)

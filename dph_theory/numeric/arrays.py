@@ -120,7 +120,7 @@ def whole(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.nda
     if bad.any():
         raise argument_error(name, first(array, bad), f"whole numbers, at least {at_least}")
     limit = _WHOLE_BELOW if exact else _LARGEST_WHOLE
-    large = np.asarray(array >= limit).astype(bool) & (exact or array > limit)
+    large = (array >= limit) & (exact or array > limit)
     if large.any():
         why = "whole numbers below 2^53: float64 does not hold all beyond" if exact else "at most 2^63"
         raise argument_error(name, first(array, large), why)
@@ -139,12 +139,12 @@ def distribution(name: str, value: Any) -> np.ndarray:
     array = numbers(name, value)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise argument_error(name, value, "needs a last axis of outcomes")
-    negative = np.asarray(array < 0).astype(bool)
+    negative = array < 0
     if negative.any():
         raise argument_error(name, first(array, negative), "probabilities are not negative")
     total, tolerance = array.sum(axis=-1), _tolerance(value)
     excess = total - 1
-    off = np.asarray(abs(excess) > tolerance).astype(bool)
+    off = abs(excess) > tolerance
     if off.any():
         by = float(first(excess, off))
         index = np.argwhere(off)[0]

@@ -81,13 +81,3 @@ def exp_remainder(x: Any, xp: Any = np) -> Any:
         tail = tail * t + coefficient
     # Where e^x is infinite, so is the remainder, though x be too.
     return xp.where(small, t * t * tail, xp.expm1(x) - xp.clip(x, None, 1000.0))
-
-
-def highest(x: Values, axis: int | tuple[int, ...] = -1) -> Values:
-    """The maximum along the axes."""
-    return np.max(x, axis=axis)
-
-
-def lowest(x: Values) -> Values:
-    """The minimum along the last axis, as `highest`."""
-    return -highest(-x)

@@ -133,7 +133,7 @@ def alpha_dpg_reward(pi: Values, base: Values, valid: Values, alpha: Values | fl
     """
     target, power = filtered(base, valid), trailing(alpha, 1)
     paid = target > 0
-    log_ratios = log_ratio(*(np.where(paid, law, 1 + 0 * law) for law in (target, pi)))
+    log_ratios = log_ratio(*(np.where(paid, law, 1.0) for law in (target, pi)))
     return np.where(paid, np.expm1(power * log_ratios) / power, -1 / power)
 
 

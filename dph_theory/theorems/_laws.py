@@ -129,10 +129,10 @@ def answers_of(law: list[Values]) -> Values:
 
 def kept(table: Values, alive: Any) -> tuple[Values, Values]:
     """The table on the tokens kept, normalised, and the mass they had; rows without one are left alone."""
-    mass = np.where(alive, table, 0 * table).sum(axis=-1)
+    mass = np.where(alive, table, 0.0).sum(axis=-1)
     some = alive.any(axis=-1, keepdims=True)
-    mass = np.where(some[..., 0], mass, 1 + 0 * mass)
-    return np.where(alive | ~some, table / mass[..., None], 0 * table), mass
+    mass = np.where(some[..., 0], mass, 1.0)
+    return np.where(alive | ~some, table / mass[..., None], 0.0), mass
 
 
 def local_filter(base: list[Values], verdicts: Values) -> tuple[list[Values], list[Values]]:

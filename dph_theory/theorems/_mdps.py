@@ -16,7 +16,7 @@ from ..improvement import (
     worst_advantage,
 )
 from ..mdp import TabularMDP
-from ..numeric.elementary import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, trailing
 from ..statement.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
 
 
@@ -175,14 +175,16 @@ def stated_bounds(
     if constant == 1:
         return bounds
     weight = (constant - 1) * worst_advantage(mdp, pi_pef) * mdp.gamma / (1 - mdp.gamma)
-    return bounds - each(lambda d: weighted(weight * pinsker_constant(d), highest(d(pi, pi_pef))), STATED)
+    return bounds - each(
+        lambda d: weighted(weight * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), STATED
+    )
 
 
 def least_stated_bound(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
     """The least of the three: where it exceeds the return, all three do."""
-    return lowest(stated_bounds(mdp, pi, pi_old, pi_pef, reading, constant))
+    return np.min(stated_bounds(mdp, pi, pi_old, pi_pef, reading, constant), axis=-1)
 
 
 def normalised_return(mdp: TabularMDP, pi: Values) -> Values:

@@ -252,8 +252,8 @@ def correct_ratios(pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Ite
 
 def ratio_where(where: Values, pi: Values, base: Values) -> Values:
     """The ratio pi/base at these outcomes that the base can give, elsewhere one."""
-    where = where & np.asarray(base != 0).astype(bool)
-    return np.where(where, pi, 0 * pi + 1) / np.where(where, base, 0 * base + 1)
+    where = where & (base != 0)
+    return np.where(where, pi, 1.0) / np.where(where, base, 1.0)
 
 
 def success_and_failure(tokens: Tables, reward: Values) -> Values:

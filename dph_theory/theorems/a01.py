@@ -45,7 +45,7 @@ DISTANCE = theorem(
 
 def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
     """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
-    kept = np.where(valid, policy, 0 * policy)
+    kept = np.where(valid, policy, 0.0)
     invalid = trailing(valid_mass(policy, ~valid), 1)
     return TOTAL_VARIATION(policy, kept + invalid * made_valid(other, valid))
 

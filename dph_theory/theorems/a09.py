@@ -95,7 +95,7 @@ def distances(A1: Values, beta: Values) -> Values:
 
 
 def vanishing(base_rates: Values, solvable: Values, A1: Values, beta: Values) -> Values:
-    odds = np.where(solvable, (1 - base_rates) / base_rates, 0 * base_rates)
+    odds = np.where(solvable, (1 - base_rates) / base_rates, 0.0)
     return np.stack(
         [np.expm1(1 / beta) * (A1 * (1 - A1)).mean(axis=-1), np.exp(-1 / beta) * odds.mean(axis=-1)], axis=-1
     )
@@ -204,7 +204,7 @@ DUAL = theorem(
 def cost_of_one_beta(base_rates: Values, targets: Values, beta: Values) -> Values:
     """Of the tilted rates, where their mean is at most that of the targets; elsewhere nothing is claimed."""
     mu = mu_from_beta(base_rates, trailing(beta, 1))
-    reached = np.asarray(mu.mean(axis=-1) <= targets.mean(axis=-1)).astype(bool)
+    reached = mu.mean(axis=-1) <= targets.mean(axis=-1)
     return only(bernoulli_kl(mu, base_rates).mean(axis=-1), reached)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..binary_reward import filtered, valid_mass, with_validity
 from ..divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
 from ..fdivergence import FDivergence
-from ..numeric.elementary import Values, expit, highest, lowest, minimisers, normalised, only, trailing, xlogy
+from ..numeric.elementary import Values, expit, minimisers, normalised, only, trailing, xlogy
 from ..references import Source
 from ..restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex, uniform
@@ -50,7 +50,7 @@ def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
 
     Laws (..., laws, outcomes) with some mass on Y0; shape (..., laws + 1).
     """
-    valid_mode, invalid_mode = (highest(only(base, part)) for part in (valid, ~valid))
+    valid_mode, invalid_mode = (np.max(only(base, part), axis=-1) for part in (valid, ~valid))
     least_cost = -np.log(valid_mode)[..., None]
     to_laws = (least_cost - REVERSE_KL(laws, base[..., None, :])) / valid_mass(laws, ~valid[..., None, :])
     return np.concatenate([to_laws, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
@@ -61,8 +61,8 @@ def jump(laws: Values, base: Values, valid: Values) -> Values:
 
     (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
     """
-    gain = highest(jump_prices(laws, base, valid))
-    return 1 / np.where(gain > 0, gain, 1 + 0 * gain)
+    gain = np.max(jump_prices(laws, base, valid), axis=-1)
+    return 1 / np.where(gain > 0, gain, 1.0)
 
 
 def law_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
@@ -78,7 +78,7 @@ def dirac_to_filtered(base: Values, divergence: FDivergence) -> Values:
 def threshold(family: Values, base: Values, valid: Values) -> Values:
     """The critical beta, or 1 where the most valid member wins at every beta."""
     critical = critical_beta(family, base, valid)
-    return np.where(np.asarray(critical < np.inf).astype(bool), critical, 1 + 0 * base[..., 0])
+    return np.where(critical < np.inf, critical, 1.0)
 
 
 def lost_and_saved(
@@ -93,12 +93,12 @@ def lost_and_saved(
 
 def validity_lost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
     lost, _, same = lost_and_saved(family, base, valid, beta)
-    return np.where(same, 0 * lost, lost)
+    return np.where(same, 0.0, lost)
 
 
 def worth_of_saving(family: Values, base: Values, valid: Values, beta: Values) -> Values:
     _, saved, same = lost_and_saved(family, base, valid, beta)
-    return np.where(same, 0 * saved, beta * saved)
+    return np.where(same, 0.0, beta * saved)
 
 
 KEPT = example(
@@ -250,7 +250,7 @@ def dirac_then_rival(laws: Values, base: Values, valid: Values) -> Values:
     dirac, invalid = dirac_on_mode(base, valid), dirac_on_mode(base, ~valid)
     prices = jump_prices(laws, base, valid)
     rival = chosen_law(minimisers(-prices), np.concatenate([laws, invalid[..., None, :]], axis=-2))
-    return np.stack([dirac, np.where(highest(prices)[..., None] > 0, rival, dirac)], axis=-2)
+    return np.stack([dirac, np.where(np.max(prices, axis=-1)[..., None] > 0, rival, dirac)], axis=-2)
 
 
 def half_way(laws: Values, base: Values, valid: Values) -> Values:
@@ -276,8 +276,8 @@ JUMP = theorem(
 
 def forgetting(policy: Values, target: Values) -> Values:
     """max_{y in Y1} kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
-    kept = np.asarray(target > 0).astype(bool)
-    return highest(only(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)), kept))
+    kept = target > 0
+    return np.max(only(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)), kept), axis=-1)
 
 
 def _against_the_rest(policy: Values) -> Values:
@@ -298,7 +298,7 @@ def forgotten(laws: Values, base: Values, valid: Values) -> Values:
 
 
 def best_law(laws: Values, base: Values, valid: Values) -> Values:
-    return lowest(FORWARD_KL(normalised(laws), filtered(normalised(base), valid)[..., None, :]))
+    return np.min(FORWARD_KL(normalised(laws), filtered(normalised(base), valid)[..., None, :]), axis=-1)
 
 
 def forgotten_by_reverse(laws: Values, base: Values, valid: Values) -> Values:
@@ -417,7 +417,7 @@ ALPHAS = (0.125, 0.5, 0.875)
 
 def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
     """How much nearer to p_* the law is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
-    log_mode = np.log(highest(filtered(normalised(base), TWO_OF_FOUR)))
+    log_mode = np.log(np.max(filtered(normalised(base), TWO_OF_FOUR), axis=-1))
     distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
     nearer = distance_of_dirac - law_to_filtered(q, base, alpha_divergence(alpha))
     return (1 - alpha) * np.exp(-alpha * log_mode) * nearer

@@ -8,7 +8,7 @@ passing any.
 import numpy as np
 
 from ..binary_reward import mu_from_beta, valid_mass
-from ..numeric.elementary import Values, expit, highest, logit, lowest, normalised, trailing
+from ..numeric.elementary import Values, expit, logit, normalised, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem
@@ -28,7 +28,7 @@ def deviation(policy: Values, valid: Values) -> Values:
 def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
     """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by e^{reward/beta}."""
     gain = reward / trailing(beta, 1)
-    return normalised(base * np.exp(gain - trailing(highest(gain), 1)))
+    return normalised(base * np.exp(gain - trailing(np.max(gain, axis=-1), 1)))
 
 
 def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -148,7 +148,7 @@ def outer(base_rate: Values, first: Values, second: Values, third: Values) -> Va
 
 
 def lower_of_outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
-    return lowest(outer(base_rate, first, second, third))
+    return np.min(outer(base_rate, first, second, third), axis=-1)
 
 
 def between(base_rate: Values, first: Values, second: Values) -> Values:
@@ -178,7 +178,9 @@ UNIMODAL = theorem(
         neighbour(
             "monotone: no less than the higher of the two",
             at=example(base_rate="1e-12", first=".01", second=".02", third="30"),
-            lhs=lambda base_rate, first, second, third: highest(outer(base_rate, first, second, third)),
+            lhs=lambda base_rate, first, second, third: np.max(
+                outer(base_rate, first, second, third), axis=-1
+            ),
         ),
     ),
 )
@@ -226,8 +228,8 @@ def after_rounds(base_rate: Values, beta: Values) -> Values:
     log_odds = start
     for _ in range(ROUNDS):
         risen = next_log_odds(start, beta, log_odds)
-        log_odds = lowest(np.stack([risen, CEILING + 0 * risen], axis=-1))
-    return np.where(exist, expit(log_odds), 0 * beta)
+        log_odds = np.minimum(risen, CEILING)
+    return np.where(exist, expit(log_odds), 0.0)
 
 
 def first_fixed_point(base_rate: Values, beta: Values) -> Values:
@@ -237,7 +239,7 @@ def first_fixed_point(base_rate: Values, beta: Values) -> Values:
     for _ in range(NEWTON_STEPS):
         slope = (np.exp(log_odds / 2) - np.exp(-log_odds / 2)) / (2 * beta) - 1
         log_odds = log_odds - (next_log_odds(start, beta, log_odds) - log_odds) / slope
-    return np.where(exist, expit(log_odds), 0 * beta)
+    return np.where(exist, expit(log_odds), 0.0)
 
 
 CONVERGENCE = refuted(

@@ -21,7 +21,7 @@ from ..divergences import (
     each,
 )
 from ..fdivergence import FDivergence
-from ..numeric.elementary import Values, highest
+from ..numeric.elementary import Values
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, scaled, theorem
@@ -105,7 +105,9 @@ VARIATION = theorem(
 
 def largest_term(pi: Values, ref: Values) -> Values:
     """The largest of the terms ref g(u) by size, g = f - f'(1)(u-1): zero only where all ratios are one."""
-    return each(lambda divergence: highest(abs(ref * normalised_generator(divergence, pi / ref))), EVERY)
+    return each(
+        lambda divergence: np.max(abs(ref * normalised_generator(divergence, pi / ref)), axis=-1), EVERY
+    )
 
 
 def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
@@ -113,7 +115,7 @@ def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
 
 
 def largest_plain_term(pi: Values, ref: Values) -> Values:
-    return each(lambda divergence: highest(abs(ref * divergence.generator(pi / ref))), EVERY)
+    return each(lambda divergence: np.max(abs(ref * divergence.generator(pi / ref)), axis=-1), EVERY)
 
 
 def mean_generator(pi: Values, ref: Values) -> Values:
@@ -291,7 +293,7 @@ def rates_of(spread: Values) -> Values:
 
 
 def larger(pi: Values, ref: Values) -> Values:
-    return np.where(np.asarray(pi > ref).astype(bool), pi, ref)
+    return np.where(pi > ref, pi, ref)
 
 
 def rates(pi: Values, ref: Values) -> Values:

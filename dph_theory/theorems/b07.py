@@ -65,11 +65,11 @@ GRADIENT = theorem(
 
 def on_invalid(pi: Values, base: Values, valid: Values, alpha: Values) -> Values:
     reward = alpha_dpg_reward(pi, base, valid, alpha)
-    return np.where(valid, 0 * reward, reward)
+    return np.where(valid, 0.0, reward)
 
 
 def least(pi: Values, valid: Values, alpha: Values) -> Values:
-    return np.where(valid, 0 * pi, -1 / trailing(alpha, 1))
+    return np.where(valid, 0.0, -1 / trailing(alpha, 1))
 
 
 INVALID = theorem(
@@ -82,7 +82,7 @@ INVALID = theorem(
     examples=(KEPT.giving(value="0 0 -2 -2"),),
     coq="reward_of_invalid",
     false=(
-        neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0 * pi, -1 + 0 * pi)),
+        neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0.0, -1 + 0 * pi)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
     ),
 )
@@ -130,7 +130,7 @@ def linear_rate(pi: Values, target: Values, alpha: Values) -> Values:
 
 
 def largest(z: Values) -> Values:
-    return np.where(z > 1, z, 1 + 0 * z)
+    return np.where(z > 1, z, 1.0)
 
 
 RATE = theorem(

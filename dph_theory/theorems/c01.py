@@ -11,7 +11,7 @@ import numpy as np
 from ..divergences import COMPARED, TOTAL_VARIATION, each
 from ..improvement import trpo_penalty, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.elementary import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import example
 from ..statement.theorem import neighbour, theorem
@@ -113,7 +113,7 @@ DIVERGENCE = theorem(
 def sharp_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     # The two policies part at a step with probability at most TV, so that the visitations differ by at most
     # g TV/(1-g+g TV) in total variation; E_pi A_old has a span of at most 4 TV eps over the states.
-    tv = highest(TOTAL_VARIATION(pi, pi_old))
+    tv = np.max(TOTAL_VARIATION(pi, pi_old), axis=-1)
     eps, gamma = worst_advantage(mdp, pi_old), mdp.gamma
     return 4 * eps * gamma * tv**2 * (1 - gamma) / (1 - gamma + gamma * tv)
 
@@ -163,7 +163,7 @@ def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     # g E_{d_old}[TV_s]/(1-g) in total variation.
     gain = (pi * mdp.advantage(pi_old)).sum(axis=-1)
     mean_distance = (mdp.visitation(pi_old) * TOTAL_VARIATION(pi, pi_old)).sum(axis=-1)
-    return mdp.gamma * (highest(gain) - lowest(gain)) * mean_distance
+    return mdp.gamma * np.ptp(gain, axis=-1) * mean_distance
 
 
 def loss_and_span(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:

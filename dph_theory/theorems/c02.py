@@ -12,7 +12,7 @@ import numpy as np
 from ..divergences import each
 from ..improvement import anchor_gain, surrogate, worst_advantage
 from ..mdp import TabularMDP
-from ..numeric.elementary import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import chart, discounts, example, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, refuted, scaled, theorem
@@ -71,7 +71,7 @@ def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -
     """
     mean = (pi * mdp.r).sum(axis=-1)[..., 0]
     enough = (1 - mdp.gamma) * mean / (16 * constant * mdp.gamma)
-    return fraction * lowest(np.stack([enough, lowest(pi)[..., 0], 0 * enough + 0.5], axis=-1))
+    return fraction * np.minimum(np.minimum(enough, np.min(pi, axis=-1)[..., 0]), 0.5)
 
 
 def anchor(mdp: TabularMDP, pi: Values, step: Values) -> Values:
@@ -94,7 +94,7 @@ def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Va
     # chi^2(q || pi) = Var_pi(r)/(E_pi r)^2, and eps_pef is at most the span of the rewards.
     gamma = mdp.gamma
     penalty = constant * gamma * worst_advantage(mdp, pef) / (1 - gamma) / step
-    penalties = each(lambda d: penalty * highest(d(pi, pef)), STATED)
+    penalties = each(lambda d: penalty * np.max(d(pi, pef), axis=-1), STATED)
     first_order = (1 - gamma) * (surrogate(mdp, pi, pi) - mdp.return_(pi)) + anchor_gain(mdp, pi, pef)
     return trailing(first_order / step, 1) - penalties
 

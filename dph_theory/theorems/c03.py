@@ -20,7 +20,7 @@ from ..improvement import (
     worst_advantage,
 )
 from ..mdp import TabularMDP
-from ..numeric.elementary import Values, highest, lowest, trailing
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..statement.charts import Chart, chart, example, rates, uniform
 from ..statement.theorem import neighbour, theorem
@@ -37,7 +37,7 @@ def scaled_gain(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 
 def squared_distance(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
-    penalty = highest(TOTAL_VARIATION(pi, pi_pef)) * anchor_penalty(mdp, pi, pi_pef)
+    penalty = np.max(TOTAL_VARIATION(pi, pi_pef), axis=-1) * anchor_penalty(mdp, pi, pi_pef)
     return anchor_gain(mdp, pi_old, pi_pef) - penalty
 
 
@@ -80,12 +80,12 @@ def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
 def second_order(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     """The form of C2's penalty: linear in the divergence."""
     eps = worst_advantage(mdp, pi_pef)
-    return each(lambda d: weighted(eps * pinsker_constant(d), highest(d(pi, pi_pef))), COMPARED)
+    return each(lambda d: weighted(eps * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), COMPARED)
 
 
 def without_curvature(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     eps = worst_advantage(mdp, pi_pef)
-    return each(lambda d: weighted(2 * eps, np.sqrt(highest(d(pi, pi_pef)) / 2)), COMPARED)
+    return each(lambda d: weighted(2 * eps, np.sqrt(np.max(d(pi, pi_pef), axis=-1) / 2)), COMPARED)
 
 
 DIVERGENCE = theorem(
@@ -153,18 +153,18 @@ def promise(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> V
 
 def gain(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> Values:
     """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
-    return lowest((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old))
+    return np.min((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old), axis=-1)
 
 
 def whole_costs(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> tuple[Values, Values]:
     """TV(pi_old, pi_pef) and the span of pi_pef's action values in each state."""
     values = mdp.action_value(pi_pef)
-    return abs(pi_old - pi_pef).sum(axis=-1) / 2, highest(values) - lowest(values)
+    return abs(pi_old - pi_pef).sum(axis=-1) / 2, np.ptp(values, axis=-1)
 
 
 def gain_less_share(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
     distance, span = whole_costs(mdp, pi_old, pi_pef)
-    return gain(mdp, pi_old, pi_pef) - share * highest(distance * span)
+    return gain(mdp, pi_old, pi_pef) - share * np.max(distance * span, axis=-1)
 
 
 def gain_over_horizon(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:

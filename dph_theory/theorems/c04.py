@@ -242,7 +242,7 @@ def summed(
     weights = only(visits(P, rho0, visitor)[..., :LONGEST, :], before[..., None]).sum(axis=-2)
     here = divergence(pi, pi_pef)
     with np.errstate(invalid="ignore"):
-        return np.where(weights == 0, 0 * weights, weights * here).sum(axis=-1)
+        return np.where(weights == 0, 0.0, weights * here).sum(axis=-1)
 
 
 def token_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..coverage import exact_pass_at_k
-from ..numeric.elementary import Values, highest, lowest, minimisers, normalised, only, trailing
+from ..numeric.elementary import Values, minimisers, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import Chart, Part, chart, example, integers, log_uniform, simplex, uniform
 from ..statement.theorem import neighbour, refuted, theorem
@@ -24,7 +24,7 @@ def pass_rates(q: Values, success: Values) -> Values:
     """p_t = sum_s q_s c_ts, the pass rate on each type; q (..., 1, strategies), or a policy per type."""
     rates = (q * success).sum(axis=-1)
     # Masses that sum to one within rounding may exceed it by an ulp.
-    return lowest(np.stack([rates, 1 + 0 * rates], axis=-1))
+    return np.minimum(rates, 1.0)
 
 
 def mean_pass_at_k(rates: Values, rho: Values, k: Values) -> Values:
@@ -42,7 +42,7 @@ def trained(q: Values, reward: Values, gain: Values) -> Values:
 
     The natural-gradient flow of E_q[reward] (A3), and the optimum at KL weight 1/gain (A4).
     """
-    return normalised(q * np.exp(trailing(gain, 1) * (reward - trailing(highest(reward), 1))))
+    return normalised(q * np.exp(trailing(gain, 1) * (reward - trailing(np.max(reward, axis=-1), 1))))
 
 
 def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
@@ -267,7 +267,7 @@ RISING = theorem(
 
 
 def best_reward(rho: Values, success: Values) -> Values:
-    return highest(strategy_rewards(rho, success))
+    return np.max(strategy_rewards(rho, success), axis=-1)
 
 
 def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
@@ -276,9 +276,9 @@ def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
     start = only(q, best).sum(axis=-1)
     others = only(q, ~best).sum(axis=-1)
-    gap = lowest(np.where(best, 1 + 0 * w, highest(w)[..., None] - w))
+    gap = np.min(np.where(best, 1.0, np.max(w, axis=-1)[..., None] - w), axis=-1)
     bound = others / start * np.exp(-gain * gap)
-    return lowest(np.stack([bound, 1 + 0 * bound], axis=-1))
+    return np.minimum(bound, 1.0)
 
 
 def lower_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
@@ -334,12 +334,14 @@ def base_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values
 
 def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
     """1 - (1-m)^k with m the base's pass rate on its hardest type: it tends to 1, since m > 0."""
-    return 1 - (1 - lowest(pass_rates(q[..., None, :], success))) ** k
+    return 1 - (1 - np.min(pass_rates(q[..., None, :], success), axis=-1)) ** k
 
 
 def trained_and_bound(q: Values, rho: Values, success: Values, k: Values) -> Values:
     """The limit of training for every k; and the bound on the base."""
-    return np.stack([highest(strategy_rewards(rho, success)), bound_on_hardest(q, success, k)], axis=-1)
+    return np.stack(
+        [np.max(strategy_rewards(rho, success), axis=-1), bound_on_hardest(q, success, k)], axis=-1
+    )
 
 
 def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
@@ -362,7 +364,7 @@ COVERAGE = theorem(
         neighbour(
             "the base beats the trained policy at every k",
             at=example(q=".9994 .0003 .0003", rho=".009 .491 .5", success=["1 0 0", "0 1 1", "0 0 1"], k="1"),
-            lhs=lambda rho, success: highest(strategy_rewards(rho, success)),
+            lhs=lambda rho, success: np.max(strategy_rewards(rho, success), axis=-1),
             rhs=base_pass_at_k,
         ),
     ),

@@ -13,7 +13,7 @@ from ..binary_reward import filtered, valid_mass
 from ..divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, each
 from ..fdivergence import FDivergence
 from ..laws import best_response
-from ..numeric.elementary import Values, lowest, normalised, only, trailing
+from ..numeric.elementary import Values, normalised, only, trailing
 from ..references import Source
 from ..statement.charts import chart, example, log_uniform, masks, rates, simplex
 from ..statement.theorem import neighbour, theorem
@@ -231,7 +231,7 @@ def pearson_objective(base_rate: Values, beta: Values, mu: Values) -> Values:
 
 def at_the_pearson_law(base_rate: Values, beta: Values, halves: int = 2) -> Values:
     mu = base_rate + (1 - base_rate) * base_rate / (halves * beta)
-    return pearson_objective(base_rate, beta, lowest(np.stack([mu, 1 + 0 * mu], axis=-1)))
+    return pearson_objective(base_rate, beta, np.minimum(mu, 1.0))
 
 
 PEARSON = theorem(

@@ -154,7 +154,7 @@ COST = theorem(
 def filtering_cost(first: Values, second: Values, valid: Values) -> Values:
     """-log A1 = KL(p_* || a)."""
     answers = answers_of([first, second])
-    return -np.log(np.where(flat(verifier(first, valid)), answers, 0 * answers).sum(axis=-1))
+    return -np.log(np.where(flat(verifier(first, valid)), answers, 0.0).sum(axis=-1))
 
 
 def local_cost(first: Values, second: Values, valid: Values) -> Values:

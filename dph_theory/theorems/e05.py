@@ -68,7 +68,7 @@ def objective(q: Values, base: Values, one: Values, other: Values, beta: Values)
 def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:
     """a e^(mean verdict/beta), not normalised."""
     gain = np.exp(trailing(1 / (2 * beta), 1))
-    return base * np.where(one, gain, 1 + 0 * gain) * np.where(other, gain, 1 + 0 * gain)
+    return base * np.where(one, gain, 1.0) * np.where(other, gain, 1.0)
 
 
 def from_the_mean_tilt(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:

@@ -23,7 +23,7 @@ def short_of_the_law(policy: Values, base: Values, reward: Values, beta: Values)
 
 
 def the_verdict_alone(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
-    return short_of_the_law(policy, base, np.where(reward > 1, 1 + 0 * reward, reward), beta)
+    return short_of_the_law(policy, base, np.where(reward > 1, 1.0, reward), beta)
 
 
 LAW = theorem(
