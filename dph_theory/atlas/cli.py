@@ -1,18 +1,15 @@
-"""`dph atlas`: what each published repair selects, and a method of one's own beside them."""
+"""`dph atlas`: what each published method converges to, and a method of one's own beside them."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..audit.cli import interruptible, load, user_code
 from ..support import terminal
 from ..support.errors import meant
 from ..support.files import STANDARD_OUTPUT, write_json, write_text
 from ..support.record import as_json, record
-from .repairs import REPAIRS, Repair
-from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
-from .updates import of_rewards
 
 _OUTPUT = terminal.OutputFile()
 WIDTH = 80
@@ -44,7 +41,7 @@ def atlas_command(
     latex_path: Path | None,
     time_limit: float,
 ) -> None:
-    """Compute what each published method selects, how far luck drives it, and whether what was lost returns.
+    """Compute what each published method converges to, its sampling noise, and whether lost answers return.
 
     On three small problems, by flows and chains of its update; some minutes for all of them.
 
@@ -52,6 +49,12 @@ def atlas_command(
     and, if it asks for them by name, of log_pi and log_ref, the log-probabilities of whole answers, to as
     many advantages. Beside it then stands GRPO, or what --only names.
     """
+    # Loaded here, torch with them, so that --help answers at once.
+    from ..audit.cli import interruptible, load, user_code
+    from .repairs import Repair
+    from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
+    from .updates import of_rewards
+
     chosen = _chosen(names or (("GRPO",) if target else ()))
     printed = [path for path in (json_path, html_path, latex_path) if path == STANDARD_OUTPUT]
     console, rows = terminal.console(stderr=bool(printed)), list[Row]()
@@ -88,9 +91,12 @@ def atlas_command(
     console.print(grouped(rows).rich())
     for line in LEGEND:
         terminal.say(console, line)
+    terminal.say(console, "Next: dph predict CONFIG, for the settings of a run")
 
 
-def _chosen(names: Sequence[str]) -> list[Repair]:
+def _chosen(names: Sequence[str]) -> list[Any]:
+    from .repairs import REPAIRS
+
     known = {method.name: method for method in REPAIRS}
     if unknown := [name for name in names if name not in known]:
         near = meant(unknown[0], tuple(known))

@@ -187,7 +187,7 @@ def table(rows: Sequence[Row]) -> Table:
 SHORT = ("method", "noise", "recovery", "rare", "long")
 LEGEND = (
     "noise: how far sampling drives equally likely correct answers apart, to GRPO's",
-    "recovery of an answer nearly lost: its gradient as it gets rarer; off-policy: from stored answers",
+    "recovery: the gradient on an answer nearly lost; undrawn: from stored answers",
     "rare, long: the rarest and the longer correct answers' share at the end, to before",
     "* : another start converges elsewhere",
 )

@@ -2,9 +2,10 @@
 
 A small Llama with a third of 36 answers valid, trained with the KL of the answer in the reward, by LoRA
 adapters of several ranks or all weights; every answer is enumerated, means over seeds. Left: KL(run || law),
-which a small family (A10) or a short training (E6) leaves; right: the effective number of valid answers
-(e^entropy; dotted: the filtered model's) after the longest training at the least beta, also where the forward
-KL to the filtered model is descended instead.
+which a small model class or a short training leaves; at a fixed beta a larger rank can end further off than a
+smaller one, since both stop on the way and the larger leaves the base faster. Right: the effective number of
+valid answers (e^entropy; dotted: the filtered model's) after the longest training at the least beta, also
+where the forward KL to the filtered model is minimised instead.
 """
 
 import numpy as np

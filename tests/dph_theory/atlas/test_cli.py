@@ -16,10 +16,11 @@ def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
     )
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "Of 2, what is kept: one answer (2)."
+    assert lines[0] == "Of 2, converging to: one answer (2)."
     assert max(map(len, lines)) <= 80
     assert sum("one answer" in line for line in lines) == 2  # One group, and the sentence.
-    assert lines[-4:] == list(LEGEND)
+    assert lines[-5:-1] == list(LEGEND)
+    assert lines[-1].startswith("Next: dph predict")
     rows = json.loads(paths["json"].read_text())["results"]["rows"]
     assert [row["method"] for row in rows] == ["negatives only", "pushed"]
     for one in rows:
