@@ -188,7 +188,7 @@ SHORT = ("method", "noise", "recovery", "rare", "long")
 LEGEND = (
     "noise: how far sampling drives equally likely correct answers apart, to GRPO's",
     "recovery: the gradient on an answer nearly lost; undrawn: from stored answers",
-    "rare, long: the rarest and the longer correct answers' share at the end, to before",
+    "rare, long: the rarest and longer correct answers' share at the end, to before",
     "* : another start converges elsewhere",
 )
 """What the columns of `grouped` say, a line each."""
