@@ -1,5 +1,8 @@
-"""One module a figure: what it computes, as JSON with seed, config and versions, and how it is drawn."""
+"""One module a figure: what it computes, as JSON with seed, config and versions, and how it is drawn.
 
-from .catalogue import NAMES as NAMES
-from .catalogue import Figure as Figure
-from .catalogue import figure as figure
+The names are those of `__init__.pyi`, each loaded at its first use.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

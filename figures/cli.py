@@ -9,9 +9,8 @@ from rich.markup import escape
 
 from dph_theory.support import terminal
 from dph_theory.support.files import write_text
-from dph_theory.support.table import Table
 
-from .style import SCREEN, TITLES, VENUES, WIDTHS, Sheet
+from .venues import SCREEN, TITLES, VENUES, WIDTHS
 
 _FOLDER = terminal.OutputFolder()
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
@@ -58,9 +57,12 @@ def figures_command(
 
     Exits 0 if all were drawn, 1 if not, 2 for wrong usage. `dph reproduce` computes the records anew.
     """
+    from dph_theory.support.table import Table
+
     from . import files
     from .catalogue import NAMES, figure
     from .frames import NUMBERS, Records
+    from .style import Sheet
 
     try:
         wanted = files.Wanted(files.formats(form), folder or _writable(files.OUT), tables)

@@ -20,22 +20,8 @@ from dph_theory.support.files import write_json, write_text
 from dph_theory.support.table import latex
 
 from .files import formats, rendered, write_drawing
-from .style import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SCREEN,
-    SKY,
-    VENUES,
-    VERMILLION,
-    Sheet,
-    curve,
-    dot,
-    level,
-    look,
-    rows,
-)
+from .style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Sheet, curve, dot, level, look, rows
+from .venues import SCREEN, VENUES
 
 _COLORS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 _LINES, _MARKERS = ("-", "--", "-.", ":"), "os^Dv<"

@@ -15,6 +15,8 @@ from matplotlib.transforms import ScaledTranslation
 
 from dph_theory.support.errors import choice
 
+from .venues import SCREEN, TITLES, WIDTHS, Venue
+
 # Okabe and Ito's colours, told apart by every common kind of colour vision; in grey, lines and markers tell.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE, GREY = "#D0B000", "#0072B2", "#D55E00", "#CC79A7", "#777777"
@@ -53,32 +55,6 @@ _WORDS = {
     "alpha": r"$\alpha$",
 }
 _RC: Any = mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), use_default_template=False)
-
-
-@dataclass(frozen=True)
-class Venue:
-    """The widths of the text and of a column in inches; fonts of words and formulas, matplotlib's own."""
-
-    text: float = 6.9
-    column: float = 3.35
-    words: str = "DejaVu Sans"
-    formulas: str = "cm"
-
-
-SCREEN = Venue()
-VENUES: Mapping[str, Venue] = MappingProxyType(
-    {
-        # Text widths of neurips_20xx.sty, icml20xx.sty, iclr20xx_conference.sty, jmlr2e.sty; where the page
-        # has one column, a column is what two figures side by side have. STIX stands for Times.
-        "neurips": Venue(5.5, 2.7, "STIXGeneral", "stix"),
-        "icml": Venue(6.75, 3.25, "STIXGeneral", "stix"),
-        "iclr": Venue(5.5, 2.7, "STIXGeneral", "stix"),
-        "jmlr": Venue(6.0, 2.95, "STIXGeneral", "cm"),
-        # A slide of 160 x 90 mm less 10 mm on either side.
-        "beamer": Venue(5.5, 2.7, "DejaVu Sans", "dejavusans"),
-    }
-)
-WIDTHS, TITLES = ("text", "column"), ("panels", "none")
 
 
 @dataclass

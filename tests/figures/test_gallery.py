@@ -14,7 +14,8 @@ import figures
 from dph_theory.support.table import command
 from figures.catalogue import NAMES, figure
 from figures.frames import KINDS, Records
-from figures.style import VENUES, Sheet
+from figures.style import Sheet
+from figures.venues import VENUES
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from figures.style import LOOKS, VENUES, Sheet, curve, dot, look, written
+from figures.style import LOOKS, Sheet, curve, dot, look, written
+from figures.venues import VENUES
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,3 @@
+from .catalogue import NAMES as NAMES
+from .catalogue import Figure as Figure
+from .catalogue import figure as figure
