@@ -132,11 +132,15 @@ def _transfer(records: Records) -> dict[str, Any]:
         for name, of in kernels.items()
     }
     # More prompts than the experiment has, by the run that is prepared for a GPU.
-    more = json.loads((DOCS.parent / "benchmarks" / "results" / "gpu.json").read_text(encoding="utf-8"))
-    slopes["all last digits"] = more["kernel"]
+    slopes["all last digits"] = _stored_benchmark("gpu")["kernel"]
     rows = {"methods": methods, "others": others, "anchored": anchored}
     facts = {"interpolated": float(np.sqrt((error**2).mean())), "slopes": slopes, "among": among}
     return {"agreement": told, "count": len(methods), **rows, **facts}
+
+
+def _stored_benchmark(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DOCS.parent / "benchmarks" / "results" / f"{name}.json").read_text())
+    return found
 
 
 def _fall(records: Records) -> dict[str, Any]:
@@ -146,6 +150,14 @@ def _fall(records: Records) -> dict[str, Any]:
     others = {(row["task"], row["setting"]): row for row in told["others"]}
     anchored = {row["setting"]: row for row in told["anchored"]}
     sql = records.results("demo")["methods"]
+    held = _stored_benchmark("anchors")["runs"]
+    of_sql = {
+        coefficient: {
+            name: float(np.mean([run[name] for run in held if run["coefficient"] == coefficient]))
+            for name in ("Pass@1", "Pass@32")
+        }
+        for coefficient in (0.05, 0.5)
+    }
     counted = json.loads((DOCS.parent / measured.FILE).read_text(encoding="utf-8"))["runs"][-1]["held_out"]
     said = (DOCS / "transcripts" / "transfer.txt").read_text(encoding="utf-8").partition("\n")[2]
     ended = [run for run in records.results("real_runs")["runs"] if run["pass_1"][1] > run["pass_1"][0]]
@@ -160,6 +172,9 @@ def _fall(records: Records) -> dict[str, Any]:
         "at_end": lambda name: f"{rows[name]['found_256']:.3f}",
         "trained": lambda name: f"{rows[name]['trained_found_1']:.3f}",
         "demo_row": lambda name: f"{np.mean(sql[name]['Pass@32']['values']):.3f}",
+        "sql_anchors": of_sql | {"prompts": held[0]["anchors"], "seeds": len({run["seed"] for run in held})},
+        "sql_base": {name: float(np.mean(of["values"])) for name, of in sql["base"].items() if of["values"]},
+        "sql_grpo": float(np.mean(sql["GRPO"]["Pass@1"]["values"])),
         "anchors": anchored.get("GRPO, anchored, 1, 4 at random"),
         "by_kernel": anchored.get("GRPO, anchored, 1, 4 by kernel"),
         "plain": anchored.get("GRPO"),
