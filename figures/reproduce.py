@@ -267,7 +267,7 @@ def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
     drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
     svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
     there = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
-    there["laws"] = plan.results / "laws_quick.json"
+    there["laws, a quick run"] = plan.results / "laws_quick.json"
     found = {name: json.loads(path.read_text())["findings"] for name, path in there.items() if path.is_file()}
     verified = plan.results / "verdicts.json"
     told = json.loads(verified.read_text()) if verified.is_file() else None

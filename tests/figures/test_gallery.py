@@ -147,7 +147,8 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 def test_an_unknown_name_is_told_the_others():
     with pytest.raises(
-        ValueError, match=r"figure='mona_lisa' is not allowed: one of transfer, pretrained, real_runs, laws, "
+        ValueError,
+        match=r"figure='mona_lisa' is not allowed: one of transfer, frontier, pretrained, real_runs, laws, ",
     ):
         figure("mona_lisa")
 
