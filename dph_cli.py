@@ -30,7 +30,7 @@ COMMANDS = {
     "atlas": _Command(
         "dph_theory.atlas.cli",
         "atlas_command",
-        "Tell what each published repair selects, and your own.",
+        "What each published method converges to, and your own.",
         "toy",
     ),
     "predict": _Command(
@@ -39,7 +39,7 @@ COMMANDS = {
     "confront": _Command(
         "dph_theory.counts.cli",
         "confront_command",
-        "Tell what changed between two checkpoints, from counts alone.",
+        "What changed between two checkpoints, from counts alone.",
         "figures",
     ),
     "transfer": _Command(

@@ -119,7 +119,7 @@ def batch_normalised(r: Tensor) -> Tensor:
     return _over(r - r.mean(), r.std().expand_as(r))
 
 
-@published("REINFORCE++ with baseline", "arXiv:2501.03262", "(r - m)/(batch deviation of r - m)")
+@published("REINFORCE++ with baseline", "arXiv:2501.03262", "(r - m)/(batch std of r - m)")
 def group_centred_batch_deviation(r: Tensor) -> Tensor:
     """r - m over the batch's sample deviation of it."""
     return _over(_centred(r), _centred(r).std().expand_as(r))

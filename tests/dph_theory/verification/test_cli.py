@@ -32,7 +32,7 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     assert done.exit_code == 0, done.output
     last = done.stdout.strip().splitlines()[-1]
     assert last.startswith("5 theorems: 4 proved, 1 refuted; 5 as expected; ")
-    assert "false neighbours refuted" in last
+    assert "near-miss statements refuted" in last
     published, ours = done.stdout.index("dymetman2026binary"), re.search(r"ours +│", done.stdout).start()
     assert published < done.stdout.index("A5.validity") < ours < done.stdout.index("A8.frontier")
     words = " ".join(done.stdout.split())

@@ -15,7 +15,7 @@ def test_an_id_is_the_content_whatever_the_process():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"form": "k4"}, "form='k4' is not allowed: one of none, k3"),
+        ({"form": "k4"}, "form='k4' is not allowed: one of none, k2, k3"),
         ({"form": "k3"}, "beta=0.0 is not allowed: above 0 for k3"),
         ({"form": "none", "rehearsed": "js"}, "rehearsed='js'"),
         ({"form": "k3", "beta": 0.2, "baseline": "one", "scale": "group"}, "baseline='one' is not allowed"),
