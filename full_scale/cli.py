@@ -223,51 +223,20 @@ def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> Non
     """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
     with _stage(f"finished runs are kept in {asked['folder']}", asked["json_path"]) as (console, progress):
         check_versions()
-        if not pretrained:
-            _laws_of_boxes(console, progress, twins=twins, **asked)
-            return
-        if twins:
+        if pretrained and twins:
             raise click.UsageError("--pretrained has no --twins: its runs in expectation have no noise")
-        from .lab.pretrained.study import told
+        from .lab.kept import Asked
 
-        found = told(model, progress=progress, **asked)
+        if pretrained:
+            from .lab.pretrained.study import told
+
+            found = told(model, Asked(**asked), progress=progress)
+        else:
+            from .lab.laws.report import told as told_of_boxes
+
+            found = told_of_boxes(Asked(**asked), twins=twins, progress=progress)
         _print_tables(console, found.tables)
         _say(console, found.sentences)
-
-
-def _laws_of_boxes(
-    console: Console,
-    progress: Any,
-    *,
-    quick: bool,
-    only: str | None,
-    listed: bool,
-    workers: int,
-    seeds: int | None,
-    folder: Path,
-    json_path: Path | None,
-    twins: bool,
-    pack: Path | None,
-    packed: Path | None,
-) -> None:
-    from .lab.laws.experiments import quick_runs, record_runs
-    from .lab.laws.report import findings, store, tallies, tally_table
-    from .lab.laws.study import Study
-
-    runs, study = quick_runs() if quick else record_runs(only, seeds), Study(folder, workers, progress)
-    if packed is not None:
-        study.kept.adopt(packed)
-    if not listed:
-        study.run(runs)
-        if twins:
-            study.explain(runs)
-    outcomes, found = study.outcomes(runs), study.twins
-    _print_tables(console, [tally_table(tallies(runs, outcomes, found))])
-    if json_path is not None:
-        store(outcomes, found, study.flows, json_path)
-    if pack is not None:
-        study.pack(pack)
-    _say(console, findings(outcomes, found))
 
 
 @click.command(name="atlas-runs", short_help="Train every method of the atlas on a small Llama.")

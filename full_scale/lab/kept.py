@@ -1,21 +1,54 @@
-"""One journal for every experiment: settings -> run -> row, each row kept as it is made, and made once."""
+"""One store for every experiment: each row is kept as it is made, and made once; what is asked and told."""
 
 import json
 import lzma
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import transformers
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_bytes, write_json
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, record
+from dph_theory.support.table import Table
 
 from ..storage.journal import Journal
 
-Job = TypeVar("Job")
 PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command is to run and to write."""
+
+    folder: Path
+    quick: bool = False
+    only: str | None = None
+    """One experiment."""
+    seeds: int | None = None
+    """At most so many of each."""
+    listed: bool = False
+    """Whether to run nothing, and tell what is there."""
+    packed: Path | None = None
+    """Rows to go on from."""
+    json_path: Path | None = None
+    """Where what figures read is written."""
+    pack: Path | None = None
+    """Where all rows are."""
+    workers: int = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the command prints."""
+
+    tables: Sequence[Table]
+    sentences: Sequence[str]
 
 
 class Kept:
@@ -41,10 +74,6 @@ class Kept:
         asked = (name for of, name in self._rows if of == what) if names is None else names
         return {n: _as(kind, self._rows[what, n]) for n in asked if (what, n) in self._rows}
 
-    def all_rows(self, digits: int) -> dict[tuple[str, str], Any]:
-        """Every row by what it is and its name, rounded but for its run, whose id is its content."""
-        return {of: _rounded(row, digits) for of, row in self._rows.items()}
-
     def lacks(self, what: str, names: Iterable[str]) -> list[str]:
         """The names that have no such row yet, in order, each once."""
         return [name for name in dict.fromkeys(names) if (what, name) not in self._rows]
@@ -52,23 +81,39 @@ class Kept:
     def settle(
         self,
         what: str,
-        function: Callable[[Job], Any],
-        jobs: Mapping[str, Job],
+        function: Callable[..., Any],
+        jobs: Mapping[str, tuple[Any, ...]],
         *,
         anew: bool = False,
         workers: int = 1,
         progress: Progress = silent,
     ) -> None:
-        """Make the rows not there yet, or all `anew`, side by side; `progress` gets (what, done, jobs)."""
+        """Make the rows not there yet, or all `anew`, side by side; `progress` gets (what, done, jobs).
+
+        A job holds the arguments of its row.
+        """
         missing = {name: jobs[name] for name in (jobs if anew else self.lacks(what, jobs))}
         names = {id(job): name for name, job in missing.items()}
-        made = run_jobs(function, [*missing.values()], workers=workers, one_torch_thread=True)
+        quiet = partial(_quietly, function)
+        made = run_jobs(quiet, [*missing.values()], workers=workers, one_torch_thread=True)
         for done, (job, row) in enumerate(made, len(jobs) - len(missing) + 1):
             self.keep(what, names[id(job)], row)
             progress(what, done, len(jobs))
 
+    def pack(self, path: Path, *, without: str | None = None) -> None:
+        """Write the rows but those of a kind, compressed, a line each, as `adopt` reads them.
+
+        Six digits, but for a row's run, whose id is its content.
+        """
+        lines = [
+            json.dumps({"what": what, "name": name, "row": _rounded(row, 6)}, separators=(",", ":"))
+            for (what, name), row in self._rows.items()
+            if what != without
+        ]
+        write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
+
     def adopt(self, packed: Path) -> None:
-        """Add the rows of a file that `write_packed` wrote, but for those that are here already."""
+        """Add the rows of a file that `pack` wrote, but for those that are here already."""
         try:
             lines = [json.loads(line) for line in lzma.decompress(packed.read_bytes()).splitlines()]
         except (lzma.LZMAError, ValueError) as error:
@@ -77,6 +122,13 @@ class Kept:
         for (what, name), row in _rows_of(lines, "from", packed).items():
             if (what, name) not in self._rows:
                 self.keep(what, name, row)
+
+
+def _quietly(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
+    """No progress bars and notes of transformers: runs are short and many."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    return function(*job)
 
 
 def _as(kind: Any, row: Any) -> Any:
@@ -94,15 +146,6 @@ def _rows_of(lines: Iterable[Any], argument: str, path: Path) -> dict[tuple[str,
     except KeyError as error:
         allowed = f"rows that say what they are ({error} is missing); an older version kept others"
         raise argument_error(argument, str(path), allowed) from error
-
-
-def write_packed(path: Path, rows: Mapping[tuple[str, str], Any]) -> None:
-    """Write JSON-ready rows, by what they are and their name, compressed, as `Kept.adopt` reads them."""
-    lines = [
-        json.dumps({"what": what, "name": name, "row": row}, separators=(",", ":"))
-        for (what, name), row in rows.items()
-    ]
-    write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
 
 
 def store(

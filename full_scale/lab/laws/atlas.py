@@ -30,7 +30,7 @@ from ..glass_box.box import RARE, GlassBox
 from ..kept import Kept
 from ..kept import store as store_record
 from .runs import Run
-from .study import PREDICTION, RUN, quiet
+from .study import PREDICTION, RUN
 from .training import Tables, tables_of, train
 from .twin import course_of, tables_from
 
@@ -163,11 +163,9 @@ def expected_draws(method: Repair, problem: AtlasProblem, log_probs: Tensor, ste
     return Draws(torch.ones(1, 1, dtype=c.dtype), entries[None, None], scale * c[None, None])
 
 
-def conduct(job: tuple[str, int | None, Path]) -> End:
+def conduct(name: str, seed: int | None, bases: Path) -> End:
     """Where a method's training under that seed ends; its noiseless twin without one; or the base itself."""
-    quiet()
     torch.set_num_threads(1)
-    name, seed, bases = job
     box = atlas_box()
     tables = tables_of(box, build_base(box, bases))
     problem = problem_of(box, tables)
@@ -185,8 +183,8 @@ def conduct(job: tuple[str, int | None, Path]) -> End:
     return End(float(problem.validity(theta)), tuple(problem.shares(theta).tolist()))
 
 
-def _conducted(job: tuple[str, int | None, Path]) -> Any:
-    return as_json(conduct(job), 6)
+def _conducted(*job: Any) -> Any:
+    return as_json(conduct(*job), 6)
 
 
 def kept_in(folder: Path) -> Kept:

@@ -5,20 +5,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from operator import attrgetter
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
-from .. import kept
 from ..glass_box.exact import Exact
-from .experiments import experiments
+from ..kept import Answer, Asked, store
+from .experiments import experiments, quick_runs, record_runs
 from .flow import LostFlow, ways_back
 from .record import CAUSES, FinishedRun, Twin, luck, twin_in, why_missed
 from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
-from .study import KIND
+from .study import KIND, PREDICTION, Study
 
 Twins = Mapping[str, Twin]
 
@@ -185,9 +185,24 @@ def results(outcomes: Sequence[FinishedRun], twins: Twins, flows: Mapping[str, L
     return {"runs": as_json(runs, digits=5), **ways_back(outcomes, flows)}
 
 
-def store(
-    outcomes: Sequence[FinishedRun], twins: Twins, flows: Mapping[str, LostFlow], path: Path
-) -> dict[str, Any]:
-    """Write the compact record: `results` and `findings`."""
-    config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
-    return kept.store(path, KIND, config, results(outcomes, twins, flows), findings(outcomes, twins))
+def told(asked: Asked, *, twins: bool = False, progress: Progress = silent) -> Answer:
+    """Run what is declared and not finished, unless it is to be listed, and tell what came of it.
+
+    With `twins`, of finished runs too what of each miss is time, what luck.
+    """
+    runs = quick_runs() if asked.quick else record_runs(asked.only, asked.seeds)
+    study = Study(asked.folder, asked.workers, progress)
+    if asked.packed is not None:
+        study.kept.adopt(asked.packed)
+    if not asked.listed:
+        study.run(runs)
+        if twins:
+            study.explain(runs)
+    outcomes, found = study.outcomes(runs), study.twins
+    said = findings(outcomes, found)
+    if asked.json_path is not None:
+        config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
+        store(asked.json_path, KIND, config, results(outcomes, found, study.flows), said)
+    if asked.pack is not None:
+        study.kept.pack(asked.pack, without=PREDICTION)
+    return Answer([tally_table(tallies(runs, outcomes, found))], said)

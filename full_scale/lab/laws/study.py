@@ -6,15 +6,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import transformers
-
 from dph_theory.laws import law_divergence
 from dph_theory.support.progress import Progress, silent
 
 from ..glass_box.base import build_base
 from ..glass_box.box import box
 from ..glass_box.exact import exact
-from ..kept import Kept, write_packed
+from ..kept import Kept
 from .flow import LostFlow, flow_of, lost_flow
 from .predictions import LIMITS, distances, laws_of, predictions, targets_of
 from .record import UNEXPLAINED, FinishedRun, PredictedLaw, RunPoint, Twin, twin_in, twin_of, why_missed
@@ -71,7 +69,7 @@ class Study:
     def add_flows(self, runs: Iterable[Run]) -> None:
         """Work out the flows that runs with lost answers have, and the folder lacks."""
         asked = {of.id: (of, self.kept.bases) for run in runs if (of := flow_of(run)) is not None}
-        self._settle(FLOW, _flow, asked)
+        self._settle(FLOW, lost_flow, asked)
 
     def add_twins(self, runs: Iterable[Run]) -> None:
         """Train the twins that the runs have and the folder lacks."""
@@ -91,41 +89,23 @@ class Study:
         twins = self.twins
         self.add_samples(o.run for o in outcomes if why_missed(o, twin_in(twins, o.run)) == UNEXPLAINED)
 
-    def pack(self, path: Path) -> None:
-        """Write the finished runs with all that was measured, flows and twins, compressed, a line each."""
-        rows = self.kept.all_rows(digits=6)
-        write_packed(path, {of: row for of, row in rows.items() if of[0] != PREDICTION})
 
-
-def _predicted(job: tuple[Run, Path]) -> tuple[PredictedLaw, ...]:
-    quiet()
-    run, bases = job
+def _predicted(run: Run, bases: Path) -> tuple[PredictedLaw, ...]:
     task = box(run.task)
     return predictions(run, task, tables_of(task, build_base(task, bases)))
 
 
-def _sampled(job: tuple[Twin, Path]) -> Twin:
-    quiet()
-    found, bases = job
+def _sampled(found: Twin, bases: Path) -> Twin:
     seeds = SAMPLED if found.run.informative else OF_RANDOM_REWARDS
     return replace(found, sampled=sampled_ends(found.run, bases, seeds))
 
 
-def _twin(job: tuple[Run, Path]) -> Twin:
-    quiet()
-    run, bases = job
+def _twin(run: Run, bases: Path) -> Twin:
     return twin(run, bases, spreads=run.steps <= LONGEST[run.optimiser])
 
 
-def _flow(job: tuple[Run, Path]) -> LostFlow:
-    quiet()
-    return lost_flow(*job)
-
-
-def conduct(job: tuple[Run, tuple[PredictedLaw, ...], Path]) -> FinishedRun:
+def conduct(run: Run, predicted: tuple[PredictedLaw, ...], bases: Path) -> FinishedRun:
     """Train, measure exactly, hold against the laws. In a process of its own, or here."""
-    run, predicted, bases = job
-    quiet()
     begun = time.monotonic()
     task = box(run.task)
     base = tables_of(task, build_base(task, bases))
@@ -139,9 +119,3 @@ def conduct(job: tuple[Run, tuple[PredictedLaw, ...], Path]) -> FinishedRun:
     ends |= targets_of(run, task, base)
     limits = {name: float(law_divergence(end, last, end=task.end).mean()) for name, end in ends.items()}
     return FinishedRun(run, predicted, tuple(points), limits, time.monotonic() - begun)
-
-
-def quiet() -> None:
-    """No progress bars and notes of transformers: runs are short and many."""
-    transformers.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()

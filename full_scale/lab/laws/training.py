@@ -252,7 +252,10 @@ class _ExactTrainer(TrainerCallback):
 
 
 def annealed(run: Run, step: int) -> float:
-    """The coefficient at a step: beta (annealed_from / beta)^(1 - 2 step / steps), and beta after half."""
-    if run.annealed_from is None:
-        return run.beta
-    return run.beta * (run.annealed_from / run.beta) ** max(1 - 2 * step / run.steps, 0.0)
+    """The coefficient of a run at a step."""
+    return falling(run.beta, run.annealed_from, step / run.steps)
+
+
+def falling(beta: float, start: float | None, done: float) -> float:
+    """beta (start / beta)^(1 - 2 done) at a share of the training, and beta after half or without a start."""
+    return beta if start is None else beta * (start / beta) ** max(1 - 2 * done, 0.0)

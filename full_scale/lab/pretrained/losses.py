@@ -1,6 +1,6 @@
 """The losses of a training on open prompts: in expectation over all answers, and on samples."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -27,13 +27,6 @@ from .open_prompts import LogProbs
 
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
-Sampler = Callable[[Tensor], Tensor]
-"""Of probabilities over the vocabulary: what the answers are drawn from (temperature, top-p, ...)."""
-
-
-def plain(probabilities: Tensor) -> Tensor:
-    """The sampler that draws from the policy itself."""
-    return probabilities
 
 
 def expected_loss(
@@ -44,17 +37,16 @@ def expected_loss(
     *,
     form: str,
     beta: float,
-    sampler: Sampler = plain,
 ) -> Float[Tensor, ""]:
     """A scalar whose gradient is minus the expected policy gradient of v with that KL, over all answers.
 
     The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), q the
-    sampler's law, its answers listed. In the loss the part of a token is the slope of the library's own
+    policy's own law, its answers listed. In the loss the part of a token is the slope of the library's own
     estimate (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with the
     first token that is no word. ValueError for another form.
     """
     choice("form", form, FORMS)
-    drawn = [sampler(table.detach().exp()) for table in log_pi]
+    drawn = [table.detach().exp() for table in log_pi]
     ratios = [(pi - ref).detach() for pi, ref in zip(log_pi, log_ref, strict=True)]
     values = valid.to(log_pi[0].dtype)
     coefficients: list[Tensor] = []
@@ -124,7 +116,6 @@ def sampled_loss(
     *,
     size: int,
     generator: torch.Generator,
-    sampler: Sampler = plain,
 ) -> Float[Tensor, ""]:
     """The method's loss on `size` answers a prompt, drawn here, by the losses of `dph_theory.losses`.
 
@@ -133,7 +124,7 @@ def sampled_loss(
     """
     explored = ~prompts.rehearsed if named.rehearsal else torch.ones_like(prompts.rehearsed)
     own, ref = log_pi[explored], prompts.log_ref[explored]
-    drawn = torch.multinomial(sampler(own.detach().exp()), size, replacement=True, generator=generator)
+    drawn = torch.multinomial(own.detach().exp(), size, replacement=True, generator=generator)
     valid = prompts.valid[explored].gather(1, drawn)
     log_p, log_r = own.gather(1, drawn), ref.gather(1, drawn)
     how, rewards = named.exploration, valid.to(log_p.dtype)

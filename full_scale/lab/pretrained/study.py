@@ -20,9 +20,8 @@ from dph_theory.transfer import AnswerKernel
 
 from ...models.load import model_hash
 from ..held import BARS, misses, nearest_of
-from ..kept import Kept, write_packed
+from ..kept import Answer, Asked, Kept
 from ..kept import store as store_record
-from ..laws.study import quiet
 from .costs import costs
 from .lottery import Lottery, predicted_lottery, spreads
 from .open_prompts import Said
@@ -46,17 +45,7 @@ from .runs import (
 )
 from .runs import quick as quick_runs
 from .training import FinishedOpenRun, Laws, base_says, conduct, predicted_laws
-from .transfer import (
-    KS,
-    Followed,
-    Forecast,
-    Held,
-    followed,
-    forecast,
-    held_to_forecasts,
-    initial_slopes,
-    kernel_of,
-)
+from .transfer import KS, Followed, Forecast, Held, followed, forecast, held_to_forecasts, initial_slopes
 
 KIND = "pretrained"
 T = TypeVar("T")
@@ -71,44 +60,21 @@ SHOWN = 64
 """Cosines of so many prompts at most are stored."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What the command prints."""
-
-    tables: list[Table]
-    sentences: list[str]
-
-
-def told(
-    path: str,
-    folder: Path,
-    *,
-    quick: bool = False,
-    only: str | None = None,
-    seeds: int | None = None,
-    listed: bool = False,
-    packed: Path | None = None,
-    json_path: Path | None = None,
-    pack: Path | None = None,
-    workers: int = 1,
-    progress: Progress = silent,
-) -> Answer:
-    """Run what is declared and not finished in the folder, unless `listed`, and tell what came of it.
-
-    `packed` holds rows to go on from; `json_path` (what figures read) and `pack` (all rows) are written.
-    """
-    runs = quick_runs() if quick else declared(only, seeds)
-    kept = Kept(folder / KIND, {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED})
-    if packed is not None:
-        kept.adopt(packed)
-    if not listed:
-        run_open(path, runs, kept, workers=workers, progress=progress)
+def told(path: str, asked: Asked, *, progress: Progress = silent) -> Answer:
+    """Run what is declared and not finished, unless it is to be listed, and tell what came of it."""
+    runs = quick_runs() if asked.quick else declared(asked.only, asked.seeds)
+    identity = {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED}
+    kept = Kept(asked.folder / KIND, identity)
+    if asked.packed is not None:
+        kept.adopt(asked.packed)
+    if not asked.listed:
+        run_open(path, runs, kept, workers=asked.workers, progress=progress)
     outcomes = [*kept.read(RUN, FinishedOpenRun, [run.id for run in runs]).values()]
-    if json_path is not None:
-        store(path, kept, outcomes, json_path)
-    if pack is not None:
-        write_packed(pack, kept.all_rows(digits=6))
-    sentences = [*(to_do(runs, outcomes) if listed else []), *findings(kept, outcomes)]
+    if asked.json_path is not None:
+        store(path, kept, outcomes, asked.json_path)
+    if asked.pack is not None:
+        kept.pack(asked.pack)
+    sentences = [*(to_do(runs, outcomes) if asked.listed else []), *findings(kept, outcomes)]
     return Answer(tables(kept, outcomes), sentences)
 
 
@@ -119,53 +85,22 @@ def run_open(
     for claim in CLAIMS:
         if kept.lacks(CLAIM, [claim.says]):
             kept.keep(CLAIM, claim.says, {"rival": claim.rival, "band": claim.band})
-    kept.settle(SAID, _said, {name: (path, name) for name in MEASURED}, progress=progress)
+    kept.settle(SAID, base_says, {name: (path, name) for name in MEASURED}, progress=progress)
     named = {run.id: (path, run) for run in runs}
     to_a_law = {run.id: (path, run) for run in runs if run.experiment in TO_A_LAW}
-    kept.settle(LAW, _predicted, to_a_law, progress=progress)
+    kept.settle(LAW, predicted_laws, to_a_law, progress=progress)
     drawn = {run.tasks[0]: (path, run) for run in runs if run.experiment == "lottery"}
-    kept.settle(LOTTERY, _lottery, drawn, progress=progress)
+    kept.settle(LOTTERY, predicted_lottery, drawn, progress=progress)
     folder = kept.journal.path.parent
     foreseen = {run.id: (path, run, folder) for run in runs if run.experiment in FORECAST_OF}
     # A kernel a base: measured by one process, and then there for all.
-    kept.settle(FORECAST, _forecast, foreseen, progress=progress)
+    kept.settle(FORECAST, forecast, foreseen, progress=progress)
     forecasts = kept.read(FORECAST, Forecast, foreseen)
     jobs = {name: (*job, forecasts[name].anchors if name in forecasts else ()) for name, job in named.items()}
-    kept.settle(RUN, _conducted, jobs, workers=workers, progress=progress)
+    kept.settle(RUN, conduct, jobs, workers=workers, progress=progress)
     finished = kept.read(RUN, FinishedOpenRun, foreseen)
     after = {name: (path, finished[name], forecasts[name], folder) for name in finished}
-    kept.settle(FOLLOWED, _followed, after, progress=progress)
-
-
-def _predicted(job: tuple[str, OpenRun]) -> Laws:
-    quiet()
-    return predicted_laws(*job)
-
-
-def _lottery(job: tuple[str, OpenRun]) -> Lottery:
-    quiet()
-    return predicted_lottery(*job)
-
-
-def _forecast(job: tuple[str, OpenRun, Path]) -> Forecast:
-    quiet()
-    return forecast(job)
-
-
-def _followed(job: tuple[str, FinishedOpenRun, Forecast, Path]) -> Followed:
-    quiet()
-    path, outcome, foreseen, folder = job
-    return followed(kernel_of(path, outcome.run, folder), outcome, foreseen)
-
-
-def _said(job: tuple[str, str]) -> Said:
-    quiet()
-    return base_says(*job)
-
-
-def _conducted(job: tuple[str, OpenRun, tuple[int, ...]]) -> FinishedOpenRun:
-    quiet()
-    return conduct(*job)
+    kept.settle(FOLLOWED, followed, after, progress=progress)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset
-from peft import LoraConfig, get_peft_model
+from peft import get_peft_model
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
 
@@ -23,19 +23,9 @@ from ...models.load import source
 from ...training.online import OnlineTrainer
 from ..glass_box.box import GlassBox
 from ..laws.runs import Run
-from ..laws.training import FallingBeta, small
+from ..laws.training import FallingBeta, adapter, falling, small
 from .costs import peak
-from .losses import (
-    NAMED,
-    Prompts,
-    Sampler,
-    anchor_loss,
-    expected_loss,
-    lottery_loss,
-    plain,
-    sampled_loss,
-    stored_answers,
-)
+from .losses import NAMED, Prompts, anchor_loss, expected_loss, lottery_loss, sampled_loss, stored_answers
 from .open_prompts import LogProbs, OpenPrompts, Reading, Said, open_prompts, said
 from .runs import ANSWERS, BASELINES, GROUP, HELD_OUT, MEASURED, SOLVED, STORED, Measured, OpenRun, Policy
 
@@ -241,14 +231,7 @@ def descend(
     return points, spent / run.steps
 
 
-def beta_at(run: OpenRun, step: int) -> float:
-    """The strength at a step: if it falls, geometrically from 1 by the middle of the training (G10)."""
-    if not run.falling or run.strength >= 1:
-        return run.strength
-    return float(run.strength ** min(1.0, 2 * step / run.steps))
-
-
-def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> FinishedOpenRun:
+def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
     """The run without noise, and how far it ends from each law."""
     begun, at = time.monotonic(), lab(path)
     at.reset()
@@ -256,9 +239,13 @@ def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> F
     base = at.base(reading)
     words = {name: reading.word_ids(name) for name in run.tasks}
     valid = {name: reading.valid(name) for name in run.tasks}
+    begun_at = max(1.0, run.strength) if run.falling else None
 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
-        settings: dict[str, Any] = {"form": run.method, "beta": beta_at(run, step), "sampler": sampler}
+        settings: dict[str, Any] = {
+            "form": run.method,
+            "beta": falling(run.strength, begun_at, step / run.steps),
+        }
         parts = [
             expected_loss(found[name], base[name], words[name], valid[name], **settings) for name in run.tasks
         ]
@@ -269,9 +256,7 @@ def train_in_expectation(path: str, run: OpenRun, sampler: Sampler = plain) -> F
     return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
 
 
-def train_on_samples(
-    path: str, run: OpenRun, sampler: Sampler = plain, *, anchors: tuple[int, ...] = ()
-) -> FinishedOpenRun:
+def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:
     """The run of a method on its own samples, measured on all that it trains and does not.
 
     `anchors`: the texts of the first task's held-out half that are held at the base.
@@ -289,9 +274,7 @@ def train_on_samples(
     if run.lora is not None:
         with torch.random.fork_rng():
             torch.manual_seed(run.seed or 0)  # Of an adapter's first half, which is drawn.
-            adapter = get_peft_model(
-                at.model, LoraConfig(task_type="CAUSAL_LM", **adapter_settings(run.lora))
-            )
+            adapted = get_peft_model(at.model, adapter(run.lora))
     generator = torch.Generator().manual_seed(run.seed or 0)
     prompts = prompts_of(reading, {name: base[name] for name in run.tasks}, generator)
     kept = whole_answers(base[held.name], reading.word_ids(held.name)) if anchors else None
@@ -301,11 +284,11 @@ def train_on_samples(
 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
         together = torch.cat([whole_answers(found[name], reading.word_ids(name)) for name in run.tasks])
-        settings: dict[str, Any] = {"generator": generator}
         if alone:
-            return lottery_loss(together, prompts.valid, BASELINES[run.method], size=ANSWERS, **settings)
-        settings |= {"size": GROUP, "sampler": sampler}
-        loss = sampled_loss(together, prompts, NAMED[run.method], run.strength, **settings)
+            baseline = BASELINES[run.method]
+            return lottery_loss(together, prompts.valid, baseline, size=ANSWERS, generator=generator)
+        method = NAMED[run.method]
+        loss = sampled_loss(together, prompts, method, run.strength, size=GROUP, generator=generator)
         if kept is None:
             return loss
         now = whole_answers(found[held.name], reading.word_ids(held.name))
@@ -315,7 +298,7 @@ def train_on_samples(
         at, run, loss, reading, shown, every=run.steps if alone else max(1, run.steps // 2)
     )
     if run.lora is not None:
-        adapter.unload()
+        adapted.unload()
     return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
 
 
@@ -351,11 +334,6 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
     log_ref, valid = torch.cat(tables), torch.cat(verdicts)
     rehearsed = torch.where(valid, log_ref.exp(), 0.0).sum(dim=1) >= SOLVED
     return Prompts(log_ref, valid, rehearsed, stored_answers(log_ref, valid, rehearsed, STORED, generator))
-
-
-def adapter_settings(rank: int) -> dict[str, Any]:
-    """An adapter of that rank on all linear layers."""
-    return {"r": rank, "lora_alpha": 2 * rank, "target_modules": "all-linear"}
 
 
 def shown_with(tasks: Sequence[str]) -> tuple[str, ...]:
@@ -407,4 +385,4 @@ def conduct(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedO
         return train_under_trl(path, run)
     if run.seed is None:
         return train_in_expectation(path, run)
-    return train_on_samples(path, run, anchors=anchors)
+    return train_on_samples(path, run, anchors)

@@ -31,7 +31,7 @@ from ...transfer.measure import measure_listed
 from .losses import NAMED
 from .open_prompts import Reading, open_prompts
 from .runs import ALONE, BY_KERNEL, GROUP, HELD_OUT, RANDOM, SOLVED, STORED, OpenRun, Policy, pass_at
-from .training import FinishedOpenRun, adapter_settings, lab, shown_with, train_on_samples
+from .training import FinishedOpenRun, lab, shown_with, train_on_samples
 
 KS = (1, 16, 256)
 SEEDS = 8
@@ -59,9 +59,8 @@ class Forecast:
     """The texts of the first task's held-out half that are held at the base, and not told as held out."""
 
 
-def forecast(job: tuple[str, OpenRun, Path]) -> Forecast:
+def forecast(path: str, run: OpenRun, folder: Path) -> Forecast:
     """The prediction of a run by the kernel of its own model, measured once a base and kept in the folder."""
-    path, run, folder = job
     kernel = kernel_of(path, run, folder)
     trained, candidates = kernel.of(*run.tasks), kernel.of(run.tasks[0] + HELD_OUT)
     anchors = anchors_of(run, kernel, candidates)
@@ -144,7 +143,9 @@ def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
     config = ModelConfig(path=path)
     if run.lora is not None:
         # An adapter changes the model that it is put on.
-        config = replace(config, lora=adapter_settings(run.lora))
+        config = replace(
+            config, lora={"r": run.lora, "lora_alpha": 2 * run.lora, "target_modules": "all-linear"}
+        )
         loaded = load(config)
     elif run.measured_after:
         train_on_samples(path, replace(run, steps=run.measured_after, measured_after=0))
@@ -183,8 +184,9 @@ class Followed:
     forecast_alike: float
 
 
-def followed(kernel: AnswerKernel, outcome: FinishedOpenRun, forecast: Forecast) -> Followed:
-    """What the kernel makes of the trained prompts' change."""
+def followed(path: str, outcome: FinishedOpenRun, forecast: Forecast, folder: Path) -> Followed:
+    """What the kernel of the run's model makes of the trained prompts' change."""
+    kernel = kernel_of(path, outcome.run, folder)
     candidates = kernel.of(outcome.run.tasks[0] + HELD_OUT)
     anchors = candidates[[*forecast.anchors]]
     held = np.setdiff1d(candidates, anchors)

@@ -11,7 +11,7 @@ from dph_theory.atlas.repairs import REPAIRS
 from dph_theory.support.record import checked
 from full_scale.lab.glass_box.base import save
 from full_scale.lab.glass_box.exact import next_token_tables
-from full_scale.lab.laws import atlas, study, training, twin
+from full_scale.lab.laws import atlas, training, twin
 from full_scale.lab.laws.atlas import (
     BASE,
     PREDICTION,
@@ -59,7 +59,6 @@ def test_methods_are_chosen_by_name():
 @pytest.fixture
 def base(tmp_path, monkeypatch):
     """The folder of a random Llama in the place of the fitted base; two steps of three groups."""
-    study.quiet()
     box = atlas.atlas_box()
     save(random_llama(box), box, tmp_path / "base")
     for module in (training, twin, atlas):
@@ -86,7 +85,7 @@ def test_the_trainer_gets_the_methods_advantages_on_the_answers_drawn(base, monk
 
     monkeypatch.setattr(atlas.AtlasTrainer, "_samples", samples)
     box = atlas.atlas_box()
-    atlas.conduct(("k3 in the loss", 0, base))
+    atlas.conduct("k3 in the loss", 0, base)
     raw, batch, problem = seen[0]
     assert batch.answers.shape == (1, 3, 4)
     assert batch.weights.sum() == pytest.approx(1)
@@ -103,8 +102,8 @@ def test_the_trainer_gets_the_methods_advantages_on_the_answers_drawn(base, monk
 
 @pytest.mark.parametrize("name", ["GSPO", "CISPO", "DPH-JS", "rejection fine-tuning"])
 def test_methods_of_every_kind_train(name, base):
-    before = atlas.conduct((BASE, None, base))
-    for found in (atlas.conduct((name, 0, base)), atlas.conduct((name, None, base))):
+    before = atlas.conduct(BASE, None, base)
+    for found in (atlas.conduct(name, 0, base), atlas.conduct(name, None, base)):
         assert 0 < found.validity < 1
         assert sum(found.shares) == pytest.approx(1)
         assert found != before

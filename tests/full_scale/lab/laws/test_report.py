@@ -2,13 +2,15 @@ import json
 from dataclasses import replace
 
 import pytest
-from support.law_outcomes import FOUND, TASK, outcome, twin_at
+from support.law_outcomes import FOUND, RUN, TASK, outcome, twin_at
 
 from dph_theory.support.record import checked
+from full_scale.lab.kept import Asked
+from full_scale.lab.laws import report
 from full_scale.lab.laws.record import NO_TWIN, TIME, SampledEnd, Twin, twin_of
-from full_scale.lab.laws.report import Tally, findings, results, store, tallies, tally_table
+from full_scale.lab.laws.report import Tally, findings, results, tallies, tally_table, told
 from full_scale.lab.laws.runs import TOKEN_FORWARD, TOKEN_REVERSE, Run
-from full_scale.lab.laws.study import KIND
+from full_scale.lab.laws.study import KIND, Study
 
 SHORT = Run("budget_and_family", TASK.name, "sequence_kl", 0.5)
 FREE = Run("which_law", TASK.name, "none")
@@ -32,7 +34,7 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
     )
 
 
-def test_the_record_is_what_figures_read(tmp_path):
+def test_the_record_is_what_figures_read(tmp_path, monkeypatch):
     free = outcome(run=Run("way_back", TASK.name, "none"), found=())
     missed, twin = outcome(ended_at=1), twin_at(1, (0.3, 0.001, 0.1), {"favourite_odds": 0.5})
     runs = results([outcome(), free, missed], {twin.run.id: twin}, {})["runs"]
@@ -50,7 +52,9 @@ def test_the_record_is_what_figures_read(tmp_path):
     assert {name: runs[name] for name in wanted} == wanted
     at_law = FOUND[0].exact.validity[0]
     assert runs["validity"][0] == runs["law_validity"][0] == pytest.approx(at_law, rel=1e-4)
-    store([outcome()], {}, {}, tmp_path / "laws.json")
+    monkeypatch.setattr(report, "quick_runs", lambda: [RUN])
+    Study(tmp_path).kept.keep("run", RUN.id, outcome())
+    told(Asked(tmp_path, quick=True, listed=True, json_path=tmp_path / "laws.json"))
     stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
     assert stored["findings"] == [
         "which_law: 1 of 1 runs held to their law; by the nearest law and the validity alone 1."

@@ -18,8 +18,7 @@ RUNS = [Run("which_law", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")
 def no_training(monkeypatch):
     """Every job at once and here; runs and twins end at their law, and one run fails."""
 
-    def conduct(job):
-        run, predicted, _ = job
+    def conduct(run, predicted, bases):
         if run.form == "sequence_kl":
             raise RuntimeError("the machine went away")
         return replace(outcome(run=run, found=predicted), predictions=predicted)
@@ -55,7 +54,7 @@ def test_packed_runs_are_finished_runs_elsewhere_and_are_not_run_again(tmp_path)
     (found,) = here.run([run])
     assert seen == [(TWIN, 1, 1), (study.RUN, 1, 1)]
     assert found.predictions == predictions(run, TASK, TASK.base)
-    here.pack(tmp_path / "packed.xz")
+    here.kept.pack(tmp_path / "packed.xz", without=PREDICTION)
     there.kept.adopt(tmp_path / "packed.xz")
     size = (tmp_path / "there" / "journal.jsonl").stat().st_size
     (read,) = Study(tmp_path / "there").run([run])

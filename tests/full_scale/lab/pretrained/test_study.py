@@ -10,6 +10,7 @@ import pytest
 from support.tiny_training import TRL_WARNS
 
 import figures
+from full_scale.lab.kept import Asked
 from full_scale.lab.pretrained import runs
 from full_scale.lab.pretrained.lottery import predicted_lottery, spreads
 from full_scale.lab.pretrained.open_prompts import TASKS
@@ -83,14 +84,14 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     ]
     monkeypatch.setattr("full_scale.lab.pretrained.study.quick_runs", lambda: chosen)
     packed, stored = tmp_path / "all.xz", tmp_path / "record.json"
-    found = told(folder, tmp_path / "kept", quick=True, pack=packed, json_path=stored)
+    found = told(folder, Asked(tmp_path / "kept", quick=True, pack=packed, json_path=stored))
     lines = (tmp_path / "kept" / "pretrained" / "journal.jsonl").read_text().splitlines()
     order = [json.loads(line)["what"] for line in lines[1:]]
     assert order == [CLAIM] * len(CLAIMS) + [SAID] * len(MEASURED) + [LAW] + [FORECAST] + [RUN] * 2 + [
         FOLLOWED
     ]
     assert len(found.tables) == 4
-    listed = told(folder, tmp_path / "other", quick=True, listed=True, packed=packed)
+    listed = told(folder, Asked(tmp_path / "other", quick=True, listed=True, packed=packed))
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
 

@@ -61,7 +61,7 @@ def moved(outcome, texts):
 
 
 def test_prompts_held_at_the_base_stay_there_and_others_are_trained(folder, kept):
-    anchors = forecast((folder, HELD, kept)).anchors
+    anchors = forecast(folder, HELD, kept).anchors
     assert len(set(anchors)) == 4
     free, held = train_on_samples(folder, PLAIN), train_on_samples(folder, HELD, anchors=anchors)
     assert moved(held, anchors) < 0.3 * moved(free, anchors)
@@ -70,9 +70,9 @@ def test_prompts_held_at_the_base_stay_there_and_others_are_trained(folder, kept
 
 
 def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these(folder, kept):
-    told = forecast((folder, HELD, kept))
+    told = forecast(folder, HELD, kept)
     outcome = train_on_samples(folder, HELD, anchors=told.anchors)
-    after = followed(kernel_of(folder, HELD, kept), outcome, told)
+    after = followed(folder, outcome, told, kept)
     (row,) = held_to_forecasts([outcome], {HELD.id: told}, {HELD.id: after})
     task = EXPLORED + HELD_OUT
     wanted = [pass_at(outcome.points[-1].tasks, [task], k, without=told.anchors) for k in KS]
