@@ -74,7 +74,8 @@ class Theorem:
 
     `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or
     that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather than
-    relative; `needs` an optional package without which nothing can be checked.
+    relative; `needs` an optional package without which nothing can be checked; `share` is the part of the
+    instances asked for that a search tries, below one where an instance costs a solver of its own.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Theorem:
     ladder: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
     note: str = ""
     needs: str | None = None
+    share: float = 1.0
 
     @property
     def family(self) -> str:

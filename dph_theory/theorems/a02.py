@@ -99,6 +99,7 @@ ORBIT = theorem(
     examples=(KEPT,),
     # What the Runge-Kutta steps leave out.
     tolerance=1e-5,
+    share=0.2,
     false=(neighbour("the invalid logits stay (sum theta not conserved)", rhs=without_conserved_sum),),
 )
 

@@ -100,6 +100,7 @@ DIVERGENCE = theorem(
     note="On the balanced step the ratio of the two sides tends to one as gamma and TV tend to 0: no C_f can"
     " be smaller.",
     coq="trust_region_of",
+    share=0.2,
     false=(
         neighbour(
             "C_f = 2 for Jensen-Shannon as well",

@@ -75,6 +75,7 @@ FORWARD = theorem(
     examples=(TWO_TOKENS.giving(rhs=".675390529679 0 .324609470321 0"),),
     tolerance=1e-5,
     ladder=(1e-4, 1e-6, 1e-8),
+    share=0.05,
     false=(
         neighbour("the locally filtered model", rhs=local_of_two),
         neighbour("the filtered model p_*", rhs=filtered_of_two),
@@ -101,6 +102,7 @@ FAMILY = theorem(
     examples=(TWO_TOKENS,),
     tolerance=1e-3,
     ladder=(1e-6, 1e-8, 1e-10),
+    share=0.1,
     false=(neighbour("alpha = 1, forward KL", lhs=forward_law), neighbour("alpha = 1.5", lhs=beyond_one)),
 )
 

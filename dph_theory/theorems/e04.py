@@ -134,6 +134,7 @@ ENDS = theorem(
     ),
     tolerance=1e-5,
     coq="ends",
+    share=0.2,
     false=(
         neighbour("1/sqrt(V(1-V))", rhs=population),
         neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in FAR_SIZES])[None]),

@@ -56,6 +56,7 @@ LAST = theorem(
     on=TREES,
     equal=(token_laws, sequence_laws),
     examples=(TWO_TOKENS,),
+    share=0.1,
     false=(neighbour("validity decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
 )
 

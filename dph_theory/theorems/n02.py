@@ -84,6 +84,7 @@ SIGN = theorem(
     floor=1e-9,
     note="Positive definite is not enough, nor a positive mean: with V = (.5, .1) and K_12 = -.5 the slope is"
     " .0240500 at k = 1 and -.0007754 at k = 6. Prompts alone (K diagonal) never lose Pass@k.",
+    share=0.05,
     false=(
         neighbour(
             "where the kernel is positive definite",
@@ -140,6 +141,7 @@ TURNS = theorem(
     at_most=(turns_in_k, turns_over_prompts),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", lhs="2", rhs="2"),),
     note="Two prompts: once at most. With V = (.02, .2, .7) it falls between two k alone.",
+    share=0.02,
     false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
 )
 
@@ -167,6 +169,7 @@ CURVES = theorem(
     on=chart(rates=rates(4, low=1e-3, high=1e-2), others=rates(4, low=1e-3, high=1e-2)),
     at_most=(curves_cross, distributions_cross),
     examples=(example(rates=".15 .19 .24 .94", others=".6 .1 .08 .74", lhs="2", rhs="2"),),
+    share=0.02,
     false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
 )
 

@@ -75,6 +75,7 @@ BESIDE = theorem(
     floor=1.0,
     note="Not divided, or divided by the deviation, only the strategy of most merit stays alone, whatever the"
     " base's shares; MaxRL keeps a rarer one that is right where the other is not.",
+    share=0.02,
     false=(
         neighbour("MaxRL's G - 1 is G", rhs=lambda kinds, size: beside(kinds, size, others=0)),
         neighbour(
@@ -106,6 +107,7 @@ MAXRL = theorem(
         example(share=".1", rare=".1", common=".9", size="12"),
     ),
     coq="maxrl_drive",
+    share=0.2,
     false=(
         neighbour(
             "G - 2 in the place of G - 1",
@@ -146,6 +148,7 @@ APART = theorem(
     tolerance=1e-5,
     floor=1.0,
     ladder=(1e-1, 1e-2, 1e-3),
+    share=0.05,
     false=(
         neighbour(
             "at every pass rate as near one",
@@ -207,6 +210,7 @@ RUIN = theorem(
     equal=(by_lattice, ruin),
     examples=(example(down="2", up="6", first=".3", second=".2", value=".5781126090404"),),
     coq="ruin",
+    share=0.02,
     false=(
         neighbour("a lottery by the base's shares", rhs=base_share),
         neighbour("the better always wins", rhs=lambda first, second: np.where(first > second, 1.0, 0.0)),
@@ -238,6 +242,7 @@ SMALL = theorem(
     tolerance=8e-3,
     floor=1.0,
     ladder=(0.3, 0.1, 0.02),
+    share=0.002,
     false=(
         neighbour("a lottery by the base's shares", rhs=lambda share: share),
         neighbour(
@@ -286,6 +291,7 @@ WITH_KL = theorem(
     ),
     equal=(by_outcomes, held),
     examples=(example(first=".3", second=".2", beta=".5", step=".8", groups="4"),),
+    share=0.05,
     false=(
         neighbour(
             "without the KL, a random walk",
@@ -358,6 +364,7 @@ LOTTERIES = theorem(
     examples=(example(coupling=".1", rate=".2", reached=".9", valid="2", invalid="8", step=".01"),),
     tolerance=1e-6,
     floor=1e-6,
+    share=0.02,
     false=(
         neighbour(
             "every prompt draws by itself",

@@ -110,5 +110,6 @@ WEIGHTS = theorem(
     equal=(of_each(mean_weights), of_each(true_weights)),
     examples=(example(rate=".2", answers="4", k="4", value=".32768 .16"),),
     note="With c/n in the place of V the drive is (n-1)/n of itself.",
+    share=0.2,
     false=(neighbour("c/n in the place of V", lhs=of_each(plugged_in)),),
 )

@@ -1,6 +1,7 @@
 """What a verification is asked for and what it finds, as plain values; nothing heavy is loaded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
 from typing import Any
 
 from ..support.errors import argument_error
@@ -8,6 +9,8 @@ from ..support.record import as_json
 
 INSTANCES, QUICK_INSTANCES = 100_000, 1_000
 """Random instances a theorem, in the long form and in the short one."""
+FEWEST = 200
+"""So many are tried at least, where instances are costly and a theorem asks for a share of them."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,16 @@ class Settings:
             raise argument_error("instances", self.instances, "at least 1")
         if self.seed < 0:
             raise argument_error("seed", self.seed, "at least 0")
+
+    def part(self, share: float) -> "Settings":
+        """Those that try this share of the instances, at random and by the optimiser; but never few."""
+        few = min(self.instances, FEWEST)
+        fewer = {
+            "instances": max(few, ceil(share * self.instances)),
+            "population": max(min(self.population, 16), ceil(sqrt(share) * self.population)),
+            "generations": max(min(self.generations, 2), ceil(sqrt(share) * self.generations)),
+        }
+        return replace(self, **fewer)
 
 
 def settings(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> Settings:

@@ -126,7 +126,7 @@ class _Search:
 
 def search(theorem: Theorem, asked: Settings, seed: int) -> Found:
     """Look for a violation: at random, where that finds none with an optimiser, and at the kept instances."""
-    looking, rng = _Search(theorem), np.random.default_rng(seed)
+    looking, rng, asked = _Search(theorem), np.random.default_rng(seed), asked.part(theorem.share)
     looking.random(asked.instances, rng)
     if not looking.refuted and theorem.instances.dimension:
         looking.optimised(asked.population, asked.generations, rng)

@@ -29,6 +29,15 @@ def test_a_violation_at_random_ends_the_search_with_a_short_witness():
     assert len(repr(found.witness)) < 40
 
 
+def test_a_theorem_whose_instances_are_costly_asks_for_a_share_of_them():
+    costly = replace(PINSKER, share=0.05)
+    few, all_of_them = (search(t, Settings(20_000, 64, 20), 1).instances for t in (costly, PINSKER))
+    assert 1000 < few < all_of_them / 10
+    assert search(costly, Settings(500, 64, 5), 1).instances > 200
+    false = costly.changed(costly.false_neighbours[0])
+    assert search(false, Settings(20_000, 64, 20), 1).witness
+
+
 def test_same_seed_same_result():
     assert search(PINSKER, SHORT, 7) == search(PINSKER, SHORT, 7) != search(PINSKER, SHORT, 8)
 
