@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def presample_command(config: str, overrides: Sequence[str]) -> None:
         check_versions()
         from .stages import presample_stage
 
-        _say(console, presample_stage(_recipe(config, overrides), progress).findings)
+        _say(console, presample_stage(_recipe(config, overrides), progress, partial(_say, console)).findings)
 
 
 class _WithKeys(click.Command):
@@ -93,7 +94,7 @@ def train_command(
             return
         from .stages import train_stage
 
-        _say(console, train_stage(recipe, progress, lambda words: _say(console, words)).findings)
+        _say(console, train_stage(recipe, progress, partial(_say, console)).findings)
 
 
 @click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")
@@ -106,7 +107,8 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
         check_versions()
         from .stages import evaluate_stage
 
-        _say(console, evaluate_stage(_recipe(config, overrides), progress, base_only=base).findings)
+        recipe, say = _recipe(config, overrides), partial(_say, console)
+        _say(console, evaluate_stage(recipe, progress, say, base_only=base).findings)
 
 
 @click.command(name="transfer", short_help="Measure what training on some prompts will do to others.")

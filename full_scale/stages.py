@@ -16,6 +16,7 @@ from dph_theory.transfer import AnswerKernel
 
 from .evaluation.evaluate import evaluate
 from .evaluation.record import Evaluation
+from .models.generation import with_room
 from .models.load import LoadedModel, ModelHashes, load, load_trained
 from .presampling.presample import presample
 from .presampling.result import Presampling
@@ -35,39 +36,44 @@ LONGEST_WAIT = timedelta(days=30)
 """Processes with little to do wait for the one with most."""
 
 
-def presample_stage(recipe: Recipe, progress: Progress) -> Presampling:
+Say = Callable[[Sequence[str]], None]
+"""Is told sentences that a user should know at the start of a stage."""
+
+
+def unsaid(words: Sequence[str]) -> None:
+    """Say nothing."""
+
+
+def presample_stage(recipe: Recipe, progress: Progress, say: Say = unsaid) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     _processes()
-    with locked(Folders.of(recipe).presample), _task(recipe) as task:
+    with locked(Folders.of(recipe).presample), _task(recipe, say) as task:
         initial = _initial(recipe)
         found = presample(recipe, task, initial, progress=progress)
     _take_leave()
     return found
 
 
-def train_stage(
-    recipe: Recipe, progress: NotedProgress, say: Callable[[Sequence[str]], None] = lambda words: None
-) -> TrainingRecord:
-    """Train by the recipe, on the pre-sampling that runs under its output share.
-
-    `say` is told sentences that a user should know at the start of a training.
-    """
+def train_stage(recipe: Recipe, progress: NotedProgress, say: Say = unsaid) -> TrainingRecord:
+    """Train by the recipe, on the pre-sampling that runs under its output share."""
     from .training.train import train  # TRL's trainer, which the other stages do not need.
 
     end_with_launcher()
-    with locked(Folders.of(recipe).here), _task(recipe) as task:
+    with locked(Folders.of(recipe).here), _task(recipe, say) as task:
         hashes = ModelHashes.of(recipe.model.path)
         found = train(recipe, task, _presampling(recipe, task, hashes), hashes, progress=progress, say=say)
     _take_leave()
     return found
 
 
-def evaluate_stage(recipe: Recipe, progress: Progress, *, base_only: bool = False) -> Evaluation:
+def evaluate_stage(
+    recipe: Recipe, progress: Progress, say: Say = unsaid, *, base_only: bool = False
+) -> Evaluation:
     """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
     processes, folders = _processes(), Folders.of(recipe)
     if not base_only:
         TrainingRecord.read(folders.training)
-    with locked(folders.base().here if base_only else folders.here), _task(recipe) as task:
+    with locked(folders.base().here if base_only else folders.here), _task(recipe, say) as task:
         initial = _initial(recipe)
         presampling = _presampling(recipe, task, initial.hashes)
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
@@ -115,7 +121,7 @@ def transfer_stage(
         where = ModelConfig(path=model)
         return measure_files(where, [*map(Path, files)], path, wrong=own, limit=limit, progress=progress)
     recipe = load_recipe(config, words) if config is not None else _of_files(verifier or "", *words)
-    with _task(recipe) as task:
+    with _task(recipe, unsaid) as task:
         return measure_sampled(recipe, task, path, samples=samples, own=own, limit=limit, progress=progress)
 
 
@@ -141,10 +147,12 @@ def _presampling(recipe: Recipe, task: Task, hashes: ModelHashes) -> Presampling
 
 
 @contextmanager
-def _task(recipe: Recipe) -> Iterator[Task]:
+def _task(recipe: Recipe, say: Say) -> Iterator[Task]:
     task = load_task(recipe.task)
     try:
-        yield task
+        with_enough, left_out = with_room(recipe, task)
+        say(left_out)
+        yield with_enough
     finally:
         task.close()
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .errors import argument_error
+from .errors import RefusedError, argument_error
 
 T = TypeVar("T")
 _PLAIN = {str, int, float, bool, type(None)}
@@ -128,13 +128,16 @@ def checked(value: Any, kind: str) -> dict[str, Any]:
 
 
 def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
-    """The record of that kind in a file; ValueError says what is wrong, `made_by` which command writes it."""
+    """The record of that kind in a file, which the command `made_by` writes; RefusedError if it is not there.
+
+    ValueError for what is no such record.
+    """
     if not path.is_file():
-        raise argument_error("file", str(path), f"it is not there; {made_by} writes it")
+        raise RefusedError(f"no {path.name} in {path.parent}: run {made_by}")
     try:
         return checked(json.loads(path.read_text(encoding="utf-8")), kind)
     except json.JSONDecodeError as error:
-        allowed = f"a record in JSON ({error}); remove it, and {made_by} writes it anew"
+        allowed = f"a record in JSON ({error}); remove it, and run {made_by}"
         raise argument_error("file", str(path), allowed) from error
 
 

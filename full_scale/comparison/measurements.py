@@ -183,7 +183,7 @@ def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
 
 def _read_run(folders: Folders) -> MeasuredRun:
     evaluation = Evaluation.read(folders.evaluation)
-    base = Evaluation.read(folders.base().evaluation).sets
+    base = Evaluation.read(folders.base().evaluation, "dph evaluate --base --config ...").sets
     training = TrainingRecord.read(folders.training)
     sets = {
         name: paired(f"{folders.run} {name}", entry.prompts, base[name].prompts)

@@ -9,7 +9,7 @@ import numpy as np
 from accelerate import PartialState
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress
 from dph_theory.support.record import as_json, from_json, record
@@ -23,7 +23,7 @@ from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
 from ..storage.journal import SharedJournal, mine
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Task, bound_to, judged
+from ..tasks.protocol import Prompt, Task, bound_to, judged, matches
 from .record import (
     KIND,
     EvaluatedSet,
@@ -169,7 +169,7 @@ def evaluate(
     folders, processes = folders or Folders.of(recipe), PartialState()
     base: Mapping[str, EvaluatedSet] = {}
     if folders.run != folders.base().run:
-        base = Evaluation.read(folders.base().evaluation, "dph evaluate --base").sets
+        base = Evaluation.read(folders.base().evaluation, "dph evaluate --base --config ...").sets
     sets = evaluation_sets(recipe, task, presampling)
     for name, examples in sets.items():
         check_room(name, *given_to(initial, task, examples, recipe))
@@ -183,9 +183,9 @@ def evaluate(
         done, found = journal.gathered(), {}
         for name, examples in sets.items():
             batches = [from_json(Batch, done[f"{name}/{batch}"]) for batch in _batches(recipe, examples)]
-            found[name] = _set(
-                recipe, [entry for batch in batches for entry in batch.prompts], base.get(name)
-            )
+            prompts = [entry for batch in batches for entry in batch.prompts]
+            of_set = _set(recipe, prompts, base.get(name))
+            found[name] = replace(of_set, match=matches(task.verifier, examples))
         results = Evaluation(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
@@ -249,8 +249,9 @@ def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dic
     for name, ids in ((REHEARSED, presampling.pef), (EXPLORED, presampling.exp)):
         unknown = [key for key in ids if key not in train]
         if unknown:
-            raise argument_error(
-                "presample", unknown[0], f"ids of prompts of the task {task.name!r}; pre-sample again"
+            raise RefusedError(
+                f"the pre-sampling holds prompt {unknown[0]!r}, which the task {task.name!r} has not: "
+                "run dph presample --config ... with another output folder"
             )
         if ids:
             available[name] = [train[key] for key in ids]

@@ -85,6 +85,8 @@ class EvaluatedSet:
 
     prompts: tuple[PromptAnswers, ...]
     summary: Summary
+    match: tuple[str, ...] = ()
+    """By which execution match SQL answers were judged."""
 
 
 @dataclass(frozen=True)
@@ -118,22 +120,23 @@ class Evaluation:
     run: str
     model: ModelHash
     sets: Mapping[str, EvaluatedSet]
+    initial: ModelHash
+    """The model of `log_ref`, at which training began."""
     rehearsed: Rehearsed = Rehearsed()
-    initial: ModelHash | None = None
-    """The model of `log_ref`, at which training began; records from before it was stored have none."""
 
     @classmethod
-    def read(cls, path: Path, made_by: str = "dph evaluate") -> "Evaluation":
-        """The record in a file; ValueError says what is wrong with it, or which command writes it."""
+    def read(cls, path: Path, made_by: str = "dph evaluate --config ...") -> "Evaluation":
+        """The record in a file; RefusedError says which command writes it, ValueError what is wrong."""
         return from_json(cls, read_record(path, KIND, made_by)["results"])
 
     @property
     def findings(self) -> list[str]:
         """One sentence a set, from its numbers."""
-        return [self._finding(name, found.summary) for name, found in self.sets.items()]
+        return [self._finding(name, found.summary, found.match) for name, found in self.sets.items()]
 
-    def _finding(self, name: str, numbers: Summary) -> str:
-        words = f"{self.run} on {name} ({numbers.prompts} prompts): greedy {_told(numbers.greedy)}"
+    def _finding(self, name: str, numbers: Summary, match: Sequence[str]) -> str:
+        how = f", execution match of {' and '.join(match)}" if match else ""
+        words = f"{self.run} on {name} ({numbers.prompts} prompts{how}): greedy {_told(numbers.greedy)}"
         words += "".join(f", Pass@{k} {_told(value)}" for k, value in numbers.pass_at_k.items())
         if numbers.style_entropy:
             words += f"; style entropy {_told(numbers.style_entropy)} nats"

@@ -144,8 +144,7 @@ def _rows_of(lines: Iterable[Any], argument: str, path: Path) -> dict[tuple[str,
     try:
         return {(line["what"], line["name"]): line["row"] for line in lines}
     except KeyError as error:
-        allowed = f"rows that say what they are ({error} is missing); an older version kept others"
-        raise argument_error(argument, str(path), allowed) from error
+        raise argument_error(argument, str(path), f"rows of what and name, not without {error}") from error
 
 
 def store(

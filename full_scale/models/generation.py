@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,13 +15,13 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import DynamicCache, GenerationConfig
+from transformers import AutoConfig, DynamicCache, GenerationConfig
 
 from dph_theory.support.errors import argument_error
 
 from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
 from ..tasks.protocol import Prompt, Task
-from .load import LoadedModel, stop_tokens
+from .load import LoadedModel, load_tokenizer, source, stop_tokens
 
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells its processes of one another."""
@@ -177,9 +177,34 @@ def check_room(name: str, prompts: Sequence[Sequence[int]], context: int | None,
     if over:
         allowed = (
             f"at most {room:,} tokens, beside sampling.max_new_tokens={new:,} in the model's context of "
-            f"{context:,}; the longest has {max(lengths):,}: allow shorter answers, or leave them out"
+            f"{context:,}; the longest has {max(lengths):,}: allow shorter answers, or leave "
+            "them out with task.filter_overlong_prompts=true"
         )
         raise argument_error(f"{name} prompts", f"{over:,} of {len(lengths):,} longer", allowed)
+
+
+def with_room(recipe: Recipe, task: Task, *, local: bool = False) -> tuple[Task, list[str]]:
+    """The task without the prompts that `check_room` refuses, and of each set how many these were.
+
+    As it is, unless `task.filter_overlong_prompts` asks for it. ValueError where of a set none is left.
+    """
+    where = {**source(recipe.model.path), "local_files_only": local, "trust_remote_code": False}
+    context = None
+    if recipe.task.filter_overlong_prompts:
+        context = getattr(AutoConfig.from_pretrained(**where), "max_position_embeddings", None)
+    if context is None:
+        return task, []
+    tokenizer, room = load_tokenizer(recipe.model, local=local), context - recipe.sampling.max_new_tokens
+    kept, said = {}, []
+    for name, examples in {"training": task.train, **task.evaluation}.items():
+        lengths = map(len, prompt_tokens(tokenizer, task, examples, recipe.model))
+        kept[name] = [each for each, length in zip(examples, lengths, strict=True) if length <= room]
+        if left := len(examples) - len(kept[name]):
+            said.append(
+                f"left out: {left:,} of {len(examples):,} {name} prompts, longer than {room:,} tokens beside "
+                f"sampling.max_new_tokens={recipe.sampling.max_new_tokens:,}"
+            )
+    return replace(task, train=kept.pop("training"), evaluation=kept), said
 
 
 def sample(

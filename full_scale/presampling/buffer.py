@@ -15,12 +15,13 @@ from pyarrow import compute, parquet
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import replacing, write_json
 
 from ..storage.tensors import hash_values, storing
 
 BUFFER, MANIFEST = "buffer.parquet", "manifest.json"
+_MAKE = "run dph presample --config ..."
 _IDS = pyarrow.large_list(pyarrow.int64())
 _SCHEMA = pyarrow.schema(
     {
@@ -114,33 +115,30 @@ class RehearsalBuffer:
 
     @classmethod
     def load(cls, folder: Path) -> "RehearsalBuffer":
-        """The buffer of a folder; ValueError if it is missing, damaged, or not the manifest's."""
+        """The buffer of a folder; RefusedError if it is missing, damaged, or not the manifest's."""
         for name in (MANIFEST, BUFFER):
             if not (folder / name).is_file():
-                raise argument_error("folder", str(folder), f"a folder with {name}; pre-sample first")
+                raise RefusedError(f"no rehearsal buffer in {folder}, which lacks {name}: {_MAKE}")
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
             digest = manifest.pop("digest")
             buffer = cls(parquet.read_table(folder / BUFFER), manifest)
             same = buffer.digest == digest
         except (ValueError, KeyError, OSError) as error:
-            raise argument_error(
-                "folder", str(folder), f"a whole {BUFFER} and {MANIFEST}; pre-sample again ({error})"
+            raise RefusedError(
+                f"the rehearsal buffer in {folder} is damaged ({error}): {_MAKE}, which makes it anew"
             ) from error
         if not same:
-            raise argument_error(
-                BUFFER, str(folder), "the buffer that its manifest describes; pre-sample again"
-            )
+            raise RefusedError(f"{folder / BUFFER} is not what its manifest describes: {_MAKE}")
         return buffer
 
     def check(self, **expected: Any) -> None:
-        """Raise ValueError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""
+        """RefusedError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""
         for name, value in expected.items():
             if self.manifest.get(name) != value:
-                raise argument_error(
-                    f"rehearsal buffer {name}",
-                    self.manifest.get(name),
-                    f"this run has {value!r}; pre-sample with this run's model, tokenizer and temperature",
+                raise RefusedError(
+                    f"the rehearsal buffer was made with {name}={self.manifest.get(name)!r}, and this run "
+                    f"has {value!r}: {_MAKE} with this run's model, tokenizer and temperature"
                 )
 
     def rows(self) -> list[RehearsalRow]:

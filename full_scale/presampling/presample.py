@@ -10,6 +10,7 @@ from typing import Any
 
 from accelerate import PartialState
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.progress import Progress
 
 from ..models.generation import Completion, check_room, derived_seed, given_to, prompt_tokens, sample
@@ -71,7 +72,7 @@ def presample(
             found = Presampling.load(folder)
             if dict(found.identity) == json.loads(json.dumps(identity)):
                 return found
-        except ValueError as error:
+        except (ValueError, RefusedError) as error:
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
     rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}})

@@ -127,7 +127,7 @@ class Presampling:
         if not path.is_file():
             begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
             raise RefusedError(f"no pre-sampling in {folder}: it {begun}; run dph presample --config ...")
-        results = read_record(path, KIND, "dph presample")["results"]
+        results = read_record(path, KIND, "dph presample --config ...")["results"]
         rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
         return cls(
             rates,
@@ -136,8 +136,8 @@ class Presampling:
             RehearsalBuffer.load(folder / BUFFER),
             results.pop("outcomes"),
             results.pop("unfinished"),
-            failures=results.pop("failures", {}),
-            cut_off=results.pop("cut_off", ""),
+            failures=results.pop("failures"),
+            cut_off=results.pop("cut_off"),
             identity={key: value for key, value in results.items() if key != "rows"},
         )
 

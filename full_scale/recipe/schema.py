@@ -47,6 +47,8 @@ class TaskConfig:
     """A folder or file in the task's published layout, or a Hugging Face dataset name."""
     databases: str | None = None
     """SQL: the folder of SQLite databases, one folder <db_id> each."""
+    filter_overlong_prompts: bool = False
+    """Whether prompts that leave no room for an answer in the model's context are left out, with a count."""
     options: Mapping[str, Any] = Field(default_factory=dict)
     """What else the task's loader takes."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from accelerate import PartialState
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 
 from .tensors import storing
 
@@ -54,8 +54,8 @@ class Journal:
         try:
             return [json.loads(line) for line in data[:whole].splitlines()]
         except ValueError as error:
-            raise argument_error(
-                "journal", str(self.path), f"one JSON value a line; remove the file ({error})"
+            raise RefusedError(
+                f"{self.path} is damaged, a line is no JSON ({error}): remove it to begin anew"
             ) from error
 
     def _check(self, found: Any, wanted: Mapping[str, Any]) -> None:

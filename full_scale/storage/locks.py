@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_text
 
 LOCK, HOLDER = "lock", "lock.holder"
@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 
 @contextmanager
 def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
-    """Work in a folder that no other process works in; ValueError names the one that does, unless to `wait`.
+    """Work in a folder that no other process works in; RefusedError names another, unless to `wait`.
 
     The kernel frees the lock when its process ends, however it ends. Of several processes of one launch the
     first holds it for all.
@@ -35,8 +35,9 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         who = holder.read_text(encoding="utf-8") if holder.is_file() else "another process"
-        allowed = f"a folder where nothing else is at work; {who} is"
-        raise argument_error("output", str(folder), allowed) from error
+        raise RefusedError(
+            f"{who} is at work in {folder}: wait for it, or take another output folder"
+        ) from error
     try:
         write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_bytes
 
 
@@ -48,14 +48,14 @@ def storing(folder: Path) -> Iterator[None]:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a safetensors file; ValueError if it is missing or damaged."""
+    """The tensors and the metadata of a safetensors file; RefusedError if it is missing or damaged."""
     if not path.is_file():
-        raise argument_error("path", str(path), "a safetensors file; there is none")
+        raise RefusedError(f"no {path.name} in {path.parent}: remove the folder to begin anew")
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except SafetensorError as error:
-        raise argument_error("path", str(path), f"a whole safetensors file ({error})") from error
+        raise RefusedError(f"{path} is damaged ({error}): remove {path.parent} to begin anew") from error
 
 
 def hash_files(paths: Iterable[Path]) -> str:

@@ -149,6 +149,12 @@ def bound_to(verifier: Verifier) -> dict[str, Any]:
     return dict(found) if found is not None else source_of(type(verifier).__module__)
 
 
+def matches(verifier: Verifier, examples: Sequence[Prompt]) -> tuple[str, ...]:
+    """How a verifier compares answers to these prompts, where it has several ways, as that of SQL has."""
+    match_of = getattr(verifier, "match_of", lambda example: None)
+    return tuple(sorted({found for example in examples if (found := match_of(example)) is not None}))
+
+
 def source_of(*modules: str) -> dict[str, str]:
     """The start of the sha256 of imported modules' sources, by name; none where there is no file."""
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules}

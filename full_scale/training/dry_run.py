@@ -10,7 +10,7 @@ from typing import Any
 
 from dph_theory.support.errors import RefusedError, argument_error
 
-from ..models.generation import check_room, prompt_tokens
+from ..models.generation import check_room, prompt_tokens, with_room
 from ..models.load import ModelHashes, load_tokenizer
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
@@ -55,12 +55,9 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     wrong; what is merely not there yet is listed as missing.
     """
     missing: list[str] = []
-    task: Task | None = None
     presampling: Presampling | None = None
     shape: Shape | None = None
-    with _noted(missing, "the task's data"):
-        task = load_task(recipe.task)
-        task.close()
+    task, left_out = _task(recipe, missing)
     with _noted(missing, "the pre-sampling"):
         found = Presampling.load(Folders.of(recipe).presample)
         if task is not None:
@@ -103,10 +100,22 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         missing=tuple(missing),
         too_large=tuple(_too_large(stage, each, device) for stage, each in small.items()),
         warnings=(
+            *left_out,
             *_slow(recipe, launch),
             *few_prompts(steps.rollouts_per_step / arguments.get("num_generations", 8)),
         ),
     )
+
+
+def _task(recipe: Recipe, missing: list[str]) -> tuple[Task | None, list[str]]:
+    """The task, if its data are at hand, and how many of its prompts are left out."""
+    with _noted(missing, "the task's data"):
+        task = load_task(recipe.task)
+        task.close()
+        with _noted(missing):
+            return with_room(recipe, task, local=True)
+        return task, []
+    return None, []
 
 
 @contextmanager

@@ -5,13 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dph_theory.support.checking import build
 from dph_theory.support.files import write_json
 from dph_theory.support.record import read_record, record
-
-from ..recipe.law import DEFAULTS
-from ..recipe.methods import setup
-from ..recipe.schema import Recipe
 
 KIND = "full_scale.training"
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate")
@@ -39,17 +34,14 @@ class TrainingRecord:
     seconds: float | None
     """Wall-clock time, all starts together."""
     findings: Sequence[str]
-    initial_hash: str = ""
-    """Which weights it began from; records from before it was kept have none."""
+    initial_hash: str
+    """Which weights it began from."""
 
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":
-        """The record in a file; ValueError says what is wrong with it, or that `dph train` writes it."""
-        found = read_record(path, KIND, "dph train")
-        config, results = found["config"], found["results"]
-        if "arguments" not in results:
-            results = {**results, "arguments": _arguments(config, results)}
-        return cls(config=config, findings=found["findings"], **results)
+        """The record in a file; ValueError says what is wrong with it, RefusedError that there is none."""
+        found = read_record(path, KIND, "dph train --config ...")
+        return cls(config=found["config"], findings=found["findings"], **found["results"])
 
     def write(self, path: Path) -> None:
         """Store it, whole or not at all, with the versions of the libraries."""
@@ -61,10 +53,3 @@ class TrainingRecord:
             KIND, seed=seed, config=self.config, results=results, findings=self.findings, packages=PACKAGES
         )
         write_json(path, made)
-
-
-def _arguments(config: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that decide the law, of a record from before they were stored."""
-    recipe = build(Recipe, config, "")
-    rates = [results["base_rates"][name] for name in results["explored"]]
-    return {**DEFAULTS, **setup(recipe.method, rates, recipe.train).arguments}

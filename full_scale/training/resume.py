@@ -17,7 +17,7 @@ from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
 from trl import GRPOTrainer
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 
 from ..storage.tensors import hash_values, storing
@@ -60,6 +60,7 @@ _WITHOUT_END = ("constant", "constant_with_warmup")
 
 
 SIZES, PLACE = "sizes", "place-{}.json"
+_ANEW = "remove it, and run dph train --config ... from the one before or the beginning"
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
 
@@ -67,7 +68,7 @@ COMPLETE = "complete.json"
 def last_checkpoint(folder: Path) -> Path | None:
     """The latest complete checkpoint of a run's folder that is whole, or None if there is none.
 
-    What is damaged is told, and the one before it is taken; ValueError if none is left.
+    What is damaged is told, and the one before it is taken; RefusedError if none is left.
     """
     complete = [path.parent for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")]
     latest_first = sorted(complete, key=lambda path: int(path.name.split("-")[-1]), reverse=True)
@@ -77,8 +78,11 @@ def last_checkpoint(folder: Path) -> Path | None:
             return path
         _LOG.warning("%s is damaged, and is not gone on from: %s", path, wrong)
     if latest_first:
-        allowed = f"one whole checkpoint at least; remove {folder} to train from the beginning"
-        raise argument_error("checkpoints", [path.name for path in latest_first], allowed)
+        names = ", ".join(path.name for path in latest_first)
+        raise RefusedError(
+            f"no whole checkpoint in {folder} ({names} damaged): remove it, and run dph train --config ... "
+            "from the beginning"
+        )
     return None
 
 
@@ -237,9 +241,7 @@ class ExactResume(GRPOTrainer):
     def _load_place(self, folder: Path) -> None:
         own, first = (folder / PLACE.format(rank) for rank in (self.accelerator.process_index, 0))
         if not first.is_file():
-            raise argument_error(
-                "checkpoint", str(folder), f"a checkpoint of this version, with {first.name}"
-            )
+            raise RefusedError(f"{folder} is no checkpoint of this version, which has {first.name}: {_ANEW}")
         place = json.loads((own if own.is_file() else first).read_text(encoding="utf-8"))
         # However an optimizer step is cut, a generated batch serves as many of them.
         self._step = place["step"] * self._cycle // place["cycle"]
@@ -256,7 +258,7 @@ class ExactResume(GRPOTrainer):
 
     def _check_course(self, folder: Path) -> None:
         if not (folder / COMPLETE).is_file():
-            raise argument_error("checkpoint", str(folder), f"a checkpoint of this trainer, with {COMPLETE}")
+            raise RefusedError(f"{folder} is no checkpoint of this trainer, which has {COMPLETE}: {_ANEW}")
         stored = json.loads((folder / COMPLETE).read_text(encoding="utf-8"))
         for name, value in self.course().items():
             if stored.get(name) != value:

@@ -9,7 +9,7 @@ from transformers import PrinterCallback
 
 from dph_theory.intervals import smoothed_rate
 from dph_theory.support.checking import build
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.progress import NotedProgress, silent
 
 from ..models.generation import prompt_of
@@ -51,9 +51,9 @@ def train(
     the record to `Folders.training`, each whole or not at all; the checkpoints go then, unless they are to be
     kept. A record that is there already is returned, unless `max_steps` has grown: then the training goes on.
     `progress` is called with ("train", step, steps, what was measured), `say` with what a user should know at
-    the start. ValueError for D_exp empty or smaller
-    than a generated batch, a rehearsal without D_pef, a buffer from another model, tokenizer or temperature,
-    a folder that holds another recipe's training.
+    the start. RefusedError for D_exp empty or smaller than a generated batch, a rehearsal without D_pef, a
+    buffer from another model, tokenizer or temperature; ValueError for a folder that holds another recipe's
+    training.
     """
     folders = Folders.of(recipe)
     stored = _finished(folders, recipe)
@@ -123,19 +123,22 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     return trainer
 
 
+_SPLIT_ANEW = "run dph presample --config ... with a {} presample.threshold"
+
+
 def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
-    """ValueError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    """RefusedError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
     explored = presampling.trained(recipe.method.prompts)
     if not explored:
-        raise argument_error(
-            "D_exp", explored, "at least one prompt; every prompt is in D_pef: raise presample.threshold"
-        )
+        raise RefusedError(f"nothing to explore, every prompt is in D_pef: {_SPLIT_ANEW.format('higher')}")
     if method.rehearses and not len(presampling.buffer):
-        why = presampling.no_rows if presampling.pef else "D_pef is empty: lower presample.threshold"
-        raise argument_error("rehearsal rows", 0, f"at least one row; {why}")
+        empty = f"D_pef is empty: {_SPLIT_ANEW.format('lower')}"
+        raise RefusedError(f"nothing to rehearse: {presampling.no_rows if presampling.pef else empty}")
     if len(explored) < prompts:
-        allowed = f"at least {prompts} prompts, those of one generated batch (TRL drops the rest)"
-        raise argument_error("D_exp", len(explored), allowed)
+        raise RefusedError(
+            f"{len(explored)} prompts to explore are fewer than the {prompts} of one generated batch, and "
+            "TRL drops the rest: lower train.generation_batch_size, or take more prompts"
+        )
 
 
 def _record(
@@ -220,11 +223,11 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
         return stored
     if kept == wanted or longer:
         if last_checkpoint(folders.checkpoints) is None:
-            allowed = (
-                "the last one of this finished run, kept with train.keep_moments=true, to make it longer or "
-                f"its model anew; remove {folders.training} to train from the beginning"
+            raise RefusedError(
+                f"no checkpoint in {folders.checkpoints}, from which this finished run could be made longer "
+                "or its model anew (train.keep_moments=true keeps the last one): remove "
+                f"{folders.training}, and run dph train --config ... from the beginning"
             )
-            raise argument_error("checkpoint", str(folders.checkpoints), allowed)
         return None
     other = ", ".join(_differing(kept, wanted))
     allowed = f"a folder of its own: this one holds a training of another {other}"

@@ -18,7 +18,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.divergences import named
 from dph_theory.losses import LEVELS, REDUCTIONS, dph_loss
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from ..models.generation import evaluating
 from ..models.versions import check_versions
@@ -144,13 +144,13 @@ class DPHTrainer(GRPOTrainer):
     def _reference(self, buffer: RehearsalBuffer) -> Tensor:
         """Log-probabilities of all rows under the initial model, flat; kept for a resumed run.
 
-        Each process takes every world-th batch. ValueError if a resumed run does not find them.
+        Each process takes every world-th batch. RefusedError if a resumed run does not find them.
         """
         path, size = Path(self.args.output_dir) / FILE, self.args.per_device_train_batch_size
         if self.state.global_step:
             tensors, metadata = read_tensors(path)
             if metadata["digest"] != buffer.digest:
-                raise argument_error("rehearsal", metadata["digest"], f"the buffer that {path} is of")
+                raise RefusedError(f"{path} is of another buffer than this run's: take another output folder")
             return tensors["ref_logps"]
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
         order, found = buffer.by_length(range(len(buffer))), []

@@ -138,7 +138,7 @@ def test_progress_shows_every_stage(stage, monkeypatch):
 @pytest.mark.parametrize("base", [False, True])
 def test_evaluate_the_base_alone(stage, base):
     seen = []
-    stage("evaluate_stage", lambda recipe, progress, base_only: seen.append(base_only) or ended())
+    stage("evaluate_stage", lambda recipe, progress, say, base_only: seen.append(base_only) or ended())
     assert invoke(cli.evaluate_command, *TINY, *["--base"] * base).exit_code == 0
     assert seen == [base]
 

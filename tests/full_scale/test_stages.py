@@ -11,8 +11,10 @@ from dph_theory.support.files import write_json
 from dph_theory.support.progress import silent
 from full_scale.evaluation.record import Evaluation, ModelHash
 from full_scale.recipe.folders import Folders
+from full_scale.recipe.schema import TaskConfig
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
 from full_scale.storage.locks import locked
+from full_scale.training.dry_run import dry_run
 from full_scale.training.record import TrainingRecord
 
 
@@ -67,21 +69,42 @@ def test_a_stage_wants_what_comes_before_it_and_the_same_settings(place, tmp_pat
     assert closed == [1, 1, 1, 1]
 
 
+def test_prompts_without_room_are_refused_or_left_out_with_a_count(tmp_path, monkeypatch):
+    task = ruled_task()
+    long = replace(task.train[0], prompt=" ".join([task.train[0].prompt] * 30))
+    for module in (full_scale.stages, full_scale.training.dry_run):
+        monkeypatch.setattr(module, "load_task", lambda config: replace(task, train=[long, *task.train[1:]]))
+    recipe, said = ruled_recipe(tmp_path), []
+    with pytest.raises(
+        ValueError, match=r"training prompts='1 of 8 longer'.*task\.filter_overlong_prompts=true"
+    ):
+        presample_stage(recipe, silent)
+    recipe = replace(recipe, task=TaskConfig(filter_overlong_prompts=True))
+    found = presample_stage(recipe, silent, said.extend)
+    assert set(found.rates) == {example.id for example in task.train[1:]}
+    assert evaluate_stage(recipe, silent, said.extend, base_only=True).sets["in_domain"].summary.prompts == 3
+    left_out = "left out: 1 of 8 training prompts, longer than 52 tokens beside sampling.max_new_tokens=12"
+    assert said == [left_out, left_out]
+    assert left_out in dry_run(recipe).warnings
+
+
 def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypatch):
     """Under the base's own lock: another run that comes to it then waits, and finds it done."""
     recipe, held = ruled_recipe(place, output=str(place / "several")), []
     presample_stage(recipe, silent)
     folders = Folders.of(recipe)
     folders.training.parent.mkdir(parents=True)
-    TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, []).write(folders.training)
+    TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, [], "h").write(
+        folders.training
+    )
 
     def evaluate(recipe, task, model, *, folders, **shared):
         if folders == folders.base():
-            with pytest.raises(ValueError, match=r"nothing else is at work"), locked(folders.here):
+            with pytest.raises(RefusedError, match=r"process \d+ on .* is at work in"), locked(folders.here):
                 pass
             held.append(True)
             write_json(folders.evaluation, {})
-        return Evaluation(folders.run, ModelHash("h"), {})
+        return Evaluation(folders.run, ModelHash("h"), {}, ModelHash("h"))
 
     for name, stands in (("evaluate", evaluate), ("load_trained", lambda *given: None)):
         monkeypatch.setattr(full_scale.stages, name, stands)

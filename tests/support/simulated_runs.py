@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dph_theory import filtered, tilted
+from dph_theory.support.checking import build
 from dph_theory.support.record import as_json, record
 from full_scale.comparison.instrument_checks import instrument_checks
 from full_scale.comparison.measurements import read_runs
@@ -19,6 +20,9 @@ from full_scale.evaluation.record import (
     RehearsedRow,
     summary,
 )
+from full_scale.recipe.law import DEFAULTS
+from full_scale.recipe.methods import setup
+from full_scale.recipe.schema import Recipe
 
 
 @dataclass
@@ -132,7 +136,7 @@ class Simulated:
         """The results of an evaluation of that law."""
         drawn = {where: prompts_of(rng, self.laws, law, self.samples) for where in self.where}
         sets = {where: EvaluatedSet(prompts, summary(prompts, (1,))) for where, prompts in drawn.items()}
-        return as_json(Evaluation(name, ModelHash("0"), sets))
+        return as_json(Evaluation(name, ModelHash("0"), sets, ModelHash("0")))
 
     def write(self, rng, folder, change=None):
         run = self.evaluation(rng, "run-seed0", self.laws.policy)
@@ -142,8 +146,13 @@ class Simulated:
         if change is not None:
             change(run)
         known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}
-        training = {"run": "run-seed0", "method": self.method["name"], **known, **self.training}
+        known |= {"run": "run-seed0", "method": self.method["name"], "initial_hash": "0"}
         config = {"method": self.method, "train": self.train, "presample": {"k": 8, **self.presample}}
+        recipe = build(Recipe, config, "")
+        given = known | self.training
+        rates = [given["base_rates"][name] for name in given["explored"]]
+        known["arguments"] = {**DEFAULTS, **setup(recipe.method, rates, recipe.train).arguments}
+        training = {**known, **self.training}
         for name, kind, results in (
             ("run-seed0", "evaluation", run),
             ("run-seed0", "training", training),

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple, get_type_hints
 from dph_theory.support.checking import arguments
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
-from ..protocol import Prompt, Score, Verifier, bound_to
+from ..protocol import Prompt, Score, Verifier, bound_to, matches
 from .worker import READY, JudgeOutcome, Reply
 
 START_SECONDS = 120.0
@@ -310,6 +310,11 @@ class Dispatch:
     def bound(self) -> dict[str, Any]:
         """What decides the verdicts of each."""
         return {key: value for each in self._verifiers.values() for key, value in bound_to(each).items()}
+
+    def match_of(self, example: Prompt) -> str | None:
+        """As the example's verifier has it."""
+        found = matches(self._verifiers[example.reference["verifier"]], [example])
+        return found[0] if found else None
 
     def close(self) -> None:
         """Close every verifier."""

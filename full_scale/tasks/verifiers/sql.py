@@ -52,16 +52,20 @@ class SqlVerifier(PooledVerifier):
         """How results are compared, and how many rows of them."""
         return {"match": self._match, "rows": self._limits.rows}
 
+    def match_of(self, example: Prompt) -> str:
+        """How answers to an example are compared."""
+        match = example.reference.get("match", self._match)
+        match = self._match if (match, self._match) == ("spider", "test-suite") else match
+        choice("match", match, MATCHES)
+        return str(match)
+
     def job(self, example: Prompt, completion: str) -> Job | None:
         """The completion's last query, with the gold one, its database and the limits."""
         query = last_sql(completion)
         if not query:
             return None
         database, gold = needed(example, "database", "query")
-        match = example.reference.get("match", self._match)
-        if (match, self._match) == ("spider", "test-suite"):
-            match = self._match
-        choice("match", match, MATCHES)
+        match = self.match_of(example)
         told = {"database": str(database), "gold": gold, "query": query, "match": match}
         return {**told, "limits": self._limits}
 

@@ -6,6 +6,7 @@ import pytest
 from support.rule_task import Rule, loaded, ruled_recipe, ruled_task
 from support.tiny_llama import plain_log_probs, tiny_llama
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.record import as_json, checked
 from full_scale.evaluation.evaluate import Answers, evaluate, evaluation_sets
 from full_scale.evaluation.record import KIND
@@ -134,12 +135,12 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
     [
         ({"evaluate": EvaluateConfig(samples=8, k=(1,))}, "samples=8"),
         ({"evaluate": EvaluateConfig(samples=4, k=(1,), sets=("in_domain",))}, "sets="),
-        ({"output": "nowhere"}, "dph evaluate --base writes it"),
+        ({"output": "nowhere"}, "run dph evaluate --base"),
     ],
 )
 def test_another_evaluation_in_the_same_place_and_a_runs_without_the_bases_are_refused(bench, change, named):
     before = Folders.of(bench.recipe).evaluation.read_bytes()
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises((ValueError, RefusedError), match=named):
         bench.evaluate(**change)
     assert Folders.of(bench.recipe).evaluation.read_bytes() == before
 
@@ -167,5 +168,5 @@ def test_sets(bench):
     empty = replace(bench.presampling, pef=())
     assert "rehearsed" not in evaluation_sets(bench.recipe, bench.task, empty)
     stranger = replace(bench.presampling, pef=("nobody",))
-    with pytest.raises(ValueError, match=r"'nobody'.*pre-sample again"):
+    with pytest.raises(RefusedError, match=r"'nobody'.*run dph presample"):
         evaluation_sets(bench.recipe, bench.task, stranger)

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from full_scale.evaluation.record import (
 ANSWERS = PromptAnswers(id="p0", correct=(1, 0), log_pi=(-1.0, float("-inf")), styles=("a", None))
 KEPT = Solved(Share(1.0, None, 1), Share(0.5, 0.1, 2))
 SUMMARY = Summary(1, Mean(1.0, None), {"2": Mean(0.5, 0.25)}, None, {}, {"crash": 0.02}, retention=KEPT)
-FOUND = Evaluation("run", ModelHash("0"), {"in_domain": EvaluatedSet((ANSWERS,), SUMMARY)})
+FOUND = Evaluation("run", ModelHash("0"), {"in_domain": EvaluatedSet((ANSWERS,), SUMMARY)}, ModelHash("0"))
 
 
 def written(folder, results):
@@ -48,6 +49,9 @@ def test_findings_say_the_numbers():
         "retention 0.500 (1 of 2, 95% interval 0.061 to 0.939); "
         "the verifier failed on 2.0% of the samples, which count as wrong"
     ]
+    by = replace(FOUND.sets["in_domain"], match=("bird", "spider"))
+    (said,) = replace(FOUND, sets={"dev": by}).findings
+    assert said.startswith("run on dev (1 prompts, execution match of bird and spider): greedy")
 
 
 def prompt(name, greedy, correct, styles=None):

@@ -41,5 +41,5 @@ def test_other_files_are_refused_in_words(tmp_path):
     with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that `dph laws --pack`"):
         kept(tmp_path).adopt(tmp_path / "packed.xz")
     kept(tmp_path).journal.append({"id": "x", "predictions": []})
-    with pytest.raises(ValueError, match=r"journal='.*' is not allowed: rows that say what they are"):
+    with pytest.raises(ValueError, match=r"journal='.*' is not allowed: rows of what and name"):
         kept(tmp_path)

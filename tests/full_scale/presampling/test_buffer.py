@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiny_training import buffer
 
+from dph_theory.support.errors import RefusedError
 from full_scale.presampling.buffer import (
     BUFFER,
     MANIFEST,
@@ -75,7 +76,7 @@ def test_rows_must_be_whole(change, named):
 
 
 def test_absence_and_the_rows_of_another_buffer_are_noticed(tmp_path):
-    with pytest.raises(ValueError, match="pre-sample first"):
+    with pytest.raises(RefusedError, match=r"no rehearsal buffer in .*: run dph presample"):
         RehearsalBuffer.load(tmp_path)
     buffer().save(tmp_path)
     buffer(seed=1).save(tmp_path / "other")
@@ -87,7 +88,7 @@ def test_absence_and_the_rows_of_another_buffer_are_noticed(tmp_path):
 def test_a_buffer_belongs_to_its_model_tokenizer_and_temperature():
     made = RehearsalBuffer.from_rows(ROWS, {"model_hash": "m", "tokenizer_hash": "t", "temperature": 1.0})
     made.check(model_hash="m", tokenizer_hash="t", temperature=1.0)
-    with pytest.raises(ValueError, match=r"temperature=1\.0.*this run has 0\.7; pre-sample"):
+    with pytest.raises(RefusedError, match=r"temperature=1\.0, and this run has 0\.7: run dph presample"):
         made.check(model_hash="m", temperature=0.7)
 
 

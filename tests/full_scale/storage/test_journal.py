@@ -1,5 +1,6 @@
 import pytest
 
+from dph_theory.support.errors import RefusedError
 from full_scale.storage.journal import Journal
 
 IDENTITY = {"model": "abc", "seed": 3, "sampling": {"temperature": 1.0}}
@@ -56,5 +57,5 @@ def test_where_nothing_is_done_yet_another_beginning_is_taken(tmp_path):
 
 def test_damage_before_the_last_line_is_said(path):
     path.write_text(path.read_text().replace("[2]", '{"half'))
-    with pytest.raises(ValueError, match="one JSON value a line"):
+    with pytest.raises(RefusedError, match=r"a line is no JSON.*remove it"):
         Journal(path, IDENTITY)

@@ -177,7 +177,7 @@ def test_after_the_pre_sampling_nothing_is_missing_unless_it_is_of_something_els
     assert (found.missing, found.steps.prompts) == ((), len(sampled.exp))
     too_many = {**here.train, "gradient_accumulation_steps": len(sampled.exp)}
     (few,) = dry_run(replace(here, train=too_many)).missing
-    assert few.startswith(f"D_exp={len(sampled.exp)} ")
+    assert few.startswith(f"{len(sampled.exp)} prompts to explore are fewer than")
     (other,) = dry_run(replace(here, sampling=replace(here.sampling, temperature=0.3))).missing
     assert other.startswith("the pre-sampling (sampling.temperature=0.3")
 

@@ -18,6 +18,7 @@ from support.tiny_training import (
 )
 from trl.trainer.utils import RepeatSampler
 
+from dph_theory.support.errors import RefusedError
 from full_scale.training.judging import VerifierReward
 from full_scale.training.online import OnlineConfig, OnlineTrainer
 from full_scale.training.resume import COMPLETE, FREE, SIZES, ReplayedSampler, course, last_checkpoint
@@ -82,7 +83,7 @@ def test_resuming_under_other_settings_or_with_another_buffer_is_refused(model, 
     trainer(model, tmp_path, **settings).train(resume_from_checkpoint=str(start))
     assert "99 threads" in caplog.text
     (start / COMPLETE).unlink()
-    with pytest.raises(ValueError, match=COMPLETE):
+    with pytest.raises(RefusedError, match=COMPLETE):
         trainer(model, tmp_path, **settings).train(resume_from_checkpoint=str(start))
 
 
@@ -141,7 +142,9 @@ def test_the_last_checkpoint_is_the_last_whole_one_and_a_damaged_one_is_told(tmp
     for told in ("checkpoint-10 is damaged", "model.safetensors has 4 bytes of 10", "has 0 bytes of 10"):
         assert told in caplog.text
     (tmp_path / "checkpoint-2" / COMPLETE).write_text("half")
-    with pytest.raises(ValueError, match=r"checkpoints=\['checkpoint-10', .*remove .* to train from the beg"):
+    with pytest.raises(
+        RefusedError, match=r"no whole checkpoint in .*\(checkpoint-10, .*remove it, and run dph train"
+    ):
         last_checkpoint(tmp_path)
 
 

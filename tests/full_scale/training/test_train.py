@@ -9,6 +9,7 @@ from support.rule_task import Rule, ruled_recipe, ruled_task, stage_inputs
 from support.tiny_training import TRL_WARNS, same
 from transformers import AutoModelForCausalLM, GenerationConfig
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, checked, record
 from full_scale.evaluation.record import KIND, EvaluatedSet, Evaluation, Mean, ModelHash, Summary
@@ -92,7 +93,9 @@ def test_a_finished_run_is_extended_to_what_it_would_have_been_and_its_model_is_
     shutil.rmtree(folders.checkpoints)
     for steps in (3, 4):
         again = replace(recipe, train={**recipe.train, "max_steps": steps})
-        with pytest.raises(ValueError, match=r"checkpoint=.*keep_moments=true.*remove .*training\.json to t"):
+        with pytest.raises(
+            RefusedError, match=r"no checkpoint in .*keep_moments=true.*remove .*training\.json, and run"
+        ):
             train(again, *given)
 
 
@@ -227,6 +230,7 @@ def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_wh
         steps=3,
         seconds=None,
         findings=["mean reward 0.1 at first, 0.9 at last."],
+        initial_hash="h",
     )
     made.write(run.training)
     assert TrainingRecord.read(run.training) == made
@@ -235,7 +239,7 @@ def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_wh
     assert {"torch", "trl", "dph"} <= set(stored["versions"])
     first, second = Mean(0.25, 0.1), Mean(0.75, None)
     numbers = Summary(3, first, {"1": first, "4": second}, None, {}, {})
-    found = Evaluation(run.run, ModelHash("h"), {"in_domain": EvaluatedSet((), numbers)})
+    found = Evaluation(run.run, ModelHash("h"), {"in_domain": EvaluatedSet((), numbers)}, ModelHash("h"))
     write_json(run.evaluation, record(KIND, seed=5, config={}, results=as_json(found), findings=()))
     write_card(run)
     said = (run.model / CARD).read_text().replace("\\", "")

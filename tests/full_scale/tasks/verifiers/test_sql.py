@@ -8,7 +8,8 @@ from contextlib import closing
 import pytest
 from support.sql_databases import make_database
 
-from full_scale.tasks.protocol import Prompt
+from full_scale.tasks.protocol import Prompt, matches
+from full_scale.tasks.verifiers.pool import Dispatch
 from full_scale.tasks.verifiers.sandbox import HOT_JOURNAL, QueryLimits, Ran, connect, run
 from full_scale.tasks.verifiers.sql import SqlVerifier
 
@@ -154,6 +155,13 @@ def test_a_batch_of_a_thousand_takes_seconds(shop):
         scores = verifier([example(shop)] * 1000, [f"SELECT {n}" for n in range(1000)])
         assert time.monotonic() - begun < 20
     assert [n for n, score in enumerate(scores) if score.correct] == [4]
+
+
+def test_it_is_told_by_which_match_answers_are_judged(verifier):
+    asked = [Prompt(name, "?", {"verifier": "sql", "match": name}) for name in ("bird", "spider")]
+    assert matches(verifier, asked) == ("bird", "spider")
+    with SqlVerifier(match="test-suite", workers=1) as other:
+        assert matches(Dispatch({"sql": other}), asked) == ("bird", "test-suite")
 
 
 def test_wrong_use_is_refused(shop, verifier):
