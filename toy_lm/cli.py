@@ -1,4 +1,4 @@
-"""`dph toy`: the exact experiments, each with its progress, its tables, and what follows from the numbers."""
+"""`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
-from .experiments import EXPERIMENTS, RESUMABLE, experiment
+from .experiments import EXPERIMENTS, FIGURES, RESUMABLE, experiment
 
 _FILE = terminal.OutputFile()
 _FOLDER = terminal.OutputFolder()
@@ -131,7 +131,7 @@ def _run_one(
     earlier: list[Path] | None = None,
     problem: Any = None,
 ) -> None:
-    """Run an experiment, write its record, print its tables and findings; exit 130 if interrupted."""
+    """Run an experiment, write its record, print its findings and tables; exit 130 if interrupted."""
     _check_parent("--folder", folder)
     found = experiment(name)
     try:
@@ -148,10 +148,11 @@ def _run_one(
         terminal.say(terminal.console(), _kept(earlier or [], folder))
         sys.exit(terminal.INTERRUPTED)
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
-    for table in found.tables(record):
-        console.print(table.rich())
     for sentence in record["findings"]:
         terminal.say(console, sentence)
+    for table in found.tables(record):
+        console.print(table.rich())
+    terminal.say(console, f"Next: dph figures {' '.join(FIGURES[name])} --tables out (of the stored runs)")
 
 
 def _with_progress(

@@ -7,6 +7,12 @@ from dph_theory.support.errors import choice
 
 EXPERIMENTS = ("collapse", "strategies", "styles")
 """Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
+FIGURES = {
+    "collapse": ("collapse",),
+    "strategies": ("pass_at_k", "sweeps", "training_curves"),
+    "styles": ("styles", "keep_and_explore", "pass_at_k", "sweeps"),
+}
+"""The figures that show the rest of an experiment's numbers."""
 RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
 

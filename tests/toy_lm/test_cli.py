@@ -69,12 +69,13 @@ def call(*arguments):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_shows_its_tables_then_its_findings_and_writes_its_record(stubs, tmp_path, name):
+def test_an_experiment_shows_its_findings_then_its_tables_and_writes_its_record(stubs, tmp_path, name):
     path = tmp_path / "out.json"
     done = call(name, "--json", path, "--seed", 7, "--quick")
     assert done.exit_code == 0, done.output
     assert stubs[name].calls == [(Config("quick"), 7, {})]
-    assert done.stdout.index(f"table of toy.{name}") < done.stdout.index(f"{name} [n=1] found.")
+    assert done.stdout.index(f"{name} [n=1] found.") < done.stdout.index(f"table of toy.{name}")
+    assert done.stdout.splitlines()[-1].startswith("Next: dph figures ")
     assert "training" in done.stderr
     written = json.loads(path.read_text())
     assert (written["kind"], written["seed"]) == (f"toy.{name}", 7)
@@ -157,7 +158,7 @@ def test_strategies_runs_as_it_is(monkeypatch, tmp_path):
     done = call("strategies", "--quick", "--json", tmp_path / "out.json")
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "out.json").read_text())
-    assert done.stdout.splitlines()[-len(found["findings"]) :] == found["findings"]
+    assert done.stdout.splitlines()[: len(found["findings"])] == found["findings"]
 
 
 def test_filtering_shows_a_grammar_a_row_and_writes_its_rows(tmp_path):

@@ -1,15 +1,17 @@
 """What every experiment keeps to: a run is a record, stopped it goes on, and what is not allowed is named."""
 
+import importlib
 import json
 from dataclasses import asdict, replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
 from support.tiny_styles_base import SETTINGS
 
 from dph_theory.support.files import write_json
-from dph_theory.support.record import as_json, checked, record
+from dph_theory.support.record import as_json, checked, from_json, record
 from toy_lm import collapse, from_regex, strategies, styles
 from toy_lm.collapse.problem import with_random_bases
 from toy_lm.experiments import EXPERIMENTS, RESUMABLE, experiment
@@ -48,6 +50,7 @@ STAGES = {
     "strategies": {"methods": 9, "sweep": 9, "targets and random tasks": 2},
     "styles": {"trainings": 4},
 }
+NUMBERS = Path(__file__).parents[2] / "figures/numbers"
 each = pytest.mark.parametrize("name", EXPERIMENTS)
 
 
@@ -130,17 +133,24 @@ def test_the_quick_run_is_a_part_of_the_full_one(name):
 
 def test_of_random_bases_the_collapse_experiment_says_how_often_they_collapse(made):
     found = made("collapse")[0]
-    _, _, leaps, *_, table = collapse.tables(found)
-    # Between 1/beta = 0.5 and the target's one minimum moves steeply, and nothing jumps.
-    assert [row[2:] for row in leaps.rows] == [("-", "-")] * 2
-    assert table.title == "rhymes, inhomogeneous bigrams; 4 of 8 words valid; means over bases"
     *_, last = found["results"]["random"]
-    rates = last["rates"][-len(table.rows) :]
-    assert [row[0] for row in table.rows] == [*["mu = 0.999"] * 3, "forward KL", "alpha = 0.5", "E[v]"]
-    for row, rate in zip(table.rows, rates, strict=True):
-        assert row[1:3] == (rate["method"], f"{rate['collapsed']}/2")
-        assert row[4] == f"{rate['effective_kept']:.3f}"
-    assert table.rows[-1][-2:] == ("-", "-")
+    *_, said = found["findings"]
+    assert said.startswith("rhymes (4 of 8 words correct), optima that collapse onto one answer, of 2 bases")
+    rates = last["rates"]
+    optima = [r for r in rates if r["method"] in ("global", "closed form") or r["objective"] == "reward"]
+    counts = {name: [] for name in ("mu = 0.999", "forward KL", "alpha = 0.5", "E[v]")}
+    for rate, name in zip(optima, [*counts] * 2, strict=True):
+        counts[name].append(f"{rate['collapsed']}")
+    told = "; ".join(f"{name}: {' and '.join(found)}" for name, found in counts.items())
+    assert said.endswith(f", homogeneous and inhomogeneous: {told}.")
+
+
+@each
+def test_the_sentences_that_are_stored_are_those_of_the_numbers_that_are_stored(name):
+    kept = json.loads((NUMBERS / f"toy_{name}.json").read_text())
+    made = importlib.import_module(f"toy_lm.{name}.results")
+    config = [from_json(made.Config, kept["config"])] if name == "strategies" else []
+    assert made.findings(*config, kept["results"]) == kept["findings"]
 
 
 def test_trainings_of_styles_say_what_they_are_and_measure_their_curve_and_their_end(made):

@@ -68,6 +68,7 @@ class Config:
 
 KIND = "toy.collapse"
 FAMILIES = ("homogeneous", "inhomogeneous")
+_SETTING = ("objective", "mu", "alpha")
 
 
 def select(rows: Iterable[Row], **wanted: object) -> list[Row]:
@@ -101,7 +102,7 @@ def label(row: Row) -> str:
 
 
 def findings(results: Mapping[str, Any]) -> list[str]:
-    """What the reverse KL selects, what the forward KL selects, and what gradient ascent finds of it."""
+    """What the reverse and the forward KL select, what gradient ascent finds of it, and of random bases."""
     reference = results["reference"]
     fits = reference["fits"]
     last = [optima(reference, family)[-1] for family in FAMILIES]
@@ -116,26 +117,34 @@ def findings(results: Mapping[str, Any]) -> list[str]:
         f"Gradient ascent from the base ends above {len(missed)} of the {len(found)} global optima of the "
         f"reverse KL; each global optimum was met from at least {surest['agree']} of {surest['starts']} "
         "starts, which is strong evidence and no proof.",
+        *(_over_bases(problem) for problem in results["random"]),
     ]
 
 
+def _over_bases(problem: Mapping[str, Any]) -> str:
+    """How many random bases' optima are one answer (nearly), of each objective and family."""
+    rates = [rate for rate in problem["rates"] if rate["method"] != "annealing"]
+    optima = [rate for rate in rates if rate["method"] != "ascent" or rate["objective"] == "reward"]
+    told = {label(rate): select(optima, **{k: rate[k] for k in _SETTING}) for rate in optima}
+    counts = "; ".join(
+        f"{words}: {' and '.join(str(rate['collapsed']) for rate in found)}" for words, found in told.items()
+    )
+    answers = f"{problem['valid_words']} of {problem['words']} words correct"
+    return (
+        f"{problem['name']} ({answers}), optima that collapse onto one answer, of {optima[0]['bases']} "
+        f"bases, {' and '.join(FAMILIES)}: {counts}."
+    )
+
+
 def _kept(fits: Sequence[Row]) -> str:
-    words = "effective number {effective:.2f} at validity {validity:.3f} ({family} bigrams)"
+    words = "effective number {effective:.2f} at pass rate {validity:.3f} ({family} bigrams)"
     return " and ".join(words.format(**fit) for fit in fits)
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
-    """The fits of the reference in each family, jumps, targets and what was reached, rates of collapse.
-
-    Raises ValueError unless it is a record of this experiment.
-    """
-    results = checked(record, KIND)["results"]
-    return [
-        *(_fits(results["reference"], family) for family in FAMILIES),
-        _leaps(results["reference"]),
-        _targets(results["reference"]),
-        *(_rates(problem, family) for problem in results["random"] for family in FAMILIES),
-    ]
+    """The fits of the reference in each family; ValueError unless it is a record of this experiment."""
+    reference = checked(record, KIND)["results"]["reference"]
+    return [_fits(reference, family) for family in FAMILIES]
 
 
 def _fits(reference: Mapping[str, Any], family: str) -> Table:
@@ -169,38 +178,3 @@ def _reached(fits: Sequence[Row], fit: Row, method: str) -> str:
         return "-"
     (other,) = select(fits, family=fit["family"], method=method, inverse_beta=fit["inverse_beta"])
     return "reached" if other["is_global"] else f"{other['above']:+.3f}"
-
-
-def _leaps(reference: Mapping[str, Any]) -> Table:
-    title = "Between which 1/beta the optimum's validity leaps; at a jump two minima have one value"
-    shown: list[tuple[str, ...]] = []
-    for leap in reference["leaps"]:
-        jump = ("-", "-")
-        if "jump" in leap:
-            jump = (f"{leap['jump']:.4f}", f"{leap['high_from']:.3f} to {leap['low_until']:.3f}")
-        shown.append((leap["family"], f"{leap['below']:.4g} and {leap['above']:.4g}", *jump))
-    return Table.of(("family", "leaps between", "jumps at", "both minima exist"), shown, title)
-
-
-def _targets(reference: Mapping[str, Any]) -> Table:
-    title = "Validity aimed at by beta(mu), exact for unrestricted policies, and of the optimum"
-    shown: list[tuple[str, ...]] = []
-    aimed = [fit for fit in select(reference["fits"], method="global") if "mu" in fit]
-    for mu in sorted({fit["mu"] for fit in aimed}):
-        here = {fit["family"]: fit for fit in select(aimed, mu=mu)}
-        reached = [f"{here[family]['validity']:.4f}" for family in FAMILIES]
-        shown.append((f"{mu:g}", f"{here[FAMILIES[0]]['inverse_beta']:.4f}", *reached))
-    return Table.of(("target mu", "1/beta", *FAMILIES), shown, title)
-
-
-def _rates(problem: Mapping[str, Any], family: str) -> Table:
-    words = f"{problem['valid_words']} of {problem['words']} words valid"
-    title = f"{problem['name']}, {family} bigrams; {words}; means over bases"
-    means = ("validity", "effective kept", "coverage", "excess KL")
-    headers = ("optimum of", "method", "collapsed", *means, "optimum reached", f"met from {ENOUGH}")
-    shown: list[tuple[str, ...]] = []
-    for rate in select(problem["rates"], family=family):
-        numbers = (f"{rate[name]:.3f}" for name in ("validity", "effective_kept", "coverage", "excess_kl"))
-        counts = (f"{rate[n]}/{rate['bases']}" if n in rate else "-" for n in ("is_global", "confirmed"))
-        shown.append((label(rate), rate["method"], f"{rate['collapsed']}/{rate['bases']}", *numbers, *counts))
-    return Table.of(headers, shown, title)

@@ -162,7 +162,7 @@ def meter(config: Config, sweep: Sequence[Row]) -> list[Warnings]:
 
 
 def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
-    """Training without and with an anchor, when the direction of its KL matters, and random tasks."""
+    """Training without and with an anchor, when the direction of its KL matters, random tasks, the meter."""
     k = config.coverage_draws
     (base_1, base_k), (free_1, free_k), (held_1, held_k) = (
         [f"{row[name]:.3f}" for name in ("pass_at_1", "pass_at_k")]
@@ -174,6 +174,8 @@ def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
         "{} {:+.3f} ({:+.3f} to {:+.3f})".format(row["name"], *row["pass_at_k_change"])
         for row in results["random_tasks"]
     )
+    warned = meter(config, results["sweep"])[1]
+    fallen = len(warned.fallen)
     return [
         f"The base has Pass@1 {base_1} and Pass@{k} {base_k}; GRPO ends at {free_1} and {free_k}, DPH-F "
         "(GRPO with a forward-KL anchor on the prompts D_pef that the base solves, strength "
@@ -184,24 +186,16 @@ def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
         f"two differ by {abs(strongest['gap', '']):.4f}.",
         f"Over {config.random_tasks} random tasks the mean change of Pass@{k} (with its 95% interval) is: "
         f"{changes}.",
+        f"A rise of the excess KL by {warned.rise:g} nats came before a fall of Pass@{k} by {config.fall:g} "
+        f"in {warned.warned_before} of the {fallen} trainings that fell, and in {warned.false_alarms} of the "
+        f"{len(warned.leads) - fallen} that did not.",
     ]
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
-    """The methods, training without an anchor, places and directions, targets, the meter, random tasks.
-
-    Raises ValueError for what is no record of this experiment.
-    """
+    """The methods; ValueError for what is no record of this experiment."""
     found = checked(record, KIND)
-    config, results = from_json(Config, found["config"]), found["results"]
-    return [
-        _methods(config, results),
-        _without_anchor(config, results["sweep"][0]),
-        _directions(config, directions(config, results["sweep"])),
-        _targets(config, results["targets"]),
-        _meter(config, meter(config, results["sweep"])),
-        _random_tasks(config, results["random_tasks"]),
-    ]
+    return [_methods(from_json(Config, found["config"]), found["results"])]
 
 
 _METHOD_COLUMNS = {
@@ -221,55 +215,3 @@ def _methods(config: Config, results: Mapping[str, Any]) -> Table:
         shown.append((row["name"], f"{row['eta']:g}", *(f"{row[name]:.3f}" for name in _METHOD_COLUMNS)))
     headers = (name.format(config.coverage_draws) for name in _METHOD_COLUMNS.values())
     return Table.of(("method", "eta", *headers), shown, f"Methods at g = {config.conditioning:g}")
-
-
-def _without_anchor(config: Config, free: Row) -> Table:
-    title = "GRPO by conditioning g: 0 for strategies that all types share, large for each type's own"
-    shown: list[tuple[str, ...]] = []
-    for g, (one,), (many,) in zip(free["conditioning"], free["pass_at_1"], free["pass_at_k"], strict=True):
-        shown.append((f"{g:g}", f"{one:.3f}", f"{many:.3f}"))
-    return Table.of(("g", "Pass@1", f"Pass@{config.coverage_draws}"), shown, title)
-
-
-def _directions(config: Config, rows: pd.DataFrame) -> Table:
-    k, names = config.coverage_draws, list(config.divergences)
-    title = f"Pass@1 / Pass@{k} by place, strength and direction of the penalty"
-    shown: list[tuple[str, ...]] = []
-    for (place, strength), row in rows.iterrows():
-        cells = (f"{row['pass_at_1', name]:.3f} / {row['pass_at_k', name]:.3f}" for name in names)
-        shown.append((place, f"{strength:g}", *cells, f"{row['gap', '']:+.4f}"))
-    return Table.of(("place", "eta f''(1)", *names, f"gap in Pass@{k}"), shown, title)
-
-
-def _targets(config: Config, found: Mapping[str, Any]) -> Table:
-    reached = [f"reached, g = {g:g}" for g in config.conditionings]
-    headers = ("target", "beta", "unrestricted", "best of family", *reached)
-    columns = (*(found[name] for name in ("beta", "unrestricted", "best_of_family")), *found["reached"])
-    shown: list[tuple[str, ...]] = []
-    for target, *cells in zip(found["target"], *columns, strict=True):
-        shown.append((f"{target:g}", *(f"{cell:.4f}" for cell in cells)))
-    return Table.of(headers, shown, "KL control: mean validity predicted and reached")
-
-
-def _meter(config: Config, rows: Sequence[Warnings]) -> Table:
-    headers = ("rise in nats", "fell", "warned before", "median lead", "shortest lead", "false alarms")
-    title = f"The collapse meter before Pass@{config.coverage_draws} falls by {config.fall:g}"
-    shown: list[tuple[str, ...]] = []
-    for row in rows:
-        all_, fell, ahead = len(row.leads), len(row.fallen), row.steps_ahead
-        leads = (f"{np.median(ahead):g}", f"{min(ahead):g}") if ahead else ("-", "-")
-        counts = (f"{fell} of {all_}", f"{row.warned_before} of {fell}")
-        shown.append((f"{row.rise:g}", *counts, *leads, f"{row.false_alarms} of {all_ - fell}"))
-    return Table.of(headers, shown, title)
-
-
-def _random_tasks(config: Config, rows: Sequence[Row]) -> Table:
-    k = config.coverage_draws
-    title = f"{config.random_tasks} random tasks: mean changes with 95% intervals"
-    headers = ("Pass@1", f"Pass@{k}", f"Pass@1 up and Pass@{k} down")
-    shown: list[tuple[str, ...]] = []
-    for row in rows:
-        changes = (row["pass_at_1_change"], row["pass_at_k_change"])
-        cells = ("{:+.3f} ({:+.3f} to {:+.3f})".format(*change) for change in changes)
-        shown.append((row["name"], *cells, f"{row['rise_and_fall']:.0%}"))
-    return Table.of(("method", *headers), shown, title)

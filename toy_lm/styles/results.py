@@ -1,13 +1,13 @@
 """What is said of the experiment's rows, as they are stored: summaries, sentences and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from dph_theory.intervals import Interval, mean_interval, probability_interval
-from dph_theory.meter import LeadTime, Warnings, lead_time
+from dph_theory.meter import Warnings, lead_time
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
 
@@ -93,18 +93,9 @@ def _told(label: str, score: Mapping[str, Interval]) -> str:
 
 
 def tables(record: Mapping[str, Any]) -> list[Table]:
-    """The methods on training and held-out prompts, the meter, then what was swept.
-
-    Raises ValueError for a record of another kind.
-    """
+    """The methods on training and on held-out prompts; ValueError for a record of another kind."""
     results = checked(record, KIND)["results"]
-    found = [
-        _methods(results, "train", "training prompts"),
-        _methods(results, "held_out", "held-out prompts"),
-        _meter(results),
-    ]
-    swept = [run for run in results["runs"] if set(run["groups"]) - {"main"}]
-    return [*found, *([_swept(results, swept)] if swept else [])]
+    return [_methods(results, "train", "training prompts"), _methods(results, "held_out", "held-out prompts")]
 
 
 def _methods(results: Mapping[str, Any], split: Split, title: str) -> Table:
@@ -120,44 +111,3 @@ def _cell(found: Interval | None) -> str:
         return "-"
     known = f" ({found.low:.3f}, {found.high:.3f})" if np.isfinite(found.low) else ""
     return f"{found.mean:.3f}{known}"
-
-
-def _meter(results: Mapping[str, Any]) -> Table:
-    """Every run: when Pass@16 fell, and how many updates earlier the excess KL had risen."""
-    found = warnings(results)
-    columns = [f"lead at {warning.rise:g} nats" for warning in found]
-    shown: list[tuple[str, ...]] = []
-    for run, *leads in zip(main(results), *(warning.leads for warning in found), strict=True):
-        fell = leads[0].coverage_step
-        told = "-" if fell is None else f"{fell}"
-        shown.append((run["label"], f"{run['seed']}", told, *map(_lead_in_words, leads)))
-    return Table.of(
-        ("", "seed", "Pass@16 fell at", *columns), shown, "lead of the collapse meter, in updates"
-    )
-
-
-def _lead_in_words(lead: LeadTime) -> str:
-    if lead.coverage_step is None:
-        return "-" if lead.meter_step is None else "false alarm"
-    return "no warning" if lead.lead is None else f"{lead.lead:+d}"
-
-
-def _swept(results: Mapping[str, Any], runs: Sequence[Row]) -> Table:
-    columns = {
-        "pass_at_1": "Pass@1",
-        "pass_at_16": "Pass@16",
-        "style_entropy": "style entropy",
-        "excess": "excess KL",
-        "guarantee": "guarantee",
-        "rehearsed_pass": "pass rate on D_pef",
-        "guarantee_margin": "least margin",
-    }
-    first = min(run["seed"] for run in runs)
-    of_first = [run for run in runs if run["seed"] == first]
-    shown: list[tuple[str, ...]] = []
-    for run in sorted(of_first, key=lambda r: (r["name"], r["place"], r["updates"], r.get("strength", 0))):
-        numbers = run | _scored(results, run["train"])
-        cells = (f"{numbers[name]:.3f}" for name in columns)
-        shown.append((run["label"], run["place"], f"{run['updates']}", *cells))
-    title = "strengths, places and lengths on training prompts, first seed"
-    return Table.of(("", "place", "updates", *columns.values()), shown, title)

@@ -94,7 +94,7 @@ def numbers(sentence):
 
 
 def test_the_sentences_hold_the_numbers_of_the_results(record, reference):
-    reverse, forward, ascent = record["findings"]
+    reverse, forward, ascent, *_ = record["findings"]
     last = [optima(reference, family)[-1] for family in ("homogeneous", "inhomogeneous")]
     kept = [round(fit[name], digits) for fit in last for name, digits in (("effective", 2), ("validity", 3))]
     assert numbers(reverse)[-5:] == [*kept, round(reference["target"]["effective"], 2)]
@@ -113,8 +113,8 @@ def row(table, start):
     return list(found)
 
 
-def test_the_tables_show_every_fit_the_jump_and_the_target(record):
-    homogeneous, inhomogeneous, jumps, targets = tables(record)
+def test_the_tables_show_every_fit(record):
+    homogeneous, inhomogeneous = tables(record)
     assert row(homogeneous, "1/beta = 10")[1:3] == ["0.9997", "0.9997"]
     assert row(homogeneous, "1/beta = 4.5")[-2:] == ["+0.251", "+0.251"]
     assert row(homogeneous, "1/beta = 4")[-2:] == ["reached", "reached"]
@@ -122,8 +122,6 @@ def test_the_tables_show_every_fit_the_jump_and_the_target(record):
     assert row(homogeneous, "forward KL")[4:] == ["0.8881", "1.2045", "-", "-", "-", "-"]
     assert float(row(homogeneous, "E[v]")[1]) > 0.99
     assert row(inhomogeneous, "1/beta = 10")[3] == "5.8095"
-    assert row(jumps, "homogeneous")[1:3] == ["4 and 4.5", "4.1755"]
-    assert row(targets, "0.7") == ["0.7", "3.8899", "0.0873", "0.8526"]
 
 
 def test_lines_come_base_by_base_repeat_and_no_method_is_below_the_global_minimum():
