@@ -38,7 +38,7 @@ SIZES: dict[str, dict[str, int]] = {
 }  # fmt: skip
 GENERATIONS = 8
 REHEARSED = {"divergence": "forward_kl", "eta": 0.05}
-DEFINITION = {"divergence": "forward_kl", "online": "definition", "online_coefficient": 0.05}
+DEFINITION = {"divergence": "forward_kl", "rehearsal_form": "definition", "eta": 0.05}
 WHAT = ("step_seconds", "training_seconds", "training_flops", "peak_bytes")
 SHARES = {"25%": 0.25, "50%": 0.5, "100%": 1.0}
 """Rehearsal rows as a share of the rollouts of a step."""

@@ -63,10 +63,10 @@ def test_what_theory_g_adds_is_a_change_of_the_method_alone(family, tmp_path):
     built = OnlineConfig(**dict(arguments(one).arguments) | machine)
     assert (built.baseline, built.scale_rewards) == ("one", "none")
     built = OnlineConfig(**dict(arguments(annealed).arguments) | machine)
-    assert built.online_from > built.online_coefficient > 0
+    assert built.beta_from > built.online_beta > 0
     assert built.excess_bound == 0.1
     unset = OnlineConfig(**dict(arguments(plain).arguments) | machine)
-    assert (unset.baseline, unset.online_from, unset.excess_bound) == ("mean", None, None)
+    assert (unset.baseline, unset.beta_from, unset.excess_bound) == ("mean", None, None)
 
 
 @pytest.mark.parametrize("name", [BIRD, RELEASE])
@@ -130,7 +130,7 @@ def test_kl_control_resolves_its_beta_from_base_rates(family):
     """A target mu gives beta of theory A9: the mean of sigma(logit A1 + 1/beta) is mu; else beta is given."""
     method = recipe_of(family, "KL-control-sequence").method
     rates = [rate / 2 for rate in RATES]
-    beta = setup(method, rates).arguments["online_coefficient"]
+    beta = setup(method, rates).arguments["online_beta"]
     if method.mu is None:
         assert beta == method.beta > 0
     else:

@@ -30,7 +30,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "reward_weights": None,
         "baseline": "mean",
         "online": "none",
-        "online_coefficient": 0.0,
+        "online_beta": 0.0,
         "divergence": "forward_kl",
         "alpha": None,
         "eta": 0.0,
@@ -41,6 +41,8 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
     }
 )
 """What a trainer takes where it is given nothing else: the arguments that a law depends on."""
+DEFINITION = "definition"
+"""The form of a rehearsal that takes its divergence on the policy's own samples."""
 RELEASED = MappingProxyType(
     {"released_forward": released_forward, "released_js": released_js, "released_alpha": released_alpha}
 )
@@ -125,14 +127,13 @@ def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
 
 def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
     """Place, divergence and coefficient."""
-    online, coefficient = given["online"], float(given["online_coefficient"])
-    if online in ("sequence_kl", "scaled_kl") and coefficient:
-        return "sequence", REVERSE_KL, coefficient
-    if online == "definition" and coefficient:
-        return "token", declared(given), coefficient
+    if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:
+        return "sequence", REVERSE_KL, float(given["online_beta"])
+    if given["rehearsal_form"] == DEFINITION and given["eta"]:
+        return "token", declared(given), float(given["eta"])
     if not given["beta"]:
         return None
-    if online == "future_kl":
+    if given["online"] == "future_kl":
         return "sequence", REVERSE_KL, float(given["beta"])
     descended = KL_FORMS["k3_corrected" if given["use_bias_correction_kl"] else "k3"].divergence
     return None if descended is None else ("token", descended, float(given["beta"]))
@@ -161,6 +162,11 @@ def declared(arguments: Mapping[str, Any]) -> FDivergence:
     return named(name) if name != "alpha" else alpha_divergence(arguments["alpha"] or 0)
 
 
+def rehearses(arguments: Mapping[str, Any]) -> bool:
+    """Whether stored samples are rehearsed: not so in the definition form, whose samples are the policy's."""
+    return arguments.get("eta", 0) > 0 and arguments.get("rehearsal_form") != DEFINITION
+
+
 def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
     """The loss of rehearsed rows (rows, tokens) by a trainer's arguments: a generator's, or the release's."""
     if arguments["rehearsal_form"] != "generator":
@@ -175,7 +181,7 @@ def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
     By the slope of the trainer's own loss at u = 1 (B3): where it is 0, the base as it is.
     """
     given = {**DEFAULTS, **arguments}
-    if not given["eta"]:
+    if not rehearses(given):
         return None
     log_pi = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
     rehearsal_loss(given, log_pi, torch.zeros_like(log_pi), torch.ones(1, 1, dtype=torch.bool)).backward()

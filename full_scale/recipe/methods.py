@@ -1,7 +1,7 @@
 """The methods by name, as TRL settings: where a method of `dph_theory.losses` becomes a DPHConfig."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +10,7 @@ from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.support.errors import argument_error, choice
 
+from .law import DEFINITION, rehearses
 from .schema import MethodConfig
 
 _GROUPS_OF_EQUAL_REWARDS = (
@@ -25,6 +26,10 @@ _DEVIATION = (
 _BASELINE = (
     "A constant or leave-one-out baseline: advantages are not divided by the group's deviation, whose scale "
     "is then the learning rate's matter (theory G4)."
+)
+_DEFINITION = (
+    "Definition form: the divergence is taken on the policy's own samples of the training prompts, against "
+    "the reference at hand; the generator form takes it on stored correct samples of the rehearsed prompts."
 )
 _RELEASED = (
     "The rehearsal's loss is the one of the authors' released code, not the paper's generator: dph audit "
@@ -42,7 +47,7 @@ class Setup:
     @property
     def rehearses(self) -> bool:
         """Whether it needs the rehearsal buffer."""
-        return self.arguments.get("eta", 0) > 0
+        return rehearses(self.arguments)
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -87,25 +92,8 @@ def setup(
 
 
 _OF_METHOD = {
-    **{
-        name: f"method.{name}"
-        for name in (
-            "eta",
-            "beta",
-            "alpha",
-            "divergence",
-            "gauge",
-            "baseline",
-            "rehearsal_rows",
-            "two_backward",
-        )
-    },
-    "rehearsal_form": "method.form",
-    "online_from": "method.beta_from",
-    "excess_bound": "method.excess_bound",
-    **dict.fromkeys(
-        ("online", "online_coefficient", "rehearsal_level", "rehearsal_reduction"), "method.name"
-    ),
+    **{field.name: f"method.{field.name}" for field in fields(MethodConfig)},
+    **dict.fromkeys(("online", "online_beta", "rehearsal_level", "rehearsal_reduction"), "method.name"),
 }
 """Fields of DPHConfig that a method decides, and the key of a recipe that changes each."""
 
@@ -170,7 +158,7 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
         "beta_from": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
         "excess_bound": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
         "baseline": (method.alpha is None, "methods whose rewards are verdicts"),
-        "form": (rehearsal is not None or config.form == "generator", "DPH methods"),
+        "rehearsal_form": (rehearsal is not None, "DPH methods"),
     }
     for name, (place, who) in places.items():
         if (value := getattr(config, name)) is not None and not place:
@@ -187,8 +175,8 @@ def _penalised(
     if config.mu is not None:
         beta, notes = _beta_for(config.mu, base_rates)
     if penalty.form == "reward":
-        fall = {"online_from": config.beta_from, "excess_bound": config.excess_bound}
-        arguments |= {"online": "sequence_kl", "online_coefficient": beta, **fall}
+        fall = {"beta_from": config.beta_from, "excess_bound": config.excess_bound}
+        arguments |= {"online": "sequence_kl", "online_beta": beta, **fall}
     else:
         # GRPO's and the RKL baseline's authors differentiate the plain k3, which descends the forward KL.
         arguments |= {"beta": beta, "use_bias_correction_kl": penalty.estimator == "k3_corrected"}
@@ -211,29 +199,15 @@ def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]
 
 
 def _rehearsed(arguments: dict[str, Any], config: MethodConfig, rehearsal: Rehearsal) -> list[str]:
-    eta = rehearsal.eta if config.eta is None else config.eta
-    if config.divergence is not None:
-        arguments["divergence"] = config.divergence
-    elif _is_alpha(rehearsal):
-        arguments["divergence"] = "alpha"
-        arguments["alpha"] = rehearsal.divergence.alpha if config.alpha is None else config.alpha
-    else:
-        arguments["divergence"] = rehearsal.divergence.name
-    arguments |= {
-        "gauge": rehearsal.gauge if config.gauge is None else config.gauge,
-        "rehearsal_level": rehearsal.level,
-        "rehearsal_reduction": rehearsal.reduction,
-        "rehearsal_rows": config.rehearsal_rows,
-    }
-    if config.form != "definition":
-        arguments |= {"eta": eta, "rehearsal_form": config.form}
-        return [] if config.form == "generator" else [_RELEASED]
-    arguments |= {"online": "definition", "online_coefficient": eta}
-    return [
-        "Definition form: the divergence is taken on the policy's own samples of the training prompts, "
-        "against the reference at hand; the generator form takes it on stored correct samples of the "
-        "rehearsed prompts."
-    ]
+    own = {name: getattr(rehearsal, name) for name in ("eta", "gauge")}
+    own |= {f"rehearsal_{name}": getattr(rehearsal, name) for name in ("level", "reduction")}
+    own |= {"divergence": rehearsal.divergence.name, "rehearsal_form": "generator"}
+    if _is_alpha(rehearsal) and config.divergence is None:
+        own |= {"divergence": "alpha", "alpha": rehearsal.divergence.alpha}
+    names = ("eta", "gauge", "divergence", "alpha", "rehearsal_form")
+    given = {name: value for name in names if (value := getattr(config, name)) is not None}
+    arguments |= own | given | {"rehearsal_rows": config.rehearsal_rows}
+    return {"generator": [], DEFINITION: [_DEFINITION]}.get(arguments["rehearsal_form"], [_RELEASED])
 
 
 def _is_alpha(rehearsal: Rehearsal | None) -> bool:

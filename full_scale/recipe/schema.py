@@ -143,9 +143,9 @@ class MethodConfig:
     alpha: float | None = None
     """Of DPH-alpha and alpha-DPG."""
     gauge: Literal["printed", "normalised"] | float | None = None
-    form: Literal["generator", "definition", "released_forward", "released_js", "released_alpha"] = (
-        "generator"
-    )
+    rehearsal_form: (
+        Literal["generator", "definition", "released_forward", "released_js", "released_alpha"] | None
+    ) = None
     """Rehearsal from stored samples (`generator`), from the online reference (`definition`), or from stored
     samples as the authors' released code computes it, clamps included."""
     prompts: Literal["explored", "all"] = "explored"

@@ -9,7 +9,7 @@ from dph_theory.support.table import Table
 
 from ..evaluation.record import EvaluatedSet, Evaluation, Mean
 from ..recipe.folders import Folders
-from ..recipe.law import law_of
+from ..recipe.law import law_of, rehearses
 from ..recipe.schema import Recipe
 from .record import TrainingRecord
 from .resume import FREE
@@ -28,7 +28,7 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
     """The model card: front matter, method and settings, the law it tends to, what was measured."""
     front = {"base_model": recipe.model.path, "library_name": "transformers", "tags": ["trl", "grpo", "dph"]}
     arguments = {name: value for name, value in training.arguments.items() if name not in FREE}
-    rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if arguments["eta"] else ""
+    rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if rehearses(arguments) else ""
     parts = [
         "---",
         *(f"{key}: {json.dumps(value)}" for key, value in front.items()),

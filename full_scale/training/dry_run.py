@@ -196,7 +196,7 @@ def _arguments(
         return method, dict(method.arguments)
     missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
     found = resolved(replace(recipe, method=replace(recipe.method, mu=None))).arguments
-    return None, {name: value for name, value in found.items() if name not in ("beta", "online_coefficient")}
+    return None, {name: value for name, value in found.items() if name not in ("beta", "online_beta")}
 
 
 def _whole(steps: Steps, group: int) -> None:

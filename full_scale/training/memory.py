@@ -11,6 +11,7 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from ..models.load import load_tokenizer, lora_config, source
+from ..recipe.law import DEFINITION, rehearses
 from ..recipe.schema import ModelConfig, Recipe
 from .launch import ONE, Launch
 
@@ -63,7 +64,7 @@ class Steps:
         step = at_once * micros
         generated = arguments.get("generation_batch_size")
         generated = generated or at_once * (arguments.get("steps_per_generation") or micros)
-        drawn = (arguments.get("rehearsal_rows") or max(1, step // 2)) if arguments.get("eta") else 0
+        drawn = (arguments.get("rehearsal_rows") or max(1, step // 2)) if rehearses(arguments) else 0
         steps = arguments.get("max_steps", -1)
         if steps <= 0:
             # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
@@ -245,5 +246,6 @@ def _checkpoints(arguments: Mapping[str, Any]) -> bool:
 
 
 def _needs_reference(arguments: Mapping[str, Any]) -> bool:
-    online = arguments.get("online", "none") != "none" or bool(arguments.get("collapse_every"))
+    online = arguments.get("online", "none") != "none" or arguments.get("rehearsal_form") == DEFINITION
+    online = online or bool(arguments.get("collapse_every"))
     return bool(arguments.get("beta")) or online

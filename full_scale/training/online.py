@@ -13,14 +13,14 @@ from dph_theory.losses import ADVANTAGE_BASELINES, alpha_dpg_rewards, clipped_ra
 from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error, choice
 
-from ..recipe.law import declared
+from ..recipe.law import DEFINITION, declared, rehearses
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
 from .resume import ExactResume
 from .trainer import DPHConfig, DPHTrainer
 
-ONLINE = ("none", "definition", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
+ONLINE = ("none", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
 _REFUSED = {
     "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
     "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
@@ -37,11 +37,11 @@ class OnlineConfig(DPHConfig):
     """Rows that transformers generates at once on a device, with their keys and values; all unless given."""
     online: str = "none"
     """What `full_scale.training.trainer` puts in place of the advantages, from the reference at hand."""
-    online_coefficient: float = 0.0
-    """Of the penalty: eta of the definition form, beta of the sequence KL."""
-    online_from: float | None = None
-    """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_coefficient`
-    by the middle of the training. Each beta's law holds the base's proportions (theory G10)."""
+    online_beta: float = 0.0
+    """Of the sequence KL."""
+    beta_from: float | None = None
+    """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_beta` by the
+    middle of the training. Each beta's law holds the base's proportions (theory G10)."""
     excess_bound: float | None = None
     """It falls on only while the excess KL (theory A8) of the last batches is under that, in nats."""
     baseline: str = "mean"
@@ -56,12 +56,18 @@ class OnlineConfig(DPHConfig):
     """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
+    forms = (*DPHConfig.forms, DEFINITION)
+
+    @property
+    def defined(self) -> bool:
+        """Whether the divergence is taken on the policy's own samples."""
+        return self.eta > 0 and self.rehearsal_form == DEFINITION
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("online", self.online, ONLINE)
         choice("baseline", self.baseline, ADVANTAGE_BASELINES)
-        first, bound, rows = self.online_from, self.excess_bound, self.generation_rows
+        first, bound, rows = self.beta_from, self.excess_bound, self.generation_rows
         constant, takes_alpha = (
             self.baseline != "mean",
             self.divergence == "alpha" or self.online == "alpha_dpg",
@@ -69,11 +75,12 @@ class OnlineConfig(DPHConfig):
         rules = {
             **{name: (not getattr(self, name), f"off: {why}") for name, why in _REFUSED.items()},
             "generation_rows": (rows is None or rows >= 1, "at least one row"),
-            "online_from": (
-                first is None or (self.online == "sequence_kl" and first >= self.online_coefficient > 0),
-                "at least online_coefficient, with online=sequence_kl alone",
+            "online": (self.online == "none" or not self.defined, "none for rehearsal_form=definition"),
+            "beta_from": (
+                first is None or (self.online == "sequence_kl" and first >= self.online_beta > 0),
+                "at least online_beta, with online=sequence_kl alone",
             ),
-            "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with online_from"),
+            "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
             "baseline": (
                 not constant or (self.scale_rewards in ("none", False) and self.online != "alpha_dpg"),
                 "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them no verdicts",
@@ -83,7 +90,7 @@ class OnlineConfig(DPHConfig):
                 "a number for divergence='alpha' and alpha-DPG, none otherwise",
             ),
             "mask_truncated_completions": (
-                self.online == "none" or not self.mask_truncated_completions,
+                (self.online == "none" and not self.defined) or not self.mask_truncated_completions,
                 "off: whole completions are compared",
             ),
         }
@@ -107,10 +114,10 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref) (theory A4,
     B6); both less the mean of the group's others, which leaves the expected gradient as it is (with baseline
     "one" or "none" the verdicts less that constant, the penalty less its mean). "scaled_kl": the trap of
-    theory G2, the same over the group's deviation. "definition": TRL's advantage less eta f'(u) at each
-    token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the prefixes visited
-    (theory B8). "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's corrected
-    k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
+    theory G2, the same over the group's deviation. With rehearsal_form "definition": TRL's advantage less eta
+    f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the prefixes
+    visited (theory B8). "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's
+    corrected k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
     `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need;
     `rate_samples`: of how many samples each, None if they are known.
     Gradients are exact where one step is taken on each sampled batch.
@@ -131,18 +138,21 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         self.arguments: Mapping[str, Any] = {}
         self.base_rates, self.rate_samples = base_rates or {}, rate_samples
         online, baseline = self.args.online, self.args.baseline
-        if online not in ("none", "definition", "future_kl"):
+        self._made = f"_{online.replace('scaled', 'sequence')}" if online != "none" else None
+        if self.args.defined:
+            self._made = "_definition"
+        if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
         if baseline != "mean":
             require_verdict_alone(self, f"baseline={baseline!r}")
-        key = "example_id" if online != "none" else "prompt"
+        key = "example_id" if self._made else "prompt"
         # None where TRL's own advantages stand.
-        self.verdicts: Any = Verdicts(self, key) if online != "none" or baseline != "mean" else None
-        self.reference: Any = OnlineReference(self) if online != "none" else None
+        self.verdicts: Any = Verdicts(self, key) if self._made or baseline != "mean" else None
+        self.reference: Any = OnlineReference(self) if self._made else None
 
     def course(self) -> dict[str, Any]:
         """What must be the same to resume: settings, prompts, the rehearsal buffer."""
-        digest = None if self.rehearsal is None or self.args.eta == 0 else self.rehearsal.digest
+        digest = self.rehearsal.digest if self.rehearsal and rehearses(vars(self.args)) else None
         return {**super().course(), "rehearsal": digest}
 
     def _generate_single_turn(
@@ -164,10 +174,10 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         if self.args.baseline != "mean":
             rewards = self.verdicts.last[1].to(advantages)
             samples = {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
-        if self.reference is None:
+        if self._made is None:
             return samples
         samples = self.reference.with_log_probs(samples)
-        found = getattr(self, f"_{self.args.online.replace('scaled', 'sequence')}")(samples)
+        found = getattr(self, self._made)(samples)
         return {**samples, "advantages": found.to(advantages.dtype)}
 
     def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
@@ -200,7 +210,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
 
     def _coefficient(self, samples: dict[str, Any]) -> float:
         """beta of this batch: the last one's if the excess KL is above its bound, else a step lower."""
-        last, first, bound = self.args.online_coefficient, self.args.online_from, self.args.excess_bound
+        last, first, bound = self.args.online_beta, self.args.beta_from, self.args.excess_bound
         if first is None:
             return last
         fallen = self.carried.get("fallen", 0.0)
@@ -229,7 +239,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         # d/dpi of E_ref f(pi/ref) is E_pi[f'(u) grad log pi], and f'(u) = e^-x d/dx f(e^x). In the normalised
         # gauge f'(1) = 0, so that there is no push where pi is ref.
         slope = generator(declared(vars(self.args)), "normalised")(log_u)[1] * torch.exp(-log_u)
-        return samples["advantages"][:, None] - self.args.online_coefficient * torch.where(mask, slope, 0)
+        return samples["advantages"][:, None] - self.args.eta * torch.where(mask, slope, 0)
 
     def _future_kl(self, samples: dict[str, Any]) -> Tensor:
         log_u = samples["old_per_token_logps"] - samples["ref_per_token_logps"]

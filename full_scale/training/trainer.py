@@ -23,7 +23,7 @@ from dph_theory.support.errors import RefusedError, argument_error, choice
 from ..models.generation import evaluating
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
-from ..recipe.law import RELEASED, rehearsal_loss
+from ..recipe.law import RELEASED, rehearsal_loss, rehearses
 from ..storage.tensors import read_tensors, write_tensors
 from .metrics import note_rehearsal
 from .reference import last_log_probs
@@ -42,6 +42,7 @@ class DPHConfig(GRPOConfig):
     rehearsal_level: str = "token"
     rehearsal_reduction: str = "token_mean"
     rehearsal_form: str = "generator"  # Or one of RELEASED: the loss as the authors' code computes it.
+    forms = ("generator", *RELEASED)
     rehearsal_rows: int | None = None  # Of each optimizer step; half as many as its rollouts unless given.
     two_backward: bool = False  # The rehearsal's backward pass first, by itself: less memory at the peak.
     log_u_tolerance: float = 0.02  # Above this, |log u| before the first step is warned of: u should be 1.
@@ -52,7 +53,7 @@ class DPHConfig(GRPOConfig):
             raise argument_error("eta", self.eta, "a finite number, at least 0")
         if self.rehearsal_rows is not None and self.rehearsal_rows < 1:
             raise argument_error("rehearsal_rows", self.rehearsal_rows, "at least one row")
-        known = {"level": LEVELS, "reduction": REDUCTIONS, "form": ("generator", *RELEASED)}
+        known = {"level": LEVELS, "reduction": REDUCTIONS, "form": self.forms}
         for name, allowed in known.items():
             choice(f"rehearsal_{name}", getattr(self, f"rehearsal_{name}"), allowed)
         if self.divergence != "alpha":
@@ -72,7 +73,7 @@ class DPHTrainer(GRPOTrainer):
         super().__init__(*args, **kwargs)
         self.rehearsal, self._micro = rehearsal, (-1, 0)  # Optimizer step, micro-step within.
         self._ready: RehearsalBuffer | None = None
-        if self.args.eta and not rehearsal:
+        if rehearses(vars(self.args)) and not rehearsal:
             allowed = f"eta={self.args.eta} needs a buffer with at least one row"
             raise argument_error("rehearsal", rehearsal, allowed)
         if self.args.two_backward and self.accelerator.distributed_type == DistributedType.DEEPSPEED:
@@ -82,7 +83,7 @@ class DPHTrainer(GRPOTrainer):
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Tensor:
         """The exploration's loss by TRL, plus eta times this process's part of the rehearsal's."""
-        if self.rehearsal is None or self.args.eta == 0 or not model.training:
+        if self.rehearsal is None or not (rehearses(vars(self.args)) and model.training):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self._ready is None:
             self._ready = self.rehearsal.with_reference(self._reference(self.rehearsal))

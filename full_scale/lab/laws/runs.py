@@ -154,17 +154,17 @@ class Run:
         }
 
     def _of_form(self) -> dict[str, Any]:
-        online = {"online_coefficient": self.beta}
         match self.form:
             case "k3" | "k3_corrected":
                 return {"beta": self.beta, "use_bias_correction_kl": self.form == "k3_corrected"}
             case "future_kl":
                 return {"beta": self.beta, "use_bias_correction_kl": True, "online": "future_kl"}
             case "k2":
-                return {"online": "definition", "divergence": "reverse_kl", **online}
+                return {"rehearsal_form": "definition", "divergence": "reverse_kl", "eta": self.beta}
             case "sequence_kl":
-                fall = {"online_from": self.annealed_from, "excess_bound": self.lowered_under}
-                return {"online": "scaled_kl" if self.scale == "group" else self.form, **online, **fall}
+                fall = {"beta_from": self.annealed_from, "excess_bound": self.lowered_under}
+                online = "scaled_kl" if self.scale == "group" else self.form
+                return {"online": online, "online_beta": self.beta, **fall}
             case "alpha_dpg":
                 return {"online": "alpha_dpg", "alpha": self.alpha}
             case "rehearsal":

@@ -25,7 +25,7 @@ def test_the_defaults_are_the_trainers(tmp_path):
     assert {name: getattr(args, name) for name in DEFAULTS} == dict(DEFAULTS)
 
 
-DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.form=definition")
+DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.rehearsal_form=definition")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_the_record_says_the_trainer_got_is_what_counts(tmp_path):
         (PAPER, ("method.name=DPH-F", "method.gauge=1.0"), "base"),
         (PAPER, ("method.name=DPH-F", "method.gauge=0.5"), None),
         (PAPER, ("method.name=DPH-F", "method.eta=0"), None),
-        (PAPER, ("method.name=DPH-F", "method.form=definition"), None),
+        (PAPER, ("method.name=DPH-F", "method.rehearsal_form=definition"), None),
         (PAPER, ("method.name=DPH-JS",), "base"),
         (PAPER, ("method.name=DPH-JS", "method.gauge=0.1"), None),
         (PAPER, ("method.name=DPH-alpha", "method.alpha=0.7"), "base"),

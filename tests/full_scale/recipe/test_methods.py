@@ -34,15 +34,15 @@ def test_every_method_is_a_configuration_of_the_trainer(name, tmp_path):
 
 ALPHA = {"eta": 0.3, "alpha": 0.7, "gauge": "normalised", "two_backward": True, "rehearsal_rows": 7}
 FALL = {"beta": 0.1, "beta_from": 1.0, "excess_bound": 0.2}
-FALLING = {"online_coefficient": 0.1, "online_from": 1.0, "excess_bound": 0.2}
-DEFINED = {"online": "definition", "online_coefficient": 0.4}
+FALLING = {"online_beta": 0.1, "beta_from": 1.0, "excess_bound": 0.2}
+DEFINED = {"rehearsal_form": "definition", "eta": 0.4}
 
 
 @pytest.mark.parametrize(
     ("method", "found"),
     [
         ({"name": "DPH-alpha", **ALPHA}, ALPHA),
-        ({"name": "DPH-JS", "form": "definition", "eta": 0.4}, DEFINED),
+        ({"name": "DPH-JS", "rehearsal_form": "definition", "eta": 0.4}, DEFINED),
         ({"name": "KL-control-sequence", **FALL}, FALLING),
         ({"name": "GRPO", "baseline": "one"}, {"baseline": "one", "scale_rewards": "none"}),
     ],
@@ -60,8 +60,16 @@ def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
         ({"name": "GRPO", "baseline": "one"}, {}, ["not divided by the group's deviation"]),
         ({"name": "DAPO"}, {}, ["sample deviation", "Dynamic sampling is not done"]),
         ({"name": "alpha-DPG"}, {}, []),
-        ({"name": "DPH-F", "form": "released_forward"}, {}, ["sample deviation", "Dynamic", "released code"]),
-        ({"name": "DPH-JS", "form": "definition"}, {}, ["sample deviation", "Dynamic", "own samples"]),
+        (
+            {"name": "DPH-F", "rehearsal_form": "released_forward"},
+            {},
+            ["sample deviation", "Dynamic", "released code"],
+        ),
+        (
+            {"name": "DPH-JS", "rehearsal_form": "definition"},
+            {},
+            ["sample deviation", "Dynamic", "own samples"],
+        ),
     ],
 )
 def test_what_is_done_otherwise_than_published_is_said(method, train, said):
@@ -70,9 +78,7 @@ def test_what_is_done_otherwise_than_published_is_said(method, train, said):
     assert all(words in note for words, note in zip(said, notes, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "field"), [("KL-control", "beta"), ("KL-control-sequence", "online_coefficient")]
-)
+@pytest.mark.parametrize(("name", "field"), [("KL-control", "beta"), ("KL-control-sequence", "online_beta")])
 def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
     found = setup(MethodConfig(name=name, mu=0.6), RATES)
     beta = found.arguments[field]
@@ -93,12 +99,16 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
         ({"name": "KL-control", "mu": 0.8}, {}, r"mu=0\.8 .*one beta reaches mean validities"),
         ({"name": "DPH-F", "alpha": 0.5}, {}, r"method\.alpha"),
         ({"name": "DAPO", "gauge": "normalised"}, {}, r"method\.gauge"),
-        ({"name": "GRPO", "form": "definition"}, {}, r"method\.form"),
+        ({"name": "GRPO", "rehearsal_form": "definition"}, {}, r"method\.rehearsal_form"),
         ({"name": "KL-DPG", "alpha": 0.5}, {}, "alpha-DPG"),
         ({"name": "GRPO-KL", "beta_from": 1.0}, {}, r"method\.beta_from=1\.0 is not allowed"),
         ({"name": "KL-control", "excess_bound": 1.0}, {}, r"method\.excess_bound=1\.0 is not allowed"),
         ({"name": "alpha-DPG", "baseline": "one"}, {}, r"method\.baseline='one' is not allowed"),
-        ({"name": "DPH-F"}, {"rehearsal_form": "released_js"}, r"train key='rehearsal_form'.*method\.form"),
+        (
+            {"name": "DPH-F"},
+            {"rehearsal_form": "released_js"},
+            r"train key='rehearsal_form'.*method\.rehearsal_form",
+        ),
         ({"name": "alpha-DPG"}, {"loss_type": "grpo"}, r"train\.loss_type='grpo'.*sums over whole answers"),
         ({"name": "GRPO", "baseline": "one"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
         ({"name": "KL-control-sequence"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),

@@ -95,7 +95,7 @@ def test_overrides_are_yaml_and_the_last_counts(written):
         ("model: {dtype: float8}", "model.dtype='float8'.*bfloat16"),
         ("method: {eta: -0.1}", "method.eta=-0.1.*greater than or equal to 0"),
         ("method: {eta: .inf}", "method.eta=inf.*finite"),
-        ("method: {form: both}", "method.form='both'"),
+        ("method: {rehearsal_form: both}", "method.rehearsal_form='both'"),
         ("method: {gauge: printedd}", "method.gauge='printedd'"),
         ("method: {mu: 0.5, beta: 0.1}", "method.mu=0.5.*not both"),
         ("evaluate: {samples: 4}", "evaluate.k=8.*from 1 to evaluate.samples=4"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dph_theory.support.errors import RefusedError
 from full_scale.storage.locks import locked
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +28,7 @@ time.sleep(60)
 
 def test_two_works_in_one_folder_are_kept_apart(tmp_path, monkeypatch):
     with locked(tmp_path / "run"):
-        with pytest.raises(ValueError, match=rf"process {os.getpid()} on .* is"), locked(tmp_path / "run"):
+        with pytest.raises(RefusedError, match=rf"process {os.getpid()} on .* is"), locked(tmp_path / "run"):
             pass
         with locked(tmp_path / "other"):
             pass

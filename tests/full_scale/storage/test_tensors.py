@@ -4,6 +4,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
+from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import write_json
 from full_scale.storage import tensors as storage
 
@@ -71,12 +72,12 @@ def test_what_could_not_be_written_is_told_with_the_place_and_the_space_left(tmp
 
 
 def test_missing_and_damaged_files_are_named(tmp_path):
-    with pytest.raises(ValueError, match=r"gone\.safetensors"):
+    with pytest.raises(RefusedError, match=r"no gone\.safetensors in .*: remove"):
         storage.read_tensors(tmp_path / "gone.safetensors")
     path = tmp_path / "a.safetensors"
     storage.write_tensors(path, {"x": torch.ones(300)})
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match="whole safetensors file"):
+    with pytest.raises(RefusedError, match=r"is damaged .*: remove"):
         storage.read_tensors(path)
 
 

@@ -246,7 +246,7 @@ def test_a_launch_tells_processes_and_sharding(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "place", "online"),
-    [("KL-control", "beta", "none"), ("KL-control-sequence", "online_coefficient", "sequence_kl")],
+    [("KL-control", "beta", "none"), ("KL-control-sequence", "online_beta", "sequence_kl")],
 )
 def test_a_target_validity_waits_for_the_base_rates_and_its_reference_is_counted(
     eight, tmp_path, name, place, online

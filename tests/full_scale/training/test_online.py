@@ -97,7 +97,7 @@ def test_alpha_dpg_descends_the_divergence_to_the_filtered_model(enumerated, alp
 
 
 def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
-    run, samples, law, ref = enumerated(online="sequence_kl", online_coefficient=0.3)
+    run, samples, law, ref = enumerated(online="sequence_kl", online_beta=0.3)
     monkeypatch.setattr(run, "_centred", lambda rewards: rewards)
     log_pi = log_law(run.model)
     objective = 0.3 * (log_pi.exp() * (log_pi - ref.log())).sum() - log_pi[VALID].exp().sum()
@@ -108,7 +108,7 @@ def test_sequence_kl_ascends_validity_less_beta_kl(enumerated, monkeypatch):
     "settings", [{"divergence": "forward_kl"}, {"divergence": "alpha", "alpha": 0.2}], ids=str
 )
 def test_the_definition_form_descends_the_divergence_between_first_tokens(enumerated, settings):
-    run, samples, _, _ = enumerated(online="definition", online_coefficient=0.7, **settings)
+    run, samples, _, _ = enumerated(rehearsal_form="definition", eta=0.7, **settings)
     # At the first token all policies stand at the same prefix: there the sum over tokens is the divergence.
     first = [EOS, 0, 2, 3, 4, 5]
     rows = [next(i for i, outcome in enumerate(OUTCOMES) if outcome[0] == token) for token in first]
@@ -126,7 +126,7 @@ def test_the_definition_form_descends_the_divergence_between_first_tokens(enumer
 
 def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
     settings = {"baseline": "one", "scale_rewards": "none"}
-    run, samples, _, _ = enumerated(online="sequence_kl", online_coefficient=0.3, **settings)
+    run, samples, _, _ = enumerated(online="sequence_kl", online_beta=0.3, **settings)
     run.verdicts.last = (["p0"] * 28, VALID[:28].double())
     some = {name: value[:28] for name, value in samples.items() if value.ndim}
     found = run._sequence_kl(some)
@@ -151,7 +151,7 @@ def test_without_a_penalty_a_constant_baseline_is_all_that_is_subtracted(folders
 
 
 def coefficients(folder, output, bound, base_rate=0.5):
-    settings = {"online": "sequence_kl", "online_coefficient": 0.1, "online_from": 1.0, "excess_bound": bound}
+    settings = {"online": "sequence_kl", "online_beta": 0.1, "beta_from": 1.0, "excess_bound": bound}
     rates = {"p0": base_rate, "x": base_rate}
     run = trainer(folder, output, prompts=["p0", "x"], base_rates=rates, learning_rate=1e-3, **settings)
     run.train()

@@ -9,6 +9,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 from support.tiny_training import TRL_WARNS, buffer, trainer
 from transformers import AutoModelForCausalLM
 
+from dph_theory.support.errors import RefusedError
 from full_scale.models.generation import padded
 from full_scale.training.reference import OnlineReference, sequence_log_probs
 from full_scale.training.trainer import FILE
@@ -108,7 +109,7 @@ def test_every_rehearsed_row_gets_the_initial_models_log_probabilities_without_d
 
 def test_a_resumed_run_takes_those_that_were_kept_or_is_refused(run):
     run.state.global_step = 3
-    with pytest.raises(ValueError, match=FILE):
+    with pytest.raises(RefusedError, match=FILE):
         run._reference(buffer())
     run.state.global_step = 0
     first = run._reference(buffer())
@@ -116,7 +117,7 @@ def test_a_resumed_run_takes_those_that_were_kept_or_is_refused(run):
         run.model.lm_head.weight.add_(torch.eye(27, 32))
     run.state.global_step = 3
     assert torch.equal(run._reference(buffer()), first)
-    with pytest.raises(ValueError, match="the buffer that"):
+    with pytest.raises(RefusedError, match="of another buffer than"):
         run._reference(buffer(seed=1))
     run.state.global_step = 0
     assert not torch.equal(run._reference(buffer()), first)

@@ -175,7 +175,7 @@ def test_settings_belong_to_the_course_but_for_those_that_move_no_weight(tmp_pat
         ("disable_dropout", True),
         ("generation_kwargs", {"min_p": 0.1}),
         ("lr_scheduler_kwargs", {"num_cycles": 2}),
-        ("online_coefficient", 0.3),
+        ("online_beta", 0.3),
         ("vllm_importance_sampling_correction", False),
     ):
         changed = course(config(tmp_path, **{name: value}))

@@ -210,8 +210,8 @@ def test_a_target_validity_counts_the_prompts_to_explore(stage):
     recipe, task, presampling, hashes = stage()
     control = replace(recipe, method=MethodConfig(name="KL-control-sequence", mu=0.6))
     run = build_trainer(control, task, presampling, hashes)
-    wanted = setup(control.method, presampling.values(presampling.exp)).arguments["online_coefficient"]
-    assert run.args.online_coefficient == wanted
+    wanted = setup(control.method, presampling.values(presampling.exp)).arguments["online_beta"]
+    assert run.args.online_beta == wanted
 
 
 def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_what_was_evaluated(tmp_path):
@@ -247,7 +247,7 @@ def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_wh
         "trained by KL-control-sequence for 3 steps on the task",
         "1 explored.",
         "sequence reverse_kl",
-        "| online_coefficient | 0.2 |",
+        "| online_beta | 0.2 |",
         "- mean reward 0.1 at first, 0.9 at last.",
         "| set | prompts | greedy | Pass@1 | Pass@4 |",
         "| in_domain | 3 | 0.250 | 0.250 | 0.750 |",
