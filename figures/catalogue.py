@@ -36,6 +36,7 @@ NAMES = (
     "sweeps",
     "keep_and_explore",
     "training_curves",
+    "kl_both_ways",
     "bounds",
     "what_your_kl_does",
     "what_your_advantage_weighs",

@@ -29,6 +29,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "GRPO": {"color": VERMILLION, "linestyle": "-", "marker": "s"},
         "DAPO": {"color": ORANGE, "linestyle": "--", "marker": "D"},
         "reverse KL": {"color": PURPLE, "linestyle": "-.", "marker": "v"},
+        "RKL": {"color": BLACK, "linestyle": (0, (1, 1)), "marker": "*"},
         "forward KL": {"color": BLUE, "linestyle": "-", "marker": "o"},
         "JS": {"color": GREEN, "linestyle": "--", "marker": "^"},
         "alpha": {"color": SKY, "linestyle": "-.", "marker": "P"},
@@ -38,7 +39,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """How a method is drawn, wherever it is drawn; a divergence looks like the method that is known for it."""
 _ALIASES = {
-    "reverse KL": ("RKL", "reverse", "k2", "corrected k3"),
+    "reverse KL": ("reverse", "k2", "corrected k3"),
     "forward KL": ("k3", "forward", "DPH-F", "rehearsal"),
     "JS": ("DPH-JS",),
     "alpha": ("DPH-alpha",),

@@ -9,7 +9,7 @@ EXPERIMENTS = ("collapse", "strategies", "styles")
 """Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
 FIGURES = {
     "collapse": ("collapse",),
-    "strategies": ("pass_at_k", "sweeps", "training_curves"),
+    "strategies": ("pass_at_k", "sweeps", "training_curves", "kl_both_ways"),
     "styles": ("styles", "keep_and_explore", "pass_at_k", "sweeps"),
 }
 """The figures that show the rest of an experiment's numbers."""

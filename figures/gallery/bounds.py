@@ -2,9 +2,9 @@
 
 Lower bounds on the return J of a new policy that takes one of two actions, of which one is rewarded; pi_old
 is the old policy, pi_pef the reference on prompts that it already solves, and all values are exact. Left: the
-true return (grey), TRPO's bound (C1), the bound as published with a divergence to pi_pef (C2), which is false
-where it lies above the truth (shaded), and a corrected one (C3); the table has its overshoot by divergence
-and by discount, gamma = 0 among them. Right: the rehearsal guarantee (C4) equals the pass rate on the way to
+true return (grey), TRPO's bound, the bound as published with a divergence to pi_pef, which is false
+where it lies above the truth (shaded), and a corrected one; the table has its overshoot by divergence
+and by discount, gamma = 0 among them. Right: the rehearsal guarantee equals the pass rate on the way to
 the filtered model, and falls to zero on the way to a single answer.
 """
 
@@ -67,9 +67,9 @@ def numbers(records: Records) -> dict[str, Any]:
     paths = {name: (1 - weight) * BASE + weight * end for name, end in ways.items()}
     return {
         "true return $J$": mdp.return_(pi),
-        "TRPO (C1)": trpo_bound(mdp, pi, old),
-        "as stated (C2)": stated_bound(mdp, pi, old, pef, FORWARD_KL),
-        "its replacement (C3)": anchor_bound(mdp, pi, old, pef),
+        "TRPO": trpo_bound(mdp, pi, old),
+        "as published": stated_bound(mdp, pi, old, pef, FORWARD_KL),
+        "corrected": anchor_bound(mdp, pi, old, pef),
         "crossings": [
             float(brentq(lambda p: float(overshoot(GAMMA, p, PEF)), P[i], P[i + 1], xtol=1e-13))
             for i in turns
@@ -83,16 +83,16 @@ def numbers(records: Records) -> dict[str, Any]:
 
 LOOKS: dict[str, dict[str, Any]] = {
     "true return $J$": {"color": LIGHT, "linewidth": 2.5},
-    "TRPO (C1)": {"color": PURPLE, "linestyle": "-."},
-    "its replacement (C3)": {"color": BLUE, "linestyle": "--"},
-    "as stated (C2)": {"color": VERMILLION},
+    "TRPO": {"color": PURPLE, "linestyle": "-."},
+    "corrected": {"color": BLUE, "linestyle": "--"},
+    "as published": {"color": VERMILLION},
 }
 
 
 def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     """Bounds along a path; the rehearsal guarantee on two ways to certain success."""
     left, right = sheet.panels(2, height=2.6, width_ratios=(1.2, 1))
-    truth, stated = found["true return $J$"], found["as stated (C2)"]
+    truth, stated = found["true return $J$"], found["as published"]
     left.fill_between(P, truth, stated, where=stated > truth, color=VERMILLION, alpha=0.3, linewidth=0)
     for name, how in LOOKS.items():
         left.plot(P, found[name], label=name, **how)
@@ -133,7 +133,7 @@ def table(found: dict[str, Any]) -> Table:
 def claim(found: dict[str, Any]) -> bool:
     """The stated bound lies above the truth on the path and at every discount; its replacement never does."""
     truth = found["true return $J$"]
-    false = (found["as stated (C2)"] - truth).max() > 0.1 and all(
+    false = (found["as published"] - truth).max() > 0.1 and all(
         over.max() > 0 for over in found["leads"].values()
     )
-    return bool(false and (found["its replacement (C3)"] - truth).max() < 1e-9)
+    return bool(false and (found["corrected"] - truth).max() < 1e-9)

@@ -3,7 +3,7 @@
 Bigram models with one transition law at all positions are fitted to balanced brackets of length 8, which they
 cannot represent: the best fit of the reverse KL to the tilted model p_beta along 1/beta (the lowest minimum
 from many starts), what gradient ascent from the base reaches (crosses), and the best fit of the forward KL to
-the filtered model p_* (dotted: p_* itself). Every value is exact (A10); the table has the alpha-divergences,
+the filtered model p_* (dotted: p_* itself). Every value is exact; the table has the alpha-divergences,
 coverage, and models with a law for each position.
 """
 

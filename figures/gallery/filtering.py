@@ -2,7 +2,7 @@
 
 KL in nats of the filtered model p_* (the base restricted to valid texts) and of the locally filtered model
 (local: each token drawn among those that some valid text continues, as grammar-constrained decoding does) to
-the base and to each other, against the length of the text (E3). KL(local || base) is KL(p_* || base) plus
+the base and to each other, against the length of the text. KL(local || base) is KL(p_* || base) plus
 KL(local || p_*), which is what local filtering costs beyond the least. Exact for each random base, means over
 five; the table has JSON-like texts too.
 """

@@ -1,10 +1,11 @@
-"""Without a KL luck alone drives equal right answers apart, about as far as predicted.
+"""Without a KL, sampling noise alone drives equal correct answers apart, about as predicted.
 
-A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are right and
+A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are correct and
 equally likely, up to a pass rate of about .9: the exact objective keeps them equal, sampling does not. A row
-a setting: the deviation over seeds of the log odds of one of them, over that predicted (in brackets) before
-the runs from one noise-free training and its adjoint (G3-G5), with 95% intervals. Every interval holds 1, but
-most of the points lie above it: the first order understates luck a little.
+a setting (the base's pass rate, the optimiser, groups of answers, advantages over their std): the deviation
+over seeds of the log odds of one of them, over that predicted (in brackets) before the runs from one
+expected-gradient run and its adjoint, with 95% intervals. Every interval contains 1, but most of the points
+lie above it: the first order understates the noise a little.
 """
 
 import numpy as np
@@ -20,8 +21,15 @@ from ..style import BLUE, GREEN, GREY, SKY, VERMILLION, Sheet
 NEEDS = ("laws",)
 EXPERIMENT, LEVEL = "drift", 0.95
 SETTING = ["task", "optimiser", "baseline", "scale", "group_size", "constant", "learning_rate"]
-BASELINES = {"none": (VERMILLION, "o"), "mean": (BLUE, "s"), "leave_one_out": (SKY, "^"), "one": (GREEN, "D")}
-"""What is subtracted from verdicts."""
+BASELINES = {
+    "none": ("no baseline", VERMILLION, "o"),
+    "mean": ("group mean", BLUE, "s"),
+    "leave_one_out": ("leave-one-out mean", SKY, "^"),
+    "one": ("constant 1", GREEN, "D"),
+}
+"""What is subtracted from rewards: in words, and how it is drawn."""
+TASKS = {"lottery-30": "rate 0.3", "lottery-10": "rate 0.1", "lottery-four": "rate 0.3, four"}
+"""The base."""
 
 
 def numbers(records: Records) -> pd.DataFrame:
@@ -50,9 +58,9 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def _words(row: pd.Series) -> str:
-    words = [row.task.replace("lottery-", "base "), {"sgd": "SGD", "adam": "Adam"}[row.optimiser]]
+    words = [TASKS[row.task], {"sgd": "SGD", "adam": "Adam"}[row.optimiser]]
     words += [f"{row.groups:.0f} x {row.group_size:.0f}"] if row.groups > 1 else []
-    words += ["divided"] if row.scale == "group" else []
+    words += ["by std"] if row.scale == "group" else []
     return ", ".join([*words, *([] if row.constant else ["falling rate"])])
 
 
@@ -60,17 +68,15 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Measured over predicted with its interval, a row a setting."""
     axes = sheet.panels(height=0.9 + 0.19 * len(frame))
     shown = frame.sort_values(["baseline", "predicted"])
-    for name, (color, marker) in BASELINES.items():
+    for name, (words, color, marker) in BASELINES.items():
         rows = np.flatnonzero(shown.baseline == name)
         of = shown.iloc[rows]
         axes.hlines(rows, of.low / of.predicted, of.high / of.predicted, color=color, linewidth=1)
-        axes.plot(
-            of.measured / of.predicted, rows, marker, color=color, label=f"baseline {name.replace('_', ' ')}"
-        )
+        axes.plot(of.measured / of.predicted, rows, marker, color=color, label=words)
     axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(shown)), [f"{row.words} ({row.predicted:.2g})" for row in shown.itertuples()])
     axes.invert_yaxis()
-    axes.set_xlabel("deviation: measured / predicted")
+    axes.set_xlabel("std: measured / predicted")
     sheet.legend([axes], 4)
 
 

@@ -1,10 +1,10 @@
 """Each pass rate has a least KL, and only tilted models attain it.
 
 KL control maximises the pass rate minus beta KL(pi || a), where a is the base model; its optimum is the
-tilted model p_beta. Left: its pass rate mu, logit mu = logit A1 + 1/beta, for four pass rates A1 of the base
-(A5). Right: random policies over eight answers above the smallest KL at which a policy can have its pass
-rate, which only tilted models attain (dashed: at negative beta); a policy's height above the curve is its
-excess KL, the diversity it lost beyond what its pass rate had to cost (A8).
+tilted model p_beta. Left: its pass rate mu, logit mu = logit A1 + 1/beta, for four pass rates A1 of the base.
+Right: random policies over eight answers above the smallest KL at which a policy can have its pass rate,
+which only tilted models attain (dashed: at negative beta); a policy's height above the curve is its excess
+KL, the diversity it lost beyond what its pass rate had to cost.
 """
 
 from typing import Any

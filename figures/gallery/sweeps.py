@@ -2,7 +2,7 @@
 
 An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta f''(1).
 Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the strength of the anchor,
-which stands on D_pef, the prompts that the base solves (thick), or on all prompts (thin); the
+which stands on D_pef, the prompts that the base solves (left), or on all prompts (right); the
 alpha-divergence has alpha = 0.5. The table also has the tiny transformer, trained from one base at two
 strengths, so that its differences carry the noise of one seed.
 """
@@ -15,11 +15,11 @@ import pandas as pd
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import GREY, Sheet, curve, level, look, written
+from ..style import Sheet, curve, level, look, written
 
 NEEDS = ("strategies", "styles")
-PLACES = {"D_pef": ("on what the base solves", 1.4), "all prompts": ("on all prompts", 0.6)}
-"""Where an anchor stands: in words, and how thick its lines are."""
+PLACES = {"D_pef": "Anchor on what the base solves", "all prompts": "Anchor on all prompts"}
+"""Where an anchor stands, in words."""
 DIVERGENCES = {
     "forward_kl": "forward KL",
     "jensen_shannon": "JS",
@@ -73,25 +73,23 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, found: dict[str, Any]) -> None:
-    """Strategies: Pass@16 and Pass@1 along the strength, a line a divergence; thin: on all prompts."""
-    panels = sheet.panels(2, height=2.6)
+    """Strategies: Pass@16 and Pass@1 along the strength, a line a divergence, a column a place."""
+    panels = sheet.panels(4, height=1.9, beside=2, sharex=True, sharey="row").reshape(2, 2)
     points = found["points"][found["points"].model == "strategies"]
-    for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
-        for place, (where, thick) in PLACES.items():
+    for row, (measure, words) in zip(panels, MEASURES.items(), strict=True):
+        for axes, place in zip(row, PLACES, strict=True):
             for name in DIVERGENCES.values():
                 of = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
-                label = written(name) if thick > 1 else None
-                curve(
-                    axes,
-                    of.strength,
-                    of[measure],
-                    **look(name, label=label, linewidth=thick, markersize=2.5 * thick),
-                )
-            axes.plot([], [], color=GREY, linewidth=thick, label=where)
-        level(axes, found["base"][measure], label="base")
-        level(axes, found["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
-        axes.set(xscale="log", xlabel=r"strength $\eta f''(1)$ of the anchor", ylabel=words)
-    sheet.legend([panels[0]], 4)
+                curve(axes, of.strength, of[measure], **look(name, label=written(name), markersize=3.2))
+            level(axes, found["base"][measure], label="base")
+            level(axes, found["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
+            axes.set(xscale="log")
+        row[0].set_ylabel(words)
+    for axes, words in zip(panels[0], PLACES.values(), strict=True):
+        axes.set_title(words)
+    for axes in panels[1]:
+        axes.set_xlabel(r"strength $\eta f''(1)$ of the anchor")
+    sheet.legend([panels[0, 0]], 6)
 
 
 def worth(found: dict[str, Any]) -> pd.DataFrame:

@@ -3,8 +3,8 @@
 A base model a over five answers, three of them valid (correct): the filtered model p_* is the base restricted
 to these, and the tilted model p_beta maximises the pass rate minus beta times the KL from the base. Left: as
 beta falls, p_beta moves mass onto the valid answers and keeps their proportions. Right: its total variation
-and KL(p_* || p_beta) to the filtered model vanish, but KL(p_beta || p_*) is infinite for every beta above 0
-(A6), so the filtered model cannot be a reverse-KL target; all values are exact.
+and KL(p_* || p_beta) to the filtered model vanish, but KL(p_beta || p_*) is infinite for every beta above 0,
+so the filtered model cannot be a reverse-KL target; all values are exact.
 """
 
 from typing import Any

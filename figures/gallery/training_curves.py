@@ -1,6 +1,6 @@
 """Under GRPO and DAPO excess KL rises before Pass@k falls.
 
-Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not need (A8),
+Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not need,
 which is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost
 0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen by the meter's thresholds (open
 squares). Right: the tiny transformer on its training prompts, means over seeds with 95% intervals; RKL
@@ -15,7 +15,7 @@ from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
 
 from ..frames import Records, means
-from ..style import BLACK, Sheet, curve, look, written
+from ..style import Sheet, curve, look, written
 
 NEEDS = ("strategies", "styles")
 STRATEGIES = ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")
@@ -65,8 +65,6 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
             curve(row[0], of["step"], *of[measure], **how)
         for place, (name, of) in enumerate(found["styles"].items()):
             how = look(name, label=name, markevery=(place, len(STYLES)))
-            if name == "RKL":  # Plain k3, which is no reverse KL: not drawn as the one on the left.
-                how |= {"color": BLACK, "marker": "*", "linestyle": (0, (1, 1))}
             curve(row[1], of["step"], *of[measure], beside=0, **how)
     axes[0, 0].set_ylabel(f"Pass@{found['k']}, strategies")
     axes[0, 1].set_ylabel("Pass@8, tiny transformer")

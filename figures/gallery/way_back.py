@@ -2,10 +2,10 @@
 
 A small Llama in which the second answer's share among the valid ones has fallen from .1 to the share beside
 each axis is trained by plain gradient descent towards the same optimum; thin lines are medians of runs with
-bands over all of them, every answer enumerated, thick lines the flow of the expected update in the logits
-(E7). A penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the
-expected update of rehearsal but learns only from answers that the policy draws. Time is the penalty's
-strength times the flow's time; the runs' is brought to it by one factor for all of them.
+bands over all of them, every answer enumerated, thick lines the flow of the expected update in the logits. A
+penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected
+update of rehearsal but learns only from answers that the policy draws. Time is the penalty's strength times
+the flow's time; the runs' is brought to it by one factor for all of them.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """GRPO weighs rare and frequent success alike; MaxRL and PKPO weigh rare success.
 
 The weight alpha_G(V) that five published advantages over groups of eight answers give the gradient of a
-prompt's pass rate V: their expected gradient is alpha_G(V) grad V (E4), and Dr. GRPO's is the pass rate's
-own. All values are exact, by every outcome of a group alone; the table has every published advantage.
+prompt's pass rate V: their expected gradient is alpha_G(V) grad V, and Dr. GRPO's is the pass rate's own. All
+values are exact, by every outcome of a group alone; the table has every published advantage.
 """
 
 from typing import Any

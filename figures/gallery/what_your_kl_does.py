@@ -4,7 +4,7 @@ Each row is a published form of a KL term, on the samples that it is used with (
 of some updates before, p_*: correct samples of the reference); nothing is sampled, every answer of small
 problems is listed. The columns say what its value estimates, and what its gradient descends for single
 answers and for token sequences; a filled cell is an exact match on every audited problem, an outlined one
-names the nearest quantity, with the angle between the gradients (B6).
+names the nearest quantity, with the angle between the gradients.
 """
 
 from textwrap import fill

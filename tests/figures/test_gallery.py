@@ -91,7 +91,8 @@ FALSE = {
     "sweeps": lambda n: n | {"points": swapped(n["points"], "place", "D_pef", "all prompts")},
     "keep_and_explore": lambda n: swapped(n, "label", "DAPO", "RKL 0.3"),
     "training_curves": lambda n: n | {"styles": {**n["styles"], "DAPO": n["styles"]["RKL"]}},
-    "bounds": lambda n: n | {"its replacement (C3)": n["as stated (C2)"]},
+    "kl_both_ways": lambda n: n | {"GRPO": n["DPH-F"]},
+    "bounds": lambda n: n | {"corrected": n["as published"]},
     "what_your_kl_does": lambda n: n.assign(value=n.gradient),
     "what_your_advantage_weighs": lambda n: exchanged(n, "MaxRL", "leave-one-out"),
 }

@@ -176,7 +176,7 @@ def _method(config: Config, method: Named) -> Row:
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
     along = measure(run, config.task, config.coverage_draws)
-    kept = kept_steps(config.steps)
+    kept, base = kept_steps(config.steps), config.task.base_law
     leads = [
         {"rise": rise}
         | as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
@@ -190,6 +190,10 @@ def _method(config: Config, method: Named) -> Row:
         "step": kept.tolist(),
         "pass_at_k_curve": along.pass_at_k[kept].tolist(),
         "excess_kl_curve": along.excess_kl[kept].tolist(),
+        **{
+            f"{name}_curve": (config.task.weights * divergence(run[kept], base)).sum(axis=-1).tolist()
+            for name, divergence in (("reverse_kl", REVERSE_KL), ("forward_kl", FORWARD_KL))
+        },
     }
 
 

@@ -1,0 +1,63 @@
+"""Without an anchor KL(base || policy) grows on after KL(policy || base) has settled.
+
+Strategies that prompt types share, trained by exact gradients, means over prompts. GRPO drops strategies: the
+reverse KL (left) settles near minus the log of the base's mass on what is left; the forward KL (right) counts
+the answers that are lost, and grows with the log of the steps. Anchors of strength eta f''(1) = 1 on D_pef,
+the prompts that the base solves, bound both, whichever their divergence. RKL has its anchor on all prompts.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from dph_theory.support.table import Table
+
+from ..frames import Records
+from ..style import Sheet, curve, look, written
+
+NEEDS = ("strategies",)
+METHODS = {
+    **{name: name for name in ("GRPO", "DPH-F", "DPH-JS", "reverse KL on D_pef")},
+    "reverse KL on all prompts": "RKL",
+}
+"""By their name in the record: what they are called."""
+MEASURES = {"reverse_kl": "KL(policy || base), nats", "forward_kl": "KL(base || policy), nats"}
+
+
+def numbers(records: Records) -> dict[str, Any]:
+    """By method the steps, and both KL divergences to the base along them."""
+    rows = {row["name"]: row for row in records.results("strategies")["methods"]}
+    return {
+        called: {name: np.array(rows[of][name]) for name in ("step", *(f"{m}_curve" for m in MEASURES))}
+        for of, called in METHODS.items()
+    }
+
+
+def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+    """Reverse KL, forward KL; a line a method."""
+    panels = sheet.panels(2, height=2.3)
+    for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
+        for place, (name, of) in enumerate(found.items()):
+            how = look(name, label=written(name), markevery=(0.05 * place, 0.25))
+            curve(axes, of["step"], of[f"{measure}_curve"], **how)
+        axes.set(xscale="symlog", xlabel="gradient step", ylabel=words, xlim=(0, found["GRPO"]["step"][-1]))
+    sheet.legend([panels[0]], 5)
+
+
+def table(found: dict[str, Any]) -> Table:
+    """Both at the end, and at a quarter of the steps."""
+    rows: list[tuple[str | float, ...]] = []
+    for name, of in found.items():
+        quarter = int(np.searchsorted(of["step"], of["step"][-1] / 4))
+        ends = (float(of[f"{measure}_curve"][at]) for measure in MEASURES for at in (quarter, -1))
+        rows.append((name, *ends))
+    heads = [f"{words}, {when}" for words in MEASURES.values() for when in ("a quarter of the steps", "end")]
+    return Table.of(("method", *heads), rows)
+
+
+def claim(found: dict[str, Any]) -> bool:
+    """GRPO: after a quarter of the steps forward KL rises over a nat, reverse under .15; others stay."""
+    last = {row[0]: np.array(row[1:], dtype=float) for row in table(found).rows}
+    free = last.pop("GRPO")
+    settled = free[1] - free[0] < 0.15 and free[3] - free[2] > 1
+    return bool(settled and max(values.max() for values in last.values()) < 0.4)
