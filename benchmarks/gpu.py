@@ -32,6 +32,7 @@ from full_scale.lab.pretrained.runs import (
     HELD_OUT,
     RANDOM,
     OpenRun,
+    open_run,
     pass_at,
 )
 from full_scale.lab.pretrained.training import conduct, lab
@@ -66,12 +67,12 @@ def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
 def planned(seeds: int, steps: int) -> Iterator[OpenRun]:
     """The methods at every seed: none, a KL on all, and one to eight anchors of each choice."""
     for seed in range(seeds):
-        plain = OpenRun("anchors", (EXPLORED,), "GRPO", 0.0, seed, steps=steps)
-        yield from (replace(plain, strength=beta) for beta in (0.0, 0.1, 0.3, 1.0, 3.0))
+        plain = open_run("anchors", (EXPLORED,), "GRPO", 0.0, seed, steps=steps)
+        yield from (replace(plain, beta=beta) for beta in (0.0, 0.1, 0.3, 1.0, 3.0))
         for count in (1, 4, 8):
             for picked in (RANDOM, BY_KERNEL, ALONE):
-                held = replace(plain, method=ANCHORED, anchors=count, picked=picked)
-                yield from (replace(held, strength=strength) for strength in (0.3, 1.0, 3.0))
+                held = replace(plain, form=ANCHORED, anchors=count, picked=picked)
+                yield from (replace(held, beta=strength) for strength in (0.3, 1.0, 3.0))
 
 
 def conducted(path: str, run: OpenRun, folder: Path) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def conducted(path: str, run: OpenRun, folder: Path) -> dict[str, Any]:
     candidates = kernel.of(EXPLORED + HELD_OUT)
     held = tuple((anchors_of(run, kernel, candidates) - candidates[0]).tolist())
     begun = time.monotonic()
-    end = conduct(path, run, held).points[-1].tasks
+    end = conduct(path, run, held).course[-1].tasks
     return {
         "run": run.id,
         "seconds": time.monotonic() - begun,

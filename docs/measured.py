@@ -49,7 +49,7 @@ def _pretrained(records: Records) -> list[dict[str, Any]]:
     for each in results["runs"]:
         run = each["run"]
         if run["experiment"] == "methods":
-            groups.setdefault((run["method"], run["strength"]), []).append(each["tasks"])
+            groups.setdefault((run["form"], run["beta"]), []).append(each["tasks"])
     found = []
     for (method, strength), ends in groups.items():
         sides = {}

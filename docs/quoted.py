@@ -185,8 +185,8 @@ def _pretrained(records: Records) -> dict[str, Any]:
     """The pretrained Llama: laws and ends by form, Pass@k by method, predictions, what a step costs."""
     found, record = pretrained.numbers(records), records.of("pretrained")
     ends = pretrained.ends(found)
-    held = [run for run in found["laws"] if run["verdict"]["held"]]
-    missed = [run for run in found["laws"] if not run["verdict"]["held"]]
+    held = [run for run in found["laws"] if run["held"]]
+    missed = [run for run in found["laws"] if not run["held"]]
     return {
         "model_hash": record["config"]["model_hash"][:12],
         "versions": record["versions"],
@@ -195,21 +195,21 @@ def _pretrained(records: Records) -> dict[str, Any]:
         "shares": found["shares"],
         "held": len(held),
         "laws": len(found["laws"]),
-        "near": max(run["verdict"]["validity_gap"] for run in held),
-        "alike": max(run["verdict"]["kl_to_law"] for run in held),
+        "near": max(run["gap"] for run in held),
+        "alike": max(run["kl_to_law"] for run in held),
         "missed": [
-            f"{run['run']['method']} at beta {run['run']['strength']:g} on {', '.join(run['run']['tasks'])} "
-            f"(pass rates {run['verdict']['validity_gap']:.3f} off, KL {run['verdict']['kl_to_law']:.4f})"
+            f"{run['run']['form']} at beta {run['run']['beta']:g} on {run['run']['task'].replace('+', ', ')} "
+            f"(pass rates {run['gap']:.3f} off, KL {run['kl_to_law']:.4f})"
             for run in missed
         ],
         "trl": [
             {
-                "form": pretrained.FORMS[run["run"]["method"]],
+                "form": pretrained.FORMS[run["run"]["form"]],
                 "seed": run["run"]["seed"],
-                "strength": run["run"]["strength"],
-                "law": run["laws"][run["run"]["method"]]["validity"]["weekdays"],
+                "strength": run["run"]["beta"],
+                "law": run["laws"][run["run"]["form"]]["validity"]["weekdays"],
                 "end": run["tasks"]["weekdays"]["validity"][0],
-                "held": run["verdict"]["held"],
+                "held": run["held"],
             }
             for run in found["trl"]
         ],

@@ -50,8 +50,8 @@ def numbers(records: Records) -> dict[str, Any]:
     shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
     for run in found["runs"]:
         how = run["run"]
-        if how["tasks"] == [TASK] and how.get("falling") and how["strength"] == BETA:
-            form, end = how["method"], run["tasks"][TASK]
+        if how["task"] == TASK and how.get("annealed_from") and how["beta"] == BETA:
+            form, end = how["form"], run["tasks"][TASK]
             law = run["laws"][form]
             shares[form] = {
                 "law": law["first_shares"][TASK],
@@ -63,10 +63,10 @@ def numbers(records: Records) -> dict[str, Any]:
     rows = [{"method": "base", "strength": 0.0, "seed": -1} | _measures(base)]
     for run in (run for run in found["runs"] if run["run"]["experiment"] == "methods"):
         how = run["run"]
-        if how["method"] in METHODS:
-            name = METHODS[how["method"]] if how["strength"] or how["method"] != "GRPO" else FREE
+        if how["form"] in METHODS:
+            name = METHODS[how["form"]] if how["beta"] or how["form"] != "GRPO" else FREE
             rows.append(
-                {"method": name, "strength": how["strength"], "seed": how["seed"]} | _measures(run["tasks"])
+                {"method": name, "strength": how["beta"], "seed": how["seed"]} | _measures(run["tasks"])
             )
     to_a_law = {
         name: [run for run in found["runs"] if run["run"]["experiment"] == name] for name in ("laws", "trl")

@@ -8,7 +8,7 @@ from statistics import fmean
 from dph_theory.methods.kl_terms import DESCENDING
 
 from ..glass_box.exact import Exact
-from ..held import bars_of, mean_gap, misses, nearest_of
+from ..record import Finished, bars_of, mean_gap, misses
 from .runs import Run
 
 
@@ -30,7 +30,7 @@ class RunPoint:
 
 
 @dataclass(frozen=True)
-class FinishedRun:
+class FinishedRun(Finished):
     """A finished run with what was predicted of it."""
 
     run: Run
@@ -39,11 +39,6 @@ class FinishedRun:
     limits: Mapping[str, float]
     """KL(limit || run) of what each form selects as beta -> 0, and of a run's targets, by name."""
     seconds: float
-
-    @property
-    def last(self) -> RunPoint:
-        """The end of the run."""
-        return self.course[-1]
 
     @property
     def law(self) -> PredictedLaw | None:
@@ -57,32 +52,14 @@ class FinishedRun:
         return {prediction.law: known[prediction.law] for prediction in self.predictions}
 
     @property
-    def nearest(self) -> str | None:
-        """The law at the least distance; None where none was predicted."""
-        return nearest_of(self.distances)
-
-    @property
-    def kl_to_law(self) -> float | None:
-        """The distance to the run's own law."""
-        return self.distances[self.law.law] if self.law else None
+    def own(self) -> str | None:
+        """The name of its law."""
+        return self.law.law if self.law else None
 
     @property
     def gap(self) -> float | None:
         """The mean over rows of |V - V of the predicted law|."""
         return mean_gap(self.last.exact.validity, self.law.exact.validity) if self.law else None
-
-    @property
-    def misses(self) -> tuple[str, ...]:
-        """What of its law it misses, by the bars of its task; nothing where there is none."""
-        if self.law is None:
-            return ()
-        return misses(self.law.law, self.distances, self.gap or 0.0, bars_of(self.run.task))
-
-    @property
-    def verdict(self) -> str:
-        """held, or what was missed."""
-        missed = f"missed: {' and '.join(self.misses)}" if self.misses else "held"
-        return missed if self.law else "no law"
 
 
 TWINNED = ("none", *DESCENDING)

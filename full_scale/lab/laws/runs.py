@@ -1,10 +1,7 @@
-"""A run as a value, the id it is kept under, what its trainer gets, and the law that it obeys."""
+"""A run on a glass box as a value, what its trainer gets, and the law that it obeys."""
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,6 +11,7 @@ from dph_theory.methods.parts import ANSWERS
 from dph_theory.support.errors import argument_error, choice
 
 from ...recipe.law import RunLaw, law_of
+from ..record import Settings
 from .sampled import SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
@@ -47,28 +45,16 @@ Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
 
 
 @dataclass(frozen=True)
-class Run:
-    """One training; two runs with equal fields are the same run, and have the same id."""
+class Run(Settings):
+    """One training of a small Llama on a glass box; `form` is one of FORMS."""
 
-    experiment: str
-    task: str
-    form: str
-    beta: float = 0.0
-    """Coefficient of the penalty; of the rehearsal, eta."""
-    annealed_from: float | None = None
-    """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
+    seed: int = 0
     scale: Literal["none", "group"] = "none"
     group_size: int = 128
     groups: int = 1
     """Groups of each row in a step."""
-    learning_rate: float = 1e-3
-    """Falls linearly to zero, unless `constant`."""
-    steps: int = 250
-    seed: int = 0
-    optimiser: Literal["adam", "sgd"] = "adam"
     constant: bool = False
-    rank: int | None = None
-    """Of a LoRA adapter; None trains every weight."""
+    """Whether the learning rate stays, and does not fall linearly to zero."""
     lost: float | None = None
     """The share of the lost answers among the valid ones at the start; None starts from the base."""
     collapsed: bool = False
@@ -121,16 +107,6 @@ class Run:
             raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
             raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
-
-    @cached_property
-    def digest(self) -> str:
-        """Of the content: that of a run does not change when fields with defaults are added."""
-        return hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
-
-    @property
-    def id(self) -> str:
-        """The name it is kept under."""
-        return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -205,11 +181,3 @@ class Run:
         """How the rewards of a run with a law are centred, as `dph_theory.laws.SCALES` names it."""
         found = law_of(self.arguments)
         return found.scale if isinstance(found, RunLaw) else "none"
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """The fields that are not their defaults."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            field.name: values[field.name] for field in fields(self) if values[field.name] != field.default
-        }

@@ -20,6 +20,7 @@ from ...training.online import OnlineConfig, OnlineTrainer
 from ..glass_box.base import build_base, pressed, save
 from ..glass_box.box import GlassBox
 from ..glass_box.exact import exact, next_token_tables
+from ..record import Settings
 from .runs import Run
 
 Tables = list[np.ndarray]
@@ -89,12 +90,12 @@ def trainer_of(
 class FallingBeta(TrainerCallback):
     """Sets the beta of TRL's own KL term before each step."""
 
-    def __init__(self, run: Run, trainer: OnlineTrainer) -> None:
+    def __init__(self, run: Settings, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """TRL reads it anew at each batch."""
-        self.trainer.beta = annealed(self.run, state.global_step)
+        self.trainer.beta = self.run.beta_at(state.global_step)
 
 
 def _prompts(run: Run, box: GlassBox) -> Dataset:
@@ -249,13 +250,3 @@ class _ExactTrainer(TrainerCallback):
         step = state.global_step
         if step == self.run.steps or (self.run.every and step % self.run.every == 0):
             self.course.append(AfterSteps(self.begun + step, next_token_tables(model, self.box)))
-
-
-def annealed(run: Run, step: int) -> float:
-    """The coefficient of a run at a step."""
-    return falling(run.beta, run.annealed_from, step / run.steps)
-
-
-def falling(beta: float, start: float | None, done: float) -> float:
-    """beta (start / beta)^(1 - 2 done) at a share of the training, and beta after half or without a start."""
-    return beta if start is None else beta * (start / beta) ** max(1 - 2 * done, 0.0)

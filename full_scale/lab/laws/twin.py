@@ -29,7 +29,7 @@ from ..glass_box.exact import exact, longest_prefixes, next_token_log_probs
 from .predictions import distances, laws_of
 from .record import FROZEN, TABULAR, SampledEnd, Twin
 from .runs import Run
-from .training import Tables, adapter, annealed, start_of
+from .training import Tables, adapter, start_of
 
 LONGEST = {"adam": 250, "sgd": 1000}
 """Steps up to which the noise is carried along: that takes five times as long as the twin itself."""
@@ -187,7 +187,7 @@ class _Draws:
             log_base,
             verdicts,
             form=run.form,
-            beta=annealed(run, step),
+            beta=run.beta_at(step),
             advantage=lambda v, rate: advantage,
         )
         variance, shared = spread.square().expand_as(p), None
@@ -195,7 +195,7 @@ class _Draws:
             compared = verdicts if run.baseline in ("mean", "leave_one_out") else torch.zeros_like(verdicts)
             errors = (p * compared * (1 - compared)).sum(-1, keepdim=True)
             if run.form == "sequence_kl":
-                compared = compared - annealed(run, step) * (log_policy - log_base).sum(-1)
+                compared = compared - run.beta_at(step) * (log_policy - log_base).sum(-1)
             added, shared = group_baseline(p, compared, others)
             variance = variance + added + errors / others
         c, weight = (torch.where(self.counted, part * weight, 0.0) for part in (c, torch.ones_like(c)))

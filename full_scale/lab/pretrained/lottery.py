@@ -68,10 +68,10 @@ def predicted_lottery(path: str, run: OpenRun) -> Lottery:
         deviations = {baseline: of["odds"] for baseline, of in found.others.items()}
         return deviations, found.log_probs, _least(deviations)
 
-    deviations, ended, best = spread(run.steps, run.rate)
+    deviations, ended, best = spread(run.steps, run.learning_rate)
     slopes = torch.autograd.grad(odds(log_probs(at.model)), [*at.model.parameters()])
     # Logits that move each alone have a log odds whose slope has a square of 2.
-    step = run.rate * sum(float(slope.square().sum()) for slope in slopes) / 2
+    step = run.learning_rate * sum(float(slope.square().sum()) for slope in slopes) / 2
     start, stop = (float((log_p.exp() * right).sum()) for log_p in (base, ended))
     known = {"mean of the others": "mean", "none": "none", "one": "one"}
     counts: dict[str, Any] = {
@@ -119,9 +119,9 @@ def spreads(lotteries: Mapping[str, Lottery], outcomes: Sequence[FinishedOpenRun
     found = []
     for (task, said), baseline in product(lotteries.items(), BASELINES):
         ends = [
-            outcome.points[-1].tasks[task]
+            outcome.course[-1].tasks[task]
             for outcome in outcomes
-            if outcome.run.tasks == (task,) and outcome.run.method == baseline
+            if outcome.run.tasks == (task,) and outcome.run.form == baseline
         ]
         if len(ends) < 2:
             continue

@@ -12,6 +12,8 @@ import numpy as np
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.errors import choice
 
+from ..record import Settings
+
 FOUR = ("weekdays", "colours", "fruits", "summer")
 EXPLORED = "last digits"
 REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
@@ -37,22 +39,16 @@ RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
 
 
 @dataclass(frozen=True)
-class OpenRun:
-    """A training of the pretrained Llama: on samples with a seed, or in expectation without one."""
+class OpenRun(Settings):
+    """A training of the pretrained Llama: on samples with a seed, or in expectation without one.
 
-    experiment: str
-    tasks: tuple[str, ...]
-    method: str
-    """A form of `expected_loss`, or one of NAMED."""
-    strength: float
-    seed: int | None = None
+    `task` are the names of its tasks, with + between them; `form` is one of `expected_loss`, of NAMED or of
+    BASELINES, whose coefficient `beta` is.
+    """
+
+    learning_rate: float = 1e-5
     steps: int = 20
-    rate: float = 1e-5
-    falling: bool = False
-    """Whether beta falls from 1 by the middle of the training."""
-    optimiser: str = "adam"
-    lora: int | None = None
-    """The rank of an adapter that is trained in the place of all weights."""
+    seed: int | None = None
     measured_after: int = 0
     """Steps after which the kernel is measured that the rest of the training is predicted by."""
     anchors: int = 0
@@ -62,18 +58,16 @@ class OpenRun:
     """Stored answers of each anchor, right and wrong; None for the base's exact law."""
 
     @property
-    def id(self) -> str:
-        """A name for the journal: all that differs between runs."""
-        how = [] if self.seed is None else [f"seed {self.seed}"]
-        how += ["falling"] if self.falling else []
-        how += [] if self.optimiser == "adam" else [self.optimiser]
-        how += [] if self.lora is None else [f"adapter of rank {self.lora}"]
-        how += [f"measured after {self.measured_after}"] if self.measured_after else []
-        stored = "" if self.answers is None else f" of {self.answers} stored answers"
-        how += [f"{self.anchors} anchors {self.picked}{stored}"] if self.anchors else []
-        words = [self.experiment, "+".join(self.tasks), self.method, f"{self.strength:g}", *how]
-        words.append(f"{self.steps} steps of {self.rate:g}")
-        return ", ".join(words)
+    def tasks(self) -> tuple[str, ...]:
+        """The names of its tasks."""
+        return tuple(self.task.split("+"))
+
+
+def open_run(
+    experiment: str, tasks: Sequence[str], form: str, beta: float, seed: int | None = None, **how: Any
+) -> OpenRun:
+    """The run on those tasks; `how` are the other fields."""
+    return OpenRun(experiment, "+".join(tasks), form, beta, seed=seed, **how)
 
 
 SEEDS = 5
@@ -105,7 +99,9 @@ _ONCE = {
 
 def _laws() -> list[OpenRun]:
     def of(tasks: tuple[str, ...], form: str, beta: float, falling: bool) -> OpenRun:
-        return OpenRun("laws", tasks, form, beta, steps=90, rate=2e-5, falling=falling)
+        return open_run(
+            "laws", tasks, form, beta, steps=90, learning_rate=2e-5, annealed_from=1.0 if falling else None
+        )
 
     four = [of(FOUR, *key) for key in product(("reward", "k3"), (1.0, 0.5, 0.2), (True,))]
     digits = [
@@ -120,7 +116,7 @@ def _laws() -> list[OpenRun]:
 
 def _methods() -> list[OpenRun]:
     return [
-        OpenRun("methods", MIXTURE, name, strength, seed)
+        open_run("methods", MIXTURE, name, strength, seed)
         for seed in range(SEEDS)
         for name, strengths in STRENGTHS.items()
         for strength in strengths
@@ -133,14 +129,14 @@ DRAWN = ("weekdays", "colours", "fruits")
 
 def _lottery() -> list[OpenRun]:
     return [
-        OpenRun("lottery", (task,), name, 0.0, seed, steps=16, rate=1.5e-4)
+        open_run("lottery", (task,), name, 0.0, seed, steps=16, learning_rate=1.5e-4)
         for seed, task, name in product(range(32), DRAWN, BASELINES)
     ]
 
 
 def _trl() -> list[OpenRun]:
     return [
-        OpenRun("trl", ("weekdays",), form, 0.2, seed=0, steps=60, rate=2e-5, falling=True)
+        open_run("trl", ("weekdays",), form, 0.2, seed=0, steps=60, learning_rate=2e-5, annealed_from=1.0)
         for form in ("k3", "k3_corrected", "reward")
     ]
 
@@ -152,7 +148,7 @@ def _transfer() -> list[OpenRun]:
     """Runs whose held-out Pass@k is predicted by the kernel of the base: other prompts, other optimisers."""
 
     def of(tasks: tuple[str, ...], method: str, strength: float, seeds: int, **how: Any) -> list[OpenRun]:
-        return [OpenRun("transfer", tasks, method, strength, seed, **how) for seed in range(seeds)]
+        return [open_run("transfer", tasks, method, strength, seed, **how) for seed in range(seeds)]
 
     plain, forward, reverse = ("GRPO", 0.0), ("GRPO", 0.3), ("GRPO, k2", 0.3)
     return [
@@ -162,10 +158,10 @@ def _transfer() -> list[OpenRun]:
         *of(PRODUCTS, *forward, 2),
         *of(PRODUCTS, *reverse, 1),
         *of(PRODUCTS, "KL-DPG", 0.0, 1),
-        *of(MIXTURE, *plain, 1, optimiser="sgd", rate=1e-3, steps=40),
-        *of(MIXTURE, *plain, 1, rate=1e-6, steps=100),
-        *of(MIXTURE, *plain, 1, lora=8, rate=2e-4),
-        *of(MIXTURE, *forward, 1, lora=8, rate=2e-4),
+        *of(MIXTURE, *plain, 1, optimiser="sgd", learning_rate=1e-3, steps=40),
+        *of(MIXTURE, *plain, 1, learning_rate=1e-6, steps=100),
+        *of(MIXTURE, *plain, 1, rank=8, learning_rate=2e-4),
+        *of(MIXTURE, *forward, 1, rank=8, learning_rate=2e-4),
         *of(MIXTURE, *plain, 1, measured_after=10),
         *of(WIDE, *plain, 1),
     ]
@@ -176,7 +172,7 @@ def _anchors() -> list[OpenRun]:
     tasks = (EXPLORED,)
 
     def of(method: str, strength: float, seeds: int, **how: Any) -> list[OpenRun]:
-        return [OpenRun("anchors", tasks, method, strength, seed, **how) for seed in range(seeds)]
+        return [open_run("anchors", tasks, method, strength, seed, **how) for seed in range(seeds)]
 
     few: dict[str, Any] = {"anchors": 4}
     return [
@@ -214,9 +210,10 @@ def declared(only: str | None = None, seeds: int | None = None) -> list[OpenRun]
 def quick() -> list[OpenRun]:
     """Two prompts to two laws, and a few steps without a KL and with one."""
     laws = [
-        OpenRun("laws", FOUR[:2], form, 0.5, steps=40, rate=3e-5, falling=True) for form in ("reward", "k3")
+        open_run("laws", FOUR[:2], form, 0.5, steps=40, learning_rate=3e-5, annealed_from=1.0)
+        for form in ("reward", "k3")
     ]
-    methods = [OpenRun("methods", MIXTURE, "GRPO", strength, 0, steps=8) for strength in (0.0, 0.3)]
+    methods = [open_run("methods", MIXTURE, "GRPO", strength, 0, steps=8) for strength in (0.0, 0.3)]
     return laws + methods
 
 

@@ -19,9 +19,9 @@ from dph_theory.support.table import Table
 from dph_theory.transfer import AnswerKernel
 
 from ...models.load import model_hash
-from ..held import BARS, misses, nearest_of
 from ..kept import Answer, Asked, Kept
 from ..kept import store as store_record
+from ..record import BARS
 from .costs import costs
 from .lottery import Lottery, predicted_lottery, spreads
 from .open_prompts import Said
@@ -103,27 +103,6 @@ def run_open(
     kept.settle(FOLLOWED, followed, after, progress=progress)
 
 
-@dataclass(frozen=True)
-class LawVerdict:
-    """Whether a run ended at its own law, as `lab.held` defines it; the pass rate's gap of its worst task."""
-
-    held: bool
-    nearest: str
-    validity_gap: float
-    kl_to_law: float
-
-
-def against_law(outcome: FinishedOpenRun, predicted: Laws) -> LawVerdict:
-    """A run's end beside its law."""
-    form, last, distances = outcome.run.method, outcome.points[-1].tasks, outcome.distances
-    own = predicted.by_form()[form]
-    gap = max(abs(fmean(last[name].validity) - own.validity[name]) for name in last)
-    missed = misses(form, distances, gap)
-    # With one token the whole answer is a token: two forms have one law.
-    nearest = (nearest_of(distances) or form) if "law" in missed else form
-    return LawVerdict(not missed, nearest, gap, distances[form])
-
-
 def _of(experiment: str, outcomes: Sequence[FinishedOpenRun]) -> list[FinishedOpenRun]:
     return [outcome for outcome in outcomes if outcome.run.experiment == experiment]
 
@@ -133,7 +112,7 @@ def by_seed(outcomes: Sequence[FinishedOpenRun]) -> dict[int, Ends]:
     found: dict[int, dict[tuple[str, float], Policy]] = {}
     for outcome in _of("methods", outcomes):
         seed = outcome.run.seed or 0
-        found.setdefault(seed, {})[outcome.run.method, outcome.run.strength] = outcome.points[-1].tasks
+        found.setdefault(seed, {})[outcome.run.form, outcome.run.beta] = outcome.course[-1].tasks
     return {**found}
 
 
@@ -150,7 +129,7 @@ class ClaimVerdict:
 
 def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | None:
     """The claim over those seeds of which all that it needs is there; none where there is no such seed."""
-    starts = [outcome.points[0].tasks for outcome in _of("methods", outcomes)]
+    starts = [outcome.course[0].tasks for outcome in _of("methods", outcomes)]
     values = [
         v for ends in by_seed(outcomes).values() if (v := _known(claim.value, ends, starts[0])) is not None
     ]
@@ -178,7 +157,7 @@ def _known(value: Callable[..., T], *of: Any) -> T | None:
 def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
     """The runs in expectation beside their laws, the lottery, the methods, and the claims."""
     found = (
-        _law_table(kept, outcomes),
+        _law_table(outcomes),
         _lottery_table(kept, outcomes),
         _method_table(outcomes),
         _forecast_table(kept, outcomes),
@@ -187,21 +166,19 @@ def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def _law_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
+def _law_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
     rows = []
-    laws = kept.read(LAW, Laws)
     for outcome in (outcome for experiment in TO_A_LAW for outcome in _of(experiment, outcomes)):
-        run = outcome.run
-        verdict = against_law(outcome, laws[run.id])
+        run, falls = outcome.run, outcome.run.annealed_from
         rows.append(
             (
                 ", ".join(run.tasks),
-                run.method + ("" if run.seed is None else f", TRL, seed {run.seed}"),
-                f"{run.strength:g}" + (", from 1" if run.falling and run.strength < 1 else ""),
-                round(verdict.validity_gap, 4),
-                round(verdict.kl_to_law, 4),
-                round(min(d for name, d in outcome.distances.items() if name != run.method), 4),
-                "held" if verdict.held else f"missed; nearest {verdict.nearest}",
+                run.form + ("" if run.seed is None else f", TRL, seed {run.seed}"),
+                f"{run.beta:g}" + (f", from {falls:g}" if falls and run.beta < falls else ""),
+                round(outcome.gap or 0.0, 4),
+                round(outcome.kl_to_law or 0.0, 4),
+                round(min(d for name, d in outcome.distances.items() if name != run.form), 4),
+                f"missed; nearest {outcome.nearest}" if outcome.misses else "held",
             )
         )
     titles = ("prompts", "KL", "beta", "pass rate off by", "KL to it", "to another", "verdict")
@@ -228,8 +205,8 @@ def _lottery_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
 def _method_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
     groups: dict[tuple[str, float | None], list[Policy]] = {}
     for outcome in _of("methods", outcomes):
-        groups.setdefault(("base", None), [outcome.points[0].tasks])
-        groups.setdefault((outcome.run.method, outcome.run.strength), []).append(outcome.points[-1].tasks)
+        groups.setdefault(("base", None), [outcome.course[0].tasks])
+        groups.setdefault((outcome.run.form, outcome.run.beta), []).append(outcome.course[-1].tasks)
     rows = [
         (*key, len(some), *(round(fmean(pass_at(p, [HELD], k) for p in some), 3) for k in (1, 16, 256)))
         for key, some in groups.items()
@@ -270,20 +247,17 @@ def to_do(runs: Sequence[OpenRun], outcomes: Sequence[FinishedOpenRun]) -> list[
 
 def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
     """How many runs ended at their law, and which claims held."""
-    laws = kept.read(LAW, Laws)
-    verdicts = [against_law(o, laws[o.run.id]) for o in _of("laws", outcomes)]
     said = []
-    if verdicts:
-        said.append(
-            f"{sum(v.held for v in verdicts)} of {len(verdicts)} runs in expectation ended at their law."
-        )
+    if ended := _of("laws", outcomes):
+        held = sum(not outcome.misses for outcome in ended)
+        said.append(f"{held} of {len(ended)} runs in expectation ended at their law.")
     drawn = spreads(kept.read(LOTTERY, Lottery), _of("lottery", outcomes))
     if drawn:
         held = sum(spread.verdict == "held" for spread in drawn)
         said.append(f"{held} of {len(drawn)} spreads over seeds were as the adjoint predicted.")
-    trained = [against_law(o, laws[o.run.id]) for o in _of("trl", outcomes)]
-    if trained:
-        said.append(f"{sum(v.held for v in trained)} of {len(trained)} runs under TRL ended at their law.")
+    if trained := _of("trl", outcomes):
+        held = sum(not outcome.misses for outcome in trained)
+        said.append(f"{held} of {len(trained)} runs under TRL ended at their law.")
     claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes)))
     if claims:
         words = ("held", "missed", "undecided", "identity")
@@ -333,12 +307,12 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
     for outcome in outcomes:
         if outcome.run.experiment == "lottery":
             continue
-        base |= outcome.points[0].tasks
-        row = as_json(replace(outcome, points=outcome.points[-1:]), digits=5)
-        row["tasks"] = row.pop("points")[0]["tasks"]
+        base |= outcome.course[0].tasks
+        row = as_json(replace(outcome, course=outcome.course[-1:]), digits=5)
+        row["tasks"] = row.pop("course")[0]["tasks"]
         if outcome.run.experiment in TO_A_LAW:
-            predicted = laws[outcome.run.id]
-            row |= {"laws": as_json(predicted, digits=5), "verdict": as_json(against_law(outcome, predicted))}
+            row |= {"laws": as_json(laws[outcome.run.id], digits=5), "held": not outcome.misses}
+            row |= {"nearest": outcome.nearest, "kl_to_law": outcome.kl_to_law}
         else:
             for measured in row["tasks"].values():
                 del measured["first_shares"]

@@ -23,7 +23,8 @@ from ...models.load import source
 from ...training.online import OnlineTrainer
 from ..glass_box.box import GlassBox
 from ..laws.runs import Run
-from ..laws.training import FallingBeta, adapter, falling, small
+from ..laws.training import FallingBeta, adapter, small
+from ..record import Finished
 from .costs import peak
 from .losses import NAMED, Prompts, anchor_loss, expected_loss, lottery_loss, sampled_loss, stored_answers
 from .open_prompts import LogProbs, OpenPrompts, Reading, Said, open_prompts, said
@@ -60,16 +61,23 @@ class Laws:
 
 
 @dataclass(frozen=True)
-class FinishedOpenRun:
+class FinishedOpenRun(Finished):
     """A run, its course, how far it ended from each law (KL of the end to the law), and its seconds."""
 
     run: OpenRun
-    points: tuple[Point, ...]
+    course: tuple[Point, ...]
     distances: Mapping[str, float]
     seconds: float
     seconds_a_step: float
     peak_gib: float = 0.0
     """The most memory of the process until then."""
+    gap: float | None = None
+    """Of the task whose mean pass rate is furthest from that of its law."""
+
+    @property
+    def own(self) -> str | None:
+        """The form whose law it has."""
+        return _law_of(self.run.form) if self.distances else None
 
 
 LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
@@ -77,6 +85,11 @@ LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
     "k3_corrected": token_law,
     "k3": partial(token_law, divergence=FORWARD_KL),
 }
+
+
+def _law_of(form: str) -> str:
+    """The form in whose place its law stands."""
+    return "k3_corrected" if form == "k2" else form
 
 
 def law_tables(form: str, box: GlassBox, beta: float) -> list[np.ndarray]:
@@ -154,17 +167,26 @@ class Lab:
             },
         )
 
-    def distances(self, reading: Reading, beta: float) -> dict[str, float]:
-        """How far the model is from each form's law, the mean over the reading's tasks."""
+    def beside_laws(self, reading: Reading, form: str, beta: float) -> tuple[dict[str, float], float]:
+        """How far the model is from each law, and its mean pass rate from the law of the form.
+
+        The former are means over the reading's tasks, the latter is of the task that is furthest off.
+        """
         with torch.no_grad():
             ends = {name: reading.boxed(name, full) for name, full in reading.log_probs(self.model).items()}
         boxes = {name: reading.boxed(name, full) for name, full in self.base(reading).items()}
 
-        def far(form: str, name: str) -> float:
-            law = law_tables(form, boxes[name], beta)
-            return float(law_divergence(ends[name].base, law, end=boxes[name].end).mean())
+        laws = {of: {name: law_tables(of, box, beta) for name, box in boxes.items()} for of in LAWS}
 
-        return {form: fmean(far(form, name) for name in reading.tasks) for form in LAWS}
+        def far(law: Mapping[str, Any], name: str) -> float:
+            return float(law_divergence(ends[name].base, law[name], end=boxes[name].end).mean())
+
+        def off(name: str) -> float:
+            found, wanted = ends[name].pass_rates(ends[name].base), boxes[name].pass_rates(laws[form][name])
+            return abs(float(found.mean() - wanted.mean()))
+
+        distances = {of: fmean(far(law, name) for name in reading.tasks) for of, law in laws.items()}
+        return distances, max(map(off, reading.tasks))
 
 
 @cache
@@ -187,7 +209,7 @@ def predicted_laws(path: str, run: OpenRun) -> Laws:
     at.reset()
     reading = at.reading(run.tasks)
     boxes = {name: reading.boxed(name, tables) for name, tables in at.base(reading).items()}
-    return Laws(**{form: _law(boxes, form, run.strength) for form in LAWS})
+    return Laws(**{form: _law(boxes, form, run.beta) for form in LAWS})
 
 
 def _law(boxes: Mapping[str, GlassBox], form: str, beta: float) -> Law:
@@ -214,14 +236,18 @@ def descend(
     The rate is constant for runs on samples, and falls in the second half of those in expectation.
     """
     weights = [each for each in at.model.parameters() if each.requires_grad]
-    optimiser: torch.optim.Optimizer = torch.optim.SGD(weights, lr=run.rate)
+    optimiser: torch.optim.Optimizer = torch.optim.SGD(weights, lr=run.learning_rate)
     if run.experiment != "lottery" and run.optimiser == "adam":
-        optimiser = torch.optim.AdamW(weights, run.rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
+        optimiser = torch.optim.AdamW(
+            weights, run.learning_rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True
+        )
     points, spent = [at.measure(0, shown)], 0.0
     for step in range(run.steps):
         begun = time.monotonic()
         for group in optimiser.param_groups:
-            group["lr"] = run.rate * (1.0 if run.seed is not None else min(1.0, 2 * (1 - step / run.steps)))
+            group["lr"] = run.learning_rate * (
+                1.0 if run.seed is not None else min(1.0, 2 * (1 - step / run.steps))
+            )
         loss(step, reading.log_probs(at.model)).backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=False)
@@ -239,21 +265,17 @@ def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
     base = at.base(reading)
     words = {name: reading.word_ids(name) for name in run.tasks}
     valid = {name: reading.valid(name) for name in run.tasks}
-    begun_at = max(1.0, run.strength) if run.falling else None
 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
-        settings: dict[str, Any] = {
-            "form": run.method,
-            "beta": falling(run.strength, begun_at, step / run.steps),
-        }
+        settings: dict[str, Any] = {"form": run.form, "beta": run.beta_at(step)}
         parts = [
             expected_loss(found[name], base[name], words[name], valid[name], **settings) for name in run.tasks
         ]
         return torch.stack(parts).mean()
 
     points, pace = descend(at, run, loss, reading, reading, every=max(1, run.steps // 6))
-    distances = at.distances(reading, run.strength)
-    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak())
+    distances, gap = at.beside_laws(reading, _law_of(run.form), run.beta)
+    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak(), gap)
 
 
 def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:
@@ -271,10 +293,10 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     shown = at.reading(seen)
     base = at.base(reading)
     at.base(shown)
-    if run.lora is not None:
+    if run.rank is not None:
         with torch.random.fork_rng():
             torch.manual_seed(run.seed or 0)  # Of an adapter's first half, which is drawn.
-            adapted = get_peft_model(at.model, adapter(run.lora))
+            adapted = get_peft_model(at.model, adapter(run.rank))
     generator = torch.Generator().manual_seed(run.seed or 0)
     prompts = prompts_of(reading, {name: base[name] for name in run.tasks}, generator)
     kept = whole_answers(base[held.name], reading.word_ids(held.name)) if anchors else None
@@ -285,19 +307,19 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     def loss(step: int, found: Mapping[str, LogProbs]) -> Tensor:
         together = torch.cat([whole_answers(found[name], reading.word_ids(name)) for name in run.tasks])
         if alone:
-            baseline = BASELINES[run.method]
+            baseline = BASELINES[run.form]
             return lottery_loss(together, prompts.valid, baseline, size=ANSWERS, generator=generator)
-        method = NAMED[run.method]
-        loss = sampled_loss(together, prompts, method, run.strength, size=GROUP, generator=generator)
+        method = NAMED[run.form]
+        loss = sampled_loss(together, prompts, method, run.beta, size=GROUP, generator=generator)
         if kept is None:
             return loss
         now = whole_answers(found[held.name], reading.word_ids(held.name))
-        return loss + run.strength * anchor_loss(now, kept, stored)
+        return loss + run.beta * anchor_loss(now, kept, stored)
 
     points, pace = descend(
         at, run, loss, reading, shown, every=run.steps if alone else max(1, run.steps // 2)
     )
-    if run.lora is not None:
+    if run.rank is not None:
         adapted.unload()
     return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
 
@@ -348,10 +370,9 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
     reading, task = at.reading(run.tasks), open_prompts(name)
     at.base(reading)
     points = [at.measure(0, reading)]
-    how: dict[str, Any] = {"group_size": ANSWERS, "steps": run.steps, "learning_rate": run.rate}
-    form = "sequence_kl" if run.method == "reward" else run.method
-    fall = 1.0 if run.falling else None
-    like = Run("trl", name, form, run.strength, annealed_from=fall, seed=run.seed or 0, **how)
+    how: dict[str, Any] = {"group_size": ANSWERS, "steps": run.steps, "learning_rate": run.learning_rate}
+    form = "sequence_kl" if run.form == "reward" else run.form
+    like = Run("trl", name, form, run.beta, run.annealed_from, seed=run.seed or 0, **how)
 
     words = reading.word_ids(name).tolist()
     right = {tuple(words[place] for place in answer) for answer in reading.valid(name)[0].nonzero().tolist()}
@@ -368,15 +389,14 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
             processing_class=at.tokenizer,
         )
         trainer.remove_callback(PrinterCallback)
-        if run.falling and form != "sequence_kl":
+        if run.annealed_from is not None and form != "sequence_kl":
             trainer.add_callback(FallingBeta(like, trainer))
         trainer.train()
     at.model.eval()
     points.append(at.measure(run.steps, reading))
     spent = time.monotonic() - begun
-    return FinishedOpenRun(
-        run, tuple(points), at.distances(reading, run.strength), spent, spent / run.steps, peak()
-    )
+    distances, gap = at.beside_laws(reading, _law_of(run.form), run.beta)
+    return FinishedOpenRun(run, tuple(points), distances, spent, spent / run.steps, peak(), gap)
 
 
 def conduct(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:

@@ -66,7 +66,7 @@ def forecast(path: str, run: OpenRun, folder: Path) -> Forecast:
     anchors = anchors_of(run, kernel, candidates)
     held_out = np.setdiff1d(candidates, anchors)
     how: dict[str, Any] = {"steps": run.steps - run.measured_after, "optimiser": run.optimiser}
-    how["step"] = run.rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
+    how["step"] = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
     method = linear_method(run, kernel, trained, anchors)
     course = linearised_training(kernel, method, trained, seeds=SEEDS, **how)
     quiet = linearised_training(kernel, method, trained, seeds=1, noise=False, **how)
@@ -108,22 +108,22 @@ def _mean(values: np.ndarray) -> tuple[float, ...]:
 
 def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray) -> Method:
     """The run's method as the linearised model is trained by it."""
-    named = NAMED[run.method]
+    named = NAMED[run.form]
     scale = "population_std" if named.exploration.normalise else named.exploration.baseline
     solved = tuple(i for i in trained.tolist() if kernel.log_odds.rates[i] >= SOLVED)
     holds: tuple[Hold, ...] = ()
     if named.rehearsal is not None:
-        holds = (Hold(solved, named.rehearsal.divergence, run.strength, answers=STORED),)
+        holds = (Hold(solved, named.rehearsal.divergence, run.beta, answers=STORED),)
     if anchors.size:
         held = tuple(anchors.tolist())
-        holds += (Hold(held, FORWARD_KL, run.strength, correct_only=False, answers=run.answers),)
+        holds += (Hold(held, FORWARD_KL, run.beta, correct_only=False, answers=run.answers),)
     divergence = (
-        None if named.penalty is None or not run.strength else KL_FORMS[named.penalty.estimator].divergence
+        None if named.penalty is None or not run.beta else KL_FORMS[named.penalty.estimator].divergence
     )
     return Method(
         "none" if scale == "mean" else scale,
         GROUP,
-        beta=run.strength if divergence else 0.0,
+        beta=run.beta if divergence else 0.0,
         divergence=divergence,
         mixed_only=named.exploration.dynamic_sampling,
         alpha=named.alpha,
@@ -133,7 +133,7 @@ def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, ancho
 
 def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
     """The kernel of the run's prompts and their held-out halves, at its base or so many steps later."""
-    words = [*run.tasks, *([] if run.lora is None else [f"adapter {run.lora}"])]
+    words = [*run.tasks, *([] if run.rank is None else [f"adapter {run.rank}"])]
     words += [f"after {run.measured_after}", f"seed {run.seed}"] if run.measured_after else []
     file = folder / "kernels" / ("+".join(words).replace(" ", "-") + ".npz")
     if file.is_file():
@@ -141,10 +141,10 @@ def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
     file.parent.mkdir(parents=True, exist_ok=True)
     at = lab(path)
     config = ModelConfig(path=path)
-    if run.lora is not None:
+    if run.rank is not None:
         # An adapter changes the model that it is put on.
         config = replace(
-            config, lora={"r": run.lora, "lora_alpha": 2 * run.lora, "target_modules": "all-linear"}
+            config, lora={"r": run.rank, "lora_alpha": 2 * run.rank, "target_modules": "all-linear"}
         )
         loaded = load(config)
     elif run.measured_after:
@@ -192,7 +192,7 @@ def followed(path: str, outcome: FinishedOpenRun, forecast: Forecast, folder: Pa
     held = np.setdiff1d(candidates, anchors)
     # What is held at the base is known as well as what is trained.
     trained = np.concatenate([kernel.of(*outcome.run.tasks), anchors])
-    at, end = (_log_odds(kernel, outcome.points[i].tasks) for i in (outcome.run.measured_after > 0, -1))
+    at, end = (_log_odds(kernel, outcome.course[i].tasks) for i in (outcome.run.measured_after > 0, -1))
     change = interpolated(kernel.log_odds.kernel, trained, (end - at)[trained], ridge=_RIDGE)
     rates = 1 / (1 + np.exp(-(at + change)[held]))
     passed = tuple(float(exact_pass_at_k(rates, k).mean()) for k in KS)
@@ -245,12 +245,14 @@ def held_to_forecasts(
 
 def setting_of(run: OpenRun) -> str:
     """The method, its strength, and what else is not as usual."""
-    words = [run.method if not run.strength else f"{run.method}, {run.strength:g}"]
-    words += [] if run.optimiser == "adam" else [f"SGD {run.rate:g}"]
+    words = [run.form if not run.beta else f"{run.form}, {run.beta:g}"]
+    words += [] if run.optimiser == "adam" else [f"SGD {run.learning_rate:g}"]
     words += (
-        [f"Adam {run.rate:g}"] if run.optimiser == "adam" and run.lora is None and run.rate != 1e-5 else []
+        [f"Adam {run.learning_rate:g}"]
+        if run.optimiser == "adam" and run.rank is None and run.learning_rate != 1e-5
+        else []
     )
-    words += [] if run.lora is None else [f"LoRA {run.lora}"]
+    words += [] if run.rank is None else [f"LoRA {run.rank}"]
     stored = "" if run.answers is None else f" of {run.answers} answers"
     words += [f"{run.anchors} {run.picked}{stored}"] if run.anchors else []
     words += [f"kernel after {run.measured_after} steps"] if run.measured_after else []
@@ -269,7 +271,7 @@ def _held(
 
     def passed(run: FinishedOpenRun, task: str, point: int = -1) -> list[float]:
         left = forecasts[run.run.id].anchors if task.endswith(HELD_OUT) else ()
-        return [pass_at(run.points[point].tasks, [task], k, without=left) for k in KS]
+        return [pass_at(run.course[point].tasks, [task], k, without=left) for k in KS]
 
     held = np.array([passed(run, tasks[0] + HELD_OUT) for run in runs])
     return Held(

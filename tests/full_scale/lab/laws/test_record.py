@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 from support.law_outcomes import FOUND, TASK, outcome, twin_at
 
-from full_scale.lab.held import BARS, SELECTION_BARS, misses, nearest_of
 from full_scale.lab.laws.predictions import predictions
 from full_scale.lab.laws.record import LOST, LUCK, NO_TWIN, TIME, UNEXPLAINED, SampledEnd, luck, why_missed
 from full_scale.lab.laws.runs import BASE, FILTERED, TOKEN_FORWARD, Run
+from full_scale.lab.record import BARS, SELECTION_BARS, misses
 
 BETWEEN = (SELECTION_BARS.kl + BARS.kl) / 2
 """A distance that the bars of other tasks allow, and those of this one do not."""
@@ -77,8 +77,8 @@ def test_luck_is_counted_in_predicted_deviations():
 
 def test_of_laws_that_coincide_the_run_s_own_is_the_nearest():
     # On some tasks two laws are one, and distances differ by rounding.
-    assert nearest_of({"own": 0.00028467, "rival": 0.00028466}) == "own"
-    assert nearest_of({"own": 0.00028467, "rival": 0.00028}) == "rival"
+    assert outcome(kl=(0.00028467, 0.00028466, 0.1)).nearest == TOKEN_FORWARD
+    assert outcome(kl=(0.00028467, 0.00028, 0.1)).nearest != TOKEN_FORWARD
 
 
 def test_a_law_as_near_as_the_nearest_is_not_missed_whichever_is_named_first():

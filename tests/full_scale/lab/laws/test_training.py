@@ -13,7 +13,7 @@ from full_scale.lab.glass_box.box import box
 from full_scale.lab.glass_box.exact import exact
 from full_scale.lab.laws import training
 from full_scale.lab.laws.runs import ANNEALED, Run
-from full_scale.lab.laws.training import STORED, annealed, start_of, stored_answers, tables_of, train
+from full_scale.lab.laws.training import STORED, start_of, stored_answers, tables_of, train
 from full_scale.training.online import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -46,7 +46,7 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
 
 def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_training():
     run = Run("budget_and_family", "wide", "sequence_kl", 0.1, annealed_from=1.0, steps=100)
-    found = [annealed(run, step) for step in (0, 25, 50, 99)]
+    found = [run.beta_at(step) for step in (0, 25, 50, 99)]
     assert found == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
 
 

@@ -14,7 +14,7 @@ from full_scale.lab.pretrained.runs import (
     EXPLORED,
     HELD_OUT,
     RANDOM,
-    OpenRun,
+    open_run,
     pass_at,
 )
 from full_scale.lab.pretrained.training import train_on_samples
@@ -29,8 +29,8 @@ from full_scale.lab.pretrained.transfer import (
 )
 from full_scale.tasks.llama import random_llama, word_level
 
-PLAIN = OpenRun("anchors", (EXPLORED,), "GRPO", 0.0, 0, steps=4, rate=3e-3)
-HELD = replace(PLAIN, method=ANCHORED, strength=20.0, anchors=4)
+PLAIN = open_run("anchors", (EXPLORED,), "GRPO", 0.0, 0, steps=4, learning_rate=3e-3)
+HELD = replace(PLAIN, form=ANCHORED, beta=20.0, anchors=4)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def moved(outcome, texts):
     """How far the pass rates of held-out texts are from the base's, a mean in log odds."""
     start, end = (
         np.array(point.tasks[EXPLORED + HELD_OUT].validity)[[*texts]]
-        for point in (outcome.points[0], outcome.points[-1])
+        for point in (outcome.course[0], outcome.course[-1])
     )
     return float(np.abs(np.log(end / (1 - end)) - np.log(start / (1 - start))).mean())
 
@@ -75,7 +75,7 @@ def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these
     after = followed(folder, outcome, told, kept)
     (row,) = held_to_forecasts([outcome], {HELD.id: told}, {HELD.id: after})
     task = EXPLORED + HELD_OUT
-    wanted = [pass_at(outcome.points[-1].tasks, [task], k, without=told.anchors) for k in KS]
+    wanted = [pass_at(outcome.course[-1].tasks, [task], k, without=told.anchors) for k in KS]
     assert row.found == pytest.approx(wanted)
     assert row.setting == "GRPO, anchored, 20, Adam 0.003, 4 at random"
     assert len(told.held_out) == len(KS)
@@ -106,7 +106,7 @@ def test_another_way_to_pick_is_refused(folder, kept):
 
 @pytest.mark.filterwarnings(TRL_WARNS)
 def test_after_an_adapter_all_weights_are_trained_again(folder):
-    low = replace(PLAIN, lora=2, rate=1e-2)
+    low = replace(PLAIN, rank=2, learning_rate=1e-2)
     first, second = train_on_samples(folder, low), train_on_samples(folder, low)
-    assert first.points[-1] == second.points[-1]
+    assert first.course[-1] == second.course[-1]
     assert moved(train_on_samples(folder, PLAIN), range(24)) > 0
