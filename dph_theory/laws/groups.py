@@ -1,8 +1,8 @@
-"""What a group-relative advantage maximises: the weight it gives the gradient of a prompt's validity.
+"""What a group-relative advantage maximises: the weight it gives the gradient of a prompt's pass rate.
 
-With G answers a prompt of validity V, the expected on-policy gradient of an advantage A that depends on
-the verdicts alone is alpha_G(V) grad V, alpha_G(V) = E[A | v=1] - E[A | v=0], the others' number of
-successes Binomial(G-1, V). Verdicts are 0 and 1; groups whose verdicts agree contribute nothing.
+With G answers a prompt of pass rate V, the expected on-policy gradient of an advantage A that depends on
+the rewards alone is alpha_G(V) grad V, alpha_G(V) = E[A | v=1] - E[A | v=0], the others' number of
+successes Binomial(G-1, V). Rewards are 0 and 1; groups whose rewards are all equal contribute nothing.
 """
 
 import math
@@ -33,16 +33,16 @@ SCALES: Mapping[str, Spread] = MappingProxyType(
     }
 )
 """The advantage forms, all r - (the group's mean) over something: nothing ("none"); 1 - 1/G, which makes it
-r minus the others' mean ("leave_one_out"); the sample deviation ("std", as in GRPO) or the population
-deviation ("population_std"); the mean ("mean", as in MaxRL)."""
+r minus the others' mean ("leave_one_out"); the sample std ("std", as in GRPO) or the population std
+("population_std"); the mean ("mean", as in MaxRL)."""
 
 
 def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsilon: float = 0.0) -> Values:
-    """alpha_G(V) = E[A | v=1] - E[A | v=0], shape of `validity` in [0, 1], exact.
+    """alpha_G(V) = E[A | v=1] - E[A | v=0] at pass rate V, shape of `validity` in [0, 1], exact.
 
     "none": 1 - 1/G; "leave_one_out": 1; "std": alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever V,
     (G-1)/sqrt G at both ends; "mean": (1 - (1-V)^(G-1))/V. `epsilon` is added to what is divided by (TRL
-    adds 1e-4 to the deviation). Raises ValueError for a group below two, or a scale that is not one of
+    adds 1e-4 to the std). Raises ValueError for a group below two, or a scale that is not one of
     `SCALES`. Source: ours, theory E4.
     """
     gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
@@ -70,13 +70,15 @@ def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> V
 
 
 def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
-    """How often a right answer's group has a wrong one, and a wrong answer's a right one, each as `validity`.
+    """How often a correct answer's group has an incorrect one, and the reverse, each shaped as `validity`.
 
-    1 - V^(G-1) and 1 - (1-V)^(G-1): what answers keep of their KL where groups whose verdicts agree are left
-    out with it. ValueError for a group below two. Source: ours, theory M1.
+    1 - V^(G-1) and 1 - (1-V)^(G-1): what answers keep of their KL where groups whose rewards are all equal
+    are left out with it. ValueError for a group below two.
 
     >>> round(float(mixed_share(8, 0.99)[0]), 3)
     0.068
+
+    Source: ours, theory M1.
     """
     _gains(group_size, "none", 0.0)
     validity = probability("validity", validity)
@@ -113,7 +115,7 @@ def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     choice("scale", scale, SCALES)
     mixed = np.arange(1, group_size)
     spread = SCALES[scale](mixed, group_size) + real("epsilon", epsilon, at_least=0)
-    # A group whose verdicts agree has r equal to its mean: advantages zero.
+    # A group whose rewards are all equal has r equal to its mean: advantages zero.
     valid, invalid = np.zeros(group_size), np.zeros(group_size)
     valid[:-1], invalid[1:] = (1 - mixed / group_size) / spread, -mixed / group_size / spread
     return valid - invalid

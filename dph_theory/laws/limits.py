@@ -1,4 +1,4 @@
-"""What each penalty selects as beta -> 0: the filtered model, the locally filtered model, or a third law."""
+"""What each penalty converges to as beta -> 0: the filtered model, the locally filtered model, or a third."""
 
 import numpy as np
 
@@ -33,7 +33,8 @@ def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> l
 
     loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'): the limit of the token reverse KL, and what
     grammar-constrained decoding samples from. Shapes as in `sequence_law`; a prefix from which no valid
-    answer can be reached keeps the base's law. Source: ours, theory E3; park2024grammar for decoding.
+    answer can be reached keeps the base's distribution.
+    Source: park2024grammar for decoding; ours, theory E3.
     """
     setting = tree(base, valid, end)
     law: list[np.ndarray] = []
@@ -48,7 +49,7 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
     """The limit of the token forward KL (plain k3 in the loss) as beta -> 0.
 
     pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a valid answer can be reached, w = 0 at
-    the leaves, w(s) the root at which it sums to one; beta (-w) is the validity that the law still lacks.
+    the leaves, w(s) the root at which it sums to one; beta (-w) is the pass rate that is still missing.
     Shapes and dead prefixes as in `locally_filtered`. Source: ours, theory E3.
     """
     setting = tree(base, valid, end)
@@ -72,8 +73,8 @@ def answer_mean_limit(
     """The limit of the token reverse KL as beta -> 0 in a loss that averages over each answer's tokens.
 
     u_t = e^{kappa_s/W(s,t)} on the tokens from which a valid answer can be reached, W the mean of 1/length
-    after s, t: a law that favours longer answers over the locally filtered model. Shapes and dead prefixes
-    as in `locally_filtered`; `lengths` as in `token_law`. Source: ours, theory G8.
+    after s, t: it favours longer answers over the locally filtered model. Shapes and dead prefixes as in
+    `locally_filtered`; `lengths` as in `token_law`. Source: ours, theory G8.
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)

@@ -1,6 +1,6 @@
-"""The laws of group-normalised runs: those of beta/alpha_G(V) at their own validity V.
+"""The stationary policies of std-normalised runs: those of beta/alpha_G(V) at their own pass rate V.
 
-The validity is a root of an equation that can have several; which one a run reaches depends on its start.
+The pass rate is a root of an equation that can have several; which one a run reaches depends on its start.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _REFINEMENTS, _FINER = 6, 33
 
 
 class StationaryValidity(NamedTuple):
-    """A validity at which a normalised run stands still, and whether runs nearby approach it."""
+    """A pass rate at which a std-normalised run is stationary, and whether runs nearby approach it."""
 
     def __repr__(self) -> str:
         return readable(self)
@@ -49,9 +49,9 @@ def normalised_validities(
     """All roots mu of f'(mu/A1) - f'((1-mu)/A0) = alpha_G(mu)/beta, in increasing order, with stability.
 
     Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. Holds for a single decision, or for a sequence
-    penalty. Stable where the left side crosses from below. `mixed_only`: groups whose verdicts agree are left
-    out, and their KL with them, which `mixed_share` weighs. Raises ValueError unless 0 < base_rate < 1,
-    beta > 0. Source: ours, theory E4, M1.
+    penalty. Stable where the left side crosses from below. `mixed_only`: groups whose rewards are all equal
+    are left out, and their KL with them, which `mixed_share` weighs. Raises ValueError unless
+    0 < base_rate < 1, beta > 0. Source: ours, theory E4, M1.
     """
     from scipy.optimize import brentq
 
@@ -93,7 +93,7 @@ def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.nd
 
 
 def several_laws_below(group_size: int, scale: str = "std") -> float:
-    """The base rate below which some beta has several laws under the reverse KL; 0 where none has.
+    """The base rate below which some beta has several stationary policies under the reverse KL; 0 if none.
 
     At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
     alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, theory E4.
@@ -118,10 +118,10 @@ def normalised_validity_at(
     *,
     start: Scalars | None = None,
 ) -> Values:
-    """The validity that a normalised run reaches from `start` (by default from the base itself).
+    """The pass rate that a std-normalised run reaches from `start` (by default from the base itself).
 
-    From there validity moves to the nearest root of `normalised_validities` in the direction in which it
-    is driven. Shapes broadcast; base rates 0 and 1 stay. Raises ValueError as `normalised_validities`.
+    From there the pass rate moves to the nearest root of `normalised_validities` in the direction of its
+    gradient. Shapes broadcast; base rates 0 and 1 stay. Raises ValueError as `normalised_validities`.
     Source: ours, theory E4.
     """
     base_rate = probability("base_rate", base_rate)
@@ -152,7 +152,7 @@ def _rise(
     divergence: FDivergence,
     mixed_only: bool = False,
 ) -> Callable[[Values], Values]:
-    """alpha_G(mu)/beta minus the penalty's pull, as a function of logit mu: positive where validity grows."""
+    """alpha_G(mu)/beta minus the penalty's gradient, by logit mu: positive where the pass rate grows."""
     require_smooth(divergence)
     base, strength = rate("base_rate", base_rate), 1 / positive("beta", beta)
     if base.ndim or strength.ndim:
@@ -190,19 +190,19 @@ def normalised_law(
     start: float | None = None,
     end: int | None = None,
 ) -> list[np.ndarray]:
-    """The law of one prompt under a group-normalised advantage: `law` at beta/alpha_G(V), V its own validity.
+    """A prompt's stationary policy with std-normalised advantages: `law` at beta/alpha_G(V), V its pass rate.
 
-    base, valid without batch axes; `law` is `token_law` or `sequence_law` (the latter is also the law of a
-    run whose penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is
-    the nearest to `start` (by default the base's validity) in the direction in which V is driven.
-    Source: ours, theory E4; the correction: yao2026future.
+    base, valid without batch axes; `law` is `token_law` or `sequence_law` (the latter also for a run whose
+    penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is the
+    nearest to `start` (by default the base's pass rate) in the direction in which V is driven.
+    Source: the correction, yao2026future; ours, theory E4.
     """
     from scipy.optimize import brentq
 
     at = partial(law, divergence=divergence, end=end)
 
     def rise(log_odds: Values) -> Values:
-        """How far above V the law at beta/alpha_G(V) lies."""
+        """How far above V the pass rate at beta/alpha_G(V) lies."""
         mu = expit(np.asarray(log_odds))
         weight = group_weight(group_size, mu, scale)
         return law_validity(at(base, valid, beta / weight), valid, end) - mu

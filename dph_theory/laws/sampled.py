@@ -1,5 +1,5 @@
-"""Laws of runs that sample otherwise: at a temperature, from a truncated vocabulary, against a reference that
-is set anew, by two rewards, without the answers cut off, or by a verifier that can be hacked.
+"""Stationary policies of runs that sample otherwise: at a temperature, from a truncated vocabulary, against a
+reference that is set anew, by two rewards, without the answers cut off, or by a verifier that can be hacked.
 
 A sampler is a function from the policy's next-token tables to those that rollouts are drawn from, such as
 `tempered` and `truncated`; `dynamics.flow` follows a training under any of them. Source: ours, theory J.
@@ -80,15 +80,17 @@ def law_at_temperature(
     law: Law = sequence_law,
     **others: object,
 ) -> list[np.ndarray]:
-    """Where a run ends that divides logits by T in rollouts, log-probabilities and KL, read out at T = 1.
+    """What a run converges to that divides logits by T in rollouts, log-probabilities and KL, read at T = 1.
 
     Training is that of pi_T ~ pi^(1/T) against a_T, so `law` (with keywords `others`) holds for pi_T. One
     decision under the reverse KL: a e^{T v/beta}, the base's proportions at beta/T. On trees, with the KL in
-    the reward, pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes as in `law`. Source: ours, theory J1.
+    the reward, pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes as in `law`.
 
     >>> (policy,) = law_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
     >>> policy.round(4)
     array([0.466 , 0.2003, 0.3338])
+
+    Source: ours, theory J1.
     """
     end: Any = others.get("end")
     base = next_token_tables("base", base, end)
@@ -99,7 +101,7 @@ def law_after_resets(
     base: Tables, valid: Array, beta: Scalars, rounds: int, *, law: Law = sequence_law, mixup: float = 1.0,
     **others: object,
 ) -> list[np.ndarray]:  # fmt: skip
-    """The law of the last of so many trainings, each to its law, the reference moved to it after each.
+    """The last of so many trainings, each run until it is stationary, the reference moved there after each.
 
     mixup in (0, 1]: how far the reference's logits move (TRL's ref_model_mixup_alpha, of weights there).
     KL in the reward, mixup 1: `law` at beta/rounds, whatever the tree. One decision: at beta / (1 + mixup
@@ -119,11 +121,12 @@ def law_after_resets(
 
 
 def rewarded_law(base: Tables, rewards: Array, beta: Scalars, *, end: int | None = None) -> list[np.ndarray]:
-    """The maximiser of E r - beta KL(pi || a) over all laws of answers, a e^{r/beta}, as next-token tables.
+    """The maximiser of E r - beta KL(pi || a) over all policies, a e^{r/beta}, as next-token tables.
 
-    Of a verdict and a bonus w on form, r = v + w f: four kinds of answers, each in the base's proportions;
-    where w > 1 a wrong answer in form gains on a right one out of form. rewards: a number an answer, (V, ...,
-    V), those after the end symbol at its padded entry; other shapes as in `sequence_law`. Source: ours, J6.
+    Of correctness and a bonus w on format, r = v + w f: four kinds of answers, each in the base's
+    proportions; where w > 1 an incorrect answer in format gains on a correct one out of format. rewards: a
+    number an answer, (V, ..., V), those after the end symbol at its padded entry; other shapes as in
+    `sequence_law`. Source: ours, theory J6.
     """
     values = real("rewards", rewards)
     setting = tree(base, np.zeros(values.shape, dtype=bool), end, beta)
@@ -134,26 +137,28 @@ def rewarded_law(base: Tables, rewards: Array, beta: Scalars, *, end: int | None
 
 
 def masked_law(base: Scalars, valid: Mask, finished: Mask, beta: Scalars, *, in_loss: bool = False) -> Values:
-    """Where a decision ends whose unfinished answers are masked out of the loss; (..., outcomes).
+    """What a decision converges to whose unfinished answers are masked out of the loss; (..., outcomes).
 
-    The policy gradient in logits; their mass is held by nothing. KL in the reward, less the mean reward of
+    The policy gradient in logits; nothing constrains their mass. KL in the reward, less the mean reward of
     the finished: these become p_beta among themselves, at odds Z e^{-k/(n beta)} / (a's unfinished mass),
-    Z = sum over them of a e^{v/beta}, n of them, k right. in_loss: k2 or the corrected k3 in the loss and
-    verdicts less the mean of all, as in TRL: V = A1 e^{(1-V)/beta}, and a wrong one that finishes has a
+    Z = sum over them of a e^{v/beta}, n of them, k correct. in_loss: k2 or the corrected k3 in the loss and
+    rewards less the mean of all, as in TRL: V = A1 e^{(1-V)/beta}, and an incorrect one that finishes has a
     e^{-V/beta}. Either way masking can make truncation grow. Raises ValueError where an unfinished answer is
-    right, none is unfinished, or no right one has mass. Source: ours, theory J7.
+    correct, none is unfinished, or no correct one has mass.
 
     >>> masked_law([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
     np.float64(0.2023)
+
+    Source: ours, theory J7.
     """
     base, beta = distribution("base", base), positive("beta", beta)
     valid, finished = mask("valid", valid, base, both=True), mask("finished", finished, base, both=True)
     together(base=base, valid=valid, finished=finished)
     if (valid & ~finished).any():
-        raise argument_error("finished", finished, "true for every right answer")
+        raise argument_error("finished", finished, "true for every correct answer")
     right = np.where(valid, base, 0.0).sum(axis=-1)
     if (right == 0).any():
-        raise argument_error("base", base, "some mass on right answers")
+        raise argument_error("base", base, "some mass on correct answers")
     together(base=base[..., 0], beta=beta)
     if in_loss:
         # V e^{V/b} = A1 e^{1/b}, by Wright's omega, which never overflows.
@@ -167,15 +172,17 @@ def masked_law(base: Scalars, valid: Mask, finished: Mask, beta: Scalars, *, in_
 
 
 def best_beta(base_rate: Scalars, hacks: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
-    """The beta with the highest *true* pass rate under a verifier some wrong answers always pass.
+    """The beta with the highest *true* pass rate under a verifier that some incorrect answers always pass.
 
     b* = (1 - phi) / log(J A0 / (nu h)), J = 1 - phi - nu, A0 = 1 - A1 - h; below it the hacks grow.
     Parameters in [0, 1]: base_rate A1 > 0 and the base's mass h of hacks, together below 1; phi, the chance
-    that another wrong answer passes, and nu, that a right one fails. Returns beta, shapes broadcast: 0 where
-    no beta is too small (nu h = 0), inf where training at any lowers the pass rate. Source: ours, theory J8.
+    that another incorrect answer passes, and nu, that a correct one fails. Returns beta, shapes broadcast: 0
+    where no beta is too small (nu h = 0), inf where training at any lowers the pass rate.
 
     >>> float(best_beta(0.2, 0.001, 0.05, 0.1).round(6))
     0.107668
+
+    Source: ours, theory J8.
     """
     named = {"base_rate": base_rate, "hacks": hacks}
     named |= {"false_positive": false_positive, "false_negative": false_negative}

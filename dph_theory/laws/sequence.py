@@ -1,5 +1,5 @@
-"""The law of a penalty on the whole answer, max_pi E v - beta D_f(pi || a): the law, and its pass rate at a
-given beta and back, for the whole answer or for one decision.
+"""The stationary policy of a penalty on the whole answer, max_pi E v - beta D_f(pi || a), and its pass rate
+at a given beta and back, for the whole answer or for one decision.
 """
 
 from functools import cache
@@ -19,13 +19,13 @@ from .token import Tables, conditionals, tree
 def sequence_law(
     base: Tables, valid: Array, beta: Scalars, divergence: FDivergence = REVERSE_KL, *, end: int | None = None
 ) -> list[np.ndarray]:
-    """The maximiser of E v - beta D_f(pi || a) over all laws of answers, as next-token tables.
+    """The maximiser of E v - beta D_f(pi || a) over all policies, as next-token tables.
 
-    u = pi/a depends on an answer only through its verdict, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0) for
-    every f, which decides the validity alone (`validity_at`). Reverse KL: the tilted model p_b ~ a e^{v/b}.
+    u = pi/a depends on an answer only through its reward, so pi(.|Y1) = a(.|Y1) and pi(.|Y0) = a(.|Y0) for
+    every f, which decides the pass rate alone (`validity_at`). Reverse KL: the tilted policy p_b ~ a e^{v/b}.
     base: a list, entry t of shape (*batch, V, ..., V) with t+1 trailing axes; valid: (*batch, V, ..., V);
-    beta > 0: (*batch); the law has the tables' shapes. Prefixes without mass keep the base's law.
-    Source: ours, theory E1; reverse KL: dymetman2026binary.
+    beta > 0: (*batch). Returns tables of the base's shapes; prefixes without mass keep the base's.
+    Source: reverse KL, dymetman2026binary; ours, theory E1.
     """
     setting = tree(base, valid, end, beta)
     answers, axes = joint(setting.base), tuple(range(-setting.length, 0))
@@ -39,7 +39,7 @@ def sequence_law(
 
 
 def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
-    """The validity mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
+    """The pass rate mu of max_pi E v - beta D_f(pi || a): f'(mu/A1) - f'((1-mu)/A0) = 1/beta, or mu = 1.
 
     mu = 1 where that has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 + 1/beta.
     Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0, 1] (0 and 1
@@ -53,9 +53,9 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
 
 
 def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
-    """The beta at which a base rate A1 is raised to that validity: the inverse of `validity_at`.
+    """The beta at which a base rate A1 is raised to that pass rate: the inverse of `validity_at`.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < validity < 1; validity 1 is allowed where
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < validity < 1; a pass rate of 1 is allowed where
     f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, theory E1.
     """
     require_smooth(divergence)
@@ -69,7 +69,7 @@ def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REV
 
 
 def validity_pull(base_rate: Values, validity: Values, divergence: FDivergence) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0), which a law of validity mu balances against 1/beta."""
+    """f'(mu/A1) - f'((1-mu)/A0), which a stationary policy of pass rate mu balances against 1/beta."""
     with np.errstate(divide="ignore"):
         failed = np.log1p(-validity) - np.log1p(-base_rate)
     low = slope(divergence, np.where(validity < 1, failed, 0.0))
@@ -88,16 +88,18 @@ def slope_at_zero(divergence: FDivergence) -> float:
 
 
 def effective_beta(beta: Scalars, false_positive: Scalars, false_negative: Scalars) -> Values:
-    """The beta at which a right verifier would lead to the law that one which errs leads to: b/J.
+    """The beta at which an exact verifier has the stationary policy that one which errs has: b/J.
 
-    Errors are independent of the answer given its truth: the mean verdict is phi + J v, J = 1 - phi - nu.
-    Errors tied to answers are no noise: the law is that of the verdicts. Without a KL the path is the same,
-    J times slower. Parameters: beta > 0; phi, the share of wrong answers accepted, and nu, of right ones
-    refused, in [0, 1]; shapes broadcast. Returns beta of that shape.
-    Raises ValueError where J is not above 0: training then goes the other way. Source: ours, theory G9.
+    Errors are independent of the answer given its correctness: the mean reward is phi + J v, J = 1 - phi -
+    nu. Errors tied to answers are no noise: training maximises the rewards as given. Without a KL the path is
+    the same, J times slower. Parameters: beta > 0; phi, the share of incorrect answers accepted, and nu, of
+    correct ones rejected, in [0, 1]; shapes broadcast. Returns beta of that shape.
+    Raises ValueError where J is not above 0: training then lowers the pass rate.
 
     >>> float(effective_beta(0.5, 0.05, 0.2).round(4))
     0.6667
+
+    Source: ours, theory G9.
     """
     beta = positive("beta", beta)
     phi, nu = probability("false_positive", false_positive), probability("false_negative", false_negative)

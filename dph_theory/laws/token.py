@@ -1,4 +1,4 @@
-"""The law of a penalty on every token at the prefixes sampled, and laws as next-token tables on a tree."""
+"""The stationary policy of a penalty on every token at the prefixes sampled; next-token tables on a tree."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -33,7 +33,7 @@ class AnswerTree(NamedTuple):
 
 
 def tree(base: Tables, valid: Array, end: int | None, beta: Scalars = 1.0, name: str = "base") -> AnswerTree:
-    """The arguments that every law takes, checked; after the end symbol only the end symbol follows.
+    """The arguments shared by all stationary policies, checked; after the end symbol only it follows.
 
     Raises ValueError for tables that are no distributions, or for shapes that do not fit.
     """
@@ -77,7 +77,7 @@ def _ended(tokens: int, length: int, end: int) -> np.ndarray:
 
 
 def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
-    """The verdict of every answer, checked, (..., V, ..., V)."""
+    """Whether each answer is correct, checked, (..., V, ..., V)."""
     valid = booleans("valid", valid)
     tokens, length = tables[0].shape[-1], len(tables)
     if valid.ndim < length or valid.shape[valid.ndim - length :] != (tokens,) * length:
@@ -86,7 +86,7 @@ def verifier(valid: Array, tables: list[np.ndarray]) -> np.ndarray:
 
 
 def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) -> list[np.ndarray]:
-    """The next-token tables of a law of answers; where a prefix has no mass, those of `otherwise`."""
+    """The next-token tables of a distribution of answers; at prefixes without mass those of `otherwise`."""
     masses = [answers]
     for _ in range(length):
         masses.insert(0, masses[0].sum(axis=-1))
@@ -99,7 +99,7 @@ def conditionals(answers: np.ndarray, length: int, otherwise: list[np.ndarray]) 
 def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
     """The probability of every answer, shape (*batch, V, ..., V); ended answers stand at their padded entry.
 
-    Raises ValueError for tables that are no next-token laws.
+    Raises ValueError for tables that are no next-token distributions.
     """
     return joint(next_token_tables("tables", tables, end))
 
@@ -126,7 +126,10 @@ def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np
 
 
 def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
-    """KL(law || base) in its parts, each (*batch): what validity had to cost, and the excess (theory A8)."""
+    """KL(law || base) in its parts, each (*batch): the least that its pass rate costs, and the excess.
+
+    Source: ours, theory A8.
+    """
     checked = tree(base, valid, end)
     flat_base, flat_valid = (flat(a, checked.length) for a in (joint(checked.base), checked.valid))
     return excess_kl(_flat("law", law, end), flat_base, flat_valid)
@@ -159,13 +162,14 @@ def token_law(
     """The stationary policy of a token penalty, as next-token tables, by one backward pass over the tree.
 
     At every prefix s, pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)), Q(s,t) the probability
-    that pi ends valid after s, t. Reverse KL (k2, or k3 with the importance ratio, in the loss):
+    that pi's answer is correct after s, t. Reverse KL (k2, or k3 with the importance weight, in the loss):
     pi ~ a e^{Q/beta}. Forward KL (plain k3 in the loss): pi = beta a/(l - Q), and V(s) = l - beta.
     Shapes, `end` and prefixes without mass are as in `sequence_law`; a prefix from which no valid answer
-    can be reached keeps the base's law. Source: ours, theory E2.
+    can be reached keeps the base's distribution.
 
-    With per_answer_mean an answer's tokens are weighed by 1/length (TRL's loss_type grpo), which makes
-    another law, `answer_mean_law`; `lengths` are those of the answers, (V, ..., V), where `end` does not say.
+    With per_answer_mean an answer's tokens are weighed by 1/length (TRL's loss_type grpo), which converges
+    elsewhere, see `answer_mean_law`; `lengths` are those of the answers, (V, ..., V), if `end` is not given.
+    Source: ours, theory E2.
     """
     setting = tree(base, valid, end, beta)
     if lengths is not None and not per_answer_mean:
@@ -186,10 +190,10 @@ def token_law(
 def answer_mean_law(
     setting: AnswerTree, divergence: FDivergence, end: int | None, lengths: Array | None
 ) -> list[np.ndarray]:
-    """The law of a token penalty in a loss that averages over each answer's tokens.
+    """The stationary policy of a token penalty in a loss that averages over each answer's tokens.
 
     At each prefix R(s,t) - b W(s,t) h(u_t) is one number, with R = E[w (v - V)|s,t], W = E[w|s,t], w =
-    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V the law's own pass rate. Raises ValueError
+    1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V its own pass rate. Raises ValueError
     for another divergence, and for lengths that do not fit. Source: ours, theory G8.
     """
     if divergence not in (REVERSE_KL, FORWARD_KL):
@@ -200,7 +204,7 @@ def answer_mean_law(
     flats = [flat(part, part.ndim - len(batch)) for part in parts]
 
     def at(validity: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
-        """The law if the baseline were that validity, for (k, ...) trees."""
+        """The stationary policy if the baseline were that pass rate, for (k, ...) trees."""
         *tables, verdicts = (
             row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
         )
@@ -214,7 +218,7 @@ def answer_mean_law(
         return law
 
     def short(validity: np.ndarray, *rows: np.ndarray) -> np.ndarray:
-        """By how much the law's pass rate falls short of the baseline; it rises in the baseline."""
+        """By how much its pass rate falls short of the baseline; it rises in the baseline."""
         law = at(validity, rows[:-1], rows[-1][..., 0])
         return validity - (flat(joint(law), setting.length) * rows[-2]).sum(axis=-1)
 
