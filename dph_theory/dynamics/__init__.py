@@ -1,10 +1,10 @@
-"""What finite training does: noise at a law, drift between right answers, flows under schedules.
+"""What finite training does: noise at a stationary policy, drift between correct answers, schedules of beta.
 
-The laws (`dph_theory.laws`) are where training ends after infinitely many noiseless steps. Here are the runs
-that people have: N answers a step, gradient steps of size eta *in logits*, and time tau = eta times steps.
-`drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is the noiseless
-training itself, with any penalty, schedule of beta, baseline and sampler, and `decision` its closed cases.
-`training` (torch) carries the noise of each step of any differentiable training to its end.
+A stationary policy (`dph_theory.laws`) is what infinitely many steps of the expected gradient converge to.
+Here are the runs that people have: N answers a step, gradient steps of size eta *in logits*, and time tau =
+eta times steps. `drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is
+the expected-gradient run itself, with any penalty, schedule of beta, baseline and sampler, and `decision` its
+closed cases. `training` (torch) carries the noise of each step of any differentiable training to its end.
 """
 
 from .answers import BASELINES as BASELINES

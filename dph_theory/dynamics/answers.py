@@ -15,15 +15,15 @@ from ..divergences import REVERSE_KL
 from ..methods.kl_terms import DESCENDING, KL_FORMS
 
 STORED = ("rehearsal", "kl_dpg")
-"""-log u on stored right answers, beside the reward or alone."""
+"""-log u on stored correct answers, beside the reward or alone."""
 FORMS = ("none", *DESCENDING, *STORED)
 """No penalty, a KL term by its name in `methods.kl_terms.KL_FORMS`, or a rehearsal."""
 Advantage = Callable[[Any, Any], Any]
-"""What is made of the verdicts (..., answers) at the pass rate V (..., 1)."""
+"""What is made of the rewards (..., answers) at the pass rate V (..., 1)."""
 BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {"none": lambda v: 0 * v, "mean": lambda v: v, "one": lambda v: 0 * v + 1}
 )
-"""What is subtracted from a verdict, at the pass rate V."""
+"""What is subtracted from a reward, at the pass rate V."""
 
 
 class AnswerTokens(NamedTuple):
@@ -95,10 +95,10 @@ class TabularPolicy:
         return np.exp(self.log_policy(theta).sum(axis=-1))
 
     def ascent(self, theta: np.ndarray, *pulls: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """The update of the logits, shaped like them, from pulls on tokens' log-probabilities.
+        """The update of the logits, shaped like them, from the gradients in tokens' log-probabilities.
 
-        Each of `pulls` is where the tokens stand and what pulls them, (..., any), their leading axes those of
-        theta: at each prefix the sum of its tokens' pulls, less pi times their sum.
+        Each of `pulls` is where the tokens stand and their gradients, (..., any), leading axes as those of
+        theta: at each prefix the sum of its tokens' gradients, less pi times their sum.
         """
         batches = theta.size // theta.shape[-1]
         offset = np.arange(batches)[:, None] * theta.shape[-1]
@@ -131,10 +131,10 @@ def update(
 ) -> tuple[Any, Any]:
     """The probability of each answer, and the coefficients of its tokens' log-probabilities.
 
-    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. verdicts (..., answers).
-    weight: of each answer, (..., answers). drawn: the probabilities (..., answers) that answers are drawn
-    with, by default the policy's p. The whole answer's penalty is less its mean. Returns these
-    (..., answers) and c (..., answers, tokens); with stored answers, those of the verdicts alone.
+    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. verdicts: the rewards,
+    (..., answers). weight: of each answer, (..., answers). drawn: the probabilities (..., answers) that
+    answers are drawn with, by default the policy's p. The whole answer's penalty is less its mean. Returns
+    these (..., answers) and c (..., answers, tokens); with stored answers, those of the rewards alone.
     """
     p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base
@@ -150,5 +150,5 @@ def update(
 
 
 def less(baseline: str) -> Advantage:
-    """The verdict less a baseline, by its name in BASELINES."""
+    """The reward less a baseline, by its name in BASELINES."""
     return lambda verdicts, validity: verdicts - BASELINES[baseline](validity)

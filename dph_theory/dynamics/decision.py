@@ -1,10 +1,10 @@
-"""Where policy gradients lead a single decision: the plain flow, its orbit and limit, and the natural one.
+"""What policy gradients do to a single decision: the plain flow, its orbit and limit, and the natural one.
 
 The closed cases of `flow` without a penalty. A tabular softmax policy q ~ e^theta
-climbs E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0. The plain gradient runs on a curve
-(`orbit`) to the uniform law on the likeliest valid outcomes; the natural gradient passes through the tilted
-models p_b at beta = 1/time to the filtered model. Source: ours, theory A2 and A3. Policies, logits and masks
-are (batch, outcomes), times (batch,).
+maximises E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0. The plain gradient runs on a curve
+(`orbit`) to the uniform distribution on the likeliest valid outcomes; the natural gradient passes through the
+tilted policies p_b at beta = 1/time to the filtered model. Policies, logits and masks are (batch, outcomes),
+times (batch,). Source: ours, theory A2 and A3.
 """
 
 from collections.abc import Callable
@@ -105,7 +105,7 @@ def _balancing_shift(base: Values, gained: Values) -> Values:
 
 
 def uniform_on_likeliest(base: Scalars, valid: Mask) -> Values:
-    """The limit of the plain gradient: the uniform law on argmax_{Y1} a, of a base or of its weights."""
+    """The limit of the plain gradient: uniform on argmax_{Y1} a, of a base or of its weights."""
     base = finite("base", base)
     if (base < 0).any():
         raise argument_error("base", base, "weights of at least 0")

@@ -1,4 +1,4 @@
-"""The noiseless training: the flow of next-token logits under any penalty, schedule of beta and sampler."""
+"""The expected-gradient run: the flow of next-token logits with any penalty, schedule of beta and sampler."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -58,20 +58,21 @@ def flow(
     d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal, of
     E_{p_*} log pi for KL-DPG. A network under gradient descent moves so up to a factor of time, as long as
     its kernel changes little. beta may be a schedule: a run that follows it downwards slowly stays near the
-    law of each beta on its way (theory G10).
+    stationary policy of each beta on its way.
 
     Parameters: base, one table a position, (V, ..., V); valid (V, ..., V); times rising from 0; start, the
     tables begun from, by default the base; end, the symbol after which only itself follows; reward False
-    leaves the verdicts out; per_answer_mean weighs an answer's tokens by 1/length (theory G8): there, or with
-    other rollouts, alone the baseline, a name of BASELINES, makes a difference (theory G4); rollouts, whence
-    answers are drawn, by default the policy itself (theory J); step, gradient steps of that size in the place
-    of their limit, which a sampler that jumps, and old answers, need. A single decision is one table. Returns
-    the tables at each time.
-    Raises ValueError for what is no such tree, form or schedule. Source: ours, theory E6, E7, G8, G10, J.
+    leaves the rewards out; per_answer_mean weighs an answer's tokens by 1/length: only there, or with other
+    rollouts, does the baseline, a name of BASELINES, make a difference; rollouts, what answers are sampled
+    from, by default the policy itself; step, gradient steps of that size in the place of their limit, which a
+    sampler that jumps, and old answers, need. A single decision is one table. Returns the tables at each
+    time. Raises ValueError for what is no such tree, form or schedule.
 
     >>> (policy,) = flow([[0.2, 0.3, 0.5]], [1, 0, 0], [400.0], beta=0.5)[0]
     >>> policy.round(4)
     array([0.6488, 0.1317, 0.2195])
+
+    Source: ours, theory E6, E7, G4, G8, G10, J.
     """
     choice("form", form, FORMS)
     choice("baseline", baseline, BASELINES)
@@ -111,7 +112,7 @@ def _stepped(course: "_Course", theta: np.ndarray, times: np.ndarray, step: floa
 
 
 def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
-    """The advantages of a training without verdicts."""
+    """The advantages of a training without rewards."""
     return 0 * verdicts
 
 

@@ -30,13 +30,13 @@ _FAR = 600.0
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """Whence a run's answers are drawn, and what they count. ValueError for another correction, cap or age.
+    """What a run's answers are sampled from, and their weights; ValueError for another correction, cap, age.
 
-    sampler: a function of the policy's tables, such as `laws.truncated` with its settings (theory J2, J3).
-    correction, one of CORRECTIONS, at most `cap`, multiplies what an answer's tokens pull, the penalty too if
+    sampler: a function of the policy's tables, such as `laws.truncated` with its settings. correction, one of
+    CORRECTIONS, at most `cap`, multiplies the gradient of an answer's tokens, the penalty's too if
     corrects_penalty (TRL's of vLLM leaves it out). stale: how many steps the policy that answered, and that a
-    KL in the reward is of, is behind (theory J5). weights: a number an answer, (V, ..., V), such as 0 for
-    those that are masked (theory J7). Source: ours, theory J.
+    KL in the reward is of, is behind. weights: a number an answer, (V, ..., V), such as 0 for those that are
+    masked. Source: ours, theory J.
     """
 
     sampler: Sampler | None = None
@@ -51,7 +51,7 @@ class Rollouts:
         real("cap", self.cap, above=0), whole("stale", self.stale, at_least=0)
 
     def correcting(self, log_ratio: np.ndarray) -> np.ndarray:
-        """What tokens' pulls are multiplied by, (answers, tokens), from log policy over sampler."""
+        """What tokens' gradients are multiplied by, (answers, tokens), from log policy over sampler."""
         return np.minimum(np.exp(np.minimum(CORRECTIONS[self.correction](log_ratio), _FAR)), self.cap)
 
     def weighed(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -67,14 +67,16 @@ ON_POLICY = Rollouts()
 
 
 def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: Scalars = 0) -> Values:
-    """The step in logits from which a run on rollouts k updates old no longer ends at its law p_beta.
+    """The step in logits from which a run on rollouts k updates old no longer converges to p_beta.
 
-    KL in the reward, one decision: x_{t+1} = x_t - eta L x_{t-k} near the law, L = beta (diag p - p p^T),
-    which falls iff eta lambda_max(L) < 2 sin(pi/(4k+2)). Whatever the age, the law is the same. Parameters:
-    base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns eta, (...). Source: ours, J5.
+    KL in the reward, one decision: x_{t+1} = x_t - eta L x_{t-k} near p_beta, L = beta (diag p - p p^T),
+    which falls iff eta lambda_max(L) < 2 sin(pi/(4k+2)). Whatever the age, the stationary policy is the same.
+    Parameters: base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns eta, (...).
 
     >>> largest_stable_step([0.15, 0.1, 0.05, 0.4, 0.3], [1, 1, 1, 0, 0], 0.4, [0, 4]).round(3)
     array([14.505,  2.519])
+
+    Source: ours, theory J5.
     """
     policy, age = tilted(base, valid, beta), whole("stale", stale, at_least=0)
     flat = policy[..., None] * (np.eye(policy.shape[-1]) - policy[..., None, :])

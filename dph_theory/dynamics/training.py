@@ -1,4 +1,4 @@
-"""The spread over seeds of any differentiable training, from one noiseless run: its adjoint.
+"""The spread over seeds of any differentiable training, from one expected-gradient run: its adjoint.
 
 With theta_{t+1} = theta_t + eta g_t, Var s(theta_T) = sum_t eta^2 lambda_t^T C_t lambda_t to first order in
 the noise, C_t the covariance of one step's gradient, lambda_T = grad s and lambda_t = lambda_{t+1} + eta
@@ -34,7 +34,7 @@ class Draws(NamedTuple):
     answers, tokens), whole numbers, the entries that an answer's tokens are; c: (rows, answers, tokens), what
     multiplies their gradients, 0 for padding. For an advantage that is not a function of the answer alone:
     weight, shaped like c, multiplies advantages in it; variance, (rows, answers), of the advantage given its
-    answer (a verdict's errors, the verdicts of the others of a group); shared, (rows, answers), whose mean
+    answer (a verifier's errors, the rewards of the others of a group); shared, (rows, answers), whose mean
     squared is added, as of two answers of a group each is in the other's baseline (`group_baseline`).
     """
 
@@ -73,7 +73,7 @@ def of_answers(coefficients: Callable[[Tensor], Tensor]) -> Update:
 
 
 class SeedSpread(NamedTuple):
-    """The deviation of a measure over seeds, and where the noiseless run ends: measure, step, answers."""
+    """The std of a measure over seeds, and the end of the expected-gradient run: measure, step, answers."""
 
     deviation: float
     measure: float
@@ -108,7 +108,7 @@ def spread_over_seeds(
     without weight decay). Every `checkpoint`-th state is kept, the others are computed again, which takes one
     more forward run. refresh: Adam's second moment is driven by the gradient's variance, which is computed
     anew every so many steps; above 1 its own slope is left out, and a step is some ten times as fast.
-    Returns the deviation, the measure, the steps and the log-probabilities at the end.
+    Returns the std, the measure, the steps and the log-probabilities at the end.
     Raises ValueError for arguments out of range. Source: ours, theory G5.
     """
     choice("optimiser", optimiser, OPTIMISERS)
@@ -125,7 +125,7 @@ def spread_over_seeds(
 
 
 class SpreadAlong(NamedTuple):
-    """The deviations of several measures over seeds, the steps taken and the log-probabilities at the end.
+    """The stds of several measures over seeds, the steps taken and the log-probabilities at the end.
 
     `others`: the same under other noise, by its name and the measure's.
     """
@@ -145,10 +145,12 @@ def spread_along(
     checkpoint: int = 32,
     others: Mapping[str, Update] | None = None,
 ) -> SpreadAlong:
-    """`spread_over_seeds` of several measures of one training, by name; of none, the noiseless end alone.
+    """`spread_over_seeds` of several measures of one training, by name; of none, the run's end alone.
 
-    `others`: updates of the same expectation and other noise, as of other baselines (theory G4), by name: all
-    share one noiseless training and its adjoint.
+    `others`: updates of the same expectation and other noise, as of other baselines, by name: all share one
+    expected-gradient run and its adjoint.
+
+    Source: ours, theory G4 and G5.
     """
     kept: dict[int, State] = {}
     last: list[State] = []
@@ -194,7 +196,7 @@ def _constant(rate: float) -> Callable[[int], float]:
 
 
 class Course:
-    """The noiseless training and its adjoint, on a flat vector of parameters."""
+    """The expected-gradient run and its adjoint, on a flat vector of parameters."""
 
     def __init__(
         self,
@@ -302,7 +304,7 @@ class Course:
         return theta + self.rate(at) * (m / (1 - first ** (at + 1))) / size, m, v
 
     def step(self, state: State, at: int) -> State:
-        """One noiseless step."""
+        """One step of the expected gradient."""
         with torch.no_grad():
             return tuple(part.detach() for part in self._moved(state, torch.zeros_like(state[0]), at))
 
