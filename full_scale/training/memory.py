@@ -126,11 +126,15 @@ def model_shape(config: ModelConfig) -> Shape:
     """
     found = AutoConfig.from_pretrained(**source(config.path), local_files_only=True, trust_remote_code=False)
     load_tokenizer(config, local=True)
+    return shape_of(found, lora_config(config))
+
+
+def shape_of(found: Any, lora: Any = None) -> Shape:
+    """The shape of a model by transformers' configuration of it, and peft's of an adapter."""
     with torch.device("meta"), warnings.catch_warnings():
         # peft asks for it by the name that transformers is giving up.
         warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
         model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
-        lora = lora_config(config)
         if lora is not None:
             from peft import get_peft_model
 

@@ -44,7 +44,7 @@ from .runs import (
     pass_at,
 )
 from .runs import quick as quick_runs
-from .training import FinishedOpenRun, Laws, base_says, conduct, predicted_laws
+from .training import FinishedOpenRun, Law, base_says, conduct, predicted_laws
 from .transfer import KS, Followed, Forecast, Held, followed, forecast, held_to_forecasts, initial_slopes
 
 KIND = "pretrained"
@@ -302,7 +302,7 @@ def _of_texts(policy: Policy, k: int) -> np.ndarray:
 
 def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path) -> dict[str, Any]:
     """Write the compact record that figures read: the base, each run's end and what was predicted of it."""
-    laws, base = kept.read(LAW, Laws), dict[str, Measured]()
+    laws, base = kept.read(LAW, dict[str, Law]), dict[str, Measured]()
     rows: list[dict[str, Any]] = []
     for outcome in outcomes:
         if outcome.run.experiment == "lottery":

@@ -48,19 +48,6 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Laws:
-    """By the form that has it; k2's is that of the corrected k3."""
-
-    reward: Law
-    k3_corrected: Law
-    k3: Law
-
-    def by_form(self) -> dict[str, Law]:
-        """As a mapping."""
-        return {form: getattr(self, form) for form in LAWS}
-
-
-@dataclass(frozen=True)
 class FinishedOpenRun(Finished):
     """A run, its course, how far it ended from each law (KL of the end to the law), and its seconds."""
 
@@ -203,13 +190,13 @@ def base_says(path: str, name: str) -> Said:
     return said(at.base(at.reading(MEASURED))[name], at.tokenizer, open_prompts(name))[0]
 
 
-def predicted_laws(path: str, run: OpenRun) -> Laws:
+def predicted_laws(path: str, run: OpenRun) -> dict[str, Law]:
     """Of a run in expectation, all three laws at its beta, of the base's own tables."""
     at = lab(path)
     at.reset()
     reading = at.reading(run.tasks)
     boxes = {name: reading.boxed(name, tables) for name, tables in at.base(reading).items()}
-    return Laws(**{form: _law(boxes, form, run.beta) for form in LAWS})
+    return {form: _law(boxes, form, run.beta) for form in LAWS}
 
 
 def _law(boxes: Mapping[str, GlassBox], form: str, beta: float) -> Law:
