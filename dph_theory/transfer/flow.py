@@ -1,9 +1,9 @@
 """Log odds that move together: the flow of coupled prompts, and the slope of their mean Pass@k.
 
-z = logit V, V a prompt's pass rate. A training that answers' verdicts alone drive moves every prompt by
-dz/dt = K f: K the inner products of the gradients of z, f = alpha_G(V) V (1-V) on the trained prompts and 0
-on the others. Exact to first order for any model, and for all times where two answers have linear logits.
-With more answers K changes as they move among themselves: `training` follows them.
+z = logit V, V a prompt's pass rate. Training on rewards alone moves every prompt by dz/dt = K f: K the inner
+products of the gradients of z, f = alpha_G(V) V (1-V) on the trained prompts and 0 on the others. Exact to
+first order for any model, and for all times where two answers have linear logits. With more answers K changes
+as they move among themselves: `training` follows them.
 """
 
 from collections.abc import Sequence
@@ -47,10 +47,11 @@ def coupled_flow(
     "leave_one_out" is the plain policy gradient); beta, the weight of D_f(pi || base) on the trained prompts,
     of the whole answer, nothing moving within the correct answers and within the others.
     Returns rates of the shape of time, and prompts. Raises ValueError for what these do not allow.
-    Source: ours, theory N1, N3.
 
     >>> coupled_flow(np.array([[1.0, -0.5], [-0.5, 1.0]]), [0.5, 0.1], [0, 1], 50.0).round(6)
     array([0.903469, 0.86433 ])
+
+    Source: ours, theory N1, N3.
     """
     from scipy.integrate import solve_ivp
 
@@ -86,10 +87,12 @@ def coupled_flow(
 def group_drive(group_size: int, rates: Scalars, scale: str = "std") -> Values:
     """f = alpha_G(V) V (1-V), the shape of rates: how a group-relative advantage moves a trained log odds.
 
-    Parameters and errors as of `laws.group_weight`. Source: ours, theory E4, N1.
+    Parameters and errors as of `laws.group_weight`.
 
     >>> float(group_drive(2, 0.5, "leave_one_out"))
     0.25
+
+    Source: ours, theory E4, N1.
     """
     rates = probability("rates", rates)
     return np.asarray(group_weight(group_size, rates, scale) * rates * (1 - rates))
@@ -102,11 +105,13 @@ def pass_at_k_slope(
 
     Parameters: kernel and rates as for `coupled_flow`; k >= 1; drive, f of each prompt, 0 where it is not
     trained; among, the prompts whose mean is taken (indices or a mask), by default all. Returns the shape of
-    k. Never negative where K has no negative entry and f none. Source: ours, theory N2.
+    k. Never negative where K has no negative entry and f none.
 
     >>> coupling = np.array([[1.0, -0.5], [-0.5, 1.0]])
     >>> pass_at_k_slope(coupling, [0.5, 0.1], [1, 5, 6], [0.25, 0.09]).round(6)
     array([ 0.02405 ,  0.002841, -0.000775])
+
+    Source: ours, theory N2.
     """
     some = np.arange(len(kernel)) if among is None else among
     kernel, rates, chosen = _checked(kernel, rates, some)

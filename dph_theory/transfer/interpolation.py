@@ -16,15 +16,17 @@ def interpolated(
 ) -> Float[np.ndarray, " prompts"]:
     """The change of all prompts' log odds that goes with that of the trained ones: K_T K_TT^-1 change.
 
-    Exact for a kernel that stays, at every time, for any drive through the trained prompts' verdicts, any
-    step size, schedule and momentum: none of them is asked for. Parameters: kernel (prompts, prompts);
-    trained, indices or a mask; change of the trained prompts' log odds; ridge >= 0, added to K_TT as a share
-    of its mean diagonal entry, against noise. Returns the change of every prompt. Source: ours, theory N4.
+    Exact for a kernel that stays, at every time, for any loss of the trained prompts' rewards, any step size,
+    schedule and momentum: none of them is asked for. Parameters: kernel (prompts, prompts); trained, indices
+    or a mask; change of the trained prompts' log odds; ridge >= 0, added to K_TT as a share of its mean
+    diagonal entry, against noise. Returns the change of every prompt.
 
     >>> g = np.array([[1, 0], [0.6, 0.8], [0.8, -0.6]])
     >>> change = interpolated(g @ g.T, [0, 1], np.array([2.0, 2.0]))
     >>> change.round(6)
     array([2., 2., 1.])
+
+    Source: ours, theory N4.
     """
     kernel = finite("kernel", kernel)
     some = chosen("trained", trained, len(kernel))

@@ -97,7 +97,7 @@ class AnswerKernel:
 
     @cached_property
     def log_odds(self) -> LogOdds:
-        """The kernel of z = logit V, V the pass rate, and V: what of the answers a verdict sees.
+        """The kernel of z = logit V, V the pass rate, and V: what of the answers the reward depends on.
 
         grad z is the mean gradient of correct answers less that of the others, each by its share. A prompt
         that has no correct answer among these, or no other one, has a row of zeros.

@@ -24,7 +24,7 @@ def told(kernel: AnswerKernel, path: Path) -> list[str]:
     mixed = (rates > 0) & (rates < 1)
     trained = np.intersect1d(kernel.of(sets[0]), np.flatnonzero(mixed))
     if not trained.size:
-        return [*said, f"no prompt of {sets[0]} has both correct and wrong answers: nothing would be learnt"]
+        return [*said, f"no prompt of {sets[0]} has correct and incorrect answers: nothing would be learnt"]
     cosine = coupling / length[:, None] / length
     off = np.abs(cosine[np.ix_(trained, trained)][~np.eye(len(trained), dtype=bool)])
     if off.size:

@@ -1,12 +1,12 @@
 """A policy over strategies that all prompts share, trained on groups without a KL: which strategy is left.
 
-A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is right on
-some prompts (success 1) and wrong on others (0); its merit is the share of prompts on which it is right. On
-average training moves all mass to the most merit. Groups add luck, drawn once for all prompts together:
-another strategy can win, and takes every prompt with it.
+A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is correct on
+some prompts (success 1) and incorrect on others (0); its merit is the share of prompts that it solves. On
+average training moves all mass to the most merit. Groups add sampling noise, shared by all prompts: another
+strategy can win, and takes every prompt with it.
 
 Steps are in logits: `step` times the mean over a step's answers of advantage times score. A step draws
-`prompts` prompts by their weights rho, and a group of `group_size` answers to each; advantages are verdicts
+`prompts` prompts by their weights rho, and a group of `group_size` answers to each; advantages are rewards
 less their group's mean, over `scale` (`laws.groups.SCALES`). Source: ours, theory N6, D3, G3.
 """
 
@@ -22,13 +22,13 @@ from ..numeric.arrays import distribution, one, positive, probability, rate, rea
 from ..support.errors import argument_error, choice
 
 _GRID, _MOST_CELLS = 4001, 200_000
-"""Points of log odds between the ends of a lottery; the most states of one that is solved exactly."""
+"""Points of log odds between the two ends of a race; the most states of one that is solved exactly."""
 
 
 def mean_path(
     base: Any, success: Any, rho: Any, times: Any, *, group_size: int | None = None, scale: str = "none"
 ) -> np.ndarray:
-    """The policy along the noiseless training: d theta_s = q_s (m_s - q.m), m_s = sum rho alpha(V) c_s.
+    """The policy of the expected-gradient run: d theta_s = q_s (m_s - q.m), m_s = sum rho alpha(V) c_s.
 
     Parameters: base (strategies,), success (prompts, strategies), rho (prompts,); times, steps times the step
     in logits; with `group_size` alpha_G(V) of `scale`, else 1. Returns q (times, strategies). Raises
@@ -56,8 +56,8 @@ def mean_path(
 def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none") -> np.ndarray:
     """How fast a rare r gains beside s that has all: alpha_G(0) rho(r only) - alpha_G(1) rho(s only), (r, s).
 
-    Per unit of time and of q_r; where positive, r survives. Not divided, or by the deviation, alpha_G is
-    alike at both ends, and the most merit alone stays; MaxRL ("mean") has G - 1 and 1.
+    Per unit of time and of q_r; where positive, r survives. With advantages not divided or std-normalised,
+    alpha_G is alike at both ends, and the most merit alone stays; MaxRL ("mean") has G - 1 and 1.
 
     >>> growth_beside([[1, 0], [0, 1]], [0.9, 0.1], group_size=12, scale="mean")[1].round(6).tolist()
     [0.2, 0.0]
@@ -74,7 +74,7 @@ def chance_to_win(
     """The chance that the first of two strategies has a share of `left` before the second has; exact.
 
     A step is a group. One on prompts that only one of the two solves moves the log odds by 2 step c (G-c)/G^2
-    towards that one, c answers being the first's: luck is which prompt comes, and how mixed its group is.
+    towards that one, c answers being the first's: the noise is which prompt comes, and how mixed it is.
     Groups of two and three have one length of a step: (1 - r^d)/(1 - r^(d+u)), r = second_only/first_only,
     d and u steps down and up. Given time without end the better one always comes back: `left` is the share
     from which the training that is left brings none back.
@@ -90,7 +90,7 @@ def chance_to_win(
     low, high = int(np.ceil((end + start) / unit - 1e-9)), int(np.ceil((end - start) / unit - 1e-9))
     size, reach = low + high - 1, group_size**2 // 4
     if size > _MOST_CELLS:
-        raise argument_error("step", step, "larger: of so small steps chance_of_small_steps tells")
+        raise argument_error("step", step, "larger: use chance_of_small_steps for such small steps")
     mixed = success_weights(group_size, expit(start + unit * np.arange(1 - low, high)))
     bands, given, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
     for c in range(1, group_size):
@@ -117,7 +117,7 @@ def chance_of_small_steps(
 
     The scale function of the diffusion: its slope falls, a unit of log odds, by (prompts/step) times
     (w1 - w2)/(w1 + w2) times G^2/(G - 1 + (G-2)(G-3) q (1-q)). So more prompts a step and smaller steps
-    lessen luck without end, larger groups only while a strategy is rare. Parameters and errors as in
+    lessen the noise without end, larger groups only while a strategy is rare. Parameters and errors as in
     `chance_to_win`.
 
     >>> round(chance_of_small_steps(0.1, 0.26, 0.24, group_size=16, step=1.0), 4)
@@ -137,11 +137,11 @@ def chance_of_small_steps(
 def with_kl(
     share: float, first_only: float, second_only: float, *, beta: float, step: float, groups: int
 ) -> tuple[float, float]:
-    """With a KL in the reward: mean and deviation of the log odds after so many mixed groups of two; exact.
+    """With a KL in the reward: mean and std of the log odds after so many mixed groups of two; exact.
 
     Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): all seeds end near the one stationary
-    policy x0 + (w1 - w2)/beta, however long they train, and no strategy wins a lottery. Parameters and errors
-    as in `chance_to_win`; beta step below 4.
+    policy x0 + (w1 - w2)/beta, however long they train, and no strategy wins by the seed. Parameters and
+    errors as in `chance_to_win`; beta step below 4.
 
     >>> [round(x, 4) for x in with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
     [1.0, 0.7876]
@@ -154,9 +154,10 @@ def with_kl(
 
 
 class Lotteries(NamedTuple):
-    """Variances over seeds of the log ratio s of two right answers: of its mean over prompts, and beside it.
+    """Variances over seeds of the log ratio s of two correct answers: of its mean over prompts, and the rest.
 
-    As if `number` prompts drew by themselves: (sum l)^2 / sum l^2 over the eigenvalues l of s's covariance.
+    `number` is that of independent prompts of the same spread: (sum l)^2 / sum l^2, l the eigenvalues of s's
+    covariance.
     """
 
     common: float
@@ -175,11 +176,11 @@ def lotteries(
     step: float,
     answers: int,
 ) -> Lotteries:
-    """Luck of prompts whose logits are sqrt(coupling) shared and sqrt(1 - coupling) their own.
+    """Sampling noise of prompts whose logits are sqrt(coupling) shared and sqrt(1 - coupling) their own.
 
-    The shared direction is one lottery, that of `dynamics.drift_deviation` with the step times
-    (1 + (prompts-1) coupling)/prompts and the answers of all prompts; own directions grow, and are shaken,
-    slower by (1-coupling)/(1 + (prompts-1) coupling). A tenth in common leaves hardly more than one lottery.
+    The shared direction drifts as in `dynamics.drift_deviation` with the step times
+    (1 + (prompts-1) coupling)/prompts and the answers of all prompts; own directions grow, and drift, slower
+    by (1-coupling)/(1 + (prompts-1) coupling). At a coupling of 0.1 all prompts drift nearly as one.
 
     Parameters: coupling in [0, 1]; prompts trained together, with `answers` a step each; the others as in
     `dynamics.drift_deviation`. First order in the noise. Raises ValueError for numbers out of range.
@@ -224,7 +225,7 @@ def ends(
     scale: str = "none",
     beta: float = 0.0,
 ) -> np.ndarray:
-    """Trainings on sampled groups: the policy (seeds, strategies) that each seed ends with.
+    """Trainings on sampled groups: the policy (seeds, strategies) at the end of each seed.
 
     Parameters: base, success and rho as in `mean_path`; `beta` of a KL in the reward, with advantages that
     are not divided. How often each strategy leads is its chance to win. Raises ValueError for values that do

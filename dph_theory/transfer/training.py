@@ -2,8 +2,8 @@
 
 The logits of all answers move as their gradients at the base say, dl = Theta c, c what the loss of sampled
 answers asks of each: exact while gradients stay as they are. Nothing is fitted. What training does to prompts
-that it does not touch, the loss of correct answers by luck, and what a divergence on some prompts does for
-others follow, a training in a fraction of a second.
+that it does not touch, the loss of correct answers by sampling noise, and what a divergence on some prompts
+does for others follow, a training in a fraction of a second.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ OPTIMISERS = ("adam", "sgd")
 MOMENTA = (0.9, 0.99)
 """Of the mean and of the mean square."""
 _SAME = 1e-9
-"""Rewards of a group that spread less agree."""
+"""Rewards of a group that spread less count as equal."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Hold:
 class Method:
     """What a step of a training asks of sampled answers.
 
-    The advantage is the verdict less its group's mean, divided as `scale` says (of `laws.groups.SCALES`) in
+    The advantage is the reward less its group's mean, divided as `scale` says (of `laws.groups.SCALES`) in
     groups of `group_size`; beta weighs the KL or other divergence to the base, estimated on the same answers
     (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken; `mixed_only`
-    leaves out groups whose verdicts agree; `alpha` is alpha-DPG's, whose target is the base's correct
+    leaves out groups whose rewards are all equal; `alpha` is alpha-DPG's, whose target is the base's correct
     answers; `holds` are divergences on other prompts, added with their strengths.
     """
 
@@ -223,7 +223,7 @@ class _Run:
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
     ) -> np.ndarray:
-        """One over what a group's advantages are divided by; of verdicts in expectation alpha_G(V)."""
+        """One over what a group's advantages are divided by; for 0/1 rewards in expectation alpha_G(V)."""
         size, scale = self.method.group_size, self.method.scale
         if not self.noise and not self.method.in_reward and self.method.alpha is None:
             return group_weight(size, rate, scale)
@@ -237,7 +237,10 @@ class _Run:
         return np.where(spread > _SAME, seen / np.maximum(spread, _SAME), 0.0)
 
     def _towards_target(self, p: np.ndarray, alpha: float) -> np.ndarray:
-        """alpha-DPG's reward, ((p_*/pi)^alpha - 1)/alpha, p_* the base's correct answers (theory B7)."""
+        """alpha-DPG's reward, ((p_*/pi)^alpha - 1)/alpha, p_* the base conditioned on being correct.
+
+        Source: theory B7.
+        """
         target = self.ref * self.correct
         target = target / np.maximum(target.sum(axis=1, keepdims=True), 1e-300)
         return np.asarray(((target / np.maximum(p, 1e-300)) ** alpha - 1) / alpha)

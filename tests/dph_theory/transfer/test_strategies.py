@@ -137,7 +137,7 @@ def test_one_lottery_is_the_drift_of_one_prompt():
     ("call", "says"),
     [
         (lambda: chance_to_win(0.999, 0.3, 0.2, group_size=2, step=1.0), "share=0.999"),
-        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "chance_of_small_steps tells"),
+        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "use chance_of_small_steps"),
         (lambda: with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
         (lambda: mean_path(BASE, SETS[:2], RHO, [0]), "success="),
         (
