@@ -1,4 +1,5 @@
-"""Binary rewards: the filtered and tilted models, mu <-> beta, the validity-KL frontier, the excess KL.
+"""Binary rewards: the filtered and tilted models, mu <-> beta, the frontier of KL and pass rate, excess
+KL.
 
 Notation: base a > 0 on finite outcomes, verifier v in {0,1}, valid set Y1 = {v=1}, base rate
 A1 = a(Y1), A0 = 1 - A1. All batches over leading axes and works in log space. Source: dymetman2026binary.
@@ -29,7 +30,7 @@ from .support.record import readable
 
 
 class ExcessKL(NamedTuple):
-    """KL(policy || base) = validity + valid + invalid, each (...); see `excess_kl`."""
+    """KL(policy || base) = validity (of the pass rate) + valid + invalid, each (...); see `excess_kl`."""
 
     def __repr__(self) -> str:
         return readable(self)
@@ -41,7 +42,7 @@ class ExcessKL(NamedTuple):
 
     @property
     def excess(self) -> Values:
-        """The collapse meter: what was paid beyond the least cost of the validity reached."""
+        """The collapse meter: the KL beyond the least at that pass rate."""
         return self.valid + self.invalid
 
 
@@ -63,9 +64,9 @@ def valid_mass(policy: Distribution, valid: Mask) -> Values:
 
 @in_own_precision
 def filtered(base: Distribution, valid: Mask) -> Values:
-    """The filtered model p_* = a(. | Y1): the base restricted to its right answers.
+    """The filtered model p_* = a(. | Y1): the base conditioned on being correct.
 
-    Parameters: base, probabilities (..., outcomes); valid, the verdicts of the same shape.
+    Parameters: base, probabilities (..., outcomes); valid, 1 where correct, of the same shape.
     Returns probabilities (..., outcomes). Raises ValueError where the base gives the valid outcomes no mass.
     Source: dymetman2026binary.
 
@@ -85,9 +86,9 @@ def filtered(base: Distribution, valid: Mask) -> Values:
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     """The tilted model p_b ~ a e^{v/b}, the only maximiser of E_q[v] - b KL(q || a).
 
-    Parameters: base, probabilities (..., outcomes); valid, the verdicts of the same shape; beta > 0 in units
-    of reward, shape (...). Returns probabilities (..., outcomes).
-    Raises ValueError for what is no law, other shapes, beta not positive. Source: dymetman2026binary.
+    Parameters: base, probabilities (..., outcomes); valid, 1 where correct, of the same shape; beta > 0 in
+    units of reward, shape (...). Returns probabilities (..., outcomes). Raises ValueError for what is no
+    distribution, other shapes, beta not positive. Source: dymetman2026binary.
 
     >>> tilted([0.2, 0.3, 0.5], [1, 1, 0], beta=0.5).round(4)
     array([0.3523, 0.5285, 0.1192])
@@ -105,7 +106,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
 
 @in_own_precision
 def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
-    """The policy nearest to the base of validity mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
+    """The policy nearest to the base of pass rate mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
     mu = trailing(probability("mu", mu), 1)
     together(mu=mu, base=base, valid=valid)
@@ -113,7 +114,7 @@ def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
 
 
 def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
-    """The validity of the tilted model: logit mu = logit A1 + 1/beta.
+    """The pass rate of the tilted model: logit mu = logit A1 + 1/beta.
 
     Parameters: base_rate A1 in (0, 1); beta > 0; shapes broadcast. Returns mu of that shape.
     Raises ValueError for numbers out of range. Source: dymetman2026binary.
@@ -127,7 +128,7 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
 
 
 def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
-    """The validity of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of a quadratic.
+    """The pass rate of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of a quadratic.
 
     mu^2 + (eta-1) mu = eta A1; shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
     Source: ours, theory B9.
@@ -141,7 +142,7 @@ def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
 
 
 def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
-    """The beta whose tilted model has validity mu: 1/(logit mu - logit A1), the inverse of `mu_from_beta`.
+    """The beta whose tilted model has pass rate mu: 1/(logit mu - logit A1), the inverse of `mu_from_beta`.
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < mu < 1. Source: dymetman2026binary.
     """
@@ -150,13 +151,13 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
     lower = mu <= base_rate
     if lower.any():
         raise argument_error(
-            "mu", first(mu, lower), "must exceed the base rate: no positive beta lowers validity"
+            "mu", first(mu, lower), "must exceed the base rate: no positive beta lowers the pass rate"
         )
     return 1 / (logit(mu) - logit(base_rate))
 
 
 def kappa(mu: Scalars, base_rate: Scalars) -> Values:
-    """The least KL(q || a) at validity mu: kl(mu || A1) of two Bernoullis, kappa'(mu) = 1/beta.
+    """The least KL(q || a) at pass rate mu: kl(mu || A1) of two Bernoullis, kappa'(mu) = 1/beta.
 
     Parameters: mu in [0, 1], base_rate in (0, 1); shapes broadcast. Returns nats of that shape.
     Raises ValueError for numbers out of range. Source: dymetman2026binary.
@@ -193,9 +194,9 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
 def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL:
     """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
 
-    Parameters: policy and base, probabilities (..., outcomes); valid, the verdicts of the same shape.
+    Parameters: policy and base, probabilities (..., outcomes); valid, 1 where correct, of the same shape.
     Returns (total, validity, valid, invalid) in nats, each (...) and computed on its own; `.excess` is the
-    sum of the last two, the diversity lost beyond what the validity had to cost.
+    sum of the last two, the diversity lost beyond what the pass rate had to cost.
     Raises ValueError where the policy has mass on valid (or on invalid) outcomes and the base has none.
     Source: ours (chain rule), theory A8.
 
@@ -240,7 +241,7 @@ def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
 
 
 def solvable_share(base_rates: Values) -> Values:
-    """P(A1 > 0) over prompts, what mean validity tends to as beta -> 0; exact in both arithmetics."""
+    """P(A1 > 0) over prompts, what the mean pass rate tends to as beta -> 0; exact in both arithmetics."""
     return only(1 + 0 * base_rates, base_rates > 0).mean(axis=-1)
 
 

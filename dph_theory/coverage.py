@@ -103,5 +103,5 @@ def entropy(q: Distribution) -> Values:
 
 @in_own_precision
 def effective_number(q: Distribution) -> Values:
-    """The effective number of outcomes, e^entropy: n for the uniform law on n outcomes."""
+    """The effective number of outcomes, e^entropy: n where n outcomes are equally likely."""
     return np.exp(entropy(q))

@@ -63,19 +63,21 @@ def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergenc
 
 
 def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
-    """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption of C2 and C3 allows."""
+    """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption allows. Source:
+    theory C2.
+    """
     return np.min((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1), axis=-1)
 
 
 def stated_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence, reading: str = "old"
 ) -> Values:
-    """The "enhanced monotonic improvement" bound AS STATED; it is false (theory C2), use `best_bound`.
+    """The "enhanced monotonic improvement" bound AS STATED; it is false, use `best_bound`.
 
     L_old(pi) - 2 gamma a1 eps_pi/(1-gamma)^2 + delta/(1-gamma) - C_f gamma a2 eps_pef/(1-gamma)^2 with
     a1 = max_s KL(pi || pi_old), a2 = max_s D_f(pi || pi_pef), eps_pi = max|A_old|, eps_pef = max|A_pef|.
     reading: whose advantage delta bounds, that of pi_old ("old") or of pi ("new").
-    Source: li2025choice Theorem 1, kang2018pofd.
+    Source: li2025choice Theorem 1, kang2018pofd; the counterexample: theory C2.
     """
     choice("reading", reading, ("old", "new"))
     gamma = mdp.gamma
@@ -112,7 +114,7 @@ def anchor_bound(
 def best_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
 ) -> Values:
-    """The larger of `trpo_bound` and `anchor_bound`, the useful form of the repair. Source: ours (C3)."""
+    """The larger of `trpo_bound` and `anchor_bound`: the corrected bound. Source: ours, C3."""
     bounds = (trpo_bound(mdp, pi, pi_old, divergence), anchor_bound(mdp, pi, pi_old, pi_pef, divergence))
     return np.max(np.stack(np.broadcast_arrays(*bounds), axis=-1), axis=-1)
 

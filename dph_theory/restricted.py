@@ -1,9 +1,9 @@
 """Policy families that cannot hold the filtered model: which member KL control chooses at each beta.
 
 A family is (..., members, outcomes); its member pi_b minimises KL(pi || p_b), p_b the tilted model. Small
-beta looks at validity first, then at cost: if Diracs are the only fully valid members, the limit is the Dirac
-on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetman2026binary, theory A10. Choices
-are masks of members, so that ties show.
+beta looks at the pass rate first, then at cost: if Diracs are the only fully valid members, the limit is the
+Dirac on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetman2026binary, theory A10.
+Choices are masks of members, so that ties show.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def validity_and_cost(family: Values, base: Values, valid: Values) -> tuple[Valu
 
 
 def most_valid(V: Values, K: Values) -> Values:
-    """The member of largest validity V*, of these the one of least cost K*."""
+    """The member of largest pass rate V*, of these the one of least cost K*."""
     return minimisers(K, among=minimisers(-V))
 
 
@@ -35,7 +35,7 @@ def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Val
     family, base = distribution("family", family), distribution("base", base)
     valid = mask("valid", valid, base)
     if family.ndim < 2 or family.shape[-1] != base.shape[-1]:
-        allowed = f"must be (..., members, {base.shape[-1]}), a law of the base's outcomes for each member"
+        allowed = f"must be (..., members, {base.shape[-1]}), each member over the base's outcomes"
         raise argument_error("family.shape", family.shape, allowed)
     together(family=family[..., 0, 0], base=base[..., 0], valid=valid[..., 0])
     return family, base, valid
@@ -44,8 +44,8 @@ def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Val
 def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) -> Values:
     """The member pi_b that minimises KL(pi || p_b) over the family, as a mask (..., members).
 
-    family (..., members, outcomes), base and valid (..., outcomes), beta > 0 (...). Raises ValueError for
-    what are no laws, for shapes that do not fit, and for another beta.
+    family (..., members, outcomes), base and valid (..., outcomes), beta > 0 (...). Raises ValueError
+    for what are no distributions, for shapes that do not fit, and for another beta.
     """
     family, base, valid = _checked_family(family, base, valid)
     beta = positive("beta", beta)

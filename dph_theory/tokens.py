@@ -1,8 +1,8 @@
 """Divergences and losses of sequences against sums over tokens.
 
-A law of sequences is its next-token tables, a list: entry t, (..., symbols, ..., symbols) with t + 1 such
-axes, is the law of a token given the t before it. Shorter sequences go on with a symbol of mass one.
-Source: li2025choice (the chain rule of forward KL); ours, theory B3 and B5.
+A distribution over sequences is its next-token tables, a list: entry t, (..., symbols, ..., symbols) with t +
+1 such axes, is the distribution of a token given the t before it. Shorter sequences go on with a symbol of
+mass one. Source: li2025choice (the chain rule of forward KL); ours, theory B3 and B5.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from .numeric.elementary import Values
 from .support.errors import argument_error
 
 Tables: TypeAlias = Sequence[Values]
-"""Next-token laws, one table a position."""
+"""Next-token distributions, one table a position."""
 
 
 def joint(tokens: Tables) -> Values:
-    """The law of sequences with these tables, (..., symbols, ..., symbols), an axis a token."""
+    """The distribution over sequences with these tables, (..., symbols, ..., symbols), an axis a token."""
     law = tokens[0]
     for table in tokens[1:]:
         law = law[..., None] * table
@@ -38,7 +38,7 @@ def flat(values: Values, axes: int) -> Values:
 
 
 def checked_tables(name: str, tables: Sequence[Array]) -> list[Values]:
-    """The tables, if they are laws: entry t of shape (..., symbols, ..., symbols) with t + 1 such axes."""
+    """The tables, if each row is a distribution; shapes as in the module's first lines."""
     if not isinstance(tables, Sequence | np.ndarray) or isinstance(tables, str) or not len(tables):
         raise argument_error(name, tables, "needs a table for each token, at least one")
     checked = [distribution(f"{name}[{t}]", table) for t, table in enumerate(tables)]
@@ -62,9 +62,9 @@ def _pair(
 
 
 def sequence_divergence(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Tables) -> Values:
-    """D_f of the two laws of sequences, shape (...).
+    """D_f of the two distributions over sequences, shape (...).
 
-    Raises ValueError for tables that are no next-token laws, or that differ in shape.
+    Raises ValueError for tables that are no next-token distributions, or that differ in shape.
     """
     pi_tokens, ref_tokens = _pair(divergence, pi_tokens, ref_tokens)
     return divergence(sequences(pi_tokens), sequences(ref_tokens))

@@ -110,7 +110,7 @@ DEVIATION = 1e-2
 
 
 def normalised(values: np.ndarray) -> np.ndarray:
-    """Less the group's mean, over its sample deviation and DEVIATION."""
+    """Less the group's mean, over its sample std and DEVIATION."""
     return _centred(values) / (values.std(axis=-1, ddof=1, keepdims=True) + DEVIATION)
 
 

@@ -334,8 +334,8 @@ def _with_an_epsilon(
 ) -> tuple[tuple[float, str], ...]:
     """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
     named = {
-        "std": "the arcsine's (sample deviation + {:g})",
-        "population_std": "the arcsine's (population deviation + {:g})",
+        "std": "the arcsine's (sample std + {:g})",
+        "population_std": "the arcsine's (population std + {:g})",
         "mean": f"log V truncated at order {size - 1} (mean + {{:g}})",
     }
     found = []
@@ -345,7 +345,7 @@ def _with_an_epsilon(
         error = float(np.abs(constant * slope - wanted).max() / np.abs(wanted).max())
         if error < tolerance:
             found.append((error, constant, named[scale].format(epsilon)))
-    # A sample deviation is a population deviation up to a factor: the one without a factor is meant.
+    # A sample std is a population std up to a factor: the one without a factor is meant.
     exact = [(c, name) for error, c, name in found if error <= 10 * min(found)[0] + 1e-14]
     return tuple(sorted(exact, key=lambda term: abs(np.log(abs(term[0]))))[:1])
 
@@ -359,8 +359,8 @@ def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
     found = {"V": np.ones_like(v)}
     found |= {f"pass@{k}": k * (1 - v) ** (k - 1) for k in range(2, size + 1)}
     found |= {f"log V truncated at order {m}": (1 - (1 - v) ** m) / v for m in range(2, size + 1)}
-    found["the arcsine's (sample deviation)"] = group_weight(size, v, "std")
-    found["the arcsine's (population deviation)"] = group_weight(size, v, "population_std")
+    found["the arcsine's (sample std)"] = group_weight(size, v, "std")
+    found["the arcsine's (population std)"] = group_weight(size, v, "population_std")
     found |= {f"all@{k}": k * v ** (k - 1) for k in range(2, size + 1)}
     return found
 

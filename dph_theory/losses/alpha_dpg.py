@@ -1,4 +1,4 @@
-"""The reward of alpha-DPG, whose policy gradient descends an alpha-divergence to the filtered model."""
+"""The reward of alpha-DPG, whose policy gradient minimises an alpha-divergence to the filtered model."""
 
 import math
 

@@ -22,13 +22,13 @@ def generator_loss(
     """The mean of f(u) at log u = log_ratio = log pi - log ref of stored reference samples; a scalar.
 
     f(u) + c(u-1), by gauge: "printed" is f as declared, "normalised" subtracts f'(1)(u-1), a number is c. On
-    all reference samples every gauge estimates D_f(pi || ref); on correct ones only, the gauge decides the
-    target: -log u aims at the filtered model, the normalised gauge at the base's own rate (theory B3).
+    all reference samples every gauge estimates D_f(pi || ref); on correct ones only, the gauge decides
+    the target: of -log u it is the filtered model, of the normalised gauge the base's own pass rate.
     log_ratio, mask (batch, tokens); level "token" takes each token's ratio, "sequence" the product of each
     row's; reduction as in `reductions.weights`. The scalar is float64 for float64 input and float32
     otherwise, the gradient of the input's dtype; inf only where the true value exceeds these.
     Raises ValueError for another divergence, level, reduction or gauge, shapes that differ, integers, a batch
-    with every token masked. Source: li2025choice; the gauge: ours.
+    with every token masked. Source: li2025choice; the gauge: ours, theory B3.
     """
     if not isinstance(divergence, FDivergence):
         choice("divergence", divergence, DIVERGENCES)

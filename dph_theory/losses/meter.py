@@ -1,4 +1,4 @@
-"""The collapse meter from samples: how much more KL a policy spends than its validity had to cost."""
+"""The collapse meter from samples: the KL of a policy beyond the least at its pass rate."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class ExcessKLEstimate(NamedTuple):
 def excess_kl_estimate(
     rewards: Tensor, log_pi: Tensor, log_ref: Tensor, base_rates: Tensor, *, rate_samples: int | None = None
 ) -> ExcessKLEstimate:
-    """KL(pi || ref) - kl(V || A1) of each prompt, from samples of the policy: excess KL of theory A8.
+    """KL(pi || ref) - kl(V || A1) of each prompt, from samples of the policy: the excess KL.
 
     The plug-in T = mean(log_pi - log_ref) - kl(mean(rewards) || base_rate) falls short by 1/(2 samples) or
     so, since kl is convex in the mean reward; the jackknife n T - (n-1) mean_i T_(-i) removes that order,

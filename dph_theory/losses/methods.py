@@ -80,7 +80,7 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: how it explores, what holds it to the reference, and where its values come from."""
+    """A method: how it explores, what constrains it to the reference, and where its values come from."""
 
     name: str
     exploration: Exploration

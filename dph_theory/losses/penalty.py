@@ -32,13 +32,13 @@ def kl_penalty(
     """An estimate of KL(pi || ref) on tokens sampled from the policy, with x = log_pi - log_ref.
 
     The estimator is one of `methods.kl_terms.KL_FORMS`: k1, k2, k3, or k3_corrected, (pi/pi_old) k3, the
-    ratio differentiated too and the only one to need log_old. As form "loss" a scalar, differentiable in
-    log_pi only; in expectation its gradient is 0 for k1, that of KL(pi || ref) for k2 and k3_corrected, and
-    that of KL(ref || pi) for k3 (theory B6). As form "reward" the penalties themselves, (batch, tokens),
-    detached, 0 at masked tokens, to be subtracted from the reward: then k1 gives the gradient of
-    KL(pi || ref). All tensors (batch, tokens).
-    Raises ValueError for another estimator, form or reduction, log_old missing or superfluous, shapes that
-    differ, integers, a batch with every token masked. Source: schulman2020kl.
+    importance weight differentiated too, the only one to need log_old. As form "loss" a scalar,
+    differentiable in log_pi only; in expectation its gradient is 0 for k1, that of KL(pi || ref) for k2 and
+    k3_corrected, and that of KL(ref || pi) for k3. As form "reward" the penalties themselves, (batch,
+    tokens), detached, 0 at masked tokens, to be subtracted from the reward: then k1 gives the gradient of
+    KL(pi || ref). All tensors (batch, tokens). Raises ValueError for another estimator, form or reduction,
+    log_old missing or superfluous, shapes that differ, integers, a batch with every token masked. Source:
+    schulman2020kl; ours, theory B6.
     """
     choice("estimator", estimator, ESTIMATES)
     choice("form", form, FORMS)

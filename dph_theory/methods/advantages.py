@@ -56,15 +56,15 @@ def _over(top: Tensor, below: Tensor) -> Tensor:
     return torch.where(below > 0, top / torch.where(below > 0, below, torch.ones_like(below)), 0 * top)
 
 
-@published("GRPO, sample deviation", "shao2024grpo, equation 3, as TRL computes it", "(r - m)/s")
+@published("GRPO, sample std", "shao2024grpo, equation 3, as TRL computes it", "(r - m)/s")
 def sample_deviation(r: Tensor) -> Tensor:
-    """(r - m)/s, s the sample deviation of the group."""
+    """(r - m)/s, s the sample std of the group."""
     return _over(_centred(r), r.std(dim=-1, keepdim=True))
 
 
-@published("GRPO, population deviation", "shao2024grpo, equation 3", "(r - m)/s")
+@published("GRPO, population std", "shao2024grpo, equation 3", "(r - m)/s")
 def population_deviation(r: Tensor) -> Tensor:
-    """(r - m)/s, s the population deviation of the group."""
+    """(r - m)/s, s the population std of the group."""
     return _over(_centred(r), r.std(dim=-1, keepdim=True, correction=0))
 
 
@@ -82,13 +82,13 @@ def leave_one_out(r: Tensor) -> Tensor:
 
 
 @published(
-    "leave-one-out, divided by the others' deviation",
+    "leave-one-out, divided by the others' std",
     "NeMo-RL 7ea279abf, nemo_rl/algorithms/advantage_estimator.py (default)",
-    "(r - (the mean of the others))/(their deviation), undivided where they agree",
+    "(r - (the mean of the others))/(their std), undivided where they agree",
     largest_group=16,
 )
 def over_the_others(r: Tensor) -> Tensor:
-    """r less the mean of the others, over their sample deviation; undivided where they agree."""
+    """r less the mean of the others, over their sample std; undivided where they agree."""
     size = r.shape[-1]
     others = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
     agree = (others == others[..., :1]).all(dim=-1)
@@ -97,31 +97,31 @@ def over_the_others(r: Tensor) -> Tensor:
 
 
 @published(
-    "OPO, right answers twice as long",
+    "OPO, correct answers twice as long",
     "arXiv:2505.23585, verl 1dda039b9, adv_estimator=opo",
     "r - sum(length r)/sum(length)",
 )
 def optimal_by_length(r: Tensor, longer: float = 2.0) -> Tensor:
-    """OPO: r less the mean weighed by lengths; here right answers are so many times as long as wrong ones."""
+    """OPO: r less the mean by length, correct answers so many times as long."""
     lengths = 1 + (longer - 1) * r
     return r - (lengths * r).sum(dim=-1, keepdim=True) / lengths.sum(dim=-1, keepdim=True)
 
 
-@published("GPG", "verl 1dda039b9, adv_estimator=gpg", "(r - m) answers/(right answers of the batch)")
+@published("GPG", "verl 1dda039b9, adv_estimator=gpg", "(r - m) answers/(correct answers of the batch)")
 def over_the_right_ones(r: Tensor) -> Tensor:
-    """GPG: (r - m) times the batch's answers over its right ones."""
+    """GPG: (r - m) times the batch's answers over its correct ones."""
     return _centred(r) * r.numel() / torch.count_nonzero(r).clamp(min=1)
 
 
 @published("REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch std")
 def batch_normalised(r: Tensor) -> Tensor:
-    """r less the batch's mean, over the batch's sample deviation."""
+    """r less the batch's mean, over the batch's sample std."""
     return _over(r - r.mean(), r.std().expand_as(r))
 
 
 @published("REINFORCE++ with baseline", "arXiv:2501.03262", "(r - m)/(batch std of r - m)")
 def group_centred_batch_deviation(r: Tensor) -> Tensor:
-    """r - m over the batch's sample deviation of it."""
+    """r - m over the batch's sample std of it."""
     return _over(_centred(r), _centred(r).std().expand_as(r))
 
 

@@ -130,7 +130,7 @@ class KLTerm(Setting):
 
     @property
     def divergence(self) -> FDivergence | None:
-        """What its gradient descends where no token is clamped; None if neither KL, or no law follows."""
+        """The KL that it minimises where no token is clamped; None if neither."""
         weighted = {"ratio", "held ratio", "clamped ratio", "ratio, held estimate"}
         if self.samples == "old_policy" and self.place not in weighted:
             return None
@@ -163,7 +163,7 @@ class KLTerm(Setting):
     def released_above(self) -> float:
         """The x above which a sampled token has no gradient, because a clamp of k2 acts; inf if none does.
 
-        A right answer rarer in the base than e^-x is then held no more once it is common, and takes all.
+        A correct answer rarer in the base than e^-x then has no penalty once it is common, and takes all.
         """
         clamps = self.place in ("loss", "held ratio") and self.estimator == "k2" and self.outer is not None
         return float(np.sqrt(2 * self.outer)) if clamps and self.outer is not None else np.inf
@@ -183,7 +183,7 @@ class KLTerm(Setting):
 
     @property
     def selects(self) -> str:
-        """The policy that training ends at with a small beta: a key of ENDS, or "not known"."""
+        """The policy that training converges to with a small beta: a key of ENDS, or "not known"."""
         if self.divergence is None:
             return "not known"
         if not self.token:
@@ -214,7 +214,7 @@ k1, k2, k3: of each token in the loss; k3_corrected: times pi/pi_old; future_kl,
 of the tokens to come (arXiv 2601.10201) or of the whole answer.
 """
 DESCENDING = tuple(name for name, form in KL_FORMS.items() if form.divergence is not None)
-"""Those that descend a KL: all but k1 in the loss, whose expected gradient is zero."""
+"""Those that minimise a KL: all but k1 in the loss, whose expected gradient is zero."""
 
 _Of = tuple[str, str, str, str]
 

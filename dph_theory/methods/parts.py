@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 
 class Weight(NamedTuple):
-    """An advantage in words; what it divides by (a key of `laws.SCALES`) and what it subtracts from verdicts
-    (one of `dynamics.BASELINES`), None where no law is known.
+    """An advantage in words; what it divides by (a key of `laws.SCALES`) and what it subtracts from rewards
+    (one of `dynamics.BASELINES`), None where no stationary policy is known.
     """
 
     words: str
@@ -25,17 +25,15 @@ LEFT_OUT = Weight(
     "mean",
 )
 RAW = Weight("no baseline: the same weight at every pass rate, with more noise", "leave_one_out", "none")
-ALONE = Weight(
-    "one answer a prompt, so no group and no baseline: the verdict itself", "leave_one_out", "none"
-)
+ALONE = Weight("one answer a prompt, so no group and no baseline: the reward itself", "leave_one_out", "none")
 BY_MEAN = Weight("the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean")
 OTHERS = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
-MIXED = Weight("divided by the whole batch's deviation, which couples the groups")
+MIXED = Weight("divided by the whole batch's std, which couples the groups")
 LEARNED = Weight("a learned value function: no weight is known")
 BEST = Weight(
-    "the best answer's verdict less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
+    "the best answer's reward less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
 )
 TOKENS, ANSWERS, SUMS = (
     "mean over the tokens of the batch",

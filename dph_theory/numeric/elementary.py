@@ -42,7 +42,7 @@ def only(values: Values, where: Values) -> Values:
 
 
 def normalised(weights: Values) -> Values:
-    """The laws with these weights over the last axis."""
+    """The distributions with these weights over the last axis."""
     return weights / weights.sum(axis=-1, keepdims=True)
 
 

@@ -188,7 +188,7 @@ def _centred(cube: np.ndarray, power: int) -> np.ndarray:
 def simplex(outcomes: int, *leading: int, spread: float = 12.0, zeros: bool = False) -> Part:
     """Distributions (batch, *leading, outcomes) with masses down to about e^(-2 spread).
 
-    With `zeros` the cube's lower faces are masses of exactly zero; a law of nothing else is uniform.
+    With `zeros` the cube's lower faces are masses of exactly zero; a distribution of nothing else is uniform.
     """
     shape = (*leading, outcomes)
 

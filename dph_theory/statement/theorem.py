@@ -50,7 +50,7 @@ class FalseNeighbour:
 
 
 def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
-    """The false neighbour that has these fields of the theorem changed, and fails at the instance `at`."""
+    """The near-miss statement with these fields changed, which fails at the instance `at`."""
     return FalseNeighbour(name, changes, at)
 
 
@@ -111,7 +111,7 @@ class Theorem:
         return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
 
     def changed(self, false: FalseNeighbour) -> "Theorem":
-        """The false neighbour as a statement of its own, under the theorem's name."""
+        """The near-miss statement on its own, under the theorem's name."""
         return replace(self, **{"coq": "", "false": True, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -173,7 +173,7 @@ def _entry(
     if len(given) != 1:
         raise argument_error(name, [str(relation) for relation in given], "one of equal, at_most and tends")
     if not false:
-        raise argument_error("false", false, f"at least one false neighbour of {name}")
+        raise argument_error("false", false, f"at least one near-miss statement of {name}")
     if is_false and not others.get("examples"):
         raise argument_error("examples", (), f"the counterexample of {name} first")
     ((relation, (lhs, rhs)),) = given.items()

@@ -98,7 +98,7 @@ def _try(of: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
     """A Progress callback for a log file: a line a stage when it ends, and at most `every` seconds before.
 
-    A stage begins where the one before it ended, the first one now: not when it is first told of.
+    A stage begins where the one before it ended, the first one now: not when it is first heard of.
     """
     free = time.monotonic()
     begun: dict[str, float] = {}

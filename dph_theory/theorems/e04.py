@@ -21,7 +21,7 @@ SIZES = (2, 4, 5)
 
 
 def over_all_groups(validity: Values) -> Values:
-    """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample deviation, times V (1-V)."""
+    """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample std, times V (1-V)."""
     return each(lambda size: _expected_update(size, validity), SIZES)
 
 

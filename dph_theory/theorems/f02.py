@@ -31,7 +31,7 @@ DEVIATION = refuted(
     "F2.deviation",
     "GRPO weighs prompts by 1/sqrt(p(1-p)): refuted for groups of 4, 8 and 64",
     statement=r"\alpha_G(p) = 1/\sqrt{p(1-p)}",
-    source=Source("mroueh2025grpo", "true of the population deviation"),
+    source=Source("mroueh2025grpo", "true of the population std"),
     on=chart(validity=rates(low=1e-3, high=1e-3)),
     equal=(weights, population),
     examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),

@@ -20,7 +20,7 @@ from ..style import BLACK, BLUE, GREEN, ORANGE, VERMILLION, Sheet
 GROUP, V = 8, expit(np.linspace(-4.6, 4.6, 41))
 """Answers a prompt; pass rates, evenly in log odds."""
 DRAWN = {
-    "GRPO, sample deviation": (VERMILLION, "-"),
+    "GRPO, sample std": (VERMILLION, "-"),
     "Dr. GRPO, mean of all": (BLACK, ":"),
     "MaxRL": (BLUE, "--"),
     "PKPO, k = 4": (GREEN, "-."),
@@ -71,5 +71,5 @@ def claim(frame: pd.DataFrame) -> bool:
     """GRPO weighs both ends alike; MaxRL and PKPO weigh rare success thrice as much and more."""
     ends = frame.iloc[[0, -1]].to_numpy()
     first, last = (dict(zip(frame.columns, row, strict=True)) for row in ends)
-    alike = np.isclose(first["GRPO, sample deviation"], last["GRPO, sample deviation"])
+    alike = np.isclose(first["GRPO, sample std"], last["GRPO, sample std"])
     return bool(alike and all(first[name] > 3 * last[name] for name in ("MaxRL", "PKPO, k = 4")))

@@ -19,7 +19,7 @@ _GROUPS_OF_EQUAL_REWARDS = (
     "the share of tokens that lie in such groups (frac_reward_zero_std tells the share of groups)."
 )
 _DEVIATION = (
-    "Advantages are divided by the group's sample deviation plus 1e-4 (TRL), not the population's: they are "
+    "Advantages are divided by the group's sample std plus 1e-4 (TRL), not the population's: they are "
     "smaller by sqrt((G-1)/G) at group size G."
 )
 

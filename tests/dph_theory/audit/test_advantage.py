@@ -51,8 +51,8 @@ def test_the_ends_of_a_group_and_a_dropped_one_are_told():
 @pytest.mark.parametrize(
     ("scale", "wanted"),
     [
-        (lambda r: r.std(dim=-1, keepdim=True), "the arcsine's (sample deviation + {:g})"),
-        (lambda r: r.std(dim=-1, keepdim=True, correction=0), "the arcsine's (population deviation + {:g})"),
+        (lambda r: r.std(dim=-1, keepdim=True), "the arcsine's (sample std + {:g})"),
+        (lambda r: r.std(dim=-1, keepdim=True, correction=0), "the arcsine's (population std + {:g})"),
         (lambda r: r.mean(dim=-1, keepdim=True), "log V truncated at order 7 (mean + {:g})"),
     ],
 )

@@ -135,7 +135,7 @@ def test_what_is_no_configuration_of_trl_is_refused(tmp_path, text, message):
 
 
 @pytest.mark.parametrize(
-    ("scale", "weight"), [("none", "It maximises 0.75 V"), ("group", "sample deviation + 0.0001")]
+    ("scale", "weight"), [("none", "It maximises 0.75 V"), ("group", "sample std + 0.0001")]
 )
 def test_the_advantage_is_the_trainer_s_own(scale, weight):
     own = trainer_advantage(built(settings(scale_rewards=scale, num_generations=4)))

@@ -55,21 +55,17 @@ def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
 @pytest.mark.parametrize(
     ("method", "train", "said"),
     [
-        ({"name": "GRPO"}, {}, ["sample deviation"]),
+        ({"name": "GRPO"}, {}, ["sample std"]),
         ({"name": "GRPO"}, {"scale_rewards": "none"}, []),
         ({"name": "GRPO", "baseline": "one"}, {}, ["not divided by the group's deviation"]),
-        ({"name": "DAPO"}, {}, ["sample deviation", "Dynamic sampling is not done"]),
+        ({"name": "DAPO"}, {}, ["sample std", "Dynamic sampling is not done"]),
         ({"name": "alpha-DPG"}, {}, []),
         (
             {"name": "DPH-F", "rehearsal_form": "released_forward"},
             {},
-            ["sample deviation", "Dynamic", "released code"],
+            ["sample std", "Dynamic", "released code"],
         ),
-        (
-            {"name": "DPH-JS", "rehearsal_form": "definition"},
-            {},
-            ["sample deviation", "Dynamic", "own samples"],
-        ),
+        ({"name": "DPH-JS", "rehearsal_form": "definition"}, {}, ["sample std", "Dynamic", "own samples"]),
     ],
 )
 def test_what_is_done_otherwise_than_published_is_said(method, train, said):
