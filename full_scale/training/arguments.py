@@ -12,7 +12,7 @@ from ..recipe.folders import Folders
 from ..recipe.law import DEFAULTS
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
-from .online import OnlineConfig
+from .online import OnlineConfig, check_settings
 
 _USUAL = {
     "save_strategy": "steps",
@@ -77,6 +77,7 @@ def arguments(
     }
     if rewards:
         found["reward_weights"] = [1.0, *rewards.values()]
+    check_settings(found)
     return Setup(MappingProxyType(found), (*method.notes, *_sampler_notes(found)))
 
 

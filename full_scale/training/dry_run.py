@@ -195,7 +195,10 @@ def _arguments(
         method = resolved(recipe, rates)
         return method, dict(method.arguments)
     missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
-    found = resolved(replace(recipe, method=replace(recipe.method, mu=None))).arguments
+    # Whatever beta will be, it is not above what it falls from.
+    found = resolved(
+        replace(recipe, method=replace(recipe.method, mu=None, beta=recipe.method.beta_from))
+    ).arguments
     return None, {name: value for name, value in found.items() if name not in ("beta", "online_beta")}
 
 

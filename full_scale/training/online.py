@@ -65,38 +65,48 @@ class OnlineConfig(DPHConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("online", self.online, ONLINE)
-        choice("baseline", self.baseline, ADVANTAGE_BASELINES)
-        first, bound, rows = self.beta_from, self.excess_bound, self.generation_rows
-        constant, takes_alpha = (
-            self.baseline != "mean",
-            self.divergence == "alpha" or self.online == "alpha_dpg",
-        )
-        rules = {
-            **{name: (not getattr(self, name), f"off: {why}") for name, why in _REFUSED.items()},
-            "generation_rows": (rows is None or rows >= 1, "at least one row"),
-            "online": (self.online == "none" or not self.defined, "none for rehearsal_form=definition"),
-            "beta_from": (
-                first is None or (self.online == "sequence_kl" and first >= self.online_beta > 0),
-                "at least online_beta, with online=sequence_kl alone",
-            ),
-            "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
-            "baseline": (
-                not constant or (self.scale_rewards in ("none", False) and self.online != "alpha_dpg"),
-                "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them no verdicts",
-            ),
-            "alpha": (
-                (self.alpha is not None) == takes_alpha,
-                "a number for divergence='alpha' and alpha-DPG, none otherwise",
-            ),
-            "mask_truncated_completions": (
-                (self.online == "none" and not self.defined) or not self.mask_truncated_completions,
-                "off: whole completions are compared",
-            ),
-        }
-        for name, (kept, allowed) in rules.items():
-            if not kept:
-                raise argument_error(name, getattr(self, name), allowed)
+        check_settings(vars(self))
+
+
+def check_settings(arguments: Mapping[str, Any]) -> None:
+    """ValueError for what OnlineConfig refuses, of its arguments or those of them that are given."""
+
+    def of(name: str) -> Any:
+        return arguments.get(name, getattr(OnlineConfig, name))
+
+    choice("online", of("online"), ONLINE)
+    choice("baseline", of("baseline"), ADVANTAGE_BASELINES)
+    first, bound, rows, online = map(of, ("beta_from", "excess_bound", "generation_rows", "online"))
+    defined = of("eta") > 0 and of("rehearsal_form") == DEFINITION
+    constant, takes_alpha = (
+        of("baseline") != "mean",
+        "alpha" in (of("divergence"), online.removesuffix("_dpg")),
+    )
+    rules = {
+        **{name: (not of(name), f"off: {why}") for name, why in _REFUSED.items()},
+        "generation_rows": (rows is None or rows >= 1, "at least one row"),
+        "online": (online == "none" or not defined, "none for rehearsal_form=definition"),
+        "beta_from": (
+            first is None or (online == "sequence_kl" and first >= of("online_beta") > 0),
+            "at least the beta that it falls to, of the KL of whole answers alone",
+        ),
+        "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
+        "baseline": (
+            not constant or (of("scale_rewards") in ("none", False) and online != "alpha_dpg"),
+            "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them no verdicts",
+        ),
+        "alpha": (
+            (of("alpha") is not None) == takes_alpha,
+            "a number for divergence='alpha' and alpha-DPG, none otherwise",
+        ),
+        "mask_truncated_completions": (
+            (online == "none" and not defined) or not of("mask_truncated_completions"),
+            "off: whole completions are compared",
+        ),
+    }
+    for name, (kept, allowed) in rules.items():
+        if not kept:
+            raise argument_error(name, of(name), allowed)
 
 
 def _trains_in_float32(model: Any) -> None:
