@@ -12,7 +12,7 @@ import torch
 from huggingface_hub import snapshot_download
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig, GgufConfig
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 
 from ..recipe.schema import ModelConfig
 from ..storage.places import require_here
@@ -119,7 +119,7 @@ def _snapshot(name: str | Path) -> Path:
     try:
         return Path(snapshot_download(str(name), local_files_only=True))
     except (OSError, ValueError) as error:
-        raise argument_error("model", str(name), "a folder, or a hub name already on this machine") from error
+        raise RefusedError(f"model {str(name)!r} is not on this machine: run hf download {name}") from error
 
 
 @dataclass(frozen=True, eq=False)

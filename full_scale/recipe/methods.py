@@ -8,7 +8,7 @@ from typing import Any
 from dph_theory import DIVERGENCES, beta_for_mean_validity
 from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from .law import DEFINITION, rehearses
 from .schema import MethodConfig
@@ -185,9 +185,7 @@ def _penalised(
 
 def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]:
     if not len(base_rates):
-        raise argument_error(
-            "method.mu", mu, "needs the base pass rates of the training prompts; pre-sample first"
-        )
+        raise RefusedError(f"no base pass rates for method.mu={mu:g}: run dph presample --config ...")
     rates = list(base_rates)
     beta = float(beta_for_mean_validity(rates, mu))
     never, always = sum(rate == 0 for rate in rates), sum(rate == 1 for rate in rates)

@@ -58,11 +58,6 @@ class OnlineConfig(DPHConfig):
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
     forms = (*DPHConfig.forms, DEFINITION)
 
-    @property
-    def defined(self) -> bool:
-        """Whether the divergence is taken on the policy's own samples."""
-        return self.eta > 0 and self.rehearsal_form == DEFINITION
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check_settings(vars(self))
@@ -149,7 +144,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         self.base_rates, self.rate_samples = base_rates or {}, rate_samples
         online, baseline = self.args.online, self.args.baseline
         self._made = f"_{online.replace('scaled', 'sequence')}" if online != "none" else None
-        if self.args.defined:
+        if self.args.eta > 0 and self.args.rehearsal_form == DEFINITION:
             self._made = "_definition"
         if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
 
@@ -92,15 +92,13 @@ def load(config: TaskConfig) -> Task:
     """The task that `build` wrote into the folder `config.data`; options are SqlVerifier's limits.
 
     Sets: `in_domain` asks other questions of the same databases, `cross_domain` asks other databases,
-    `out_of_domain` asks questions of a kind that is not trained on. ValueError if the folder holds no task.
+    `out_of_domain` asks questions of a kind that is not trained on. RefusedError if the folder holds no task.
     """
     folder = Path(config.data or "")
-    if not config.data or not (folder / TASK).is_file():
-        raise argument_error(
-            "task.data",
-            config.data,
-            f"a folder with {TASK}, as full_scale.tasks.tiny_sql.task.build writes it",
-        )
+    if not config.data:
+        raise argument_error("task.data", config.data, "the folder that dph demo builds the task in")
+    if not (folder / TASK).is_file():
+        raise RefusedError(f"no {TASK} in {folder}: run dph demo, which builds it (--folder says where)")
     stored = json.loads((folder / TASK).read_text(encoding="utf-8"))["sets"]
     sets = {name: [_example(folder, entry) for entry in entries] for name, entries in stored.items()}
     return Task(

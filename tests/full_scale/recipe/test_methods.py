@@ -11,6 +11,7 @@ from dph_theory import mu_from_beta
 from dph_theory.divergences import named
 from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import Exploration, kl_penalty, ppo_clip_loss
+from dph_theory.support.errors import RefusedError
 from full_scale.recipe.methods import METHODS, exploration_arguments, setup
 from full_scale.recipe.schema import MethodConfig
 from full_scale.training.online import OnlineConfig
@@ -81,7 +82,7 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
     assert np.mean([0.0, *(mu_from_beta(rate, beta) for rate in RATES[1:])]) == pytest.approx(0.6, abs=1e-12)
     said = f"beta = {beta:.6g} .*; 1 with no correct rollout .* and 0 with none wrong"
     assert re.match(said, found.notes[0])
-    with pytest.raises(ValueError, match="pre-sample first"):
+    with pytest.raises(RefusedError, match="run dph presample"):
         setup(MethodConfig(name=name, mu=0.6))
 
 
