@@ -46,7 +46,7 @@ class Estimator:
         return (pi * self.on_samples(log_ratio(pi, ref))).sum(axis=-1)
 
     def loss_gradient(self, pi: Values, ref: Values) -> Values:
-        """E_pi[grad k] with the samples held fixed: what minimising k as a loss term descends."""
+        """E_pi[grad k] with the samples held fixed: the gradient of k as a loss term."""
         return _score_mean(pi, self.slope(log_ratio(pi, ref)))
 
     def corrected_loss_gradient(self, pi: Values, ref: Values) -> Values:
@@ -111,7 +111,7 @@ def generator_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
 
 
 def definition_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
-    """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online (theory B8)."""
+    """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online."""
     return _moments(pi, _normalised(divergence, pi / ref) / (pi / ref))
 
 

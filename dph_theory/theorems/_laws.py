@@ -1,4 +1,4 @@
-"""Charts and sides that several statements about the laws of training share."""
+"""Charts and sides that several statements about stationary policies share."""
 
 from collections.abc import Iterable
 from math import comb
@@ -15,7 +15,7 @@ EDGED_PAIR = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
 """The same, with masses of exactly zero among them."""
 
 PAIRS = (example(pi=".5 .3 .2", ref=".2 .2 .6"), example(pi=".501 .25 .249", ref=".5 .25 .25"))
-"""Two laws far apart, and two nearly equal ones."""
+"""Two distributions far apart, and two nearly equal ones."""
 
 
 def chosen_law(members: Values, family: Values) -> Values:
@@ -24,7 +24,7 @@ def chosen_law(members: Values, family: Values) -> Values:
 
 
 def made_valid(law: Values, valid: Values) -> Values:
-    """The law with its invalid mass moved to the first, valid outcome: it runs over all laws on Y1."""
+    """The distribution with its invalid mass moved to the first, valid outcome: it runs over all on Y1."""
     first = np.arange(law.shape[-1]) == 0
     return only(law, valid) + only(trailing(valid_mass(law, ~valid), 1), first)
 
@@ -37,7 +37,8 @@ FOUR = example(
     beta=".5",
     time="2",
 )
-"""Two laws over two right answers and two wrong ones, a law over the right ones, and a penalty or a time."""
+"""Two policies over two correct and two incorrect answers, one over the correct ones, and a penalty or a
+time."""
 
 PI_REF = example(pi=".4 .3 .2 .1", ref=".1 .35 .25 .3")
 """A policy and a reference, of four outcomes."""
@@ -57,12 +58,12 @@ RUN = example(base=".3 .2 .1 .4", valid=[True, True, True, False], time="2", bet
 
 
 def lost_with_penalty(base: Values, valid: Values, time: Values, beta: Values) -> Values:
-    """KL(a || q_t) along the natural gradient of E_q v - beta KL(q || a) (A3.penalised)."""
+    """KL(a || q_t) along the natural gradient of E_q v - beta KL(q || a)."""
     return FORWARD_KL(tilted(base, valid, beta / (1 - np.exp(-beta * time))), base)
 
 
 def lost_without(base: Values, valid: Values, time: Values) -> Values:
-    """KL(a || q_t) along that of the reward alone (A3.path)."""
+    """KL(a || q_t) along that of the reward alone."""
     return FORWARD_KL(tilted(base, valid, 1 / time), base)
 
 
@@ -71,7 +72,7 @@ END = 2
 
 
 def strings(first: Values, second: Values, third: Values, valid: Values) -> dict[str, Any]:
-    """The base's next-token tables, and the verdicts on its answers, (batch, 3, 3, 3), none on others."""
+    """The base's next-token tables, and the rewards of its answers, (batch, 3, 3, 3), none of others."""
     symbols = np.arange(END + 1)
     at_once, later = symbols == END, (symbols[:, None] == END) | (symbols == END)
     tables = [first, _ended(second, at_once), _ended(third, later)]
@@ -109,7 +110,7 @@ def tables(first: Values, second: Values) -> list[Values]:
 
 
 def verifier(first: Values, valid: Values) -> Values:
-    """The nine verdicts in the shape of the tree, (batch, symbols, symbols)."""
+    """The nine rewards in the shape of the tree, (batch, symbols, symbols)."""
     symbols = first.shape[-1]
     return valid.reshape(*valid.shape[:1], symbols, symbols)
 
@@ -146,7 +147,7 @@ def local_filter(base: list[Values], verdicts: Values) -> tuple[list[Values], li
 
 
 def entropy(law: Values) -> Values:
-    """The Shannon entropy of laws with full support, over the last axis."""
+    """The Shannon entropy of distributions with full support, over the last axis."""
     return -(law * np.log(law)).sum(axis=-1)
 
 

@@ -33,7 +33,8 @@ TWO_TOKENS = chart(
     ref_first=simplex(3, zeros=True),
     ref_second=simplex(3, 3, zeros=True),
 ).deriving(two_tables)
-"""Policy and reference over two tokens of three symbols: the first law, and the second given the first."""
+"""Policy and reference over two tokens of three symbols: the first token's rows, and the second's given
+it."""
 BRANCH_AT_FIRST = example(
     pi_first=".9 .1", pi_second=[".9 .1", ".5 .5"], ref_first=".1 .9", ref_second=[".1 .9", ".5 .5"]
 )
@@ -45,7 +46,7 @@ BRANCH_AT_SECOND = example(
 INDEPENDENT = chart(
     **{name: simplex(3, zeros=True) for name in ("pi_first", "pi_second", "ref_first", "ref_second")}
 )
-"""Two laws of two independent tokens."""
+"""Two distributions of two independent tokens."""
 INDEPENDENT_PAIR = example(
     pi_first=".9 .05 .05", pi_second=".8 .1 .1", ref_first=".1 .7 .2", ref_second=".2 .2 .6"
 )
@@ -107,7 +108,7 @@ def sampled_strings(
     base_third: Values,
     correct: Values,
 ) -> dict[str, Any]:
-    """Policy and base as tables and as laws of triples, and which triples are correct."""
+    """Policy and base as tables and as distributions of triples, and which triples are correct."""
     pi = string_tables(pi_first, pi_second, pi_third)
     base = string_tables(base_first, base_second, base_third)
     laws = {"pi": sequences(pi), "base": sequences(base)}
@@ -199,7 +200,7 @@ def kl_to_come(first: Values, second: Values, ref_second: Values, factor: float 
 
 
 def independent(first: Values, second: Values) -> Values:
-    """The law of two independent tokens, two (..., symbols) to (..., symbols^2)."""
+    """The distribution of two independent tokens, two (..., symbols) to (..., symbols^2)."""
     return sequences([first, second[..., None, :]])
 
 
@@ -210,7 +211,7 @@ def independent_divergences(
     ref_first: Values,
     ref_second: Values,
 ) -> Values:
-    """Each D_f of the two laws of sequences of independent tokens, (..., divergences)."""
+    """Each D_f of the two distributions of sequences of independent tokens, (..., divergences)."""
     pi, ref = independent(pi_first, pi_second), independent(ref_first, ref_second)
     return each(lambda divergence: divergence(pi, ref), divergences)
 

@@ -36,7 +36,7 @@ def base(slopes: Values, logits: Values) -> Values:
 
 
 def gradients(slopes: Values, p: Values) -> Values:
-    """Of the log odds in the weights: the correct answer's features less the mean of the wrong ones'."""
+    """Of the log odds in the weights: the correct answer's features less the mean of the incorrect ones'."""
     wrong = normalised(p[..., 1:])[..., None]
     return slopes[..., 0, :] - (wrong * slopes[..., 1:, :]).sum(axis=-2)
 

@@ -56,9 +56,9 @@ def distance_to_one(policy: Values, other: Values, valid: Values) -> Values:
 
 NEAREST = theorem(
     "A1.nearest",
-    "1 - E_q v is the distance from q to each valid law that completes it, whichever that is",
+    "1 - E_q v is the distance from q to each valid distribution that completes it, whichever that is",
     statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
-    r" \text{ for every law } w \text{ on } Y_1",
+    r" \text{ for every distribution } w \text{ on } Y_1",
     source=Source("dymetman2026binary", "degeneracy"),
     on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
     equal=(missing_reward, distance_to_completed),

@@ -1,10 +1,10 @@
 """A2. The implicit bias of the plain policy gradient.
 
-Plain policy gradient of the expected reward on the logits of one decision does not end at the filtered
-model: it keeps two quantities fixed, so that one number gives the whole policy, and ends uniform on the
-base's likeliest valid outcomes. Answers of several tokens share the logits of their prefixes, and need not:
-a likeliest right answer can lose all its mass to two that are less likely and stand behind one prefix. There
-the flow has to be followed (`dynamics.flow`).
+Plain policy gradient of the expected reward on the logits of one decision does not converge to
+the filtered model: it keeps two quantities fixed, so that one number gives the whole policy, and ends uniform
+on the base's likeliest valid outcomes. Answers of several tokens share the logits of their prefixes, and need
+not: a likeliest correct answer can lose all its mass to two that are less likely and stand behind one prefix.
+There the flow has to be followed (`dynamics.flow`).
 """
 
 import numpy as np

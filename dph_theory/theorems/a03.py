@@ -1,7 +1,7 @@
-"""A3. The natural gradient selects the filtered model.
+"""A3. The natural gradient converges to the filtered model.
 
 The natural gradient of the expected reward passes the tilted models in order, beta = 1/t, keeps all ratios
-among valid answers, and ends at the filtered model; with a reverse KL penalty it takes the same path,
+among valid answers, and converges to the filtered model; with a reverse KL penalty it takes the same path,
 later.
 """
 
@@ -118,7 +118,7 @@ def exponential(base: Values, valid: Values, time: Values) -> Values:
 
 LIMIT = theorem(
     "A3.limit",
-    "Natural gradient ends at the filtered model: TV(q_t, p_*) <= (A0/A1) e^-t",
+    "Natural gradient converges to the filtered model: TV(q_t, p_*) <= (A0/A1) e^-t",
     statement=r"q_t = p_{1/t} \;\Rightarrow\; \mathrm{TV}(q_t, p_*) \le \frac{A_0}{A_1}\, e^{-t} \to 0",
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(5), valid=masks(5), time=uniform(1e-3, 50)),

@@ -85,7 +85,7 @@ UNIQUE = theorem(
 
 
 def objective_at_tilted(base: Values, valid: Values, beta: Values) -> Values:
-    """Computed on the whole policy, and on its validity alone."""
+    """Computed on the whole policy, and on its pass rate alone."""
     policy, base_rate = tilted(base, valid, beta), valid_mass(base, valid)
     whole = valid_mass(policy, valid) - beta * REVERSE_KL(policy, base)
     mu = mu_from_beta(base_rate, beta)
@@ -111,7 +111,7 @@ VALUE = theorem(
     examples=(FOUR.giving(value=".4772292963966"),),
     coq="control_value",
     false=(
-        neighbour("the cost of validity forgotten", rhs=validity),
+        neighbour("the cost of the pass rate forgotten", rhs=validity),
         neighbour(
             "log Z in place of beta log Z",
             rhs=lambda base, valid, beta: trailing(log_partition(valid_mass(base, valid), beta), 1),

@@ -65,7 +65,7 @@ VARIATION = theorem(
     false=(
         neighbour("the L1 distance in place of half of it", lhs=scaled(distance_to_filtered, 2)),
         neighbour(
-            "the gain in validity, mu - A1",
+            "the gain in pass rate, mu - A1",
             rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_left(base, valid, beta),
         ),
     ),

@@ -1,6 +1,6 @@
-"""A8. The validity-KL frontier and the excess KL.
+"""A8. The frontier of KL and pass rate, and the excess KL.
 
-KL to the base is the cost of the validity, kappa, plus two losses of diversity, among valid and among
+KL to the base is the cost of the pass rate, kappa, plus two losses of diversity, among valid and among
 invalid answers. kappa is the frontier that no policy passes; what a run lost beyond it, the excess KL, can
 be metered.
 """
@@ -58,7 +58,7 @@ def exchanged(policy: Values, base: Values, valid: Values) -> Values:
 
 FRONTIER = theorem(
     "A8.frontier",
-    "KL(q||a) >= kappa(q(Y1)), the validity-KL frontier",
+    "KL(q||a) >= kappa(q(Y1)), the frontier of KL and pass rate",
     statement=r"\mathrm{KL}(q\|a) \ge \kappa(q(Y_1)) = \mathrm{kl}(q(Y_1)\|A_1)",
     source=Source("ours", "chain rule"),
     on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
@@ -88,7 +88,7 @@ def frontier(policy: Values, base: Values, valid: Values) -> Values:
 
 
 def tilted_to(policy: Values, base: Values, valid: Values) -> Values:
-    """The base tilted by e^(v/beta) to the policy's validity: beta is negative below the base's own."""
+    """The base tilted by e^(v/beta) to the policy's pass rate: beta is negative below the base's own."""
     odds = [valid_mass(law, valid) / valid_mass(law, ~valid) for law in (policy, base)]
     return normalised(np.where(valid, base * trailing(odds[0] / odds[1], 1), base))
 

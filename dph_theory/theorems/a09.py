@@ -1,7 +1,7 @@
 """A9. Many prompts under one beta.
 
-Many prompts under one beta: the mean validity rises with 1/beta between its two limits, so a target has one
-beta, and no other choice of validities of that mean costs less KL.
+The mean pass rate rises with 1/beta between its two limits, so a target has one
+beta, and no other choice of pass rates of that mean costs less KL.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ KEPT = example(
 
 INCREASING = theorem(
     "A9.increasing",
-    "The mean validity of prompts with 0 < A1 < 1 under one beta is strictly increasing in 1/beta",
+    "The mean pass rate of prompts with 0 < A1 < 1 under one beta is strictly increasing in 1/beta",
     statement=r"0 < A_1 < 1,\; 1/\beta < 1/\beta' \;\Rightarrow\;"
     r" \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta)"
     r" < \mathrm{E}_x\,\sigma(\operatorname{logit} A_1(x) + 1/\beta')",
@@ -68,7 +68,7 @@ RANGE_ATTAINED = example(base_rates=".1 .3 .6", solvable=[True, True, False], be
 
 RANGE = theorem(
     "A9.range",
-    "E A1 < mean validity < P(A1 > 0) for every beta, if all A1 < 1 and some A1 > 0",
+    "E A1 < mean pass rate < P(A1 > 0) for every beta, if all A1 < 1 and some A1 > 0",
     statement=r"A_1 < 1,\; \mathrm{P}(A_1 > 0) > 0:\;"
     r" \mathrm{E}\,A_1 < \mathrm{E}_x\,p_\beta(Y_1|x) < \mathrm{P}(A_1 > 0)",
     source=Source("ours", "many prompts"),
@@ -84,7 +84,7 @@ RANGE = theorem(
             "at most twice E A1",
             rhs=lambda A1, beta: np.stack([mean_validity(A1, beta), 2 * A1.mean(axis=-1)], axis=-1),
         ),
-        neighbour("above the validity of one prompt with rate E A1", lhs=one_global_prompt),
+        neighbour("above the pass rate of one prompt with rate E A1", lhs=one_global_prompt),
     ),
 )
 
@@ -108,7 +108,7 @@ def with_every_prompt(A1: Values, beta: Values) -> Values:
 
 ENDS = theorem(
     "A9.ends",
-    "The mean validity tends to E A1 as beta -> inf and to P(A1 > 0) as beta -> 0, with rates",
+    "The mean pass rate tends to E A1 as beta -> inf and to P(A1 > 0) as beta -> 0, with rates",
     statement=r"\mathrm{E}\,p_\beta(Y_1|x) - \mathrm{E}\,A_1 \le (e^{1/\beta}-1)\,\mathrm{E}[A_1 A_0],\quad"
     r" \mathrm{P}(A_1>0) - \mathrm{E}\,p_\beta(Y_1|x) \le e^{-1/\beta}\,\mathrm{E}[A_0/A_1; A_1>0]",
     source=Source("ours", "many prompts"),
@@ -126,7 +126,7 @@ WIDTH = 1e-11
 
 
 def target(A1: Values, position: Values) -> Values:
-    """The mean validity at that position of the open interval (E A1, P(A1 > 0))."""
+    """The mean pass rate at that position of the open interval (E A1, P(A1 > 0))."""
     return (1 - position) * A1.mean(axis=-1) + position * solvable_share(A1)
 
 
@@ -182,7 +182,7 @@ def cost(base_rates: Values, targets: Values) -> Values:
 
 DUAL = theorem(
     "A9.dual",
-    "No rates cost less than the tilted ones plus 1/beta per unit of mean validity",
+    "No rates cost less than the tilted ones plus 1/beta per unit of mean pass rate",
     statement=r"\mathrm{E}\,\mathrm{kl}(m(x)\|A_1(x)) \ge \mathrm{E}\,\mathrm{kl}(\mu_\beta(x)\|A_1(x))"
     r" + \tfrac1\beta\,\mathrm{E}[m(x) - \mu_\beta(x)]",
     source=Source("ours", "many prompts"),

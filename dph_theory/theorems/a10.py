@@ -1,8 +1,8 @@
 """A10. Misspecification: collapse in a restricted family.
 
-Where the family of policies does not hold p_beta: as beta falls the best reverse-KL fit maximises validity
-first, and can jump onto one answer; forward KL to p_* keeps all that the family can keep; alpha-divergences
-lie between.
+Where the family of policies does not hold p_beta: as beta falls the best reverse-KL fit maximises the
+pass rate first, and can jump onto one answer; forward KL to p_* retains all that the family can;
+alpha-divergences lie between.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ TWO_OF_FOUR = np.array([True, True, False, False])
 
 
 def with_diracs(laws: Values) -> Values:
-    """The family of all Diracs and the given laws, (..., outcomes + laws, outcomes)."""
+    """The family of all Diracs and the given members, (..., outcomes + members, outcomes)."""
     outcomes = laws.shape[-1]
     diracs = only(1 + 0 * laws[..., :1, :], np.eye(outcomes, dtype=bool))
     return np.concatenate([diracs, laws], axis=-2)
@@ -46,9 +46,9 @@ def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> V
 
 
 def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
-    """The 1/beta at which the Dirac on the mode of Y1 ties with each law, and with the best Dirac on Y0.
+    """The 1/beta at which the Dirac on the mode of Y1 ties with each member, and with the best Dirac on Y0.
 
-    Laws (..., laws, outcomes) with some mass on Y0; shape (..., laws + 1).
+    Members (..., members, outcomes) with some mass on Y0; shape (..., members + 1).
     """
     valid_mode, invalid_mode = (np.max(only(base, part), axis=-1) for part in (valid, ~valid))
     least_cost = -np.log(valid_mode)[..., None]
@@ -57,7 +57,7 @@ def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
 
 
 def jump(laws: Values, base: Values, valid: Values) -> Values:
-    """The beta at which the family of all Diracs and the laws leaves the Dirac on the mode of Y1.
+    """The beta at which the family of all Diracs and the members leaves the Dirac on the mode of Y1.
 
     (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
     """
@@ -66,7 +66,7 @@ def jump(laws: Values, base: Values, valid: Values) -> Values:
 
 
 def law_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
-    """D(q || p_*) of the law with weights q, a base with weights `base` and the verifier `TWO_OF_FOUR`."""
+    """D(q || p_*) of the policy with weights q, a base with weights `base` and the verifier `TWO_OF_FOUR`."""
     return divergence(normalised(q), filtered(normalised(base), TWO_OF_FOUR))
 
 
@@ -124,7 +124,7 @@ VALIDITY = theorem(
     at_most=(validity_lost, worth_of_saving),
     examples=(KEPT.giving(lhs=".2", rhs=".3706855728408"),),
     coq="validity_lost",
-    false=(neighbour("no validity lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
+    false=(neighbour("no pass rate lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
 )
 
 
@@ -152,7 +152,7 @@ def cost_first(first: Values, second: Values, third: Values, base: Values, valid
 
 ORDER = theorem(
     "A10.order",
-    "Below a critical beta the family's minimiser maximises validity first, then minimises KL(pi||a)",
+    "Below a critical beta the family's minimiser maximises the pass rate first, then minimises KL(pi||a)",
     statement=r"\beta < \min_{K(\pi)<K^*} \frac{V^*-V(\pi)}{K^*-K(\pi)} \;\Rightarrow\;"
     r" V(\pi_\beta) = V^*,\; K(\pi_\beta) = K^*",
     source=Source("dymetman2026binary", "misspecification"),
@@ -176,7 +176,7 @@ ORDER = theorem(
                 first, second, third, base, valid, 1.01
             ),
         ),
-        neighbour("least cost first, then validity", rhs=cost_first),
+        neighbour("least cost first, then pass rate", rhs=cost_first),
     ),
 )
 
@@ -270,7 +270,7 @@ JUMP = theorem(
     on=chart(laws=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     equal=(before_and_after, dirac_then_rival),
     examples=(KEPT,),
-    false=(neighbour("no jump: the two laws mix continuously", rhs=half_way),),
+    false=(neighbour("no jump: the two policies mix continuously", rhs=half_way),),
 )
 
 
@@ -287,7 +287,7 @@ def _against_the_rest(policy: Values) -> Values:
 
 
 def m_projection(laws: Values, base: Values, valid: Values) -> Values:
-    """The member that minimises KL(p_* || pi) over all Diracs and the laws."""
+    """The member that minimises KL(p_* || pi) over all Diracs and the members."""
     family = with_diracs(laws)
     return chosen_law(minimisers(FORWARD_KL(family, filtered(base, valid)[..., None, :])), family)
 
@@ -325,7 +325,7 @@ COVERAGE = theorem(
 
 ALPHA = refuted(
     "A10.alpha",
-    "alpha = 1/2: a law that keeps all outcomes is nearer to p_* than a Dirac: refuted",
+    "alpha = 1/2: a policy that keeps all outcomes is nearer to p_* than a Dirac: refuted",
     statement=r"q > 0 \;\Rightarrow\; D_{f_\alpha}(q\|p_*) \le \min_y D_{f_\alpha}(\delta_y\|p_*),"
     r" \quad \alpha = \tfrac12",
     source=Source("ours", "misspecification"),
@@ -346,7 +346,7 @@ ALPHA = refuted(
             rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9998)),
         ),
         neighbour(
-            "for laws with at least a third of their mass valid",
+            "for policies with at least a third of their mass valid",
             instances=chart(q=log_uniform(0.5, 1, 4), base=log_uniform(1e-3, 1, 4)),
         ),
     ),
@@ -386,7 +386,7 @@ def distances(q: Values, base: Values) -> Values:
 
 ABOVE = theorem(
     "A10.above",
-    "For alpha >= 1 every law that keeps all outcomes is nearer to p_* than any Dirac",
+    "For alpha >= 1 every policy that keeps all outcomes is nearer to p_* than any Dirac",
     statement=r"\alpha \ge 1,\; q > 0,\; |Y_1| \ge 2:\quad"
     r" d_{f_\alpha}(q(y)\|p_*(y)) \le D_{f_\alpha}(q\|p_*) \;(y \in Y_1),\quad"
     r" \lim_{q(y) \to 0} d_{f_\alpha}(q(y)\|p_*(y)) = \infty:\quad"
@@ -416,7 +416,7 @@ ALPHAS = (0.125, 0.5, 0.875)
 
 
 def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
-    """How much nearer to p_* the law is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
+    """How much nearer to p_* the policy is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
     log_mode = np.log(np.max(filtered(normalised(base), TWO_OF_FOUR), axis=-1))
     distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
     nearer = distance_of_dirac - law_to_filtered(q, base, alpha_divergence(alpha))
@@ -433,7 +433,7 @@ def at_larger_alpha(q: Values, base: Values) -> Values:
 
 THRESHOLD = theorem(
     "A10.threshold",
-    "The law's scaled lead over the Dirac in alpha-divergence to p_* strictly increases with alpha",
+    "The policy's scaled lead over the Dirac in alpha-divergence to p_* strictly increases with alpha",
     statement=r"\alpha \mapsto \frac{1-\alpha}{\max p_*^{\,\alpha}}\,[\min_y D_{f_\alpha}(\delta_y\|p_*)"
     r" - D_{f_\alpha}(q\|p_*)] \text{ is strictly increasing on } (0,1)",
     source=Source("ours", "convexity in alpha"),
@@ -455,7 +455,7 @@ def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, f
 
 MONOTONE = theorem(
     "A10.monotone",
-    "As beta decreases, the chosen member's validity and its KL to the base never fall, in any family",
+    "As beta decreases, the chosen member's pass rate and its KL to the base never fall, in any family",
     statement=r"\beta' \le \beta \;\Rightarrow\; V(\pi_\beta) \le V(\pi_{\beta'}),\quad"
     r" \mathrm{KL}(\pi_\beta\|a) \le \mathrm{KL}(\pi_{\beta'}\|a)",
     source=Source("ours", "two optimality conditions"),
@@ -469,12 +469,12 @@ MONOTONE = theorem(
     at_most=(validity_and_kl, at_smaller_beta),
     examples=(KEPT.giving(lhs=".8 .277258872224", rhs="1 1.2039728043259"),),
     coq="smaller_beta_chooses",
-    false=(neighbour("validity never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),),
+    false=(neighbour("pass rate never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),),
 )
 
 
 def with_far_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
-    """The segment's far end: the other law's shape, and that share of the base's failures turned valid."""
+    """The segment's far end: the other policy's shape, and that share of the base's failures turned valid."""
     failing = valid_mass(base, ~valid)
     return {"far": with_validity(valid_mass(base, valid) + gain * failing, other, valid)}
 
@@ -484,7 +484,7 @@ def member(base: Values, far: Values, t: Values) -> Values:
 
 
 def price(base: Values, far: Values, valid: Values, t: Values) -> Values:
-    """The 1/beta at which member t is chosen: the slope of KL(pi_t || a) over that of the validity."""
+    """The 1/beta at which member t is chosen: the slope of KL(pi_t || a) over that of the pass rate."""
     slope = ((far - base) * np.log(member(base, far, t) / base)).sum(axis=-1)
     return slope / (valid_mass(far, valid) - valid_mass(base, valid))
 
@@ -501,7 +501,7 @@ def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values, factor: 
 
 SEGMENT = theorem(
     "A10.segment",
-    "From the base to a more valid law, member t of the segment wins at 1/beta = K'(t)/V': no jump",
+    "From the base to a policy of higher pass rate, member t between wins at 1/beta = K'(t)/V': no jump",
     statement=r"\pi_t = (1-t)\,a + t\,q,\; V(q) > V(a):\quad"
     r" K(\pi_t) - V(\pi_t)/\beta \le K(\pi_s) - V(\pi_s)/\beta \text{ for all } s \in [0,1],"
     r"\quad 1/\beta = K'(t)/V',\; K(\pi) = \mathrm{KL}(\pi\|a)",
@@ -543,7 +543,7 @@ STARTS = np.array([(p, q) for p in (0.0, 0.5, 1.0) for q in (0.0, 0.5, 1.0)])
 
 
 ROUNDS = 40
-"""Of minimising over one token's law with the other's fixed."""
+"""Of minimising over one token's row with the other's fixed."""
 
 
 LINES = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=bool)
@@ -554,7 +554,7 @@ RECTANGLES = np.concatenate([LINES, np.eye(4, dtype=bool)])
 
 
 def best_product(base: Values, valid: Values, eps: float) -> Values:
-    """The product of two laws of one bit that minimises KL(. || p_beta), beta = eps, by search."""
+    """The product of two distributions of one bit that minimises KL(. || p_beta), beta = eps, by search."""
     base = normalised(base)
     p, q = (np.broadcast_to(column, (len(base), len(STARTS))) for column in STARTS.T)
     score = (np.log(base) + valid / eps).reshape(-1, 1, 2, 2)
@@ -599,9 +599,9 @@ PRODUCT = theorem(
         example(base=".3 .15 .35 .2", valid=[True, True, True, False]),
     ),
     ladder=(1e-2, 1e-3, 1e-4),
-    note="The fully valid members are the laws on rectangles A x B of valid answers, for two bits a single"
-    " answer or a line; V* = 1 first, then K* = -log a(R*). With 00 and 11 valid (the tokens must agree) only"
-    " Diracs are left: this continuous family collapses as A10.collapse says of a finite one.",
+    note="The fully valid members are the policies on rectangles A x B of valid answers, for two bits a"
+    " single answer or a line; V* = 1 first, then K* = -log a(R*). With 00 and 11 valid (the tokens must"
+    " agree) only Diracs are left: this continuous family collapses as A10.collapse says of a finite one.",
     false=(
         neighbour("the filtered model", rhs=filtered_model),
         neighbour("the Dirac on the base's mode in Y1", rhs=base_mode),

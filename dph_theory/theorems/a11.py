@@ -32,7 +32,7 @@ def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
 
 
 def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """The next policy, from the advantage divided by its deviation, (..., outcomes): verdicts must differ."""
+    """The next policy, from std-normalised advantages, (..., outcomes): rewards must differ."""
     return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
 
 
@@ -103,7 +103,7 @@ VALID = np.array([True, False])
 
 
 def two_outcomes(log_odds: Values) -> Values:
-    """The law (p, 1-p) with these log odds, both masses to full relative accuracy."""
+    """The pair (p, 1-p) with these log odds, both masses to full relative accuracy."""
     return np.stack([expit(log_odds), expit(-log_odds)], axis=-1)
 
 
@@ -210,7 +210,7 @@ ROUNDS, NEWTON_STEPS = 200, 60
 
 
 CEILING = 60
-"""Log odds beyond which validity 1 is reached to 26 digits: runaway iterates stop there."""
+"""Log odds beyond which pass rate 1 is reached to 26 digits: runaway iterates stop there."""
 
 
 def with_fixed_points(base_rate: Values, beta: Values) -> tuple[Values, Values, Values]:
@@ -294,7 +294,7 @@ def after(base_rate: Values, rise: Values) -> Values:
 
 MONOTONE = theorem(
     "A11.monotone",
-    "From p_ref >= 1/2 the validity rises in every round and stays below each interior fixed point",
+    "From p_ref >= 1/2 the pass rate rises in every round and stays below each interior fixed point",
     statement=r"p_{ref} \ge \tfrac12,\; p^* \text{ fixed} \;\Rightarrow\; p_n < p_{n+1} < p^*"
     r" \quad (p_0 = p_{ref}), \text{ so } p_n \text{ converges to the first fixed point}",
     source=Source("ours", "monotone iteration"),

@@ -373,7 +373,7 @@ REVERSAL = theorem(
 
 
 def merged(law: Values) -> Values:
-    """The law with its last two outcomes merged."""
+    """The distribution with its last two outcomes merged."""
     return np.concatenate([law[..., :-2], law[..., -2:].sum(axis=-1, keepdims=True)], axis=-1)
 
 

@@ -1,7 +1,7 @@
 """B2. A misprinted Jensen-Shannon generator.
 
 A generator that some summaries print for Jensen-Shannon has f(1) = -log 2: it gives equal distributions a
-negative "divergence". What it computes, and what the right one is, stands here.
+negative "divergence". What it computes, and the correct generator, stand here.
 """
 
 import numpy as np

@@ -28,7 +28,7 @@ def pinsker_bounds(divergences: Sequence[FDivergence]) -> Side:
 
 
 NEARLY_EVEN = example(pi=".501 .499", ref=".5 .5")
-"""Nearly equal laws, at which the bounds are nearly attained."""
+"""Nearly equal distributions, at which the bounds are nearly attained."""
 
 
 KL = theorem(

@@ -66,7 +66,7 @@ NOTES = {
     "exceeds": "Prefixes that the policy visits and the reference does not are missing from the token sum,"
     " so the sequence divergence can exceed it. For forward KL the two are equal (B5.chain), for product"
     " measures the token sum is the larger (B5.product).",
-    "falls_short": "Once the first token has told policy and reference apart, a second difference adds little"
+    "falls_short": "Once the first token has separated policy and reference, a second difference adds little"
     " to the sequence divergence and its full amount to the token sum. The sum is the larger one for product"
     " measures (B5.product), and exact for forward KL (B5.chain).",
 }

@@ -1,7 +1,7 @@
 """B6. KL estimators and the gradients they give.
 
-k1, k2 and k3 as values estimate one KL; differentiated as losses at fixed samples they descend different
-ones. k1 in the loss descends nothing, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward
+k1, k2 and k3 as values estimate one KL; differentiated as losses at fixed samples they minimise different
+ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward
 the reverse KL.
 """
 
@@ -73,7 +73,7 @@ GRADIENTS = (
         (K1.loss_gradient, lambda pi: 0 * pi),
         value="0",
         coq="k1_in_the_loss",
-        false=(neighbour("k1 as a loss descends the reverse KL", rhs=REVERSE_KL.gradient),),
+        false=(neighbour("k1 as a loss minimises the reverse KL", rhs=REVERSE_KL.gradient),),
     ),
     gradient_entry(
         "squared",
@@ -97,7 +97,7 @@ GRADIENTS = (
         value=".3 -.05 -.05 -.2",
         coq="k3_in_the_loss",
         note="So a run 'with reverse KL' through a plain k3 loss (TRL before the corrected form became its"
-        " default, verl, the RKL baseline of the DPH-RL code) descends the forward KL in expectation,"
+        " default, verl, the RKL baseline of the DPH-RL code) minimises the forward KL in expectation,"
         " estimated on policy samples, which hardly visit what the policy has forgotten.",
         false=(
             neighbour(
@@ -173,5 +173,5 @@ AUTOGRAD = theorem(
     equal=(by_autograd, by_theory),
     needs="torch",
     examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
-    false=(neighbour("every form descends the reverse KL", rhs=as_hoped),),
+    false=(neighbour("every form minimises the reverse KL", rhs=as_hoped),),
 )

@@ -1,9 +1,9 @@
 """B7. alpha-DPG.
 
-The alpha-DPG reward ((p_*/pi)^alpha - 1)/alpha descends the alpha-divergence to the filtered model; its
-ends are KL-DPG and a limit that diverges on wrong answers. The authors' code (naver/alpha-dpg a6f42d0) has
-the reward (p_*/pi)^(1 - alpha) - 1: its alpha is 1 less this one; and the base rate is that of the same few
-answers.
+The alpha-DPG reward ((p_*/pi)^alpha - 1)/alpha minimises the alpha-divergence to the filtered model;
+its ends are KL-DPG and a limit that diverges on incorrect answers. The authors' code (naver/alpha-dpg
+a6f42d0) has the reward (p_*/pi)^(1 - alpha) - 1: its alpha is 1 less this one; and the base rate is that of
+the same few answers.
 """
 
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ KLDPG = theorem(
     coq="kldpg_descends",
     false=(
         neighbour(
-            "it descends the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
+            "it minimises the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
         ),
         neighbour(
             "the plain verifier reward does as well",
@@ -213,7 +213,7 @@ ZERO = theorem(
 
 
 def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int, int, Values]]:
-    """How many of a group are the rarer and the commoner of two right answers, and the chance of that."""
+    """How many of a group are the rarer and the commoner of two correct answers, and the chance of that."""
     for i in range(size + 1):
         for j in range(size + 1 - i):
             wrong = (1 - rarer - commoner) ** (size - i - j)
@@ -221,7 +221,7 @@ def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int,
 
 
 def drive(validity: Values, share: Values, alpha: Values, size: int, *, known: bool) -> Values:
-    """The expected drive on log(rarer/commoner), of two right answers that the base gives alike.
+    """The expected drive on log(rarer/commoner), of two correct answers that the base gives alike.
 
     The base rate is known, or the mean of v a/pi over the group; advantages are less the mean of the others.
     """
@@ -258,8 +258,8 @@ GROUP = refuted(
         example(validity=".6", share=".2", alpha=".75", lhs="-.1640773764113", rhs=".1704880793485"),
         example(validity=".9", share=".2", alpha=".75", lhs=".1809776562109", rhs=".4022204537824"),
     ),
-    note="r and c are two right answers that the base gives alike, of which the policy gives r a tenth."
-    " A lone right answer of four has the ratio 4 whatever a/pi: nothing tells that it is rare. Where few"
+    note="r and c are two correct answers that the base gives alike, of which the policy gives r a tenth."
+    " A lone correct answer of four has the ratio 4 whatever a/pi: nothing shows that it is rare. Where few"
     " groups have both, what the policy forgets is driven down.",
     false=(
         neighbour(

@@ -18,7 +18,7 @@ from ..statement.theorem import neighbour, theorem
 from ._mdps import STEP, STEPS, WORST_CHAINS, around, scaled_loss, scaled_trpo_penalty
 
 CHAIN = STEP.but(gamma=".02", tv=".4", away="0")
-"""The chain of C1.attained itself, at a small discount."""
+"""The chain that attains it, at a small discount."""
 BALANCED = STEP.but(gamma=".001", tv=".01", away="0")
 """The balanced step below itself, at a small discount and a small step."""
 

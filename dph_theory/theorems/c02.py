@@ -1,7 +1,7 @@
 """C2. The stated improvement bound.
 
 The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta:
-it is false, and no constant repairs it, since delta is of first order in the step, the divergence of
+it is false, and no constant mends it, since delta is of first order in the step, the divergence of
 second. At gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
 """
 

@@ -1,7 +1,7 @@
 """C3. The anchor bound.
 
-What closeness to a better policy, the anchor pi_pef, guarantees: the repair of C2. It holds for every
-divergence, beside TRPO's bound and mixed with it, and says exactly when it promises an improvement.
+What closeness to a better policy, the anchor pi_pef, guarantees, in the place of the stated bound. It holds
+for every divergence, beside TRPO's bound and mixed with it, and says exactly when it promises an improvement.
 """
 
 from dataclasses import replace
@@ -78,7 +78,7 @@ def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
 
 
 def second_order(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
-    """The form of C2's penalty: linear in the divergence."""
+    """The form of the stated bound's penalty: linear in the divergence."""
     eps = worst_advantage(mdp, pi_pef)
     return each(lambda d: weighted(eps * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), COMPARED)
 
@@ -101,7 +101,7 @@ DIVERGENCE = theorem(
     ),
     coq="anchored_of",
     false=(
-        neighbour("linear in the divergence, as in C2", at=EVEN, rhs=second_order),
+        neighbour("linear in the divergence, as in the stated bound", at=EVEN, rhs=second_order),
         neighbour("f''(1) = 1 for Jensen-Shannon as well", at=EVEN, rhs=without_curvature),
     ),
 )
@@ -130,7 +130,7 @@ MAXIMUM = theorem(
     coq="both_bounds",
     false=(
         neighbour(
-            "the gains of both bounds added, as C2 adds them",
+            "the gains of both bounds added, as stated",
             at=TRIPLE.but(gamma=".01", pi=[".1 .9", ".1 .9"], weight=".5"),
             lhs=both_gains,
         ),

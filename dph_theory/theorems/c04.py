@@ -46,12 +46,12 @@ FIRST_TOKEN_REWARDED = example(
     pi_second=[".5 .5", ".5 .5"],
     reward=".99 .99 .01 .01",
 )
-"""Returns that tell nearly all there is between the laws: the bound is within a tenth of them."""
+"""Returns that show nearly all there is between the policies: the bound is within a tenth of them."""
 
 DECISIVE = example(
     ref_first="0 1", ref_second=["1 0", "0 1"], pi_first=".5 .5", pi_second=["1 0", "0 1"], reward="0 0 0 1"
 )
-"""The first token decides the reward: the returns tell all that differs."""
+"""The first token decides the reward: the returns show all that differs."""
 
 KEPT = example(
     ref_first=".8 .2",
@@ -203,7 +203,7 @@ def mixed(chance: Values, start: Values, worth: Values, random: Values) -> dict[
 
 
 def visits(P: Values, rho0: Values, pi: Values) -> Values:
-    """The laws of the states before each step and after the last, (batch, LONGEST + 1, states)."""
+    """The distributions of the states before each step and after the last, (batch, LONGEST + 1, states)."""
     moves = (pi[..., None] * P).sum(axis=-2)
     laws = [rho0]
     for _ in range(LONGEST):

@@ -1,7 +1,7 @@
 """D1. Pass@k.
 
-pass@k, the chance that one of k answers is right, and its unbiased estimate from n samples of which c are
-right.
+pass@k, the chance that one of k answers is correct, and its unbiased estimate from n samples of which
+c are.
 """
 
 import math

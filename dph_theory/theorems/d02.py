@@ -1,7 +1,7 @@
 """D2. Distinct valid outputs.
 
-How many different right answers k draws are expected to find: at fixed validity the most from the uniform
-law on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.
+How many different correct answers k draws are expected to find: at a fixed pass rate the most from
+the uniform policy on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.
 """
 
 from itertools import product
@@ -84,7 +84,7 @@ KEPT = example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=4, share=
 
 UNIFORM = theorem(
     "D2.uniform",
-    "Dirac <= q <= uniform on Y1 in expected distinct valid outputs, at fixed validity, k >= 2",
+    "Dirac <= q <= uniform on Y1 in expected distinct valid outputs, at a fixed pass rate, k >= 2",
     statement=r"1-(1-\mu)^k \;\le\; \sum_{Y_1} 1-(1-q)^k \;\le\; |Y_1|\,\bigl(1-(1-\mu/|Y_1|)^k\bigr),"
     r" \quad \mu = q(Y_1)",
     source=Source("ours", "concavity"),
@@ -94,7 +94,7 @@ UNIFORM = theorem(
     coq="dirac_and_uniform",
     false=(
         neighbour(
-            "whatever the validity: the uniform law on all outcomes",
+            "whatever the pass rate: uniform on all outcomes",
             lhs=distinct,
             rhs=lambda q, k: distinct(0 * q + 1 / q.shape[-1], k),
         ),

@@ -40,7 +40,7 @@ def strategy_rewards(rho: Values, success: Values) -> Values:
 def trained(q: Values, reward: Values, gain: Values) -> Values:
     """The policy after training by expected reward for that long: q e^{gain reward}, normalised.
 
-    The natural-gradient flow of E_q[reward] (A3), and the optimum at KL weight 1/gain (A4).
+    The natural-gradient flow of E_q[reward], and the optimum at KL coefficient 1/gain.
     """
     return normalised(q * np.exp(trailing(gain, 1) * (reward - trailing(np.max(reward, axis=-1), 1))))
 
@@ -148,7 +148,7 @@ SHARED = refuted(
             q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10, lhs=".75", rhs=".6811530009991"
         ),
     ),
-    note="A small witness: two types in proportion .6 to .4, two strategies each of which solves one type, "
+    note="A small example: two types in proportion .6 to .4, two strategies each of which solves one type, "
     "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
     "from .75 to .6. With one prompt (D3.single) or a policy of its own per type (D3.conditioned) it holds.",
     false=(

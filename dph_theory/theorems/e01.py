@@ -1,7 +1,7 @@
-"""E1. The law of a penalty on the whole answer.
+"""E1. The stationary policy of a penalty on the whole answer.
 
-Whatever f is, a penalty D_f(pi||a) on whole answers ends at a mixture mu p_* + (1-mu) p_0: the divergence
-decides the validity mu at a given beta, and how failures die as beta falls, and nothing else.
+Whatever f is, a penalty D_f(pi||a) on whole answers converges to a mixture mu p_* + (1-mu) p_0: the
+divergence decides the pass rate mu at a given beta, and how failures die as beta falls, and nothing else.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ MIXTURE = theorem(
     "E1.mixture",
     "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
     statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
     equal=(of_answers, of_verdicts),
     examples=(
@@ -74,9 +74,9 @@ def answers_cost(q: Values, base: Values, valid: Values) -> Values:
 
 FRONTIER = theorem(
     "E1.frontier",
-    "For every f with f'' >= 0, a law costs at least what its validity costs",
+    "For every f with f'' >= 0, a policy costs at least what its pass rate costs",
     statement=r"f'' \ge 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
-    source=Source("ours", "laws of training; data processing"),
+    source=Source("ours", "stationary policies; data processing"),
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(verdicts_cost, answers_cost),
     examples=(
@@ -106,12 +106,12 @@ FRONTIER = theorem(
 
 
 def reached(base_rate: Values, progress: Values) -> Values:
-    """A validity above the base rate."""
+    """A pass rate above the base rate."""
     return base_rate + (1 - base_rate) * progress
 
 
 def pull(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
-    """f'(mu/A1) - f'((1-mu)/A0), the 1/beta whose law has validity mu."""
+    """f'(mu/A1) - f'((1-mu)/A0), the 1/beta that leads to pass rate mu."""
     slope = divergence.generator_derivative
     return slope(mu / base_rate) - slope((1 - mu) / (1 - base_rate))
 
@@ -126,7 +126,7 @@ def curvature_only(divergence: FDivergence, base_rate: Values, mu: Values) -> Va
 
 
 def objective(divergence: FDivergence, base_rate: Values, mu: Values, gain: Values) -> Values:
-    """gain mu - D_f((mu, 1-mu) || (A1, A0)), what the law maximises times 1/beta."""
+    """gain mu - D_f((mu, 1-mu) || (A1, A0)), what is maximised, times 1/beta."""
     cost = divergence(np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, 1 - base_rate], axis=-1))
     return gain * mu - cost
 
@@ -160,7 +160,7 @@ DIAL = theorem(
     r" \iff f'(\mu/A_1) - f'((1-\mu)/A_0) = 1/\beta",
     note="Of f whose slope is finite at the end the best may be the end itself: of Pearson's at A1 = .25, "
     "beta = .1 it is 1, where the difference is 8 and not 10.",
-    source=Source("ours", "laws of training; reverse and forward KL also in gxchen2025kl"),
+    source=Source("ours", "stationary policies; reverse and forward KL also in gxchen2025kl"),
     on=chart(
         base_rate=rates(low=1e-6, high=1e-3),
         progress=rates(low=1e-3, high=1e-3),
@@ -213,7 +213,7 @@ FORWARD = theorem(
     "Forward KL: mu = beta A1/(L-1) with L = [(1+beta) + sqrt((1+beta)^2 - 4 beta A0)]/2",
     statement=r"\mu = \tfrac{\beta A_1}{L-1},\; 1-\mu = \tfrac{\beta A_0}{L}:\quad"
     r" \beta\big(\tfrac{A_0}{1-\mu} - \tfrac{A_1}{\mu}\big) = 1",
-    source=Source("ours", "laws of training; the target also in gxchen2025kl"),
+    source=Source("ours", "stationary policies; the target also in gxchen2025kl"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
     equal=(forward_pull, one),
     examples=(example(base_rate=".3", beta=".525", value="1"),),
@@ -238,7 +238,7 @@ PEARSON = theorem(
     "E1.pearson",
     "Pearson: mu = min(1, A1 + A0 A1/(2 beta)), without a failure from beta = A1/2 down",
     statement=r"\arg\max_m\, m - \beta \chi^2(m\|A_1) = \min\big(1, A_1 + \tfrac{A_0 A_1}{2\beta}\big)",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
     at_most=(pearson_objective, at_the_pearson_law),
     examples=(KEPT.giving(lhs=".2933333333333", rhs=".34375"),),
@@ -268,7 +268,7 @@ FAILURES = theorem(
     "E1.failures",
     "Failures die as A0 (beta/alpha)^(1/alpha): linearly under forward KL (alpha = 1)",
     statement=r"1 - \mu_\beta \sim A_0 (\beta/\alpha)^{1/\alpha} \text{ as } \beta \to 0",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=chart(base_rate=rates(low=1e-1, high=1e-1)),
     tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
     examples=(KEPT,),

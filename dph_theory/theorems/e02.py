@@ -1,8 +1,8 @@
-"""E2. The law of a penalty on each token.
+"""E2. The stationary policy of a penalty on each token.
 
-k2, k3 and their like in the loss hold the prefixes as sampled, and pull at each of them alone: the policy
-ends, at every prefix, at its best answer to the validities after each token. One backward pass over the
-tree gives it.
+k2, k3 and their like in the loss take the prefixes as sampled, and penalise each token alone: the
+policy converges, at every prefix, to its best response to the pass rates after each token (Q-values). One
+backward pass over the tree gives it.
 """
 
 import numpy as np
@@ -52,18 +52,18 @@ def with_the_bases_values(base: list[Values], verdicts: Values, beta: Values) ->
 
 STATIONARY = theorem(
     "E2.stationary",
-    "At a token penalty's law, a e^{Q/beta} or beta a/(l - Q) at every prefix, the expected update is zero",
+    "At a e^{Q/beta} or beta a/(l - Q) at every prefix a token penalty's expected update is zero",
     statement=r"\nabla E_\pi v - \beta \sum_t E_{s_t}\nabla D_f(\pi(\cdot|s_t)\|a(\cdot|s_t)) = 0"
     r" \text{ at } \pi \propto a\,e^{Q/\beta} \text{ (reverse KL)},\; \pi = \tfrac{\beta a}{\ell - Q}"
     r" \text{ (forward KL)}",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=STRINGS,
     equal=(at_the_token_law, lambda beta: np.zeros((len(beta), 1, 1))),
     examples=(STRING,),
     floor=1.0,
     false=(
-        neighbour("at the law of the whole answer's penalty", lhs=at_the_sequence_law),
-        neighbour("Q is the base's validity after the token, not the policy's", lhs=with_the_bases_values),
+        neighbour("at the stationary policy of the whole answer's penalty", lhs=at_the_sequence_law),
+        neighbour("Q is the base's pass rate after the token, not the policy's", lhs=with_the_bases_values),
     ),
 )
 
@@ -88,11 +88,11 @@ VALUE = theorem(
     "Token forward KL: V(s) = l - beta, with pi = beta a/(l - Q)",
     statement=r"\pi(t|s) = \tfrac{\beta a(t|s)}{\ell - Q(s,t)},\; \sum_t \pi(t|s) = 1"
     r" \;\Rightarrow\; \sum_t \pi(t|s) Q(s,t) = \ell - \beta",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4, spread=3.0), after=rates(4, low=1e-2, high=1e-2), beta=log_uniform(0.03, 30)),
     equal=(root, validity),
     examples=(example(base=".144 .348 .312 .196", after=".9 .5 .3 .1", beta=".5", value=".58"),),
     coq="value_of_prefix",
     floor=1.0,
-    false=(neighbour("the validity of the reverse KL at the same beta", rhs=reverse_validity),),
+    false=(neighbour("the pass rate of the reverse KL at the same beta", rhs=reverse_validity),),
 )

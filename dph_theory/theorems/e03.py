@@ -1,8 +1,8 @@
-"""E3. What each penalty selects as beta falls.
+"""E3. What each penalty converges to as beta falls.
 
 The place of the KL and its estimator decide which model is left: the filtered model p_* for penalties on
 whole answers, the locally filtered one for token reverse KL (what grammar-constrained decoding samples
-from), a third law for token forward KL.
+from), a third one for token forward KL.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ LOCAL = theorem(
     "Token reverse KL (k2, or k3 with the importance ratio) selects the locally filtered model",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)\,1[Y_1 \text{ reachable after } s,t]}"
     r"{\sum_{t'} a(t'|s)\,1[Y_1 \text{ reachable after } s,t']} \text{ as } \beta \to 0",
-    source=Source("ours", "laws of training; local filtering: park2024grammar"),
+    source=Source("ours", "stationary policies; local filtering: park2024grammar"),
     on=STRINGS,
     tends=(law, local),
     examples=(STRING,),
@@ -66,10 +66,10 @@ def filtered_of_two(first: Values, second: Values, valid: Values) -> Values:
 
 FORWARD = theorem(
     "E3.forward",
-    "Token forward KL (plain k3 in the loss) selects a law of its own",
+    "Token forward KL (plain k3 in the loss) converges to a policy of its own",
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)}{1 + w(s,t) - w(s)} \text{ where } Y_1 \text{ is reachable},"
     r"\; w = 0 \text{ at leaves},\; \sum_t \pi(t|s) = 1",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=TREES,
     tends=(forward_law, limit),
     examples=(TWO_TOKENS.giving(rhs=".675390529679 0 .324609470321 0"),),
@@ -96,7 +96,7 @@ FAMILY = theorem(
     "Token penalties filter locally where failures die faster than beta: alpha = 1/2, not forward KL",
     statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
     r"\quad \alpha < 1:\; 1 - Q_\beta = O(\beta^{1/\alpha})",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=TREES,
     tends=(half_law, local_of_two),
     examples=(TWO_TOKENS,),
@@ -141,7 +141,7 @@ COST = theorem(
     "KL(loc || a) is the mean, under loc, of -log of the mass kept at each prefix",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = E_{loc}\big[-\textstyle\sum_t \log"
     r" \sum_{t' \text{ kept}} a(t'|s_t)\big]",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=STRINGS,
     equal=(of_answers, of_prefixes),
     examples=(STRING.giving(value="1.2295568024662"),),
@@ -168,7 +168,7 @@ DEARER = theorem(
     "E3.dearer",
     "KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = \mathrm{KL}(\mathrm{loc}\|p_*) - \log A_1 \ge -\log A_1",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=TREES,
     at_most=(filtering_cost, local_cost),
     examples=(

@@ -1,8 +1,8 @@
 """E4. What a group-relative advantage maximises.
 
 The expected on-policy gradient of a group's advantages is alpha_G(V) times the gradient of the pass rate V:
-the weight is bounded at rare successes, constant for groups of two and three, and can give one beta several
-laws.
+the weight is bounded at rare successes, constant for groups of two and three, and can give one beta
+several stationary policies.
 """
 
 from itertools import product
@@ -80,7 +80,7 @@ def constants(validity: Values) -> Values:
 
 CONSTANT = theorem(
     "E4.constant",
-    "alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever the validity",
+    "alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever the pass rate",
     statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
@@ -89,7 +89,7 @@ CONSTANT = theorem(
     coq="constant",
     false=(
         neighbour(
-            "alpha_4 = 3/2 whatever the validity",
+            "alpha_4 = 3/2 whatever the pass rate",
             lhs=lambda validity: expected_weight(4, validity)[..., None],
             rhs=lambda validity: 1.5 + 0 * validity[..., None],
         ),
@@ -185,7 +185,7 @@ def higher(away: Values) -> Values:
 
 RISES = theorem(
     "E4.rises",
-    "alpha_G rises on [1/2, 1) for G = 4, 8, 16, so one beta can have several laws",
+    "alpha_G rises on [1/2, 1) for G = 4, 8, 16, so one beta can have several stationary policies",
     statement=r"\tfrac12 \le V < W < 1,\; G \in \{4, 8, 16\} \;\Rightarrow\; \alpha_G(V) \le \alpha_G(W)",
     source=Source("ours", "group normalisation"),
     on=chart(away=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3)),
@@ -198,9 +198,9 @@ RISES = theorem(
             rhs="1.4638268590218 2.1773537339824 2.7573824628584",
         ),
     ),
-    note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit mu)/"
-    "(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of laws of some beta and base rate, if a"
-    " small one (`dph_theory.laws.several_laws_below`).",
+    note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit"
+    " mu)/(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of stationary policies of some beta"
+    " and base rate, if a small one (`dph_theory.laws.several_laws_below`).",
     false=(
         neighbour(
             "1% more below one half than above",
@@ -211,7 +211,7 @@ RISES = theorem(
 
 
 def drive(validity: Values, beta: Values) -> Values:
-    """alpha_G(mu)/beta - logit mu at G = 32: a law has drive -logit A1."""
+    """alpha_G(mu)/beta - logit mu at G = 32: a stationary policy has drive -logit A1."""
     return expected_weight(32, validity) / beta - logit(validity)
 
 
@@ -221,7 +221,7 @@ def small_group(validity: Values, beta: Values) -> Values:
 
 UNIQUE = refuted(
     "E4.unique",
-    "One law for each beta under group normalisation: refuted",
+    "One stationary policy for each beta under group normalisation: refuted",
     statement=r"\mu < \nu \;\Rightarrow\; \tfrac{\alpha_G(\nu)}{\beta} - \mathrm{logit}\,\nu \le"
     r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
     source=Source("ours", "group normalisation"),
@@ -233,7 +233,7 @@ UNIQUE = refuted(
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     coq="not_one_law",
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
-    " A1 = .01, beta = .42 has stable laws at .504222 and .999782 with an unstable one at .849315 between.",
+    " A1 = .01, beta = .42 has stable ones at .504222 and .999782 with an unstable one at .849315 between.",
     false=(
         neighbour(
             "groups of four at a third of the beta",
@@ -246,7 +246,9 @@ UNIQUE = refuted(
 
 
 def in_mixed_groups(validity: Values) -> Values:
-    """How often an answer's own group has both verdicts, of right and of wrong answers, over all groups."""
+    """How often an answer's own group has both rewards, of correct and of incorrect answers, over all
+    groups.
+    """
     return each(lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES)
 
 
@@ -270,16 +272,16 @@ def share_of_whole_groups(validity: Values) -> Values:
 
 MIXED = theorem(
     "E4.mixed",
-    "Where groups whose verdicts agree are left out, right answers keep 1 - V^(G-1) of their KL",
-    statement=r"P(\text{both verdicts} \mid v_i = 1) = 1 - V^{G-1},\quad"
-    r" P(\text{both verdicts} \mid v_i = 0) = 1 - (1-V)^{G-1}",
+    "Where groups whose rewards agree are left out, correct answers retain 1 - V^(G-1) of their KL",
+    statement=r"P(\text{both rewards} \mid v_i = 1) = 1 - V^{G-1},\quad"
+    r" P(\text{both rewards} \mid v_i = 0) = 1 - (1-V)^{G-1}",
     source=Source("ours", "group normalisation"),
     on=chart(validity=rates(low=1e-4, high=1e-4)),
     equal=(in_mixed_groups, share_kept),
     examples=(example(validity=".99"),),
     floor=1e-6,
-    note="A KL on mixed groups alone hardly holds what is nearly solved: at G = 8, V = .99 right answers keep"
-    " 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL of all groups,"
-    " .997 of mixed ones.",
+    note="A KL on mixed groups alone hardly constrains what is nearly solved: at G = 8, V = .99 correct"
+    " answers retain 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL"
+    " of all groups, .997 of mixed ones.",
     false=(neighbour("G others in the place of G - 1", rhs=share_of_whole_groups),),
 )

@@ -1,7 +1,7 @@
-"""E5. When the laws agree.
+"""E5. When the penalties agree.
 
-Where one token decides validity, penalties on tokens and on whole answers end at one law; and prompts that
-the policy cannot tell apart act as one prompt with their mean verdict.
+Where one token decides whether an answer is correct, penalties on tokens and on whole answers converge
+to one policy; and prompts that the policy cannot distinguish act as one prompt with their mean reward.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ FORMS = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
 
 
 def by_the_first(first: Values, valid: Values) -> Values:
-    """The verdict of the first token with the first second token, whatever the second is."""
+    """The reward of the first token with the first second token, whatever the second is."""
     answers = verifier(first, valid)
     return np.broadcast_to(answers[..., :1], answers.shape)
 
@@ -50,14 +50,14 @@ def _laws_of(
 
 LAST = theorem(
     "E5.last",
-    "Where the first token decides validity, token and sequence penalties have one law, for every f",
-    statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the law of E2 is the law of E1}",
-    source=Source("ours", "laws of training"),
+    "Where the first token decides, token and sequence penalties have one stationary policy, for every f",
+    statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the token penalty's policy is the whole answer's}",
+    source=Source("ours", "stationary policies"),
     on=TREES,
     equal=(token_laws, sequence_laws),
     examples=(TWO_TOKENS,),
     share=0.1,
-    false=(neighbour("validity decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
+    false=(neighbour("decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
 )
 
 
@@ -67,7 +67,7 @@ def objective(q: Values, base: Values, one: Values, other: Values, beta: Values)
 
 
 def tilt(base: Values, one: Values, other: Values, beta: Values) -> Values:
-    """a e^(mean verdict/beta), not normalised."""
+    """a e^(mean reward/beta), not normalised."""
     gain = np.exp(trailing(1 / (2 * beta), 1))
     return base * np.where(one, gain, 1.0) * np.where(other, gain, 1.0)
 
@@ -84,10 +84,10 @@ def from_the_mean_of_tilts(q: Values, base: Values, one: Values, other: Values, 
 
 SHARED = theorem(
     "E5.shared",
-    "Prompts that the policy cannot tell apart have one law, a e^(mean verdict/beta)",
+    "Prompts that the policy cannot distinguish have one stationary policy, a e^(mean reward/beta)",
     statement=r"\tfrac1n\textstyle\sum_x E_q v_x - \beta\,\mathrm{KL}(q\|a) = \beta\log Z - \beta\,"
     r"\mathrm{KL}(q\|p),\quad p = a e^{\bar v/\beta}/Z",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=chart(q=simplex(4), base=simplex(4), one=masks(4), other=masks(4), beta=log_uniform(0.05, 10)),
     equal=(objective, from_the_mean_tilt),
     examples=(

@@ -1,6 +1,6 @@
-"""E6. Selection takes time 1/beta.
+"""E6. Convergence takes time 1/beta.
 
-The laws are where training ends, not where a budget stops: near its law a run relaxes at beta times
+A stationary policy is the limit of training, not where a budget stops: near it a run relaxes at beta times
 eigenvalues that stay of order one for the modes among valid answers.
 """
 
@@ -40,7 +40,7 @@ RATE = theorem(
     "Near p_beta the flow relaxes at beta times the eigenvalues of diag(p_beta) - p_beta p_beta^T",
     statement=r"\tfrac{d}{dt}\delta\theta ="
     r" -\beta\,(\mathrm{diag}(p_\beta) - p_\beta p_\beta^\top)\,\delta\theta",
-    source=Source("ours", "laws of training"),
+    source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)),
     tends=(flow_near_the_law, relaxation),
     examples=(
@@ -61,6 +61,6 @@ RATE = theorem(
     coq="relaxation",
     false=(
         neighbour("diag(p) alone", rhs=without_the_mean),
-        neighbour("the base in the place of its law", rhs=at_the_base),
+        neighbour("the base in the place of the stationary policy", rhs=at_the_base),
     ),
 )

@@ -1,7 +1,7 @@
-"""E7. The way back: on-policy penalties against rehearsal.
+"""E7. Recovery: on-policy penalties against rehearsal.
 
-Both penalties have one optimum. What rehearsal changes is the pull on an answer that is nearly lost: an on-
-policy penalty pulls it back in proportion to its mass, rehearsal by what it lacks.
+Both penalties have one optimum. What rehearsal changes is the gradient on an answer that is nearly lost:
+of an on-policy penalty it is proportional to its mass, of rehearsal to what it lacks.
 """
 
 import numpy as np
@@ -33,16 +33,16 @@ def without_the_mean(pi: Values, ref: Values) -> Values:
 
 ONPOLICY = theorem(
     "E7.onpolicy",
-    "On-policy reverse KL: the pull on an answer is its own mass times its log-ratio gap",
+    "On-policy reverse KL: the gradient on an answer is its own mass times its log-ratio gap",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi\|\pi_{ref}) = \pi_y\big(E_\pi\log\tfrac{\pi}{\pi_{ref}}"
     r" - \log\tfrac{\pi_y}{\pi_{ref,y}}\big)",
-    source=Source("ours", "the way back"),
+    source=Source("ours", "recovery"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(gradient, own_mass_times_gap),
     examples=(PI_REF.giving(value="-.4130047038999 .1523799843592 .1153852305369 .1452394890038"),),
     coq="on_policy_pull",
     false=(
-        neighbour("ref - pi, the pull of rehearsal", rhs=what_it_lacks),
+        neighbour("ref - pi, the gradient of rehearsal", rhs=what_it_lacks),
         neighbour("without the mean log ratio", rhs=without_the_mean),
     ),
 )
@@ -55,9 +55,9 @@ def own_mass_times_what_it_lacks(pi: Values, ref: Values) -> Values:
 
 REHEARSED = theorem(
     "E7.rehearsed",
-    "Rehearsed forward KL: the pull on an answer is ref - pi, however small its mass",
+    "Rehearsed forward KL: the gradient on an answer is ref - pi, however small its mass",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi_{ref}\|\pi) = \pi_{ref,y} - \pi_y",
-    source=Source("ours", "the way back"),
+    source=Source("ours", "recovery"),
     on=chart(pi=simplex(4), ref=simplex(4)),
     equal=(lambda pi, ref: -FORWARD_KL.gradient(pi, ref), what_it_lacks),
     examples=(PI_REF.giving(value="-.3 .05 .05 .2"),),
@@ -67,17 +67,17 @@ REHEARSED = theorem(
 
 
 def pulls(rest: Values, ref: Values, eps: float) -> Values:
-    """Both penalties' pull on the first answer, of policy mass eps."""
+    """Both penalties' gradients on the first answer, of policy mass eps."""
     pi = np.concatenate([np.full((len(rest), 1), eps), (1 - eps) * rest], axis=-1)
     return np.stack([-f.gradient(pi, ref)[..., 0] for f in (REVERSE_KL, FORWARD_KL)], axis=-1)
 
 
 VANISHES = theorem(
     "E7.vanishes",
-    "On an answer that is lost the on-policy pull vanishes, and the rehearsed one does not",
+    "On an answer that is lost the on-policy gradient vanishes, and the rehearsed one does not",
     statement=r"\pi_y \to 0:\quad -\partial_{\theta_y}\mathrm{KL}(\pi\|\pi_{ref}) \to 0,\quad"
     r" -\partial_{\theta_y}\mathrm{KL}(\pi_{ref}\|\pi) \to \pi_{ref,y}",
-    source=Source("ours", "the way back"),
+    source=Source("ours", "recovery"),
     on=chart(rest=simplex(3, spread=2.0), ref=simplex(4, spread=2.0)),
     tends=(pulls, lambda ref: np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)),
     examples=(example(rest=".5 .3 .2", ref=".25 .25 .25 .25"),),
@@ -86,7 +86,7 @@ VANISHES = theorem(
     ladder=(1e-3, 1e-5, 1e-7),
     false=(
         neighbour(
-            "both pull by the reference mass", rhs=lambda ref: np.stack([ref[..., 0], ref[..., 0]], axis=-1)
+            "both by the reference mass", rhs=lambda ref: np.stack([ref[..., 0], ref[..., 0]], axis=-1)
         ),
     ),
 )

@@ -32,7 +32,7 @@ LOSS = refuted(
     equal=(in_the_loss, first_token_gradient),
     examples=(FIRST_DIFFERS,),
     note="True for answers of one token (B6.squared). For sequences the loss leaves out the KL of the tokens"
-    " to come (F1.future), and its law is another one (E2, E3).",
+    " to come (F1.future), and its stationary policy is another one (E2, E3).",
     false=(neighbour("half of the KL to come is in it", lhs=with_half_to_come),),
 )
 

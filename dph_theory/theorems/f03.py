@@ -35,8 +35,8 @@ ORDER = refuted(
     on=chart(validity=rates(low=1e-3, high=1e-3)),
     equal=(weights, slopes),
     examples=(example(validity=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
-    note="Of (r - mean)/mean with all-wrong groups dropped the sum ends at k = G - 1 (E4.mean). Of r/mean"
-    " it ends at G: where groups are dropped, subtracting the mean is not free.",
+    note="Of (r - mean)/mean with all-wrong groups dropped the sum stops at k = G - 1 (E4.mean). Of r/mean"
+    " it stops at G: where groups are dropped, subtracting the mean is not free.",
     coq="not_the_group_size",
     false=(neighbour("order G + 1", rhs=partial(slopes, beyond=1)),),
 )

@@ -1,7 +1,7 @@
 """F4. Entropy under a reward.
 
-That an update by reward never raises entropy: it does where the base prefers one wrong answer to several
-right ones.
+That an update by reward never raises entropy: it does where the base prefers one incorrect answer
+to several correct ones.
 """
 
 from ..binary_reward import tilted
@@ -32,7 +32,7 @@ ENTROPY = refuted(
             rhs=".9404479886553",
         ),
     ),
-    note="Where the base prefers a wrong answer, moving its mass to several valid ones raises entropy:"
+    note="Where the base prefers an incorrect answer, moving its mass to several valid ones raises entropy:"
     " .9404 to 1.3860 in the example, 1.0986 filtered. KL control keeps the ratios among valid answers (E1).",
     coq="entropy_rises",
     false=(

@@ -1,6 +1,6 @@
-"""F5. Validity against entropy.
+"""F5. Pass rate against entropy.
 
-That validity is a function -c e^H + d of entropy along training: along the tilted path both can rise
+That the pass rate is a function -c e^H + d of entropy along training: along the tilted path both can rise
 together.
 """
 
@@ -13,7 +13,7 @@ from ._laws import entropy
 
 
 def exchange(base: Values, valid: Values, beta: Values, less: Values) -> Values:
-    """The change of validity times that of entropy, from one beta to a smaller one."""
+    """The change of pass rate times that of entropy, from one beta to a smaller one."""
     early, late = tilted(base, valid, beta), tilted(base, valid, beta * less)
     return (valid_mass(late, valid) - valid_mass(early, valid)) * (entropy(late) - entropy(early))
 
@@ -25,7 +25,7 @@ def from_the_base(base: Values, valid: Values, beta: Values) -> Values:
 
 EXCHANGE = refuted(
     "F5.exchange",
-    "Validity R = -c e^H + d along training: refuted as an identity",
+    "Pass rate R = -c e^H + d along training: refuted as an identity",
     statement=r"R = -c\,e^{H} + d,\; c > 0 \;\Rightarrow\; \Delta R\,\Delta H \le 0 \text{ along } p_\beta",
     source=Source("cui2025entropy", "stated there as an empirical fit"),
     on=chart(
@@ -42,7 +42,7 @@ EXCHANGE = refuted(
             rhs="0",
         ),
     ),
-    note="Along the tilted path entropy can rise with validity (F4). A fit to runs whose entropy falls may"
-    " hold there; it is no law of the objective.",
+    note="Along the tilted path entropy can rise with the pass rate (F4). A fit to runs whose entropy falls"
+    " may hold there; the objective does not imply it.",
     false=(neighbour("from the base on", lhs=from_the_base),),
 )

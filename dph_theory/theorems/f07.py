@@ -20,6 +20,6 @@ DECAY = refuted(
     note="The opposite holds at every time (A3.slower): the penalty delays the same path, and p_beta ends it"
     " (A3.penalised, A4). It does hold in a family that cannot follow the base: where tokens cannot see each"
     " other, reverse KL itself drives the policy to one of two modes (A10.accelerates). E7 says what else the"
-    " words can mean: on policy, the way back is slow.",
+    " words can mean: on policy, recovery is slow.",
     false=(neighbour("or slows it by no more than a tenth", rhs=scaled(lost_with_penalty, 1.1)),),
 )

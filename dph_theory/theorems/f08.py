@@ -55,10 +55,10 @@ FEWER = refuted(
         ),
     ),
     note="In the example the member nearest to the base keeps 1.57 of two valid answers; the more valid one,"
-    " which a smaller beta chooses, keeps both. What does go one way, in every family, is validity and the KL"
-    " to the base: both rise as beta decreases (A10.monotone). Fewer answers are kept in the limit if Diracs"
-    " alone are fully valid (A10.collapse); with p_beta in the family no ratio among valid answers moves"
-    " (A5.mixture).",
+    " which a smaller beta chooses, keeps both. What does go one way, in every family, is the pass rate and"
+    " the KL to the base: both rise as beta decreases (A10.monotone). Fewer answers are kept in the limit if"
+    " Diracs alone are fully valid (A10.collapse); with p_beta in the family no ratio among valid answers"
+    " moves (A5.mixture).",
     false=(
         neighbour(
             "by no more than 1.9 answers more",

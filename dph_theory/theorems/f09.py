@@ -1,7 +1,7 @@
 """F9. Group size and the path.
 
-That a run's noiseless path does not depend on the group size, which sets its noise alone: not where
-advantages are divided by the group's deviation.
+That the path of the expected gradient does not depend on the group size, which sets its noise alone: not
+where advantages are std-normalised.
 """
 
 from ..numeric.elementary import Values
@@ -29,7 +29,7 @@ def rescaled(validity: Values) -> Values:
 
 GROUPS = refuted(
     "F9.groups",
-    "The group size leaves GRPO's noiseless path as it is: refuted",
+    "The group size leaves GRPO's expected-gradient path as it is: refuted",
     statement=r"\alpha_G(V) = \alpha_{2G}(V)",
     source=Source("ghosh2026predictable", "as its abstract can be read; the paper was not read"),
     on=chart(validity=rates(low=1e-3, high=1e-3)),

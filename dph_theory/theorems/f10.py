@@ -25,17 +25,17 @@ def closest(base: Values, valid: Values) -> Values:
 
 RAZOR = refuted(
     "F10.closest",
-    "Policy gradients end at the solution closest in KL to the base: refuted for one decision's softmax",
+    "Policy gradients converge to the solution closest in KL to the base: refuted for one decision's softmax",
     statement=r"\mathrm{KL}(q_\infty\|a) = \min_{q(Y_1) = 1} \mathrm{KL}(q\|a)",
     source=Source("shenfeld2025razor", "as its abstract can be read; the paper was not read"),
     on=chart(base=simplex(4, spread=2), valid=masks(4)),
     equal=(where_it_ends, closest),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False]),),
     note="The least is -log A1, at the filtered model alone (A7.closest): .5108 in the example. The plain"
-    " gradient of one decision's logits ends uniform on the likeliest right answers (A2.limit): 1.2040; where"
-    " tokens share prefixes it ends elsewhere again (A2.limit's neighbour). The natural"
-    " gradient ends at the filtered model (A3), and so does KL control as beta falls to 0 (A6): what is"
-    " closest is selected by the geometry or the penalty, not by sampling on policy.",
+    " gradient of one decision's logits ends uniform on the likeliest correct answers (A2.limit): 1.2040;"
+    " where tokens share prefixes it ends elsewhere again (A2.limit's neighbour). The natural gradient"
+    " converges to the filtered model (A3), and so does KL control as beta falls to 0 (A6): what is closest"
+    " is selected by the geometry or the penalty, not by sampling on policy.",
     false=(
         neighbour(
             "farther by no more than a quarter",

@@ -1,4 +1,4 @@
-"""G1. Noise at the law.
+"""G1. Noise at the stationary policy.
 
 Where training stands still on average it may still shake: a sampled answer moves the policy by its
 coefficient, what multiplies the gradient of its log-probability. With the KL of the whole answer in the
@@ -37,7 +37,7 @@ def none_and_other_cost(base: Values, valid: Values, beta: Values) -> Values:
 
 
 def not_centred(base: Values, valid: Values, beta: Values) -> Values:
-    """With a baseline of the verdicts alone in the reward too."""
+    """With a baseline of the rewards alone in the reward too."""
     found = coefficients(base, valid, beta)
     return np.stack([found[..., 1], found[..., 1]], axis=-1)
 
@@ -80,12 +80,13 @@ COEFFICIENT = theorem(
         ),
     ),
     floor=1.0,
-    note="Plain k3 has a mean of zero at its own law (E1), and so no such noise; divided by the group's"
-    " deviation, advantages keep size one on differences that vanish, and the noise stays whatever the form.",
+    note="Plain k3 has a mean of zero at its own stationary policy (E1), and so no such noise;"
+    " std-normalised, advantages keep size one on differences that vanish, and the noise stays whatever the"
+    " form.",
     coq="coefficients",
     false=(
-        neighbour("the KL from the base to the law", rhs=none_and_other_cost),
-        neighbour("in the reward with a baseline of the verdicts alone", lhs=not_centred),
+        neighbour("the KL from the base to the stationary policy", rhs=none_and_other_cost),
+        neighbour("in the reward with a baseline of the rewards alone", lhs=not_centred),
     ),
 )
 

@@ -1,7 +1,7 @@
 """G2. A trap: dividing what vanishes.
 
-KL in the reward leaves no noise at its law (G1). Divided by their group's deviation, penalised rewards keep
-advantages of size one on differences however small: what should come to rest is shaken for ever.
+KL in the reward leaves no noise at the stationary policy. Std-normalised, penalised rewards keep advantagesof
+ size one on differences however small: what should come to rest is shaken for ever.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def falling_with_it(base: Values, valid: Values, beta: Values, push: Values, awa
 
 TRAP = theorem(
     "G2.trap",
-    "Divided by the group's deviation, the KL in the reward moves as much at any distance from its law",
+    "Std-normalised, the KL in the reward moves as much at any distance from the stationary policy",
     statement=r"\frac{r_i - \bar r}{\sigma_r} = -\frac{t_i - \bar t}{\sigma_t}, \quad"
     r" r = v - \beta\log(\pi/a),\ \pi \propto p_\beta\, e^{\epsilon t},\ \epsilon > 0",
     source=Source("ours", "finite training"),
@@ -71,6 +71,6 @@ TRAP = theorem(
     coq="trap",
     false=(
         neighbour("it falls with the distance", rhs=falling_with_it),
-        neighbour("away from the law", rhs=scaled(of_the_push, -1.0)),
+        neighbour("away from the stationary policy", rhs=scaled(of_the_push, -1.0)),
     ),
 )

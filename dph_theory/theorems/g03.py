@@ -1,6 +1,6 @@
-"""G3. Drift without a KL: a lottery that the first hits decide.
+"""G3. Drift without a KL: the first hits decide it.
 
-The exact flow keeps equally likely right answers equal for ever. Sampling does not, and what it sets apart
+The exact flow keeps equally likely correct answers equal for ever. Sampling does not, and what it sets apart
 the rise of the pass rate then multiplies.
 """
 
@@ -16,7 +16,7 @@ from ..statement.theorem import neighbour, scaled, theorem
 
 
 def growth(rate: Values, valid: Values, invalid: Values, eps: float) -> Values:
-    """d log s over d log odds along E v, where two right answers are eps apart in logits."""
+    """d log s over d log odds along E v, where two correct answers are eps apart in logits."""
     masses = rate / valid
     first, second = masses * np.exp(eps / 2), masses * np.exp(-eps / 2)
     mass = rate - 2 * masses + first + second
@@ -34,7 +34,7 @@ def share(rate: Values, valid: Values, invalid: Values) -> Values:
 
 GROWTH = theorem(
     "G3.growth",
-    "Without a KL the log ratio of two right answers grows as a power of the odds of being right",
+    "Without a KL the log ratio of two correct answers grows as a power of the odds of being correct",
     statement=r"\frac{d\log s}{d\log O} = g = \frac{n_0}{n_0 + K}, \quad O = \frac{V}{1-V},\ s \to 0",
     source=Source("ours", "finite training"),
     on=chart(rate=uniform(0.02, 0.98), valid=integers(2, 9), invalid=integers(1, 40)),
@@ -44,7 +44,7 @@ GROWTH = theorem(
     ladder=(1e-1, 1e-2, 1e-3),
     false=(
         neighbour(
-            "the share of right answers",
+            "the share of correct answers",
             rhs=lambda rate, valid, invalid: valid / (invalid + valid) + 0 * rate,
         ),
     ),
@@ -52,7 +52,7 @@ GROWTH = theorem(
 
 
 def by_quadrature(rate: Values, gained: Values, valid: Values, invalid: Values, noise: Values) -> Values:
-    """The variance where only right answers are reinforced, by `drift_deviation`."""
+    """The variance where only correct answers are reinforced, by `drift_deviation`."""
     right, wrong = (np.asarray(part).astype(int) for part in (valid, invalid))
     reached = rate + gained * (1 - rate)
     with warnings.catch_warnings():
@@ -74,7 +74,7 @@ def in_closed_form(rate: Values, gained: Values, valid: Values, invalid: Values,
 
 DRIFT = theorem(
     "G3.drift",
-    "Up to the odds O_T, reinforcing right answers alone drives two equal ones apart by a closed form",
+    "Up to the odds O_T, reinforcing correct answers alone drives two equal ones apart by a closed form",
     statement=r"\mathrm{Var}\,s = \frac{\eta}{N}\Big[(O_T/O_1)^{2g} - 1"
     r" + \tfrac{2g}{1-2g}\big(O_T - O_1 (O_T/O_1)^{2g}\big)\Big]",
     source=Source("ours", "finite training"),

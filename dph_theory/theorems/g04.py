@@ -1,7 +1,7 @@
 """G4. The baseline is free for the mean, and decides the drift.
 
-What is subtracted from verdicts leaves the expected update as it is. With 1, where only wrong answers are
-pushed, no draw sets two equal right answers apart.
+What is subtracted from rewards leaves the expected update as it is. With 1, where only incorrect answers
+have a gradient, no draw sets two equal correct answers apart.
 """
 
 import numpy as np
@@ -47,7 +47,7 @@ FREE = theorem(
 
 
 def separation(rate: Values, tilt: Values, baseline: Values) -> Values:
-    """The second moment of what one answer adds to s, of right answers of half the rate each."""
+    """The second moment of what one answer adds to s, of correct answers of half the rate each."""
     wrong = 1 - rate
     law = np.stack([rate / 2, rate / 2, wrong * tilt, wrong * (1 - tilt)], axis=-1)
     valid = np.array([1.0, 1.0, 0.0, 0.0])
@@ -67,7 +67,7 @@ def by_all_answers(rate: Values, tilt: Values, baseline: Values) -> Values:
 
 NOISE = theorem(
     "G4.noise",
-    "What a draw adds to the drift of equal right answers goes with (1 - c)^2: nothing with c = 1",
+    "What a draw adds to the drift of equal correct answers goes with (1 - c)^2: nothing with c = 1",
     statement=r"E\,\big[(v-c)\,\partial_s\log\pi\big]^2 = \tfrac{2V}{K}(1-c)^2, \quad K = 2",
     source=Source("ours", "finite training"),
     on=chart(rate=uniform(0.02, 0.98), tilt=uniform(0.05, 0.95), baseline=uniform(0, 1)),
@@ -76,5 +76,5 @@ NOISE = theorem(
     note="The price of c = 1: while few answers are wrong few steps teach anything, and the pass rate is"
     " noisier on the way where most are wrong.",
     coq="drift_of_a_draw",
-    false=(neighbour("wrong answers set them apart too", rhs=by_all_answers),),
+    false=(neighbour("incorrect answers set them apart too", rhs=by_all_answers),),
 )

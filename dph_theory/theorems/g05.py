@@ -52,7 +52,7 @@ def without_the_path(curvature: Values, noise: Values, step: Values) -> Values:
 
 ADJOINT = theorem(
     "G5.adjoint",
-    "The spread of a measure over seeds is a sum over steps, by the adjoint of the noiseless training",
+    "The spread of a measure over seeds is a sum over steps, by the adjoint of the expected-gradient run",
     statement=r"\mathrm{Var}\,s(\theta_T) = \sum_t \eta^2\lambda_t^\top C_t\lambda_t, \quad"
     r" \lambda_T = \nabla s,\ \lambda_t = (I + \eta H_t)^\top\lambda_{t+1}",
     source=Source("ours", "finite training"),

@@ -1,7 +1,8 @@
 """G7. Several updates on a batch.
 
-With infinite batches the law of one update is a fixed point of several, whatever is clipped: where the first
-of them has nothing to do, neither have the others. What the number changes is noise, time and stability.
+With infinite batches the stationary policy of one update is a fixed point of several, whatever is clipped:
+where the first of them has nothing to do, neither have the others. What the number changes is noise, time and
+stability.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ def at_the_base(base: Values, valid: Values, beta: Values, step: Values, low: Va
 
 FIXED = theorem(
     "G7.fixed",
-    "The law of one update a batch is a fixed point of several, with any clipping",
+    "The stationary policy of one update a batch is a fixed point of several, with any clipping",
     statement=r"\theta_{k+1} = \theta_k + \eta\,\nabla E_{\rho}\,\mathrm{clip}(\pi_k/\rho)\,c = \theta_k"
     r" \quad\text{at } \rho = \pi_0 = p_\beta",
     source=Source("ours", "finite training"),
@@ -63,8 +64,8 @@ FIXED = theorem(
             value=".4267407565366 .284493837691 .1732592434634 .115506162309",
         ),
     ),
-    note="Stable below a step size: with four updates, clips of .2 and this base, eta = 2 ends at the law"
-    " and eta = 8 does not.",
+    note="Stable below a step size: with four updates, clips of .2 and this base, eta = 2 converges and eta"
+    " = 8 does not.",
     coq="clipping_leaves_the_law",
     false=(neighbour("from the base", lhs=at_the_base),),
 )

@@ -1,7 +1,7 @@
 """G8. Per-answer means.
 
 A loss that averages over each answer's tokens weighs an answer by 1/length. That changes nothing where the
-penalty is in the reward, and the law where it is in the loss.
+penalty is in the reward, and the stationary policy where it is in the loss.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def none(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
 
 REWARD = theorem(
     "G8.reward",
-    "With the KL in the reward and its mean as baseline, p_beta stays the law whatever answers weigh",
+    "With the KL in the reward and its mean as baseline, p_beta stays stationary whatever answers weigh",
     statement=r"\sum_y p_\beta(y)\, w_y\, (r_y - E_{p_\beta} r)\,\nabla\log\pi(y) = 0,"
     r" \quad r = v - \beta\log(p_\beta/a), \quad w > 0",
     source=Source("ours", "finite training"),

@@ -1,6 +1,6 @@
 """G9. A verifier that errs.
 
-Errors that do not depend on the answer, given its truth, turn the mean verdict into phi + J v with
+Errors that do not depend on the answer, given its truth, turn the mean reward into phi + J v with
 J = 1 - phi - nu: training sees the same reward, J times as large, and beta acts as beta/J.
 """
 
@@ -15,7 +15,7 @@ from ..statement.theorem import neighbour, theorem
 
 
 def under_errors(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
-    """The optimum of the mean verdict less beta KL."""
+    """The optimum of the mean reward less beta KL."""
     mean = trailing(accepted, 1) + trailing(1 - accepted - refused, 1) * valid
     return normalised(base * np.exp((mean - 1) / trailing(beta, 1)))
 
@@ -34,7 +34,7 @@ def at_smaller_beta(base: Values, valid: Values, beta: Values, accepted: Values,
 
 LAW = theorem(
     "G9.law",
-    "Under errors that do not depend on the answer the law is that of a right verifier at beta/J",
+    "Errors that do not depend on the answer: the stationary policy of a correct verifier at beta/J",
     statement=r"a\,e^{(\varphi + Jv)/\beta}/Z = p_{\beta/J}, \quad J = 1 - \varphi - \nu > 0",
     source=Source("ours", "finite training"),
     on=chart(
@@ -57,7 +57,7 @@ LAW = theorem(
     ),
     coq="errors_scale_beta",
     note="So a verifier that errs changes the rate and not the fate (arXiv 2601.04411, as summarised):"
-    " without a KL the path is the same, J times slower. Errors tied to answers are no noise: the law is that"
-    " of the verdicts, and a wrong answer that is always accepted is kept as a right one.",
+    " without a KL the path is the same, J times slower. Errors tied to answers are no noise: an incorrect"
+    " answer that is always accepted is retained as a correct one.",
     false=(neighbour("at beta itself", rhs=at_beta), neighbour("at beta J", rhs=at_smaller_beta)),
 )

@@ -1,6 +1,6 @@
 """G10. Annealing beta.
 
-Each p_beta holds the base's proportions of right answers. A run that follows a falling beta slowly is never
+Each p_beta has the base's proportions of correct answers. A run that follows a falling beta slowly is never
 asked to change them: what a small beta from the start loses on the way, it need not lose.
 """
 
@@ -32,7 +32,7 @@ def by_the_surprise(base: Values, valid: Values, beta: Values) -> Values:
 
 MOTION = theorem(
     "G10.motion",
-    "As beta falls the law moves by the verdict alone: no right answer is moved against another",
+    "As beta falls the stationary policy changes by the reward alone: no correct answer against another",
     statement=r"-\beta\,\frac{d \log p_\beta(y)}{d\beta} = \frac{v(y) - V_\beta}{\beta}",
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), beta=log_uniform(0.1, 5)),
@@ -48,8 +48,8 @@ MOTION = theorem(
     ),
     tolerance=1e-5,
     ladder=(1e-2, 1e-3, 1e-4),
-    note="From beta = 1 to .05 in a time of 400 the flow's KL to p_* among right answers peaks at .0059 where"
-    " beta falls geometrically, at .2305 where it is .05 throughout.",
+    note="From beta = 1 to .05 in a time of 400 the flow's KL to p_* among correct answers peaks at .0059"
+    " where beta falls geometrically, at .2305 where it is .05 throughout.",
     coq="motion",
     false=(neighbour("by the answer's own mass too", rhs=by_the_surprise),),
 )

@@ -1,8 +1,8 @@
 """H1. What depends on the pass rate alone.
 
-A coefficient that is one number for right answers and another for wrong ones, whatever they are made of
-(rewards of the group, pass@k, focal weights), moves logits where the plain gradient does: it keeps nothing
-that the plain gradient loses.
+A coefficient that is one number for correct answers and another for incorrect ones, whatever they are made of
+(rewards of the group, pass@k, focal weights), moves logits where the plain gradient does: it retains
+nothing that the plain gradient loses.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def by_the_sum(law: Values, valid: Values, right: Values, wrong: Values) -> Valu
 
 CLOCK = theorem(
     "H1.clock",
-    "A coefficient of the verdict alone: the plain gradient's path, on another clock",
+    "A coefficient of the reward alone: the plain gradient's path, on another clock",
     statement=r"c(y) = A_1 v_y + A_0 (1 - v_y) \;\Rightarrow\;"
     r" E_\pi\, c\,\nabla\log\pi = (A_1 - A_0) \nabla V",
     source=Source("ours", "the atlas"),
@@ -58,7 +58,7 @@ CLOCK = theorem(
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
         neighbour(
-            "what wrong answers get plays no part",
+            "what incorrect answers get plays no part",
             rhs=lambda law, valid, right, wrong: trailing(right, 1) * plain_gradient(np.log(law), valid),
         ),
     ),
@@ -66,7 +66,7 @@ CLOCK = theorem(
 
 
 def with_entropy(law: Values, valid: Values, bonus: Values) -> Values:
-    """The update of E v + t H at a law."""
+    """The update of E v + t H at a policy."""
     return expected_update(law, valid - trailing(bonus, 1) * np.log(law))
 
 
@@ -80,7 +80,7 @@ def nothing(base: Values) -> Values:
 
 ENTROPY = theorem(
     "H1.entropy",
-    "An entropy bonus forgets the base: its law is uniform on the right answers, and on the wrong ones",
+    "An entropy bonus forgets the base: it converges to equal correct answers, and equal incorrect ones",
     statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t}",
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),

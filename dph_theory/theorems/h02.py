@@ -1,8 +1,8 @@
 """H2. Where uniqueness weights stand.
 
-Groups of three, two right answers of masses p and q and a wrong one of mass w; a right answer counts 1/f,
-f the number of equal answers in the group. In the reward, before the group's mean is subtracted, that pulls
-the two together once 2pq > w(1+w); on the advantage, after it, that pulls them apart for ever.
+Groups of three, two correct answers of masses p and q and an incorrect one of mass w; a correct answer
+counts 1/f, f the number of equal answers in the group. In the reward, before the group's mean is subtracted,
+that brings the two together once 2pq > w(1+w); on the advantage, after it, that drives them apart for ever.
 """
 
 from itertools import product
@@ -55,31 +55,31 @@ def always_together(law: Values) -> Values:
 
 ADVANTAGE = theorem(
     "H2.advantage",
-    "Uniqueness weights on the advantage: the likelier right answer still gains, and one is left",
+    "Uniqueness weights on the advantage: the likelier correct answer still gains, and one is left",
     statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{w}{3}(p-q)(1 + p^2 + q^2 + w^2)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(law=simplex(3, spread=4)),
     equal=(lambda law: _pull(law, on_advantage=True), apart),
     examples=(example(law=".5 .3 .2", value=".0184"),),
     floor=1.0,
-    note="Two readings of one summary, with other ends. Groups of three, no deviation; answers told apart"
-    " exactly. In groups of four with GRPO's deviation the atlas finds the same two ends.",
+    note="Two readings of one summary, with other ends. Groups of three, no std; answers distinguished"
+    " exactly. In groups of four with GRPO's std the atlas finds the same two ends.",
     coq="uniqueness_weights",
-    false=(neighbour("it pulls them together", rhs=together),),
+    false=(neighbour("it brings them together", rhs=together),),
 )
 
 
 REWARD = theorem(
     "H2.reward",
-    "Uniqueness weights in the reward pull two right answers together once 2pq > w(1+w)",
+    "Uniqueness weights in the reward bring two correct answers together once 2pq > w(1+w)",
     statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{p-q}{3}\big(w(1+w) - 2pq\big)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(law=simplex(3, spread=4)),
     equal=(lambda law: _pull(law, on_advantage=False), once_both_are_common),
     examples=(example(law=".5 .3 .2", value="-.004"),),
     floor=1.0,
-    note="An answer of mass below about w/2 still loses: on the way up, while many answers are wrong, rare"
-    " right answers are lost first, and their way back is slow, in proportion to their mass (E7).",
+    note="An answer of mass below about w/2 still loses: on the way up, while many answers are incorrect,"
+    " rare correct answers are lost first, and their recovery is slow, in proportion to their mass (E7).",
     coq="uniqueness_weights",
-    false=(neighbour("it pulls them together everywhere", rhs=always_together),),
+    false=(neighbour("it brings them together everywhere", rhs=always_together),),
 )

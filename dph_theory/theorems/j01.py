@@ -1,7 +1,7 @@
 """J1. A temperature in rollouts and log-probabilities alike.
 
-Logits are divided by T everywhere, so training is that of the policy at T, against the base at T, and the
-laws hold there. Read out at temperature one it is another policy.
+Logits are divided by T everywhere, so training is that of the policy at T, against the base at T, and
+the results without one hold there. Read out at temperature one it is another policy.
 """
 
 import numpy as np
@@ -90,5 +90,5 @@ TREE = theorem(
     ),
     note="The first token has .842269, .872444, .880190 of the mass at T = .6, 1, 1.5. As beta falls: a(t|s)"
     " A1_T(s,t)^T, which at T = 1 alone is the filtered model.",
-    false=(neighbour("the law at beta/T", rhs=at_another_beta),),
+    false=(neighbour("the stationary policy at beta/T", rhs=at_another_beta),),
 )

@@ -24,9 +24,9 @@ def _update(base: Values, valid: Values, beta: Values, sampler: Values, *, in_re
 
 REWARD = theorem(
     "J2.reward",
-    "With the KL of the whole answer in the reward p_beta is stationary whatever law the answers are from",
+    "With the KL of the whole answer in the reward p_beta is stationary whatever the answers are drawn from",
     statement=r"\sum_y q_y\,(r_y - E_q r)\,\nabla\log p_\beta(y) = 0,"
-    r" \quad r = v - \beta\log(p_\beta/a), \quad q \text{ any law}",
+    r" \quad r = v - \beta\log(p_\beta/a), \quad q \text{ any distribution}",
     source=Source("ours", "what the sampler selects"),
     on=chart(
         base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20), sampler=simplex(4, spread=4)
@@ -46,15 +46,15 @@ REWARD = theorem(
     ),
     coq="any_sampler",
     floor=1.0,
-    note="A mismatch of rollout engine and trainer, corrected or not, moves no such law. A run ends there "
-    "if q leaves no answer out ((.4, 0, .1, .3, .1, .1) ends at V = .9326 for .9492), and a KL to go "
-    "is another. With k2 in the loss, samples at T = .6 and 1.5 end at V = .84554 and .96417 where "
-    "the law has .94921 (six answers, beta = .3). There the whole answer's ratio restores it, on "
-    "verdict and penalty alike; on the verdict alone, or cut off where it acts, it does not; that of "
-    "each token leaves the sampler's chances after the token.",
+    note="A mismatch of rollout engine and trainer, corrected or not, does not change that. A run converges"
+    " to it if q leaves no answer out ((.4, 0, .1, .3, .1, .1) converges to V = .9326 for .9492), and a KL"
+    " to go is another. With k2 in the loss, samples at T = .6 and 1.5 converge to V = .84554 and .96417"
+    " where full sampling has .94921 (six answers, beta = .3). There the whole answer's importance weight"
+    " restores it, on reward and penalty alike; on the reward alone, or cut off where it acts, it does not;"
+    " that of each token leaves the sampler's chances after the token.",
     false=(
         neighbour(
-            "k2 in the loss, the verdicts' mean subtracted",
+            "k2 in the loss, the rewards' mean subtracted",
             lhs=lambda base, valid, beta, sampler: _update(base, valid, beta, sampler, in_reward=False),
         ),
     ),

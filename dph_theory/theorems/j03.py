@@ -1,7 +1,7 @@
 """J3. Truncated rollouts.
 
 What top-p, top-k or min-p leave out is never drawn, and its logit does not move. So training without a KL
-ends where all that is drawn is right: at full sampling a pass rate of about the share kept, not 1.
+ends where all that is drawn is correct: at full sampling a pass rate of about the share kept, not 1.
 """
 
 from ..numeric.elementary import Values, normalised, only, trailing
@@ -29,9 +29,9 @@ OUTSIDE = theorem(
     ),
     coq="outside_stays",
     floor=1.0,
-    note="Under top-p of .95, .9 and .7 six answers end at pass rates of .9500, .9228 and .760 at full"
-    " sampling, 1 as sampled. With the KL in the reward (beta = .3, law .94921): .9268, .9000, .7504; the law"
-    " holds where its nucleus leaves nothing of it out. For sequences the share is per token.",
+    note="Under top-p of .95, .9 and .7 six answers converge to pass rates of .9500, .9228 and .760 at full"
+    " sampling, 1 as sampled. With the KL in the reward (beta = .3, full sampling .94921): .9268, .9000,"
+    " .7504; p_beta stays where its nucleus leaves nothing of it out. For sequences the share is per token.",
     false=(
         neighbour(
             "no baseline",

@@ -1,7 +1,7 @@
 """J4. A reference that follows.
 
-Reset to the policy at its law, m times: as one training at beta/m. The natural gradient of each token is
-the tilt of the whole answer, so many resets of a token penalty select the filtered model too.
+Reset to the stationary policy, m times: as one training at beta/m. The natural gradient of each token is
+the tilt of the whole answer, so many resets of a token penalty lead to the filtered model too.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def after_rounds(base: Values, valid: Values, beta: Values) -> Values:
 
 RESETS = theorem(
     "J4.resets",
-    "A reference set to the policy at its law, m times over: beta/m and the base's proportions",
+    "A reference set to the stationary policy, m times over: beta/m and the base's proportions",
     statement=r"a_0 = a,\; a_{k+1} \propto a_k e^{v/\beta} \;\Rightarrow\; a_m = p_{\beta/m}",
     source=Source("ours", "what the sampler selects"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.2, 20)),
@@ -86,8 +86,8 @@ TOKEN = theorem(
     examples=(TWO_TOKENS,),
     tolerance=1e-4,
     ladder=(1e-2, 1e-3, 1e-4),
-    note="So a token reverse KL with its reference reset n times at beta n tends to p_beta: the first right"
-    " answer has .501, .858, .896, .8996 of them at n = 1, 10, 100, 1000 (two tokens, beta = .1), where the"
-    " locally filtered model gives it .5 and the filtered one .9.",
+    note="So a token reverse KL with its reference reset n times at beta n tends to p_beta: the first"
+    " correct answer has .501, .858, .896, .8996 of them at n = 1, 10, 100, 1000 (two tokens, beta = .1),"
+    " where the locally filtered model gives it .5 and the filtered one .9.",
     false=(neighbour("the base's chances", rhs=verdicts_alone),),
 )

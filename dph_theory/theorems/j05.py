@@ -1,6 +1,7 @@
 """J5. Rollouts that are some updates old.
 
-Old and new agree at the law, so staleness moves none; it bounds the step with which a run still ends there.
+Old and new agree at the stationary policy, which staleness does not change; it bounds the step with which a
+run still converges to it.
 """
 
 from functools import cache
@@ -27,7 +28,7 @@ def _critical(stale: int) -> float:
 
 
 def by_the_recursion(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
-    """The step at which the fastest mode near the law no longer dies out."""
+    """The step at which the fastest mode near the stationary policy no longer dies out."""
     policy = tilted(base, valid, beta)
     spread = policy[:, :, None] * (np.eye(policy.shape[-1]) - policy[:, None])
     pulls = np.array([_critical(age) for age in stale.astype(int).tolist()])
@@ -40,7 +41,7 @@ def by_the_age(base: Values, valid: Values, beta: Values, stale: Values) -> Valu
 
 STEP = theorem(
     "J5.step",
-    "On rollouts k updates old a run near its law ends there for steps below 2 sin(pi/(4k+2))/lambda",
+    "On rollouts k updates old a run near p_beta converges for steps below 2 sin(pi/(4k+2))/lambda",
     statement=r"\eta^* \lambda_{\max}\big(\beta\,(\mathrm{diag}\,p_\beta - p_\beta p_\beta^\top)\big)"
     r" = 2 \sin\frac{\pi}{4k+2}",
     source=Source("ours", "what the sampler selects"),

@@ -1,7 +1,7 @@
-"""J6. Another reward beside the verdict.
+"""J6. Another reward beside correctness.
 
-With the KL of the answer in the reward the law of any reward r is a e^{r/beta}: a bonus on form, or a cap on
-length, makes other verdicts, each held in the base's proportions.
+With the KL of the answer in the reward, any reward r has the stationary policy a e^{r/beta}: a bonus
+on form, or a cap on length, makes other kinds of answers, each in the base's proportions.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def the_verdict_alone(policy: Values, base: Values, reward: Values, beta: Values
 
 LAW = theorem(
     "J6.law",
-    "The law of any reward is the base weighed by e^{r/beta}: a verdict and a bonus on form make four kinds",
+    "Any reward leads to the base weighed by e^{r/beta}: correctness and a bonus make four kinds",
     statement=r"E_q r - \beta\,\mathrm{KL}(q\|a) = \beta \log Z - \beta\,\mathrm{KL}(q\|p_r),"
     r" \quad p_r = a\,e^{r/\beta}/Z, \quad r = v + w f",
     source=Source("ours", "what the sampler selects"),
@@ -45,7 +45,7 @@ LAW = theorem(
         ),
     ),
     coq="any_reward",
-    note="Where the bonus weighs more than the verdict, wrong answers in form gain on right ones out of it. A"
-    " cap on length is the verdict right and short: p_* is the base's right answers that are short.",
+    note="Where the bonus weighs more than correctness, incorrect answers in form gain on correct ones out"
+    " of it. Under a cap on length p_* is the base's correct answers that are short.",
     false=(neighbour("a reward above one counts as one", rhs=the_verdict_alone),),
 )

@@ -1,7 +1,7 @@
 """J7. Truncated answers masked out of the loss.
 
 With the KL in the reward, less the mean of the finished, the masked answers' logits stay, and the sum of the
-others': how often answers are cut is held by nothing but these.
+others': nothing but these constrains how often answers are cut.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def by_the_formula(base: Values, valid: Values, beta: Values) -> Values:
 
 ODDS = theorem(
     "J7.odds",
-    "Masked truncation: finished to cut answers end at Z e^{-k/(n beta)} over the base's mass of the cut",
+    "Masked truncation: finished to cut answers tend to Z e^{-k/(n beta)} over the base's mass of the cut",
     statement=r"\frac{\pi(\text{finished})}{\pi(\text{cut})} = \frac{Z e^{-k/(n\beta)}}{a(\text{cut})},"
     r" \quad Z = \sum_{\text{finished}} a e^{v/\beta},\; k \text{ of } n \text{ finished right}",
     source=Source("ours", "what the sampler selects"),
@@ -43,7 +43,7 @@ ODDS = theorem(
     ),
     coq="masked_odds",
     note="The base has 2.333: masking can make truncation grow. TRL, whose mean counts the cut answers too,"
-    " has another law with k2 or the corrected k3 in the loss: V = A1 e^{(1-V)/beta} of a decision, odds"
+    " has another limit with k2 or the corrected k3 in the loss: V = A1 e^{(1-V)/beta} of a decision, odds"
     " 2.134 in the first example.",
     false=(
         neighbour("without the shift", rhs=unshifted),

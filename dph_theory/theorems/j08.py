@@ -1,7 +1,7 @@
 """J8. A verifier whose errors are tied to answers.
 
-Some wrong answers always pass. As beta falls the right ones gain first and these hacks last, so the true pass
-rate has a best beta; errors that do not depend on the answer have none (G9).
+Some incorrect answers always pass. As beta falls the correct ones gain first and these hacks last, so
+the true pass rate has a best beta; errors that do not depend on the answer have none.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def without_refusals(right: Values, hacks: Values, accepted: Values, refused: Va
 
 BEST = theorem(
     "J8.best",
-    "Where some wrong answers always pass, the true pass rate is highest at one beta",
+    "Where some incorrect answers always pass, the true pass rate is highest at one beta",
     statement=r"V(\beta) \le V(\beta^*), \quad \beta^* = \frac{1-\varphi}{\log(J A_0/(\nu h))},"
     r" \quad J = 1 - \varphi - \nu,\; J A_0 > \nu h",
     source=Source("ours", "what the sampler selects"),
@@ -55,8 +55,8 @@ BEST = theorem(
         ),
     ),
     coq="best_under_hacks",
-    note="With 20% right, a thousandth of hacks, 5% of wrong answers accepted and 10% of right ones refused"
-    " the best beta is .107668.",
+    note="With 20% correct, a thousandth of hacks, 5% of incorrect answers accepted and 10% of correct ones"
+    " refused the best beta is .107668.",
     false=(
         neighbour(
             "the odds of wrong to hacks alone",

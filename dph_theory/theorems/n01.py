@@ -1,8 +1,8 @@
 """N1. What one prompt's training does to another.
 
-z = logit V. A drive through verdicts alone moves every prompt by dz/dt = K f, K the inner products of the
-gradients of z: the neural tangent kernel (NTK) of the log odds of a correct answer. Of several answers those
-among the wrong, and among the correct, move too: their own kernel tells that.
+z = logit V. A drive through rewards alone moves every prompt by dz/dt = K f, K the inner products of the
+gradients of z: the neural tangent kernel (NTK) of the log odds of a correct answer. Several incorrect
+answers, and several correct ones, move among themselves too, by their own kernel.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ STEPS: dict[str, Any] = {"tolerance": 1e-3, "floor": 0.1, "ladder": (1e-3, 1e-5)
 
 FLOW = theorem(
     "N1.flow",
-    "A step that the verdicts drive moves the log odds of every prompt by the kernel",
+    "A step that the rewards drive moves the log odds of every prompt by the kernel",
     statement=r"\Delta\theta = \eta \sum_i w_i \nabla V_i \;\Rightarrow\; \Delta z = \eta K f + O(\eta^2),"
     r"\quad f_i = w_i V_i (1 - V_i),\; K_{ij} = \langle \nabla z_i, \nabla z_j \rangle",
     source=SOURCE,
@@ -75,7 +75,7 @@ def cosines(slopes: Values, logits: Values) -> Values:
 
 RATIO = theorem(
     "N1.ratio",
-    "One prompt trained: another moves by K_ij/K_ii of what it does, whatever its verdicts are weighed by",
+    "One prompt trained: another moves by K_ij/K_ii of what it does, whatever its rewards are weighed by",
     statement=r"\frac{d\,\mathrm{logit} V_j}{d\,\mathrm{logit} V_i} = \frac{K_{ij}}{K_{ii}}",
     source=SOURCE,
     on=linear(weight=uniform(0.1, 1, 3)),
@@ -114,7 +114,7 @@ def answers_by_kernel(slopes: Values, logits: Values, asked: Values) -> Values:
 
 
 def by_log_odds(slopes: Values, logits: Values, asked: Values) -> Values:
-    """As if nothing moved among the wrong answers."""
+    """As if nothing moved among the incorrect answers."""
     p = base(slopes, logits)
     whole = asked[..., 0] - p[..., 0] * asked.sum(axis=-1)
     z = log_odds(p) + times(kernel(slopes, p), whole)

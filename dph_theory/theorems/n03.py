@@ -1,8 +1,8 @@
 """N3. What each divergence adds to the drive of a prompt, in its log odds.
 
-Where nothing moves among the correct answers, nor among the wrong, the policy of a prompt is its pass rate V,
-and a divergence from the base's rate A pulls its log odds z by a function of V and A. Only the forward KL,
-and -log u or k3 on correct answers, still pull at a prompt that is all but lost.
+Where nothing moves among the correct answers, nor among the others, the policy of a prompt is its pass rate
+V, and a divergence from the base's rate A has a gradient on its log odds z that is a function of V and A.
+Only of the forward KL, and of -log u or k3 on correct answers, it stays at a prompt that is all but lost.
 """
 
 from typing import Any
@@ -138,7 +138,7 @@ def exact_change(slopes: Values, logits: Values, step: Values, eps: float) -> Va
 
 
 def by_classes(slopes: Values, logits: Values, step: Values, eps: float) -> Values:
-    """K_ji (A - V), as if nothing had moved among the wrong answers."""
+    """K_ji (A - V), as if nothing had moved among the incorrect answers."""
     away = policy(slopes, logits, eps * step)
     g = gradients(slopes, away)
     drive = policy(slopes, logits, 0 * step)[..., 0, 0] - away[..., 0, 0]
@@ -161,8 +161,9 @@ INSIDE = refuted(
     ),
     tolerance=1e-3,
     ladder=(1e-1, 1e-2, 1e-3),
-    note="What the forward KL puts right among the wrong answers of one prompt moves another one as well, to"
-    " the same order. For -log u on correct answers it is right: that gradient has no part among the wrong.",
+    note="What the forward KL mends among the incorrect answers of one prompt moves another one as well, to"
+    " the same order. For -log u on correct answers it is exact: that gradient has no part among the"
+    " incorrect.",
     false=(
         neighbour(
             "by half of it", rhs=lambda slopes, logits, step, eps: by_classes(slopes, logits, step, eps) / 2

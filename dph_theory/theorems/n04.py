@@ -15,7 +15,7 @@ from ._transfer import Values, times
 
 SOURCE = Source("ours", "transfer between prompts")
 RIDGE = 0.2
-"""Added to a random kernel, so that three prompts are told apart."""
+"""Added to a random kernel, so that three prompts differ."""
 
 
 def coupling(features: Values) -> Values:

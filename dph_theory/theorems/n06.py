@@ -1,8 +1,8 @@
 """N6. Strategies that prompts share.
 
-A policy over strategies for all prompts ends, without a KL, at one of them: on average at the one that is
-right on most prompts, and by luck, drawn once for all prompts, at another. Neither the base's shares nor the
-most merit alone says which.
+A policy over strategies for all prompts converges, without a KL, to one of them: on average to the
+one that solves most prompts, and by sampling noise, one draw for all prompts, to another. Neither the base's
+shares nor the most merit alone says which.
 """
 
 from collections.abc import Callable
@@ -120,7 +120,9 @@ MAXRL = theorem(
 
 @one_by_one
 def right_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
-    """d log delta over d log O of two prompts that prefer different right answers by the odds, along E v."""
+    """d log delta over d log O of two prompts that prefer different correct answers by the odds, along E
+    v.
+    """
     first = np.array([odds, 1.0]) / (1 + odds) * rate
     base = np.array([[*first, 1 - rate], [*first[::-1], 1 - rate]])
     policy = base * np.exp([eps / 2, -eps / 2, 0.0])
@@ -166,7 +168,7 @@ def from_roots(odds: Values, root: float = 8.0) -> Values:
 
 ODDS = theorem(
     "N6.odds",
-    "Two prompts that prefer different right answers by odds o keep both iff o > 3 + 2 sqrt 2",
+    "Two prompts that prefer different correct answers by odds o keep both iff o > 3 + 2 sqrt 2",
     statement=r"1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
     r" o_c = 3 + 2\sqrt2, \text{ negative iff } o > o_c \text{ (for } o \ge 1)",
     source=SOURCE,
@@ -176,7 +178,7 @@ ODDS = theorem(
     # Near the critical odds both sides vanish.
     floor=1.0,
     coq="keep_both",
-    note="The exponent of N6.apart as V tends to 1: below it one answer takes both prompts, by luck.",
+    note="The exponent of N6.apart as V tends to 1: below it one answer takes both prompts, by chance.",
     false=(neighbour("3 + sqrt 7", rhs=lambda odds: from_roots(odds, root=7.0)),),
 )
 
@@ -212,7 +214,7 @@ RUIN = theorem(
     coq="ruin",
     share=0.02,
     false=(
-        neighbour("a lottery by the base's shares", rhs=base_share),
+        neighbour("a chance equal to the base's shares", rhs=base_share),
         neighbour("the better always wins", rhs=lambda first, second: np.where(first > second, 1.0, 0.0)),
     ),
 )
@@ -244,7 +246,7 @@ SMALL = theorem(
     ladder=(0.3, 0.1, 0.02),
     share=0.002,
     false=(
-        neighbour("a lottery by the base's shares", rhs=lambda share: share),
+        neighbour("a chance equal to the base's shares", rhs=lambda share: share),
         neighbour(
             "the better always wins",
             at=example(share=".3", lean=".05", size="4"),
@@ -347,7 +349,7 @@ def by_modes(coupling: float, rate: float, reached: float, valid: int, invalid: 
 
 LOTTERIES = theorem(
     "N6.lotteries",
-    "Luck is drawn once a shared direction: the common one grows as alone, own ones more slowly",
+    "Noise is drawn once a shared direction: the common one grows as alone, own ones more slowly",
     statement=r"\ell_i = \sqrt c\,\varphi + \sqrt{1-c}\,\psi_i:\quad \mathrm{Var}\,\bar s \text{ as of one"
     r" prompt at step } \eta\tfrac{1+(m-1)c}{m}, \; mN \text{ answers};\quad s_i - \bar s \text{ with growth"
     r" and noise times } \tfrac{1-c}{1+(m-1)c}",
@@ -371,7 +373,7 @@ LOTTERIES = theorem(
             rhs=lambda rate, reached, valid, invalid, step: by_modes(0, rate, reached, valid, invalid, step),
         ),
         neighbour(
-            "one lottery for all",
+            "one draw for all",
             rhs=lambda rate, reached, valid, invalid, step: by_modes(1, rate, reached, valid, invalid, step),
         ),
     ),
