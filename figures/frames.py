@@ -115,7 +115,7 @@ class Laws:
 
     @property
     def judged(self) -> pd.DataFrame:
-        """The runs that are meant to reach a law, and so held to it."""
+        """The runs that are meant to converge to a stationary policy, and so tested against it."""
         return self.runs[self.runs.judged.astype(bool)]
 
 

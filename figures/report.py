@@ -59,7 +59,7 @@ def page(
     outcomes: Sequence[StageEnd],
     facts: Mapping[str, object],
 ) -> str:
-    """The whole document: verdicts, figures, what each experiment found, and the stages of the run.
+    """The whole document: statements, figures, what each experiment found, and the stages of the run.
 
     `verdicts` is the record of the verification, None where that failed; `facts` are seed and versions.
     """

@@ -119,7 +119,7 @@ def _figure_stage(name: str) -> Stage:
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
-    """Verify every theorem; UnexpectedError names those whose verdict or false neighbours surprise."""
+    """Verify every theorem; UnexpectedError names those whose status or near-miss statements surprise."""
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.reports import settings
     from dph_theory.verification.run import verify
@@ -175,7 +175,7 @@ def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
 
 
 def laws(plan: Plan, progress: StageProgress) -> str:
-    """Hold a small Llama under TRL to the laws of training by `dph laws --quick`, where TRL is installed."""
+    """Test the predicted policies on a small Llama by `dph laws --quick`, where TRL is installed."""
     missing = [name for name in TRAINERS if find_spec(name) is None]
     if missing:
         return f"left out: {', '.join(missing)} not installed (extra full)"
@@ -232,8 +232,8 @@ def reproduce(
     """Run the stages, and write the page of what they left as index.html in the plan's folder.
 
     A stage that fails is an outcome, and the others go on. What an interrupted or failed run finished is
-    reused if seed, size, versions and the sources it depends on are the same, unless `fresh`. Each stage
-    tells its `progress`, from 0 of 1 as it begins, and how it `ended`.
+    reused if seed, size, versions and the sources it depends on are the same, unless `fresh`. Each
+    stage reports its `progress`, from 0 of 1 as it begins, and how it `ended`.
     """
     chosen = stages() if chosen is None else chosen
     if fresh:

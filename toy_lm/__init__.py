@@ -1,4 +1,4 @@
-"""Small exact language models: Markov policies, validity automata, and what rewards make of them.
+"""Small exact language models: Markov policies, automata as verifiers, and what rewards make of them.
 
 By dynamic programming over (automaton state, context), never by enumeration. Lengths are in symbols, logs are
 natural, leading axes are batches. The names are those of `__init__.pyi`, each loaded at its first use, so

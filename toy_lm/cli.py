@@ -29,9 +29,9 @@ _folder = click.option(
 )
 
 
-@click.group(short_help="Exact toy models: collapse, and what repairs it.")
+@click.group(short_help="Exact toy models: collapse, and what prevents it.")
 def toy() -> None:
-    """Exact toy models: why training with binary rewards collapses, and what repairs it."""
+    """Exact toy models: why training with binary rewards collapses, and what prevents it."""
 
 
 @toy.command(short_help="Restricted families: where optima collapse.")
@@ -58,7 +58,7 @@ def collapse(path: Path | None, seed: int, quick: bool, source: Path | None) -> 
     _run_one("collapse", path, seed, quick, problem=problem)
 
 
-@toy.command(short_help="Pass@1 up, Pass@k down, and what repairs it.")
+@toy.command(short_help="Pass@1 up, Pass@k down, and what prevents it.")
 @_json
 @terminal.seed
 @_quick

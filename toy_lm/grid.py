@@ -1,4 +1,4 @@
-"""One way to run a grid of settings: each once, told as it ends, and kept where there is a folder for it."""
+"""One way to run a grid of settings: each once, reported as it ends, kept where there is a folder."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ def run_grid(
     folder: Path | None = None,
     packages: Sequence[str] = ("numpy", "torch"),
 ) -> list[Row]:
-    """make(job) of every job, in their order; done(finished, jobs) is told at once and as each one ends.
+    """make(job) of every job, in their order; done(finished, jobs) is called at once and as each one ends.
 
     `workers` processes make them. With a folder, made if need be, a row is kept there as soon as it is whole,
     in a file named by all that determines it: its job, and the versions of these packages. What is kept is

@@ -1,4 +1,4 @@
-"""What a policy kept of its base, where the law of all answers is known."""
+"""What a policy retains of its base, where the probabilities of all answers are known."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,14 @@ from dph_theory.numeric.elementary import Values
 
 
 class Kept(NamedTuple):
-    """Of each law of a batch, a prompt each; every number is exact."""
+    """Of each policy of a batch, a prompt each; every number is exact."""
 
     rate: Values
     """The pass rate pi(Y1), from which Pass@k follows."""
     excess: Values
-    """KL(pi || base) beyond what the pass rate needs, in nats: the collapse meter (theory A8)."""
+    """KL(pi || base) beyond what the pass rate needs, in nats: the collapse meter."""
     guarantee: Values
-    """exp(-KL(p_* || pi)), the least pass rate that the rehearsal loss vouches for (theory C4)."""
+    """exp(-KL(p_* || pi)), the least pass rate that the rehearsal loss vouches for."""
 
 
 def kept(

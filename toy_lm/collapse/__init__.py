@@ -1,4 +1,4 @@
-"""Collapse of restricted model families: global optima of KL control, and mass-covering fits (theory A10)."""
+"""Collapse of restricted model classes: global optima of KL control, and mass-covering fits. Theory: A10."""
 
 import lazy_loader
 

@@ -32,9 +32,9 @@ def problem(
 ) -> CollapseProblem:
     """A bigram base over an alphabet of single characters, and which of its words of a length are valid.
 
-    initial is the first symbol's law, row s of transition that of the symbol after s; all are above 0, since
-    no logits leave a zero. valid is a regular expression (as in `from_regex`), a function of the text, or an
-    automaton. Raises ValueError naming what is not so, also if no word is valid, or every one.
+    initial is the first symbol's distribution, row s of transition that of the symbol after s; all are above
+    0, since no logits leave a zero. valid is a regular expression (as in `from_regex`), a function of the
+    text, or an automaton. Raises ValueError naming what is not so, also if no word is valid, or every one.
     """
     V = len(alphabet)
     tables = (_positive("initial", initial, (V,)), _positive("transition", transition, (V, V)))
@@ -61,7 +61,7 @@ def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, config=CHECKED)
 class ProblemFile:
-    """The keys of a problem's file, those of `problem`; validity is a `pattern` or a `function`."""
+    """The keys of a problem's file, those of `problem`; valid words are a `pattern` or a `function`."""
 
     name: str = "problem"
     alphabet: str

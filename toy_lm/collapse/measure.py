@@ -31,12 +31,12 @@ def measure(
 ) -> list[Row]:
     """The measures of each policy, given its row of theta and the number `case` of its base; KLs in nats.
 
-    validity pi(Y1); top, the mass of its likeliest valid word, and top_share, that mass over the validity;
-    effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has on words
-    which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
+    validity, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
+    pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has
+    on words which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
     forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess, the part
-    that its validity did not need (theory A8), from valid and from invalid words; collapsed: one word has
-    more than the share COLLAPSED of the valid mass, and of p_* none has.
+    that its pass rate did not need, from valid and from invalid words; collapsed: one word has more than the
+    share COLLAPSED of the valid mass, and of p_* none has.
     """
     rows, base = family.rows(theta.detach()), problem.rows(family)[case]
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
@@ -71,7 +71,7 @@ def measure(
 
 
 def targets(problem: CollapseProblem) -> list[Row]:
-    """Each base (its number, laws and pass rate), and the diversity of its filtered model p_*."""
+    """Each base (its number, rows and pass rate), and the diversity of its filtered model p_*."""
     effective, words = effective_number(problem.targets), problem.valid_words
     return _rows(
         {

@@ -23,7 +23,7 @@ ON_THE_BOUNDARY = 1e-11
 SCALES = (0.5, 2.0, 4.0, 6.0)
 """Standard deviations of the random starts' logits: from nearly uniform to nearly deterministic."""
 SOFTENING = 1e-3
-"""The share of the uniform law in the start from the M-projection, whose zeros no logits can leave."""
+"""The share of the uniform policy in the start from the M-projection, whose zeros no logits can leave."""
 
 
 class Optimum(NamedTuple):

@@ -91,7 +91,7 @@ class CollapseProblem:
         return objective
 
     def alpha(self, family: Bigrams, alpha: float) -> Objective:
-        """(theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)), theory B1.
+        """(theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)).
 
         The sum is over valid words, so that it is finite for every policy, also off them.
         """

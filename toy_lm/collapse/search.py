@@ -261,8 +261,8 @@ def find_jump(
 ) -> Jump | None:
     """The lambda at which the global minimum passes from one of two, (lambda, theta), to the other; one base.
 
-    low has the smaller lambda and validity. Each is followed past the other, within `search` = (least,
-    greatest) lambda, until its validity crosses the mean of theirs. If both do so at one lambda there is a
+    low has the smaller lambda and pass rate. Each is followed past the other, within `search` = (least,
+    greatest) lambda, until its pass rate crosses the mean of theirs. If both do so at one lambda there is a
     single branch that moves steeply, nothing jumps, and the answer is None; else the root of the difference
     of their values is found where both exist (Brent's method). Raises ValueError for several bases, or minima
     not so ordered.
@@ -272,7 +272,7 @@ def find_jump(
     below, above = (_Branch(problem, family, theta, strength) for strength, theta in (low, high))
     if not (search[0] <= low[0] < high[0] <= search[1] and below.validity() < above.validity()):
         raise argument_error(
-            "low", low[0], f"in {search}, and of smaller lambda and validity than high, {high[0]}"
+            "low", low[0], f"in {search}, and of smaller lambda and pass rate than high, {high[0]}"
         )
     middle = (below.validity() + above.validity()) / 2
     low_end, high_end = below.end(search[1], middle), above.end(search[0], middle)

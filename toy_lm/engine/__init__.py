@@ -1,1 +1,1 @@
-"""The exact engine: Markov models and validity automata, by dynamic programming, never by enumeration."""
+"""The exact engine: Markov models and automata as verifiers, by dynamic programming, never by enumeration."""

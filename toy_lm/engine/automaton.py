@@ -1,4 +1,4 @@
-"""Validity as a finite automaton: which words a verifier accepts, as a complete deterministic automaton."""
+"""Which words a verifier accepts, as a complete deterministic automaton."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
-"""Laws of words over a bigram base and a validity automaton: chains on (automaton state, last symbol).
+"""Distributions over words, of a bigram base and a verifier's automaton: chains on (automaton state, last
+symbol).
 
 The filtered and the locally filtered model by one pass from the last symbol, divergences by one from the
-first. A divergence is a sum of non-negative divergences of next-symbol laws (chain rule), so that it is
+first. A divergence is a sum of non-negative divergences of next-symbol rows (chain rule), so that it is
 accurate however small.
 """
 
@@ -18,12 +19,12 @@ from .automaton import ValidityAutomaton, checked_length
 from .markov import MarkovLM
 
 Rule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Rows of the base (contexts, V) and what follows each symbol -> the law's rows, and what it hands back."""
+"""Rows of the base (contexts, V) and what follows each symbol -> the new rows, and what it hands back."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenLaw:
-    """A law of words by its next-symbol probabilities: steps[t] (states, contexts, V); rows may be zero."""
+    """Words by their next-symbol probabilities: steps[t] (states, contexts, V); rows may be zero."""
 
     automaton: ValidityAutomaton
     steps: tuple[np.ndarray, ...]
@@ -81,7 +82,7 @@ def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> To
 
 
 def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenLaw:
-    """The base with only the symbols kept after which a valid word can still be completed (theory E3).
+    """The base with only the symbols kept after which a valid word can still be completed.
 
     What grammar-constrained decoding samples from. Where none can, the base's own rows.
     """
@@ -97,10 +98,10 @@ def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) 
 
 
 def token_law_kl(law: TokenLaw, reference: TokenLaw) -> float:
-    """KL(law || reference) in nats over one automaton, by the chain rule; inf where the reference misses."""
+    """KL(this || reference) in nats over one automaton, by the chain rule; inf where the reference misses."""
     same = np.array_equal(law.automaton.transitions, reference.automaton.transitions)
     if not same or law.length != reference.length:
-        raise argument_error("reference", reference, "a law over the same automaton and length")
+        raise argument_error("reference", reference, "a distribution over the same automaton and length")
     total = 0.0
     for here, ours, theirs in zip(law.course(), law.steps, reference.steps, strict=False):
         total += float((here * np.where(here > 0, rel_entr(ours, theirs).sum(axis=-1), 0.0)).sum())

@@ -21,8 +21,8 @@ Table: TypeAlias = np.ndarray | Sequence[Any]
 class MarkovLM:
     """A bigram model over V symbols, or a batch of them, by probabilities in float64.
 
-    initial (*batch, V) is the first symbol's law, row s of transition (*batch, V, V) that of the symbol
-    after s. Raises ValueError for other shapes, or rows that are no distributions.
+    initial (*batch, V) is the first symbol's distribution, row s of transition (*batch, V, V) that of the
+    symbol after s. Raises ValueError for other shapes, or rows that are no distributions.
     """
 
     initial: np.ndarray

@@ -1,4 +1,4 @@
-"""Pass@1 up, pass@k down: strategies shared by prompt types, trained by exact gradients (theory D3)."""
+"""Pass@1 up, pass@k down: strategies shared by prompt types, trained by exact gradients. Theory: D3."""
 
 import lazy_loader
 

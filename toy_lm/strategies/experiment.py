@@ -30,9 +30,9 @@ from .train import Anchor, Measures, mean_pass_at_k, measure, train
 
 
 def targets(config: Config) -> Row:
-    """Mean validity predicted and reached for each target, rows over conditionings where policies share.
+    """Mean pass rate predicted and reached for each target, rows over conditionings where policies share.
 
-    "unrestricted" trains a free law of outcomes on every type; "best_of_family" is the optimum of the shared
+    "unrestricted" trains free logits of outcomes on every type; "best_of_family" is the optimum of the shared
     policy, whose rate on the easy type no training changes: w_E easy_rate + sum_j w_j mu_j(beta), the limit
     at any conditioning above 0; "reached" is that policy after the configured steps of the plain gradient
     of E v - beta KL. Source: ours, theory A5 and A9.
@@ -64,7 +64,7 @@ def targets(config: Config) -> Row:
 def mirror_ascent(
     task: StrategiesTask, beta: Float[np.ndarray, " betas"], steps: int
 ) -> Float[np.ndarray, "betas types outcomes"]:
-    """Free laws of outcomes on each type, after natural-gradient ascent of E v - beta KL(pi || base).
+    """Free policies over outcomes on each type, after natural-gradient ascent of E v - beta KL(pi || base).
 
     A step r moves log pi by r (v - beta log(pi/base)) up to a constant, so that log(pi/base) tends to v/beta,
     its error shrinking by the factor 1 - r beta; here r = 1/(2 beta).
@@ -246,8 +246,8 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
 def run(config: Config, *, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
     """Train every method and sweep by exact gradients; the record of all numbers and what follows from them.
 
-    The seed draws the random tasks; everything else is deterministic. progress(stage, done, total) is told
-    how far it is. Source: ours, theory D3, A5, A8, A9, B9, C4.
+    The seed draws the random tasks; everything else is deterministic. progress(stage, done, total)
+    is called as it goes. Source: ours, theory D3, A5, A8, A9, B9, C4.
     """
     whole("seed", seed, at_least=0)
     base, methods = compare(config, partial(progress, "methods"))

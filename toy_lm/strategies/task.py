@@ -36,7 +36,7 @@ class StrategiesTask(NamedTuple):
 
     @property
     def base_law(self) -> Float[np.ndarray, "*batch types outcomes"]:
-        """The base's law of outcomes on each type."""
+        """The base's probabilities of outcomes on each type."""
         passes = success_rates(self.hard_rate, self.easy_rate)
         base = self.base[..., None, :]
         return np.concatenate([base * (1 - passes), base * passes], axis=-1)
@@ -116,7 +116,9 @@ def start(task: StrategiesTask, shape: tuple[int, ...]) -> Policy:
 
 
 def law(policy: Policy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]) -> PolicyLaw:
-    """The law of outcomes on each type, and its log ratio to the base's; conditioning is g, of the batch."""
+    """The outcomes' probabilities on each type, and log ratio to the base's; conditioning is g, of
+    the batch.
+    """
     logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
     logits = logits - logits.max(axis=-1, keepdims=True)
     log_pi = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))

@@ -28,7 +28,7 @@ class Measures(NamedTuple):
     """The entropy of the strategies used on the easy type, in nats."""
     easy_rate: Values
     guarantee: Values
-    """exp(-KL(p_* || pi)) on the easy type, the least pass rate that the rehearsal loss vouches for (C4)."""
+    """exp(-KL(p_* || pi)) on the easy type, the least pass rate that the rehearsal loss vouches for."""
 
 
 def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarray) -> Values:
@@ -39,7 +39,7 @@ def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarr
 
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
-    """All measures of policies, from their laws of outcomes."""
+    """All measures of policies, from their probabilities of outcomes."""
     easy, found = outcomes[..., 0, :], kept(outcomes, task.base_law, task.valid)
     failed, passed = np.split(easy, 2, axis=-1)
     return Measures(
@@ -111,7 +111,7 @@ def _mixed(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Anchor(NamedTuple):
-    """What holds the policy to the base: D_f(pi || base) on the prompts of D_pef, or on all of them."""
+    """What regularises the policy to the base: D_f(pi || base) on the prompts of D_pef, or on all of them."""
 
     divergence: FDivergence
     everywhere: bool
@@ -138,7 +138,8 @@ def train(
     optimiser: Optimiser,
     keep: Int[np.ndarray, " times"],
 ) -> Float[np.ndarray, "times *batch types outcomes"]:
-    """Train a batch of policies from the base: their laws of outcomes at the steps `keep`, rising from 0.
+    """Train a batch of policies from the base: their probabilities of outcomes at the steps `keep`, rising
+    from 0.
 
     eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
     term counts with its share of the prompts, that of the anchor too. Raises ValueError for an eta so large

@@ -1,4 +1,4 @@
-"""Exact evaluation of an enumerated law: Pass@k, styles, retention, the collapse meter, the guarantee."""
+"""Exact evaluation of an enumerated policy: Pass@k, styles, retention, the collapse meter, the guarantee."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ SOLVED_K, SOLVED = 16, 0.9
 
 
 class Yardstick(NamedTuple):
-    """What policies are measured against: the base's law on some prompts, and what these accept."""
+    """What policies are measured against: the base's probabilities on some prompts, and what these accept."""
 
     base: Float[np.ndarray, "prompts outcomes"]
     valid: Bool[np.ndarray, "prompts outcomes"]
@@ -45,8 +45,8 @@ def yardstick(base: ResponseLaw, task: StylesTask, prompts: torch.Tensor) -> Yar
 def on_the_way(law: ResponseLaw, train: Yardstick, rehearsed: Yardstick) -> dict[str, float]:
     """One point of a training curve, exact means over prompts.
 
-    Pass@8 and 16 and the excess of KL(pi || base) (theory A8); on the rehearsed prompts the pass rate, its
-    guarantee exp(-KL(p_* || pi)) and their least difference (theory C4).
+    Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its
+    guarantee exp(-KL(p_* || pi)) and their least difference. Source: ours, theory A8, C4.
     """
     all_, own = train.kept(law), rehearsed.kept(law)
     numbers = {
@@ -84,5 +84,5 @@ def at_the_end(law: ResponseLaw, by: Yardstick) -> Row:
 
 
 def styles(policy: Float[np.ndarray, "prompts outcomes"]) -> Float[np.ndarray, "prompts styles"]:
-    """The law of the style alone."""
+    """The probabilities of the style alone."""
     return policy.reshape(len(policy), STYLES, -1).sum(axis=2)

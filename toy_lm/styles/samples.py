@@ -1,4 +1,4 @@
-"""Samples with their verdicts and log-probabilities: what is explored, and what is rehearsed."""
+"""Samples with their rewards and log-probabilities: what is explored, and what is rehearsed."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -15,7 +15,7 @@ from .transformer import ResponseLaw
 
 
 class Samples(NamedTuple):
-    """Responses, one a row: to which prompt, log-probabilities when drawn and under the base, the verdict."""
+    """Responses, one a row: to which prompt, log-probabilities when drawn and under the base, the reward."""
 
     prompts: Int[Tensor, " rows"]
     responses: Int[Tensor, "rows 3"]
@@ -30,7 +30,7 @@ class Samples(NamedTuple):
     def in_groups(
         self, size: int
     ) -> tuple[Float[Tensor, "groups size"], Float[Tensor, "groups size"], Bool[Tensor, "groups size"]]:
-        """Log pi and log base of whole responses, and the verdicts, for rows in groups of one prompt."""
+        """Log pi and log base of whole responses, and the rewards, for rows in groups of one prompt."""
         old, ref = (column.sum(dim=1).unflatten(0, (-1, size)) for column in (self.log_old, self.log_ref))
         return old, ref, self.valid.unflatten(0, (-1, size))
 
@@ -43,7 +43,7 @@ class RehearsedSamples(NamedTuple):
 
 
 Anchors: TypeAlias = Callable[[ResponseLaw], Samples | None]
-"""From the policy's law, the samples on which an update is anchored; None for those it explores."""
+"""From the policy's probabilities, the samples on which an update is anchored; None for those it explores."""
 
 
 def draw(
@@ -53,7 +53,7 @@ def draw(
     prompts: Int[Tensor, " rows"],
     generator: torch.Generator,
 ) -> Samples:
-    """One sample of the law for each prompt index given, repeated as often as samples are wanted."""
+    """One sample of the policy for each prompt index given, repeated as often as samples are wanted."""
     # The inverse of the distribution function, an order faster here than drawing one of many categories.
     reached = law.joint().exp().cumsum(dim=1)[prompts]
     level = torch.rand(len(prompts), 1, dtype=reached.dtype, generator=generator) * reached[:, -1:]

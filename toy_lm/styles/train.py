@@ -39,9 +39,9 @@ TRAINABLE: Mapping[str, Method] = MappingProxyType(
 class Variant:
     """One thing to train: a method's name and what is varied about it.
 
-    strength: the coefficient of the anchor times its curvature f''(1), by which divergences compare fairly
-    (theory B9); None keeps the method's own. place: see PLACES; None is the method's own. mu: the mean
-    validity that KL control aims at. alpha: of alpha-DPG.
+    strength: the coefficient of the anchor times its curvature f''(1), by which divergences compare
+    fairly; None keeps the method's own. place: see PLACES; None is the method's own. mu: the
+    mean pass rate that is KL control's target. alpha: of alpha-DPG.
     Raises ValueError for unknown names and places, and settings that the method does not have or lacks.
     """
 
@@ -81,7 +81,7 @@ class Variant:
         return " ".join([self.name, *words, *(["all"] if self.place == "all" else [])])
 
     def method(self, base_rates: Scalars) -> Method:
-        """The method with its coefficients set; KL control's beta from mu and the base rates (theory A9)."""
+        """The method with its coefficients set; KL control's beta from mu and the base rates."""
         method, strength = TRAINABLE[self.name], self.strength
         if self.mu is not None:
             strength = float(beta_for_mean_validity(base_rates, self.mu))
@@ -164,9 +164,10 @@ def train(
     updates: int,
     seed: int,
 ) -> Iterator[tuple[int, ResponseLaw]]:
-    """Reinforcement learning from the base: after how many updates, and the policy's exact law then.
+    """Reinforcement learning from the base: after how many updates, and the policy's exact probabilities
+    then.
 
-    A round draws a group for each training prompt, then makes one update for each minibatch of groups. Laws
+    A round draws a group for each training prompt, then makes one update for each minibatch of groups. They
     come before every round, of the prompts trained on (see `law_where_trained`), and at the end, of all.
     Raises ValueError unless the updates fill whole rounds.
     """
@@ -199,7 +200,7 @@ def train(
 
 
 def law_where_trained(model: Transformer, task: StylesTask) -> ResponseLaw:
-    """The model's exact law on the prompts trained on, nan on the others, which need not be computed."""
+    """The model's exact probabilities on the prompts trained on, nan on the others, not computed."""
     return exact_law(model, task.prompts[task.train]).among(task.train, len(task.prompts))
 
 
@@ -212,9 +213,9 @@ def anchoring(
     *,
     seed: int,
 ) -> Anchors:
-    """From where an update takes the samples on which the policy is held to the base; see PLACES.
+    """From where an update takes the samples on which the policy is regularised to the base; see PLACES.
 
-    A rehearsal draws from a store of the base's samples: the right ones on D_pef, or all on all prompts. A
+    A rehearsal draws from a store of the base's samples: the correct ones on D_pef, or all on all prompts. A
     penalty has the policy answer the same prompts anew.
     """
     if variant.place == "explored":

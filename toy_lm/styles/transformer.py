@@ -1,4 +1,4 @@
-"""A tiny causal transformer, and the exact law of its responses by one pass over the tree of prefixes."""
+"""A tiny causal transformer, and its responses' exact probabilities by one pass over the tree of prefixes."""
 
 from typing import NamedTuple
 
@@ -63,7 +63,7 @@ class AttentionBlock(nn.Module):
 
 
 class ResponseLaw(NamedTuple):
-    """The exact law of the responses to each prompt, as log-conditionals of the three tokens; float64."""
+    """Each response's exact probability, as log-conditionals of the three tokens; float64."""
 
     style: Float[Tensor, "prompts styles"]
     tens: Float[Tensor, "prompts styles digits"]
@@ -87,7 +87,7 @@ class ResponseLaw(NamedTuple):
         return torch.stack(terms, dim=1)
 
     def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseLaw":
-        """The law with its prompts in these places among so many; nan in the others."""
+        """The probabilities with their prompts in these places among so many; nan in the others."""
         nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
         return ResponseLaw(
             *(rows.index_copy(0, prompts, part) for rows, part in zip(nowhere, self, strict=True))
@@ -110,11 +110,11 @@ def token_log_probs(
 
 @torch.no_grad()
 def exact_law(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> ResponseLaw:
-    """The law of all responses by one pass over their prefixes, each computed once.
+    """The probabilities of all responses by one pass over their prefixes, each computed once.
 
     The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out as
-    one row in which a place sees its ancestors and itself, they cost one batched pass, since attention knows
-    order only from the positions it is told. Normalised in float64, so the law sums to one to rounding.
+    one row in which a place sees its ancestors and itself, they cost one batched pass, since attention
+    knows order only from the positions given. Normalised in float64: they sum to one to rounding.
     """
     tokens, position, seen = _tree()
     rows = torch.cat([_opened(prompts), tokens.expand(len(prompts), -1)], dim=1)
