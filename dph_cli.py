@@ -48,7 +48,7 @@ COMMANDS = {
         "Measure what training on some prompts will do to others.",
         "full",
     ),
-    "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what repairs it.", "toy"),
+    "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what prevents it.", "toy"),
     "figures": _Command("figures.cli", "figures_command", "Draw the figures from stored numbers.", "figures"),
     "reproduce": _Command(
         "figures.cli", "reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
