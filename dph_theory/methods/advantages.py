@@ -1,7 +1,7 @@
 """Published advantages as functions of rewards (groups, G), each re-stated from its formula, with its source.
 
-G answers a prompt, k of them right, r the reward, m its mean over the group. Where a form divides by zero its
-published code leaves the group out: its advantages are zero here.
+G answers a prompt, k of them correct, r the reward, m its mean over the group. Where a form divides by zero
+its published code leaves the group out: its advantages are zero here.
 """
 
 import math
@@ -20,7 +20,7 @@ _Form = TypeVar("_Form", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class PublishedAdvantage:
-    """One advantage as published; `drops` says that groups whose answers agree are replaced by others.
+    """One advantage as published; `drops` says that groups of equal rewards are replaced by others.
 
     `largest_group` is the largest that the catalogue audits.
     """
@@ -133,24 +133,24 @@ def over_the_mean(r: Tensor) -> Tensor:
 
 @published("MaxRL, unbiased", "arXiv:2602.02710", "r/m - 1, all-wrong groups -1")
 def over_the_mean_unbiased(r: Tensor) -> Tensor:
-    """r/m - 1, and -1 in a group that is all wrong: the baseline does not depend on the answer."""
+    """r/m - 1, and -1 in a group without a correct answer: the baseline does not depend on the answer."""
     return _over(r, r.mean(dim=-1, keepdim=True)) - 1
 
 
 def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor:
-    """What right and wrong answers get by how many of the group are right, in the rewards' own precision."""
+    """What correct and incorrect answers get by how many are correct, in the rewards' own precision."""
     found = torch.tensor([values(int(right)) for right in r.sum(dim=-1)], dtype=r.dtype)
     return found[:, 1:] + (found[:, :1] - found[:, 1:]) * r
 
 
 def _pass_at(size: int, right: int, k: int) -> float:
-    """The unbiased estimate of pass@k from `right` of `size`."""
+    """The unbiased estimate of pass@k from `right` correct of `size`."""
     return 1 - comb(max(size - right, 0), k) / comb(size, k)
 
 
 @published("PKPO, k = 4", "arXiv:2505.15201", "k if right, k rho(G-1, c, k-1) if wrong")
 def pkpo(r: Tensor, k: int = 4) -> Tensor:
-    """G times PKPO's weights: k if right, k rho(G-1, c, k-1) if wrong, rho the estimate of pass@(k-1)."""
+    """G times PKPO's weights: k if correct, else k rho(G-1, c, k-1), rho the estimate of pass@(k-1)."""
     size = r.shape[-1]
     return _by_right(r, lambda right: (k, k * _pass_at(size - 1, right, k - 1)))
 
@@ -175,9 +175,9 @@ def best_minus_second(r: Tensor) -> Tensor:
 
 @published("pass@4 training", "arXiv:2508.10751", "((1 - R), (1 - R - C(w-1,k-1)/C(G-1,k-1)))/s")
 def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
-    """With R = pass@k of the group: (1-R)/s if right, (1 - R - C(w-1,k-1)/C(G-1,k-1))/s if wrong, w wrong.
+    """With R = pass@k of the group: (1-R)/s if correct, else (1 - R - C(w-1,k-1)/C(G-1,k-1))/s.
 
-    s = sqrt(R (1-R)).
+    w is the number of incorrect answers, s = sqrt(R (1-R)).
     """
     size = r.shape[-1]
 

@@ -19,17 +19,17 @@ from ..fdivergence import FDivergence
 FILTERED, LOCAL, FORWARD_LIMIT = "filtered model", "locally filtered model", "token forward limit"
 BASE_RATE = "base's own rate"
 ENDS: dict[str, str] = {
-    FILTERED: "the base's right answers, in the base's proportions",
-    LOCAL: "the base restricted, token by token, to what can still become a right answer",
-    FORWARD_LIMIT: "only right answers, not in the base's proportions",
-    BASE_RATE: "right answers in the base's proportions, as often as the base gives one",
+    FILTERED: "the base's correct answers, in the base's proportions",
+    LOCAL: "the base restricted, token by token, to what can still become a correct answer",
+    FORWARD_LIMIT: "only correct answers, not in the base's proportions",
+    BASE_RATE: "correct answers in the base's proportions, as often as the base gives one",
 }
-"""Where training ends with a small beta, in words (theory E1, E3, B3)."""
+"""What training converges to with a small beta, in words. Source: theory E1, E3, B3."""
 NEVER_RELEASED = -20.0
 """A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
 
 _RARE = 7.0
-"""A token that a clamp lets go above e^7 times its base probability is too rare to be told of."""
+"""A token that a clamp lets go above e^7 times its base probability is too rare to be reported."""
 
 
 class TokenEstimate(NamedTuple):
@@ -79,7 +79,7 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
         for estimator in ("k1", "k3")
     },
 }
-"""What is descended, by place and estimator (theory B6)."""
+"""The divergence whose gradient it has, by place and estimator. Source: theory B6."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class KLTerm(Setting):
 
     @property
     def law(self) -> str:
-        """What a run with this term obeys where it ends, such as: reverse KL per token."""
+        """Which KL a run with this term has at its stationary policy, such as: reverse KL per token."""
         if self.divergence is None:
             return "not known"
         kind = "forward" if self.divergence is FORWARD_KL else "reverse"
@@ -188,7 +188,8 @@ class KLTerm(Setting):
             return "not known"
         if not self.token:
             return FILTERED
-        # A wrong token that the clamp has let go loses all its mass: what is left is filtered token by token.
+        # A token that leads to no correct answer and has no KL gradient, by the clamp, loses all its mass:
+        # what is left is filtered token by token.
         kept = self.released_below <= NEVER_RELEASED
         return FORWARD_LIMIT if self.divergence is FORWARD_KL and kept else LOCAL
 
@@ -208,7 +209,7 @@ KL_FORMS: Mapping[str, KLTerm] = MappingProxyType(
         "sequence_kl": term("reward", "k1"),
     }
 )
-"""The names under which the rest of the house speaks of a KL term without a clamp, by what each is.
+"""The names that the rest of the package has for a KL term without a clamp, by what each is.
 
 k1, k2, k3: of each token in the loss; k3_corrected: times pi/pi_old; future_kl, sequence_kl: in the reward,
 of the tokens to come (arXiv 2601.10201) or of the whole answer.

@@ -110,7 +110,7 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         ("verl L.adv_estimator=opo", "advantage", "the mean weighed by lengths"),
         ("verl L.adv_estimator=reinforce_plus_plus", "advantage", "divided by the whole batch's"),
         ("verl L.adv_estimator=grpo R.n=1", "advantage", "one answer a prompt, so no group"),
-        ("verl L.adv_estimator=grpo_passk R.n=8", "advantage", "the best answer's verdict less the second"),
+        ("verl L.adv_estimator=grpo_passk R.n=8", "advantage", "the best answer's reward less the second"),
         ("verl L.adv_estimator=rloo R.n=8", "advantage", f"{OTHERS}: "),
         ("openrlhf V.estimator=group_norm", "advantage", f"{GROUP}std-normalised"),
         ("trl loss_type=grpo", "reduction", "each answer"),
