@@ -49,7 +49,7 @@ def clipped_ratio_count(
 def _log_ratio(
     log_pi: Tensor, log_base: Tensor, valid: Tensor, log_base_rate: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """log(p_*/pi), 0 on invalid samples whatever stands there, and the validity as booleans."""
+    """log(p_*/pi), 0 on invalid samples whatever stands there, and which samples are valid, as booleans."""
     tensors = {"log_pi": log_pi, "log_base": log_base, "log_base_rate": log_base_rate}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():

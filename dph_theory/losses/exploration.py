@@ -92,7 +92,7 @@ def group_advantages(rewards: Tensor, *, normalise: bool = True, baseline: str =
             raise argument_error("normalise", normalise, f"False with baseline={baseline!r}")
         return rewards.to(working_dtype(rewards)) - (1.0 if baseline == "one" else 0.0)
     size = rewards.shape[1]
-    # Told by the rewards themselves: rounding leaves a mean of equal numbers a last bit off.
+    # By the rewards themselves: rounding leaves a mean of equal numbers a last bit off.
     equal = ~informative_groups(rewards)[:, None]
     rewards = rewards.to(working_dtype(rewards))
     advantages = rewards - rewards.mean(dim=1, keepdim=True)

@@ -25,7 +25,7 @@ def excess_kl_estimate(
 
     The plug-in T = mean(log_pi - log_ref) - kl(mean(rewards) || base_rate) falls short by 1/(2 samples) or
     so, since kl is convex in the mean reward; the jackknife n T - (n-1) mean_i T_(-i) removes that order,
-    and may be slightly negative where the excess is near 0. Where all rewards agree the data know of no such
+    and may be slightly negative where the excess is near 0. Where all rewards are equal the data show no such
     bias and T stands. The standard errors are the jackknife's, somewhat large for few samples; that of the
     mean takes the prompts as given and independent. base_rates count as known, unless `rate_samples` says of
     how many samples each is the posterior mean (c + 1/2)/(n + 1): kl is convex in the rate too, so that the

@@ -111,7 +111,7 @@ _GRPO = Exploration(clip_low=0.2, clip_high=0.2, reduction="sequence_mean")
 # yu2025dapo: the clip raised to 0.28 above, the mean over tokens, groups of equal rewards left out, no KL.
 _DAPO = replace(_GRPO, clip_high=0.28, reduction="token_mean", dynamic_sampling=True)
 # li2025choice: exploration as in DAPO; eta from 0.01 to 0.05 for the forward KL and alpha = 0.2, from 0.05 to
-# 0.2 for JS. Within these ranges ours are those of equal local strength, eta f''(1) = 0.05 (theory B9).
+# 0.2 for JS. Within these ranges ours are those of equal coefficient, eta f''(1) = 0.05.
 _FORWARD = Rehearsal(FORWARD_KL, eta=0.05, eta_range=(0.01, 0.05))
 _JENSEN_SHANNON = Rehearsal(JENSEN_SHANNON, eta=0.1, eta_range=(0.05, 0.2))
 _ALPHA = Rehearsal(alpha_divergence(0.2), eta=0.05, eta_range=(0.01, 0.05))
@@ -124,7 +124,7 @@ def _by_name(*methods: Method) -> Mapping[str, Method]:
 METHODS = _by_name(
     Method("GRPO", _GRPO, Penalty("k3", 0.04), None, Source("shao2024grpo")),
     Method("DAPO", _DAPO, None, None, Source("yu2025dapo")),
-    # The baseline's name is that of k3's value; as a loss it descends KL(ref || pi) (theory B6).
+    # The baseline's name is that of k3's value; as a loss it has the gradient of KL(ref || pi).
     Method("RKL", _DAPO, Penalty("k3", 0.04), None, Source("li2025choice", "baseline")),
     Method("DPH-F", _DAPO, None, _FORWARD, Source("li2025choice")),
     Method("DPH-JS", _DAPO, None, _JENSEN_SHANNON, Source("li2025choice")),
@@ -132,14 +132,14 @@ METHODS = _by_name(
 )
 """The methods by name. What a paper leaves open is said, with its reason, beside the value."""
 
-# Their optimum depends on the reward's scale, so advantages are not divided by the group's deviation: that
-# would change beta from prompt to prompt (theory A11).
+# Their optimum depends on the reward's scale, so advantages are not std-normalised: that would change beta
+# from prompt to prompt.
 _UNSCALED = replace(_DAPO, normalise=False, dynamic_sampling=False)
 _A4 = Source("dymetman2026binary", "A4")
 _DPG = Source("kruszewski2026whatever")
 
 TARGETED = _by_name(
-    # The reverse KL by the estimator whose gradient is right (theory B6).
+    # The reverse KL by the estimator whose gradient is correct.
     Method("reverse", _DAPO, Penalty("k3_corrected", 0.0), None, Source("ours")),
     # Token by token: the gradient leaves out how a token moves the KL of the tokens after it.
     Method("KL-control", _UNSCALED, Penalty("k3_corrected", 0.04), None, _A4),
@@ -148,7 +148,7 @@ TARGETED = _by_name(
     Method("alpha-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 0.5),
     Method("KL-DPG", replace(_UNSCALED, baseline="leave_one_out"), None, None, _DPG, 1.0),
 )
-"""By name, the methods whose optimum the theory knows: the tilted or the filtered model, or near it."""
+"""By name, the methods whose optimum is known: the tilted or the filtered model, or near it."""
 
 
 def in_the_toy(method: Method, name: str) -> Method:
