@@ -84,7 +84,7 @@ def filtered(base: Distribution, valid: Mask) -> Values:
 
 @in_own_precision
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
-    """The tilted model p_b ~ a e^{v/b}, the only maximiser of E_q[v] - b KL(q || a).
+    """The tilted policy p_b ~ a e^{v/b}, the only maximiser of E_q[v] - b KL(q || a).
 
     Parameters: base, probabilities (..., outcomes); valid, 1 where correct, of the same shape; beta > 0 in
     units of reward, shape (...). Returns probabilities (..., outcomes). Raises ValueError for what is no
@@ -198,10 +198,11 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     Returns (total, validity, valid, invalid) in nats, each (...) and computed on its own; `.excess` is the
     sum of the last two, the diversity lost beyond what the pass rate had to cost.
     Raises ValueError where the policy has mass on valid (or on invalid) outcomes and the base has none.
-    Source: ours (chain rule), theory A8.
 
     >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
     ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)
+
+    Source: ours (chain rule), theory A8.
     """
     policy = distribution("policy", policy)
     base, valid = _model(base, valid, both=True)
@@ -224,7 +225,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
     """q(part) KL(q(. | part) || a(. | part)), zero where the policy does not visit the part."""
     policy, base, part = np.broadcast_arrays(policy, base, part)
     mass = only(policy, part).sum(axis=-1)
-    # Where the policy does not visit the part any law on it does for both, since its weight is zero.
+    # Where the policy does not visit the part any distribution on it does for both: its weight is zero.
     empty = trailing(mass == 0, 1)
     anything = normalised(only(1 + 0 * base, part))
     inside, target = (filtered(np.where(empty, anything, law), part) for law in (policy, base))
@@ -232,7 +233,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
 
 
 def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
-    """E_x p_b(Y1|x) over prompts, from the tilted model of each; base_rates (..., prompts) in [0, 1]."""
+    """E_x p_b(Y1|x) over prompts, from the tilted policy of each; base_rates (..., prompts) in [0, 1]."""
     rates = probability("base_rates", base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
     return valid_mass(
@@ -250,10 +251,12 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
 
     Parameters: base_rates (..., prompts) in [0, 1], where those never or always solved stay so; mu (...).
     Returns beta (...). Raises ValueError unless mu lies between E[A1] and P(A1 > 0), the means that some
-    beta reaches. Source: ours, theory A9.
+    beta reaches.
 
     >>> float(beta_for_mean_validity([0.1, 0.5, 0.9], 0.8).round(4))
     0.448
+
+    Source: ours, theory A9.
     """
     base_rates, mu = probability("base_rates", base_rates), rate("mu", mu)
     if base_rates.ndim == 0 or base_rates.shape[-1] == 0:
@@ -265,7 +268,7 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
         index = tuple(np.argwhere(outside)[0])
         target, low, high = (float(np.broadcast_to(a, outside.shape)[index]) for a in (mu, least, most))
         raise argument_error(
-            "mu", target, f"one beta reaches mean validities in ({low:.12g}, {high:.12g}) only"
+            "mu", target, f"one beta reaches mean pass rates in ({low:.12g}, {high:.12g}) only"
         )
     return 1 / _solve_gain(base_rates, np.broadcast_to(mu, outside.shape))
 

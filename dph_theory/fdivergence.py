@@ -232,7 +232,7 @@ class FDivergence:
 
 
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
-    """Two laws over the same outcomes."""
+    """Two distributions over the same outcomes."""
     pi, ref = distribution("pi", pi), distribution("ref", ref)
     together(pi=pi, ref=ref)
     if pi.shape[-1] != ref.shape[-1]:

@@ -14,7 +14,7 @@ from .support.record import readable
 LEVEL = 0.95
 """The confidence of every `Estimate`."""
 _MANY = 10_000
-"""Of more values than these the mean under random weights is drawn from its normal law."""
+"""Of more values than these the mean under random weights is drawn from a normal distribution."""
 
 
 class Interval(NamedTuple):

@@ -93,7 +93,7 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
         ({"name": "GRPO", "eta": 0.1}, {}, r"method\.eta.*only DPH"),
         ({"name": "GRPO", "beta": 0.1}, {}, r"method\.beta.*GRPO-KL"),
         ({"name": "RKL", "mu": 0.5}, {}, r"method\.mu.*KL control"),
-        ({"name": "KL-control", "mu": 0.8}, {}, r"mu=0\.8 .*one beta reaches mean validities"),
+        ({"name": "KL-control", "mu": 0.8}, {}, r"mu=0\.8 .*one beta reaches mean pass rates"),
         ({"name": "DPH-F", "alpha": 0.5}, {}, r"method\.alpha"),
         ({"name": "DAPO", "gauge": "normalised"}, {}, r"method\.gauge"),
         ({"name": "GRPO", "rehearsal_form": "definition"}, {}, r"method\.rehearsal_form"),
