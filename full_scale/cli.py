@@ -257,13 +257,11 @@ def atlas_command(
     """Predict where each method ends, train it, and tell how far off it ended; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .lab.laws.atlas import SEEDS, chosen, kept_in, run_atlas, store, table
+        from .lab.kept import Asked
+        from .lab.laws.atlas import told
 
-        methods = chosen(names)
-        runs = run_atlas(folder, methods, seeds=seeds or SEEDS, workers=workers, progress=progress)
-        _print_tables(console, [table(runs)])
-        if json_path is not None:
-            store(methods, runs, kept_in(folder), seeds or SEEDS, json_path)
+        asked = Asked(folder, seeds=seeds, json_path=json_path, workers=workers)
+        _print_tables(console, told(asked, names, progress).tables)
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:

@@ -27,7 +27,7 @@ from ...training.online import OnlineTrainer
 from ...training.reference import OnlineReference
 from ..glass_box.base import build_base
 from ..glass_box.box import RARE, GlassBox
-from ..kept import Kept
+from ..kept import Answer, Asked, Kept
 from ..kept import store as store_record
 from .runs import Run
 from .study import PREDICTION, RUN
@@ -192,23 +192,23 @@ def kept_in(folder: Path) -> Kept:
     return Kept(folder, {"kind": KIND, **SETTINGS})
 
 
-def run_atlas(
-    folder: Path,
-    methods: Sequence[Repair] = REPAIRS,
-    *,
-    seeds: int = SEEDS,
-    workers: int = 1,
-    progress: Progress = silent,
-) -> list[Trained]:
-    """Predict every method that TRL can run, then train those that the folder lacks; what is done is kept."""
-    kept, names = kept_in(folder), [method.name for method in methods if runs_under_trl(method)]
-    settle = partial(kept.settle, workers=workers, progress=progress)
+def told(asked: Asked, names: Sequence[str] = (), progress: Progress = silent) -> Answer:
+    """Predict every method of those names that TRL can run, then train those that the folder lacks.
+
+    All of no names. ValueError for a name that the atlas lacks.
+    """
+    methods, seeds, kept = chosen(names), asked.seeds or SEEDS, kept_in(asked.folder)
+    under_trl = [method.name for method in methods if runs_under_trl(method)]
+    settle = partial(kept.settle, workers=asked.workers, progress=progress)
     # First, so that no two processes fit it.
     kept.settle(BASE, _conducted, {BASE: (BASE, None, kept.bases)})
-    settle(PREDICTION, _conducted, {name: (name, None, kept.bases) for name in names})
-    jobs = {f"{name} {seed}": (name, seed, kept.bases) for seed in range(seeds) for name in names}
+    settle(PREDICTION, _conducted, {name: (name, None, kept.bases) for name in under_trl})
+    jobs = {f"{name} {seed}": (name, seed, kept.bases) for seed in range(seeds) for name in under_trl}
     settle(RUN, _conducted, jobs)
-    return trained_in(kept, methods, seeds)
+    runs = trained_in(kept, methods, seeds)
+    if asked.json_path is not None:
+        store(methods, runs, kept, seeds, asked.json_path)
+    return Answer([table(runs)], [])
 
 
 def trained_in(kept: Kept, methods: Sequence[Repair], seeds: int) -> list[Trained]:

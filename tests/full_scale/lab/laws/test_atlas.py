@@ -8,9 +8,11 @@ from support.tiny_training import TRL_WARNS
 
 from dph_theory.atlas.problems import LENGTHS, distance
 from dph_theory.atlas.repairs import REPAIRS
-from dph_theory.support.record import checked
+from dph_theory.support.record import as_json, checked
+from full_scale.lab import kept
 from full_scale.lab.glass_box.base import save
 from full_scale.lab.glass_box.exact import next_token_tables
+from full_scale.lab.kept import Asked
 from full_scale.lab.laws import atlas, training, twin
 from full_scale.lab.laws.atlas import (
     BASE,
@@ -22,6 +24,7 @@ from full_scale.lab.laws.atlas import (
     kept_in,
     store,
     table,
+    told,
     trained_in,
 )
 
@@ -30,23 +33,39 @@ FORESEEN, ENDED = End(0.9, (0.1, 0.1, 0.1, 0.7)), End(0.8, (0.2, 0.1, 0.1, 0.6))
 
 
 def test_what_is_done_is_kept_and_a_method_is_told_once_all_its_runs_are_there(tmp_path):
-    kept = kept_in(tmp_path)
-    kept.keep(PREDICTION, "GRPO", FORESEEN)
-    kept.keep(RUN, "GRPO 0", ENDED)
+    here = kept_in(tmp_path)
+    here.keep(PREDICTION, "GRPO", FORESEEN)
+    here.keep(RUN, "GRPO 0", ENDED)
     assert trained_in(kept_in(tmp_path), REPAIRS, 2) == []
-    kept.keep(RUN, "GRPO 1", ENDED)
+    here.keep(RUN, "GRPO 1", ENDED)
     (found,) = trained_in(kept_in(tmp_path), REPAIRS, 2)
     assert found == Trained("GRPO", FORESEEN, (ENDED, ENDED))
     assert found.gaps == pytest.approx((0.1, 0.1))
     assert table([found]).rows == (("GRPO", 0.9, 0.8, 0.7, 0.6, pytest.approx(0.1)),)
-    kept.keep(BASE, BASE, End(0.3, (0.2, 0.1, 0.1, 0.6)))
-    store(REPAIRS[:1], [found], kept, 2, tmp_path / "atlas.json")
+    here.keep(BASE, BASE, End(0.3, (0.2, 0.1, 0.1, 0.6)))
+    store(REPAIRS[:1], [found], here, 2, tmp_path / "atlas.json")
     stored = checked(json.loads((tmp_path / "atlas.json").read_text()), "atlas")
     assert stored["config"]["seeds"] == 2
     results = stored["results"]
     assert [row["method"] for row in results["rows"]] == ["GRPO"]
     assert [run["validity"] for run in results["trained"][0]["runs"]] == [0.8, 0.8]
     assert (results["trained"][0]["gaps"], results["base"]["shares"][-1]) == ([0.1, 0.1], 0.6)
+
+
+def test_the_command_predicts_before_it_trains_and_trains_nothing_twice(tmp_path, monkeypatch):
+    done = []
+
+    def conducted(*job):
+        done.append(job[:2])
+        return as_json(ENDED)
+
+    monkeypatch.setattr(kept, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
+    monkeypatch.setattr(atlas, "_conducted", conducted)
+    for _ in range(2):
+        asked = Asked(tmp_path, seeds=2, json_path=tmp_path / "atlas.json")
+        assert [row[0] for row in told(asked, ("GRPO",)).tables[0].rows] == ["GRPO"]
+        assert done == [(BASE, None), ("GRPO", None), ("GRPO", 0), ("GRPO", 1)]
+    assert checked(json.loads((tmp_path / "atlas.json").read_text()), "atlas")["config"]["seeds"] == 2
 
 
 def test_methods_are_chosen_by_name():
