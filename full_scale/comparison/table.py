@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pandas
 
-from dph_theory import pass_at_k
-from dph_theory.coverage import entropy
+from dph_theory.counts.pass_at_k import curves
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
-from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary
+from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary, entropy_of
 from .instrument_checks import instrument_checks
 from .measurements import MeasuredRun, PairedSet, frontier, read_runs
 from .predictions import predictions, untested
@@ -26,7 +25,8 @@ KS = (1, 2, 4, 8, 16, 32)
 BASE, GRPO, REHEARSING = "base", "GRPO", "DPH"
 Evaluations = Mapping[str, Sequence[EvaluatedSet]]
 """The evaluated set of each seed of each method, and of the base."""
-Measure = Callable[[PromptAnswers], float]
+Measure = Callable[[Sequence[PromptAnswers]], Sequence[float] | np.ndarray]
+"""Of prompts, a number of each."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,11 @@ def _by_question(seeds: Sequence[EvaluatedSet], of: Measure) -> pandas.DataFrame
 
     Prompts of one text, asked of several databases, are one question: a policy cannot tell them apart.
     """
-    rows = [(seed, p.question, of(p)) for seed, found in enumerate(seeds) for p in found.prompts]
+    rows = [
+        (seed, prompt.question, value)
+        for seed, found in enumerate(seeds)
+        for prompt, value in zip(found.prompts, of(found.prompts), strict=True)
+    ]
     found = pandas.DataFrame(rows, columns=["seed", "question", "value"])
     return found.pivot_table("value", "seed", "question", sort=False)
 
@@ -163,14 +167,13 @@ def _mean(found: pandas.DataFrame) -> MeanEstimate:
     return MeanEstimate(float(values.mean()), math.sqrt(total) if parts else math.inf, units)
 
 
-def _pass(prompt: PromptAnswers, k: int) -> float:
-    return float(pass_at_k(len(prompt.correct), sum(prompt.correct), k))
+def _pass(prompts: Sequence[PromptAnswers], k: int) -> np.ndarray:
+    n, c = np.array([(len(prompt.correct), sum(prompt.correct)) for prompt in prompts]).T
+    return curves(n, c, [k])[:, 0]
 
 
-def _style_entropy(prompt: PromptAnswers) -> float:
-    named = [style for style in prompt.styles if style is not None]
-    counts = np.unique(named, return_counts=True)[1] if named else np.ones(1)
-    return float(entropy(counts / counts.sum()))
+def _style_entropy(prompts: Sequence[PromptAnswers]) -> list[float]:
+    return [entropy_of(named) if (named := prompt.named_styles) else 0.0 for prompt in prompts]
 
 
 KIND = "full_scale.comparison"

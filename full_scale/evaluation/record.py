@@ -41,6 +41,11 @@ class PromptAnswers:
     mean_correct: tuple[float, ...] | None = None
     """The mean verdict over all prompts of this text, where there are several."""
 
+    @property
+    def named_styles(self) -> Counter[str]:
+        """How many samples have each style that has a name."""
+        return Counter(style for style in self.styles if style is not None)
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -174,13 +179,13 @@ def summary(prompts: Prompts, ks: Sequence[int]) -> Summary:
         raise argument_error("prompts", [], "at least one")
     correct = np.array([sum(p.correct) for p in prompts])
     samples = np.array([len(p.correct) for p in prompts])
-    named = [counts for p in prompts if (counts := Counter(s for s in p.styles if s is not None))]
+    named = [counts for p in prompts if (counts := p.named_styles)]
     outcomes: Counter[str] = sum((Counter(p.outcomes) for p in prompts), Counter())
     return Summary(
         prompts=len(prompts),
         greedy=mean(np.array([p.greedy for p in prompts], dtype=float)),
         pass_at_k={str(k): mean(pass_at_k(samples, correct, k)) for k in ks},
-        style_entropy=mean(np.array([_entropy(counts) for counts in named])) if named else None,
+        style_entropy=mean(np.array([entropy_of(counts) for counts in named])) if named else None,
         styles=_shares(sum(named, Counter())),
         outcomes=_shares(outcomes),
     )
@@ -220,7 +225,8 @@ def _share(solved: np.ndarray) -> Share:
     return Share(found.value, found.standard_error, len(solved))
 
 
-def _entropy(counts: Counter[str]) -> float:
+def entropy_of(counts: Counter[str]) -> float:
+    """Of a histogram, in nats."""
     law = np.array(list(counts.values()), dtype=float)
     return float(entropy(law / law.sum()))
 

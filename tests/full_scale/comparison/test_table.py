@@ -74,7 +74,9 @@ def test_differences_are_taken_question_by_question_and_seed_by_seed(
     before, after, share, value, error, units
 ):
     sides = ([evaluated(seed, share=share) for seed in side] for side in (before, after))
-    found = difference(*sides, lambda prompt: sum(prompt.correct) / len(prompt.correct))
+    found = difference(
+        *sides, lambda prompts: [sum(prompt.correct) / len(prompt.correct) for prompt in prompts]
+    )
     assert (found.value, found.units) == (value, units)
     assert found.standard_error == pytest.approx(error)
 
