@@ -22,7 +22,7 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "verify": _Command(
-        "dph_theory.verification.cli", "verify", "Check every theorem, and that its false neighbours fall."
+        "dph_theory.verification.cli", "verify", "Check every theorem, and that near-miss statements fail."
     ),
     "audit": _Command(
         "dph_cli", "audit", "Tell what a loss, an advantage, a metric or TRL really does.", "toy"

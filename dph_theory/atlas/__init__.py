@@ -1,6 +1,7 @@
-"""The atlas: what each published repair of the loss of diversity selects, computed from its formula alone.
+"""The atlas: what each published method against the loss of diversity converges to, computed from its
+formula.
 
 A method is one declaration (`repairs`) of a formula (`updates`); what becomes of it on three small problems
-(`problems`) is computed from its expected update and from chains of sampled ones (`training`), and told in
-words with a margin (`rows`). No cell is typed.
+(`problems`) is computed from its expected update and from chains of sampled ones (`training`), and
+put in words with a margin (`rows`). No cell is typed.
 """

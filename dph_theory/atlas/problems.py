@@ -1,4 +1,4 @@
-"""The three small problems, their answers one by one, and the laws that a method may select on them."""
+"""The three small problems, their answers one by one, and the policies that methods converge to."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,21 +43,21 @@ class AtlasProblem(TabularPolicy):
 
     @property
     def verdicts(self) -> np.ndarray:
-        """(answers,), 1 for right ones."""
+        """(answers,), 1 for correct ones."""
         return self.tokens.of(self.valid).astype(float)
 
     def validity(self, theta: np.ndarray) -> Values:
-        """The mass of the right answers."""
+        """The mass of the correct answers."""
         return (self.answers(theta) * self.verdicts).sum(axis=-1)
 
     def shares(self, theta: np.ndarray) -> np.ndarray:
-        """Of each right answer among the right ones, (..., right answers)."""
+        """Of each correct answer among the correct ones, (..., correct answers)."""
         right = self.answers(theta)[..., self.verdicts > 0]
         return right / right.sum(axis=-1, keepdims=True)
 
     @cached_property
     def candidates(self) -> dict[str, np.ndarray]:
-        """The shares of each law that has a name; on a single decision some of them are one."""
+        """The shares of each policy that has a name; of one-token answers some of them are one."""
         laws = {
             FILTERED: filtered_law,
             LOCAL: locally_filtered,
@@ -78,7 +78,7 @@ class AtlasProblem(TabularPolicy):
         return found
 
     def named(self, shares: np.ndarray) -> str:
-        """The law that these shares are, the first of those that agree; OTHER if none is clearly nearest."""
+        """The policy of these shares, the first of those that agree; OTHER if none is clearly nearest."""
         laws = {**self.candidates, ONE: np.eye(len(shares))[shares.argmax()]}
         gaps = {name: distance(shares, law) for name, law in laws.items()}
         ordered = (FILTERED, UNIFORM, LOCAL, FORWARD, MEANS, LEVEL, PER_TOKEN, ONE)
@@ -89,7 +89,7 @@ class AtlasProblem(TabularPolicy):
 
 
 def distance(one: np.ndarray, other: np.ndarray) -> float:
-    """The total variation between two laws."""
+    """The total variation between two distributions."""
     return float(np.abs(one - other).sum() / 2)
 
 
@@ -113,4 +113,4 @@ EQUAL = decision("equal", (0.15, 0.15), (0.35, 0.35))
 UNEQUAL = decision("unequal", (0.3, 0.2, 0.1), (0.4,))
 LENGTHS = _lengths()
 TWO = decision("two right ones", (0.5, 0.5), ())
-"""On which the way back is told: no verdict says anything."""
+"""On which recovery is computed: all answers are correct."""

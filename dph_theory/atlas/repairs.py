@@ -1,8 +1,8 @@
-"""The published repairs, each one declaration: where it was read, and its update as a formula.
+"""The published methods, each one declaration: where it was read, and its update as a formula.
 
 Left out, since they are not one update of the answers' probabilities alone: KL-Cov (arXiv:2505.22617; its
 penalty acts only between the updates of one batch, on two tokens in ten thousand) and masks by token entropy
-(their share of the tokens depends on the batch). Answers are told apart by being equal, not by a judge.
+(their share of the tokens depends on the batch). Answers are compared by being equal, not by a judge.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Repair:
     """A function of policy and sampler; None: the policy gradient itself."""
     updates: int = 1
     stored: u.Stored | None = None
-    """What stored right answers of the base add."""
+    """What stored correct answers of the base add."""
 
 
 def _repairs(*rows: tuple[Any, ...], **common: Any) -> tuple[Repair, ...]:
@@ -118,7 +118,7 @@ def _alone(problem: Any, log_pi: Any, knob: float) -> Any:
     return rehearsal(FORWARD_KL, problem, log_pi, 1.0)
 
 
-_FOUND = "-log pi on right answers that the run found, each once"
+_FOUND = "-log pi on correct answers that the run found, each once"
 _REPLAY = "replay of found answers", "remax-rl 0.1.1", _FOUND, _RLOO, SUM, SUMMARY
 _REPLAYED = _repairs(_REPLAY, knob=True, stored=u.replay)
 _TARGETED = _repairs(

@@ -1,4 +1,4 @@
-"""A row of the atlas, each cell computed: what a method selects, its drift, its way back, and who gains."""
+"""A row of the atlas, each cell computed: what a method converges to, its drift, recovery, and who gains."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,21 +18,21 @@ from .training import UnsettledError, expected, flow, gradient, luck
 SMALL, REFERENCE = 0.02, 0.1
 """Knobs: the one that stands for zero, and the one at which the training is looked at on its way."""
 SAME = 0.05
-"""Two starts end alike if the right answers' shares are that near, in total variation."""
+"""Two starts end alike if the correct answers' shares are that near, in total variation."""
 LOST = (1e-3, 1e-5)
-"""Shares of a nearly lost answer, between which the power of its way back is taken."""
+"""Shares of a nearly lost answer, between which the power of its recovery is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """What was found of one method; None where a flow did not settle, or a pass rate was not reached.
 
-    selects: the law of the right answers that training ends at, on several lengths, with the knob at SMALL;
-    selects_single: the same on a single decision between unequal answers. fixed: whether another start ends
-    there too. drift: over seeds, at matched speed, relative to GRPO's. way_back: in words; way_back_power: p,
-    where the pull on an answer of share eps is as eps^p, None if it is away. wrong: the mass of wrong answers
-    at REFERENCE, rare and long: the share of the rarest and of the longer right answers at the end, all
-    relative to the base's.
+    selects: the shares of the correct answers that training converges to, on several lengths, with the knob
+    at SMALL; selects_single: the same of unequal one-token answers. fixed: whether another start ends there
+    too. drift: over seeds, at matched speed, relative to GRPO's. way_back, recovery in words; way_back_power:
+    p, where the gradient on an answer of share eps is as eps^p, None if it is away. wrong: the mass of
+    incorrect answers at REFERENCE, rare and long: the share of the rarest and of the longer correct answers
+    at the end, all relative to the base's.
     """
 
     method: str
@@ -119,10 +119,11 @@ def _relative_drift(method: Repair, knob: float, seed: int) -> float | None:
 
 
 def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
-    """How an answer of share eps among two right ones comes back, in words, and the power of eps in its pull.
+    """How an answer of share eps among two correct ones recovers, in words, and the power of eps in its
+    gradient.
 
-    As at the end of a training every answer is right. The pull is that on the log ratio of the two (theory
-    E7); "undrawn" says that it is there too in batches that lack the answer.
+    As at the end of a training every answer is correct. The gradient is that of the log ratio of the
+    two; "undrawn" says that it is there too in batches that lack the answer. Source: ours, theory E7.
     """
     pulls = [_pull(method, knob, share) for share in LOST]
     if min(pulls) <= 1e-6 * LOST[1]:
@@ -210,7 +211,7 @@ def grouped(rows: Sequence[Row]) -> Table:
 
 
 def in_short(rows: Sequence[Row]) -> str:
-    """How many methods end at what, the most first."""
+    """How many methods converge to what, the most first."""
     ends = Counter(row.selects for row in rows)
     return f"Of {len(rows)}, converging to: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
 

@@ -21,7 +21,7 @@ from .updates import GROUP, Samples
 DECADES, EVALUATIONS = 12, 8_000
 """Powers of ten of a flow's time, and updates computed along it, at most."""
 SETTLED = 1e-3
-"""A flow has ended where two decades of time have moved the right answers' shares by less."""
+"""A flow has ended where two decades of time have moved the correct answers' shares by less."""
 
 
 @lru_cache(maxsize=8)
@@ -94,7 +94,7 @@ def pulls(
     knob: float,
     log_old: Any = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What pulls the log-probability of each token: of the batch's answers, and of stored ones."""
+    """The coefficient of each token's log-probability: of the batch's answers, and of stored ones."""
     c = coefficients(method, samples, knob)
     if log_old is not None and method.surrogate is not None:
         c = c * _slope(method, problem, theta, samples, log_old, c)
@@ -149,7 +149,7 @@ def flow(
     start: np.ndarray | None = None,
     reached: float | None = None,
 ) -> tuple[float, np.ndarray]:
-    """The noiseless training from the base to its end, or to a pass rate: the time, and the logits.
+    """The expected-gradient run from the base to its end, or to a pass rate: the time, and the logits.
 
     A method with several updates on a batch moves as one round of STEP does.
     """
@@ -184,7 +184,7 @@ def flow(
 
 
 STEP = 0.5
-"""In logits, of a round whose updates are told apart by the ratio to the sampler."""
+"""In logits, of a round whose updates differ by the importance weight."""
 
 
 ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
@@ -192,9 +192,9 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 
 
 def luck(method: Repair, problem: AtlasProblem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
-    """The deviation over chains of the log ratio of the first two answers, where the pass rate is REACHED.
+    """The std over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
-    The step is that at which the noiseless training takes `rounds` rounds.
+    The step is that at which the expected-gradient run takes `rounds` rounds.
     """
     step = flow(method, problem, knob, reached=REACHED)[0] / rounds
     rng = np.random.default_rng(seed)

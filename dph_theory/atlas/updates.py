@@ -1,4 +1,4 @@
-"""The updates of the published repairs as formulas of a batch: `Samples` and a knob to coefficients.
+"""The updates of the published methods as formulas of a batch: `Samples` and a knob to coefficients.
 
 A formula gives what multiplies grad log pi of each sampled answer, (..., groups, G), or of each token.
 """
@@ -215,9 +215,9 @@ def uniqueness(samples: Samples, knob: float) -> np.ndarray:
 
 
 def ucpo(tau: float, samples: Samples, knob: float) -> np.ndarray:
-    """GRPO's, redistributed among the group's right answers: each gets 1 - tau + tau n w, w ~ 1/q.
+    """GRPO's, redistributed among the group's correct answers: each gets 1 - tau + tau n w, w ~ 1/q.
 
-    q ~ e^m of the n right ones, m the mean of their tokens' log pi.
+    q ~ e^m of the n correct ones, m the mean of their tokens' log pi.
     """
     mean = samples.per_token
     inverse = samples.rewards * np.exp(-(mean - mean.max(axis=-1, keepdims=True)))
@@ -261,9 +261,9 @@ def dpg(alpha: float, samples: Samples, knob: float) -> np.ndarray:
 
 
 def replay(problem: Any, log_pi: np.ndarray, knob: float) -> np.ndarray:
-    """-knob times the mean of -log pi over the right answers that the run has found, each kept once.
+    """-knob times the mean of -log pi over the correct answers that the run has found, each kept once.
 
-    Without noise a run finds every right answer; how often it found one is not kept.
+    Without noise a run finds every correct answer; how often it found one is not kept.
     """
     found = problem.verdicts / problem.verdicts.sum()
     return knob * found[..., None] + 0 * log_pi

@@ -1,11 +1,10 @@
 """Two checkpoints from counts alone: how often each prompt was answered correctly before and after training.
 
-`read_counts` reads a file, `confront` tells all there is of two, `together` holds several runs,
-or the steps of one (`read_steps`), against their base. The parts stand by themselves in the modules
-`pass_at_k` (simultaneous bands, what a change is made of, power), `prompts` (kept, lost, the log odds),
-`answers` (which are left), `law_fits` (which law of training), `measures` (Pass^k, maj@k, categories), `kl`
-and `doubts` (data that are not what they say); `logs` of answers; `words` has the sentences and tables;
-`cli` is `dph confront`.
+`read_counts` reads a file, `confront` compares two, `together` several runs, or the steps
+of one (`read_steps`), with their base. The parts stand by themselves in the modules `pass_at_k` (simultaneous
+bands, what a change is made of, power), `prompts` (retained, lost, the log odds), `answers` (which are left),
+`law_fits` (which stationary policy), `measures` (Pass^k, maj@k, categories), `kl` and `doubts` (data that are
+not what they say); `logs` of answers; `words` has the sentences and tables; `cli` is `dph confront`.
 """
 
 from .confrontation import Confrontation as Confrontation

@@ -1,7 +1,7 @@
-"""Which right answers are left: whether two of them agree, in one run, with the base, and between runs.
+"""Which correct answers are left: whether two of them agree, in one run, with the base, and between runs.
 
-Right answers stand as numbers that agree where the answers do, wrong ones as -1: arrays (prompts, answers).
-Two answers at one place, such as one random stream, are never compared with each other.
+Correct answers stand as numbers that agree where the answers do, incorrect ones as -1: arrays (prompts,
+answers). Two answers at one place, such as one random stream, are never compared with each other.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ CLEAR = 3
 
 
 def coded(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list[np.ndarray] | None:
-    """Each checkpoint's right answers to the same prompts, or their styles; None unless all have them."""
+    """Each checkpoint's correct answers to the same prompts, or their styles; None unless all have them."""
     if not all(row.correct and (row.kinds if styles else row.said) for side in sides for row in side):
         return None
     # An answer has a number of its prompt, a style one of all prompts.
@@ -42,14 +42,14 @@ def coded(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list
 
 
 def counted(codes: np.ndarray, kinds: int) -> np.ndarray:
-    """How often each right answer was given to each prompt, (prompts, kinds)."""
+    """How often each correct answer was given to each prompt, (prompts, kinds)."""
     found = np.zeros((len(codes), kinds + 1))
     np.add.at(found, (np.arange(len(codes))[:, None], codes), 1)
     return found[:, :-1]
 
 
 def agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The chance that two right answers to a prompt at two places agree, (prompts,); nan without any two."""
+    """The chance that two correct answers to a prompt at two places agree, (prompts,); else nan."""
     kinds = int(max(one.max(), other.max())) + 1
     often, others = counted(one, kinds), counted(other, kinds)
     places = min(one.shape[1], other.shape[1])
@@ -61,7 +61,7 @@ def agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def left(codes: np.ndarray) -> np.ndarray:
-    """The most frequent right answer to each prompt that is mostly solved, (prompts,); else -1."""
+    """The most frequent correct answer to each prompt that is mostly solved, (prompts,); else -1."""
     often = counted(codes, max(1, int(codes.max()) + 1))
     solved = 2 * (codes >= 0).sum(axis=1) > codes.shape[1]
     return np.where(solved, often.argmax(axis=1), -1)
@@ -69,11 +69,11 @@ def left(codes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AnswersLeft:
-    """The right answers of a run beside its base's, on the `prompts` with two right answers on both sides.
+    """The correct answers of a run beside its base's, on the `prompts` with two of them on both sides.
 
-    `base` and `run`: how often two right answers to a prompt agree. `new`: the share of the run's that no
-    right answer of the base is, and what fresh ones of the base would be (Good and Turing's estimate from
-    answers seen once). On `led` of the `clear` prompts, where the base's likeliest right answer leads by
+    `base` and `run`: how often two correct answers to a prompt agree. `new`: the share of the run's
+    that are none of the base's, and what fresh ones of the base would be (Good and Turing's estimate from
+    answers seen once). On `led` of the `clear` prompts, where the base's likeliest correct answer leads by
     CLEAR, it is the run's most frequent too.
     """
 
@@ -91,7 +91,7 @@ class AnswersLeft:
 def answers_left(
     base: Sequence[PromptRow], run: Sequence[PromptRow], rng: np.random.Generator
 ) -> AnswersLeft | None:
-    """What a run keeps of its base's right answers; None without answers, or two prompts to tell of."""
+    """What a run retains of its base's correct answers; None without answers, or two prompts."""
     codes = coded((base, run))
     if codes is None:
         return None
@@ -153,10 +153,10 @@ def named_by_others(won: np.ndarray, possible: np.ndarray) -> float:
 def styles_left(
     codes: Sequence[np.ndarray], kinds: Sequence[np.ndarray], base: Sequence[np.ndarray] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The style of the answer that each run is left with, (runs, prompts), and which can be right.
+    """The style of the answer that each run is left with, (runs, prompts), and which can be correct.
 
-    Of right answers (prompts, answers) and their styles, numbered alike on all prompts; those of the base
-    can be right too. (prompts, styles).
+    Of correct answers (prompts, answers) and their styles, numbered alike on all prompts; those of
+    the base count too. (prompts, styles).
     """
     every = [*base, *kinds]
     most = max(int(each.max()) for each in every) + 1
@@ -181,14 +181,14 @@ def shuffled(won: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Agreed:
-    """Runs beside each other: whether they are left with the same answers, and whether by luck of a run.
+    """Runs beside each other: whether they are left with the same answers, and whether by a run's own noise.
 
-    `own`: how often two right answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
+    `own`: how often two correct answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
     `most`: the share of prompts on which two runs are left with the same answer, over pairs. `varied` is its
-    variance over pairs, which luck that is drawn once for all prompts makes greater than `varied_shuffled`,
+    variance over pairs, which noise that is one draw for all prompts makes greater than `varied_shuffled`,
     where each prompt's answers are dealt anew to the runs; `p_varied` of such deals reach it. `named`,
     `named_shuffled`, `p_named`: likewise how often a run's other prompts name the strategy that is left.
-    `same`: groups of runs, by their places, that agree on nearly all prompts. What cannot be told is None.
+    `same`: groups of runs, by their places, that agree on nearly all prompts. What cannot be known is None.
     """
 
     __repr__ = readable
@@ -213,10 +213,10 @@ def agreed(
     draws: int = 199,
     seed: int = 0,
 ) -> Agreed:
-    """Runs held beside each other, from their right answers (prompts, answers).
+    """Runs beside each other, from their correct answers (prompts, answers).
 
-    With `styles_left` these, on prompts with a choice, tell whether luck is drawn once. Source: ours, theory
-    M4.
+    With `styles_left` these, on prompts with a choice, show whether the noise is one draw for all prompts.
+    Source: ours, theory M4.
     """
     answers, rng = np.array([left(run) for run in runs]), np.random.default_rng(seed)
     chosen, possible = (answers, None) if styles is None else styles
@@ -264,7 +264,7 @@ def independent_prompts(rates: np.ndarray, answers: np.ndarray) -> float:
     """As if so many were independent: the variance over runs of a prompt's rate over that of the mean rate.
 
     Rates (runs, prompts) of so many answers each, whose sampling is taken off both. Between 1 and the number
-    of prompts, which is told where runs do not differ.
+    of prompts, the answer where runs do not differ.
     """
     noise = (rates * (1 - rates) / np.maximum(answers - 1, 1)).mean(axis=0)
     alone = float((rates.var(axis=0, ddof=1) - noise).mean())

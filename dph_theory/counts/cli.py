@@ -104,10 +104,10 @@ def confront_command(
     everything: bool,
     **options: Any,
 ) -> None:
-    """Hold each RUN against BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
+    """Compare each RUN with BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
     JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
-    seen from the columns. Of several RUNs, or --steps, a band over all of them tells which differ.
+    seen from the columns. Of several RUNs, or --steps, a band over all of them shows which differ.
 
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.

@@ -1,4 +1,4 @@
-"""Everything that counts tell of a run against its base, as one value."""
+"""Everything that counts show of a run against its base, as one value."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,11 +44,12 @@ class NamedPrompt:
 class Confrontation(Shown):
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
-    `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `laws`, the best
-    first, are told where "no change" is rejected, or on request; `single`: no prompt has two answers on both
-    sides, so that none is identified. `groups`, where prompts have two answers, and `answers`, where files
-    have what each answer said, tell what is left to choose. `notes` say what rewards there are, which prompts
-    are left out, where few carry a number, and where the data are not what they say (`doubts`).
+    `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `laws`, the
+    stationary policies with the best first, are given where "no change" is rejected, or on request; `single`:
+    no prompt has two answers on both sides, so that none is identified. `groups`, where prompts have two
+    answers, and `answers`, where files have what each answer said, show what is left to choose. `notes` say
+    what rewards there are, which prompts are left out, where few carry a number, and where the data are not
+    what they say (`doubts`).
     """
 
     base: CountsFile
@@ -72,7 +73,7 @@ class Confrontation(Shown):
 
     @property
     def best(self) -> LawScore | None:
-        """The best law of training; a shift of its own for each prompt is none."""
+        """The best stationary policy; a shift of its own for each prompt is none."""
         return next((line for line in self.laws if line.law != OWN_SHIFTS), None)
 
     def summary(self) -> str:
@@ -103,16 +104,16 @@ def confront(
     beyond: Sequence[int] | None = None,
     laws: bool = False,
 ) -> Confrontation:
-    """Hold a run against its base: Pass@k, prompts kept, the log odds, laws, what a loss is made of.
+    """Compare a run with its base: Pass@k, prompts retained, the log odds, stationary policies, what a loss
+    is made of.
 
     Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
-    the training, for the laws with divided advantages; `draws`, of the band's bootstrap; `seed`, of all
-    randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would tell them;
-    `beyond`, k of which to tell Pass@k by fitted pass rates, also above n (`rates.solved_beyond`);
-    `laws`, hold the laws of training to the counts even where "no change" is not rejected.
-    Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above
-    the least n.
+    the training, for the policies of std-normalised advantages; `draws`, of the band's bootstrap; `seed`, of
+    all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
+    them; `beyond`, k of which to give Pass@k by fitted pass rates, also above n (`rates.solved_beyond`);
+    `laws`, fit the stationary policies to the counts even where "no change" is not rejected. Returns a
+    Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
     >>> found = confront(base, run)  # doctest: +SKIP
@@ -163,7 +164,7 @@ def _notes(base: Counts, run: Counts, both: Matched, curves: PassCurves) -> Iter
         yield f"{short} prompts have fewer than {last} answers ({least}): {of}"
     elif 2 * last <= np.median(reach) and curves.k == tuple(range(1, last + 1)):
         few = int((reach < np.median(reach)).sum())
-        yield f"k ends at {last} because of {few} prompts with few answers ({least}): see --min-n and --k"
+        yield f"k goes up to {last} because of {few} prompts with few answers ({least}): see --min-n and --k"
     # Where no prompt differs there is nothing that some carry.
     carried = [(effective, k) for k, effective in zip(curves.k, curves.effective, strict=True) if effective]
     if carried and min(carried)[0] < _CARRIED:

@@ -1,6 +1,6 @@
 """Data that are not what they say: answers that repeat or share random numbers, files and prompts alike.
 
-What is told of n answers to a prompt holds for n independent ones, of prompts for different ones.
+What is said of n answers to a prompt holds for n independent ones, of prompts for different ones.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ _WIDER = 1.5
 
 
 def doubts(files: Sequence[Counts]) -> Iterator[str]:
-    """What is to be told of files, each sentence without its full stop; nothing where nothing is found."""
+    """What is to be said of files, each sentence without its full stop; nothing where nothing is found."""
     yield from _equal(files)
     by_width: dict[int, list[tuple[str, np.ndarray, np.ndarray]]] = defaultdict(list)
     for file in files:
@@ -64,9 +64,9 @@ def _equal(files: Sequence[Counts]) -> Iterator[str]:
 
 
 def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:
-    """Verdicts, and what was said with them numbered by prompt, in the answers' order: (prompts, answers).
+    """Rewards, and what was said with them numbered by prompt, in the answers' order: (prompts, answers).
 
-    Of prompts whose answers differ. None for counts, unequal numbers of answers, sorted verdicts, of which
+    Of prompts whose answers differ. None for counts, unequal numbers of answers, sorted rewards, of which
     the order says nothing, and fewer than three such prompts or answers.
     """
     rows = [row for row in file.rows.values() if row.correct]

@@ -15,9 +15,9 @@ from .pairs import Pairs, PromptRow
 class KlSpent:
     """Means over `prompts` whose base answers hold correct and incorrect ones: total = least + excess.
 
-    `correct` and `incorrect` are the excess's parts among either kind of answers (None without verdicts by
-    answer): how far the run's correct answers are from the base's own correct ones, and likewise. `left_out`
-    prompts have a KL, but base rates of 0 or 1 in the answers seen, whose least KL is not known.
+    `correct` and `incorrect` are the excess's parts among either kind of answers (None without rewards
+    by answer): how far the run's correct answers are from the base's own correct ones, and likewise.
+    `left_out` prompts have a KL, but base rates of 0 or 1 in the answers seen, whose least KL is not known.
     """
 
     __repr__ = readable
@@ -35,7 +35,7 @@ def kl_spent(rows: Sequence[PromptRow], pairs: Pairs) -> KlSpent | None:
     """The mean KL(run || base) of a prompt and its parts; None if no prompt has log ratios or a KL.
 
     KL = kl(V || A1) + V KL(correct || base's correct) + (1-V) KL(incorrect || base's incorrect), of which
-    the first is the least at that validity. The logarithms of base rates are those of (c+1/2)/(n+1/2), whose
+    the first is the least at that pass rate. The logarithms of base rates are those of (c+1/2)/(n+1/2), whose
     bias is of second order, and V log V has its first-order bias taken off. Source: ours, theory A8.
     """
     kl = np.array([np.nan if r.kl is None else r.kl for r in rows])

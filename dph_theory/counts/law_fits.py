@@ -1,8 +1,8 @@
-"""The laws of training held to counts: the beta each would need, and how well it predicts answers held out.
+"""Stationary policies fitted to counts: the beta each would need, and how well it predicts answers held out.
 
-A law gives the pass rate after training as a function of that before and of beta. The base's rates follow a
-law over prompts (`rates`), which is fitted together with beta. Prompts enter only through their counts: how
-many have each count of the base and each count of the run.
+Each (`law` in names here) gives the pass rate after training as a function of that before and of beta.
+The base's rates have a distribution over prompts (`rates`), which is fitted together with beta. Prompts enter
+only through their counts: how many have each count of the base and each count of the run.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from .rates import RateSpread, fit_weights, floored_log, likelihood, rate_spread
 _POINTS = 4001
 _GREATEST_PUSH = 600.0
 THINNED_TO = 256
-"""Of more answers to a prompt so many, drawn at random, decide between the laws."""
+"""Of more answers to a prompt so many, drawn at random, decide between the policies."""
 _LEAST, _MOST, _SCAN = float(np.log(1e-2)), float(np.log(1e2)), 17
 """Between these log betas the best is looked for, first at so many."""
 _ROUNDS, _STEPS = 3, 20
@@ -72,14 +72,14 @@ BASE_RATES: Mapping[str, BaseRate] = MappingProxyType(
 
 
 Law = Callable[[np.ndarray, float], np.ndarray]
-"""(base rates, beta) -> the pass rates that a law of training leads to; base rates 0 and 1 stay."""
+"""(base rates, beta) -> the pass rates that training converges to; base rates 0 and 1 stay."""
 
 
 def laws(group_size: int) -> dict[str, Law]:
-    """The laws of one decision by name: of each divergence, E1 and E2 (in which they agree), and E4.
+    """The stationary policies of one-token answers by name: of each divergence, and of std-normalised
 
-    E4 is for advantages divided by the deviation of a group. Of whole answers under a penalty of the sequence
-    they hold too; answers of many tokens under a token penalty end less valid (theory E2).
+    advantages. They hold of whole answers under a penalty of the sequence too; answers of many tokens under a
+    token penalty converge to a lower pass rate. Source: ours, theory E1, E2, E4.
     """
     sizes = {"not divided": None, f"divided (groups of {group_size})": group_size}
     return {
@@ -165,7 +165,7 @@ class JointCounts:
 
 
 class Fit(NamedTuple):
-    """A law at its best: the run's rates at the grid's, the base's weights, beta if at no end of the scan."""
+    """A policy at its best: the run's rates at the grid's, the base's weights, beta if within the scan."""
 
     after: np.ndarray
     weights: np.ndarray
@@ -173,7 +173,7 @@ class Fit(NamedTuple):
 
 
 def fitted(law: Law, data: JointCounts) -> Fit:
-    """The law's beta and the spread of the base's rates that make the counts likeliest, in turns."""
+    """The policy's beta and the spread of the base's rates that make the counts likeliest, in turns."""
     weights = data.spread.weights
 
     def after(log_beta: float) -> np.ndarray:
@@ -195,7 +195,7 @@ def fitted(law: Law, data: JointCounts) -> Fit:
 
 
 def unchanged(data: JointCounts) -> Fit:
-    """What every law is held against: the run has the base's rates."""
+    """What every policy is compared with: the run has the base's rates."""
     rates = data.spread.rates
     return Fit(rates, data.weighed(rates, data.spread.weights, _ROUNDS * _STEPS))
 
@@ -226,7 +226,7 @@ def beta_of(law: Law, data: JointCounts) -> Estimate | None:
     """The fitted beta; None at the ends of those looked for.
 
     The interval of log beta is that of the prompts' scores over the curvature (sandwich), which allows for
-    prompts that the law does not describe; the spread of the base's rates counts as known in it.
+    prompts that the policy does not describe; the spread of the base's rates counts as known in it.
     """
     _, weights, log_beta = fitted(law, data)
     if log_beta is None:
@@ -244,7 +244,8 @@ def beta_of(law: Law, data: JointCounts) -> Estimate | None:
 
 @dataclass(frozen=True)
 class LawScore:
-    """A law held to the prompts: the beta it would need (None where none is told), and how well it predicts.
+    """A policy fitted to the prompts: the beta it would need (None where none is found), and how well it
+    predicts.
 
     `held_out` is the mean log probability of the half of each prompt's answers that was held out, in nats
     a prompt, less that of the best line: 0 for the best.
@@ -263,11 +264,12 @@ class LawScore:
 
 
 def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tuple[LawScore, ...]:
-    """Every law of one decision, "no change" and a normal shift of its own for each prompt, the best first.
+    """Every policy of one-token answers, "no change" and a normal shift of its own for each prompt, the best
+    first.
 
     Half of each prompt's answers by the run is held out, beta and the spread of the base's rates are fitted
-    to the rest, and the log probability of the half held out, given all the others of the same prompt, tells
-    the laws apart.
+    to the rest, and the log probability of the half held out, given all the others of the same prompt,
+    ranks them.
     """
     pairs = pairs.thinned_to(THINNED_TO, rng)
     half = (pairs.run_n + 1) // 2

@@ -39,7 +39,7 @@ class Answer(NamedTuple):
     """Of a row of a log: the prompt, the columns that may be its reward, what was said, how many were drawn.
 
     `said` has what was said by column of rewards, under "" for all of them; `reason` says why a row has no
-    reward, where the log does; `truth` what the right answer is.
+    reward, where the log does; `truth` what the correct answer is.
     """
 
     prompt: str
@@ -162,7 +162,7 @@ def named(column: str | None, correct: str | None, answer: str | None) -> Log:
         verdicts = [_WORDS.get(x.strip().lower(), x) if isinstance(x, str) else x for x in given]
         said = [None] * len(given) if answer is None else listed(row, answer)
         if len(said) != len(given):
-            allowed = f"one for each of {len(given)} verdicts"
+            allowed = f"one for each of {len(given)} rewards"
             raise argument_error(str(answer), f"{len(said)} entries", allowed)
         prompt = _text({column: _within(row, column)}, column)
         return [Answer(prompt, {correct: x}, {"": y}) for x, y in zip(verdicts, said, strict=True)]
@@ -197,10 +197,10 @@ def judged(
     correct_from: float | None = None,
     unscored: str | None = None,
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """One row of counts a prompt from the answers of a log, and what is to be told of its rewards.
+    """One row of counts a prompt from the answers of a log, and what is to be said of its rewards.
 
-    Raises ValueError for rewards that are no verdicts, and with the lines of answers without one, unless
-    `unscored` says what these are.
+    Raises ValueError for rewards that are not correct-or-not, and with the lines of answers without one,
+    unless `unscored` says what these are.
     """
     if unscored is not None:
         choice("unscored", unscored, UNSCORED)
@@ -277,7 +277,7 @@ def _verdicts(
 
 
 def right_from(values: Iterable[float], asked: float | None) -> tuple[float, str]:
-    """The least reward of a right answer, and in words which values there are and which are right.
+    """The least reward of a correct answer, and in words which values there are and which are correct.
 
     Unasked it is 1, of rewards that have at most two values, the greater being 1, or of which all are one
     value that is no more than 0; ValueError lists other values.

@@ -109,7 +109,7 @@ class Measure:
     """A number of the base and of the run, and its change, over so many prompts.
 
     Intervals are over prompts, of this number alone but for those of categories; the change by a fitted law
-    has none. `asked`: whether it is told because it was asked for.
+    has none. `asked`: whether it is given because it was asked for.
     """
 
     __repr__ = readable

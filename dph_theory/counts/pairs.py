@@ -15,7 +15,7 @@ from ..numeric.arrays import Scalars, first, whole
 from ..support.errors import argument_error
 
 ROUNDED = 1e-5
-"""Verdicts this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
+"""Rewards this near to 0 or 1 are that: float32 and means of checks leave .999999 of a one."""
 TEXTS = ("prompt", "question")
 """Fields that hold a prompt's text."""
 MOST_ANSWERS = 2**14
@@ -53,11 +53,12 @@ class PromptRow:
 def row(value: Any, by: str | None = None) -> PromptRow:
     """The row of a mapping {"id", "n", "c"} with optional "correct", "answer", "log_ratio", "kl", "style".
 
-    "correct" lists the verdict of each answer (0 or 1) and may stand in place of n and c; with it "answer"
+    "correct" lists the reward of each answer (0 or 1) and may stand in place of n and c; with it "answer"
     may list what each said; "log_ratio" lists log pi - log ref of each answer in the same order, or "kl"
-    holds their mean; "style" maps names to counts, or lists the style of each answer, of which those of right
-    ones count; "prompt" or "question" is the text; the field `by`, if one is asked for, holds the category.
-    Fields that are null count as absent. Raises ValueError naming the field that is missing or is wrong.
+    holds their mean; "style" maps names to counts, or lists the style of each answer, of which those of
+    correct ones count; "prompt" or "question" is the text; the field `by`, if one is asked for, holds the
+    category. Fields that are null count as absent. Raises ValueError naming the field that is missing or is
+    wrong.
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
@@ -141,7 +142,7 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def snapped(value: float) -> float:
-    """A verdict, 0 or 1 where it is as near as ROUNDED to that."""
+    """A reward, 0 or 1 where it is as near as ROUNDED to that."""
     return next((end for end in (0.0, 1.0) if abs(value - end) <= ROUNDED * (1 + ROUNDED)), value)
 
 
@@ -173,7 +174,7 @@ def _styles(value: Any, n: int) -> Mapping[str, int] | None:
 class Counts:
     """The rows of a file by id, in the file's order, and its hash.
 
-    `told` says what was made of the file: of a log which rewards there are, which count as right, and what
+    `told` says what was made of the file: of a log which rewards there are, which count as correct, and what
     has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
     that its log ratios are from. `name` is by default the source's last part.
     """
@@ -243,7 +244,7 @@ class Pairs:
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it tells of."""
+        """The fewer answers of both sides to each prompt, (prompts,): the greatest k that it can show."""
         return np.minimum(self.base_n, self.run_n)
 
     @property
@@ -253,7 +254,7 @@ class Pairs:
 
     @cached_property
     def usual(self) -> int:
-        """The greatest k that nineteen of twenty prompts tell of."""
+        """The greatest k that nineteen of twenty prompts can show."""
         return int(np.sort(self.reach)[len(self) // 20])
 
     def thinned(self, rng: np.random.Generator) -> "Pairs":

@@ -76,10 +76,10 @@ def pass_curves(
 ) -> PassCurves:
     """Pass@k of both and their difference run - base with a simultaneous band, at k = 1, ..., usual n.
 
-    Prompts count as independent draws, and nothing is asked of the law of their differences: the band is that
-    of `bounded_means`. The spread over training seeds is not in it. By default k goes as far as nineteen of
-    twenty prompts do; prompts with fewer answers than the largest k are left out. Raises ValueError for fewer
-    than two prompts, k not increasing, or k above the answers of all prompts but one.
+    Prompts count as independent draws, and nothing is asked of the distribution of their differences: the
+    band is that of `bounded_means`. The spread over training seeds is not in it. By default k goes as far as
+    nineteen of twenty prompts do; prompts with fewer answers than the largest k are left out. Raises
+    ValueError for fewer than two prompts, k not increasing, or k above the answers of all prompts but one.
     """
     if len(pairs) < 2:
         raise argument_error("prompts", len(pairs), "at least two: intervals are over prompts")
@@ -126,7 +126,7 @@ def _asked(pairs: Pairs, ks: Sequence[int] | None) -> np.ndarray:
 def first_worse(ks: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[int, int | None] | None:
     """The confidence set of the first k with a loss, from a simultaneous band on k = 1, 2, ...
 
-    It begins after the k up to which gains are established, and ends at the first established loss.
+    It begins after the k up to which gains are established, and goes to the first established loss.
     """
     if not np.array_equal(ks, np.arange(1, len(ks) + 1)):
         return None
@@ -170,11 +170,11 @@ def told_ks(most: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class SampleNeeded:
-    """With n answers to each prompt on both sides: the prompts needed, and what the present ones would tell.
+    """With n answers to each prompt on both sides: the prompts needed, and what the present ones would show.
 
-    `prompts` tell the difference of Pass@k with power 0.8 at level 0.05, asked of this k alone; the interval
-    is that of the spread of the differences, as the present prompts tell it. `detectable` is the least
-    difference that as many prompts as there are now tell.
+    `prompts` establish the difference of Pass@k with power 0.8 at level 0.05, asked of this k alone;
+    the interval is that of the spread of the differences among the present prompts. `detectable` is the least
+    difference that as many prompts as there are now establish.
     """
 
     __repr__ = readable
@@ -191,9 +191,9 @@ def needed(pairs: Pairs, difference: float, k: int) -> tuple[SampleNeeded, ...]:
 
     The variance of a prompt's estimated difference is that of the true differences over prompts, which more
     answers do not lessen, and that of the estimates, which is exact given the spread of the rates
-    (`rate_spread`). m prompts tell it if the difference is z_.8 deviations of the mean and half an interval
-    or more. Raises ValueError for a difference above 1 or below 1e-6, a single prompt, or k above the least
-    n.
+    (`rate_spread`). m prompts establish it if the difference is z_.8 standard errors of the mean and half an
+    interval or more. Raises ValueError for a difference above 1 or below 1e-6, a single prompt, or k above
+    the least n.
     """
     if not _SMALLEST <= difference <= 1:
         raise argument_error("difference", difference, f"from {_SMALLEST:g} to 1")

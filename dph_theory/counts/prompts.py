@@ -1,7 +1,7 @@
-"""Which prompts changed, and how far: solved ones kept and lost, each prompt's rate, the log odds.
+"""Which prompts changed, and how far: solved ones retained and lost, each prompt's rate, the log odds.
 
-Tests of a prompt, and those over prompts, are given its total of correct answers: the hypergeometric law,
-free of the base's rate.
+Tests of a prompt, and those over prompts, are given its total of correct answers: the hypergeometric
+distribution, free of the base's rate.
 """
 
 from dataclasses import dataclass
@@ -100,7 +100,7 @@ class LogOddsShift:
 
     @property
     def identified(self) -> bool:
-        """Whether prompts tell a shift and how sure it is, without which no law has a beta."""
+        """Whether prompts show a shift and how sure it is, without which no policy has a beta."""
         return bool(np.isfinite(self.pooled.low))
 
     @property
@@ -140,8 +140,8 @@ def no_change(pairs: Pairs) -> float:
     """The p-value of equal rates of each prompt, from the run's correct answers x given the prompt's total.
 
     Two tests, either of which may reject (Bonferroni): of sum x - E, normal (Cochran, Biometrics 10, 1954),
-    and of sum (x - E)^2, which moves up and down both make greater, by the shifted gamma law of its first
-    three moments.
+    and of sum (x - E)^2, which moves up and down both make greater, by the shifted gamma distribution of its
+    first three moments.
     """
     columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
     margins, place = np.unique(columns, axis=1, return_inverse=True)

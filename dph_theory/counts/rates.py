@@ -1,8 +1,8 @@
 """Pass rates behind counts: how they are spread over prompts.
 
-The spread is a law on a grid of rates, fitted by expectation-maximisation from Jeffreys's law, uniform in
-arcsin sqrt p; it shrinks a rate of 0 of n. It stops long before the maximum of the likelihood, which would be
-a few spikes.
+The spread is a distribution on a grid of rates, fitted by expectation-maximisation from Jeffreys's prior,
+uniform in arcsin sqrt p; it shrinks a rate of 0 of n. It stops long before the maximum of the likelihood,
+which would be a few spikes.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _NEAR_END = np.logspace(-9, -4.3, 10)
 
 
 def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rates for counts of at most n, 0 and 1 among them, and the weight of each under Jeffreys's law."""
+    """Rates for counts of at most n, 0 and 1 among them, and the weight of each under Jeffreys's prior."""
     size = int(np.clip(_PER_DEVIATION * np.pi * np.sqrt(n), _FEWEST, _MOST))
     inner = np.sin(np.linspace(0, np.pi / 2, size)) ** 2
     rates = np.unique(np.concatenate([inner, _NEAR_END, 1 - _NEAR_END]))
@@ -74,7 +74,7 @@ def fit_weights(
 
 @dataclass(frozen=True, eq=False)
 class RateSpread:
-    """A law of pass rates over prompts: rates and weights (grid,)."""
+    """A distribution of pass rates over prompts: rates and weights (grid,)."""
 
     __repr__ = readable
 
@@ -82,7 +82,7 @@ class RateSpread:
     weights: np.ndarray
 
     def given(self, chance: np.ndarray) -> np.ndarray:
-        """The law of each prompt's rate, its counts having this chance at each rate; both (prompts, grid)."""
+        """The distribution of each prompt's rate, given its counts' chance at each; both (prompts, grid)."""
         return normalised(chance * self.weights)
 
     def solved_in(self, n: np.ndarray, c: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ class RateSpread:
 
 
 def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
-    """The law of pass rates of prompts answered c times of n correctly; both (prompts,).
+    """The distribution of pass rates of prompts answered c times of n correctly; both (prompts,).
 
     The grid is fine enough for `most` answers where that is more than n.
     """
@@ -104,13 +104,14 @@ def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
 
 
 def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
-    """Pass@k, also for k beyond n, by the likeliest law of rates; in the interval, by all laws left possible.
+    """Pass@k, also for k beyond n, by the likeliest distribution of rates; in the interval, by all left
+    possible.
 
-    Of more answers than were drawn only the law of rates over prompts tells, of which nothing is assumed: the
-    interval has the means under all laws on the grid whose log likelihood is within 1.92 of the greatest, the
-    95% quantile for one number. The likeliest law of a given mean is that of further prompts, lambda of them,
-    solved (or missed) in k answers: its ends are found by lambda. Measured in `benchmarks/intervals.py`. n
-    and c are (prompts,).
+    More answers than were drawn depend on the distribution of rates over prompts, of which nothing is
+    assumed: the interval has the means under all distributions on the grid whose log likelihood is within
+    1.92 of the greatest, the 95% quantile for one number. The likeliest one of a given mean is that of
+    further prompts, lambda of them, solved (or missed) in k answers: its ends are found by lambda. Measured
+    in `benchmarks/intervals.py`. n and c are (prompts,).
     """
     rates, start = rate_grid(int(n.max()))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)

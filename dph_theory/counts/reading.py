@@ -46,18 +46,18 @@ def read_counts(
     Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, a log of answers of TRL,
     verl, lm-eval or Inspect (`logs`), or a folder of `dph evaluate`: seen from the columns. Of a log
     each row is one answer and the prompt's text or number is its id (of a folder the file of the last step is
-    read); `reward`, the log's column of rewards, by default the only one; `correct_from`, the least reward of
-    a right answer, by default 1 of two values; `unscored`, "wrong" or "omit", what is made of answers without
-    a reward, which are otherwise an error; `prompts`, which set of a folder of `dph evaluate`, by default the
-    only one; `by`, the field of the rows that holds a prompt's category; of rows of no known log `column`
-    names the prompt, `correct` says whether its answer is right, or its answers, and `answer` what was said.
-    .parquet needs the package datasets.
+    read); `reward`, the log's column of rewards, by default the only one; `correct_from`, the least reward
+    of a correct answer, by default 1 of two values; `unscored`, "wrong" or "omit", what is made of answers
+    without a reward, which are otherwise an error; `prompts`, which set of a folder of `dph evaluate`, by
+    default the only one; `by`, the field of the rows that holds a prompt's category; of rows of no known log
+    `column` names the prompt, `correct` says whether its answer is correct, or its answers, and `answer` what
+    was said. .parquet needs the package datasets.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
     each said, for maj@k and what is left), "log_ratio" (log pi - log ref of each, in nats) or their mean
-    "kl", "style" (answers by style, or the style of each), "prompt" (its text). An unfinished last line is
-    left out, and told. Returns the rows by id. Raises ValueError naming the file and the line of each of the
-    first wrong rows.
+    "kl", "style" (answers by style, or the style of each), "prompt" (its text). An unfinished last
+    line is left out, which is said. Returns the rows by id. Raises ValueError naming the file and the line of
+    each of the first wrong rows.
 
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)

@@ -39,12 +39,12 @@ class RunAmong:
 
 @dataclass(frozen=True, repr=False)
 class Together(Shown):
-    """Runs held against one base, on the prompts that all have, with a 95% band over all of them and all k.
+    """Runs compared with one base, on the prompts that all have, with a 95% band over all of them and all k.
 
     `mean` is the mean of the runs as seeds of one method, each k alone, about other prompts and other seeds:
     the sides of an interval over prompts, the seeds being given, and of one over seeds (Student's t), squared
-    and added (Zou and Donner, Stat. Med. 27, 2008). `agreed`, of three runs or more with answers, tells which
-    they are left with; `independent`, as if so many prompts moved by themselves.
+    and added (Zou and Donner, Stat. Med. 27, 2008). `agreed`, of three runs or more with answers, shows
+    which they are left with; `independent`, as if so many prompts moved by themselves.
     """
 
     base: str
@@ -57,7 +57,7 @@ class Together(Shown):
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Where which run is better and worse, at the least k and at the most; what luck decided."""
+        """Which run is better and worse where, at the least k and at the most; what sampling noise did."""
         told = "; ".join(
             f"at k = {k} better: {self._where(i, 1)}, worse: {self._where(i, -1)}"
             for i, k in enumerate(self.k)
@@ -135,10 +135,10 @@ def together(
     draws: int = 4000,
     seed: int = 0,
 ) -> Together:
-    """Hold several runs against their base at once, paired by prompt.
+    """Compare several runs with their base at once, paired by prompt.
 
     Parameters: `base`; `runs`, each with a name, and the step where it is one of a training's; `ks`, by
-    default powers of two and the least number of answers, beyond which none is told; `seeds`, whether the
+    default powers of two and the least number of answers, beyond which none is given; `seeds`, whether the
     runs are seeds of one method, for their mean; `allow_missing` and `min_n` as `matched` has them; `draws`
     and `seed` of the band. Raises ValueError as `matched` does, or where the files share no prompt, or for
     seeds of fewer than two runs, or with steps.

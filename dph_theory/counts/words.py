@@ -18,7 +18,8 @@ _LONGEST_ID, _LONGEST_NAME = 60, 24
 
 
 def sentences(found: "Confrontation") -> tuple[str, ...]:
-    r"""What was compared, Pass@k, which prompts, which answers are left, which law, what a fall is made of.
+    r"""What was compared, Pass@k, which prompts, which answers are left, which stationary policy, what a fall
+    is made of.
 
     Parameters: `found`, from `confront`. Returns sentences, of a terminal's line each.
 
@@ -34,7 +35,7 @@ def percent(value: float) -> str:
 
 
 def chance(p_value: float) -> str:
-    """A p-value as it is told."""
+    """A p-value as it is printed."""
     return "p < 1e-10" if p_value < 1e-10 else f"p = {p_value:.2g}"
 
 
@@ -180,7 +181,7 @@ def _shift_table(found: "Confrontation") -> Table:
 
 
 def tables(found: "Confrontation") -> list[Table]:
-    """Pass@k and what its change is made of, prompts, the laws, KL, further measures: those with rows."""
+    """Pass@k and what its change is made of, prompts, policies, KL, further measures: those with rows."""
     alone = "(this k alone)"
     return _with_rows(
         curve_table(found.curves, found.run.name),
@@ -209,7 +210,7 @@ def tables(found: "Confrontation") -> list[Table]:
 
 
 def requested(found: "Confrontation", everything: bool = False) -> list[Table]:
-    """What is told because it was asked for: Pass@k beyond and by category, power; or every measure."""
+    """What is printed because it was asked for: Pass@k beyond and by category, power; or every measure."""
     head = ("answers to each", "prompts needed", f"least difference that {found.prompts} prompts detect")
     return _with_rows(
         Table.of(

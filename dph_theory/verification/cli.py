@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 
-@click.command(short_help="Check every theorem, and that its false neighbours fall.")
+@click.command(short_help="Check every theorem, and that near-miss statements fail.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option("--list", "listing", is_flag=True, help="List the theorems and stop.")
 @click.option(
@@ -44,8 +44,8 @@ def verify(
 ) -> None:
     """Check every theorem of the registry (or those NAMEd; "A" and "A5" stand for all whose names begin so).
 
-    Exits 0 if every verdict is the expected one, every kept value is given and every false neighbour was
-    refuted, 1 if not, 2 for wrong usage.
+    Exits 0 if every status is the expected one, every kept value is given and every near-miss statement
+    was refuted, 1 if not, 2 for wrong usage.
     """
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     if listing and path is not None:

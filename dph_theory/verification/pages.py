@@ -16,11 +16,11 @@ MEANINGS = {
     "that looks for a violation",
     Verdict.REFUTED: "false as it is claimed: a counterexample is kept with it",
 }
-"""What each verdict says that was checked."""
+"""What each status says that was checked."""
 _RELATIONS = {
     Relation.EQUAL: "both sides are equal",
-    Relation.AT_MOST: "the left side is at most the right one",
-    Relation.TENDS: "the left side tends to the right one",
+    Relation.AT_MOST: "the left side is at most the other",
+    Relation.TENDS: "the left side tends to the other",
 }
 _AGAIN = "This page is made from the registry."
 
@@ -57,7 +57,7 @@ def index() -> str:
         (
             "# The theorems\n",
             f"{len(THEOREMS)} statements in {len(FAMILIES)} families; expected: {words}. "
-            f"{neighbours} false neighbours, statements next to a theorem that are false, must fail at the "
+            f"{neighbours} near-miss statements, next to a theorem and false, must fail at the "
             f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base policy a > 0; verifier v with values 0 and 1; Y1 the "
             "outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, p\\_0 is a given the rest; "
@@ -77,7 +77,7 @@ def index() -> str:
 
 
 def family_page(name: str) -> str:
-    """The page of one family: each theorem's statement, source, expected verdict, checks, neighbours."""
+    """The page of one family: each theorem's statement, source, expected status, checks, near misses."""
     head = (
         f"# {name}. {FAMILIES[name]}\n\n"
         f"`dph verify {name}` checks what stands here. {_AGAIN} Notation: [all theorems](index.md).\n"

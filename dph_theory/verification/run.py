@@ -1,4 +1,4 @@
-"""Verification of the registry: each statement and its false neighbours, over processes."""
+"""Verification of the registry: each statement and its near-miss statements, over processes."""
 
 import time
 import zlib
@@ -46,7 +46,7 @@ def available(theorem: Theorem) -> bool:
 
 
 def verify_one(theorem: Theorem, settings: Settings) -> Report:
-    """Search, the kept values, the false neighbours, and what Coq says.
+    """Search, the kept values, the near-miss statements, and what Coq says.
 
     A false claim has to fail at its counterexample; nothing is searched for.
     """
@@ -58,7 +58,7 @@ def verify_one(theorem: Theorem, settings: Settings) -> Report:
         found = search(theorem, settings, seed)
         refuted = found.witness is not None
     fallen = [NeighbourReport(f.name, examples.falls(theorem, f)) for f in theorem.false_neighbours]
-    unexpected += [f"false neighbour not refuted: {each.name}" for each in fallen if not each.refuted]
+    unexpected += [f"near-miss statement not refuted: {each.name}" for each in fallen if not each.refuted]
     verdict = theorem.expected
     if refuted is not theorem.false:
         verdict = Verdict.REFUTED if refuted else Verdict.CHECKED

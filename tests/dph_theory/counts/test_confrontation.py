@@ -181,7 +181,7 @@ def test_one_row_of_few_answers_is_named_and_does_not_shorten_the_curves(tmp_pat
     assert left_out.curves == without.curves
     assert "1 prompts with fewer answers than asked for are left out" in left_out.notes
     many = [rows[:9] + [r | {"n": 2, "c": 1} for r in rows[9:20]] + rows[20:] for rows in whole]
-    assert "k ends at 2 because of 11 prompts with few" in confronted(tmp_path, *many).notes[0]
+    assert "k goes up to 2 because of 11 prompts with few" in confronted(tmp_path, *many).notes[0]
 
 
 def test_a_file_against_itself_claims_nothing(tmp_path):

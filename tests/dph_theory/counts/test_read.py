@@ -282,7 +282,7 @@ def test_rows_of_no_known_log_are_read_by_the_columns_that_are_named_and_refused
     ("names", "says"),
     [
         ({"column": "idx"}, "both named: --id COLUMN --correct COLUMN"),
-        ({"column": "idx", "correct": "score", "answer": "answer"}, "1 entries.*one for each of 2 verdicts"),
+        ({"column": "idx", "correct": "score", "answer": "answer"}, "1 entries.*one for each of 2 rewards"),
         ({"column": "idx", "correct": "gold"}, "one with the columns gold"),
         ({"column": "idx", "correct": "answer"}, "a number in column 'answer'"),
     ],
