@@ -164,7 +164,7 @@ def transfer_command(
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
 @click.option("--json", "json_path", type=_OUTPUT, help="Write the record there.")
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
-    """Check the records of runs, and hold what they measured against the theory's predictions."""
+    """Check the records of runs, and compare what they measured with the theory's predictions."""
     with _stage("nothing was written", json_path) as (console, _):
         from .comparison.table import compare
 

@@ -35,7 +35,8 @@ KIND = "full_scale.demo"
 COMPARED = ("GRPO", "RKL", "DPH-F", "DPH-JS")
 """Methods whose differences are measured."""
 SEEDS = {"GRPO": 5, "RKL": 3, "DPH-F": 5, "DPH-JS": 5, "KL-control": 1}
-"""How many of each method: more where two trained methods are compared, one where a law is predicted."""
+"""How many of each method: more where two trained methods are compared, one where the stationary policy is
+predicted."""
 METHODS = {name: name.replace("KL-control", "KL-control-sequence") for name in SEEDS}
 """The recipes' name of each."""
 QUICK_SEEDS = 1
@@ -47,7 +48,7 @@ PACKAGES = ("torch", "transformers", "trl", "numpy")
 SIZE = Size(train=40, evaluation=32)
 SETS = (SET, "rehearsed")
 TRAINED_ON = "explored"
-"""Evaluated at the first seed alone, where laws are predicted."""
+"""Evaluated at the first seed alone, where stationary policies are predicted."""
 # A toy length: everything runs, nothing is learnt that a conclusion could rest on.
 QUICK_SIZE = Size(domains=2, tables=1, train=3, evaluation=1, architecture=Architecture(steps=150, batch=32))
 QUICK = (
@@ -67,7 +68,7 @@ QUICK = (
 
 @dataclass(frozen=True)
 class DemoFound:
-    """What the demo found: base and methods on a set, their differences, and the theory's verdicts."""
+    """What the demo found: base and methods on a set, their differences, and the theory's predictions."""
 
     set: str
     prompts: int
@@ -129,7 +130,7 @@ def demo(
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
-    """Base and methods, means over seeds and their deviations; and the differences between methods."""
+    """Base and methods, means and std over seeds; and the differences between methods."""
     found = from_json(DemoFound, result["results"])
     rows = [
         (name, str(len(values["Pass@1"].values)), *(_cell(values.get(column)) for column in COLUMNS))

@@ -59,7 +59,7 @@ class TrainerReport(LossReport):
 
     `advantage` is that of its generate-and-score; `loss` the audit of its loss on the samples asked for,
     given advantages; `later` the same on samples of an old policy, or of another sampler, None where every
-    batch is used once and sampled by the policy itself. `notes` say what else moves the law.
+    batch is used once and sampled by the policy itself. `notes` say what else changes the stationary policy.
     """
 
     advantage: AdvantageReport
@@ -158,7 +158,8 @@ IN_THE_LOSS = (
     "loss_type",
     "vllm_importance_sampling",
 )
-"""What `dph predict` does not read, or says to move the law, and the loss that runs here holds."""
+"""What `dph predict` does not read, or says to change the stationary policy, and the loss of the trainer
+here."""
 
 
 def _notes(made: GRPOTrainer, vllm: bool, updates: float, aside: Sequence[str]) -> tuple[str, ...]:
@@ -251,8 +252,8 @@ class _Script:
 def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:
     """The trainer's own step as a loss of log-probabilities, in evaluation: no steps accumulate.
 
-    All rewards are equal when it scores, so that its own advantages hold nothing but what it adds to a
-    verdict's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own scoring is the
+    All rewards are equal when it scores, so that its own advantages are only what it adds to a
+    reward's; those given are added to them. With vllm, `log_old` is the sampler's. TRL's own scoring is the
     same each time: it is asked once for what an audit asks of a batch many times.
     """
     script, scored = _Script(trainer, vllm), dict[tuple[Any, ...], Any]()

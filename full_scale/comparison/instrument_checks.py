@@ -1,8 +1,8 @@
 """Instrument checks: what holds for every policy whatsoever; a violation is an alarm, not a finding.
 
-The excess KL is not negative (A8), Pass@k follows from pass rates (D1), the guarantee holds (C4), and the
-forward KL of a sequence is the sum over its tokens (B5). A violated check says that log-probabilities,
-verdicts or samples are not what the records say they are.
+The excess KL is not negative, Pass@k follows from pass rates, the rehearsal guarantee holds, and the
+forward KL of a sequence is the sum over its tokens. A violated check says that log-probabilities, rewards or
+samples are not what the records say they are. Theory: A8, D1, C4, B5.
 """
 
 import math
@@ -33,7 +33,7 @@ def instrument_checks(run: MeasuredRun) -> list[Line]:
 
 
 def on_the_frontier(here: PairedSet) -> Iterator[Line]:
-    """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt (A8).
+    """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt.
 
     The worst of so many prompts is judged at the level divided by their number, and against the least cost
     within exact confidence intervals of V and A1.
@@ -82,7 +82,7 @@ def _worst(values: np.ndarray, errors: np.ndarray) -> int:
 
 
 def along_training(run: MeasuredRun) -> Iterator[Line]:
-    """The collapse meter of the training log: at no step is the excess KL negative (A8).
+    """The collapse meter of the training log: at no step is the excess KL negative.
 
     The worst of so many steps is judged at the level divided by their number. Only where the prompts trained
     on were evaluated too is it known how far the meter's base rates may be off.
@@ -113,7 +113,7 @@ def base_rate_shift(run: MeasuredRun) -> float:
 
     The meter took (c + 1/2)/(k + 1) from the pre-sampling, which also chose these prompts; the base's own
     evaluation has samples apart from that choice. The shift of the mean cost from one to the other, at the
-    run's final validity, plus its margin.
+    run's final pass rate, plus its margin.
     """
     here, rates = run.sets.get(EXPLORED), run.training.base_rates
     if here is None or any(name not in rates for name in here.ids):
@@ -125,7 +125,7 @@ def base_rate_shift(run: MeasuredRun) -> float:
 
 
 def pass_at_k_from_rates(here: PairedSet) -> Iterator[Line]:
-    """Pass@k from the pass rates of one half of the samples, against the best of k in the other (D1).
+    """Pass@k from the pass rates of one half of the samples, against the best of k in the other.
 
     1 - (1-p)^k is predicted without bias from the counts of the first half (a plugged-in rate would fall
     short, the function being concave in p); the second half is cut into groups of k, and a group passes if
@@ -143,7 +143,7 @@ def pass_at_k_from_rates(here: PairedSet) -> Iterator[Line]:
 
 
 def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
-    """J >= exp(-KL(p_* || pi)) on the rehearsed prompts (C4), for the joint law of prompt and answer.
+    """J >= exp(-KL(p_* || pi)) on the rehearsed prompts, for prompt and answer jointly.
 
     KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
     over fresh base samples of the prompt; J is a mean too. So no bias but that of the exponential of a mean;
@@ -166,9 +166,9 @@ def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
 
 
 def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
-    """The forward KL summed over tokens is that of the sequence, row by row of the buffer (B5).
+    """The forward KL summed over tokens is that of the sequence, row by row of the buffer.
 
-    Where the evaluation stored token sums of other divergences, these are told beside it: they differ from
+    Where the evaluation stored token sums of other divergences, these stand beside it: they differ from
     the sequence's, in either direction.
     """
     stored = [row for row in rows if FORWARD_KL.name in row.token_sums]

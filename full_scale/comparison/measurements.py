@@ -31,9 +31,9 @@ RULE_OF_THREE = 3.0
 
 
 class TextSamples(NamedTuple):
-    """Of one prompt: verdicts in [0, 1] of the policy's samples and the base's, and log pi/a of the former.
+    """Of one prompt: rewards in [0, 1] of the policy's samples and the base's, and log pi/a of the former.
 
-    Prompts of one text are one prompt, whose verdict on an answer is the mean of theirs.
+    Prompts of one text are one prompt, whose reward of an answer is the mean of theirs.
     """
 
     policy: Float[np.ndarray, " samples"]
@@ -45,7 +45,7 @@ def log_odds_gain(texts: Sequence[TextSamples]) -> MeanEstimate:
     """The rate r of the tilt a exp(r v)/Z that relates policy to base; inf or -inf where no rate fits.
 
     For samples y of the tilt and y' of the base, d = v(y) - v(y'), the mean of d exp(-r d/2) is 0 (swapping
-    y and y' turns its sign), at any number of samples. The common root over prompts, for verdicts 0 and 1, is
+    y and y' turns its sign), at any number of samples. The common root over prompts, for rewards 0 and 1, is
     Mantel and Haenszel's log odds ratio (1959): log sum V (1-A1) - log sum A1 (1-V).
     """
     pairs = [_differences(text) for text in texts]
@@ -96,7 +96,7 @@ EXPLORED, REHEARSED = "explored", "rehearsed"
 
 @dataclass(frozen=True)
 class PairedSet:
-    """A set of prompts under a run: verdicts, and sequence log-probabilities under the run and the base.
+    """A set of prompts under a run: rewards, and sequence log-probabilities under the run and the base.
 
     `base_correct` are the base's own samples on the same prompts, drawn apart from those that chose the set.
     """
@@ -109,7 +109,7 @@ class PairedSet:
     texts: tuple[str, ...] = ()
     """The text of each prompt, as a hash; empty if no two are known to agree."""
     verdicts: Float[np.ndarray, "prompts samples"] | None = None
-    """Of each sample, the mean verdict of all prompts of its text; None where that is not known."""
+    """Of each sample, the mean reward of all prompts of its text; None where that is not known."""
     base_verdicts: Float[np.ndarray, "prompts base_samples"] | None = None
 
     @property
@@ -133,7 +133,7 @@ class PairedSet:
         return len(set(self.texts)) == len(self.texts)
 
     def by_text(self) -> list[TextSamples]:
-        """The samples of each text, prompts of one text taken together (E5); none without mean verdicts."""
+        """The samples of each text, prompts of one text taken together; none without mean rewards."""
         if self.verdicts is None or self.base_verdicts is None:
             return []
         places: dict[str, list[int]] = {}

@@ -21,7 +21,7 @@ def predictions(run: MeasuredRun) -> list[Line]:
 
 
 def untested(run: MeasuredRun) -> list[str]:
-    """Where the run converges to, or why that is not told, and which predictions were not tested, and why."""
+    """What the run converges to, or why that is not known; which predictions were not tested, and why."""
     law = law_of(run.training.arguments)
     if isinstance(law, NoLaw):
         said = f"no stationary policy is predicted, for {law.why}"
@@ -37,9 +37,9 @@ def untested(run: MeasuredRun) -> list[str]:
 
 
 def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Line]:
-    """The law at which the run's penalty comes to rest, on the prompts trained on (A5, A9, E1, E2, E4, E5).
+    """The policy that the run's penalty converges to, on the prompts trained on.
 
-    Prompts of one text are one prompt whose verifier is the mean of their verdicts.
+    Prompts of one text are one prompt whose verifier is the mean of theirs. Theory: A5, A9, E1, E2, E4, E5.
     """
     law = law_of(run.training.arguments)
     if not law:
@@ -77,11 +77,11 @@ def _tilt(here: PairedSet, law: RunLaw, note: str) -> Iterator[Line]:
 
 
 def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
-    """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal aims at (B3).
+    """The valid mass on rehearsed prompts, where the gauge of f decides what rehearsal minimises.
 
-    -log u of correct answers aims at p_*, mass 1: the mass does not fall below the base's. A generator that
-    vanishes with its slope at u = 1 (k3; JS and alpha as li2025choice writes them) aims at the base's own
-    mass A1, and so does any of answers correct or not.
+    -log u of correct answers has p_* as its target, mass 1: the mass does not fall below the base's. A
+    generator that vanishes with its slope at u = 1 (k3; JS and alpha as li2025choice writes them) has the
+    base's own mass A1, and so does any of answers correct or not. Theory: B3.
     """
     here, target = run.sets[REHEARSED], rehearsal_target(run.training.arguments)
     if target is None:

@@ -80,7 +80,7 @@ class MethodDifference:
     margin: float
     expected: int
     found: int
-    """The sign told apart from none, or 0."""
+    """The sign if it is established, or 0."""
 
 
 def differences(evaluations: Evaluations) -> list[MethodDifference]:
@@ -266,7 +266,7 @@ class Comparison:
     training: Mapping[str, Sequence[Mapping[str, float | None]]]
     """By run, what the collapse meter logged step by step."""
     laws: tuple[str, ...] = ()
-    """Of each run where it converges to, or why that is not told, and what was not tested."""
+    """Of each run where it converges to, or why that is not known, and what was not tested."""
 
     def sentences(self) -> list[str]:
         """One on the checks, one on the predictions: all that is said of the tables."""

@@ -37,7 +37,7 @@ from .record import (
 )
 
 TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
-"""Divergences whose token sums are stored for the rows of the rehearsal buffer (theory B5)."""
+"""Divergences whose token sums are stored for the rows of the rehearsal buffer."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Answers:
     initial: Any
     tokenizer: Any
     together: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)
-    """By text, the prompts that share it, where several do: one prompt to the model (theory E5)."""
+    """By text, the prompts that share it, where several do: one prompt to the model."""
 
     def of(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
         """One greedy and `evaluate.samples` sampled answers to each prompt."""

@@ -39,7 +39,7 @@ class PromptAnswers:
     unfinished: int = 0
     """How many of all answers were cut off."""
     mean_correct: tuple[float, ...] | None = None
-    """The mean verdict over all prompts of this text, where there are several."""
+    """The mean reward over all prompts of this text, where there are several."""
 
     @property
     def named_styles(self) -> Counter[str]:

@@ -24,7 +24,7 @@ from ..tasks.protocol import Prompt, Task
 from .load import LoadedModel, load_tokenizer, source, stop_tokens
 
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What torchrun tells its processes of one another."""
+"""What torchrun lets its processes know of one another."""
 DRAWN = ("temperature", "top_p", "top_k", "min_p")
 """Settings of sampling that a greedy answer has none of."""
 

@@ -12,7 +12,7 @@ from .generation import evaluating, padded
 from .load import on_device
 
 BATCH_TOKENS = 16_384
-"""Tokens that go through a model at once unless told otherwise, padding counted."""
+"""Tokens that go through a model at once by default, padding counted."""
 SLICE_BYTES = 2**29
 """What the logits of a slice of tokens and vocabulary may take, with what is computed from them."""
 _UNSCORED = -100

@@ -1,4 +1,4 @@
-"""Which prompts are held at the base: a few, none of them explored, that are to hold what resembles them."""
+"""Which prompts are pinned to the base: a few, none of them explored, for what resembles them."""
 
 from pathlib import Path
 

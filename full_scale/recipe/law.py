@@ -1,4 +1,4 @@
-"""What the arguments of a trainer mean: the loss it rehearses by, and the law that it tends to."""
+"""What the arguments of a trainer mean: the loss it rehearses by, and the policy that it converges to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +40,8 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "rehearsal_reduction": "token_mean",
     }
 )
-"""What a trainer takes where it is given nothing else: the arguments that a law depends on."""
+"""What a trainer takes where it is given nothing else: the arguments that the stationary policy depends
+on."""
 DEFINITION = "definition"
 """The form of a rehearsal that takes its divergence on the policy's own samples."""
 RELEASED = MappingProxyType(
@@ -72,29 +73,29 @@ class RunLaw:
 
     @property
     def theory(self) -> str:
-        """The statement of the theory that gives the law."""
+        """The statement of the theory that gives the stationary policy."""
         if self.scale in ("std", "population_std"):
             return "E4"
         return "A5" if self.place == "sequence" else "E2"
 
     @property
     def is_tilt(self) -> bool:
-        """Whether the law is a exp(v w/beta)/Z with one weight w for all prompts."""
+        """Whether the stationary policy is a exp(v w/beta)/Z with one weight w for all prompts."""
         return self.divergence == REVERSE_KL and self.scale in ("none", "leave_one_out")
 
     @property
     def weight(self) -> float:
-        """The weight w of a law that is a tilt: that of the advantage, whatever the validity (E4)."""
+        """The weight w of a policy that is a tilt: that of the advantage, whatever the pass rate."""
         return float(group_weight(self.group_size, 0.5, self.scale))
 
     def validity(self, base_rate: Float[np.ndarray, " prompts"]) -> Float[np.ndarray, " prompts"]:
-        """The validity of each prompt at the law, from its base rate."""
+        """Each prompt's stationary pass rate, from its base rate."""
         return normalised_validity_at(base_rate, self.beta, self.group_size, self.scale, self.divergence)
 
 
 @dataclass(frozen=True)
 class NoLaw:
-    """Arguments for which theory E and G claim no law, and why; false in a condition."""
+    """Arguments for which the theory claims no stationary policy, and why; false in a condition."""
 
     why: str
 
@@ -106,12 +107,13 @@ class NoLaw:
 
 
 def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
-    """The law of a training by the arguments that its trainer got (`DEFAULTS` where they lack one).
+    """The stationary policy of a training by the arguments that its trainer got (`DEFAULTS` where they lack
+    one).
 
-    In the loss, the corrected k3 descends the reverse KL of tokens, the plain k3 the forward one (B6), the
-    definition form its own divergence (B8). TRL's own advantage without scaling is centred by the mean of
-    all of the group; that of a KL in the reward, and every baseline but the mean, weighs a right answer by 1
-    (E4, G4).
+    In the loss, the corrected k3 minimises the reverse KL of tokens, the plain k3 the forward one,
+    the definition form its own divergence. TRL's own advantage without scaling is centred by the mean of
+    all of the group; that of a KL in the reward, and every baseline but the mean, weighs a correct answer
+    by 1. Theory: B6, B8, E4, G4.
     """
     given = {**DEFAULTS, **arguments}
     penalty = _penalty(given)
@@ -176,9 +178,9 @@ def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor
 
 
 def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
-    """The mass that a rehearsal aims at on correct samples: "one", "base", or neither (None).
+    """The mass that a rehearsal has as its target on correct samples: "one", "base", or neither (None).
 
-    By the slope of the trainer's own loss at u = 1 (B3): where it is 0, the base as it is.
+    By the slope of the trainer's own loss at u = 1: where it is 0, the base as it is. Theory: B3.
     """
     given = {**DEFAULTS, **arguments}
     if not rehearses(given):

@@ -66,8 +66,8 @@ def setup(
 ) -> Setup:
     """The DPHConfig fields of a method with what the recipe changes in it: there, and in its `train`.
 
-    `base_rates` are the measured base pass rates of the training prompts, from which a target validity mu
-    gives beta (theory A9). ValueError for an unknown method, and for a change it has no place for.
+    `base_rates` are the measured base pass rates of the training prompts, from which a target pass
+    rate mu gives beta. ValueError for an unknown method, and for a change it has no place for.
     """
     choice("method.name", config.name, METHODS)
     method = METHODS[config.name]

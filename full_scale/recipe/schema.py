@@ -85,7 +85,7 @@ class SamplingConfig:
         return {name: value for name, value in vars(self).items() if name in _LAW}
 
     def drawing(self) -> dict[str, Any]:
-        """What decides which completions are drawn: the law, and how random numbers are shared out."""
+        """What decides which completions are drawn: from what, and how random numbers are shared out."""
         return {**self.law(), "batch_size": self.batch_size, "backend": self.backend}
 
 
@@ -131,15 +131,15 @@ class MethodConfig:
     beta: float | None = None
     """Coefficient of the penalty on policy samples (GRPO with KL, RKL, KL control)."""
     beta_from: Annotated[float, Field(gt=0)] | None = None
-    """Of KL control by sequences: beta at the first step, from which it falls to beta by the middle of the
-    training (theory G10)."""
+    """Of KL control by sequences: beta at the first step, from which it falls to beta by the middle
+    of the training."""
     excess_bound: Annotated[float, Field(gt=0)] | None = None
     """It falls on only while the excess KL is under that, in nats."""
     baseline: Literal["mean", "leave_one_out", "one", "none"] | None = None
-    """What is subtracted from rewards; `one` drifts least (theory G4). Advantages are then not divided by the
-    group's deviation."""
+    """What is subtracted from rewards; `one` drifts least. Advantages are then not std-normalised."""
+
     mu: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Target mean validity of KL control, in place of beta (theory A9)."""
+    """Target mean pass rate of KL control, in place of beta."""
     alpha: float | None = None
     """Of DPH-alpha and alpha-DPG."""
     gauge: Literal["printed", "normalised"] | float | None = None
@@ -211,7 +211,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
     `extends: other.yaml` in a file starts from that one, looked for beside it, then among the packaged ones;
     mappings merge, everything else replaces; a file's `name`, where it gives none, is its own, never the
-    other's, whose runs it would overwrite. `methods` holds what a file changes for the method of that name; a
+    other's, whose runs it would overwrite. `methods` has what a file changes for the method of that name; a
     run whose method an override names is named after it too. ValueError names an unknown key, with the
     nearest known one, a value of the wrong type, a file that is not there, a circle of `extends`.
     """

@@ -1,4 +1,4 @@
-"""Binary files that are either complete or not there, and the hashes that tell one from another."""
+"""Binary files that are either complete or not there, and the hashes that distinguish them."""
 
 import hashlib
 import json

@@ -43,7 +43,7 @@ class GymOptions:
     template: str = TEMPLATE
     system: str | None = None
     seconds: Annotated[float, Field(gt=0)] = 10.0
-    """Of computing, for one verdict."""
+    """Of computing, for one answer."""
     workers: Annotated[int, Field(ge=1)] | None = None
 
 
@@ -88,7 +88,7 @@ def _generator(source: Mapping[str, Any]) -> Any:
 class GymVerifier(PooledVerifier):
     r"""Scores what stands between the last answer tags, or in the last \boxed{}, by the generator's verifier.
 
-    A score of at least `threshold` is correct. `seconds` (of computing) bounds each verdict. ValueError for a
+    A score of at least `threshold` is correct. `seconds` (of computing) bounds each answer. ValueError for a
     reference that is incomplete.
     """
 

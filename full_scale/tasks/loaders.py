@@ -40,11 +40,11 @@ class Options(ExampleSource):
 
 @dataclass(frozen=True, config=CHECKED)
 class RewardOptions:
-    """A reward beside the verdict: a function of (answer, reference), and its weight."""
+    """A reward beside correctness: a function of (answer, reference), and its weight."""
 
     function: str = ""
     weight: float = 0.0
-    """0 logs it alone; the verdict weighs 1."""
+    """0 logs it alone; correctness weighs 1."""
 
 
 def load_task(config: TaskConfig) -> Task:

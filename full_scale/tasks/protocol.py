@@ -13,7 +13,7 @@ from dph_theory.support.errors import RefusedError, argument_error
 CRASH = "crash"
 """The outcome of a verifier that failed."""
 VERDICT = "verifier"
-"""The name of the reward that is the verdict."""
+"""The name of the reward that is correctness."""
 RESERVED = ("train", "rehearsed", "explored")
 """Names of sets that are the training's own: no evaluation set of a task may bear one."""
 
@@ -57,7 +57,7 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Gives completions numbers beside the verdict; None where it has none, and never raises."""
+    """Gives completions numbers beside correctness; None where it has none, and never raises."""
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
         """One number for each pair of example and completion, in order."""
@@ -70,7 +70,7 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True)
 class WeightedReward:
-    """A reward beside the verdict's, whose weight is 1; of weight 0 it is logged alone."""
+    """A reward beside that of correctness, whose weight is 1; of weight 0 it is logged alone."""
 
     scorer: Scorer
     weight: float = 0.0
@@ -88,7 +88,7 @@ class Task:
     system: str | None = None
     """The system message that goes before every prompt where the model is used through its chat template."""
     rewards: Mapping[str, WeightedReward] = field(default_factory=dict)
-    """Rewards of the training beside the verdict, by name; the theory is of the verdict alone."""
+    """Rewards of the training beside correctness, by name; the theory is of correctness alone."""
 
     def close(self) -> None:
         """Free what the verifier and the rewards hold."""

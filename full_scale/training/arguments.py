@@ -51,7 +51,7 @@ def arguments(
 ) -> Setup:
     """The arguments of OnlineConfig: the method's, the recipe's `train`, and what other parts of it decide.
 
-    `base_rates` as in `methods.setup`; `rewards` are the weights of those beside the verdict, by name.
+    `base_rates` as in `methods.setup`; `rewards` are the weights of those beside correctness, by name.
     ValueError for a key of `train` that OnlineConfig does not know, with the nearest it does, or that another
     part of the recipe decides, for a value that is not of its type, and for a model in float16.
     """

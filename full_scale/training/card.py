@@ -1,4 +1,4 @@
-"""The card of a trained model, from the run's records: what it was trained on, by what, to which law."""
+"""The card of a trained model, from the run's records: what it was trained on, by what, to which policy."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def write_card(folders: Folders) -> None:
 
 
 def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None) -> str:
-    """The model card: front matter, method and settings, the law it tends to, what was measured."""
+    """The model card: front matter, method and settings, the policy it converges to, what was measured."""
     front = {"base_model": recipe.model.path, "library_name": "transformers", "tags": ["trl", "grpo", "dph"]}
     arguments = {name: value for name, value in training.arguments.items() if name not in FREE}
     rehearsed = f" {len(training.rehearsed)} prompts rehearsed," if rehearses(arguments) else ""

@@ -1,10 +1,10 @@
-"""The collapse meter for any TRL GRPO run: how much more KL the policy spends than its validity must cost.
+"""The collapse meter for any TRL GRPO run: the KL of the policy beyond the least at its pass rate.
 
     meter = CollapseMeter(base_rates={prompt: base pass rate, ...})
     meter.attach(trainer)
 
 Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` names; with `step=True` also
-`dynamics/step_in_logits`, what a learning rate is to a model.
+`dynamics/step_in_logits`, a learning rate as an effective logit step.
 """
 
 import logging
@@ -34,24 +34,24 @@ STEP = "dynamics/step_in_logits"
 
 
 class CollapseMeter(TrainerCallback):
-    """Measures KL(pi || ref) - kl(V || A1), the excess KL of theory A8, on the samples TRL has just drawn.
+    """Measures KL(pi || ref) - kl(V || A1), the excess KL, on the samples TRL has just drawn.
 
     `base_rates` maps a prompt's key to its base pass rate A1 in (0, 1); `key` is the dataset column that
     holds the keys, or "prompt" for the prompts themselves. Of several reward functions `verdict` names the
     binary one that is measured. Completions that TRL masks because they are cut off are measured too.
     Groups whose prompt is not among the base rates are left out and counted. `rate_samples`: of how many
     samples each base rate is the posterior mean (c + 1/2)/(n + 1), None where rates are known; without it
-    the excess of rates from a few samples is told too low, by 1/(2n) or so. Every `every`-th generated
+    the excess of rates from a few samples is estimated too low, by 1/(2n) or so. Every `every`-th generated
     batch is measured, at one forward pass under the policy and one under the reference. Neither weights nor
     random numbers are touched.
 
     With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for
     `dph predict --step`, unless all its advantages are zero; without base rates nothing else is. And
-    `collapse/by_luck` stands beside the excess: what sampling alone brings a run without a KL, of a prompt
-    with RIGHT equal right answers and WRONG wrong ones (`dynamics.excess_by_luck`), a mean over seeds, of
-    advantages not divided by their deviation; at most a right answer lost for good, V log RIGHT. Several
-    times as much over many steps is more than this luck; less than that is no evidence. Source: ours, theory
-    A8, G3.
+    `collapse/by_luck` stands beside the excess: what sampling noise alone brings a run without a KL,
+    of a prompt with RIGHT equal correct answers and WRONG incorrect ones (`dynamics.excess_by_luck`), a mean
+    over seeds, of advantages not std-normalised; at most a correct answer lost for good, V log RIGHT. Several
+    times as much over many steps is more than noise; less than that is no evidence. Source: ours, theory A8,
+    G3.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class CollapseMeter(TrainerCallback):
 
         The reference is the trainer's own (beta > 0, or an adapter's base); otherwise a second model is
         loaded from where the trained one came from. RuntimeError under another TRL than the pinned one;
-        ValueError where no reward function is known to be the verdict.
+        ValueError where no reward function is known to be that of correctness.
         """
         check_versions()
         verdicts = Verdicts(trainer, self.key, self.verdict) if self.base_rates else None

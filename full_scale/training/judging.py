@@ -1,4 +1,4 @@
-"""A task's verdicts while a model trains: as TRL's reward function, and on greedy answers now and then."""
+"""A task's rewards while a model trains: as TRL's reward function, and on greedy answers now and then."""
 
 import logging
 from collections import Counter
@@ -63,7 +63,7 @@ class VerifierReward:
 
 
 class FurtherReward:
-    """A reward of the task beside its verdict, as TRL calls a reward function."""
+    """A reward of the task beside correctness, as TRL calls a reward function."""
 
     def __init__(self, name: str, scorer: Scorer, task: Task) -> None:
         self.__name__, self.scorer = name, scorer
@@ -105,7 +105,7 @@ class Verdicts:
 
 
 def require_verdict_alone(trainer: Any, why: str) -> None:
-    """ValueError if another reward than the first, the verdict, has a weight."""
+    """ValueError if another reward than the first, correctness, has a weight."""
     weights = trainer.reward_weights.tolist()
     if any(weights[1:]) or weights[0] != 1:
         named = dict(zip(trainer.reward_func_names, weights, strict=True))

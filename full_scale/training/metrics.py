@@ -1,4 +1,4 @@
-"""What a training measures, told while it runs in a few words; TRL's own reporting has all of it."""
+"""What a training measures, reported while it runs in a few words; TRL's own reporting has all of it."""
 
 import logging
 from collections.abc import Mapping
@@ -25,21 +25,21 @@ _LOG = logging.getLogger(__name__)
 
 
 class Told(TrainerCallback):
-    """Tells `progress` each step, from the one that training goes on from, with what was last measured.
+    """Calls `progress` each step, from the one that training goes on from, with what was last measured.
 
-    Only the first process tells.
+    Only the first process does.
     """
 
     def __init__(self, progress: NotedProgress) -> None:
         self.progress, self.last = progress, ""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        """Tell the step, unless its log is about to."""
+        """Report the step, unless its log is about to."""
         if state.is_world_process_zero and not control.should_log:
             self.progress("train", state.global_step, state.max_steps, self.last)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
-        """Tell a step's log."""
+        """Report a step's log."""
         if state.is_world_process_zero and "loss" in (logs or {}):
             self.last = said(logs)
             self.progress("train", state.global_step, state.max_steps, self.last)

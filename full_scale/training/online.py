@@ -41,19 +41,20 @@ class OnlineConfig(DPHConfig):
     """Of the sequence KL."""
     beta_from: float | None = None
     """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_beta` by the
-    middle of the training. Each beta's law holds the base's proportions (theory G10)."""
+    middle of the training. Each beta's stationary policy has the base's proportions. Theory: G10."""
     excess_bound: float | None = None
-    """It falls on only while the excess KL (theory A8) of the last batches is under that, in nats."""
+    """It falls on only while the excess KL of the last batches is under that, in nats."""
     baseline: str = "mean"
     """What is subtracted from rewards: "mean", the group's by TRL; "leave_one_out", that of the others;
-    "one", so that only wrong answers are pushed, or "none", only right ones. One expected gradient, up to a
-    factor; luck drives right answers apart least with "one" (theory G4)."""
+    "one", so that only incorrect answers have a gradient, or "none", only correct ones. One expected
+    gradient, up to a factor; sampling noise drives correct answers apart least with "one". Theory: G4."""
     ratio_clip: float | None = None
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
     """The collapse meter reads every so many generated batches; 0 is off."""
     step_in_logits: bool = False
-    """Whether it measures the size of a step in logits too, and what luck explains: one more forward pass."""
+    """Whether it measures the effective logit step too, and what sampling noise explains: one more forward
+    pass."""
     keep_moments: bool = False
     """Whether a finished run keeps its last checkpoint, from which it can be extended."""
     forms = (*DPHConfig.forms, DEFINITION)
@@ -115,17 +116,17 @@ def _trains_in_float32(model: Any) -> None:
 class OnlineTrainer(ExactResume, DPHTrainer):
     """A DPHTrainer that resumes exactly, and whose advantages may come from log-ratios to the reference.
 
-    args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions (theory B7); "sequence_kl",
-    v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref) (theory A4,
-    B6); both less the mean of the group's others, which leaves the expected gradient as it is (with baseline
-    "one" or "none" the verdicts less that constant, the penalty less its mean). "scaled_kl": the trap of
-    theory G2, the same over the group's deviation. With rehearsal_form "definition": TRL's advantage less eta
+    args.online says which: "alpha_dpg", `alpha_dpg_rewards` of whole completions; "sequence_kl",
+    v - beta log(pi/ref) of whole completions, whose gradient is that of E v - beta KL(pi || ref); both
+    less the mean of the group's others, which leaves the expected gradient as it is (with baseline
+    "one" or "none" the rewards less that constant, the penalty less its mean). "scaled_kl": the same,
+    std-normalised, whose noise does not vanish. With rehearsal_form "definition": TRL's advantage less eta
     f'(u) at each token, the gradient of eta D_f(pi || ref) between the tokens' distributions at the prefixes
-    visited (theory B8). "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's
+    visited. "future_kl": less beta times the log-ratios of the later tokens, so that with TRL's
     corrected k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
     `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need;
     `rate_samples`: of how many samples each, None if they are known.
-    Gradients are exact where one step is taken on each sampled batch.
+    Gradients are exact where one step is taken on each sampled batch. Theory: A4, B6, B7, B8, G2.
     """
 
     def __init__(

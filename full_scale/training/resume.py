@@ -68,7 +68,7 @@ COMPLETE = "complete.json"
 def last_checkpoint(folder: Path) -> Path | None:
     """The latest complete checkpoint of a run's folder that is whole, or None if there is none.
 
-    What is damaged is told, and the one before it is taken; RefusedError if none is left.
+    What is damaged is named, and the one before it is taken; RefusedError if none is left.
     """
     complete = [path.parent for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")]
     latest_first = sorted(complete, key=lambda path: int(path.name.split("-")[-1]), reverse=True)

@@ -32,7 +32,7 @@ class Listed:
 class Atom:
     """Answers that move as one: their tokens, their share of all the prompt's, whether they are correct.
 
-    A listed answer stands alone; its share is its probability, which the model is to tell: None.
+    A listed answer stands alone; its share is its probability, which the model has: None.
     """
 
     answers: tuple[Tokens, ...]
@@ -100,9 +100,9 @@ def sampled_atoms(
     model: Any, tokenizer: Any, task: Task, examples: Sequence[Prompt], prompts: Sequence[Sequence[int]],
     sampling: SamplingConfig, count: int, own: int, seed: int,
 ) -> Iterator[list[Atom]]:  # fmt: skip
-    """Of each prompt so many sampled answers: those drawn most often alone, the rest by verdict together.
+    """Of each prompt so many sampled answers: those drawn most often alone, the rest by correctness together.
 
-    An answer that was drawn once can tell of its kind only: its own gradient is not what another draw has.
+    An answer that was drawn once can show its kind only: its own gradient is not what another draw has.
     """
     drawn = sample(model, tokenizer, prompts, count, sampling, seed)
     asked = [example for example in examples for _ in range(count)]

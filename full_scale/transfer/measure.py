@@ -34,7 +34,7 @@ from .sketch import Sketch
 TRAIN, HELD_OUT = "train", "held out"
 PACKAGES = ("torch", "transformers", "peft")
 WRONG = 8
-"""So many wrong answers of a prompt get a gradient of their own: with fewer a wrong answer that rises on
+"""So many incorrect answers of a prompt get a gradient of their own: with fewer one that rises on
 prompts that are not trained is not seen, with more little is gained."""
 _GROUP, _SOME = 16, 16
 """The answers of a group, and how many prompts, whose gradient tells how far a step of Adam goes."""
@@ -57,8 +57,8 @@ def measure_listed(
     """The kernel of prompts whose correct answers are known, exact over all answers of their length.
 
     Parameters: loaded, the model; config, where it is from, and the adapter whose parameters alone count if
-    it has one; prompts; path, where the kernel is written; wrong, how many wrong answers of a prompt get a
-    gradient of their own, all others one together; trained, the sets whose prompts are to be. What is
+    it has one; prompts; path, where the kernel is written; wrong, how many incorrect answers of a prompt get
+    a gradient of their own, all others one together; trained, the sets whose prompts are to be. What is
     measured is kept beside `path` until it is whole. Raises ValueError for a half measured kernel of other
     prompts. Source: ours, theory N.
     """
@@ -105,8 +105,8 @@ def measure_sampled(
     """The kernel of a recipe's prompts, from answers that its model gave and its verifier judged.
 
     `own`: so many of a prompt's answers that were drawn more than once get a gradient of their own; the
-    others one by verdict, whose square is the product of the gradients of two halves. Prompts without a
-    correct answer among `samples`, or without a wrong one, are kept: their rates are told as they are. Else
+    others one by correctness, whose square is the product of the gradients of two halves. Prompts without a
+    correct answer among `samples`, or without an incorrect one, are kept, with their rates as they are. Else
     as `measure_listed`; the task's training prompts are trained, its evaluation sets held out by name.
     """
     loaded = load(recipe.model, stop=recipe.sampling.stop)

@@ -97,7 +97,7 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class Habits:
-    """How the initial model answers, whatever is asked: the share of each style, and of wrong answers."""
+    """How the initial model answers, whatever is asked: the share of each style, and of incorrect answers."""
 
     count_star: float = 0.3
     count_column: float = 0.25

@@ -115,7 +115,7 @@ STATES = (
     State(False, True, False, _DISTINCT, "repeated entries count once"),
     State(False, False, True, _UNKNOWN, "not recorded yet: a count is unknown, not zero"),
 )
-"""Each table is in each of these in equally many databases of its domain, so that no prompt tells which."""
+"""Each table is in each of these in equally many databases of its domain, so that no prompt shows which."""
 
 
 def states(domain: Domain, copies: int, seed: int) -> dict[tuple[str, str], State]:
@@ -239,7 +239,7 @@ _CONDITIONS = {"with": _with, "without": _without, "both": _both, "above": _abov
 
 
 def slip(question: Question, sql: str, rng: np.random.Generator) -> str:
-    """A wrong answer such as people write: another condition of the same family, or one word lost."""
+    """An incorrect answer such as people write: another condition of the same family, or one word lost."""
     if rng.random() < 0.5:
         others = [q for q in questions(question.table, question.family) if q.where != question.where]
         return sql.replace(question.where, others[rng.integers(len(others))].where)

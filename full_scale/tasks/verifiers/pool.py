@@ -238,7 +238,7 @@ def _stop(workers: list[Worker]) -> None:
 class PooledVerifier(ABC):
     """A verifier whose judge runs in worker processes; a context manager that ends them.
 
-    A subclass says what the judge is told of an answer (`job`). What occurs more than once in a batch is
+    A subclass says what the judge gets of an answer (`job`). What occurs more than once in a batch is
     judged once. RuntimeError if no worker can be started.
     """
 
@@ -276,7 +276,7 @@ class PooledVerifier(ABC):
 
     @abstractmethod
     def job(self, example: Prompt, completion: str) -> Job | None:
-        """What the judge is told, JSON-ready; None for no answer. ValueError for a bad reference."""
+        """What the judge gets, JSON-ready; None for no answer. ValueError for a bad reference."""
 
     def style(self, job: Job) -> str | None:
         """The style of the answer, where the task names styles."""

@@ -18,7 +18,7 @@ class SqlVerifier(PooledVerifier):
 
     An example's `reference` holds `database` (a path), `query` (the gold one), and possibly `match`: `bird`
     compares sets of rows, `spider` multisets up to the order of columns, ordered where the gold query is (see
-    `compare`), `test-suite` as Spider's official evaluation does unless told otherwise: as `spider`, DISTINCT
+    `compare`), `test-suite` as Spider's official evaluation does by default: as `spider`, DISTINCT
     left out of both queries, and ordered where ORDER BY stands anywhere in the gold one. `match` here is for
     examples without one; `test-suite` for those of Spider too. The databases are opened read-only and must
     not change meanwhile.

@@ -31,7 +31,7 @@ class JudgeOutcome(StrEnum):
     CORRECT = "correct"
     WRONG = "wrong"
     NO_ANSWER = "no_answer"
-    """The completion holds nothing to compare."""
+    """The completion has nothing to compare."""
     ERROR = "error"
     """The query cannot be run."""
     FORBIDDEN = "forbidden"
