@@ -1,4 +1,4 @@
-"""One store for every experiment: each row is kept as it is made, and made once; what is asked and told."""
+"""One store for every experiment: each row is kept as it is made, and made once."""
 
 import json
 import lzma
@@ -33,7 +33,7 @@ class Asked:
     seeds: int | None = None
     """At most so many of each."""
     listed: bool = False
-    """Whether to run nothing, and tell what is there."""
+    """Whether to run nothing, and report what is there."""
     packed: Path | None = None
     """Rows to go on from."""
     json_path: Path | None = None
@@ -54,8 +54,9 @@ class Answer:
 class Kept:
     """Rows in a file that only grows, by what they are and of which job.
 
-    What comes before a run (a prediction, a twin) is a row of its own, settled before the run is. `bases` is
-    the folder of the models that runs start from. ValueError where the file holds anything else.
+    What comes before a run (a prediction, an expected-gradient run) is a row of its own, settled before the
+    run is. `bases` is the folder of the models that runs start from. ValueError where the file holds anything
+    else.
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:

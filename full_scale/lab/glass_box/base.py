@@ -48,7 +48,7 @@ def build_base(box: GlassBox, folder: Path, fit: LlamaFit = FIT) -> Path:
 def pressed(box: GlassBox, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
     """The base with the answers that do not begin with the first word pressed to a share of the valid ones.
 
-    Only the first token's law is changed; the base's own weights are fitted to it. Kept beside the base.
+    Only the first token's row is changed; the base's own weights are fitted to it. Kept beside the base.
     """
     path = base.with_name(f"{base.name}-lost-{share:g}")
     if not (path / "config.json").is_file():

@@ -24,11 +24,11 @@ MOST_ANSWERS = 500_000
 class GlassBox:
     """Texts to continue by `length` tokens, V words and the end symbol, and which answers are valid.
 
-    A row is what a trainer sees as a prompt: a text and a verifier. Several rows may share a text; a policy
-    cannot tell those apart. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, the wanted law of
-    token t given those before it. `valid`: (rows, V+1, ..., V+1), one axis a token; the end symbol is the
-    last word, and an ended answer stands at the entry padded with it. ValueError for shapes that do not
-    fit, more than MOST_ANSWERS answers, or a row whose valid answers have no mass.
+    A row is what a trainer sees as a prompt: a text and a verifier. Several rows may share a text; a
+    policy cannot distinguish those. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, the
+    wanted probabilities of token t given those before it. `valid`: (rows, V+1, ..., V+1), one axis a token;
+    the end symbol is the last word, and an ended answer stands at the entry padded with it. ValueError for
+    shapes that do not fit, more than MOST_ANSWERS answers, or a row whose valid answers have no mass.
     """
 
     name: str
@@ -70,14 +70,14 @@ class GlassBox:
         return [table[list(self.texts)] for table in tables]
 
     def pass_rates(self, tables: Any) -> np.ndarray:
-        """The validity of each row under tables of each text, (rows,)."""
+        """The pass rate of each row under tables of each text, (rows,)."""
         return law_validity(self.of_rows(tables), self.valid, self.end)
 
     @cached_property
     def prompt_ids(self) -> np.ndarray:
         """The tokens of each text, (texts, prompt tokens): the end symbol, its number with words as digits.
 
-        Without a first token of its own a Llama could not tell one word from the same word twice.
+        Without a first token of its own a Llama could not distinguish one word from the same word twice.
         """
         count, digits = len(self.base[0]), 0
         while len(self.words) ** digits < count:
@@ -125,9 +125,9 @@ RARE = 1e-4
 
 
 def selection(length: int = 2) -> GlassBox:
-    """Answers of two words: the last decides, and how likely it is right depends on those before.
+    """Answers of two words: the last decides, and how likely it is correct depends on those before.
 
-    Of two tokens it is the example of theory E3: .5 for each first word, then right with .9 or .1.
+    Of two tokens: .5 for each first word, then correct with .9 or .1. Theory: E3.
     """
     right = {2: np.array([0.9, 0.1]), 3: np.array([[0.9, 0.5], [0.3, 0.1]])}[length]
     base = [_with_end(np.full((1, *[2] * t, 2), 0.5)) for t in range(length - 1)]
@@ -149,10 +149,10 @@ def dial(seed: int) -> GlassBox:
 
 
 def strategies() -> GlassBox:
-    """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, right with .8.
+    """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
 
-    Each type is solved by its own strategy alone, and the policy cannot see the type (theory D3): the more of
-    the first strategy, the more right answers, and the fewer types that are ever solved.
+    Each type is solved by its own strategy alone, and the policy cannot see the type: the more of the
+    first strategy, the more correct answers, and the fewer types that are ever solved. Theory: D3.
     """
     execution = np.array([0.8, 0.2, 0.0])
     base = [_with_end(np.array([[0.4, 0.32, 0.28]])), _with_end(np.broadcast_to(execution, (1, 3, 3)))]
@@ -209,7 +209,7 @@ def lottery(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> Gl
 
 
 def lengths() -> GlassBox:
-    """Right answers of one token (the end symbol, .3) and of two (.4, then right with .5): theory G8."""
+    """Correct answers of one token (the end symbol, .3) and of two (.4, then correct with .5). Theory: G8."""
     first, second = np.array([[0.4, 0.3, 0.3]]), _with_end(np.full((1, 2, 2), 0.5))
     ends = np.full((1, 1, 3), RARE)
     ends[..., 2] = 1 - 2 * RARE

@@ -1,4 +1,4 @@
-"""A model's exact law of short answers: one forward pass over all prefixes, and what follows from it."""
+"""A model's exact probabilities of short answers, from one forward pass over all prefixes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,13 +60,13 @@ class Exact:
     """exp of the entropy of the valid answers."""
     kl_to_base: float
     excess_kl: float
-    """KL(pi || base) beyond what the validity had to cost (theory A8)."""
+    """KL(pi || base) beyond what the pass rate had to cost."""
     first_share: float
     """P(first token is the first word | valid)."""
     favourite_share: float
     """P(the base's likeliest valid answer | valid)."""
     kl_from_filtered: float
-    """KL(p_* || pi), p_* the base's law of valid answers."""
+    """KL(p_* || pi), p_* the base given that an answer is valid."""
     pass_at_k: tuple[float, ...]
     """At k in PASS_AT."""
     entropy: float | None = None

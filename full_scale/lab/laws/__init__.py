@@ -1,1 +1,1 @@
-"""A real Llama held to the laws of training: predictions written down, runs under TRL, exact verdicts."""
+"""Stationary policies tested on a real Llama: predictions written down, runs under TRL, exact results."""

@@ -1,4 +1,4 @@
-"""The methods of the atlas as runs of a small Llama: foreseen by a noiseless twin, then trained under TRL."""
+"""The methods of the atlas as runs of a small Llama: predicted by an expected-gradient run, then trained."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ REHEARSED: Mapping[str, tuple[str, float]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class End:
-    """Where a training ends: the pass rate, and each right answer's share of it."""
+    """Where a training ends: the pass rate, and each correct answer's share of it."""
 
     validity: float
     shares: tuple[float, ...]
@@ -154,7 +154,7 @@ class AtlasTrainer(OnlineTrainer):
 
 
 def expected_draws(method: Repair, problem: AtlasProblem, log_probs: Tensor, step: int) -> Draws:
-    """The method's expected update: one answer that is drawn for sure, whose tokens are all that it pulls."""
+    """The method's expected update: one answer that is drawn for sure, whose tokens alone have a gradient."""
     theta = log_probs.detach().numpy()
     found = pulls(method, problem, theta, expected(problem, theta), KNOB)
     parts = (np.concatenate([part.ravel() for part in of]) for of in zip(*found, strict=True))
@@ -164,7 +164,7 @@ def expected_draws(method: Repair, problem: AtlasProblem, log_probs: Tensor, ste
 
 
 def conduct(name: str, seed: int | None, bases: Path) -> End:
-    """Where a method's training under that seed ends; its noiseless twin without one; or the base itself."""
+    """Where a method's training under that seed ends; its expected-gradient run without one; or the base."""
     torch.set_num_threads(1)
     box = atlas_box()
     tables = tables_of(box, build_base(box, bases))

@@ -19,8 +19,8 @@ TABLE = Path(__file__).with_name("experiments.yaml")
 PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
 """Steps and answers chosen before any of the runs, by task, form and beta: the fewest that are to hold."""
 WAYS = ("first_order", "sampled", "annealed")
-"""Planned by the twin and the first order of its noise, each within a quarter of the bars; by a dozen
-trainings on samples too, which see an answer nearly lost (theory E7); so with a beta that falls from 1."""
+"""Planned by the expected-gradient run and the first order of its noise, each within a quarter of the bars;
+by a dozen trainings on samples too, which see an answer nearly lost; so with a beta that falls from 1."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LawExperiment:
     settings: tuple[tuple[int, Run], ...]
     seeds: int
     to_the_end: bool
-    """Whether its runs are meant to reach their law; the others ask what happens on the way."""
+    """Whether its runs are meant to converge; the others ask what happens on the way."""
 
     def runs(self, seed: int) -> list[Run]:
         """The runs of one seed."""

@@ -1,4 +1,4 @@
-"""A run as a flow of next-token logits: how fast theory says it goes, and how long the way back takes."""
+"""A run as a flow of next-token logits: how fast theory says it goes, and how long recovery takes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,8 +75,8 @@ def ways_back(
     """The runs that start with answers lost: their flows, the lost answers' share along each, its half time.
 
     That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
-    network's kernel: where theory E7 holds, the ratio of the two half times is the same for every form and
-    loss. A run's `flow` is the place of its flow among the flows, of those that are there.
+    network's kernel: where theory holds, the ratio of the two half times is the same for every form
+    and loss. A run's `flow` is the place of its flow among the flows, of those that are there. Theory: E7.
     """
     of_runs = [(o, of.id) for o in outcomes if (of := flow_of(o.run)) is not None and of.id in flows]
     names = list(dict.fromkeys(name for _, name in of_runs))

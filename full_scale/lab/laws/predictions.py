@@ -1,4 +1,4 @@
-"""What theory says of a run before it starts: its law or target, and those it might have had instead."""
+"""What theory says of a run before it starts: its stationary policy or target, and its rivals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -41,11 +41,12 @@ UNSCALED, KEPT, UNERRING = "without normalisation", "reference kept", "verdicts 
 
 
 def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
-    """The run's law first, then its rivals, as tables of each text: the laws that its form might have had.
+    """The run's stationary policy first, then its rivals, as tables of each text: those its form might have
+    had.
 
-    With normalised rewards, also the run's law had they not been; with several rounds, had the reference
-    stayed that of the first. Empty for a run of which theory E claims no law, and where rows share a text:
-    there the law is not that of each row (theory E5).
+    With normalised rewards, also the one had they not been; with several rounds, had the reference
+    stayed that of the first. Empty for a run of which theory claims none, and where rows share a text:
+    there it is not that of each row. Theory: E5.
     """
     if run.law is None or not _texts_are_rows(box):
         return {}
@@ -67,7 +68,7 @@ def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, li
 def distances(
     box: GlassBox, tables: Sequence[np.ndarray], laws: Mapping[str, Sequence[np.ndarray]]
 ) -> dict[str, float]:
-    """KL(policy || law) of each law by name, means over the box's rows."""
+    """KL(policy || law) of each stationary policy by name, means over the box's rows."""
     rows = box.of_rows(tables)
     return {name: float(law_divergence(rows, law, end=box.end).mean()) for name, law in laws.items()}
 
@@ -92,7 +93,7 @@ def predictions(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> tuple[Pr
 
 
 def targets_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
-    """What the run aims at first, then what it might have aimed at; empty as for `laws_of`."""
+    """The run's target first, then those it might have had; empty as for `laws_of`."""
     if run.target is None or not _texts_are_rows(box):
         return {}
     tables = {FILTERED: filtered_law(box.of_rows(base), box.valid, end=box.end), BASE: list(base)}

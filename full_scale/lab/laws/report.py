@@ -1,4 +1,4 @@
-"""What runs say together: how many held to their law and why the others did not, and what figures read."""
+"""What runs say together: how many matched their prediction and why others did not, and what figures read."""
 
 import math
 from collections import Counter
@@ -24,23 +24,23 @@ Twins = Mapping[str, Twin]
 
 
 class Tally(NamedTuple):
-    """How many runs of an experiment are done, and held to their law."""
+    """How many runs of an experiment are done, and matched their prediction."""
 
     experiment: str
     asked: int
     runs: int
     judged: int
-    """Those that have a law and were meant to reach it."""
+    """Those that have a stationary policy and were meant to reach it."""
     held: int
     """By all bars."""
     held_but_for_answers: int
-    """By the nearest law and the validity alone."""
+    """By the nearest policy and the pass rate alone."""
     missed_by: Mapping[str, int]
     """The misses by `why_missed`."""
 
 
 def is_judged(outcome: FinishedRun) -> bool:
-    """Whether the run has a law and was meant to reach it."""
+    """Whether the run has a stationary policy and was meant to reach it."""
     known = experiments().get(outcome.run.experiment)
     return outcome.law is not None and (known is None or known.to_the_end)
 
@@ -74,7 +74,7 @@ def tally_table(found: Sequence[Tally]) -> Table:
 
 
 def findings(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
-    """How many runs of each experiment that is meant to reach its laws held, and why the others did not."""
+    """How many runs of each experiment that is meant to converge matched, and why the others did not."""
     found = tallies([outcome.run for outcome in outcomes], outcomes, twins)
     return [
         *(_of_tally(tally) for tally in found if tally.judged),
@@ -146,17 +146,17 @@ MEASURES: Mapping[str, Callable[[Exact], float]] = {
     "favourite_share": attrgetter("favourite_share"),
     "pass_at_16": lambda exact: exact.pass_at_k[-1],
 }
-"""Of a run's end; those before of its law too."""
+"""Of a run's end; those before of its stationary policy too."""
 LAWS = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)
-"""Those whose distances are told."""
+"""Those whose distances are shown."""
 
 
 def facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
     """A run's line of the table that figures read; what has no value, or None, is not known.
 
     Its fields and digest; judged (`is_judged`), law (predicted), nearest, full_verdict, kl_to_law; MEASURES
-    at the end, AT_LAW at its law as law_validity and so on, means over rows; "kl <law>": KL(run || law); what
-    luck is to do to the log odds, by its twin's adjoint and by RIVALS; why_missed.
+    at the end, AT_LAW at its stationary policy as law_validity and so on, means over rows; "kl <law>": KL(run
+    || law); what sampling noise is to do to the log odds, by its adjoint and by RIVALS; why_missed.
     """
     law, of_twin = outcome.law, {}
     if twin is not None:
@@ -178,7 +178,7 @@ def facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
 
 
 def results(outcomes: Sequence[FinishedRun], twins: Twins, flows: Mapping[str, LostFlow]) -> dict[str, Any]:
-    """What figures read: `runs`, a column a fact, and `ways_back`; five digits, more than a run can tell."""
+    """What figures read: `runs`, a column a fact, and `ways_back`; five digits, more than a run can show."""
     told = [facts(outcome, twin_in(twins, outcome.run)) for outcome in outcomes]
     columns = dict.fromkeys(name for line in told for name in line)
     runs = {name: [line.get(name) for line in told] for name in columns}
@@ -186,9 +186,9 @@ def results(outcomes: Sequence[FinishedRun], twins: Twins, flows: Mapping[str, L
 
 
 def told(asked: Asked, *, twins: bool = False, progress: Progress = silent) -> Answer:
-    """Run what is declared and not finished, unless it is to be listed, and tell what came of it.
+    """Run what is declared and not finished, unless it is to be listed, and report what came of it.
 
-    With `twins`, of finished runs too what of each miss is time, what luck.
+    With `twins`, of finished runs too what of each miss is too few steps, what sampling noise.
     """
     runs = quick_runs() if asked.quick else record_runs(asked.only, asked.seeds)
     study = Study(asked.folder, asked.workers, progress)

@@ -1,4 +1,6 @@
-"""Runs whose answers are not simply the policy's own: their settings by name, their law, and TRL's part."""
+"""Runs whose answers are not simply the policy's own: their settings by name, their limits, and TRL's
+part.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +35,7 @@ class Sampling:
         return {"temperature": self.temperature, "top_p": self.top_p} | mask
 
     def prepare(self, trainer: Any, steps: int) -> None:
-        """What no argument of the trainer does, or what ours refuses since its laws have one base."""
+        """What no argument of the trainer does, or what ours refuses since its policies have one base."""
         trainer.generation_config.temperature = self.temperature * self.drawn_at
         if self.rounds > 1:
             from trl.trainer.callbacks import SyncRefModelCallback
@@ -63,7 +65,7 @@ LONG, STEP = 2000.0, 0.2
 def sampled_law(
     sampling: Sampling, base: Sequence[np.ndarray], valid: np.ndarray, *, form: str, beta: float, end: int
 ) -> list[np.ndarray]:
-    """Where the noiseless training of one text ends under the sampling: tables without batch axes."""
+    """Where the expected-gradient run of one text ends under the sampling: tables without batch axes."""
     if sampling.rounds > 1:
         return law_after_resets(base, valid, beta, sampling.rounds, law=token_law, end=end)
     drawn = None

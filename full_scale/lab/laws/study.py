@@ -22,7 +22,7 @@ from .twin import LONGEST, SAMPLED, sampled_ends, twin
 
 KIND = "laws"
 OF_RANDOM_REWARDS = 200
-"""Trainings on samples of a run whose verdicts are a coin: what they move on average is noise alone."""
+"""Trainings on samples of a run whose rewards are a coin: what they move on average is noise alone."""
 PREDICTION, FLOW, TWIN, RUN = "prediction", "flow", "twin", "run"
 """What is kept of a run: three before it starts."""
 
@@ -72,18 +72,18 @@ class Study:
         self._settle(FLOW, lost_flow, asked)
 
     def add_twins(self, runs: Iterable[Run]) -> None:
-        """Train the twins that the runs have and the folder lacks."""
+        """Train the expected-gradient runs that the folder lacks."""
         asked = {of.id: (of, self.kept.bases) for run in runs if (of := twin_of(run)) is not None}
         self._settle(TWIN, _twin, asked)
 
     def add_samples(self, runs: Iterable[Run]) -> None:
-        """Sample trainings for those of the runs' twins that have none."""
+        """Sample trainings for those expected-gradient runs that have none."""
         twins = self.twins
         found = [twin for run in runs if (twin := twin_in(twins, run)) and not twin.sampled]
         self._settle(TWIN, _sampled, {twin.run.id: (twin, self.kept.bases) for twin in found}, anew=True)
 
     def explain(self, runs: Iterable[Run]) -> None:
-        """What of each miss is time, what luck: the twins, misses' first; samples of what they leave open."""
+        """What of each miss is too few steps, what noise: by expected-gradient runs, then by samples."""
         outcomes = sorted(self.outcomes(runs), key=lambda outcome: not outcome.misses)
         self.add_twins(outcome.run for outcome in outcomes)
         twins = self.twins
@@ -105,7 +105,7 @@ def _twin(run: Run, bases: Path) -> Twin:
 
 
 def conduct(run: Run, predicted: tuple[PredictedLaw, ...], bases: Path) -> FinishedRun:
-    """Train, measure exactly, hold against the laws. In a process of its own, or here."""
+    """Train, measure exactly, compare with the predictions. In a process of its own, or here."""
     begun = time.monotonic()
     task = box(run.task)
     base = tables_of(task, build_base(task, bases))

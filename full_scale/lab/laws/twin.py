@@ -1,7 +1,8 @@
-"""The noiseless twin of a run: the same Llama, optimiser, schedule and steps, the exact expected gradient.
+"""The expected-gradient run (`twin`) of a run: the same Llama, optimiser, schedule and steps, the exact
+expected gradient.
 
-What lies between the twin's end and the law is time; between a run's end and its twin's, luck. How much luck
-there should be is carried along the twin by its adjoint (theory G5).
+What lies between its end and the stationary policy is too few steps; between a run's end and its own,
+sampling noise, whose std its adjoint gives. Theory: G5.
 """
 
 import math
@@ -32,7 +33,7 @@ from .runs import Run
 from .training import Tables, adapter, start_of
 
 LONGEST = {"adam": 250, "sgd": 1000}
-"""Steps up to which the noise is carried along: that takes five times as long as the twin itself."""
+"""Steps up to which the noise is carried along: that takes five times as long as the run itself."""
 REFRESH = 10
 """Steps between computations of the gradient's variance, by which Adam's second moment is driven."""
 SAMPLED = 12
@@ -40,7 +41,7 @@ SAMPLED = 12
 
 
 def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
-    """Train the twin of `twin_of(run)`, and carry the noise along it."""
+    """Train the expected-gradient run of `twin_of(run)`, and carry the noise along it."""
     torch.set_num_threads(1)
     task = box(run.task)
     base, course = course_of(run, task, bases, partial(_Draws, run, task))
@@ -125,7 +126,7 @@ def _at_end(
 def course_of(
     run: Run, task: GlassBox, bases: Path, draws_of: Callable[[Tensor], Any]
 ) -> tuple[Tables, Course]:
-    """The base's tables, and the noiseless training from the run's start.
+    """The base's tables, and the expected-gradient run from the run's start.
 
     `draws_of` makes its update of the base's log-probabilities.
     """

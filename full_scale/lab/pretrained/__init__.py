@@ -1,1 +1,1 @@
-"""A pretrained Llama held to the theory: open prompts whose answers it gives an exact law of."""
+"""A pretrained Llama tested against theory: open prompts whose answers it gives exact probabilities."""

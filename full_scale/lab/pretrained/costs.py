@@ -36,7 +36,7 @@ def peak() -> float:
 def costs(measured: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
     """A row a size: parameters; GiB of a step in float32, activations included; its teraflops.
 
-    The first one's also holds what runs of methods took: seconds a step on one thread of the machine at hand,
+    The first one's also has what runs of methods took: seconds a step on one thread of the machine at hand,
     a median, and the GiB of the whole process, of each run.
     """
     rows = [_computed(name, *size) for name, size in _SIZES.items()]

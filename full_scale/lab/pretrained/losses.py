@@ -40,8 +40,8 @@ def expected_loss(
 ) -> Float[Tensor, ""]:
     """A scalar whose gradient is minus the expected policy gradient of v with that KL, over all answers.
 
-    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), q the
-    policy's own law, its answers listed. In the loss the part of a token is the slope of the library's own
+    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), q
+    the policy itself, its answers listed. In the loss the part of a token is the slope of the library's own
     estimate (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with the
     first token that is no word. ValueError for another form.
     """
@@ -84,14 +84,14 @@ NAMED: Mapping[str, Method] = MappingProxyType(
         "KL-DPG": TARGETED["KL-DPG"],
     }
 )
-"""GRPO's own penalty is plain k3 (B6: it descends the forward KL); its strength 0 is GRPO without a KL."""
+"""GRPO's own penalty is plain k3, which minimises the forward KL; its strength 0 is GRPO without a KL."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """Prompts of one-token answers: the base's law, right answers, and which are rehearsed.
+    """Prompts of one-token answers: the base's probabilities, correct answers, and which are rehearsed.
 
-    `stored`: of the rehearsed prompts, right answers of the base, (rehearsed, answers).
+    `stored`: of the rehearsed prompts, correct answers of the base, (rehearsed, answers).
     """
 
     log_ref: Float[Tensor, "prompts vocabulary"]
@@ -103,7 +103,7 @@ class Prompts:
 def stored_answers(
     log_ref: Tensor, valid: Tensor, rehearsed: Tensor, count: int, generator: torch.Generator
 ) -> Int[Tensor, "rehearsed answers"]:
-    """Right answers drawn from the base's law of right answers, p_*."""
+    """Correct answers drawn from p_*, the base's own."""
     masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
     return torch.multinomial(masses, count, replacement=True, generator=generator)
 
@@ -119,7 +119,7 @@ def sampled_loss(
 ) -> Float[Tensor, ""]:
     """The method's loss on `size` answers a prompt, drawn here, by the losses of `dph_theory.losses`.
 
-    With a rehearsal the rehearsed prompts are not explored, as in DPH: their stored right answers stand in
+    With a rehearsal the rehearsed prompts are not explored, as in DPH: their stored correct answers stand in
     the rehearsal loss. Groups of equal rewards are left out where the method says so.
     """
     explored = ~prompts.rehearsed if named.rehearsal else torch.ones_like(prompts.rehearsed)
@@ -169,7 +169,7 @@ def lottery_loss(
     size: int,
     generator: torch.Generator,
 ) -> Float[Tensor, ""]:
-    """The policy gradient's on `size` answers a prompt: the verdict less a constant, or the others' mean."""
+    """The policy gradient's on `size` answers a prompt: the reward less a constant, or the others' mean."""
     drawn = torch.multinomial(log_pi.detach().exp(), size, replacement=True, generator=generator)
     rewards = valid.gather(1, drawn).to(log_pi.dtype) - (constant or 0.0)
     baseline = "leave_one_out" if constant is None else "none"

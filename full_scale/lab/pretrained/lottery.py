@@ -1,4 +1,4 @@
-"""Without a KL, which right answer wins is luck: how much, from one noiseless training (theory G3 to G5)."""
+"""Without a KL noise decides which correct answer wins: its std, by one expected-gradient run. Theory: G3."""
 
 import math
 import warnings
@@ -21,28 +21,28 @@ from .training import FinishedOpenRun, Lab
 
 @dataclass(frozen=True)
 class Lottery:
-    """What is said of a prompt before its runs; the baselines share a noiseless training and its adjoint."""
+    """What is said of a prompt before its runs; the baselines share one expected-gradient run."""
 
     pair: tuple[str, str]
-    """The base's two likeliest right answers, whose log odds spread over seeds."""
+    """The base's two likeliest correct answers, whose log odds spread over seeds."""
     places: tuple[int, int]
     """Theirs among the words of the task."""
     validity: float
     """Of the base."""
     ends: tuple[float, float]
-    """The pass rate and the log odds where the noiseless training ends."""
+    """The pass rate and the log odds where the expected-gradient run ends."""
     deviations: Mapping[str, float]
     """Of the log odds over seeds, by baseline."""
     tabular: Mapping[str, float]
-    """The rival, as if each answer's logit moved alone, by baseline that the formula knows (theory G3)."""
+    """The rival, as if each answer's logit moved alone, by baseline that the formula knows. Theory: G3."""
     best_constant: float
     """The constant baseline of least deviation along the training."""
     best_of_a_step: float
-    """That of one step at the base (theory G4's c*)."""
+    """That of one step at the base, c*. Theory: G4."""
 
 
 def predicted_lottery(path: str, run: OpenRun) -> Lottery:
-    """The lottery of the run's prompt."""
+    """What is said of the run's prompt."""
     torch.set_num_threads(1)
     # Slopes of slopes need attention that is not fused.
     at, (name,) = Lab(path, attention="eager"), run.tasks
@@ -138,7 +138,7 @@ def spreads(lotteries: Mapping[str, Lottery], outcomes: Sequence[FinishedOpenRun
 
 
 def of_baseline(right: Tensor, constant: float | None) -> Update:
-    """The update of a verdict less a constant, or less the mean of the others of its group."""
+    """The update of a reward less a constant, or less the mean of the others of its group."""
 
     def draws(log_p: Tensor, step: int) -> Draws:
         p = log_p.exp()[None]

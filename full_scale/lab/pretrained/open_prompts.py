@@ -1,8 +1,8 @@
-"""Open prompts whose answers are one token, or some digits: a pretrained model's exact law of them.
+"""Open prompts whose answers are one token, or some digits: a pretrained model's exact probabilities of them.
 
 They follow the glass box's protocol: `boxed` makes a GlassBox of a model's own next-token tables, where all
-tokens but the words are one, its end symbol. The laws of training treat wrong answers alike, so nothing of
-them is lost by that.
+tokens but the words are one, its end symbol. Stationary policies treat incorrect answers alike, so
+nothing of them is lost by that.
 """
 
 import itertools
@@ -39,12 +39,12 @@ class OpenPrompts:
     length: int = 1
 
     def verdict(self, text: int, completion: str) -> bool:
-        """Whether the completion is a right answer to that text."""
+        """Whether the completion is a correct answer to that text."""
         return completion in self.right[text]
 
 
 class Reading:
-    """One forward pass for the laws of several tasks; words of two tokens are no words.
+    """One forward pass for the probabilities of several tasks; words of two tokens are no words.
 
     ValueError for a task of which no word is one token.
     """
@@ -95,7 +95,7 @@ class Reading:
         return torch.tensor(rows).unflatten(1, (len(words),) * task.length)
 
     def boxed(self, name: str, log_probs: LogProbs) -> GlassBox:
-        """The task as a glass box whose base is that law; all tokens but the words are its end symbol."""
+        """The task as a glass box with that base; all tokens but the words are its end symbol."""
         tables = [_with_others(table.detach(), self.word_ids(name)) for table in log_probs]
         words, valid = self.words[name], self.valid(name).numpy()
         valid = np.pad(valid, [(0, 0), *[(0, 1)] * (valid.ndim - 1)])
@@ -122,9 +122,9 @@ class Said:
 
 
 def said(log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5) -> list[Said]:
-    """What a model says after each text of a task, right or not, from `Reading.log_probs` of it.
+    """What a model says after each text of a task, correct or not, from `Reading.log_probs`
 
-    A word of an answer of several is right where some right answer begins with it.
+    of it. A word of an answer of several is correct where some correct answer begins with it.
     """
     found = []
     top = log_probs[0].exp().topk(most)

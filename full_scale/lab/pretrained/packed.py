@@ -13,7 +13,8 @@ from torch import Tensor
 class Packed:
     """Sequences as one trie: a node a token, which attends to itself and to the nodes before it.
 
-    Gradients are those of the sequences apart: the pass, and the way back, cost as much as there are nodes.
+    Gradients are those of the sequences apart: the pass, forward and backward, costs as much as there are
+    nodes.
     """
 
     ids: Int[Tensor, "1 nodes"]

@@ -36,7 +36,7 @@ from .training import FinishedOpenRun, lab, shown_with, train_on_samples
 KS = (1, 16, 256)
 SEEDS = 8
 SLOPES = (1, 4, 16, 64, 256)
-"""The k at which the initial slope of Pass@k is told."""
+"""The k at which the initial slope of Pass@k is given."""
 _RIDGE, _FAR = 0.01, 1e-12
 """Of the interpolation; and the least pass rate that is told from none."""
 
@@ -56,7 +56,8 @@ class Forecast:
     rates: tuple[float, ...]
     """Mean pass rates of the prompts of the kernel, in its order."""
     anchors: tuple[int, ...] = ()
-    """The texts of the first task's held-out half that are held at the base, and not told as held out."""
+    """The texts of the first task's held-out half that are pinned to the base, and not counted as held
+    out."""
 
 
 def forecast(path: str, run: OpenRun, folder: Path) -> Forecast:
@@ -158,7 +159,7 @@ def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
 
 
 def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
-    """The texts of these tasks with their right answers, each task a set."""
+    """The texts of these tasks with their correct answers, each task a set."""
     found = []
     for name in tasks:
         task = open_prompts(name)
@@ -296,7 +297,7 @@ def _held(
 def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
     """The slope of held-out Pass@k at the base under GRPO on the first set, and of new prompts of its kind.
 
-    By "k", "held out", and the mean of pairs over its standard error in "pairs" (theory N2, N7).
+    By "k", "held out", and the mean of pairs over its standard error in "pairs". Theory: N2, N7.
     """
     coupling, rates = kernel.log_odds
     mixed = np.flatnonzero((rates > 0) & (rates < 1))
