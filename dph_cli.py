@@ -25,7 +25,7 @@ COMMANDS = {
         "dph_theory.verification.cli", "verify", "Check every theorem, and that near-miss statements fail."
     ),
     "audit": _Command(
-        "dph_cli", "audit", "Tell what a loss, an advantage, a metric or TRL really does.", "toy"
+        "dph_cli", "audit", "Find what a loss, an advantage, a metric or TRL really does.", "toy"
     ),
     "atlas": _Command(
         "dph_theory.atlas.cli",
@@ -171,7 +171,7 @@ class _Lazy(click.Group):
 
 @click.command(cls=_Lazy, known=AUDITS)
 def audit() -> None:
-    """Tell what a loss, an advantage, a metric or TRL really does."""
+    """Find what a loss, an advantage, a metric or TRL really does."""
 
 
 @click.command(cls=_Lazy, known=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -30,7 +30,7 @@ from .support.record import readable
 
 
 class ExcessKL(NamedTuple):
-    """KL(policy || base) = validity (of the pass rate) + valid + invalid, each (...); see `excess_kl`."""
+    """KL(policy || base) in parts, each (...), `validity` that of the pass rate; see `excess_kl`."""
 
     def __repr__(self) -> str:
         return readable(self)
@@ -195,9 +195,9 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
 
     Parameters: policy and base, probabilities (..., outcomes); valid, 1 where correct, of the same shape.
-    Returns (total, validity, valid, invalid) in nats, each (...) and computed on its own; `.excess` is the
-    sum of the last two, the diversity lost beyond what the pass rate had to cost.
-    Raises ValueError where the policy has mass on valid (or on invalid) outcomes and the base has none.
+    Returns (`total`, `validity`, `valid`, `invalid`) in nats, each (...) and computed on its own; `.excess`
+    is the sum of the last two, the diversity lost beyond what the pass rate had to cost. Raises ValueError
+    where the policy has mass on valid (or on invalid) outcomes and the base has none.
 
     >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
     ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)

@@ -64,7 +64,7 @@ def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergenc
 
 def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
     """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption allows. Source:
-    theory C2.
+    ours, theory C2.
     """
     return np.min((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1), axis=-1)
 

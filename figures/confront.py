@@ -126,7 +126,7 @@ def keep_and_explore(sheet: Sheet, given: Confronted) -> None:
 
 
 def laws(sheet: Sheet, given: Confronted) -> None:
-    """How well each law of training predicts answers held out, the best on their mean first."""
+    """How well each stationary policy predicts answers held out, the best on their mean first."""
     scores: dict[str, list[float]] = {}
     told = [found for found in given.runs if found.laws]
     for found in told:

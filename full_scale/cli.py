@@ -222,7 +222,7 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
     "--model", default="smollm2", show_default=True, help="With --pretrained: smollm2, a folder, a Hub name."
 )
 def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> None:
-    """Predict where each run ends, train it, and tell which law it obeyed; finished runs are kept."""
+    """Predict what each run converges to, train it, and report what it matched; finished runs are kept."""
     with _stage(f"finished runs are kept in {asked['folder']}", asked["json_path"]) as (console, progress):
         check_versions()
         if pretrained and twins:
@@ -254,7 +254,7 @@ def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> Non
 def atlas_command(
     names: tuple[str, ...], seeds: int | None, workers: int, folder: Path, json_path: Path | None
 ) -> None:
-    """Predict where each method ends, train it, and tell how far off it ended; finished runs are kept."""
+    """Predict where each method ends, train it, and report how far off it ended; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
         from .lab.kept import Asked

@@ -37,7 +37,7 @@ LONGEST_WAIT = timedelta(days=30)
 
 
 Say = Callable[[Sequence[str]], None]
-"""Is told sentences that a user should know at the start of a stage."""
+"""Gets sentences that a user should know at the start of a stage."""
 
 
 def unsaid(words: Sequence[str]) -> None:

@@ -123,7 +123,8 @@ def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
     gradient.
 
     As at the end of a training every answer is correct. The gradient is that of the log ratio of the
-    two; "undrawn" says that it is there too in batches that lack the answer. Source: ours, theory E7.
+    two; where it is there too in batches that lack the answer, the words say so. Source: ours, theory
+    E7.
     """
     pulls = [_pull(method, knob, share) for share in LOST]
     if min(pulls) <= 1e-6 * LOST[1]:
@@ -147,7 +148,7 @@ def _pull(method: Repair, knob: float, share: float, *, without: bool = False) -
 def atlas(
     methods: Sequence[Repair] = REPAIRS, *, seed: int = 0, on_row: Callable[[Row], None] | None = None
 ) -> list[Row]:
-    """The rows of methods of REPAIRS, in order, by two processes; `on_row` is called as each ends."""
+    """The rows of methods of `REPAIRS`, in order, by two processes; `on_row` is called as each ends."""
     names = [method.name for method in methods]
     if len(names) == 1:  # Another process would take longer to start.
         rows = [_row_named(names[0], seed)]

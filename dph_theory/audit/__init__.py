@@ -1,8 +1,8 @@
 """What a loss, an advantage, a metric or a trainer really does, by exact enumeration of small problems.
 
-`audit` tells which divergence a loss estimates and which it descends, at first and (on samples of an old
+`audit` finds which divergence a loss estimates and which it minimises, at first and (on samples of an old
 policy) later, `audit_advantage` what an advantage weighs and maximises, `audit_metric` whether a Pass@k is
-one. Each returns a report whose `verdict` is one to three sentences; `check` holds a loss to what it claims.
+one. Each returns a report whose `verdict` is one to three sentences; `check` tests a loss against its claim.
 """
 
 from .advantage import AdvantageError as AdvantageError

@@ -27,10 +27,10 @@ class AdvantageError(ValueError):
 
 @dataclass(frozen=True)
 class ByCount:
-    """Advantages by the number k of right answers, k = 0 .. G, averaged over the outcomes with that k.
+    """Advantages by the number k of correct answers, k = 0 .. G, averaged over the outcomes with that k.
 
-    `right` and `wrong` (G+1,) are the advantages of a right and of a wrong answer (0 where there is none);
-    `symmetric` says that only k matters, `coupled` that a group's advantages depend on the others;
+    `right` and `wrong` (G+1,) are the advantages of a correct and of an incorrect answer (0 where there is
+    none); `symmetric` says that only k matters, `coupled` that a group's advantages depend on the others;
     `bad` lists the k at which some advantage is not finite (counted as zero).
     """
 
@@ -79,7 +79,7 @@ class ByCount:
 def tabulate(advantage: Advantage, group_size: int) -> ByCount:
     """The table of an advantage; AdvantageError says why there is none.
 
-    A function that tells the places in a group apart is enumerated over all 2^G outcomes, and its variance
+    A function that distinguishes the places in a group is enumerated over all 2^G outcomes, and its variance
     then is that of its mean over outcomes with the same k. Raises ValueError for a group below two.
     """
     sizes = whole("group_size", group_size, at_least=2)
@@ -156,7 +156,7 @@ def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Spike:
-    """An advantage far larger than any of verdicts: its size, and at how many high rewards among low ones."""
+    """An advantage far larger than rewards 0 and 1 have: its size, and at how many high rewards among low."""
 
     size: float
     low: float
@@ -200,8 +200,8 @@ class AdvantageReport(LossReport):
 
     `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
     the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
-    `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of right answers at
-    which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
+    `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of correct answers
+    at which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
     rounding makes large.
     """
 
@@ -312,7 +312,7 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
 
     pass@k = 1 - (1-V)^k; all@k = V^k; log V truncated at order m is minus the sum of (1-V)^j/j to j = m,
     the sum of pass@k/k to k = m up to a constant; the arcsine's is that of GRPO's deviation at this G, which
-    tends to 2 arcsin sqrt V. A number added to the deviation or the mean is told.
+    tends to 2 arcsin sqrt V. A number added to the std or the mean is named.
     """
     size = table.group_size
     grid = (1 - np.cos(np.pi * (np.arange(2 * size + 6) + 0.5) / (2 * size + 6))) / 2

@@ -1,7 +1,7 @@
-"""How a loss adds up tokens and sequences, and what it descends by batch size where it couples them.
+"""How a loss adds up tokens and sequences, and what it minimises by batch size where it couples them.
 
-The first is told by evaluating parts, doubles and paddings of one batch; the second by enumerating batches of
-one, two and three sequences.
+The first is found by evaluating parts, doubles and paddings of one batch; the second by enumerating batches
+of one, two and three sequences.
 """
 
 from collections.abc import Sequence
@@ -118,9 +118,9 @@ def _holed(given: Given, fill: float) -> Given:
 
 
 def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Batches, list[Measured]]:
-    """What the loss descends on single outcomes at each batch size, and the problems measured at two.
+    """What the loss minimises on single outcomes at each batch size, and the problems measured at two.
 
-    Of sums with two terms at most: the problems that are left are too small to tell more. Raises LossError
+    Of sums with two terms at most: the problems that are left are too small to find more. Raises LossError
     if it can be evaluated at no size.
     """
     found: dict[int, Match] = {}

@@ -1,4 +1,4 @@
-"""A loss held to what it is to descend, in a plain test, and to the audit that was stored of it."""
+"""A loss tested against what it is to minimise, and against the audit that was stored of it."""
 
 import json
 import math
@@ -22,7 +22,7 @@ DESCENDS: Mapping[str, str | None] = MappingProxyType(
         "no penalty": None,
     }
 )
-"""What a loss may descend beside the reward, and an audit's name for it."""
+"""What a loss may minimise beside the reward, and an audit's name for it."""
 MASKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"any": ("ignored", "no mask"), "without holes": ("ignored", "no mask", "fills holes")}
 )
@@ -55,16 +55,15 @@ def check(
     stored: Path | str | None = None,
     samples: str | None = None,
 ) -> AuditReport:
-    """Hold a loss to what it is to descend, how far, and to a stored audit.
+    """Test a loss against what it is to minimise, how far, and against a stored audit.
 
-    Parameters: `descends`, one of DESCENDS, on sequences, beside the reward; `ratio` (low, high), the ratios
-    pi/old, `log_ratio`, those of log(pi/ref), and `advantage`, the largest |A|, for which it is to be exact,
-    on sequences, or on single tokens if it is exact there alone;
-    `mask`, "any" if no masked token may change the loss, "without holes" if those behind an answer may not;
-    `stored`, a file that `dph audit loss --json` wrote; `samples` as for `audit`, by default an old policy's
-    where a ratio is given. Returns the audit. Raises CheckError for a loss that is another, or whose batch
-    couples answers, so that it was not searched how far it holds; ValueError for what cannot be checked.
-    Source: ours.
+    Parameters: `descends`, one of `DESCENDS`, on sequences, beside the reward; `ratio` (low, high), the
+    ratios pi/old, `log_ratio`, those of log(pi/ref), and `advantage`, the largest |A|, for which it is to be
+    exact, on sequences, or on single tokens if it is exact there alone; `mask`, "any" if no masked token may
+    change the loss, "without holes" if those behind an answer may not; `stored`, a file that `dph audit loss
+    --json` wrote; `samples` as for `audit`, by default an old policy's where a ratio is given. Returns the
+    audit. Raises CheckError for a loss that is another, or whose batch couples answers, so that it was not
+    searched how far it holds; ValueError for what cannot be checked. Source: ours.
 
     >>> def k2(log_pi, log_ref):
     ...     return (log_pi - log_ref).square().mean() / 2

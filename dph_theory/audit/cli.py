@@ -55,7 +55,7 @@ _limit = click.option(
 def loss_command(
     target: str, samples: str | None, seed: int, time_limit: float, json_path: Path | None
 ) -> None:
-    """Tell which divergence a loss estimates and which it descends, by exact enumeration.
+    """Find which divergence a loss estimates and which it minimises, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
     (batch, tokens), advantages also (batch,), that returns a scalar, or a tuple that begins with one. It
@@ -79,7 +79,7 @@ def loss_command(
 @_limit
 @_json
 def advantage_command(target: str, group_size: int, time_limit: float, json_path: Path | None) -> None:
-    """Tell what an advantage, rewards (groups, G) -> advantages, weighs and maximises."""
+    """Find what an advantage, rewards (groups, G) -> advantages, weighs and maximises."""
     _told(target, time_limit, json_path, lambda found: [audit_advantage(found, group_size=group_size)])
 
 
@@ -88,7 +88,7 @@ def advantage_command(target: str, group_size: int, time_limit: float, json_path
 @_limit
 @_json
 def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
-    """Tell what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
+    """Find what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
     _told(target, time_limit, json_path, lambda found: [audit_metric(found)])
 
 
@@ -189,7 +189,7 @@ def _is_own(value: object, module: ModuleType) -> bool:
 
 
 def say(console: Console, verdict: str, rows: Sequence[tuple[str, str]]) -> None:
-    """The verdict, and below it what was found, within 80 columns."""
+    """The summary, and below it what was found, within 80 columns."""
     width = max((len(name) for name, _ in rows), default=0) + 2
     lines = wrap(verdict, WIDTH)
     for name, words in rows:

@@ -71,10 +71,10 @@ def limits_of(
 ) -> tuple[Limit, ...]:
     """Where the match, on answers of this length, holds no more: what was found, from one on outward.
 
-    Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of right and of
-    wrong answers; advantages from a hundredth to a hundredfold. An end that was not found is infinite (for
-    advantages: 0). Nothing for what holds everywhere, or is no exact match; where it does not even hold
-    with all log ratios within `reach`, both ends are zero.
+    Log ratios to the reference, and on samples of another policy to that, to +-FARTHEST, of correct
+    and of incorrect answers; advantages from a hundredth to a hundredfold. An end that was not found is
+    infinite (for advantages: 0). Nothing for what holds everywhere, or is no exact match; where it does not
+    even hold with all log ratios within `reach`, both ends are zero.
     """
     if not match.exact:
         return ()

@@ -67,7 +67,7 @@ class Problem:
         return self.log_probs(logits).sum(dim=-1).exp().detach()
 
     def samples(self, source: str) -> Tensor:
-        """The law that the samples come from, (sequences,): see `report.SAMPLES`."""
+        """The distribution that the samples come from, (sequences,): see `report.SAMPLES`."""
         if source == "filtered":
             kept = self.law(self.reference) * self.valid
             return kept / kept.sum()
@@ -128,7 +128,7 @@ def random_problem(
 
 @cache
 def random_problems(seed: int, *, ends: bool = False) -> tuple[Problem, ...]:
-    """One random problem of each shape, or of each in which sequences end at token 0."""
+    """One random problem of each shape, or of each in which token 0 ends sequences."""
     generator = torch.Generator().manual_seed(seed)
     return tuple(random_problem(*shape, generator, ends=ends) for shape in (ENDING if ends else SHAPES))
 
@@ -172,7 +172,7 @@ class Measured:
     gradient: Tensor
     variance: float
     scale: float
-    """The largest norm of a batch's gradient: against it a vanishing mean is told."""
+    """The largest norm of a batch's gradient: against it a mean counts as vanishing."""
 
 
 def arguments_of(loss: Loss) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ class Audited:
 
     @property
     def adds(self) -> str:
-        """How a batch is added up, "unknown" if that could not be told."""
+        """How a batch is added up, "unknown" if that could not be found."""
         return "unknown" if self.reduction is None else self.reduction.batch
 
     def but(self, **changed: Callable[[Given], Tensor]) -> "Audited":
@@ -386,7 +386,7 @@ def expected_gradients(
 ) -> np.ndarray:
     """What autograd makes of each loss, E_law[grad loss] in the logits of pi, on many one-token problems.
 
-    pi, ref and law are (batch, outcomes) with full support, the old policy is the policy; gives
+    pi, ref and `law` are (batch, outcomes) with full support, the old policy is the policy; gives
     (batch, losses, outcomes). The outcomes are enumerated, the instances vectorised.
     """
     logits = torch.as_tensor(np.log(pi)).requires_grad_()

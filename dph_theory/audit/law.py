@@ -1,4 +1,4 @@
-"""Where training with a loss ends: its minimiser on filtered samples, its law, its end with a small beta."""
+"""Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -86,7 +86,7 @@ SMOOTH: Mapping[str, str] = MappingProxyType(
 )
 """The divergences without a kink, and what the sum of each over tokens selects.
 
-The validity that a law lacks because dead tokens keep some mass vanishes faster than beta, but for forward KL
+The pass rate that is lacking because dead tokens keep some mass vanishes faster than beta, but for forward KL
 as beta, and for chi-squared(ref||pi) more slowly: its limit is not known here.
 """
 
@@ -101,13 +101,14 @@ class DescendedLaw(NamedTuple):
 def law_of(
     samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
 ) -> DescendedLaw:
-    """The law of E v less a small multiple of a loss, by what its gradient on sequences is exactly.
+    """The stationary policy of E v less a small multiple of a loss, by what its gradient on sequences is
+    exactly.
 
-    A divergence of whole answers ends at the filtered model (E1), a token sum at the policy's prefixes at the
-    locally filtered model or, for forward KL, the token forward limit (E3). A token whose log ratio is below
-    `released_below` gets no gradient: wrong ones then lose all their mass, and any token sum ends at the
-    locally filtered model. On correct samples the loss's minimiser decides. The reward alone, or nothing, is
-    "no penalty". Anything else: "not known", and "none" is selected.
+    A divergence of whole answers converges to the filtered model, a token sum at the policy's prefixes
+    to the locally filtered model or, for forward KL, the token forward limit. A token whose log ratio is
+    below `released_below` gets no gradient: incorrect ones then lose all their mass, and any token sum
+    converges to the locally filtered model. On correct samples the loss's minimiser decides. The reward
+    alone, or nothing, is "no penalty". Anything else: "not known", and "none" is selected. Theory: E1, E3.
     """
     if minimiser is not None:
         return DescendedLaw(

@@ -1,4 +1,4 @@
-"""One token at any log ratio: where a loss overflows or is nan, where it has no slope, how it rounds."""
+"""One token at any log ratio: where a loss overflows or is nan, where its gradient is zero, how it rounds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -173,7 +173,7 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
 
 
 def stopped_slopes(audited: Audited) -> tuple[Stopped, ...]:
-    """The ratios, to three digits, at which a token of advantage 1 or -1 has no slope.
+    """The ratios, to three digits, at which a token of advantage 1 or -1 has zero gradient.
 
     The ratio to the old policy, or to the reference of a loss that takes no old policy.
     """

@@ -1,4 +1,5 @@
-"""The audit of a loss: what its value estimates, what its gradient descends, and where training with it ends.
+"""The audit of a loss: what its value estimates, what its gradient minimises, and what training with it
+converges to.
 
 A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or some of them, shapes
 (batch, tokens), that returns a scalar. Its expectation over samples, which are held fixed as in training, is
@@ -45,13 +46,13 @@ _T = TypeVar("_T")
 
 
 def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed: int = 0) -> AuditReport:
-    """What a loss's value estimates and what its gradient descends, exactly, on random small problems.
+    """What a loss's value estimates and what its gradient minimises, exactly, on random small problems.
 
     Parameters: `loss`, a torch function of any of log_pi, log_ref, log_old, advantages, mask, float64 tensors
     (batch, tokens) in nats, the advantages also (batch,), to a scalar; `samples`, "policy" (old = current
-    policy), "old_policy", "reference", or "filtered" (correct samples of the reference); `name`, what it is
-    called in the verdict; `seed` of the problems. It is given batches of one sequence, or of two where it
-    couples a batch. Returns an AuditReport; a loss that fails on some problems is audited on the others.
+    policy), "old_policy", "reference", or "filtered" (correct samples of the reference); `name`, what
+    it is called in the summary; `seed` of the problems. It is given batches of one sequence, or of two where
+    it couples a batch. Returns an AuditReport; a loss that fails on some problems is audited on the others.
     Raises ValueError for unknown samples, or a loss whose parameters are not the audited ones. Source: ours,
     theory B6, E1 to E3.
 

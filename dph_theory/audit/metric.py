@@ -1,9 +1,9 @@
 """Whether a metric is what its name says, against pass@k, maj@k, pass^k, G-Pass@k.
 
-A metric is a function of counts (n, c, k), or of a matrix of zeros and ones (problems, n) and k. The number c
-of right ones among n answers is binomial, and two functions of c have the same mean at every pass rate only
-if they are the same: a metric estimates without bias what k answers have in truth just where it is, at every
-c, the mean of that over all choices of k of the n answers.
+A metric is a function of counts (n, c, k), or of a matrix of zeros and ones (problems, n) and k. The number
+c of correct ones among n answers is binomial, and two functions of c have the same mean at every pass rate
+only if they are the same: a metric estimates without bias what k answers have in truth just where it is, at
+every c, the mean of that over all choices of k of the n answers.
 """
 
 import inspect
@@ -161,8 +161,8 @@ class MetricReport(LossReport):
 
     `estimates` is what it estimates without bias at every p, n and k, or None; `nearest` the target whose
     largest bias is least, with `biases` against it; `known_as` names an estimator in circulation with exactly
-    its values; `example` is its value for one right answer of four at k = 4; `within` says how precisely the
-    mean of a metric that draws at random is known here, None for one that does not.
+    its values; `example` is its value for one correct answer of four at k = 4; `within` says how precisely
+    the mean of a metric that draws at random is known here, None for one that does not.
     """
 
     metric: str

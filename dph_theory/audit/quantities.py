@@ -1,4 +1,4 @@
-"""The quantities a loss may estimate or descend, and which of them, or which sum, measured values are."""
+"""The quantities a loss may estimate or minimise, and which of them, or which sum, measured values are."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -37,7 +37,7 @@ class LossReport(Shown):
         return asdict(self)  # type: ignore[call-overload]
 
     def summary(self) -> str:
-        """The verdict and the findings."""
+        """The summary and the findings."""
         said = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
         return "\n".join((f"{type(self).__name__}: {said}", *(f"  {k}: {words}" for k, words in self.rows())))
 
@@ -195,7 +195,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Minimiser:
-    """Where the expected loss on filtered samples is least: the valid mass, and the law within Y1.
+    """Where the expected loss on filtered samples is least: the valid mass, and its distribution within Y1.
 
     `target` is "p_*" (mass 1), "base rate" (mass A1), "constant" (mass `ratio` times A1), "other", or
     "none" if the loss falls without bound or moves nothing.
@@ -217,7 +217,7 @@ class Minimiser:
 
 @dataclass(frozen=True)
 class Batches:
-    """What a loss that couples its batch descends on single outcomes, by the batch size B."""
+    """What a loss that couples its batch minimises on single outcomes, by the batch size B."""
 
     gradients: tuple[tuple[int, Match], ...]
 
@@ -273,7 +273,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class EqualGroups:
-    """What a loss of advantages does with a group whose verdicts agree: all its advantages are zero.
+    """What a loss of advantages does with a group whose rewards agree: all its advantages are zero.
 
     `gradient`, on sequences; "failed", and `why`, where it fails on a batch of such answers alone. `weight`:
     whether they count in the mean beside others ("counted", "left out", or "unknown").
@@ -285,14 +285,14 @@ class EqualGroups:
 
     @property
     def words(self) -> str:
-        """What such answers descend."""
+        """What such answers minimise."""
         left_out = ", left out of the mean" if self.weight == "left out" else ""
         return f"{self.why or self.gradient.words}{left_out}"
 
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a loss, by what it depends on, and what it descends, near log ratios of zero at least.
+    """A part of a loss, by what it depends on, and what it minimises, near log ratios of zero at least.
 
     name: "policy", what goes with the advantages; "KL", what of the rest goes with the reference; "other".
     """
@@ -329,9 +329,9 @@ class AuditReport(LossReport):
     `law` and `selects` are those of `law.law_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
     0, `rounded_zones` those where it is lost to rounding in float64; both at an advantage of zero, the
-    penalty's. `stopped` are the ratios without a slope at advantages of 1 and -1. `equal_groups` tells of
-    answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a token".
-    `broadcast`: one that meets every answer with every other, or "".
+    penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups`
+    is of answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a
+    token". `broadcast`: one that meets every answer with every other, or "".
     """
 
     loss: str
@@ -384,7 +384,7 @@ class AuditReport(LossReport):
 
     @property
     def end(self) -> str:
-        """What training ends at with a small beta, by name, and for which lengths that is known."""
+        """What training converges to with a small beta, by name, and for which lengths that is known."""
         exact = self.sequence_gradient.exact and self.selects != "none"
         if not exact or self.unequal_gradient.exact or self.unequal_gradient.name == "failed":
             return self.selects

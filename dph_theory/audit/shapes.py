@@ -54,7 +54,7 @@ def _mixes(audited: Audited) -> bool | None:
 def mixing_broadcast(audited: Audited) -> str:
     """A broadcast that meets every answer with every other, such as "(batch, 1) with (batch,)"; or "".
 
-    Told by shapes: tensors of different dimensions, neither of which has the batch twice, make one that has.
+    Found by shapes: tensors of different dimensions, neither of which has the batch twice, make one that has.
     A tensor beside a view of itself, as in `x[:, None] - x`, is meant.
     """
     watch = _Watch()

@@ -1,4 +1,4 @@
-"""The verdict of an audit: one to three plain sentences, what is wrong first."""
+"""The summary of an audit: one to three plain sentences, what is wrong first."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -57,7 +57,7 @@ _ALARMS: tuple[tuple[Callable[[AuditReport], bool], str], ...] = (
 
 
 def verdict_of(report: AuditReport) -> str:
-    """Such as: k3 on policy samples: It descends the forward KL(ref||pi) of each token. With a small ..."""
+    """Such as: k3 on policy samples: Its gradient is that of the forward KL(ref||pi) of each token. ..."""
     start = f"{report.loss} on {report.samples.replace('_', ' ')} samples: "
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"

@@ -108,8 +108,8 @@ def _roots_of_unity(n: int) -> np.ndarray:
 class Measure:
     """A number of the base and of the run, and its change, over so many prompts.
 
-    Intervals are over prompts, of this number alone but for those of categories; the change by a fitted law
-    has none. `asked`: whether it is given because it was asked for.
+    Intervals are over prompts, of this number alone but for those of categories; the change by a fitted
+    policy has none. `asked`: whether it is given because it was asked for.
     """
 
     __repr__ = readable

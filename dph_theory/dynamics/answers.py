@@ -131,10 +131,11 @@ def update(
 ) -> tuple[Any, Any]:
     """The probability of each answer, and the coefficients of its tokens' log-probabilities.
 
-    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. verdicts: the rewards,
-    (..., answers). weight: of each answer, (..., answers). drawn: the probabilities (..., answers) that
-    answers are drawn with, by default the policy's p. The whole answer's penalty is less its mean. Returns
-    these (..., answers) and c (..., answers, tokens); with stored answers, those of the rewards alone.
+    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. `verdicts`: the
+    rewards, (..., answers). weight: of each answer, (..., answers). drawn: the probabilities (..., answers)
+    that answers are drawn with, by default the policy's p. The whole answer's penalty is less its mean.
+    Returns these (..., answers) and c (..., answers, tokens); with stored answers, those of the rewards
+    alone.
     """
     p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base

@@ -122,9 +122,9 @@ def pass_rate_along(
     (h(u_correct) - h(u_incorrect))), h = log u of the reverse KL and 1 - 1/u of the forward KL, whose
     gradient plain k3 has.
 
-    Parameters: base_rate in (0, 1); times, steps times the step in logits, rising from 0; valid K and invalid
-    n0 answers; beta >= 0 and its divergence; with group_size, what advantages are divided by (`laws.SCALES`),
-    else alpha = 1. Returns V at the times. Raises ValueError for numbers out of range.
+    Parameters: base_rate in (0, 1); times, steps times the effective logit step, rising from 0; valid K and
+    invalid n0 answers; beta >= 0 and its divergence; with group_size, what advantages are divided by
+    (`laws.SCALES`), else alpha = 1. Returns V at the times. Raises ValueError for numbers out of range.
 
     >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
     array([0.3  , 0.849])

@@ -67,7 +67,7 @@ ON_POLICY = Rollouts()
 
 
 def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: Scalars = 0) -> Values:
-    """The step in logits from which a run on rollouts k updates old no longer converges to p_beta.
+    """The effective logit step from which a run on rollouts k updates old no longer converges to p_beta.
 
     KL in the reward, one decision: x_{t+1} = x_t - eta L x_{t-k} near p_beta, L = beta (diag p - p p^T),
     which falls iff eta lambda_max(L) < 2 sin(pi/(4k+2)). Whatever the age, the stationary policy is the same.

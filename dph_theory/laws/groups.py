@@ -18,7 +18,7 @@ from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error, choice
 
 FARTHEST_LOGIT = 36.0
-"""Beyond this |logit V| float64 does not tell V from 0 or 1."""
+"""Beyond this |logit V| float64 does not separate V from 0 or 1."""
 
 Spread = Callable[[np.ndarray, int], np.ndarray]
 """(k, G) -> what the centred rewards of a group with k valid answers are divided by, 0 < k < G."""

@@ -55,8 +55,8 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
 def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REVERSE_KL) -> Values:
     """The beta at which a base rate A1 is raised to that pass rate: the inverse of `validity_at`.
 
-    Shapes broadcast. Raises ValueError unless 0 < base_rate < validity < 1; a pass rate of 1 is allowed where
-    f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, theory E1.
+    Shapes broadcast. Raises ValueError unless 0 < base_rate < `validity` < 1; a pass rate of 1 is allowed
+    where f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, theory E1.
     """
     require_smooth(divergence)
     base_rate, validity = rate("base_rate", base_rate), probability("validity", validity)

@@ -107,7 +107,7 @@ def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
 def law_divergence(
     law: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
 ) -> Values:
-    """D_f(law || reference) of whole answers, (*batch): by default KL(law || reference); inf where it is."""
+    """D_f of `law` from `reference`, of whole answers, (*batch): by default KL; inf where it is."""
     return divergence(_flat("law", law, end), _flat("reference", reference, end))
 
 
@@ -126,7 +126,8 @@ def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np
 
 
 def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
-    """KL(law || base) in its parts, each (*batch): the least that its pass rate costs, and the excess.
+    """KL of `law` from the base in its parts, each (*batch): the least that its pass rate costs, and the
+    excess.
 
     Source: ours, theory A8.
     """

@@ -1,7 +1,7 @@
 """What a run's settings will do: the pass rates that they lead to, when, and what other settings do the same.
 
-`configuration_of` reads the settings of nine trainers; the KL terms and their laws stand in
-`dph_theory.methods.kl_terms`.
+`configuration_of` reads the settings of nine trainers; the KL terms and what they converge
+to stand in `dph_theory.methods.kl_terms`.
 """
 
 import warnings
@@ -29,7 +29,7 @@ UNDIVIDED = ("none", "leave_one_out")
 NEAR = 0.99
 """The share of the way from the base to the end after which a prompt counts as there."""
 REACHED = 0.9
-"""The pass rate at which luck is told of a run without a KL, where no number of steps is given."""
+"""The pass rate at which sampling noise is given of a run without a KL, where no number of steps is given."""
 _KLS = {"reverse": REVERSE_KL, "forward": FORWARD_KL}
 _DIVIDED = {"divided by the deviation": "std", "not divided": "none"}
 _RANGE = float(np.log(1e-3)), float(np.log(1e3))
@@ -40,11 +40,12 @@ _TIMES = np.concatenate([[0.0], np.geomspace(1e-2, 9e5, 161)])
 
 @dataclass(frozen=True)
 class PromptPrediction:
-    """One prompt: its base rate, the validity reached from the base, and other stable ones.
+    """One prompt: its base rate, `validity` (the pass rate reached from the base), and other stable ones.
 
-    `on_the_way`: after the steps asked for; None where none were. `time`: steps times their size in logits
-    after which it is `NEAR` its end; None where it stays, or is not there within a million. `deviation`: over
-    seeds, of the log ratio of two equally likely right answers without a KL, by then or at `REACHED`.
+    `on_the_way`: after the steps asked for; None where none were. `time`: steps times the effective
+    logit step after which it is `NEAR` its end; None where it stays, or is not there within a million.
+    `deviation`: the std over seeds of the log ratio of two equally likely correct answers without a KL, by
+    then or at `REACHED`.
     """
 
     __repr__ = readable
@@ -62,8 +63,8 @@ class PromptPrediction:
 class Prediction(Shown):
     """What settings do: to each prompt and on the mean, and the beta of other settings alike.
 
-    `equivalent` holds, for the forward and reverse KL, with advantages divided or not, the beta that has the
-    same mean validity, where one does.
+    `equivalent` holds, for the forward and reverse KL, with advantages divided or not, the beta that
+    has the same mean pass rate, where one does.
     """
 
     configuration: Configuration
@@ -73,7 +74,7 @@ class Prediction(Shown):
     equivalent: dict[str, float]
 
     def summary(self) -> str:
-        """The settings and their law, and the mean pass rate."""
+        """The settings, what they converge to, and the mean pass rate."""
         found = self.configuration
         return (
             f"{found.trainer} {found.version}, {found.penalty}, groups of {found.group_size}: {found.law}.\n"
@@ -109,19 +110,20 @@ def predict(
     wrong: int = 8,
     answers: int | None = None,
 ) -> Prediction:
-    """The pass rates of prompts that one decision answers, from theory E1 and E4.
+    """The pass rates that prompts with one-token answers converge to.
 
     Parameters: `found`, as `configuration_of` gives it; `base_rates`, the base's pass rates in [0, 1], or
-    these by prompt. A prompt's law is that of beta/alpha_G(mu) at its own validity mu; without a KL it tends
-    to 1. Where that leaves a wrong answer less than the form's clamp holds, nothing holds it, and the pass
-    rate is 1. The 1e-4 or less that trainers add to a deviation is left out. Answers of many tokens under a
-    token penalty end less valid than this (theory E2; `laws.token_law` has them exactly). A verifier that
-    errs, whatever the answer, makes beta act as `laws.effective_beta`; only where advantages are not divided
-    by what its errors move ("none", "leave_one_out"). `step`, in logits, and `steps`: after how many the pass
-    rates are told too, of a decision between `right` and `wrong` equally likely answers, without noise.
-    Without a KL the noise is told of steps of so many `answers`, by default 64 of whole groups.
-    Returns a Prediction. Raises ValueError for what these do not allow, for settings whose law is not known,
-    for no base rates, and where the group size is needed and not told.
+    these by prompt. A prompt's pass rate mu is that of beta/alpha_G(mu); without a KL it tends to 1.
+    Where that leaves an incorrect answer less than the form's clamp holds, no penalty acts on it, and the
+    pass rate is 1. The 1e-4 or less that trainers add to a std is left out. Answers of many tokens under a
+    token penalty converge to less than this (`laws.token_law` has them exactly). A verifier that errs,
+    whatever the answer, makes beta act as `laws.effective_beta`; only where advantages are not divided by
+    what its errors move ("none", "leave_one_out"). `step`, an effective logit step, and `steps`: after how
+    many the pass rates are given too, of `right` correct and `wrong` incorrect equally likely answers,
+    without noise. Without a KL the noise is given of steps of so many `answers`, by default 64 of whole
+    groups. Returns a Prediction. Raises ValueError for what these do not allow, for settings whose stationary
+    policy is not known, for no base rates, and where the group size is needed and not given. Source: ours,
+    theory E1, E2, E4.
 
     >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
     0.9755

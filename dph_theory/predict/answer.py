@@ -28,7 +28,7 @@ KEPT: Mapping[str, str] = {
     FORWARD_LIMIT: "all of them, not in the base's proportions.",
     NOWHERE: "no KL retains them; sampling noise decides which one stays.",
 }
-"""What right answers keep among themselves, by where training ends."""
+"""What correct answers retain among themselves, by what training converges to."""
 _ORDER = (NOWHERE, FORWARD_LIMIT, LOCAL, FILTERED)
 """From what keeps least to what keeps most."""
 
@@ -36,7 +36,7 @@ _ORDER = (NOWHERE, FORWARD_LIMIT, LOCAL, FILTERED)
 def better(
     settings: Mapping[str, Any], trainer: str, found: Configuration, version: str | None
 ) -> dict[str, Any]:
-    """The fewest settings that hold right answers' proportions better; none where the trainer has none."""
+    """The fewest settings that retain correct answers' proportions better; none if the trainer has none."""
     for change in READERS[trainer].better:
         asked = dict(change)
 
@@ -117,10 +117,10 @@ def dead_share(rates: np.ndarray, group: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is told of settings: the configuration, prompts alone, the base, and one model's forecast.
+    """What is said of settings: the configuration, prompts alone, the base, and one model's forecast.
 
-    `better`: settings that hold right answers' proportions; `retained`: those that stored runs retained most
-    with, and these runs.
+    `better`: settings that retain correct answers' proportions; `retained`: those that stored runs retained
+    most with, and these runs.
     """
 
     found: Configuration
@@ -134,7 +134,7 @@ class Answer:
     retained: tuple[Mapping[str, Any], Measured] | None = None
 
     def advised(self, settings: Mapping[str, Any], trainer: str, version: str | None) -> "Answer":
-        """The answer with its advice; none where no law is told."""
+        """The answer with its advice; none where no stationary policy is known."""
         if self.found.undecided:
             return self
         kept = better(settings, trainer, self.found, version)
@@ -148,7 +148,9 @@ class Answer:
         return self.found.to_dict() | alone | shared
 
     def lines(self, kernel: str | None, counts: Path | None) -> list[str]:
-        """The law, prompts alone and what was measured, or one model; then advice, and the next command."""
+        """What training converges to, prompts alone and what was measured, or one model; advice;
+        the next command.
+        """
         found, told, base = self.found, self.told, self.base
         law = found.law.partition(";")[0].replace("none: no", "no").removeprefix("none: ")
         held = f", coefficient {found.coefficient:g}" * bool(found.coefficient)

@@ -78,13 +78,13 @@ def predict_command(
     whole: bool,
     **decision: Any,
 ) -> None:
-    """Tell which pass rates a run's settings lead to, what they do to Pass@k, and what would retain more.
+    """Predict which pass rates a run's settings lead to, what they do to Pass@k, and what would retain more.
 
     CONFIG is a YAML, JSON or TOML file of settings, Python that calls GRPOConfig, or a file with the command
     line; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker, with its own
     defaults. Either way settings follow by the trainer's own names, as beta=0.04.
 
-    Without --transfer the pass rates are those of prompts alone that one decision answers, where Pass@k
+    Without --transfer the pass rates are those of prompts alone with one-token answers, where Pass@k
     cannot fall; with the kernel that dph transfer measures of your prompts they share one model, and it can.
     Settings that nothing read are named.
     """

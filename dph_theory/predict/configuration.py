@@ -1,4 +1,4 @@
-"""From a run's whole configuration to its law: what a trainer's settings penalise, weigh, and leave inert."""
+"""What a run's whole configuration means: what a trainer's settings penalise, weigh, and leave inert."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ class Reader:
     they hold. A run is this trainer's if it has one of `marks`, or `enough` settings of `own`, and all of
     `must`. `group` names the setting of the answers a prompt; `better` are settings that put a penalty where
     it keeps more, the best first; `sampling` are the names of what `sampling.py` reads. Of settings that
-    `read` leaves alone no law is changed by `harmless` ones whatever their value, by `plain` ones at some, by
-    `clips` where a batch is used once, and `deciding` ones may change any. `renamed`: older names by today's;
-    `coefficient`, `steps`, `rate`: the settings of a KL's weight in the loss, of a run's length, and of its
-    learning rate; `retains`: settings of the kinds of KL that stored runs have; `ended`: names that only
-    versions up to one have.
+    `read` leaves alone no stationary policy is changed by `harmless` ones whatever their value, by `plain`
+    ones at some, by `clips` where a batch is used once, and `deciding` ones may change any. `renamed`: older
+    names by today's; `coefficient`, `steps`, `rate`: the settings of a KL's weight in the loss, of a run's
+    length, and of its learning rate; `retains`: settings of the kinds of KL that stored runs have; `ended`:
+    names that only versions up to one have.
     """
 
     read: Callable[[Asked], Configuration]
@@ -58,7 +58,7 @@ class Reader:
         return {self.renamed.get(name, name): value for name, value in settings.items()}
 
     def met(self, run: Run, texts: Sequence[str]) -> tuple[int, int]:
-        """How many marks and settings tell this trainer; none where they do not do."""
+        """How many marks and settings show this trainer; none where they do not do."""
         marks, own = met(self.marks, run.marks), met(self.own, texts)
         enough = len(own) >= (self.enough if run.where else 1) or (
             marks and (own or any(mark.endswith("()") for mark in marks))
@@ -100,10 +100,10 @@ def configuration_of(
 
     Parameters: `settings`, by their trainer's own names, nested or joined by dots, such as
     {"actor_rollout_ref.actor.use_kl_loss": True}, or a GRPOConfig; `trainer`, one of `READERS` in any case,
-    by default told by the names; `version`, of the trainer, where its defaults changed. Settings that were
-    not read are told, as harmless or not; what follows from a value that is not told is not told either.
-    Raises ValueError where the trainer cannot be told, and for values that are not allowed.
-    Source: ours, theory E1 to E4, G2, G8, B6; each trainer's code at the version told.
+    by default known by the names; `version`, of the trainer, where its defaults changed. Settings that were
+    not read are named, as harmless or not; what follows from a value that is not given is not said.
+    Raises ValueError where the trainer cannot be known, and for values that are not allowed.
+    Source: ours, theory E1 to E4, G2, G8, B6; each trainer's code at the version named.
 
     >>> configuration_of({"loss_type": "dapo", "beta": 0.0}).law
     'none: no KL to the base'
@@ -241,7 +241,7 @@ def trainer_named(name: str) -> str:
 
 
 def trainer_of(run: Run) -> str:
-    """The trainer that the run's marks and settings tell; ValueError where they tell none."""
+    """The trainer that the run's marks and settings show; ValueError where they show none."""
     texts = run.texts
     told = {name: reader.met(run, texts) for name, reader in READERS.items()}
     best = max(told, key=lambda name: told[name])

@@ -16,15 +16,15 @@ class Configuration(Shown):
     """What a run's settings amount to.
 
     version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
-    coefficient; law: what it obeys where it ends; selects: where that is with a small coefficient, a key of
-    `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where no
-    law is known), its baseline and group_size (None where the settings do not tell); reduction, updates
-    (optimiser steps a batch; None where not told), sampler; sampling: what temperature, truncation, a moving
-    reference, masks, other rewards and old answers do, moved_by those that move the law. inert: settings
-    without effect here; harmless:
-    those not read that change no law; not_read: the others, which may; warnings: what a reader should know.
-    term and coefficient: the KL term; mixed_only: whether groups whose verdicts agree are left out;
-    unpredicted: why no pass rate follows, "" where one does; undecided: what decides and is not known.
+    coefficient; `law`: what it obeys where it ends; selects: where that is with a small coefficient, a key of
+    `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where
+    no stationary policy is known), its baseline and group_size (None where the settings do not say);
+    reduction, updates (optimiser steps a batch; None where not said), sampler; sampling: what temperature,
+    truncation, a moving reference, masks, other rewards and old answers do, moved_by those that change the
+    stationary policy. inert: settings without effect here; harmless: those not read that change none;
+    not_read: the others, which may; warnings: what a reader should know. term and coefficient: the KL term;
+    mixed_only: whether groups whose rewards agree are left out; unpredicted: why no pass rate follows, ""
+    where one does; undecided: what decides and is not known.
     """
 
     trainer: str
@@ -52,7 +52,7 @@ class Configuration(Shown):
     undecided: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """The KL term, its law and where it ends, then what a reader should know."""
+        """The KL term, what it converges to, then what a reader should know."""
         unread = [f"not read: may change what the run converges to: {', '.join(self.not_read)}"] * bool(
             self.not_read
         )

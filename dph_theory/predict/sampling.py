@@ -16,7 +16,7 @@ _ALL = 1e5
 
 
 class Effect(NamedTuple):
-    """A setting as it stands, what it does, whether it moves the law, and why no pass rate follows, if so."""
+    """A setting as it stands, what it does, whether it changes the limit, why no pass rate follows."""
 
     setting: str
     words: str

@@ -17,7 +17,7 @@ _SHORT = 5
 
 
 class Open(Exception):  # noqa: N818
-    """A value that is asked for and not told: its name, what it may be, and how to say so."""
+    """A value that is asked for and not given: its name, what it may be, and how to say so."""
 
     def __init__(self, name: str, may_be: Collection[Any], words: str) -> None:
         super().__init__(name)
@@ -27,8 +27,8 @@ class Open(Exception):  # noqa: N818
 class Asked:
     """Settings by name, with a default where they are silent; it notes which names were asked for.
 
-    Parameters: settings; trainer and version, to be told; defaults, those in place of the readers', by the
-    version from which they hold; supposed, what values that are not told are taken to be.
+    Parameters: settings; trainer and version, to be named; defaults, those in place of the readers', by the
+    version from which they hold; supposed, what values that are not given are taken to be.
     """
 
     def __init__(
@@ -140,10 +140,11 @@ class Asked:
     def rest(
         self, plain: Mapping[str, Collection[Any]], harmless: Collection[str], deciding: Collection[str]
     ) -> tuple[list[str], list[str], list[str]]:
-        """What no reader asked for: names that change no law; with values, those that may; those that decide.
+        """What no reader asked for: names that change no stationary policy; with values, those that may;
+        those that decide.
 
-        Parameters: `plain`, the values at which a setting changes nothing; `harmless`, names that change no
-        law whatever their value; `deciding`, names that do if they are not in `plain`; both with the
+        Parameters: `plain`, the values at which a setting changes nothing; `harmless`, names that change
+        none whatever their value; `deciding`, names that do if they are not in `plain`; both with the
         wildcards of `fnmatch`. A name that is all but one that is read decides as well.
         """
         without, unread, decide = list[str](), list[str](), list[str]()

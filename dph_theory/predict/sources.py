@@ -19,7 +19,7 @@ from ..support.errors import argument_error
 
 @dataclass(frozen=True)
 class Unknown:
-    """What stands in a file for a value that the file does not tell."""
+    """What stands in a file for a value that the file does not have."""
 
     text: str
 
@@ -33,7 +33,7 @@ class Loose(Unknown):
 
 @dataclass(frozen=True)
 class Run:
-    """One run: where it stands, programs, modules and calls that tell a trainer, its settings, and notes."""
+    """One run: where it stands, programs, modules and calls that show a trainer, its settings, and notes."""
 
     where: str
     marks: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def flat(value: Mapping[Any, Any], before: str = "") -> dict[str, Any]:
 
 
 def scalar(text: str) -> Any:
-    """A word as a value; one of a shell that holds what the script does not tell is unknown."""
+    """A word as a value; one of a shell that is set outside the script is unknown."""
     if "\0" in text:
         return Unknown(text.replace("\0", ""))
     for number in (int, float):  # A whole number is told as it was typed.

@@ -132,7 +132,7 @@ def _rounded(*values: float) -> tuple[float, ...]:
 
 
 def method_of(found: Configuration) -> Method:
-    """The run's method as the linearised model is trained by it; ValueError where its law is not known."""
+    """The run's method as the linearised model is trained by it; ValueError where that is not known."""
     if found.undecided or found.scale not in SCALES:
         why = found.unpredicted or f"the advantage is {found.advantage}"
         raise ValueError(f"no forecast: {why}")
@@ -160,10 +160,10 @@ def forecast(
     """What a run does to the prompts of a kernel, those of its first set trained.
 
     Parameters: kernel, as `dph transfer` measures it; method, of `method_of`; steps, of Adam at a constant
-    `learning_rate`, whose length along the gradient the kernel tells; k; held_out, the one set to be told
-    beside the trained; batch, prompts a step, by default all; frontier, whether other settings are tried.
-    Returns a Forecast. Raises ValueError for a set that the kernel lacks, and for a kernel without the length
-    of a step. Source: ours, theory N.
+    `learning_rate`, whose length along the gradient the kernel has; k; held_out, the one set to be
+    shown beside the trained; batch, prompts a step, by default all; frontier, whether other settings are
+    tried. Returns a Forecast. Raises ValueError for a set that the kernel lacks, and for a kernel without the
+    length of a step. Source: ours, theory N.
     """
     if "adam" not in kernel.about:
         raise argument_error(

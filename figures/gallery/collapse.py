@@ -1,10 +1,10 @@
-"""Where the family is too small reverse KL keeps one word; forward KL keeps more, and errs.
+"""Where the family is too small reverse KL retains one word; forward KL retains more, and errs.
 
-Bigram models with one transition law at all positions are fitted to balanced brackets of length 8, which they
-cannot represent: the best fit of the reverse KL to the tilted model p_beta along 1/beta (the lowest minimum
-from many starts), what gradient ascent from the base reaches (crosses), and the best fit of the forward KL to
-the filtered model p_* (dotted: p_* itself). Every value is exact; the table has the alpha-divergences,
-coverage, and models with a law for each position.
+Bigram models with the same transitions at all positions are fitted to balanced brackets of length 8, which
+they cannot represent: the best fit of the reverse KL to the tilted model p_beta along 1/beta (the lowest
+minimum from many starts), what gradient ascent from the base reaches (crosses), and the best fit of the
+forward KL to the filtered model p_* (dotted: p_* itself). Every value is exact; the table has the
+alpha-divergences, coverage, and models with transitions for each position.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from ..style import BLACK, VERMILLION, Sheet, level, look, ticks
 
 NEEDS = ("collapse",)
 FAMILY = "homogeneous"
-"""One transition law at all positions: the family that is drawn; the table has both."""
+"""The same transitions at all positions: the family that is drawn; the table has both."""
 MEASURES = {
     "effective": "effective number of valid words",
     "coverage": "coverage of $p_*$",

@@ -1,7 +1,7 @@
 """Too small a family: reverse KL takes one mode, forward KL spreads over all.
 
-A normal law is fitted to a target with several modes, which no normal law has, by minimising different
-divergences; all laws live on a grid, and each fit is the best of descents from every mode and from all modes
+A normal distribution is fitted to a target with several modes, which none has, by minimising different
+divergences; all live on a grid, and each fit is the best of descents from every mode and from all modes
 together. Left: the target and the best fit for each divergence; dotted, other local minima of reverse KL,
 where a descent can end, too. Right: the mass that the best fit gives each mode, along the alpha-divergences
 from reverse KL (alpha 0) to forward KL (alpha 1), and for Jensen-Shannon (JS); thin lines are the target's.
@@ -30,7 +30,7 @@ SAME, DEVIATIONS, WIDE = 1e-3, (0.6, 8.0), 4.0
 
 
 def gaussian(mean: Any, deviation: Any) -> np.ndarray:
-    """Normal laws on the grid, (..., outcomes)."""
+    """Normal distributions on the grid, (..., outcomes)."""
     return np.asarray(
         softmax(-0.5 * ((X - np.asarray(mean)[..., None]) / np.asarray(deviation)[..., None]) ** 2, axis=-1)
     )
@@ -40,7 +40,7 @@ TARGET = np.array(MODES)[:, 0] @ gaussian(*np.array(MODES).T[1:])
 
 
 def minima(divergence: FDivergence) -> list[tuple[float, np.ndarray]]:
-    """The local minima (value, law) reached from every mode and from all of them together, best first."""
+    """The local minima (value, weights) reached from every mode and from all of them together, best first."""
 
     def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
         mean, deviation = point[0], np.exp(point[1])
@@ -67,7 +67,7 @@ def shares(law: np.ndarray) -> np.ndarray:
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a minimum: divergence, place among the minima, value, the law and its mass on each mode."""
+    """A row a minimum: divergence, place among the minima, value, the weights and the mass on each mode."""
     shown = {"reverse KL": REVERSE_KL, "JS": JENSEN_SHANNON, "forward KL": FORWARD_KL}
     shown |= {f"alpha {alpha:.3g}": alpha_divergence(alpha) for alpha in ALPHAS}
     along = {"reverse KL": 0.0, "forward KL": 1.0} | {f"alpha {alpha:.3g}": alpha for alpha in ALPHAS}

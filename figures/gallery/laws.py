@@ -1,9 +1,9 @@
-"""Where the KL penalty stands decides at which law training ends.
+"""Where the KL penalty stands decides which policy training converges to.
 
 A small Llama of two layers trained by TRL's GRPOTrainer on answers of two tokens, of which the first decides
-whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the laws of
-theory E, computed from the base before training, and points are runs, one a seed, by where the KL penalty
-stands; crosses missed a bar of their law. The triangles are each law's limit as beta falls.
+whether the answer is valid with probability .9 or .1; every answer is enumerated. Lines are the
+stationary policies, computed from the base before training, and points are runs, one a seed, by where the KL
+penalty stands; crosses missed a bar of their prediction. The triangles are each one's limit as beta falls.
 """
 
 import numpy as np
@@ -24,14 +24,15 @@ FORMS = {
     "sequence_kl": "KL in the reward",
 }
 LAWS = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
-"""The law of each form."""
+"""The stationary policy of each form."""
 BASE = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
-"""The first token's law, and the second's after each; the second token valid is the first of its two."""
+"""The first token's probabilities, and the second's after each; the second token valid is the first of its
+two."""
 VALID = np.array([[True, False], [True, False]])
 
 
 def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The laws along beta, with their limits at beta = 0; the runs on this task."""
+    """The stationary policies along beta, with their limits at beta = 0; the runs on this task."""
     betas = np.geomspace(0.015, 1.5, 120)
     batch = [np.broadcast_to(table, (betas.size, *table.shape)) for table in BASE]
     accepted = np.broadcast_to(VALID, (betas.size, *VALID.shape))
@@ -78,18 +79,18 @@ def draw(sheet: Sheet, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
 
 
 def distances(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean KL(run || law) at BETA in nats: a row a form, a column a law."""
+    """Mean KL(run || law) at BETA in nats: a row a form, a column a stationary policy."""
     at = runs[(runs.experiment == "which_law") & (runs.beta == BETA)]
     return at.groupby("form")[[f"kl {law}" for law in LAWS.values()]].mean().loc[list(FORMS)]
 
 
 def claim(found: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
-    """The nearest law of every form is its own."""
+    """The nearest stationary policy of every form is its own."""
     return list(distances(found[1]).idxmin(axis=1)) == [f"kl {law}" for law in LAWS.values()]
 
 
 def table(found: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
-    """Mean KL(run || law) by form; the least is the law that was predicted."""
+    """Mean KL(run || law) by form; the least is the one that was predicted."""
     told = distances(found[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
     told.insert(0, "form", [FORMS[form] for form in told.index])
     told.insert(1, "law predicted", [LAWS[form] for form in told.index])
@@ -97,5 +98,5 @@ def table(found: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
 
 
 def quotes(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:
-    """The mean distance of each form's runs to its own law."""
+    """The mean distance of each form's runs to its own stationary policy."""
     return {f"own law of {form}": distances(found[1]).loc[form, f"kl {law}"] for form, law in LAWS.items()}

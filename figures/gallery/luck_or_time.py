@@ -65,7 +65,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """Of the misses that a noise-free rerun can explain, under a tenth are not explained."""
+    """Of the misses that an expected-gradient rerun can explain, under a tenth are not explained."""
     total = frame.sum()
     told = total["time"] + total["luck"] + total["luck beyond first order"]
     return bool(total["unexplained"] < 0.1 * told)

@@ -22,7 +22,7 @@ _COLORS = ("white", BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """What is left in one domain, (runs, prompts), and the measures of all at Level 1 that tell luck."""
+    """What is left in one domain, (runs, prompts), and the measures of all at Level 1 that show noise."""
     found = records.results("real_runs")
     frame = pd.DataFrame(found["groups"])
     frame = frame[~frame.replay & (frame.level == "level1") & frame.p_varied_holm.notna()]
@@ -47,7 +47,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
 
 
 def table(found: dict[str, Any]) -> Table:
-    """The measures of each model and domain in which luck shows."""
+    """The measures of each model and domain in which sampling noise shows."""
     names = {"words": "model, domain", "own": "a run agrees", "pairs": "runs keep the same", "named": "named"}
     return tabled(found["measures"], names | {"named_shuffled": "shuffled", "varied": "variance over pairs"})
 

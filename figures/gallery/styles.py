@@ -18,7 +18,7 @@ from ..style import BLACK, GREY, Sheet, dot, look, rows, written
 
 NEEDS = ("styles",)
 SHOWN = {"base": "", "GRPO": "////", "DAPO": "", "RKL 0.3": "....", "DPH-F 0.3": "", "DPH-JS 0.3": r"\\\\\\"}
-"""Whose bars are drawn, and their hatches, which tell neighbours apart in grey."""
+"""Whose bars are drawn, and their hatches, which differ in grey."""
 
 
 def numbers(records: Records) -> pd.DataFrame:

@@ -37,7 +37,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, found: dict[str, Any]) -> None:
-    """Left: the laws as bars; right: their distances to the filtered model."""
+    """Left: the policies as bars; right: their distances to the filtered model."""
     left, right = sheet.panels(2, width_ratios=(1.4, 1), height=2.4)
     # Light to dark, so that the order survives in grey.
     shown = [

@@ -1,10 +1,10 @@
-"""What a KL term estimates is often not what its gradient descends.
+"""What a KL term estimates is often not what its gradient minimises.
 
 Each row is a published form of a KL term, on the samples that it is used with (pi: the policy, pi_old: that
 of some updates before, p_*: correct samples of the reference); nothing is sampled, every answer of small
-problems is listed. The columns say what its value estimates, and what its gradient descends for single
-answers and for token sequences; a filled cell is an exact match on every audited problem, an outlined one
-names the nearest quantity, with the angle between the gradients.
+problems is listed. The columns say what its value estimates, and what its gradient minimises for
+single answers and for token sequences; a filled cell is an exact match on every audited problem, an outlined
+one names the nearest quantity, with the angle between the gradients.
 """
 
 from textwrap import fill
@@ -97,7 +97,7 @@ def words(match: dict[str, Any]) -> tuple[str, str, bool]:
 
 
 def descends_another(frame: pd.DataFrame) -> pd.Series:
-    """Whether a form estimates one divergence exactly, and descends another."""
+    """Whether a form estimates one divergence exactly, and minimises another."""
     said, done = frame.value, frame.gradient
     names = (
         said.map(lambda match: match["name"].removesuffix(" + log A1")),
@@ -108,7 +108,7 @@ def descends_another(frame: pd.DataFrame) -> pd.Series:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """How many forms have no gradient in expectation, descend another divergence, or have dead zones."""
+    """How many forms have an expected gradient of zero, minimise another divergence, or have flat regions."""
     counts = {
         "no gradient in expectation": frame.gradient.map(lambda match: match["name"] == "zero"),
         "estimates one divergence, descends another": descends_another(frame),
@@ -122,7 +122,7 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """More than a third of the forms estimate one quantity and descend another."""
+    """More than a third of the forms estimate one quantity and minimise another."""
     return bool(
         (frame.value.map(lambda m: m["name"]) != frame.gradient.map(lambda m: m["name"])).mean() > 1 / 3
     )

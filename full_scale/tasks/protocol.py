@@ -32,7 +32,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Score:
-    """A verdict: v in {0, 1}, the outcome's name to be counted, and the answer's style if it has one."""
+    """A reward: v in {0, 1}, the outcome's name to be counted, and the answer's style if it has one."""
 
     correct: bool
     outcome: str
@@ -144,7 +144,7 @@ def failures_told(found: Mapping[str, int]) -> str:
 
 
 def bound_to(verifier: Verifier) -> dict[str, Any]:
-    """What decides a verifier's verdicts: its `bound` where it has one, else the source of its module."""
+    """What decides a verifier's rewards: its `bound` where it has one, else the source of its module."""
     found = getattr(verifier, "bound", None)
     return dict(found) if found is not None else source_of(type(verifier).__module__)
 

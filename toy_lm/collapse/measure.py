@@ -31,7 +31,7 @@ def measure(
 ) -> list[Row]:
     """The measures of each policy, given its row of theta and the number `case` of its base; KLs in nats.
 
-    validity, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
+    `validity`, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
     pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has
     on words which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
     forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess, the part

@@ -27,7 +27,7 @@ _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)
 class Config:
     """How much is fitted; raises ValueError that names the field, its value and what is allowed.
 
-    strengths: the values of 1/beta of the reverse KL. targets: pass rates mu, whose beta (theory A5) is tried
+    strengths: the values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is tried
     too. starts: random starts at each of four scales. rounds: how often an optimum that few starts agree on
     is searched for again, at most. ascent_steps: of gradient ascent, at most. stages: of annealing, from one
     1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those problems.

@@ -31,7 +31,7 @@ _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 class Config:
     """The task, the optimiser, the reference point and the sweeps around it.
 
-    Anchors are compared at equal strength eta f''(1) (theory B9). Raises ValueError that names the field, its
+    Anchors are compared at equal strength eta f''(1). Raises ValueError that names the field, its
     value and what is allowed.
     """
 
@@ -129,7 +129,7 @@ def directions(config: Config, sweep: Sequence[Row]) -> pd.DataFrame:
     """The directions at the configured conditioning, a row a place and strength, strengths rising.
 
     Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
-    reverse KL's, at equal strength (theory B9).
+    reverse KL's, at equal strength.
     """
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}

@@ -19,7 +19,7 @@ JUDGE = f"{__name__}:judge"
 def judge(job: dict[str, Any]) -> dict[str, Any]:
     """What the `function` says of an `answer` and its `reference`; without an answer, its source.
 
-    By a worker process. What is no verdict, or no number where it is `scored`, raises: a `crash`.
+    By a worker process. What is neither true nor false, or no number where it is `scored`, raises: a `crash`.
     """
     function = _function(job["function"])
     if "answer" not in job:
@@ -68,9 +68,9 @@ def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
 
 
 class OwnVerifier(PooledVerifier):
-    """Verdicts by a function of (answer, reference) that returns true or false, in worker processes.
+    """Rewards by a function of (answer, reference) that returns true or false, in worker processes.
 
-    `seconds` (of computing) bounds each verdict, `memory` (bytes) each worker, `write` (bytes) each file
+    `seconds` (of computing) bounds each answer, `memory` (bytes) each worker, `write` (bytes) each file
     that it writes; `environment` names what it sees of the environment beside PATH, HOME and LANG. What
     raises, or returns anything else, is a `crash`. ValueError if the function is not found, or a name
     is not set.

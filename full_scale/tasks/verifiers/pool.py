@@ -271,7 +271,7 @@ class PooledVerifier(ABC):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """What of its settings decides a verdict."""
+        """What of its settings decides a reward."""
         return {}
 
     @abstractmethod
@@ -308,7 +308,7 @@ class Dispatch:
 
     @property
     def bound(self) -> dict[str, Any]:
-        """What decides the verdicts of each."""
+        """What decides the rewards of each."""
         return {key: value for each in self._verifiers.values() for key, value in bound_to(each).items()}
 
     def match_of(self, example: Prompt) -> str | None:
