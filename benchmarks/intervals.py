@@ -148,7 +148,7 @@ def part_of_change(name: str) -> Callable[[np.random.Generator], bool]:
 
 def law_beta(rng: np.random.Generator) -> bool:
     """The beta of the law that made the counts of 200 prompts, 16 answers to each."""
-    law = laws(8)["reverse KL, advantages not divided"]
+    law = laws(8)["reverse KL, advantages not normalised"]
     before = rng.beta(0.4, 0.6, 200)
     c = rng.binomial(16, before), rng.binomial(16, law(before, 0.6))
     found = beta_of(law, JointCounts.of(Pairs.of(16, c[0], 16, c[1])))

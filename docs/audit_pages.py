@@ -52,39 +52,40 @@ The words:
   `sg` holds its argument fixed; `mean_t` and `sum_t` run over the tokens that count.
 - *samples* are drawn from the policy, an old policy, the reference, or are *filtered*: correct samples of
   the reference. p_* is the reference restricted to correct answers, A1 the reference's pass rate.
-- *value estimates* is what the logged number estimates; *gradient descends* is what training on it does.
-  The two can differ. Both are told on answers of several tokens where they are exact there, the gradient
-  else on single tokens. A divergence *of each token* is the sum of those of the next-token laws at the
-  prefixes that the samples visit.
+- *value estimates* is what the logged number estimates; *gradient of* is what training on it minimises.
+  The two can differ. Both are given on answers of several tokens where they are exact there, the gradient
+  else on single tokens. A divergence *of each token* is the sum of those of the next-token distributions at
+  the prefixes that the samples visit.
 - *while* says how far an exact match was found to hold: log ratios of a token, to the reference and to the
   old policy, are searched to +-20, advantages from a hundredth to a hundredfold. *near* is what a loss that
-  is exact nowhere else descends while all log ratios are near zero. *Nearest* is by the largest angle on any
+  is exact nowhere else minimises while all log ratios are near zero. *Nearest* is by the largest angle on any
   problem of three seeds; none is named from 45 degrees on.
-- *law* is what a run that ascends reward less this loss obeys where it ends: a penalty of the *whole
-  answer*, or of *each token* at the prefixes sampled, in which case the KL of the tokens to come is left
-  out; *not known* where the expected gradient on sequences is of no known kind.
-- *ends at* is the policy that training ends at with a small beta: the *filtered model* p_*, the base's right
-  answers in the base's proportions; the *locally filtered model*, the base restricted, token by token, to
-  what can still become a right answer; the *token forward limit*, a third one; or, for rehearsal of correct
-  samples, what it rehearses.
+- *acts on*: a run that maximises reward less this loss is penalised by the KL of the *whole answer*, or of
+  *each token* at the prefixes sampled, in which case the KL of the tokens to come is left out; *not known*
+  where the expected gradient on sequences is of no known kind.
+- *converges to* is the policy that training converges to with a small beta: the *filtered model* p_*, the
+  base's correct answers in the base's proportions; the *locally filtered model*, the base restricted, token
+  by token, to what can still become a correct answer; the *token forward limit*, a third one; or, for
+  rehearsal of correct samples, what it rehearses.
 - A clamp on the value, such as 10 in verl's low_var_kl, takes the gradient from tokens far below the
   reference. While no token is that far the term is what it is without the clamp; with a beta so small that
-  wrong tokens fall below, they are no longer held, lose all their mass, and training ends at the locally
-  filtered model. A clamp beyond |x| = 20 acts at no beta in use, and is left out of account here.
+  incorrect tokens fall below, nothing constrains them any longer, they lose all their mass, and training
+  converges to the locally filtered model. A clamp beyond |x| = 20 acts at no beta in use, and is left out
+  of account here.
 - *minimiser* is where the expected loss on filtered samples is least: it says what is being rehearsed.
 - *variance* is that of the gradient from one sample, over the squared length of the exact gradient.
 - *overflow*: the log ratios beyond which value or slope is infinite or nan, in each dtype.
-- *dead zones* are intervals of log(pi/ref) of a sampled token, searched from -700 to 700, where its gradient
-  is zero: a clamp acts. Where float64's rounding swallows it, this is said so.
+- *zero-gradient regions* are intervals of log(pi/ref) of a sampled token, searched from -700 to 700, where
+  its gradient is zero: a clamp acts. Where float64's rounding swallows it, this is said so.
 """
 _FOUND = (
     "samples",
     "value estimates",
-    "gradient descends",
-    "law",
-    "ends at",
+    "gradient of",
+    "acts on",
+    "converges to",
     "variance",
-    "dead zones",
+    "zero-gradient regions",
     "overflow",
 )
 _TRAINER = ("trainer", "version", "file", "flags", "formula")
@@ -110,7 +111,8 @@ def loss_page(
         _table((*_TRAINER, *_FOUND), terms),
         _POLICY_LOSSES,
         _table(
-            (*_TRAINER, *_FOUND, "lengths differ", "later", "no slope"), [_policy(*two) for two in policies]
+            (*_TRAINER, *_FOUND, "lengths differ", "later", "zero gradient"),
+            [_policy(*two) for two in policies],
         ),
         _INTRODUCTION,
         "## The table\n",
@@ -137,15 +139,15 @@ def _of(form: Any) -> tuple[str, ...]:
 
 
 def _found(report: AuditReport) -> tuple[str, ...]:
-    """What every table tells of a loss."""
+    """What every table says of a loss."""
     variance = "-" if report.variance is None else f"{report.variance:.2g}"
     value = report.value.words if report.value.exact else "-"
-    found = (value, descended(report), report.law, report.selects, variance)
+    found = (value, gradient_of(report), report.law, report.selects, variance)
     return (report.samples.replace("_", " "), *found, report.dead, report.overflow or "-")
 
 
-def descended(report: AuditReport) -> str:
-    """What it descends, on what, and while what holds."""
+def gradient_of(report: AuditReport) -> str:
+    """Whose gradient it has, on what, and while what."""
     limits = f", while {' and '.join(limit.words for limit in report.limits)}" if report.limits else ""
     single = f"on {report.scope}: " if report.known.exact and report.scope != "answers" else ""
     return f"{single}{report.known.words}{limits}"
@@ -154,23 +156,23 @@ def descended(report: AuditReport) -> str:
 def _policy(first: AuditReport, later: AuditReport) -> tuple[str, ...]:
     unequal, stopped = first.unequal_gradient.words, ", ".join(zone.words for zone in first.stopped)
     form = form_of(first, "policy losses")
-    return (*_of(form), *_found(first), unequal, descended(later), stopped or "none")
+    return (*_of(form), *_found(first), unequal, gradient_of(later), stopped or "none")
 
 
 _POLICY_LOSSES = """\
-## What its policy loss descends
+## What its policy loss minimises
 
 Beside the KL term stands a policy loss of the ratio `r = pi/old` and the advantage A, here with each
-trainer's default constants. *At first* the policy is the old one, which drew the samples: all descend minus
-the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no slope yet. Where the formula
-holds `w = sg(pi)/sampler`, or W, its product over the answer, another engine sampled, and *at first* is on
-its samples; so are the rows that leave out failures the policy has moved away from. The *value* is
-zero where the advantages, less their mean, add up to nothing, and elsewhere it estimates no quantity: a
-logged policy loss says nothing about the reward. *Law* and *ends at* are those of the loss alone; a KL term
-beside it brings its own, above. *Lengths differ*: what it descends where answers have different numbers of
+trainer's default constants. *At first* the policy is the old one, which drew the samples: all minimise minus
+the expected reward, and what penalises the ratio (kl_cov, dro, prime-rl) has no gradient yet. Where the
+formula has `w = sg(pi)/sampler`, or W, its product over the answer, another engine sampled, and *at first* is
+on its samples; so are the rows that leave out failures the policy has moved away from. The *value* is zero
+where the advantages, less their mean, add up to nothing, and elsewhere it estimates no quantity: a logged
+policy loss says nothing about the reward. *Acts on* and *converges to* are those of the loss alone; a KL term
+beside it brings its own, above. *Lengths differ*: what it minimises where answers have different numbers of
 tokens, in large batches. *Later* the policy has moved, by half a standard normal in each logit, and the
-samples stay: what the loss descends then, and while what ratios. *No slope* are the ratios at which a sampled
-token has none whatever its probability is, if A is positive and if it is negative; trust regions of
+samples stay: what the loss minimises then, and while what ratios. *Zero gradient* are the ratios at which a
+sampled token has none whatever its probability is, if A is positive and if it is negative; trust regions of
 probabilities (dppo, prime-rl) stop no ratio at all probabilities.
 """
 

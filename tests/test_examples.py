@@ -154,9 +154,9 @@ def test_the_installed_trainer_s_flag_decides_the_divergence():
 
 def test_the_audit_tells_the_two_penalties_apart(said):
     plain, weighted = (line for line in said("audit_your_own_loss.py").splitlines() if "samples:" in line)
-    assert "It descends the forward KL(ref||pi) of each token" in plain
+    assert "It has the gradient of the forward KL(ref||pi) of each token" in plain
     assert "Its value, the number logged, estimates the reverse KL(pi||ref)." in plain
-    assert "It descends the reverse KL(pi||ref) of each token" in weighted
+    assert "It has the gradient of the reverse KL(pi||ref) of each token" in weighted
 
 
 @pytest.mark.parametrize("target", [0.8, 0.5])

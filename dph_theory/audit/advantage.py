@@ -235,7 +235,7 @@ def audit_advantage(
     """What an advantage weighs and maximises, by enumerating every outcome of a group.
 
     Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
-    `group_size`, G; `drops_equal_groups`, whether groups whose answers are all right or all wrong are
+    `group_size`, G; `drops_equal_groups`, whether groups whose answers are all correct or all incorrect are
     replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G that a group is
     kept. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
     ValueError for what is none or a group below two. Source: ours, theory E4.
@@ -283,11 +283,11 @@ def verdict_line(report: AdvantageReport) -> str:
     known = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
     alone = ", in a group alone," if report.couples_groups else ""
     if report.drops_equal_groups:
-        ends = "Groups that are all right or all wrong are replaced."
+        ends = "Groups that are all correct or all incorrect are replaced."
     elif report.all_right == report.all_wrong == 0:
-        ends = "Groups that are all right or all wrong give nothing."
+        ends = "Groups that are all correct or all incorrect give nothing."
     else:
-        ends = f"All right gives {report.all_right:.4g} each, all wrong {report.all_wrong:.4g}."
+        ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
     said = [*_alarms(report), f"{known} prompt weighs{alone} {weighs}.", ends]
     return f"{report.advantage} at G = {report.group_size}: {' '.join(said)}"
 
@@ -295,13 +295,13 @@ def verdict_line(report: AdvantageReport) -> str:
 def _alarms(report: AdvantageReport) -> list[str]:
     """What is wrong, or couples what should stand alone."""
     right, spike = ", ".join(map(str, report.not_finite)), report.spike
-    found = [f"It is NOT FINITE in groups with {right} right."] if right else []
+    found = [f"It is NOT FINITE in groups with {right} correct."] if right else []
     if spike is not None:
         where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
-        found.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a deviation ({where}).")
+        found.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a std ({where}).")
     if report.couples_groups:
         found.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
-    return found if report.symmetric else [*found, "It tells the places of a group apart."]
+    return found if report.symmetric else [*found, "It depends on the order of a group's answers."]
 
 
 EXACT = 1e-9

@@ -110,7 +110,7 @@ def _claim(names: tuple[str, ...], name: str, given: Between | float) -> tuple[s
 def _ends_before(report: AuditReport, said: str, claim: Limit) -> list[str]:
     """Where what it descends holds not as far as is claimed, by more than a search resolves."""
     if not report.known.exact:
-        return [f"{said}: it descends nothing known exactly, at any"]
+        return [f"{said}: its gradient is of nothing known exactly, at any"]
     if report.batches is not None:
         return [f"{said}: it couples its batch, where no extent is searched"]
 
@@ -136,7 +136,7 @@ def _descends(report: AuditReport, descends: str | None) -> list[str]:
     wanted = [name for name in [DESCENDS[descends]] if name is not None]
     if not exact or penalties != wanted:
         said = (" + ".join(penalties) or "no penalty") if exact else "nothing known"
-        return [f"descends={descends!r}: on sequences it descends {said}"]
+        return [f"descends={descends!r}: on sequences its gradient is that of {said}"]
     if wanted and report.drops_penalty:
         return [f"descends={descends!r}: not where all advantages of a group are zero"]
     return []

@@ -40,7 +40,7 @@ _limit = click.option(
 )
 
 
-@click.command(name="loss", short_help="Tell what a loss really descends.")
+@click.command(name="loss", short_help="Which divergence's gradient a loss has.")
 @_target
 @click.option(
     "--samples",
@@ -55,7 +55,7 @@ _limit = click.option(
 def loss_command(
     target: str, samples: str | None, seed: int, time_limit: float, json_path: Path | None
 ) -> None:
-    """Find which divergence a loss estimates and which it minimises, by exact enumeration.
+    """Which divergence a loss estimates and whose gradient it has, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
     (batch, tokens), advantages also (batch,), that returns a scalar, or a tuple that begins with one. It
@@ -71,7 +71,7 @@ def loss_command(
     sys.exit(int(all(report.failed for report in reports)))
 
 
-@click.command(name="advantage", short_help="Tell what an advantage weighs and maximises.")
+@click.command(name="advantage", short_help="How an advantage weights prompts, and what it maximises.")
 @_target
 @click.option(
     "--group-size", type=click.IntRange(2), default=8, show_default=True, help="G, the answers to a prompt."
@@ -79,16 +79,16 @@ def loss_command(
 @_limit
 @_json
 def advantage_command(target: str, group_size: int, time_limit: float, json_path: Path | None) -> None:
-    """Find what an advantage, rewards (groups, G) -> advantages, weighs and maximises."""
+    """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises."""
     _told(target, time_limit, json_path, lambda found: [audit_advantage(found, group_size=group_size)])
 
 
-@click.command(name="metric", short_help="Tell whether a Pass@k is one.")
+@click.command(name="metric", short_help="Whether a Pass@k is one, and its bias.")
 @_target
 @_limit
 @_json
 def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
-    """Find what a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and how far it is off."""
+    """What a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and its bias."""
     _told(target, time_limit, json_path, lambda found: [audit_metric(found)])
 
 

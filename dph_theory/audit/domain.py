@@ -102,7 +102,7 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
         beyond = min(1.25 * first[0] + 0.05, first[1])
         problem = search.at(to, x := sign * beyond, right)
         far = _off_words(search.off(problem))
-        whose = f"a {'right' if right else 'wrong'} answer's token" if weighed else "a token"
+        whose = f"{'a correct' if right else 'an incorrect'} answer's token" if weighed else "a token"
         # A ratio to the old policy as it is clipped, the log of that to the reference.
         size = f"{math.exp(x):.2g}" if to == "log_old" else f"log(pi/ref) = {x:.3g}"
         logs = ", ".join(f"{name} = {float(log[0, 0]):.3g}" for name, log in _logs(problem).items())

@@ -136,11 +136,11 @@ def _biased(n: int, k: int) -> Mapping[str, np.ndarray]:
     return {
         "pass@k of answers drawn with replacement (a bootstrap): 1 - (1 - c/n)^k": 1 - (1 - right) ** k,
         "maj@k of answers drawn with replacement (a bootstrap)": success_weights(k, right) @ _majority(k),
-        "whether any of all n is right (pass@n under the name pass@k)": right > 0,
+        "whether any of all n is correct (pass@n under the name pass@k)": right > 0,
         "the majority of all n answers": _majority(n),
         "(c/n)^k: pass^k of answers drawn with replacement": right**k,
         **{
-            f"whether a share of {tau:g} is right (Cover@tau of a benchmark's own answers)": right >= tau
+            f"whether a share of {tau:g} is correct (Cover@tau of a benchmark's own answers)": right >= tau
             for tau in (0.25, 0.5, 0.75, 1.0)
         },
     }
@@ -228,4 +228,4 @@ def _verdict(report: MetricReport) -> str:
     off, rate, at = max(all_biases, key=lambda found: abs(found[0]))
     found = f"BIASED, nearest {report.nearest}: off by {off:+.3g} at p = {rate:g}, n = {at.n}, k = {at.k}"
     known = f"; it is {report.known_as}" if report.known_as is not None else ""
-    return f"{report.metric}: {found}{known}; one right answer of four at k = 4 gives {report.example:.3f}"
+    return f"{report.metric}: {found}{known}; one correct answer of four at k = 4 gives {report.example:.3f}"

@@ -10,10 +10,11 @@ MOST = 3
 """So many sentences; what is left stands in the rows."""
 _ENDS: Mapping[str, str] = MappingProxyType(
     {
-        FILTERED: "With a small beta training ends at the base's right answers, in the base's proportions",
-        LOCAL: "With a small beta only right answers remain, those of constrained decoding",
-        FORWARD_LIMIT: "With a small beta only right answers remain, not in the base's proportions",
-        BASE_RATE: "It ends at right answers in the base's proportions, as often as the base gives one",
+        FILTERED: "With a small beta it converges to the base's correct answers, in the base's proportions",
+        LOCAL: "With a small beta only correct answers remain, those of constrained decoding",
+        FORWARD_LIMIT: "With a small beta only correct answers remain, not in the base's proportions",
+        BASE_RATE: "It converges to correct answers in the base's proportions, as often as the base gives "
+        "one",
     }
 )
 _MINIMISERS: Mapping[str, str] = MappingProxyType(
@@ -46,7 +47,7 @@ _ALARMS: tuple[tuple[Callable[[AuditReport], bool], str], ...] = (
     ),
     (
         lambda r: r.drops_penalty,
-        "Where a group's verdicts agree (advantage 0) it has NO PENALTY: nothing holds those prompts.",
+        "Where a group's rewards agree (advantage 0) it has NO PENALTY: nothing constrains those prompts.",
     ),
     (
         lambda r: r.equal_groups is not None and r.equal_groups.weight == "left out",
@@ -57,7 +58,7 @@ _ALARMS: tuple[tuple[Callable[[AuditReport], bool], str], ...] = (
 
 
 def verdict_of(report: AuditReport) -> str:
-    """Such as: k3 on policy samples: Its gradient is that of the forward KL(ref||pi) of each token. ..."""
+    """Such as: k3 on policy samples: It has the gradient of the forward KL(ref||pi) of each token."""
     start = f"{report.loss} on {report.samples.replace('_', ' ')} samples: "
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
@@ -83,9 +84,9 @@ def _alarms(report: AuditReport) -> list[str]:
 
 
 def _main(report: AuditReport) -> str:
-    """What it descends, on answers where it is known there, and while what holds."""
+    """Whose gradient it has, on answers where it is known there, and while what."""
     if report.batches is not None:
-        return f"It couples the answers of a batch and descends, {report.batches.words}."
+        return f"It couples the answers of a batch; its gradient is that of, {report.batches.words}."
     single = report.known.exact and report.scope == TOKENS and report.sequence_gradient.name != "failed"
     found = ["on single tokens, not on longer answers"] if single else []
     if report.limits:
@@ -104,13 +105,13 @@ def _sentence(match: Match) -> str:
     if match.name == "zero":
         return "Its gradient is ZERO in expectation: training on it changes nothing but noise."
     if not match.exact:
-        return f"It descends {match.words}."
+        return f"Its gradient is {match.words}."
     reward = any(name.startswith(REWARD) for _, name in match.each)
     if len(match.each) == 1 and match.each[0][0] < 0 and "entropy" not in match.name:
         return (
             f"It {'LOWERS the expected reward' if reward else f'RAISES {plain(match.name)}'}: a sign error."
         )
-    return f"{'This is' if reward else 'It descends'} {match.words}."
+    return f"{'This is' if reward else 'It has the gradient of'} {match.words}."
 
 
 def _beside(report: AuditReport) -> list[str]:
@@ -125,19 +126,19 @@ def _beside(report: AuditReport) -> list[str]:
     elif report.minimiser is not None:
         said.append(f"On correct samples {_MINIMISERS[report.minimiser.target]}.")
     elif report.law == "no penalty" and report.known.name == REWARD:
-        said.append("No KL: nothing holds the policy to the base.")
+        said.append("No KL: nothing constrains the policy to the base.")
     others = [failure for failure in report.failures if failure.problem != SEVERAL]
     return said + [f"It failed on {len(others)} of the problems ({f.what})." for f in others[:1]]
 
 
 def _value(report: AuditReport) -> list[str]:
-    """What the logged number estimates, where that is exact and another quantity than what is descended."""
+    """What the logged number estimates, where that is exact and another quantity than its gradient's."""
     bare, descended = report.value.name.removesuffix(" + log A1"), report.gradient
     known = report.value.exact and descended.exact and not descended.terms
     if not known or "zero" in (bare, descended.name) or bare == descended.name:
         return []
     if descended.name.startswith(REWARD):
         what = "entropy" if "entropy" in bare else "penalty"
-        words = f"{report.value.words} is logged and holds nothing"
+        words = f"{report.value.words} is logged and constrains nothing"
         return [f"Its {what} has NO GRADIENT in expectation: {words}."]
     return [f"Its value, the number logged, estimates {plain(report.value.name)}."]

@@ -81,7 +81,7 @@ def laws(group_size: int) -> dict[str, Law]:
     advantages. They hold of whole answers under a penalty of the sequence too; answers of many tokens under a
     token penalty converge to a lower pass rate. Source: ours, theory E1, E2, E4.
     """
-    sizes = {"not divided": None, f"divided (groups of {group_size})": group_size}
+    sizes = {"not normalised": None, f"std-normalised (groups of {group_size})": group_size}
     return {
         f"{name}, advantages {words}": partial(_rates, name, size)
         for words, size in sizes.items()

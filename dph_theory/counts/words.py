@@ -104,7 +104,10 @@ def _law(found: "Confrontation") -> Iterator[str]:
         yield no_law
         return
     best, law = found.best, found.best.law
-    for long, short in ((", advantages divided (groups of ", ", divided (G = "), (", advantages", ",")):
+    for long, short in (
+        (", advantages std-normalised (groups of ", ", std-normalised (G = "),
+        (", advantages", ","),
+    ):
         law = law.replace(long, short)
     beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
     yield f"Closest KL-regularised optimum: {law}{beta}."

@@ -31,7 +31,7 @@ NEAR = 0.99
 REACHED = 0.9
 """The pass rate at which sampling noise is given of a run without a KL, where no number of steps is given."""
 _KLS = {"reverse": REVERSE_KL, "forward": FORWARD_KL}
-_DIVIDED = {"divided by the deviation": "std", "not divided": "none"}
+_DIVIDED = {"std-normalised": "std", "not normalised": "none"}
 _RANGE = float(np.log(1e-3)), float(np.log(1e3))
 """Between these log betas an equivalent one is looked for."""
 _TIMES = np.concatenate([[0.0], np.geomspace(1e-2, 9e5, 161)])
@@ -63,7 +63,7 @@ class PromptPrediction:
 class Prediction(Shown):
     """What settings do: to each prompt and on the mean, and the beta of other settings alike.
 
-    `equivalent` holds, for the forward and reverse KL, with advantages divided or not, the beta that
+    `equivalent` holds, for the forward and reverse KL, with advantages std-normalised or not, the beta that
     has the same mean pass rate, where one does.
     """
 
@@ -88,7 +88,7 @@ class Prediction(Shown):
                 for p in self.prompts)  # fmt: skip
         head = ("base rate", "after the steps", "predicted", "also stable")
         alike = Table.of(("setting", "beta for the same mean"), self.equivalent.items())
-        return [Table.of(head, rows), *[alike] * bool(self.equivalent)]
+        return [Table.of(head, rows), alike] if self.equivalent else [Table.of(head, rows)]
 
     def pass_at(self, k: int) -> tuple[float, float | None, float]:
         """Pass@k of the base, after the steps (None where none were asked for), and at the end."""

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 KEPT: Mapping[str, str] = {
-    FILTERED: "the base's proportions.",
-    BASE_RATE: "the base's proportions.",
-    LOCAL: "the base's proportions, reweighted token by token.",
-    FORWARD_LIMIT: "all of them, not in the base's proportions.",
-    NOWHERE: "no KL retains them; sampling noise decides which one stays.",
+    FILTERED: "With a small beta it converges to correct answers in the base's proportions.",
+    BASE_RATE: "It converges to correct answers in the base's proportions.",
+    LOCAL: "With a small beta it converges to correct answers in the base's proportions, reweighted token "
+    "by token.",
+    FORWARD_LIMIT: "With a small beta it converges to all correct answers, not in the base's proportions.",
+    NOWHERE: "No KL retains correct answers: sampling noise decides which one stays.",
 }
 """What correct answers retain among themselves, by what training converges to."""
 _ORDER = (NOWHERE, FORWARD_LIMIT, LOCAL, FILTERED)
-"""From what keeps least to what keeps most."""
+"""From what retains least to what retains most."""
 
 
 def better(
@@ -99,19 +100,19 @@ class Base:
         return None if k > self.n.min() else float(pass_at_k(self.n, self.c, k).mean())
 
     def dead(self, group: int) -> float | None:
-        """The share of groups all right or all wrong, unbiased of counts; None where n is too small."""
+        """The share of groups all correct or all incorrect, unbiased of counts; None where n is too small."""
         if self.n is None or self.c is None:
             values = [*self.rates.values()] if isinstance(self.rates, Mapping) else self.rates
             return float(np.mean(dead_share(np.array(values, float), group)))
         if group > self.n.min():
             return None
-        # All wrong: no right answer among so many; all right alike.
+        # All incorrect: no correct answer among so many; all correct alike.
         alike = pass_at_k(self.n, self.c, group) + pass_at_k(self.n, self.n - self.c, group)
         return float(np.mean(2 - alike))
 
 
 def dead_share(rates: np.ndarray, group: int) -> np.ndarray:
-    """V^G + (1-V)^G: how often a prompt's group of G answers is all right or all wrong."""
+    """V^G + (1-V)^G: how often a prompt's group of G answers is all correct or all incorrect."""
     return np.asarray(rates**group + (1 - rates) ** group)
 
 
@@ -153,11 +154,11 @@ class Answer:
         """
         found, told, base = self.found, self.told, self.base
         law = found.law.partition(";")[0].replace("none: no", "no").removeprefix("none: ")
-        held = f", coefficient {found.coefficient:g}" * bool(found.coefficient)
-        said = [f"{found.trainer} {found.version}{held}: {law}."]
+        beta = f", coefficient {found.coefficient:g}" if found.coefficient else ""
+        said = [f"{found.trainer} {found.version}{beta}: {law}."]
         why = "" if base or kernel else "Give the base's counts (--counts) for pass rates."
         if base is not None and found.unpredicted:
-            why = f"No pass rates: {found.unpredicted}." * (found.unpredicted not in found.law)
+            why = "" if found.unpredicted in found.law else f"No pass rates: {found.unpredicted}."
         if found.undecided:
             return _wrapped([*said, why, "Next: give the missing values, as NAME=VALUE."])
         if self.forecast is not None and kernel is not None:
@@ -165,11 +166,9 @@ class Answer:
         elif told is not None and base is not None:
             said += [ALONE, *_measured(found), *_rates(found, told, base, self.k, self.steps)]
             said.append(_when(told, self.step))
-        said += [_dead(found, told, base)] * (told is not None)
-        kept = KEPT.get(found.selects, f"{found.selects}.")
-        said.append(
-            f"{'Correct' if found.selects == NOWHERE else 'With a small beta, correct'} answers: {kept}"
-        )
+        if told is not None:
+            said.append(_dead(found, told, base))
+        said.append(KEPT.get(found.selects, f"It converges to {found.selects}."))
         if found.moved_by:
             said.append(f"Changed by {', '.join(found.moved_by)}: how, with --all.")
         said += [*self._advice(), *_beside(found), why]
@@ -182,7 +181,7 @@ class Answer:
         return _wrapped(said)
 
     def _advice(self) -> Iterator[str]:
-        """What retained more of Pass@k, with its price, and what holds proportions."""
+        """What retained more of Pass@k, with its price, and what retains proportions."""
         if self.retained is not None:
             change, row = self.retained
             (_, had), (price, has) = row.held_out["base"], row.held_out["end"]
@@ -197,8 +196,9 @@ class Answer:
 def _beside(found: Configuration) -> Iterator[str]:
     """What nothing read, and what a default or another file decides."""
     if found.not_read:
-        more = f" and {len(found.not_read) - 1} more (--all)" * (len(found.not_read) > 1)
-        yield f"Not read, may change this: {found.not_read[0].partition(' (')[0]}{more}."
+        first, *others = found.not_read
+        more = f" and {len(others)} more (--all)" if others else ""
+        yield f"Not read, may change this: {first.partition(' (')[0]}{more}."
     yield from (each for each in found.warnings if " is not set: " in each or "not read" in each)
 
 
@@ -228,14 +228,14 @@ def _rates(found: Configuration, told: Prediction, base: Base, k: int, steps: in
     """Pass@1 and Pass@k now, after the steps, and at the end, in columns; alone the latter cannot fall."""
     cut = any(each.partition("=")[0] in ("top_p", "top_k", "min_p") for each in found.moved_by)
     end = "in the end, as sampled" if cut else "in the end"
-    heads = ["base now", *([f"after {steps} steps"] if steps else []), end]
-    rows = [" " * 8 + "".join(f"{head:>23}" for head in heads)]
+    heads = ["base now", f"after {steps} steps", end] if steps else ["base now", end]
+    rows = ["        " + "".join(f"{head:>23}" for head in heads)]
     now, way, last = told.pass_at(1)
     cells = [f"{now:.4f}", *([shown(way, now)] if way is not None else []), shown(last, now)]
     rows.append(f"{'Pass@1':8}" + "".join(f"{cell:>23}" for cell in cells))
     passed = base.pass_at(k)
     if k > 1 and passed is not None:
-        cells = [f"{passed:.4f}", *["no less, alone"] * (len(heads) - 1)]
+        cells = [f"{passed:.4f}", *("no less, alone" for _ in heads[1:])]
         rows.append(f"{f'Pass@{k}':8}" + "".join(f"{cell:>23}" for cell in cells))
     elif k > 1 and base.n is not None:
         rows.append(
@@ -277,21 +277,25 @@ def _when(told: Prediction, step: float | None) -> str:
 def by_prompt(told: Prediction) -> Table:
     """Each prompt's pass rates, the same ones in one row."""
     alike = {rate: list(held) for rate, held in groupby(sorted(told.prompts, key=_rate), key=_rate)}
-    ways, several, luck = (
+    ways, several, noise = (
         any(getattr(prompt, of) not in (None, ()) for prompt in told.prompts)
         for of in ("on_the_way", "others", "deviation")
     )
+    columns = {"prompts": True, "base": True, "by then": ways, "the end": True}
+    columns |= {"also stable": several, "noise": noise}
     rows = []
     for rate, held in alike.items():
         prompt = held[0]
-        cells = [f"{len(held)} prompts" if len(held) > 1 else prompt.id[:24], f"{rate:.4f}"]
-        cells += [shown(prompt.on_the_way or 0.0, rate)] * ways
-        cells.append(shown(prompt.validity, rate))
-        cells += [", ".join(map(shown, prompt.others)) or "-"] * several
-        cells += ["-" if prompt.deviation is None else f"{prompt.deviation:.4f}"] * luck
-        rows.append(cells)
-    head = ["prompts", "base", *["by then"] * ways, "the end", *["also stable"] * several, *["noise"] * luck]
-    return Table.of(head, rows)
+        cells = (
+            f"{len(held)} prompts" if len(held) > 1 else prompt.id[:24],
+            f"{rate:.4f}",
+            shown(prompt.on_the_way or 0.0, rate),
+            shown(prompt.validity, rate),
+            ", ".join(map(shown, prompt.others)) or "-",
+            "-" if prompt.deviation is None else f"{prompt.deviation:.4f}",
+        )
+        rows.append([cell for cell, there in zip(cells, columns.values(), strict=True) if there])
+    return Table.of([name for name, there in columns.items() if there], rows)
 
 
 def _rate(prompt: PromptPrediction) -> float:

@@ -225,7 +225,7 @@ def _rates(path: Path | None, counted: bool) -> answer.Base | None:
             raise ValueError("must hold at least one base rate")
         probability("base_rates", rates)
     except ValueError as error:
-        said = "no JSON: " * isinstance(error, json.JSONDecodeError)
+        said = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
         option = "--counts" if counted else "--base-rates"
         raise click.UsageError(f"{option} {path}: {said}{error}") from error
     return answer.Base(found)

@@ -44,7 +44,7 @@ class Measured:
     @property
     def words(self) -> str:
         """The KL and its strength."""
-        return NAMES[self.kl] + f" at {self.strength:g}" * bool(self.strength)
+        return f"{NAMES[self.kl]} at {self.strength:g}" if self.strength else NAMES[self.kl]
 
 
 @dataclass(frozen=True)

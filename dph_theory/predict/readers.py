@@ -74,10 +74,10 @@ def trl(asked: Asked) -> Configuration:
         updates=asked.count("num_iterations", 1) * trl_parts(asked),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else asked.idle("beta = 0", *names),
-        not_read=("loss_type=vespo",) * (loss_type == "vespo"),
+        not_read=("loss_type=vespo",) if loss_type == "vespo" else (),
         warnings=[
-            *["vLLM's correction weighs the policy's term, not the KL"] * (vllm and beta > 0),
-            *["TRL logs no kl at beta = 0: it loads no reference"] * (beta == 0),
+            *(["vLLM's correction weighs the policy's term, not the KL"] if vllm and beta > 0 else []),
+            *(["TRL logs no kl at beta = 0: it loads no reference"] if beta == 0 else []),
             "the loss that TRL logs starts at 0 or near it and says nothing of progress: the ratio is 1 and "
             "a group's advantages add up to zero; their gradient does not",
         ],
@@ -177,15 +177,15 @@ def verl(asked: Asked) -> Configuration:
     idle += [] if in_reward else algorithm.idle("use_kl_in_reward is off", "kl_ctrl.kl_coef", "kl_penalty")
     if estimator == "grpo_vectorized" and not divides:
         idle.append("algorithm.norm_adv_by_std_in_grpo (not handed on to grpo_vectorized: it divides)")
-    both = "a KL in the loss beside that in the reward: what their sum converges to is not known" * (
-        in_loss and in_reward
-    )
-    alone = "actor_rollout_ref.rollout.n is 1 unless it is set: no group" * (weight is ALONE)
+    both = ""
+    if in_loss and in_reward:
+        both = "a KL in the loss beside that in the reward: what their sum converges to is not known"
+    alone = "actor_rollout_ref.rollout.n is 1 unless it is set: no group" if weight is ALONE else ""
     place = "reward" if in_reward else "straight through" if kind.endswith("+") else "loss"
     return told(
         asked,
         _clamped(place, _OF_VERL[kind.removesuffix("+")]),
-        of_reward if in_reward else of_loss * in_loss,
+        of_reward if in_reward else of_loss if in_loss else 0.0,
         weight,
         group_size=group,
         divides_kl=in_reward and weight in (DIVIDED, MIXED),
@@ -302,7 +302,7 @@ def nemo_rl(asked: Asked) -> Configuration:
         reduction=TOKENS if loss.on("token_level_loss", True) else ANSWERS,
         updates=max(1.0, answers / asked.count("policy.train_global_batch_size", 512)),
         sampler=f"the generation engine, {f'corrected by {kind}' if corrected else 'not corrected'}",
-        inert=[lost] * dropped,
+        inert=[lost] if dropped else [],
     )
 
 
@@ -317,7 +317,8 @@ def prime_rl(asked: Asked) -> Configuration:
     kind = loss.word("type", "default", ("default", "ipo", "custom"))
     teacher, tau = algorithm in teachers, loss.number("kl_tau", 1e-3)
     drift = f"{tau:g} x log(pi/sampler)^2 constrains the policy to its sampler, not to a base"
-    region = " the way the advantage asks" * (kind == "default")
+    region = " the way the advantage asks" if kind == "default" else ""
+    note = "ref is the teacher (of opsd, the policy itself)" if teacher else drift if tau > 0 else ""
     return told(
         asked,
         term("ratio, held estimate", "k1"),
@@ -327,9 +328,9 @@ def prime_rl(asked: Asked) -> Configuration:
         reduction=TOKENS,
         updates=None,
         sampler=f"vLLM, by the ratio, without tokens whose probability moved too far{region}",
-        not_read=("trainer.loss.type=custom",) * (kind == "custom"),
+        not_read=("trainer.loss.type=custom",) if kind == "custom" else (),
         inert=loss.idle(f"{algorithm} has a loss of its own", "kl_tau") if teacher else (),
-        warnings=["ref is the teacher (of opsd, the policy itself)"] if teacher else [drift] * (tau > 0),
+        warnings=[note] if note else [],
     )
 
 

@@ -53,11 +53,10 @@ class Configuration(Shown):
 
     def summary(self) -> str:
         """The KL term, what it converges to, then what a reader should know."""
-        unread = [f"not read: may change what the run converges to: {', '.join(self.not_read)}"] * bool(
-            self.not_read
-        )
-        head = f"{self.trainer} {self.version}: {self.penalty}"
-        return "\n".join((head, self.law, *unread, *self.sampling, *self.warnings))
+        said = [f"{self.trainer} {self.version}: {self.penalty}", self.law]
+        if self.not_read:
+            said.append(f"not read: may change what the run converges to: {', '.join(self.not_read)}")
+        return "\n".join((*said, *self.sampling, *self.warnings))
 
     def tables(self) -> list[Table]:
         """Everything, a row each; rows that have nothing to say are left out."""

@@ -92,10 +92,8 @@ class Forecast(Shown):
                 row = "".join(f"{f'{mean:.3f} +- {spread:.3f}':>18}" for mean, spread in later)
                 said.append(f"{way.name[:21]:22}{name:9}{now[0]:>10.3f}{row}")
         if self.lost:
-            named = ", ".join(self.lost[:_NAMED]) + f" and {len(self.lost) - _NAMED} more" * (
-                len(self.lost) > _NAMED
-            )
-            said.append(f"Lost: {named}.")
+            more = f" and {len(self.lost) - _NAMED} more" if len(self.lost) > _NAMED else ""
+            said.append(f"Lost: {', '.join(self.lost[:_NAMED])}{more}.")
             if self.pushing:
                 said.append(f"Pushed down most by training {', '.join(self.pushing)}.")
         own = self.choices[0]
@@ -111,11 +109,9 @@ class Forecast(Shown):
             )
         off = forecast_errors()
         held = any(_HELD in choice.setting for choice in better)
-        said.append(
-            f"On {off.model} such forecasts were off by {off.rms:.3f} (rms, {off.settings} methods)"
-            + f"; with {_HELD} {off.held:+.3f} (mean)." * held
-            + "." * (not held)
-        )
+        with_held = f"; with {_HELD} {off.held:+.3f} (mean)" if held else ""
+        typical = f"off by {off.rms:.3f} (rms, {off.settings} methods)"
+        said.append(f"On {off.model} such forecasts were {typical}{with_held}.")
         if self.sampled:
             said.append("From sampled answers, on one SQL task: the sign was right, the size was not.")
         return said

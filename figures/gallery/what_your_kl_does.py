@@ -23,7 +23,7 @@ from ..style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, Sheet
 NEEDS = ("audit",)
 COLUMNS = {
     "value": "value\nestimates",
-    "gradient": "gradient\ndescends",
+    "gradient": "gradient\nminimises",
     "sequence_gradient": "gradient on\nsequences",
 }
 SAMPLES = {"policy": r"$\pi$", "old_policy": r"$\pi_{old}$", "filtered": r"$p_*$"}
@@ -96,7 +96,7 @@ def words(match: dict[str, Any]) -> tuple[str, str, bool]:
     )
 
 
-def descends_another(frame: pd.DataFrame) -> pd.Series:
+def minimises_another(frame: pd.DataFrame) -> pd.Series:
     """Whether a form estimates one divergence exactly, and minimises another."""
     said, done = frame.value, frame.gradient
     names = (
@@ -111,7 +111,7 @@ def table(frame: pd.DataFrame) -> Table:
     """How many forms have an expected gradient of zero, minimise another divergence, or have flat regions."""
     counts = {
         "no gradient in expectation": frame.gradient.map(lambda match: match["name"] == "zero"),
-        "estimates one divergence, descends another": descends_another(frame),
+        "estimates one divergence, minimises another": minimises_another(frame),
         "no gradient at some log ratios": frame.dead_zones.map(len) > 0,
     }
     rows = [

@@ -13,7 +13,7 @@ from dph_theory.support.files import STANDARD_OUTPUT, write_json
 SAMPLES = ("policy", "old_policy", "reference", "filtered")
 
 
-@click.command(name="trainer", short_help="Tell what the installed TRL's own loss descends.")
+@click.command(name="trainer", short_help="Whose gradient the installed TRL's own loss has.")
 @click.argument("path", metavar="FILE.yaml")
 @click.option(
     "--samples",

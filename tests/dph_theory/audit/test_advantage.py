@@ -24,7 +24,7 @@ from dph_theory.methods.advantages import (
         (forms.sample_deviation, 3, "a prompt weighs 1.155 at every pass rate V"),
         (lambda r: 0 * r, 8, "It maximises nothing"),
         (lambda r: forms.leave_one_out(r) + 0.5 * forms.pkpo(r), 8, "It maximises V + 0.5 pass@4"),
-        (lambda r: (r - r.mean()) / r.std(), 8, "NOT FINITE in groups with 0, 8 right"),
+        (lambda r: (r - r.mean()) / r.std(), 8, "NOT FINITE in groups with 0, 8 correct"),
         (forms.batch_normalised, 4, "at G = 4: It COUPLES the groups of a batch: what a prompt weighs"),
         (forms.batch_normalised, 4, "a prompt weighs, in a group alone, "),
         (lambda r: r.astype(float) - r.mean(-1, keepdims=True), 8, "It maximises 0.875 V"),

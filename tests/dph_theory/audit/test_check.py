@@ -82,18 +82,18 @@ def test_a_loss_that_is_what_it_is_held_to_passes(loss, claimed):
             {"log_ratio": (-5, 5)},
             r"log_ratio=\(-5, 5\): exact only while every log\(pi/ref\) is between -4.47 and 4.47",
         ),
-        (k2, {"descends": "token forward KL"}, "on sequences it descends token sum of reverse KL"),
-        (k2, {"descends": "no penalty"}, "on sequences it descends token sum of reverse KL"),
+        (k2, {"descends": "token forward KL"}, "its gradient is that of token sum of reverse KL"),
+        (k2, {"descends": "no penalty"}, "its gradient is that of token sum of reverse KL"),
         (corrected, {"ratio": (0.5, 3)}, "exact only while every ratio pi/old is at most 2"),
         # A ratio is searched, whatever else is asked: a clip at 1.2 holds no claim of 1000.
         (clip, {"ratio": (0.9, 1000)}, "exact only while every ratio pi/old is between 0.8 and 1.2"),
         # Where nothing is exact no extent of it is.
-        (wave, {"log_ratio": (-1, 1)}, "it descends nothing known exactly"),
-        (wave, {"ratio": (0.9, 1.1)}, "it descends nothing known exactly"),
+        (wave, {"log_ratio": (-1, 1)}, "its gradient is of nothing known exactly"),
+        (wave, {"ratio": (0.9, 1.1)}, "its gradient is of nothing known exactly"),
         (by_the_batch, {"log_ratio": (-1, 1)}, "it couples its batch, where no extent is searched"),
         (careless, {"mask": "any"}, "mask='any': what stands at masked tokens changes it"),
         (raising, {"descends": "token reverse KL"}, "raises .*reverse KL.*: a sign error"),
-        (dropped, {"descends": "reverse KL"}, "on sequences it descends no penalty"),
+        (dropped, {"descends": "reverse KL"}, "on sequences its gradient is that of no penalty"),
         (lambda log_pi: log_pi.nope, {"descends": "no penalty"}, "could not be audited"),
     ],
 )

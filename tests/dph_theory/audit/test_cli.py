@@ -47,7 +47,9 @@ def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
     done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:k3", "--json", str(out)])
     assert done.exit_code == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert said.startswith("k3 on policy samples: It descends the forward KL(ref||pi) of each token")
+    assert said.startswith(
+        "k3 on policy samples: It has the gradient of the forward KL(ref||pi) of each token"
+    )
     assert max(map(len, done.stdout.splitlines())) <= 80
     for row in ("gradient", "relative variance", "overflow"):
         assert row in done.stdout
@@ -183,7 +185,7 @@ def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
     assert on.startswith("clipped on policy samples: ")
     assert off.startswith(
         "clipped on old policy samples: On single tokens, not on longer answers, while every ratio pi/old is "
-        "between 0.8 and 1.2 this is the reward's policy gradient. Beyond, it is not: a wrong answer's token "
+        "between 0.8 and 1.2 this is the reward's policy gradient. Beyond, it is not: an incorrect answer's "
     )
     found = json.loads(out.read_text())
     assert (found["samples"], found["off_policy"]["samples"]) == ("policy", "old_policy")

@@ -83,8 +83,8 @@ def test_unbiased_ones_are_named(metric, estimates):
     ("metric", "words"),
     [
         (bootstrap, "it is pass@k of answers drawn with replacement (a bootstrap)"),
-        (bootstrap, "one right answer of four at k = 4 gives 0.684"),
-        (any_right, "whether any of all n is right (pass@n under the name pass@k)"),
+        (bootstrap, "one correct answer of four at k = 4 gives 0.684"),
+        (any_right, "whether any of all n is correct (pass@n under the name pass@k)"),
         (majority_of_all, "the majority of all n answers"),
         (lambda matrix, k: matrix.mean(axis=1) >= 0.5, "Cover@tau"),
     ],

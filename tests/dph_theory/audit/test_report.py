@@ -44,7 +44,9 @@ def test_the_place_and_the_divergence_decide_what_is_selected(samples, match, ta
 def test_a_report_is_shown_in_a_few_lines_and_as_a_table():
     found = audit(k3)
     shown = repr(found).splitlines()
-    assert shown[0].startswith("AuditReport: k3 on policy samples: It descends the forward KL(ref||pi)")
+    assert shown[0].startswith(
+        "AuditReport: k3 on policy samples: It has the gradient of the forward KL(ref||pi)"
+    )
     assert len(shown) < 30
     assert "np.float64" not in repr(found)
     assert "<td>value estimates</td><td>the reverse KL(pi||ref)</td>" in found._repr_html_()

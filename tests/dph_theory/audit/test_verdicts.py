@@ -284,7 +284,7 @@ ROWS = [
      lambda log_pi, log_ref: (log_pi - log_ref).mean() ** 2),
     ("k1 in the reward", POLICY, FILTERED,
      lambda log_pi, log_ref, mask: (whole(log_pi, mask) * cost(log_pi, log_ref, mask)).mean()),
-    ("discounted", POLICY, "On single tokens, not on longer answers, it descends the reverse KL",
+    ("discounted", POLICY, "On single tokens, not on longer answers, it has the gradient of the reverse KL",
      lambda log_pi, log_ref, mask:
          whole(0.5 ** torch.arange(mask.shape[1]) * (log_pi - log_ref) ** 2 / 2, mask).mean()),
     ("minus the batch's mean", POLICY, "at B = 2, 0.5 times the reverse KL(pi||ref); at B = 3, 0.666667",
@@ -355,7 +355,7 @@ ROWS = [
     ("k3 in the loss", POLICY, "(token forward limit", kl_term("loss", "k3")),
     ("k3 times the answer's ratio", POLICY, "On single tokens, not on longer answers",
      kl_term("answer ratio", "k3")),
-    ("k3 in the loss to 10", POLICY, "While every log(pi/ref) is between -2.61 and 11 it descends",
+    ("k3 in the loss to 10", POLICY, "While every log(pi/ref) is between -2.61 and 11 it has the gradient of",
      kl_term("loss", "k3", inner=20, outer=10)),
     ("k3 in the loss at 40", POLICY, "(token forward limit", kl_term("loss", "k3", inner=40)),
     # What cannot be audited.
@@ -408,7 +408,7 @@ def beside(of, sign=1.0):
 
 
 RAISED = "It RAISES the forward KL(ref||pi) of each token beside the policy gradient: a sign error."
-NUMBER = "is logged and holds nothing."
+NUMBER = "is logged and constrains nothing."
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_th
 
 
 FORWARD, NONE = "trl beta=0.1 use_bias_correction_kl=false", "No pass rates: "
-KEPT = "With a small beta, correct answers: all of them, not in the base's proportions."
+KEPT = "With a small beta it converges to all correct answers, not in the base's"
 LIKELIEST = "takes all where one token makes an answer; where answers share tokens another may"
 IN_REWARD = f"algorithm.use_kl_in_reward=true {ACTOR}use_kl_loss=false"
 

@@ -54,9 +54,9 @@ def test_the_pass_rate_reached_from_a_quarter_and_when(configuration, verifier, 
 
 def test_equivalent_betas_have_the_same_validity():
     found = predict(verl(0.3, 4), [0.2])
-    beta = found.equivalent["reverse KL, advantages not divided"]
+    beta = found.equivalent["reverse KL, advantages not normalised"]
     assert normalised_validity_at(0.2, beta, 4, "none") == pytest.approx(found.mean_validity, rel=1e-9)
-    assert found.equivalent["forward KL, advantages divided by the deviation"] == pytest.approx(0.3, rel=1e-9)
+    assert found.equivalent["forward KL, advantages std-normalised"] == pytest.approx(0.3, rel=1e-9)
 
 
 def test_several_pass_rates_are_told():

@@ -20,7 +20,7 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
     said = " ".join(done.output.split())
     for words in (
         "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token",
-        "With a small beta only right answers remain, not in the base's proportions (token forward",
+        "With a small beta only correct answers remain, not in the base's proportions (token forward",
         "Advantage: GRPOTrainer at G = 8",
         "Not settings of GRPOConfig: model_name_or_path.",
     ):
