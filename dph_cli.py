@@ -76,7 +76,7 @@ COMMANDS = {
         "full_scale.cli", "demo_command", "The whole pipeline on the built-in task, on this machine.", "full"
     ),
     "laws": _Command(
-        "full_scale.cli", "laws_command", "Hold a real Llama under TRL to the laws of training.", "full"
+        "full_scale.cli", "laws_command", "Test stationary policies on a real Llama under TRL.", "full"
     ),
     "atlas-runs": _Command(
         "full_scale.cli", "atlas_command", "Train every method of the atlas on a small Llama.", "full"

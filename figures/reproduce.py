@@ -128,7 +128,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
     reports = verify(list(THEOREMS.values()), chosen, on_report=_counting(progress, len(THEOREMS)))
     strange = [report.theorem for report in reports if not report.as_expected]
     fallen = sum(report.fallen for report in reports)
-    words = f"{len(reports)} theorems and {fallen} false neighbours, {len(strange)} not as expected"
+    words = f"{len(reports)} theorems and {fallen} near-miss statements, {len(strange)} not as expected"
     results = {"reports": [report.as_json() for report in reports]}
     config = as_json(chosen)
     made = record(

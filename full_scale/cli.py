@@ -124,7 +124,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
-    help="So many answers of a prompt have a gradient of their own: likely wrong ones, frequent samples.",
+    help="So many answers of a prompt have a gradient of their own: likely incorrect ones, frequent samples.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts of each file or set.")
 def transfer_command(
@@ -202,22 +202,22 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
         )
 
 
-@click.command(name="laws", short_help="Hold a real Llama under TRL to the laws of training.")
+@click.command(name="laws", short_help="Test stationary policies on a real Llama under TRL.")
 @click.option("--quick", is_flag=True, help="Three forms of the penalty, and a drift without one.")
 @click.option("--only", metavar="NAME", help="One experiment of the record.")
-@click.option("--list", "listed", is_flag=True, help="Run none: what is done, and its verdicts.")
+@click.option("--list", "listed", is_flag=True, help="Run none: what is done, and how it matched.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
 )
 @click.option("--seeds", type=click.IntRange(min=1), help="At most so many seeds of each experiment.")
 @click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/laws"))
 @click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
-@click.option("--twins", is_flag=True, help="Of finished runs too: what of each miss is time, what is luck.")
+@click.option(
+    "--twins", is_flag=True, help="Of finished runs too: whether a miss is too few steps, or noise."
+)
 @click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
 @click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")
-@click.option(
-    "--pretrained", is_flag=True, help="On a pretrained Llama, whose open prompts have exact laws too."
-)
+@click.option("--pretrained", is_flag=True, help="On a pretrained Llama, whose open prompts are exact too.")
 @click.option(
     "--model", default="smollm2", show_default=True, help="With --pretrained: smollm2, a folder, a Hub name."
 )
@@ -326,7 +326,7 @@ def _print_dry_run(console: Console, found: Any) -> None:
     from .recipe.law import law_of
 
     if found.arguments.get("beta") is not None:  # Else it waits for the base rates.
-        _say(console, [f"the KL penalty tends to the law: {law_of(found.arguments)}"])
+        _say(console, [f"the KL penalty converges to: {law_of(found.arguments)}"])
     steps = found.steps
     words = {
         "prompts to train on": steps.prompts,

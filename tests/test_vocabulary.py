@@ -1,5 +1,6 @@
-"""The field's words: docs and what commands print have none of the terms that a reader had to learn."""
+"""The field's words: docs, output and docstrings have none of the terms that a reader had to learn."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -64,3 +65,46 @@ def test_a_statement_s_code_stands_at_the_end_of_a_page_alone(path):
     if path.stem not in ("proved", "extending"):  # Pages about the statements themselves.
         text = re.sub(r"\bA[01]\b|L1 distance", "", text)  # The base rate, and one less it.
         assert found(text, [re.finditer(CODE, text)]) == []
+
+
+ROOMS = ("dph_theory", "toy_lm", "full_scale", "figures")
+WHENCE = r"\A[A-N]\d+\. |\b(?:Source|Theory|Statements?):\s(?:(?!\n\s*\n).)*"
+"""The name of a family of statements, with which its file begins; and where a docstring says whence it is."""
+IN_CODE = r"`[^`]*`|>>> .*(?:\n .*)?|\|\| law\b|\b[A-N]\d+\.[a-z]\w+|\bA[01]\b|\bL1 distance"
+"""Names, examples and formulas, the base rate A1 and its rest A0 among them."""
+SPARED = {next(term for term in REPLACED if "nothing holds" in term): "what a file, a lock or a tensor holds"}
+"""Patterns that find other senses in code, with these."""
+ABOUT_CODES = ("dph_theory/statement", "dph_theory/verification", "dph_theory/theorems/__init__.py")
+"""Where statements and their names are what is spoken of."""
+RECORDS = ("full_scale/lab", "figures/gallery/budget_and_family.py", "figures/gallery/pretrained.py")
+"""Whose stored records have fields and values of the names "law", "twin" and "luck"."""
+
+
+def docstrings(path):
+    """Line and text of every docstring, of values too, of what has no underscore; without names in code."""
+
+    def within(node):
+        for before, child in zip([None, *node.body], node.body, strict=False):
+            of = before.targets[0] if isinstance(before, ast.Assign) else getattr(before, "target", None)
+            public = before is None or (isinstance(of, ast.Name) and not of.id.startswith("_"))
+            if public and isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+                text = re.sub(WHENCE, "", str(child.value.value), flags=re.S)
+                yield child.lineno, re.sub(IN_CODE, "", text)
+            if isinstance(child, ast.ClassDef | ast.FunctionDef) and not child.name.startswith("_"):
+                yield from within(child)
+
+    return within(ast.parse(path.read_text()))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_docstrings_are_in_the_field_s_words(room):
+    terms = [re.compile(term, re.I) for term in REPLACED if term not in SPARED]
+    hits = []
+    for path in sorted((ROOT / room).rglob("*.py")):
+        place = str(path.relative_to(ROOT))
+        if place.startswith(RECORDS):
+            continue
+        patterns = terms if place.startswith(ABOUT_CODES) else [*terms, re.compile(CODE)]
+        for line, text in docstrings(path):
+            hits += [(place, line, hit) for hit in found(text, (each.finditer(text) for each in patterns))]
+    assert hits == []

@@ -42,7 +42,7 @@ def on_the_frontier(here: PairedSet) -> Iterator[Line]:
         return
     found = frontier(here)
     unsolved = int((~here.base_correct.any(axis=1)).sum())
-    detail = f"KL {found.kl.mean():.3g}, least {found.cost.mean():.3g} at validity {here.rate.mean():.3g}"
+    detail = f"KL {found.kl.mean():.3g}, least {found.cost.mean():.3g} at pass rate {here.rate.mean():.3g}"
     if unsolved:
         detail += f"; {unsolved} prompts that no base sample solved count with too low a cost"
     yield held("excess KL", "A8", found.mean_excess, ">=", 0.0, NATS, detail=detail)
@@ -70,7 +70,7 @@ def _worst_prompt(here: PairedSet) -> Iterator[Line]:
         float(least[worst]),
         PROMPT_NATS,
         tests=prompts,
-        detail=f"prompt {here.ids[worst]}, of {len(moved)} whose validity surely moved",
+        detail=f"prompt {here.ids[worst]}, of {len(moved)} whose pass rate surely moved",
     )
 
 

@@ -60,7 +60,7 @@ def stationary_law(run: MeasuredRun, here: PairedSet) -> Iterator[Line]:
         yield replace(line, verdict=Judgement.CONDITION) if off else line
     target = run.training.config["method"].get("mu")
     if target is not None and here.texts_differ:
-        yield held("target validity", "A9", mean(here.rate - target), "==", target, RATE)
+        yield held("target pass rate", "A9", mean(here.rate - target), "==", target, RATE)
 
 
 def _tilt(here: PairedSet, law: RunLaw, note: str) -> Iterator[Line]:
@@ -88,10 +88,10 @@ def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
         return
     gap, base = mean(here.rate - here.base_rate), float(here.base_rate.mean())
     if run.anchored:
-        detail = "answers correct or not are rehearsed, which aims at the base"
+        detail = "answers correct or not are rehearsed, whose target is the base"
     elif target == "one":
         yield held("rehearsed mass", "B3", gap, ">=", base, RATE, detail="from the base's towards 1")
         return
     else:
-        detail = "slope 0 at u = 1: the rehearsal aims at the base's; exploration may move it"
+        detail = "slope 0 at u = 1: the rehearsal's target is the base's; exploration may move it"
     yield held("rehearsed mass", "B3", gap, "==", base, RATE, detail=detail)

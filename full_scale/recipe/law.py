@@ -144,17 +144,17 @@ def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
 def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | None:
     """Why theory claims no law for these arguments, if it claims none."""
     if given["online"] == "scaled_kl":
-        return "penalised rewards are divided by a deviation that vanishes at the law (G2)"
+        return "penalised rewards are divided by a std that vanishes at the stationary policy"
     if given["online"] != "sequence_kl" and scaled not in ("group", "none"):
         return f"rewards are divided by the deviation of all answers (scale_rewards={scaled!r})"
     if given["loss_type"] not in TRL_LOSS_TYPES or given["loss_type"] == "vespo":
-        return f"of loss_type={given['loss_type']!r} no law is known"
+        return f"of loss_type={given['loss_type']!r} no stationary policy is known"
     for name in ("entropy_coef", "top_entropy_quantile"):
         if given[name] != DEFAULTS[name]:
             return f"{name}={given[name]!r} adds to the loss what is no divergence from the base"
     weights = given["reward_weights"]
     if weights and any(weights[1:]):
-        return "rewards beside the verdict have weights"
+        return "rewards beside correctness have weights"
     return None
 
 

@@ -24,16 +24,16 @@ _DEVIATION = (
 )
 
 _BASELINE = (
-    "A constant or leave-one-out baseline: advantages are not divided by the group's deviation, whose scale "
-    "is then the learning rate's matter (theory G4)."
+    "A constant or leave-one-out baseline: advantages are not std-normalised: their scale is then the"
+    " learning rate's matter."
 )
 _DEFINITION = (
     "Definition form: the divergence is taken on the policy's own samples of the training prompts, against "
     "the reference at hand; the generator form takes it on stored correct samples of the rehearsed prompts."
 )
 _RELEASED = (
-    "The rehearsal's loss is the one of the authors' released code, not the paper's generator: dph audit "
-    "tells what it descends."
+    "The rehearsal's loss is the one of the authors' released code, not the paper's generator: dph audit"
+    " finds what it minimises."
 )
 
 
@@ -104,7 +104,7 @@ def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train
         if key in _OF_METHOD:
             raise argument_error("train key", key, f"set {_OF_METHOD[key]} instead")
     alpha_dpg = arguments.get("online") == "alpha_dpg"
-    summed = f"none: {config.name} sums over whole answers (theory B7)"
+    summed = f"none: {config.name} sums over whole answers"
     undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
     places = {
         "loss_type": (not alpha_dpg, summed),
@@ -157,7 +157,7 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
         "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
         "beta_from": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
         "excess_bound": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
-        "baseline": (method.alpha is None, "methods whose rewards are verdicts"),
+        "baseline": (method.alpha is None, "methods whose rewards are 0 and 1"),
         "rehearsal_form": (rehearsal is not None, "DPH methods"),
     }
     for name, (place, who) in places.items():
@@ -190,7 +190,7 @@ def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]
     beta = float(beta_for_mean_validity(rates, mu))
     never, always = sum(rate == 0 for rate in rates), sum(rate == 1 for rate in rates)
     return beta, [
-        f"beta = {beta:.6g} for a mean validity of {mu:g} over {len(rates)} training prompts, from their "
+        f"beta = {beta:.6g} for a mean pass rate of {mu:g} over {len(rates)} training prompts, from their "
         f"measured base pass rates (theory A9); {never} with no correct rollout count as staying at 0 and "
         f"{always} with none wrong as staying at 1, though more rollouts might show otherwise."
     ]

@@ -158,7 +158,7 @@ class MethodConfig:
 
     def __post_init__(self) -> None:
         if self.mu is not None and self.beta is not None:
-            raise argument_error("mu", self.mu, "either a target validity mu or beta, not both")
+            raise argument_error("mu", self.mu, "either a target pass rate mu or beta, not both")
 
 
 @dataclass(frozen=True, config=CHECKED)

@@ -94,9 +94,9 @@ def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
         )
     )
     if not corrected:
-        return ("vLLM's samples count as the trainer's: the law is one between the two samplers'.",)
+        return ("vLLM's samples count as the trainer's: the run converges to one between the two.",)
     done = "left out" if mode.endswith("mask") else "counted as if it were that"
     return (
         "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
-        f"{mode}); a ratio above {largest} is {done}: the laws hold as far as that favours no answer.",
+        f"{mode}); a ratio above {largest} is {done}: predictions hold as far as that favours no answer.",
     )

@@ -37,7 +37,7 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         f"{recipe.model.path} trained by {training.method} for {training.steps} steps on the task "
         f"`{recipe.task.name}`:{rehearsed} {len(training.explored)} explored.",
         "",
-        f"The KL penalty tends to the law: {law_of(arguments)}.",
+        f"The KL penalty converges to: {law_of(arguments)}.",
         "",
         "## Settings",
         "",

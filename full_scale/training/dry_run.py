@@ -194,7 +194,7 @@ def _arguments(
     if recipe.method.mu is None or rates:
         method = resolved(recipe, rates)
         return method, dict(method.arguments)
-    missing.append("beta for the target validity: it follows from the pre-sampling's base rates")
+    missing.append("beta for the target pass rate: it follows from the pre-sampling's base rates")
     # Whatever beta will be, it is not above what it falls from.
     found = resolved(
         replace(recipe, method=replace(recipe.method, mu=None, beta=recipe.method.beta_from))

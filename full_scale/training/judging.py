@@ -109,7 +109,7 @@ def require_verdict_alone(trainer: Any, why: str) -> None:
     weights = trainer.reward_weights.tolist()
     if any(weights[1:]) or weights[0] != 1:
         named = dict(zip(trainer.reward_func_names, weights, strict=True))
-        raise argument_error("reward weights", named, f"1 for the verdict and 0 for the others with {why}")
+        raise argument_error("reward weights", named, f"1 for correctness and 0 for the others with {why}")
 
 
 def _text(completion: Any) -> str:

@@ -14,7 +14,7 @@ _SAID = {
     "reward": "reward",
     "loss": "loss",
     "collapse/excess_kl": "excess KL",
-    "collapse/by_luck": "by luck alone",
+    "collapse/by_luck": "by sampling noise",
 }
 EQUAL_REWARDS = "frac_reward_zero_std"
 """TRL's share of groups whose rewards are all equal."""

@@ -22,7 +22,7 @@ from .trainer import DPHConfig, DPHTrainer
 
 ONLINE = ("none", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
 _REFUSED = {
-    "sync_ref_model": "base rates, laws and the collapse meter belong to the initial model, not a moving one",
+    "sync_ref_model": "base rates, predictions and the collapse meter are of the initial model alone",
     "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
     "use_transformers_continuous_batching": "it turns the weights that train into 16-bit ones",
 }
@@ -89,7 +89,7 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
         "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
         "baseline": (
             not constant or (of("scale_rewards") in ("none", False) and online != "alpha_dpg"),
-            "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them no verdicts",
+            "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
         ),
         "alpha": (
             (of("alpha") is not None) == takes_alpha,

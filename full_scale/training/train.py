@@ -30,7 +30,7 @@ from .resume import export, has_weights, last_checkpoint
 
 
 def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
-    """A target validity needs prompts of different texts: those of one text act as one (theory E5)."""
+    """A target pass rate needs prompts of different texts: those of one text act as one."""
     if mu is not None and len({example.prompt for example in prompts}) < len(prompts):
         allowed = "method.beta instead: several prompts have one text, and their pass rates give no beta"
         raise argument_error("method.mu", mu, allowed)

@@ -153,7 +153,7 @@ def test_dry_run_prints_the_resolved_recipe_and_what_is_missing(tmp_path):
     for words in (
         "learning_rate: 1.0e-06",
         "rehearsal_rows: 512",
-        "tends to the law: none, there is no KL penalty",
+        "converges to: none, there is no KL penalty",
         "memory: not known",
         "missing: the pre-sampling",
     ):

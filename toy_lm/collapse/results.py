@@ -150,7 +150,7 @@ def tables(record: dict[str, Any]) -> list[Table]:
 def _fits(reference: Mapping[str, Any], family: str) -> Table:
     title = (
         f"{family} bigrams: optima of reverse KL (1/beta), forward KL, alpha-divergences (alpha), and E[v]; "
-        "the base has validity {base_rate:.4f}, p_* effective number {effective:.3f}"
+        "the base has pass rate {base_rate:.4f}, p_* effective number {effective:.3f}"
     ).format(**reference["target"])
     headers = ("validity", "top", "effective", "coverage", "excess KL", "met from", "gap")
     shown: list[tuple[str, ...]] = []

@@ -65,7 +65,7 @@ def right_but_collapsed(rng):
 
 
 def aimed(off):
-    """KL control whose record tells a target validity that far from the one reached."""
+    """KL control whose record has a target pass rate that far from the one reached."""
 
     def make(rng):
         laws = kl_control(rng, 200, 0.5)
@@ -126,7 +126,7 @@ LINES = (
     "log odds gain",
     "KL to the law",
     "validity",
-    "target validity",
+    "target pass rate",
     "guarantee",
     "rehearsed mass",
     "token sum",

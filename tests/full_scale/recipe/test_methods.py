@@ -58,7 +58,7 @@ def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
     [
         ({"name": "GRPO"}, {}, ["sample std"]),
         ({"name": "GRPO"}, {"scale_rewards": "none"}, []),
-        ({"name": "GRPO", "baseline": "one"}, {}, ["not divided by the group's deviation"]),
+        ({"name": "GRPO", "baseline": "one"}, {}, ["not std-normalised"]),
         ({"name": "DAPO"}, {}, ["sample std", "Dynamic sampling is not done"]),
         ({"name": "alpha-DPG"}, {}, []),
         (
