@@ -76,7 +76,7 @@ SPARED = {next(term for term in REPLACED if "nothing holds" in term): "what a fi
 """Patterns that find other senses in code, with these."""
 ABOUT_CODES = ("dph_theory/statement", "dph_theory/verification", "dph_theory/theorems/__init__.py")
 """Where statements and their names are what is spoken of."""
-RECORDS = ("full_scale/lab", "figures/gallery/budget_and_family.py", "figures/gallery/pretrained.py")
+RECORDS = ("full_scale/lab/", "figures/gallery/budget_and_family.py")
 """Whose stored records have fields and values of the names "law", "twin" and "luck"."""
 
 

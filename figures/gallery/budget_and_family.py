@@ -45,7 +45,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Left the KL to the law along beta, by rank and length; right the effective number by rank."""
+    """Left the KL to the prediction along beta, by rank and length; right the effective number by rank."""
     left, right = sheet.panels(2, height=2.5)
     how = look("KL in the reward")
     for (rank, steps), line in frame[frame.objective == "sequence_kl"].groupby(["rank", "steps"]):
@@ -97,7 +97,7 @@ def claim(frame: pd.DataFrame) -> bool:
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """Every setting: effective answers and KL to the law."""
+    """Every setting: effective answers and KL to the stationary policy."""
     shown = frame.assign(
         objective=frame.objective.map(lambda name: OBJECTIVES[name][0]),
         rank=["all" if rank == np.inf else f"{rank:.0f}" for rank in frame["rank"]],

@@ -1,7 +1,7 @@
 """How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k.
 
 SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the right
-answers; bars the base, lines the laws predicted before training, points the trained models, at beta 0.2.
+answers; bars the base, lines the policies predicted before training, points the trained models, at beta 0.2.
 Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the base nearly
 solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 against Pass@1 on the trained products,
 penalties along their strengths; means over seeds.
@@ -44,7 +44,7 @@ REHEARSED = ("weekdays by example", "months by example", "rain by example", "col
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Shares of the first digit by form, of law and run; a row a run of a method, with Pass@k."""
+    """Shares of the first digit by form, predicted and trained; a row a run of a method, with Pass@k."""
     found = records.results("pretrained")
     base = found["base"]
     shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
@@ -150,7 +150,7 @@ def table(found: dict[str, Any]) -> Table:
 
 
 def claim(found: dict[str, Any]) -> bool:
-    """Each form ends at its own law; without a KL Pass@256 falls; k3 keeps more than k2 at equal Pass@1."""
+    """Each form converges to its own policy; without a KL Pass@256 falls; k3 retains more than k2."""
     own = all(found["shares"][form]["nearest"] == form for form in FORMS)
     frame = ends(found)
     free, base = (frame[frame.method == name].iloc[0] for name in (FREE, "base"))

@@ -1,4 +1,4 @@
-"""What every experiment keeps: a run's settings, its course, and whether it held to its law."""
+"""What every experiment keeps: a run's settings, its course, and whether it matched its prediction."""
 
 import hashlib
 import json
@@ -56,17 +56,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The most by which a run that obeys its law may miss it."""
+    """The most by which a run that matches its prediction may miss it."""
 
     validity: float
-    """Of the mean |V - law's V|."""
+    """Of the mean |V - predicted V|."""
     kl: float
     """Of the mean KL(run || law), in nats.
 
-    Chosen before any run was held to it. By Pinsker's inequality the run and the law then give no set of
+    Chosen before any run was compared. By Pinsker's inequality run and prediction then give no set of
     answers probabilities further apart than sqrt(kl/2), .1 (selection: .07); and it takes 1/kl answers, 50
-    (100), until they carry a nat of evidence that the run is not the law. Validity and the nearest law alone
-    let a run hold whose valid answers have collapsed: P(first | valid) .99 for .90 are .07 nats.
+    (100), until they carry a nat of evidence that the run is another policy. Pass rate and nearest policy
+    alone let a run match whose valid answers have collapsed: P(first | valid) .99 for .90 are .07 nats.
     """
 
 
@@ -79,16 +79,16 @@ def bars_of(task: str) -> Bounds:
 
 
 ALIKE = 1e-6
-"""Nats by which distances must differ to tell two laws apart: on some tasks two of them coincide."""
+"""Nats by which distances must differ to distinguish two predictions: on some tasks two of them coincide."""
 
 
 def mean_gap(found: Sequence[float], wanted: Sequence[float]) -> float:
-    """The mean over rows of |V - V of a law|."""
+    """The mean over rows of |V - predicted V|."""
     return fmean(abs(one - other) for one, other in zip(found, wanted, strict=True))
 
 
 def misses(law: str, distances: Mapping[str, float], gap: float, bars: Bounds = BARS) -> tuple[str, ...]:
-    """What of its law an end misses: the law (a rival is nearer), the validity, the answers (their bars)."""
+    """What an end misses of its prediction: policy (a rival is nearer), pass rate, answers (their bars)."""
     missed = {
         "law": distances[law] > min(distances.values()) + ALIKE,
         "validity": gap > bars.validity,
@@ -98,16 +98,16 @@ def misses(law: str, distances: Mapping[str, float], gap: float, bars: Bounds = 
 
 
 class Finished:
-    """A finished run of any kind, held to its law: the one definition of what that is."""
+    """A finished run of any kind beside its prediction: the one definition of a match."""
 
     run: Any
     course: tuple[Any, ...]
     distances: Any
-    """KL(run || law) of each law that it might have had, by name."""
+    """KL(run || law) of each stationary policy that it might have had, by name."""
     own: Any
     """The name of its own; None where theory says nothing of its end."""
     gap: Any
-    """The mean |V - V of its own law|."""
+    """The mean |V - its predicted V|."""
 
     @property
     def last(self) -> Any:
@@ -116,7 +116,7 @@ class Finished:
 
     @property
     def nearest(self) -> str | None:
-        """The law at the least distance, its own if that is as near; None where none was predicted."""
+        """The stationary policy nearest, its own if that is as near; None where none was predicted."""
         if self.own is None:
             return None
         least = min(self.distances.values()) + ALIKE
@@ -124,12 +124,12 @@ class Finished:
 
     @property
     def kl_to_law(self) -> float | None:
-        """The distance to the run's own law."""
+        """The distance to the run's own prediction."""
         return None if self.own is None else self.distances[self.own]
 
     @property
     def misses(self) -> tuple[str, ...]:
-        """What of its law it misses, by the bars of its task; nothing where there is none."""
+        """What of its prediction it misses, by the bars of its task; nothing where there is none."""
         if self.own is None:
             return ()
         return misses(self.own, self.distances, self.gap or 0.0, bars_of(self.run.task))

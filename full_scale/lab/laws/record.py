@@ -1,4 +1,4 @@
-"""What is kept of a run and of its twin, whether the run held to its law, and why it did not."""
+"""What is kept of a run and of its expected-gradient run (`twin`), and why the run missed its prediction."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from .runs import Run
 
 @dataclass(frozen=True)
 class PredictedLaw:
-    """A law's exact measures, computed before the run; the run's own law stands first among its rivals."""
+    """A stationary policy's exact measures, computed before the run; its own stands before its rivals."""
 
     law: str
     exact: Exact
@@ -22,7 +22,7 @@ class PredictedLaw:
 
 @dataclass(frozen=True)
 class RunPoint:
-    """The policy after so many steps: its measures, and KL(run || law) of each law predicted, by name."""
+    """The policy after so many steps: its measures, and KL(run || law) of each policy predicted, by name."""
 
     step: int
     exact: Exact
@@ -47,26 +47,27 @@ class FinishedRun(Finished):
 
     @property
     def distances(self) -> Mapping[str, float]:
-        """KL(run || law) of each law predicted; of a target (`Run.target`), KL(target || run)."""
+        """KL(run || law) of each policy predicted; of a target (`Run.target`), KL(target || run)."""
         known = {**self.limits, **self.last.kl}
         return {prediction.law: known[prediction.law] for prediction in self.predictions}
 
     @property
     def own(self) -> str | None:
-        """The name of its law."""
+        """The name of its stationary policy."""
         return self.law.law if self.law else None
 
     @property
     def gap(self) -> float | None:
-        """The mean over rows of |V - V of the predicted law|."""
+        """The mean over rows of |V - predicted V|."""
         return mean_gap(self.last.exact.validity, self.law.exact.validity) if self.law else None
 
 
 TWINNED = ("none", *DESCENDING)
 """The forms whose expected update is a function of the policy that is known in closed form."""
 RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
-"""Accounts of luck beside the adjoint: the kernel of the model at its start for ever, at every N; and one
-logit an answer, at the step in logits that this kernel gives two right answers (theory G3, SGD alone)."""
+"""Accounts of sampling noise beside the adjoint: the kernel of the model at its start for ever, at
+every N; and one logit an answer, at the effective logit step that this kernel gives two correct answers (SGD
+alone). Theory: G3."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +75,17 @@ class SampledEnd:
     """Where the same training on sampled answers ends, without a trainer: the noise, not its first order."""
 
     gap: float
-    """As of a `FinishedRun`; 0 where there is no law, as the next."""
+    """As of a `FinishedRun`; 0 where nothing is predicted, as the next."""
     kl_to_law: float
     entropy: float
 
 
 @dataclass(frozen=True)
 class Twin:
-    """Where the noiseless twin of a run ends, and how far seeds are to lie from it.
+    """Where the expected-gradient run ends, and how far seeds are to lie from it.
 
-    `kl`: KL(twin || law) of each law predicted. `deviations` over seeds, of first order in the noise, none
-    for long trainings: of the validity and of the log odds of the base's favourite among valid answers.
+    `kl`: its KL to each policy predicted. `deviations` over seeds, of first order in the noise, none
+    for long trainings: of the pass rate and of the log odds of the base's favourite among valid answers.
     """
 
     run: Run
@@ -92,7 +93,7 @@ class Twin:
     kl: Mapping[str, float]
     deviations: Mapping[str, float]
     law_validity: tuple[float, ...] | None = None
-    """Of each row at the run's own law."""
+    """Of each row at the run's own stationary policy."""
     rivals: Mapping[str, float] = field(default_factory=dict)
     """The deviation of the favourite's log odds by cruder accounts, of runs without a penalty (`RIVALS`)."""
     sampled: tuple[SampledEnd, ...] = ()
@@ -100,7 +101,7 @@ class Twin:
 
     @property
     def gap(self) -> float:
-        """As of a `FinishedRun`; 0 where there is no law."""
+        """As of a `FinishedRun`; 0 where nothing is predicted."""
         return mean_gap(self.exact.validity, self.law_validity or self.exact.validity)
 
 
@@ -119,13 +120,13 @@ def twin_of(run: Run) -> Run | None:
 
 
 def twin_in(twins: Mapping[str, Twin], run: Run) -> Twin | None:
-    """The run's twin among those of a journal, if it is there."""
+    """The expected-gradient run among those of a journal, if it is there."""
     stands_for = twin_of(run)
     return None if stands_for is None else twins.get(stands_for.id)
 
 
 DEVIATIONS = 3
-"""A run this many predicted deviations from its twin is not where luck alone puts it."""
+"""A run this many predicted std from its expected-gradient run is not where noise alone puts it."""
 CAUSES = TIME, LUCK, LOST, UNEXPLAINED, NO_TWIN = (
     "time",
     "luck",
@@ -136,12 +137,12 @@ CAUSES = TIME, LUCK, LOST, UNEXPLAINED, NO_TWIN = (
 
 
 def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
-    """What a miss comes from; None for a run that holds, or has no law.
+    """What a miss comes from; None for a run that matches, or has no prediction.
 
-    "time": the noiseless twin misses the law too, by the same bars. "luck": it does not, and the run lies
-    within DEVIATIONS of it. "luck beyond first order": the run lies further off, or no deviations were
-    carried so far, and of the same training on samples some ends as far from the law. "unexplained": none
-    does, or none was sampled. "no twin": none was trained.
+    `"time"`: the expected-gradient run misses too, by the same bars. `"luck"`: it does not, and the
+    run lies within `DEVIATIONS` of it. `"luck beyond first order"`: the run lies further off, or no std was
+    carried so far, and of the same training on samples some ends as far off. "unexplained": none does, or
+    none was sampled. `"no twin"`: none was trained.
     """
     if outcome.law is None or not outcome.misses:
         return None
@@ -159,7 +160,7 @@ def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:
 
 
 def luck(outcome: FinishedRun, twin: Twin) -> dict[str, float]:
-    """How far the run is from its twin, in predicted deviations, by measure."""
+    """How far the run is from its expected-gradient run, in predicted std, by measure."""
     moved = {"validity": fmean(outcome.last.exact.validity) - fmean(twin.exact.validity)}
     if twin.exact.favourite_share < 1 - 1e-9:  # Else a row has one right answer, and there are no odds.
         moved["favourite_odds"] = _odds(outcome.last.exact) - _odds(twin.exact)

@@ -154,9 +154,9 @@ LAWS = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)
 def facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
     """A run's line of the table that figures read; what has no value, or None, is not known.
 
-    Its fields and digest; judged (`is_judged`), law (predicted), nearest, full_verdict, kl_to_law; MEASURES
-    at the end, AT_LAW at its stationary policy as law_validity and so on, means over rows; "kl <law>": KL(run
-    || law); what sampling noise is to do to the log odds, by its adjoint and by RIVALS; why_missed.
+    Its fields and digest; judged (`is_judged`), `law` (predicted), nearest, full_verdict, kl_to_law; MEASURES
+    at the end, AT_LAW at its stationary policy as law_validity and so on, means over rows; `kl <law>`:
+    KL(run || law); what sampling noise is to do to the log odds, by its adjoint and by RIVALS; why_missed.
     """
     law, of_twin = outcome.law, {}
     if twin is not None:

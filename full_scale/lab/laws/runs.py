@@ -1,4 +1,4 @@
-"""A run on a glass box as a value, what its trainer gets, and the law that it obeys."""
+"""A run on a glass box as a value, what its trainer gets, and what it converges to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from .sampled import SAMPLINGS, Sampling
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
 MEANS = ", per-answer means"
-"""After the name of a token law: that of penalties averaged over each answer's tokens."""
+"""After the name of a token penalty's policy: that of penalties averaged over each answer's tokens."""
 FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
-"""Those with a KL term obey the law of the trainer's arguments (`recipe.law.law_of`).
+"""Those with a KL term converge to what the trainer's arguments say (`recipe.law.law_of`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
@@ -150,7 +150,7 @@ class Run(Settings):
 
     @property
     def law(self) -> str | None:
-        """The law it obeys by theory E; with per-answer means, by theory G8."""
+        """What it converges to, also with per-answer means. Theory: E, G8."""
         found = law_of(self.arguments)
         if not found:
             return None
@@ -159,7 +159,7 @@ class Run(Settings):
 
     @property
     def informative(self) -> float:
-        """By how much a right answer's verdict is higher than a wrong one's, 1 - errors (theory G9)."""
+        """By how much a correct answer's reward is higher than an incorrect one's, 1 - errors. Theory: G9."""
         return 1 - self.false_positive - self.false_negative
 
     @property
@@ -169,7 +169,7 @@ class Run(Settings):
 
     @property
     def target(self) -> str | None:
-        """What alpha-DPG, or rehearsal alone, aims at (B3, B7): the filtered model, or the base as it is."""
+        """The target of alpha-DPG, or of rehearsal alone: the filtered model, or the base. Theory: B3, B7."""
         if self.form == "alpha_dpg":
             return FILTERED
         if self.form != "rehearsal" or self.reward:
@@ -178,6 +178,6 @@ class Run(Settings):
 
     @property
     def centring(self) -> str:
-        """How the rewards of a run with a law are centred, as `dph_theory.laws.SCALES` names it."""
+        """How the rewards of a run with a prediction are centred, as `dph_theory.laws.SCALES` names it."""
         found = law_of(self.arguments)
         return found.scale if isinstance(found, RunLaw) else "none"

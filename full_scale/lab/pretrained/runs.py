@@ -29,9 +29,9 @@ GROUP, STORED = 16, 64
 BASELINES: Mapping[str, float | None] = MappingProxyType(
     {"mean of the others": None, "none": 0.0, "a half": 0.5, "one": 1.0}
 )
-"""What the lottery subtracts from a verdict: the mean of the others of its group, or a constant."""
+"""What the runs without a KL subtract from a reward: the mean of the others of its group, or a constant."""
 ANSWERS = 64
-"""Answers a step of the lottery."""
+"""Answers a step of the runs without a KL."""
 
 
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
@@ -55,7 +55,7 @@ class OpenRun(Settings):
     """So many prompts of the first task's held-out half are held at the base, by a forward KL."""
     picked: str = RANDOM
     answers: int | None = None
-    """Stored answers of each anchor, right and wrong; None for the base's exact law."""
+    """Stored answers of each anchor, correct and not; None for the base's exact probabilities."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ STRENGTHS: Mapping[str, tuple[float, ...]] = MappingProxyType(
         "KL-DPG": (0.0,),
     }
 )
-"""Of DPH-JS twice those of the others: equal where f''(1) decides (theory B9)."""
+"""Of DPH-JS twice those of the others: equal where f''(1) decides. Theory: B9."""
 _ONCE = {
     *(("GRPO", beta) for beta in (0.04, 0.1)),
     ("GRPO, k2", 0.1),
@@ -224,11 +224,11 @@ class Measured:
     validity: tuple[float, ...]
     """Of each text."""
     effective_answers: float
-    """exp of the entropy of the right answers; a mean over texts."""
+    """exp of the entropy of the correct answers; a mean over texts."""
     kl_to_base: float
     """Of the whole answer, over the whole vocabulary; a mean over texts."""
     first_shares: tuple[tuple[float, ...], ...] = ()
-    """P(first word | right) of each text; of tasks with one right answer a text none are kept."""
+    """P(first word | correct) of each text; of tasks with one correct answer a text none are kept."""
 
 
 Policy = Mapping[str, Measured]

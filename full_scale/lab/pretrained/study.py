@@ -61,7 +61,7 @@ SHOWN = 64
 
 
 def told(path: str, asked: Asked, *, progress: Progress = silent) -> Answer:
-    """Run what is declared and not finished, unless it is to be listed, and tell what came of it."""
+    """Run what is declared and not finished, unless it is to be listed, and report what came of it."""
     runs = quick_runs() if asked.quick else declared(asked.only, asked.seeds)
     identity = {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED}
     kept = Kept(asked.folder / KIND, identity)
@@ -155,7 +155,7 @@ def _known(value: Callable[..., T], *of: Any) -> T | None:
 
 
 def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
-    """The runs in expectation beside their laws, the lottery, the methods, and the claims."""
+    """The runs in expectation beside their predictions, those without a KL, the methods, and the claims."""
     found = (
         _law_table(outcomes),
         _lottery_table(kept, outcomes),
@@ -246,7 +246,7 @@ def to_do(runs: Sequence[OpenRun], outcomes: Sequence[FinishedOpenRun]) -> list[
 
 
 def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
-    """How many runs ended at their law, and which claims held."""
+    """How many runs converged as predicted, and which claims held."""
     said = []
     if ended := _of("laws", outcomes):
         held = sum(not outcome.misses for outcome in ended)

@@ -49,7 +49,7 @@ class Law:
 
 @dataclass(frozen=True)
 class FinishedOpenRun(Finished):
-    """A run, its course, how far it ended from each law (KL of the end to the law), and its seconds."""
+    """A run, its course, how far it ended from each stationary policy (KL to it), and its seconds."""
 
     run: OpenRun
     course: tuple[Point, ...]
@@ -59,11 +59,11 @@ class FinishedOpenRun(Finished):
     peak_gib: float = 0.0
     """The most memory of the process until then."""
     gap: float | None = None
-    """Of the task whose mean pass rate is furthest from that of its law."""
+    """Of the task whose mean pass rate is furthest from that predicted."""
 
     @property
     def own(self) -> str | None:
-        """The form whose law it has."""
+        """The form whose stationary policy it has."""
         return _law_of(self.run.form) if self.distances else None
 
 
@@ -80,7 +80,7 @@ def _law_of(form: str) -> str:
 
 
 def law_tables(form: str, box: GlassBox, beta: float) -> list[np.ndarray]:
-    """The law's tables on each text."""
+    """The stationary policy's tables on each text."""
     base = box.of_rows(box.base)
     return LAWS[form](base, box.valid, np.full(len(box.valid), beta), end=box.end)
 
@@ -112,7 +112,7 @@ def _kl(full: LogProbs, base: LogProbs, words: Tensor) -> Tensor:
 
 
 class Lab:
-    """The model, its tokenizer and the base's laws; the weights are put back before each training."""
+    """The model, its tokenizer and the base's answers; the weights are put back before each training."""
 
     def __init__(self, path: str, attention: str = "sdpa") -> None:
         where = source(path)
@@ -155,7 +155,7 @@ class Lab:
         )
 
     def beside_laws(self, reading: Reading, form: str, beta: float) -> tuple[dict[str, float], float]:
-        """How far the model is from each law, and its mean pass rate from the law of the form.
+        """How far the model is from each stationary policy, and its mean pass rate from that of the form.
 
         The former are means over the reading's tasks, the latter is of the task that is furthest off.
         """
@@ -191,7 +191,7 @@ def base_says(path: str, name: str) -> Said:
 
 
 def predicted_laws(path: str, run: OpenRun) -> dict[str, Law]:
-    """Of a run in expectation, all three laws at its beta, of the base's own tables."""
+    """Of a run in expectation, all three stationary policies at its beta, of the base's own tables."""
     at = lab(path)
     at.reset()
     reading = at.reading(run.tasks)
@@ -217,7 +217,7 @@ Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
 def descend(
     at: Lab, run: OpenRun, loss: Loss, reading: Reading, shown: Reading, every: int
 ) -> tuple[list[Point], float]:
-    """From the base on, by Adam, or for the lottery by plain steps; the points every so many steps and at the
+    """From the base on, by Adam, or without a KL by plain steps; the points every so many steps and at the
     end, and seconds a step.
 
     The rate is constant for runs on samples, and falls in the second half of those in expectation.
@@ -245,7 +245,7 @@ def descend(
 
 
 def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
-    """The run without noise, and how far it ends from each law."""
+    """The run without noise, and how far it ends from each stationary policy."""
     begun, at = time.monotonic(), lab(path)
     at.reset()
     reading = at.reading(run.tasks)
