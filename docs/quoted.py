@@ -238,11 +238,11 @@ def _luck(records: Records) -> dict[str, Any]:
     planned, others = judged[judged.experiment == "planned"], judged[judged.experiment != "planned"]
     causes = Counter(others.why_missed[others.full_verdict != "held"].dropna())
     untold = causes.pop("no twin", 0)
-    kinds = {"planned": planned.annealed_from.isna(), "annealed": planned.annealed_from.notna()}
+    kinds = {"planned": planned.beta_from.isna(), "annealed": planned.beta_from.notna()}
     held = planned.full_verdict == "held"
     missed = planned[~held]
     lost = Counter(
-        f"{run.form} at {run.beta:g}" + ("" if np.isnan(run.annealed_from or np.nan) else ", annealed")
+        f"{run.form} at {run.beta:g}" + ("" if np.isnan(run.beta_from or np.nan) else ", annealed")
         for run in missed.itertuples()
     )
     return {

@@ -32,8 +32,7 @@ def numbers(records: Records) -> pd.DataFrame:
     """By objective, beta, rank (infinite: all weights) and steps: effective answers, KL to the law."""
     of = records.laws.of("budget_and_family")
     of = of.assign(
-        rank=of["rank"].astype(float).fillna(np.inf),
-        objective=of.form.where(of.annealed_from.isna(), "annealed"),
+        rank=of["rank"].astype(float).fillna(np.inf), objective=of.form.where(of.beta_from.isna(), "annealed")
     )
     frame = of.groupby(["objective", "beta", "rank", "steps"]).agg(
         seeds=("seed", "size"),

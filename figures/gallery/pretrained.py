@@ -50,7 +50,7 @@ def numbers(records: Records) -> dict[str, Any]:
     shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
     for run in found["runs"]:
         how = run["run"]
-        if how["task"] == TASK and how.get("annealed_from") and how["beta"] == BETA:
+        if how["task"] == TASK and how.get("beta_from") and how["beta"] == BETA:
             form, end = how["form"], run["tasks"][TASK]
             law = run["laws"][form]
             shares[form] = {

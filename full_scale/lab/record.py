@@ -19,7 +19,7 @@ class Settings:
     """Of the loss: where its KL term stands, or a method's name."""
     beta: float = 0.0
     """Coefficient of the penalty; of the rehearsal, eta."""
-    annealed_from: float | None = None
+    beta_from: float | None = None
     """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
     learning_rate: float = 1e-3
     steps: int = 250
@@ -48,10 +48,10 @@ class Settings:
         }
 
     def beta_at(self, step: int) -> float:
-        """The coefficient: beta (annealed_from / beta)^(1 - 2 step / steps), and beta after half (G10)."""
-        if self.annealed_from is None:
+        """The coefficient: beta (beta_from / beta)^(1 - 2 step / steps), and beta after half (G10)."""
+        if self.beta_from is None:
             return self.beta
-        return self.beta * float((self.annealed_from / self.beta) ** max(1 - 2 * step / self.steps, 0.0))
+        return self.beta * float((self.beta_from / self.beta) ** max(1 - 2 * step / self.steps, 0.0))
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def twin_of(run: Run) -> Run | None:
     They have other forms, several rounds or updates a batch, no reward, a beta that samples decide, or
     penalised rewards over their deviation, whose update is no function of the policy alone (theory G2).
     """
-    once = run.rounds == run.updates == 1 and run.sampler is None and run.lowered_under is None
+    once = run.rounds == run.updates == 1 and run.sampler is None and run.excess_bound is None
     divided = run.form == "sequence_kl" and run.scale == "group"
     if run.form not in TWINNED or not run.reward or not once or divided:
         return None

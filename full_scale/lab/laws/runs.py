@@ -78,8 +78,8 @@ class Run(Settings):
     false_positive: float = 0.0
     """Chance that a wrong answer is taken for right; both at 0.5 make verdicts a coin."""
     false_negative: float = 0.0
-    lowered_under: float | None = None
-    """beta falls from `annealed_from` only while the excess KL, in nats, is under it."""
+    excess_bound: float | None = None
+    """beta falls from `beta_from` only while the excess KL, in nats, is under it."""
     rounds: int = 1
     """Trainings one after the other, each from and against the policy before."""
     sampler: str | None = None
@@ -95,14 +95,14 @@ class Run(Settings):
         if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):
             allowed = "mean where the group's deviation divides, and for alpha_dpg"
             raise argument_error("baseline", self.baseline, allowed)
-        if self.lowered_under is not None and self.annealed_from is None:
-            raise argument_error("lowered_under", self.lowered_under, "with annealed_from")
-        if self.annealed_from is not None and (self.form not in ANNEALED or self.annealed_from < self.beta):
+        if self.excess_bound is not None and self.beta_from is None:
+            raise argument_error("excess_bound", self.excess_bound, "with beta_from")
+        if self.beta_from is not None and (self.form not in ANNEALED or self.beta_from < self.beta):
             raise argument_error(
-                "annealed_from", self.annealed_from, f"at least beta, for {', '.join(ANNEALED)} alone"
+                "beta_from", self.beta_from, f"at least beta, for {', '.join(ANNEALED)} alone"
             )
-        if self.lowered_under is not None and self.form != "sequence_kl":
-            raise argument_error("lowered_under", self.lowered_under, "for sequence_kl alone")
+        if self.excess_bound is not None and self.form != "sequence_kl":
+            raise argument_error("excess_bound", self.excess_bound, "for sequence_kl alone")
         if self.collapsed and self.lost is None:
             raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
@@ -138,7 +138,7 @@ class Run(Settings):
             case "k2":
                 return {"rehearsal_form": "definition", "divergence": "reverse_kl", "eta": self.beta}
             case "sequence_kl":
-                fall = {"beta_from": self.annealed_from, "excess_bound": self.lowered_under}
+                fall = {"beta_from": self.beta_from, "excess_bound": self.excess_bound}
                 online = "scaled_kl" if self.scale == "group" else self.form
                 return {"online": online, "online_beta": self.beta, **fall}
             case "alpha_dpg":

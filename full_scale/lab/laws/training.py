@@ -82,7 +82,7 @@ def trainer_of(
         run.sampling.prepare(trainer, run.steps)
     # The reference is the base, whatever model training starts from: that of the stored rows.
     trainer._ready = trainer.rehearsal
-    if run.annealed_from is not None and run.form != "sequence_kl":
+    if run.beta_from is not None and run.form != "sequence_kl":
         trainer.add_callback(FallingBeta(run, trainer))
     return trainer
 
@@ -110,7 +110,7 @@ def _prompts(run: Run, box: GlassBox) -> Dataset:
 
 def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
     tables = tables_of(box, Path(model.config._name_or_path))
-    if run.form == "alpha_dpg" or run.lowered_under is not None:
+    if run.form == "alpha_dpg" or run.excess_bound is not None:
         rates = box.pass_rates(tables)
         return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}
     return {"rehearsal": stored_answers(box, tables)} if run.form == "rehearsal" else {}

@@ -100,7 +100,7 @@ _ONCE = {
 def _laws() -> list[OpenRun]:
     def of(tasks: tuple[str, ...], form: str, beta: float, falling: bool) -> OpenRun:
         return open_run(
-            "laws", tasks, form, beta, steps=90, learning_rate=2e-5, annealed_from=1.0 if falling else None
+            "laws", tasks, form, beta, steps=90, learning_rate=2e-5, beta_from=1.0 if falling else None
         )
 
     four = [of(FOUR, *key) for key in product(("reward", "k3"), (1.0, 0.5, 0.2), (True,))]
@@ -136,7 +136,7 @@ def _lottery() -> list[OpenRun]:
 
 def _trl() -> list[OpenRun]:
     return [
-        open_run("trl", ("weekdays",), form, 0.2, seed=0, steps=60, learning_rate=2e-5, annealed_from=1.0)
+        open_run("trl", ("weekdays",), form, 0.2, seed=0, steps=60, learning_rate=2e-5, beta_from=1.0)
         for form in ("k3", "k3_corrected", "reward")
     ]
 
@@ -210,7 +210,7 @@ def declared(only: str | None = None, seeds: int | None = None) -> list[OpenRun]
 def quick() -> list[OpenRun]:
     """Two prompts to two laws, and a few steps without a KL and with one."""
     laws = [
-        open_run("laws", FOUR[:2], form, 0.5, steps=40, learning_rate=3e-5, annealed_from=1.0)
+        open_run("laws", FOUR[:2], form, 0.5, steps=40, learning_rate=3e-5, beta_from=1.0)
         for form in ("reward", "k3")
     ]
     methods = [open_run("methods", MIXTURE, "GRPO", strength, 0, steps=8) for strength in (0.0, 0.3)]

@@ -44,7 +44,7 @@ from .runs import (
     pass_at,
 )
 from .runs import quick as quick_runs
-from .training import FinishedOpenRun, Law, base_says, conduct, predicted_laws
+from .training import FinishedOpenRun, base_says, conduct, predicted_laws
 from .transfer import KS, Followed, Forecast, Held, followed, forecast, held_to_forecasts, initial_slopes
 
 KIND = "pretrained"
@@ -169,7 +169,7 @@ def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
 def _law_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
     rows = []
     for outcome in (outcome for experiment in TO_A_LAW for outcome in _of(experiment, outcomes)):
-        run, falls = outcome.run, outcome.run.annealed_from
+        run, falls = outcome.run, outcome.run.beta_from
         rows.append(
             (
                 ", ".join(run.tasks),
@@ -302,7 +302,7 @@ def _of_texts(policy: Policy, k: int) -> np.ndarray:
 
 def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path) -> dict[str, Any]:
     """Write the compact record that figures read: the base, each run's end and what was predicted of it."""
-    laws, base = kept.read(LAW, dict[str, Law]), dict[str, Measured]()
+    laws, base = kept.read(LAW, dict), dict[str, Measured]()
     rows: list[dict[str, Any]] = []
     for outcome in outcomes:
         if outcome.run.experiment == "lottery":

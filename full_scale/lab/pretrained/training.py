@@ -359,7 +359,7 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
     points = [at.measure(0, reading)]
     how: dict[str, Any] = {"group_size": ANSWERS, "steps": run.steps, "learning_rate": run.learning_rate}
     form = "sequence_kl" if run.form == "reward" else run.form
-    like = Run("trl", name, form, run.beta, run.annealed_from, seed=run.seed or 0, **how)
+    like = Run("trl", name, form, run.beta, run.beta_from, seed=run.seed or 0, **how)
 
     words = reading.word_ids(name).tolist()
     right = {tuple(words[place] for place in answer) for answer in reading.valid(name)[0].nonzero().tolist()}
@@ -376,7 +376,7 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
             processing_class=at.tokenizer,
         )
         trainer.remove_callback(PrinterCallback)
-        if run.annealed_from is not None and form != "sequence_kl":
+        if run.beta_from is not None and form != "sequence_kl":
             trainer.add_callback(FallingBeta(like, trainer))
         trainer.train()
     at.model.eval()

@@ -45,7 +45,7 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
 
 
 def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_training():
-    run = Run("budget_and_family", "wide", "sequence_kl", 0.1, annealed_from=1.0, steps=100)
+    run = Run("budget_and_family", "wide", "sequence_kl", 0.1, beta_from=1.0, steps=100)
     found = [run.beta_at(step) for step in (0, 25, 50, 99)]
     assert found == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
 
@@ -65,7 +65,7 @@ def test_the_trainer_weighs_its_penalty_by_the_annealed_coefficient(form, folder
             seen.extend([self.beta] * (form != "sequence_kl"))
             return super()._compute_loss(*given)
 
-    train(Run("x", TASK.name, form, 0.1, annealed_from=1.0, group_size=8, steps=4), TASK, folder, kind=Noting)
+    train(Run("x", TASK.name, form, 0.1, beta_from=1.0, group_size=8, steps=4), TASK, folder, kind=Noting)
     assert seen == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
 
 

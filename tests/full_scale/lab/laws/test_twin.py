@@ -118,7 +118,7 @@ def test_runs_that_differ_by_seed_share_a_twin_and_some_have_none():
         {"rounds": 2},
         {"updates": 4},
         {"form": "sequence_kl", "scale": "group"},
-        {"form": "sequence_kl", "annealed_from": 1.0, "lowered_under": 0.1},
+        {"form": "sequence_kl", "beta_from": 1.0, "excess_bound": 0.1},
     ):
         assert twin_of(replace(run, **fields)) is None
 

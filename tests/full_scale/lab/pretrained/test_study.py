@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_run_in_expectation_ends_at_the_law_of_its_form(folder):
-    run = open_run("laws", FOUR[:2], "k3", 0.5, steps=60, learning_rate=0.01, annealed_from=1.0)
+    run = open_run("laws", FOUR[:2], "k3", 0.5, steps=60, learning_rate=0.01, beta_from=1.0)
     outcome = conduct(folder, run)
     assert min(outcome.distances, key=outcome.distances.get) == "k3"
     assert outcome.distances["k3"] < 1e-3 < 0.01 < outcome.distances["reward"]
@@ -88,7 +88,7 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
 @pytest.mark.filterwarnings(TRL_WARNS)
 @pytest.mark.parametrize("form", ["k3", "reward"])
 def test_trls_own_trainer_learns_the_verdicts_of_the_prompt(folder, form):
-    run = open_run("trl", ("weekdays",), form, 0.2, 0, steps=8, learning_rate=0.06, annealed_from=1.0)
+    run = open_run("trl", ("weekdays",), form, 0.2, 0, steps=8, learning_rate=0.06, beta_from=1.0)
     outcome = conduct(folder, run)
     first, last = (point.tasks["weekdays"].validity[0] for point in outcome.course)
     assert first < 0.1 < 0.5 < last
@@ -198,7 +198,7 @@ def test_the_pretrained_llama_is_converted_once_knows_weekdays_and_ends_at_the_l
     path = str(smollm2())
     assert (smollm2() / "model.safetensors").stat().st_mtime_ns == before
     assert lab(path).model.config.num_hidden_layers == 30
-    run = open_run("laws", FOUR[:2], "k3", 0.5, steps=40, learning_rate=3e-5, annealed_from=1.0)
+    run = open_run("laws", FOUR[:2], "k3", 0.5, steps=40, learning_rate=3e-5, beta_from=1.0)
     outcome = conduct(path, run)
     begun = outcome.course[0].tasks
     assert [begun[name].validity[0] for name in FOUR[:2]] == pytest.approx([0.4033, 0.3009], abs=5e-3)
