@@ -29,7 +29,7 @@ LINES = {1: ("-", "o"), 4: ("--", "s"), np.inf: (":", "v")}
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """By objective, beta, rank (infinite: all weights) and steps: effective answers, KL to the law."""
+    """By objective, beta, rank (infinite: all weights) and steps: effective answers, KL to the prediction."""
     of = records.laws.of("budget_and_family")
     of = of.assign(
         rank=of["rank"].astype(float).fillna(np.inf), objective=of.form.where(of.beta_from.isna(), "annealed")

@@ -48,7 +48,7 @@ class Settings:
         }
 
     def beta_at(self, step: int) -> float:
-        """The coefficient: beta (beta_from / beta)^(1 - 2 step / steps), and beta after half (G10)."""
+        """The coefficient: beta (beta_from / beta)^(1 - 2 step / steps), and beta after half."""
         if self.beta_from is None:
             return self.beta
         return self.beta * float((self.beta_from / self.beta) ** max(1 - 2 * step / self.steps, 0.0))

@@ -106,10 +106,10 @@ class Twin:
 
 
 def twin_of(run: Run) -> Run | None:
-    """The run that stands for all that have its twin; None for those that have none here.
+    """The run that stands for all that share its expected gradient; None for those that have none here.
 
     They have other forms, several rounds or updates a batch, no reward, a beta that samples decide, or
-    penalised rewards over their deviation, whose update is no function of the policy alone (theory G2).
+    std-normalised penalised rewards, whose update is no function of the policy alone. Theory: G2.
     """
     once = run.rounds == run.updates == 1 and run.sampler is None and run.excess_bound is None
     divided = run.form == "sequence_kl" and run.scale == "group"

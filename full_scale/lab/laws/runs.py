@@ -68,7 +68,7 @@ class Run(Settings):
     dapo: bool = False
     """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
     baseline: Baseline = "mean"
-    """What is subtracted from verdicts: of the group, or a constant."""
+    """What is subtracted from rewards: of the group, or a constant."""
     updates: int = 1
     """On each batch."""
     clip: tuple[float, float] | None = None
@@ -76,7 +76,7 @@ class Run(Settings):
     per_answer_mean: bool = False
     """Whether an answer's tokens are averaged (TRL's loss type grpo), not added up."""
     false_positive: float = 0.0
-    """Chance that a wrong answer is taken for right; both at 0.5 make verdicts a coin."""
+    """Chance that an incorrect answer is taken for correct; both at 0.5 make rewards a coin."""
     false_negative: float = 0.0
     excess_bound: float | None = None
     """beta falls from `beta_from` only while the excess KL, in nats, is under it."""

@@ -208,7 +208,7 @@ def declared(only: str | None = None, seeds: int | None = None) -> list[OpenRun]
 
 
 def quick() -> list[OpenRun]:
-    """Two prompts to two laws, and a few steps without a KL and with one."""
+    """Two prompts to two stationary policies, and a few steps without a KL and with one."""
     laws = [
         open_run("laws", FOUR[:2], form, 0.5, steps=40, learning_rate=3e-5, beta_from=1.0)
         for form in ("reward", "k3")
