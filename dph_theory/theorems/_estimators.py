@@ -58,7 +58,7 @@ class Estimator:
         return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
     def reward_gradient(self, pi: Values, ref: Values) -> Values:
-        """E_pi[k grad log pi]: the gradient descended when -k is added to the reward."""
+        """E_pi[k grad log pi]: the gradient of the penalty when -k is added to the reward."""
         return _score_mean(pi, self.on_samples(log_ratio(pi, ref)))
 
 

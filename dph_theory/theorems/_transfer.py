@@ -1,7 +1,7 @@
 """What the families of transfer between prompts share: prompts whose answers have linear logits.
 
 Logits are l + s.w, s the answers' features (..., prompts, answers, features), w the weights, 0 at the base.
-The first answer of a prompt is correct, the others are wrong.
+The first answer of a prompt is correct, the others are incorrect.
 """
 
 import numpy as np

@@ -103,7 +103,7 @@ EQUALITY = theorem(
     source=Source("ours", "equality clause"),
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5)),
     equal=(lambda policy, base: REVERSE_KL(policy, base), frontier_and_distance),
-    # Below the base's own validity, and on the frontier itself.
+    # Below the base's own pass rate, and on the frontier itself.
     examples=(FOUR.giving(value=".2089771492894"),),
     coq="equality",
     false=(neighbour("every policy is on the frontier", rhs=frontier),),

@@ -165,7 +165,7 @@ ROOT = theorem(
         base_rates=rates(3, low=1e-9, high=0.02), solvable=masks(3), position=uniform(0.02, 0.98)
     ).deriving(rates_of_base),
     at_most=(at_larger_beta, at_smaller_beta),
-    # position 7/10 between E A1 = 1/3 and 1 is the mean validity .8
+    # position 7/10 between E A1 = 1/3 and 1 is the mean pass rate .8
     examples=(TARGET.giving(lhs=".7999999999964 .8", rhs=".8 .8000000000036"),),
     false=(neighbour("the beta of one prompt with rate E A1", rhs=as_one_prompt),),
 )

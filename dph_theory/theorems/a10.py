@@ -156,8 +156,8 @@ ORDER = theorem(
     statement=r"\beta < \min_{K(\pi)<K^*} \frac{V^*-V(\pi)}{K^*-K(\pi)} \;\Rightarrow\;"
     r" V(\pi_\beta) = V^*,\; K(\pi_\beta) = K^*",
     source=Source("dymetman2026binary", "misspecification"),
-    # Weights spread evenly and ends that differ, since the laws of a simplex chart crowd near the uniform
-    # one and in its corners, where validities tie within rounding and no float can tell which is the most.
+    # Weights spread evenly and ends that differ, since the policies of a simplex chart crowd near the uniform
+    # one and in its corners, where pass rates tie within rounding and no float shows which is the highest.
     on=chart(
         first=log_uniform(1e-3, 1, 3),
         second=log_uniform(2e-3, 0.8, 3),
@@ -196,7 +196,7 @@ COLLAPSE = theorem(
     statement=r"\Pi \supseteq \{\delta_y\},\; \pi(Y_1) < 1 \text{ otherwise}:\quad"
     r" \pi_\beta = \delta_{\arg\max_{Y_1} a} \text{ for all small } \beta",
     source=Source("dymetman2026binary", "misspecification"),
-    # Weights spread evenly, since near the uniform law two modes tie within rounding.
+    # Weights spread evenly, since near the uniform policy two modes tie within rounding.
     on=chart(
         laws=log_uniform(1e-3, 1, 2, 4),
         base=log_uniform(1e-3, 1, 4),
@@ -266,7 +266,7 @@ JUMP = theorem(
     r" \beta_j = \min_{\mathrm{KL}(\pi\|a) < K} \frac{1 - \pi(Y_1)}{K - \mathrm{KL}(\pi\|a)},"
     r"\quad K = -\log\max_{Y_1} a",
     source=Source("ours", "indifference of two members"),
-    # Weights spread evenly, since near the uniform law two modes tie within rounding.
+    # Weights spread evenly, since near the uniform policy two modes tie within rounding.
     on=chart(laws=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     equal=(before_and_after, dirac_then_rival),
     examples=(KEPT,),

@@ -228,7 +228,7 @@ def drive(validity: Values, share: Values, alpha: Values, size: int, *, known: b
     rarer, commoner = validity * share / 2, validity * (1 - share / 2)
     total = 0 * validity
     for i, j, chance in groups_of(size, rarer, commoner):
-        # Masses in units of half the base rate: a/pi of a right answer is 1/pi.
+        # Masses in units of half the base rate: a/pi of a correct answer is 1/pi.
         rate = 2.0 if known else (i / rarer + j / commoner) / size
         powers = [(1 / (mass * np.where(rate > 0, rate, 1.0))) ** alpha for mass in (rarer, commoner)]
         mean = (i * powers[0] + j * powers[1]) / size

@@ -36,7 +36,7 @@ def reverse_kl(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return token_divergence(FORWARD_KL, ref_tokens, pi_tokens)[..., None]
 
 
-# What the returns do not tell is with which symbol a failure begins: the gap is that KL, times its chance.
+# The returns do not show with which symbol a failure begins: the gap is that KL, times its probability.
 
 
 FIRST_TOKEN_REWARDED = example(

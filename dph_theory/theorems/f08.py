@@ -23,7 +23,7 @@ def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, f
 
 
 def _effective_number(law: Values, valid: Values) -> Values:
-    """e^H of the law on the valid answers."""
+    """e^H of the policy on the valid answers."""
     within = filtered(law, valid)
     return np.exp(entropy(np.where(valid, within, 1.0)))  # 1 log 1 is no entropy.
 

@@ -33,7 +33,7 @@ RAZOR = refuted(
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False]),),
     note="The least is -log A1, at the filtered model alone (A7.closest): .5108 in the example. The plain"
     " gradient of one decision's logits ends uniform on the likeliest correct answers (A2.limit): 1.2040;"
-    " where tokens share prefixes it ends elsewhere again (A2.limit's neighbour). The natural gradient"
+    " where tokens share prefixes its limit is another (A2.limit's neighbour). The natural gradient"
     " converges to the filtered model (A3), and so does KL control as beta falls to 0 (A6): what is closest"
     " is selected by the geometry or the penalty, not by sampling on policy.",
     false=(

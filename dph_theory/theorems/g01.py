@@ -45,7 +45,7 @@ def not_centred(base: Values, valid: Values, beta: Values) -> Values:
 def balanced_spread(base: Values, beta: Values) -> Values:
     """The variance of s at which relaxation and the noise of one answer a step of size one balance.
 
-    Over outcomes of which the first two are right and equally likely: s relaxes at its slope, and each
+    Over outcomes of which the first two are correct and equally likely: s relaxes at its slope, and each
     answer drawn adds its coefficient times its score.
     """
     base = np.stack([base, base, 1 - 2 * base], axis=-1)

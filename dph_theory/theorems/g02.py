@@ -28,7 +28,7 @@ def _rewards(base: Values, valid: Values, beta: Values, push: Values, away: Valu
 
 
 def near_the_law(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """Centred rewards of a group that holds each answer once, times the deviation of the pushes."""
+    """Centred rewards of a group that holds each answer once, times the std of the pushes."""
     return _centred(_rewards(base, valid, beta, push, away)) * _deviation(push)
 
 

@@ -22,7 +22,7 @@ def growth(rate: Values, valid: Values, invalid: Values, eps: float) -> Values:
     mass = rate - 2 * masses + first + second
     total = mass + 1 - rate
     first, second, mass = first / total, second / total, mass / total
-    # Each logit moves at p (v - V); the log odds of being right at what the right and the wrong ones do.
+    # Each logit moves at p (v - V); the log odds of being correct as the logits of both kinds do.
     apart = (first - second) * (1 - mass)
     odds = mass * (1 - mass) * (1 / valid + 1 / invalid)
     return apart / eps / odds

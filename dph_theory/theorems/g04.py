@@ -73,8 +73,8 @@ NOISE = theorem(
     on=chart(rate=uniform(0.02, 0.98), tilt=uniform(0.05, 0.95), baseline=uniform(0, 1)),
     equal=(separation, by_right_answers),
     examples=(example(rate=".3", tilt=".6", baseline=".25", value=".16875"),),
-    note="The price of c = 1: while few answers are wrong few steps teach anything, and the pass rate is"
-    " noisier on the way where most are wrong.",
+    note="The price of c = 1: while few answers are incorrect few steps have a gradient, and the pass rate is"
+    " noisier on the way where most are incorrect.",
     coq="drift_of_a_draw",
     false=(neighbour("incorrect answers set them apart too", rhs=by_all_answers),),
 )

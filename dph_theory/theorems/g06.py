@@ -15,7 +15,7 @@ from ._laws import entropy
 
 
 def _after_one(law: Values, step: Values) -> Values:
-    """The laws after one update on one answer with advantage +1 or -1, (..., sign, answer, outcomes)."""
+    """The policies after one update on one answer with advantage +1 or -1, (..., sign, answer, outcomes)."""
     score = np.eye(law.shape[-1]) - law[..., None, :]
     push = np.stack([score, -score], axis=-3)
     return normalised(law[..., None, None, :] * np.exp(trailing(step, 3) * push))

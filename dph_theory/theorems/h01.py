@@ -52,8 +52,8 @@ CLOCK = theorem(
     ),
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
-    " negatives only all end where the plain gradient does: for one decision A2.limit says where, on trees"
-    " its flow. What they differ in is the clock and the noise (G3, G4).",
+    " negatives only all converge where the plain gradient does: for one decision A2.limit says where, on"
+    " trees its flow. What they differ in is the clock and the noise (G3, G4).",
     coq="another_clock",
     false=(
         neighbour("the sum of the two", rhs=by_the_sum),
@@ -88,7 +88,7 @@ ENTROPY = theorem(
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
-    " become right, as t -> 0: other shares where answers branch unevenly.",
+    " become correct, as t -> 0: other shares where answers branch unevenly.",
     coq="entropy_bonus",
     false=(
         neighbour(

@@ -70,7 +70,7 @@ def advantages(first: Values, second: Values, valid: Values, beta: Values) -> Va
 
 
 def verdicts_alone(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    """As if a first token were as right as the base makes its answers."""
+    """As if a first token's reward were the base's pass rate after it."""
     chance = (second * verifier(first, valid)).sum(axis=-1)
     head, _ = _law(first, second, valid, beta)
     return _pairs(chance - (head * chance).sum(axis=-1, keepdims=True), 0 * second)

@@ -18,7 +18,7 @@ from ..statement.theorem import neighbour, theorem
 
 @cache
 def _critical(stale: int) -> float:
-    """The pull from which x_{t+1} = x_t - pull x_{t-stale} no longer dies out, by its largest root."""
+    """The `pull` from which x_{t+1} = x_t - pull x_{t-stale} no longer decays, by its largest root."""
     low, high = 0.0, 2.5
     for _ in range(40):
         pull = (low + high) / 2

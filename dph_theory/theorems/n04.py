@@ -118,7 +118,7 @@ REGRESSION = theorem(
     ),
     tolerance=1e-6,
     note="Exact for linear logits at any number of answers, where the kernel of log odds, which moves with"
-    " the answers among the wrong, is not; the error of wide networks falls as their width grows.",
+    " the answers among the incorrect, is not; the error of wide networks falls as their width grows.",
     share=0.5,
     false=(neighbour("of v, whatever beta", rhs=lambda slopes, beta: regressed(slopes, 0 * beta + 1)),),
 )

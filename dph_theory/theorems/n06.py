@@ -48,7 +48,7 @@ def over_groups(kinds: Values, size: int, eps: float) -> Values:
     size, (only, other, _) = int(size), kinds
     c, found = np.arange(size + 1), []
     for form in FORMS:
-        # On prompts that r alone solves c are right, on prompts that s alone solves G - c.
+        # On prompts that r alone solves c are correct, on prompts that s alone solves G - c.
         won, lost = (np.maximum(SCALES[form](np.clip(k, 1, size - 1), size), 1e-9) for k in (c, size - c))
         moves = c * (size - c) / size**2 * (only / won - other / lost)
         found.append(success_weights(size, np.array(eps)) @ moves / eps)
@@ -73,8 +73,8 @@ BESIDE = theorem(
     examples=(example(kinds=".1 .9 0", size="12", rhs="-.7333333333333 -2.5403411844344 .2"),),
     tolerance=1e-4,
     floor=1.0,
-    note="Not divided, or divided by the deviation, only the strategy of most merit stays alone, whatever the"
-    " base's shares; MaxRL keeps a rarer one that is right where the other is not.",
+    note="Not divided, or std-normalised, only the strategy of most merit stays alone, whatever the base's"
+    " shares; MaxRL keeps a rarer one that solves what the other does not.",
     share=0.02,
     false=(
         neighbour("MaxRL's G - 1 is G", rhs=lambda kinds, size: beside(kinds, size, others=0)),
@@ -129,7 +129,7 @@ def right_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
     policy /= policy.sum(axis=1, keepdims=True)
     mass = policy[:, :2].sum(axis=1, keepdims=True)
     move = (policy * np.where(np.arange(3) < 2, 1 - mass, -mass)).mean(axis=0)
-    # The wrong mass is that of equal answers, whose logits share its move.
+    # The incorrect mass is that of equal answers, whose logits share its move.
     rise = (policy[:, :2] / mass @ move[:2]).mean() - move[2] / invalid
     return float((move[0] - move[1]) / eps / rise)
 
@@ -263,7 +263,7 @@ SMALL = theorem(
 
 @one_by_one
 def by_outcomes(first: float, second: float, beta: float, step: float, groups: int) -> Values:
-    """Mean and deviation of the log odds after mixed groups of two, over all orders of who solved them."""
+    """Mean and std of the log odds after mixed groups of two, over all orders of who solved them."""
     moves, x, chance = np.array([1.0, -1.0, 0.0]), np.zeros(1), np.ones(1)
     for _ in range(int(groups)):
         x = (x[:, None] + step / 2 * (moves - beta * x[:, None])).ravel()

@@ -41,7 +41,7 @@ def mean_direction(law: Values, scores: Values) -> Values:
 
 
 def direction(law: Values, scores: Values) -> Values:
-    """grad logit V = E[score | correct] - E[score | wrong]."""
+    """grad logit V = E[score | correct] - E[score | incorrect]."""
     wrong = law[..., 1:] / law[..., 1:].sum(axis=-1, keepdims=True)
     return scores[..., 0, :] - (wrong[..., None] * scores[..., 1:, :]).sum(axis=-2)
 
