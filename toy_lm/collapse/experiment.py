@@ -265,7 +265,7 @@ def _fitted(
 def _strengths(
     problem: CollapseProblem, config: Config, first: bool
 ) -> tuple[Float[np.ndarray, "cases settings"], list[float | None]]:
-    """The lambdas of every base, and the mu that each aims at, None where it aims at none."""
+    """The lambdas of every base, and the target mu of each, None where it has none."""
     if not first:
         # One target is a different 1/beta for every base.
         mus = sorted(config.random_targets)

@@ -48,7 +48,7 @@ def measure(
     kl = family.kl(theta.detach(), base).numpy()
     cost = kl_div(validity, rates) + kl_div(1 - validity, 1 - rates)
     valid = validity * np.maximum(kl_div(shares, target).sum(-1), 0.0)
-    # What is left, to rounding (theory A8).
+    # What is left of the KL, to rounding.
     invalid = np.maximum(kl - cost - valid, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = np.where(target > 0, target * (np.log(target) - log_words), 0.0)

@@ -19,7 +19,7 @@ HIGHEST_RATE = 0.3
 
 _Strengths: TypeAlias = Annotated[tuple[Positive, ...], Filled]
 _Rates: TypeAlias = Annotated[tuple[Rate, ...], Filled]
-# A validity can only be aimed at from below.
+# A pass rate can only be a target from below.
 _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)], ...], Filled]
 
 
@@ -27,10 +27,11 @@ _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)
 class Config:
     """How much is fitted; raises ValueError that names the field, its value and what is allowed.
 
-    strengths: the values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is tried
-    too. starts: random starts at each of four scales. rounds: how often an optimum that few starts agree on
-    is searched for again, at most. ascent_steps: of gradient ascent, at most. stages: of annealing, from one
+    strengths: the values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is tried too.
+    starts: random starts at each of four scales. rounds: how often an optimum that few starts agree on is
+    searched for again, at most. ascent_steps: of gradient ascent, at most. stages: of annealing, from one
     1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those problems.
+    Source: theory A5 for the beta of a target.
     """
 
     strengths: _Strengths = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)
@@ -152,7 +153,7 @@ def _fits(reference: Mapping[str, Any], family: str) -> Table:
         f"{family} bigrams: optima of reverse KL (1/beta), forward KL, alpha-divergences (alpha), and E[v]; "
         "the base has pass rate {base_rate:.4f}, p_* effective number {effective:.3f}"
     ).format(**reference["target"])
-    headers = ("validity", "top", "effective", "coverage", "excess KL", "met from", "gap")
+    headers = ("pass rate", "top", "effective", "coverage", "excess KL", "met from", "gap")
     shown: list[tuple[str, ...]] = []
     for fit in select(reference["fits"], family=family):
         if fit["method"] in ("global", "closed form") or fit["objective"] == "reward":

@@ -240,7 +240,7 @@ class _Branch:
         return self.problem.validity(self.family, self.theta)
 
     def end(self, outside: float, middle: float) -> "_Branch":
-        """The last minimum towards `outside` before its validity crosses `middle`, by bisection."""
+        """The last minimum towards `outside` before its pass rate crosses `middle`, by bisection."""
         here, low = self, self.validity() < middle
         while abs(outside - here.strength) > RESOLUTION:
             ahead = here.moved((here.strength + outside) / 2)

@@ -31,8 +31,8 @@ _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 class Config:
     """The task, the optimiser, the reference point and the sweeps around it.
 
-    Anchors are compared at equal strength eta f''(1). Raises ValueError that names the field, its
-    value and what is allowed.
+    Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its value
+    and what is allowed. Source: theory B9.
     """
 
     prompts: _Counts = (15, 10, 7, 7, 6, 5)
@@ -129,7 +129,7 @@ def directions(config: Config, sweep: Sequence[Row]) -> pd.DataFrame:
     """The directions at the configured conditioning, a row a place and strength, strengths rising.
 
     Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
-    reverse KL's, at equal strength.
+    reverse KL's, at equal coefficient. Source: theory B9.
     """
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}
@@ -177,9 +177,9 @@ def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
     warned = meter(config, results["sweep"])[1]
     fallen = len(warned.fallen)
     return [
-        f"The base has Pass@1 {base_1} and Pass@{k} {base_k}; GRPO ends at {free_1} and {free_k}, DPH-F "
+        f"The base has Pass@1 {base_1} and Pass@{k} {base_k}; GRPO has {free_1} and {free_k}, DPH-F "
         "(GRPO with a forward-KL anchor on the prompts D_pef that the base solves, strength "
-        f"{config.strength:g}) at {held_1} and {held_k}.",
+        f"{config.strength:g}) {held_1} and {held_k}.",
         "At equal strength eta f''(1), eta the weight of the KL, its direction on D_pef matters most at "
         f"{widest.name:g}: Pass@{k} is {widest['pass_at_k', 'forward KL']:.3f} with the forward and "
         f"{widest['pass_at_k', 'reverse KL']:.3f} with the reverse KL; at strength {strongest.name:g} the "

@@ -11,7 +11,7 @@ from dph_theory.numeric.elementary import Values, logit
 from dph_theory.support.errors import argument_error
 
 EASY, ALL = slice(0, 1), slice(None)
-"""The easy type, where the base is nearly always right, so the prompts of D_pef; and all types."""
+"""The easy type, which the base nearly always solves, so the prompts of D_pef; and all types."""
 
 
 class StrategiesTask(NamedTuple):

@@ -36,7 +36,7 @@ class Samples(NamedTuple):
 
 
 class RehearsedSamples(NamedTuple):
-    """D_pef and the base's right samples on it; see `presample`."""
+    """D_pef and the base's correct samples on it; see `presample`."""
 
     prompts: Int[Tensor, " rehearsed"]
     samples: Samples
@@ -71,9 +71,9 @@ def draw(
 def presample(
     reference: ResponseLaw, task: StylesTask, *, presamples: int, stored: int, seed: int
 ) -> RehearsedSamples:
-    """D_pef, the prompts whose pre-samples are all right, and the base's right samples on them.
+    """D_pef, the prompts whose pre-samples are all correct, and the base's correct samples on them.
 
-    The latter are drawn afresh, since those that chose the prompts are right by choice.
+    The latter are drawn afresh, since those that chose the prompts are correct by choice.
     Raises ValueError where no prompt passes. Source: li2025choice.
     """
     generator = stream(seed, "presample")

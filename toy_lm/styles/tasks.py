@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 STYLES, DIGITS = 5, 10
-"""All responses (style, tens, ones) are outcomes, the wrong ones too, of index 100 style + 10 tens + ones."""
+"""All responses (style, tens, ones) are outcomes, incorrect ones too, of index 100 style + 10 tens + ones."""
 OPERANDS = 16
 EASY, HELD_OUT = 0.4, 0.25
 """The shares of the prompts that accept every style, and of those that are not trained on."""

@@ -129,7 +129,7 @@ class TrainingSettings:
 
 
 def pretrain(task: StylesTask, settings: TrainingSettings, *, seed: int) -> Transformer:
-    """The base: supervised on right sums, in styles drawn by their shares whatever the prompt accepts.
+    """The base: supervised on correct sums, in styles drawn by their shares whatever the prompt accepts.
 
     Stops at the first check, every `check` updates, that finds the exact pass rate of the training prompts at
     `base_pass` or above, so that bases of all seeds are alike.
