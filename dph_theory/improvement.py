@@ -63,8 +63,9 @@ def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergenc
 
 
 def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
-    """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption allows. Source:
-    ours, theory C2.
+    """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption allows.
+
+    Source: ours, theory C2.
     """
     return np.min((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1), axis=-1)
 
@@ -114,7 +115,7 @@ def anchor_bound(
 def best_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
 ) -> Values:
-    """The larger of `trpo_bound` and `anchor_bound`: the corrected bound. Source: ours, C3."""
+    """The larger of `trpo_bound` and `anchor_bound`: the corrected bound. Source: ours, theory C3."""
     bounds = (trpo_bound(mdp, pi, pi_old, divergence), anchor_bound(mdp, pi, pi_old, pi_pef, divergence))
     return np.max(np.stack(np.broadcast_arrays(*bounds), axis=-1), axis=-1)
 

@@ -75,13 +75,13 @@ ADVANTAGE_BASELINES = ("mean", "leave_one_out", "one", "none")
 
 
 def group_advantages(rewards: Tensor, *, normalise: bool = True, baseline: str = "mean") -> Tensor:
-    """The reward minus a baseline, shape (groups, size), optionally over the group's std.
+    """The reward minus a baseline, shape (groups, size), optionally std-normalised.
 
     baseline "mean" of the group; "leave_one_out", the mean of the others, which is size/(size-1) times as far
-    away; "one", so that only incorrect answers have one; "none", only correct ones. All have one
+    away; "one", where only incorrect answers have an advantage; "none", only correct ones. All have one
     expected gradient, up to that factor; they differ in how far sampling noise drives correct answers apart,
-    least with "one". normalise divides by the group's population standard deviation, with no constant added,
-    and goes with the two means. With these a group of equal rewards gets 0. float64 for float64 rewards,
+    least with "one". normalise divides by the group's population std, with no constant added, and goes with
+    the two means. With these a group of equal rewards gets 0. float64 for float64 rewards,
     float32 otherwise. Raises ValueError for integers, another shape, groups of one, rewards not finite, or
     another baseline. Source: shao2024grpo; theory G4.
     """

@@ -37,8 +37,8 @@ def kl_penalty(
     k3_corrected, and that of KL(ref || pi) for k3. As form "reward" the penalties themselves, (batch,
     tokens), detached, 0 at masked tokens, to be subtracted from the reward: then k1 gives the gradient of
     KL(pi || ref). All tensors (batch, tokens). Raises ValueError for another estimator, form or reduction,
-    log_old missing or superfluous, shapes that differ, integers, a batch with every token masked. Source:
-    schulman2020kl; ours, theory B6.
+    log_old missing or superfluous, shapes that differ, integers, a batch with every token masked.
+    Source: schulman2020kl; ours, theory B6.
     """
     choice("estimator", estimator, ESTIMATES)
     choice("form", form, FORMS)

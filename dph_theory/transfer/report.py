@@ -11,7 +11,7 @@ from .kernel import AnswerKernel
 _KS = (1, 16, 256)
 _GROUP = 16
 _ESTABLISHED = 2.0
-"""Standard errors from which the sign of a mean over prompts is told."""
+"""Standard errors from which the sign of a mean over prompts counts as established."""
 
 
 def told(kernel: AnswerKernel, path: Path) -> list[str]:

@@ -101,8 +101,8 @@ def linearised_training(
 
     Parameters: kernel, at the base; method; trained, indices or a mask (prompts of the method's holds are
     held and not explored); steps; step, for "sgd" the learning rate, for "adam" how far the weights move
-    along the gradient in a step (the learning rate times |g|_1/|g|_2 of the base's gradient g, which
-    a measured kernel has), means taken as Adam takes them, the square that of the whole gradient; batch, how
+    along the gradient in a step (the learning rate times |g|_1/|g|_2 of the base's gradient g, which a
+    measured kernel has), means taken as Adam takes them, the square that of the whole gradient; batch, how
     many of the explored prompts a step draws, by default all; seeds, how many trainings, side by side; seed,
     of the first; noise False takes the expected gradient.
     Returns their `Course`. Raises ValueError for what these do not allow. Source: ours, theory N.
