@@ -176,15 +176,8 @@ def audit() -> None:
 
 @click.command(cls=_Lazy, known=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dph", prog_name="dph")
-@click.pass_context
-def main(context: click.Context) -> None:
+def main() -> None:
     """Why reinforcement learning with binary rewards loses diversity, and which divergence repairs it."""
-    context.obj = _confronted_folder
-
-
-def _confronted_folder() -> Any:
-    """What `dph confront --folder` writes with, which the theory does not import."""
-    return importlib.import_module("figures.confront").FolderWriter
 
 
 if __name__ == "__main__":

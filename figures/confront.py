@@ -1,4 +1,4 @@
-"""The folder of `dph confront`: its record, a figure each of what was found, and a page of all."""
+"""`dph figures --confront`: a figure each of what `dph confront` found, and a page of all."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from dph_theory.counts.pass_at_k import told_ks
 from dph_theory.intervals import Estimate
 from dph_theory.support.errors import choice
 from dph_theory.support.files import write_json, write_text
+from dph_theory.support.record import from_json, read_record
 from dph_theory.support.table import latex
 
 from .files import formats, rendered, write_drawing
 from .style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Sheet, curve, dot, level, look, rows
-from .venues import SCREEN, VENUES
 
 _COLORS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 _LINES, _MARKERS = ("-", "--", "-.", ":"), "os^Dv<"
@@ -32,7 +32,7 @@ class Confronted:
     """The runs held against one base, and all of them together where there are several."""
 
     runs: Sequence[Confrontation]
-    several: Together | None = None
+    together: Together | None = None
 
     @property
     def looks(self) -> dict[str, dict[str, Any]]:
@@ -48,7 +48,7 @@ class Confronted:
     @property
     def steps(self) -> bool:
         """Whether they are steps of a training."""
-        return self.several is not None and self.several.runs[0].step is not None
+        return self.together is not None and self.together.runs[0].step is not None
 
 
 def _along_k(axes: Axes, ks: Sequence[int]) -> None:
@@ -71,11 +71,11 @@ def pass_at_k(sheet: Sheet, given: Confronted) -> None:
         drawn = found.curves
         left.plot(drawn.k, drawn.run, **how)
         curve(right, drawn.k, drawn.difference, drawn.low, drawn.high, **how)
-    if given.several is not None and given.several.mean is not None:
-        mean = given.several.mean
+    if given.together is not None and given.together.mean is not None:
+        mean = given.together.mean
         bounds = ([getattr(each, side) for each in mean] for side in ("value", "low", "high"))
         how = {"color": "black", "linestyle": "", "marker": "D", "label": "mean of the seeds"}
-        curve(right, np.array(given.several.k), *map(np.array, bounds), beside=0.0, **how)
+        curve(right, np.array(given.together.k), *map(np.array, bounds), beside=0.0, **how)
     left.set(ylabel=r"Pass@$k$", title=f"{first.prompts} prompts")
     right.set(ylabel=r"Pass@$k$ less the base's", title="95% bands over all $k$")
     for axes in (left, right):
@@ -149,7 +149,7 @@ def laws(sheet: Sheet, given: Confronted) -> None:
 
 def along_steps(sheet: Sheet, given: Confronted) -> None:
     """The change of Pass@k along the steps of each training, at the least and the most k."""
-    several = given.several
+    several = given.together
     if several is None:
         return
     ends = sorted({0, len(several.k) - 1})
@@ -216,55 +216,38 @@ def holds(name: str, given: Confronted) -> bool:
     return {"laws": any(found.laws for found in given.runs), "along_steps": given.steps}.get(name, True)
 
 
-@dataclass(frozen=True)
-class FolderWriter:
-    """Writes the folder: the formats, the one figure that is wanted (or all), venue, width and titles.
+def read(path: Path) -> tuple[dict[str, Any], Confronted]:
+    """The record that `dph confront --json` wrote, and what it holds; ValueError says what is wrong."""
+    stored = read_record(path, KIND, "dph confront --json")
+    return stored, from_json(Confronted, stored["results"])
 
-    ValueError for a format, figure, venue, width or title that there is not.
+
+def write_folder(
+    folder: Path, path: Path, names: Sequence[str], form: str, sheet: Callable[[], Sheet]
+) -> list[Path]:
+    """Write the record, the named figures (or all) with captions, and a page of it all; gives the paths.
+
+    ValueError for a record, a name or a format that there is not.
     """
-
-    form: str = "pdf,svg"
-    only: str | None = None
-    venue: str | None = None
-    width: str = "text"
-    title: str = "panels"
-
-    def __post_init__(self) -> None:
-        formats(self.form)
-        for name, value, allowed in (("only", self.only, CAPTIONS), ("venue", self.venue, VENUES)):
-            if value is not None:
-                choice(name, value, allowed)
-        self._sheet()
-
-    def _sheet(self) -> Sheet:
-        return Sheet(VENUES[self.venue] if self.venue else SCREEN, self.width, self.title)
-
-    def __call__(
-        self,
-        folder: Path,
-        found: Sequence[Confrontation],
-        several: Together | None,
-        stored: Mapping[str, Any],
-    ) -> list[Path]:
-        """Write the record, the figures with their captions, and the page; gives their paths."""
-        given, svg = Confronted(found, several), {}
-        hashes = {side.name: side.sha256 for one in found for side in (one.base, one.run)}
-        about = ", ".join(f"{file} sha256:{digest}" for file, digest in hashes.items())
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{KIND}.json", folder / "index.html"]
-        write_json(paths[0], stored)
-        for name in [self.only] if self.only else CAPTIONS:
-            if holds(name, given):
-                sheet, (draw, caption) = self._sheet(), CAPTIONS[name]
-                with sheet.look():
-                    draw(sheet, given)
-                    drawing = sheet.finished()
-                paths += write_drawing(
-                    folder, name, drawing, latex(caption), formats(self.form), sheet, about
-                )
-                svg[name] = rendered(drawing, "svg", sheet, about)
-        write_text(paths[1], page(given, svg))
-        return paths
+    kinds = formats(form)
+    for name in names:
+        choice("figure", name, CAPTIONS)
+    stored, given = read(path)
+    hashes = {side.name: side.sha256 for one in given.runs for side in (one.base, one.run)}
+    about = ", ".join(f"{file} sha256:{digest}" for file, digest in hashes.items())
+    folder.mkdir(parents=True, exist_ok=True)
+    paths, svg = [folder / f"{KIND}.json", folder / "index.html"], {}
+    write_json(paths[0], stored)
+    for name in names or CAPTIONS:
+        if holds(name, given):
+            paper, (draw, caption) = sheet(), CAPTIONS[name]
+            with paper.look():
+                draw(paper, given)
+                drawing = paper.finished()
+            paths += write_drawing(folder, name, drawing, latex(caption), kinds, paper, about)
+            svg[name] = rendered(drawing, "svg", paper, about)
+    write_text(paths[1], page(given, svg))
+    return paths
 
 
 def page(given: Confronted, svg: Mapping[str, bytes]) -> str:
@@ -279,7 +262,7 @@ def page(given: Confronted, svg: Mapping[str, bytes]) -> str:
         (found, sentences(found), found.notes, [Markup(table.html()) for table in tables(found)])
         for found in given.runs
     ]
-    several = given.several
+    several = given.together
     return words.get_template("confront.html").render(
         runs=runs,
         together=None if several is None else several.summary(),

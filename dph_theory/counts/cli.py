@@ -1,9 +1,9 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 from rich.console import Console
@@ -21,8 +21,6 @@ from .together import Together, together
 from .words import curve_table, requested, sentences, tables
 
 KIND = "confront"
-Drawer: TypeAlias = Callable[[Path, Sequence[Confrontation], Together | None, Mapping[str, Any]], list[Path]]
-"""(folder, confrontations, all together, record) -> the paths of the page and figures written."""
 _PATH = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WIDTH = 80
@@ -85,21 +83,17 @@ def difference(text: str) -> tuple[float, int]:
 )
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
-@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
-@click.option("--folder", type=terminal.OutputFolder(), help="For a page and figures (needs matplotlib).")
+@click.option(
+    "--json",
+    "json_path",
+    type=terminal.OutputFile(),
+    help="Write everything there, as dph figures --confront draws it; - prints it.",
+)
 @click.option("--labels", type=_FILE, help="YAML of names by file or folder: of the base, of the runs.")
-@click.option("--format", "form", default="pdf,svg", show_default=True, help="Formats of the figures.")
-@click.option("--only", help="Of the figures this one alone, such as pass_at_k.")
-@click.option("--venue", help="Widths and fonts for a paper or slides there, such as icml.")
-@click.option("--width", default="text", show_default=True, help="As wide as the text, or a column.")
-@click.option("--title", default="panels", show_default=True, help="The panels' titles, or none.")
-@click.pass_obj
 def confront_command(
-    drawer: Callable[[], Callable[..., Drawer]] | None,
     base: Path,
     runs: tuple[Path, ...],
     json_path: Path | None,
-    folder: Path | None,
     labels: Path | None,
     everything: bool,
     **options: Any,
@@ -112,9 +106,6 @@ def confront_command(
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
-    if folder is not None and drawer is None:
-        raise click.UsageError("--folder needs the package figures, as in `dph confront`")
-    drawn = {name: options.pop(name) for name in ("form", "only", "venue", "width", "title")}
     named = ("reward", "correct_from", "unscored", "prompts", "column", "correct", "answer")
     how = {name: options.pop(name) for name in named}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
@@ -125,8 +116,6 @@ def confront_command(
     said: set[str] = set()
     checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
-        # Loaded before the work begins, which would be lost without it.
-        draw = drawer()(**drawn) if folder is not None and drawer is not None else None
         first_name, *names = _names([base, *runs], labels)
         first = replace(read_counts(base, by=by, **how), name=first_name)
         for path, name in zip(runs, names, strict=True):
@@ -148,12 +137,8 @@ def confront_command(
     if not (several and seeds):
         console.print("Intervals are over prompts; other seeds are not in them (--seeds). More: --all")
     console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
-    stored = _record(found, several, **options)
     if json_path is not None:
-        write_json(json_path, stored)
-    if folder is not None and draw is not None:
-        for path in draw(folder, found, several, stored):
-            terminal.console().print(path, soft_wrap=True, markup=False)
+        write_json(json_path, _record(found, several, **options))
 
 
 def _record(

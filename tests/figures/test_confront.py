@@ -2,6 +2,7 @@ import json
 import re
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,10 @@ from dph_theory.counts import Together
 from dph_theory.counts.cli import confront_command
 from dph_theory.counts.together import RunAmong
 from dph_theory.intervals import Estimate
-from figures.confront import CAPTIONS, Confronted, FolderWriter, holds, page
+from dph_theory.support.files import write_json
+from dph_theory.support.record import as_json, record
+from figures.cli import figures_command
+from figures.confront import CAPTIONS, Confronted, holds, page, read
 from figures.style import LOOKS, Sheet
 
 CHANGES = Estimate(0.1, 0.05, 0.2), Estimate(-0.3, -0.4, -0.1)
@@ -30,6 +34,16 @@ def along(*steps):
 GIVEN = Confronted([named("GRPO"), named("mine")], along(10, 20))
 
 
+def stored(folder, given=GIVEN):
+    path = folder / "found.json"
+    write_json(path, record("confront", seed=0, config={}, results=as_json(given), findings=()))
+    return path
+
+
+def draw(path, *words):
+    return CliRunner().invoke(figures_command, ["--confront", str(path), *map(str, words)])
+
+
 def drawn(name, given=GIVEN, **how):
     sheet = Sheet(**how)
     with sheet.look():
@@ -44,8 +58,8 @@ def test_every_figure_is_drawn_well(name):
 
 
 def test_a_figure_of_which_the_runs_hold_nothing_is_left_out(tmp_path):
-    paths = FolderWriter("svg", only="along_steps")(tmp_path, [named("GRPO")], None, {})
-    assert [path.name for path in paths] == ["confront.json", "index.html"]
+    result = draw(stored(tmp_path, Confronted([named("GRPO")])), "along_steps", "--folder", tmp_path)
+    assert [Path(line).name for line in result.output.split()] == ["confront.json", "index.html"]
 
 
 def test_runs_are_told_apart_and_methods_have_their_colours():
@@ -103,10 +117,40 @@ def test_the_page_tells_all_and_asks_nobody():
     assert "All together" in words
 
 
-@pytest.mark.parametrize("wish", ["form", "only", "venue", "width", "title"])
-def test_wrong_wishes_are_refused_before_the_work(wish):
-    with pytest.raises(ValueError, match="is not allowed"):
-        FolderWriter(**{wish: "x"})
+def test_what_was_stored_is_read_as_it_was(tmp_path):
+    given = Confronted([named("GRPO")], along(10, 20))
+    again = read(stored(tmp_path, given))[1]
+    assert (page(again, {}), again.together) == (page(given, {}), given.together)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--format", "exe"], "is not allowed"),
+        (["pass_at_kk"], "figure='pass_at_kk' is not allowed"),
+        (["--list"], "goes without --list"),
+        (["--macros", "out/numbers.tex"], "does not exist"),
+    ],
+)
+def test_wrong_usage_is_told_and_writes_nothing(tmp_path, words, says):
+    result = draw(stored(tmp_path), *words, "--folder", tmp_path / "out")
+    assert (result.exit_code, says in " ".join(result.output.split())) == (2, True), result.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{}", "needs the keys"),
+        ("no", "dph confront --json writes it anew"),
+        (json.dumps(record("confront", seed=0, config={}, results={}, findings=())), "Confronted.runs"),
+    ],
+)
+def test_a_record_of_something_else_is_refused(tmp_path, text, says):
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    result = draw(path, "--folder", tmp_path / "out")
+    assert (result.exit_code, says in " ".join(result.output.split())) == (2, True), result.output
 
 
 def test_one_figure_for_a_column_without_titles_with_own_labels(tmp_path):
@@ -114,11 +158,13 @@ def test_one_figure_for_a_column_without_titles_with_own_labels(tmp_path):
     labels = tmp_path / "labels.yaml"
     labels.write_text("run.jsonl: GRPO\nbase.jsonl: Base\n")
     out = tmp_path / "out"
-    words = [base, after, "--folder", out, "--only", "pass_at_k", "--width", "column", "--title", "none"]
-    words += ["--venue", "icml", "--labels", labels, "--format", "svg", "--draws", 20]
-    result = CliRunner().invoke(confront_command, list(map(str, words)), obj=lambda: FolderWriter)
+    words = [base, after, "--labels", labels, "--draws", 20, "--json", tmp_path / "found.json"]
+    result = CliRunner().invoke(confront_command, list(map(str, words)))
     assert result.exit_code == 0, result.output
     assert result.output.startswith("GRPO against Base: 50 prompts")
+    words = ["pass_at_k", "--folder", out, "--width", "column", "--title", "none", "--venue", "icml"]
+    result = draw(tmp_path / "found.json", *words, "--format", "svg")
+    assert result.exit_code == 0, result.output
     found = {path.name for path in out.iterdir()}
     assert found == {"pass_at_k.svg", "pass_at_k.caption.tex", "confront.json", "index.html"}
     assert 'width="234pt"' in (out / "pass_at_k.svg").read_text()

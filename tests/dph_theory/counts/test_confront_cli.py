@@ -10,12 +10,12 @@ from support.small_confrontation import written
 from dph_theory.counts import Confrontation, Together
 from dph_theory.counts.cli import confront_command
 from dph_theory.support.record import from_json
-from figures.confront import FolderWriter
+from figures.cli import figures_command
 
 
 def run(*words):
     quick = [str(word) for word in (*words, *(() if "--draws" in words else ("--draws", "20")))]
-    return CliRunner().invoke(confront_command, quick, obj=lambda: FolderWriter)
+    return CliRunner().invoke(confront_command, quick)
 
 
 def told(result):
@@ -44,12 +44,14 @@ def test_steps_stand_in_one_table_one_record_and_one_drawing(tmp_path):
     base, after = written(tmp_path)
     rows = [row | {"step": step} for step, path in ((10, base), (20, after)) for row in rows_of(path)]
     steps, out = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "out"
-    drawing = ("--folder", out, "--format", "svg")
-    result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", *drawing)
+    stored = tmp_path / "found.json"
+    result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", "--json", stored)
     assert result.exit_code == 0, result.output
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in told(result)
     assert "Pass@64 by" in result.output
+    words = ["--confront", str(stored), "--folder", str(out), "--format", "svg"]
+    assert CliRunner().invoke(figures_command, words).exit_code == 0
     names = ("along_steps", "change_parts", "keep_and_explore", "laws", "pass_at_k")
     drawn = {f"{name}.{form}" for name in names for form in ("caption.tex", "svg")}
     assert {path.name for path in out.iterdir()} == drawn | {"confront.json", "index.html"}
@@ -96,7 +98,7 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
 @pytest.mark.parametrize(
     ("name", "text", "words", "says"),
     [
-        ("run.jsonl", WRONG, "--folder out", "run.jsonl:1: c=5 is not allowed: a whole number"),
+        ("run.jsonl", WRONG, "--json out", "run.jsonl:1: c=5 is not allowed: a whole number"),
         ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
         ("run.jsonl", FEW, "", "--allow-missing leaves them out"),
         ("names", "other.jsonl: x", "--labels names", "labels='other.jsonl' is not allowed: one of base"),
@@ -106,7 +108,6 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
         ("", "", "--power 0.1@x", "a number such as 0.02"),
         ("", "", "--power 0.1@17", "at most 16"),
         ("", "", "--group-size 1", "2<=x<=4096"),
-        ("", "", "--format exe --folder out", "is not allowed"),
         ("", "", "--min-n 17", "as many answers as some prompt has"),
         ("", "", "--seeds", "two runs or more"),
         ("", "", "--steps", "a whole number in each row"),
