@@ -180,19 +180,7 @@ def _settings(
             if path.suffix or path.parent != Path():
                 raise click.UsageError(f"there is no file {config}")
             return Run(config, (), given(overrides)), trainer_named(config)
-        known: list[tuple[Run, str]] = []
-        why, left = "", list[str]()
-        for run in runs(path, overrides):
-            try:
-                whose = trainer_of(run) if trainer is None else trainer_named(trainer)
-                known += [(run, whose)] * all(run.settings != other.settings for other, _ in known)
-            except ValueError as error:
-                why = why or str(error)
-                left += [f"{run.where} is not read: no trainer known there"] * run.where.startswith(
-                    "document"
-                )
-        if not known:
-            raise ValueError(why)
+        known, left = _recognised(path, overrides, trainer)
         if trainer is not None:
             known = [(run, whose) for run, whose in known if READERS[whose].met(run, run.texts)[1]] or known[
                 :1
@@ -204,6 +192,27 @@ def _settings(
         return replace(run, notes=(*run.notes, *left)), whose
     except (SyntaxError, ValueError, IndexError) as error:
         raise click.UsageError(f"{config}: {error}") from error
+
+
+def _recognised(
+    path: Path, overrides: tuple[str, ...], trainer: str | None
+) -> tuple[list[tuple[Run, str]], list[str]]:
+    """A file's runs that differ, each with whose it is, and which documents are no trainer's."""
+    known: list[tuple[Run, str]] = []
+    why, left = "", list[str]()
+    for run in runs(path, overrides):
+        try:
+            whose = trainer_of(run) if trainer is None else trainer_named(trainer)
+        except ValueError as error:
+            why = why or str(error)
+            if run.where.startswith("document"):
+                left.append(f"{run.where} is not read: no trainer known there")
+        else:
+            if all(run.settings != other.settings for other, _ in known):
+                known.append((run, whose))
+    if not known:
+        raise ValueError(why)
+    return known, left
 
 
 def _rates(path: Path | None, counted: bool) -> answer.Base | None:

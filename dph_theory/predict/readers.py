@@ -366,7 +366,7 @@ def skyrl(asked: Asked) -> Configuration:
         updates=trainer.count("update_epochs_per_batch", 1) * max(1.0, parts),
         sampler=f"vLLM, {' and '.join(rollout) or 'not corrected'}",
         inert=[] if on else own.idle("no KL is on", "kl_loss_coef", "kl_estimator_type"),
-        warnings=[apart] * (in_loss and coefficient > 0 and reduction != ANSWERS),
+        warnings=[apart] if in_loss and coefficient > 0 and reduction != ANSWERS else [],
     )
 
 
@@ -430,6 +430,6 @@ def tinker(asked: Asked) -> Configuration:
         updates=asked.count("num_substeps", 1),
         sampler="Tinker, by the ratio itself" + asked.holds("async_config") * ", some steps behind",
         inert=[] if on else asked.idle("kl_penalty_coef = 0", "kl_discount_factor"),
-        warnings=[partly] * between,
+        warnings=[partly] if between else [],
         unpredicted=partly * between,
     )

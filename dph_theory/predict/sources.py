@@ -282,7 +282,8 @@ class _Python(_Walk):
                     for star in [of for of in made if of.startswith("**") and isinstance(made[of], dict)]:
                         made = {**made.pop(star), **made}
                     made = {**held, **made} | ({} if name == "dict" else {"": (node.lineno, name)})
-                    self.found += [made] * (name != "dict")
+                    if name != "dict":
+                        self.found.append(made)
                     return made
         with suppress(ValueError, TypeError):
             return ast.literal_eval(node)

@@ -142,7 +142,7 @@ def test_wrong_usage_is_told_and_writes_nothing(tmp_path, words, says):
     ("text", "says"),
     [
         ("{}", "needs the keys"),
-        ("no", "dph confront --json writes it anew"),
+        ("no", "run dph confront --json"),
         (json.dumps(record("confront", seed=0, config={}, results={}, findings=())), "Confronted.runs"),
     ],
 )
