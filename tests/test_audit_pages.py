@@ -36,7 +36,7 @@ def test_the_committed_page_of_advantages_is_what_the_command_writes():
 
 def test_every_form_of_a_loss_has_its_row():
     text = (DOCS / "appendix" / "kl-terms.md").read_text()
-    policies = text.index("## What its policy loss descends")
+    policies = text.index("## What its policy loss minimises")
     parts = text[:policies], text[policies : text.index("## How")], text[text.index("## The table") :]
     for part, forms, bars in zip(parts, (KL_TERMS, POLICY_LOSSES, CATALOGUE), (14, 17, 13), strict=True):
         table = [line for line in part.split("\n## Papers")[0].splitlines() if line.startswith("| ")]
