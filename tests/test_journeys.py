@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 TRANSCRIPTS = ROOT / "docs" / "transcripts"
 COUNTS = "examples/counts/base.jsonl"
 KERNEL = "examples/transfer/kernel.npz"
-RUN = ["trl", "beta=0", "learning_rate=1e-5", "num_generations=16", "--steps", "20", "-k", "256"]
+RUN = ["trl", "beta=0", "learning_rate=1e-5", "num_generations=16", "--steps", "20", "--k", "256"]
 JOURNEYS = {
     "transfer": ["predict", *RUN, "--transfer", KERNEL],
     "verify": ["verify", "A5.validity", "--quick"],

@@ -239,7 +239,7 @@ def _rates(found: Configuration, told: Prediction, base: Base, k: int, steps: in
         rows.append(f"{f'Pass@{k}':8}" + "".join(f"{cell:>23}" for cell in cells))
     elif k > 1 and base.n is not None:
         rows.append(
-            f"Pass@{k} needs {k} answers a prompt: the fewest here are {base.n.min()} (-k {base.n.min()})."
+            f"Pass@{k} needs {k} answers a prompt: the fewest here are {base.n.min()} (--k {base.n.min()})."
         )
     unseen = sum(prompt.base_rate == 0 for prompt in told.prompts)
     if unseen:

@@ -46,7 +46,7 @@ _FILE = click.Path(exists=True, path_type=Path)
     "--prompts-a-step", type=click.IntRange(min=1), help="With --transfer: how many. [default: all]"
 )
 @click.option("--all", "whole", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
-@click.option("-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is shown.")
+@click.option("--k", "-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is shown.")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
 @click.option(

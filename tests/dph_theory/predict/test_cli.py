@@ -50,11 +50,11 @@ def test_the_answer_stands_first_and_says_that_prompts_alone_cannot_lose(tmp_pat
 def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
     counts = "--counts examples/counts/base.jsonl"
     for k, passed in ((8, "0.8679"), (32, "0.9938")):
-        rows = [line.split() for line in predict(f"trl beta=0 {counts} -k {k}").output.splitlines()]
+        rows = [line.split() for line in predict(f"trl beta=0 {counts} --k {k}").output.splitlines()]
         assert [row[1] for row in rows if row[:1] == [f"Pass@{k}"]] == [passed]
     assert (
         "Pass@64 needs 64 answers a prompt: the fewest here are 32"
-        in predict(f"trl beta=0 {counts} -k 64").output
+        in predict(f"trl beta=0 {counts} --k 64").output
     )
 
 
