@@ -378,7 +378,7 @@ TARGETS = {
     problems.MEANS: "the same, with longer answers favoured",
     problems.FORWARD: "the small-beta limit of plain k3 in the loss",
     problems.UNIFORM: "all correct answers, equally likely",
-    problems.LEVEL: "uniform over the tokens that can still become correct",
+    problems.UNIFORM_LOCAL: "uniform over the tokens that can still become correct",
     problems.PER_TOKEN: "correct answers of equal mean log-probability a token",
 }
 """What a method converges to, in a reader's words."""

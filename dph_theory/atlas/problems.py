@@ -17,7 +17,7 @@ from ..laws import (
 from ..numeric.elementary import Values
 
 FILTERED, UNIFORM, LOCAL = "base's proportions", "uniform", "locally filtered"
-FORWARD, MEANS, LEVEL = "token forward limit", "per-answer-mean law", "uniform, token by token"
+FORWARD, MEANS, UNIFORM_LOCAL = "token forward limit", "per-answer-mean law", "uniform, token by token"
 PER_TOKEN = "equal mean log pi of tokens"
 ONE, OTHER = "one answer", "none of these"
 NEAR, ALMOST, CLEAR = 0.04, 0.1, 2.0
@@ -68,7 +68,7 @@ class AtlasProblem(TabularPolicy):
         found = {UNIFORM: np.full(int(right.sum()), 1 / right.sum())}
         tables = {name: law(self.base, self.valid, end=self.end) for name, law in laws.items()}
         level = [np.where(table > 0, 1 / (table > 0).sum(axis=-1, keepdims=True), 0) for table in self.base]
-        tables[LEVEL] = locally_filtered(level, self.valid, end=self.end)
+        tables[UNIFORM_LOCAL] = locally_filtered(level, self.valid, end=self.end)
         lengths = self.tokens.lengths[right]
         root = brentq(lambda z: (z**lengths).sum() - 1, 0, 1)
         found[PER_TOKEN] = root**lengths
@@ -81,7 +81,7 @@ class AtlasProblem(TabularPolicy):
         """The policy of these shares, the first of those that agree; OTHER if none is clearly nearest."""
         laws = {**self.candidates, ONE: np.eye(len(shares))[shares.argmax()]}
         gaps = {name: distance(shares, law) for name, law in laws.items()}
-        ordered = (FILTERED, UNIFORM, LOCAL, FORWARD, MEANS, LEVEL, PER_TOKEN, ONE)
+        ordered = (FILTERED, UNIFORM, LOCAL, FORWARD, MEANS, UNIFORM_LOCAL, PER_TOKEN, ONE)
         nearest = min(ordered, key=gaps.__getitem__)
         apart = [gaps[name] for name in ordered if distance(laws[name], laws[nearest]) > 1e-6]
         near = ALMOST if nearest == ONE else NEAR

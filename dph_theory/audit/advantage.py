@@ -304,7 +304,7 @@ def _alarms(report: AdvantageReport) -> list[str]:
     return found if report.symmetric else [*found, "It depends on the order of a group's answers."]
 
 
-EXACT = 1e-9
+ROUNDING = 1e-9
 
 
 def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
@@ -320,12 +320,12 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
     if np.abs(wanted).max() < 1e-12:
         return ((0.0, "V"),)
     rounded = np.array_equal(table.right, table.right.astype(np.float32))
-    if one := find_sum(wanted, _slopes(size, grid), EXACT, most_terms=1):
+    if one := find_sum(wanted, _slopes(size, grid), ROUNDING, most_terms=1):
         return one
-    if found := _with_an_epsilon(size, grid, wanted, FLOAT32 if rounded else EXACT):
+    if found := _with_an_epsilon(size, grid, wanted, FLOAT32 if rounded else ROUNDING):
         return found
     # Groups of two and three have too few dimensions for a sum to mean anything.
-    two = find_sum(wanted, _slopes(size, grid), EXACT, most_terms=2) if size > 3 else None
+    two = find_sum(wanted, _slopes(size, grid), ROUNDING, most_terms=2) if size > 3 else None
     return two or ()
 
 

@@ -21,10 +21,10 @@ from ..support.errors import argument_error
 from .report import LossReport
 
 Metric = Callable[..., Any]
-SAMPLES = ((4, 4), (8, 4), (16, 4), (16, 8), (5, 2), (9, 3))
+SIZES_AND_KS = ((4, 4), (8, 4), (16, 4), (16, 8), (5, 2), (9, 3))
 """(n, k): so many answers, of which the metric is asked about k."""
 RATES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
-EXACT = 1e-9
+ROUNDING = 1e-9
 CALLS, FEWEST, DRAWN = 100, 10, 2000
 """Of a metric that draws, whose mean over them is asked; fewer where so many orders draw at once."""
 
@@ -66,13 +66,13 @@ def _orders(n: int, c: int) -> np.ndarray:
 
 
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
-    """The values at each of SAMPLES, and how far they may be off: of one that draws, means of its calls."""
-    tables = {(n, k): _values(metric, n, k) for n, k in SAMPLES}
-    n, k = SAMPLES[-1]
+    """The values at SIZES_AND_KS, and how far they may be off: of one that draws, means of its calls."""
+    tables = {(n, k): _values(metric, n, k) for n, k in SIZES_AND_KS}
+    n, k = SIZES_AND_KS[-1]
     if all(np.array_equal(_values(metric, n, k), tables[n, k]) for _ in range(3)):
-        return tables, EXACT
+        return tables, ROUNDING
     means, error, by_count = {}, 0.0, _by_count(metric)
-    for n, k in SAMPLES:
+    for n, k in SIZES_AND_KS:
         orders = [1 if by_count else math.comb(n, c) for c in range(n + 1)]
         calls = [max(FEWEST, min(CALLS, DRAWN // at_once)) for at_once in orders]
         drawn = [np.array([_value(metric, n, c, k) for _ in range(many)]) for c, many in enumerate(calls)]
@@ -214,7 +214,7 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
         biases=biases[nearest],
         known_as=None if unbiased else next(iter(sorted(known)), None),
         example=float(tables[4, 4][1]),
-        within=None if tolerance == EXACT else tolerance,
+        within=None if tolerance == ROUNDING else tolerance,
     )
     return replace(draft, verdict=_verdict(draft))
 

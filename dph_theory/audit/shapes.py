@@ -9,7 +9,7 @@ from torch.overrides import TorchFunctionMode
 
 from .exact import Audited, Given, LossError
 
-ROWS, TOKENS = 6, 5
+ROWS, COLUMNS = 6, 5
 """Of the batch that is tried; different, so that a shape tells what it counts."""
 
 
@@ -17,9 +17,9 @@ def _given() -> Given:
     """A batch of random log-probabilities, nothing masked."""
     generator = torch.Generator().manual_seed(0)
     log_pi, log_ref, log_old, drawn = (
-        -torch.rand(ROWS, TOKENS, generator=generator, dtype=torch.float64) - 0.1 for _ in range(4)
+        -torch.rand(ROWS, COLUMNS, generator=generator, dtype=torch.float64) - 0.1 for _ in range(4)
     )
-    advantages = (drawn[:, :1] + 0.6).expand(-1, TOKENS).clone()
+    advantages = (drawn[:, :1] + 0.6).expand(-1, COLUMNS).clone()
     logs = {"log_pi": log_pi.requires_grad_(), "log_ref": log_ref, "log_old": log_old}
     return {**logs, "advantages": advantages, "mask": torch.ones_like(drawn)}
 
@@ -91,7 +91,7 @@ def _words(operands: Sequence[Tensor], made: Tensor) -> str:
             return ""
     except RuntimeError:
         return ""
-    named = {ROWS: "batch", TOKENS: "tokens"}
+    named = {ROWS: "batch", COLUMNS: "tokens"}
     words = [
         ", ".join(named.get(n, str(n)) for n in shape) + ("," if len(shape) == 1 else "") for shape in shapes
     ]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 UNDIVIDED = ("none", "leave_one_out")
 """The scales under which a verifier that errs acts as another beta."""
-NEAR = 0.99
+MOST_OF_THE_WAY = 0.99
 """The share of the way from the base to the end after which a prompt counts as there."""
 REACHED = 0.9
 """The pass rate at which sampling noise is given of a run without a KL, where no number of steps is given."""
@@ -43,7 +43,7 @@ class PromptPrediction:
     """One prompt: its base rate, `validity` (the pass rate reached from the base), and other stable ones.
 
     `on_the_way`: after the steps asked for; None where none were. `time`: steps times the effective
-    logit step after which it is `NEAR` its end; None where it stays, or is not there within a million.
+    logit step after which it is `MOST_OF_THE_WAY` there; None where it stays, or is not within a million.
     `deviation`: the std over seeds of the log ratio of two equally likely correct answers without a KL, by
     then or at `REACHED`.
     """
@@ -180,7 +180,7 @@ class _Run:
             )
         along = self._along(rate, _TIMES)
         on_the_way = None if moved is None else float(self._along(rate, np.array([moved]))[0])
-        target = rate + NEAR * (reached - rate)
+        target = rate + MOST_OF_THE_WAY * (reached - rate)
         there = np.flatnonzero(along >= target)
         # The pass rate rises: between two points of the grid it is nearly straight.
         time = float(np.interp(target, along[: there[0] + 1], _TIMES[: there[0] + 1])) if there.size else None

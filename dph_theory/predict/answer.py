@@ -12,7 +12,7 @@ import numpy as np
 from ..coverage import exact_pass_at_k, pass_at_k
 from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
-from . import NEAR, REACHED, Prediction, PromptPrediction
+from . import MOST_OF_THE_WAY, REACHED, Prediction, PromptPrediction
 from .configuration import READERS, configuration_of
 from .evidence import Measured, advice, comparable, kind
 from .reading import NOWHERE, TRAP, UNGROUPED, Configuration
@@ -271,7 +271,7 @@ def _when(told: Prediction, step: float | None) -> str:
         return "No prompt moves." if all(p.validity == p.base_rate for p in told.prompts) else ""
     middle, last = float(np.median(times)), max(times)
     half, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (middle / step, last / step))
-    return f"{NEAR:.0%} there: half the prompts after {half}, all after {most} steps."
+    return f"{MOST_OF_THE_WAY:.0%} there: half the prompts after {half}, all after {most} steps."
 
 
 def by_prompt(told: Prediction) -> Table:

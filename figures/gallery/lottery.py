@@ -19,7 +19,7 @@ from ..frames import Records, tabled
 from ..style import BLUE, GREEN, GREY, SKY, VERMILLION, Sheet
 
 NEEDS = ("laws",)
-EXPERIMENT, LEVEL = "drift", 0.95
+EXPERIMENT, CONFIDENCE = "drift", 0.95
 SETTING = ["task", "optimiser", "baseline", "scale", "group_size", "constant", "learning_rate"]
 BASELINES = {
     "none": ("no baseline", VERMILLION, "o"),
@@ -50,7 +50,7 @@ def numbers(records: Records) -> pd.DataFrame:
     )
     frame = frame[frame.seeds > 2].reset_index()
     free = frame.seeds - 1
-    for name, tail in (("low", (1 + LEVEL) / 2), ("high", (1 - LEVEL) / 2)):
+    for name, tail in (("low", (1 + CONFIDENCE) / 2), ("high", (1 - CONFIDENCE) / 2)):
         frame[name] = np.sqrt(free / chi2.ppf(tail, free)) * frame.measured
     return frame.assign(words=frame.apply(_words, axis=1)).sort_values(
         "seeds", ascending=False, kind="stable"

@@ -26,7 +26,7 @@ COLUMNS = {
     "gradient": "gradient\nminimises",
     "sequence_gradient": "gradient on\nsequences",
 }
-SAMPLES = {"policy": r"$\pi$", "old_policy": r"$\pi_{old}$", "filtered": r"$p_*$"}
+DRAWN_FROM = {"policy": r"$\pi$", "old_policy": r"$\pi_{old}$", "filtered": r"$p_*$"}
 """The samples of the rows that are drawn."""
 SHORT = (
     ("forward KL(ref||pi)", "forward KL", BLUE),
@@ -50,7 +50,7 @@ def numbers(records: Records) -> pd.DataFrame:
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """A cell for what a form's value and gradients are found to be: filled where exact, else nearest."""
-    shown = frame[frame.samples.isin(list(SAMPLES))]
+    shown = frame[frame.samples.isin(list(DRAWN_FROM))]
     # In a column there is room for two, and for words of two lines beside them.
     axes = sheet.panels(height=0.5 + (0.24 if sheet.narrow else 0.17) * len(shown))
     columns = {name: words for name, words in COLUMNS.items() if name != "gradient" or not sheet.narrow}
@@ -62,7 +62,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes.set_xticks(np.arange(len(columns)) + 0.5, list(columns.values()))
     axes.xaxis.tick_top()
     broken = shown.loss.map(lambda name: fill(name, 18) if sheet.narrow else name)
-    names = [f"{name}, on {SAMPLES[of]}" for name, of in zip(broken, shown.samples, strict=True)]
+    names = [f"{name}, on {DRAWN_FROM[of]}" for name, of in zip(broken, shown.samples, strict=True)]
     axes.set_yticks(range(len(shown)), names, fontsize=size)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -16,7 +16,7 @@ from dph_theory.intervals import smoothed_rate
 
 from ..evaluation.record import RehearsedRow
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost
-from .verdicts import LEVEL, NATS, PROMPT_NATS, RATE, ROUNDING, Line, MeanEstimate, held, mean
+from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, THREE_SIGMA, Line, MeanEstimate, held, mean
 
 
 def instrument_checks(run: MeasuredRun) -> list[Line]:
@@ -55,7 +55,7 @@ def _worst_prompt(here: PairedSet) -> Iterator[Line]:
     Prompts whose validity may be the base's have no cost to fall below and are left out.
     """
     prompts, samples = here.log_ratio.shape
-    least = least_cost(here, LEVEL / prompts)
+    least = least_cost(here, THREE_SIGMA / prompts)
     moved = np.flatnonzero(least)
     if not moved.size:
         return

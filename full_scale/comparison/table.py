@@ -18,7 +18,7 @@ from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary, entropy_of
 from .instrument_checks import instrument_checks
 from .measurements import MeasuredRun, PairedSet, frontier, read_runs
 from .predictions import predictions, untested
-from .verdicts import LEVEL, Judgement, Line, MeanEstimate
+from .verdicts import THREE_SIGMA, Judgement, Line, MeanEstimate
 
 COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
 KS = (1, 2, 4, 8, 16, 32)
@@ -287,7 +287,7 @@ class Comparison:
         return record(
             KIND,
             seed=0,
-            config={"runs": list(self.runs), "level": LEVEL},
+            config={"runs": list(self.runs), "level": THREE_SIGMA},
             results=results,
             findings=self.sentences(),
             packages=("numpy", "scipy", "torch"),

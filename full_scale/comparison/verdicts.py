@@ -11,7 +11,7 @@ from scipy import stats
 from dph_theory.support.errors import argument_error
 
 Sign: TypeAlias = Literal["==", ">="]
-LEVEL = 0.0027
+THREE_SIGMA = 0.0027
 """How often a true statement may be called inconsistent: three standard deviations, two-sided."""
 
 RATE = 0.1
@@ -45,7 +45,7 @@ class MeanEstimate:
     units: int
     bias: float = 0.0
 
-    def margin(self, tests: int = 1, level: float = LEVEL) -> float:
+    def margin(self, tests: int = 1, level: float = THREE_SIGMA) -> float:
         """Student's t at level/tests times the standard error, plus the bias; inf for fewer than two units.
 
         The heavy tails of t at few units are what makes a handful of prompts decide nothing.

@@ -24,7 +24,7 @@ _NAMES = (
     "vocab_size",
     "tie_word_embeddings",
 )
-TOKENS = 160
+ANSWER_TOKENS = 160
 """Tokens of a step of the methods' mixture, packed; the losses need no second model."""
 
 
@@ -48,8 +48,8 @@ def costs(measured: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
 
 def _computed(model: str, *size: int | bool) -> dict[str, Any]:
     shape = shape_of(LlamaConfig(**dict(zip(_NAMES, size, strict=True)), max_position_embeddings=8192))
-    arguments = {"per_device_train_batch_size": 1, "max_completion_length": TOKENS}
+    arguments = {"per_device_train_batch_size": 1, "max_completion_length": ANSWER_TOKENS}
     needs = footprint(shape, arguments | {"gradient_checkpointing": False}, dtype="float32", prompt=0)
     held, count = needs.weights + needs.optimizer + needs.step, shape.parameters
     row: dict[str, Any] = {"model": model, "parameters": count, "gib": held / 2**30}
-    return row | {"teraflops": 6 * count * TOKENS / 1e12, "seconds": None, "peak_gib": None}
+    return row | {"teraflops": 6 * count * ANSWER_TOKENS / 1e12, "seconds": None, "peak_gib": None}

@@ -207,8 +207,8 @@ def test_what_a_line_counts_and_says(tmp_path, make, change, name, units, detail
 def test_the_worst_of_many_prompts_gets_intervals_for_as_many(tmp_path):
     run = measured(controlled(100, beta=0.2), tmp_path)
     found = told(controlled(100, beta=0.2), tmp_path)["KL, worst prompt"]
-    assert found.prediction in least_cost(run.sets["explored"], rule.LEVEL / 100)
-    assert found.prediction not in least_cost(run.sets["explored"], rule.LEVEL)
+    assert found.prediction in least_cost(run.sets["explored"], rule.THREE_SIGMA / 100)
+    assert found.prediction not in least_cost(run.sets["explored"], rule.THREE_SIGMA)
 
 
 def test_what_the_meters_base_rates_may_be_off_by():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from full_scale.comparison.verdicts import LEVEL, MeanEstimate, decide, held, mean
+from full_scale.comparison.verdicts import THREE_SIGMA, MeanEstimate, decide, held, mean
 
 
 def gap(value, error, units=1000, bias=0.0):
@@ -23,7 +23,7 @@ def test_mean_and_its_standard_error_which_one_unit_has_not():
 
 def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():
     assert gap(0, 1, 10**9).margin() == pytest.approx(3.0, abs=1e-3)
-    assert gap(0, 1, 3).margin() == pytest.approx(stats.t.ppf(1 - LEVEL / 2, 2), rel=1e-12)
+    assert gap(0, 1, 3).margin() == pytest.approx(stats.t.ppf(1 - THREE_SIGMA / 2, 2), rel=1e-12)
     assert gap(0, 1, 3).margin() > 19
     assert gap(0, 1, 1).margin() == math.inf
     assert gap(0, 1, 50, bias=0.25).margin() == pytest.approx(gap(0, 1, 50).margin() + 0.25)
