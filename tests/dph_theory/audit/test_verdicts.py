@@ -205,7 +205,7 @@ ROWS = [
      lambda log_pi, log_ref: ((log_pi - log_ref).square().mean() / 2, {"kl": 1.0})),
     ("any arguments", POLICY, ZERO, lambda **given: (given["log_pi"] - given["log_ref"]).sum()),
     # Rewards, and what stands beside them.
-    ("policy gradient", POLICY, "This is the reward's policy gradient. No KL: nothing holds",
+    ("policy gradient", POLICY, "This is the reward's policy gradient. No KL: nothing constrains",
      lambda log_pi, advantages: -(log_pi * advantages).sum(dim=-1).mean()),
     ("one advantage an answer", POLICY, "This is the reward's policy gradient",
      lambda log_pi, advantages, mask: -(advantages * whole(log_pi, mask)).mean()),

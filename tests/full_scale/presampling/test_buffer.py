@@ -81,7 +81,7 @@ def test_absence_and_the_rows_of_another_buffer_are_noticed(tmp_path):
     buffer().save(tmp_path)
     buffer(seed=1).save(tmp_path / "other")
     (tmp_path / "other" / BUFFER).replace(tmp_path / BUFFER)
-    with pytest.raises(ValueError, match="its manifest describes"):
+    with pytest.raises(RefusedError, match="its manifest describes"):
         RehearsalBuffer.load(tmp_path)
 
 

@@ -64,7 +64,7 @@ def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found, weig
         (("train.loss_type=vespo",), {}, "loss_type='vespo'"),
         (("train.entropy_coef=0.1",), {}, "entropy_coef=0.1"),
         (("method.name=GRPO", "method.beta=null"), {}, "no KL penalty"),
-        ((), {"length": 0.5}, "beside the verdict"),
+        ((), {"length": 0.5}, "beside correctness"),
     ],
 )
 def test_settings_without_a_law_are_told_why(overrides, rewards, why):
