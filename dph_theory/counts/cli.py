@@ -125,20 +125,21 @@ def confront_command(
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is told alone, all of them together.
             found.append(confront(first, run, **options))
-            show(console, found[-1], everything, said)
         band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
         several = together(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
         hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
         raise click.UsageError(f"{error}{hint}") from error
+    if json_path is not None:  # Before anything is said, which a closed pipe would end.
+        write_json(json_path, _record(found, several, **options))
+    for each in found:
+        show(console, each, everything, said)
     if several is not None:
         _print(console, several.summary(), several.tables())
     if not (several and seeds):
         console.print("Intervals are over prompts; other seeds are not in them (--seeds). More: --all")
     console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
-    if json_path is not None:
-        write_json(json_path, _record(found, several, **options))
 
 
 def _record(

@@ -1,6 +1,8 @@
 """`dph confront` beyond its transcript in the docs: several runs, what it writes, logs, wrong usage."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -38,6 +40,14 @@ def test_what_is_asked_for_is_told_and_stored(tmp_path):
     found = from_json(Confrontation, stored["results"]["runs"][0])
     assert found.curves.k == (1, 4, 16)
     assert {line.k for line in found.needed} == {1, 4}
+
+
+def test_a_closed_pipe_ends_the_words_and_not_the_record(tmp_path):
+    stored, words = tmp_path / "found.json", [*written(tmp_path), "--json", tmp_path / "found.json"]
+    command = [sys.executable, "-m", "dph_cli", "confront", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+    assert json.loads(stored.read_text())["results"]["runs"]
 
 
 def test_steps_stand_in_one_table_one_record_and_one_drawing(tmp_path):
