@@ -127,13 +127,7 @@ def twin_in(twins: Mapping[str, Twin], run: Run) -> Twin | None:
 
 DEVIATIONS = 3
 """A run this many predicted std from its expected-gradient run is not where noise alone puts it."""
-CAUSES = TIME, LUCK, LOST, UNEXPLAINED, NO_TWIN = (
-    "time",
-    "luck",
-    "luck beyond first order",
-    "unexplained",
-    "no twin",
-)
+TIME, LUCK, LOST, UNEXPLAINED, NO_TWIN = ("time", "luck", "luck beyond first order", "unexplained", "no twin")
 
 
 def why_missed(outcome: FinishedRun, twin: Twin | None) -> str | None:

@@ -16,11 +16,19 @@ from ..glass_box.exact import Exact
 from ..kept import Answer, Asked, store
 from .experiments import experiments, quick_runs, record_runs
 from .flow import LostFlow, ways_back
-from .record import CAUSES, FinishedRun, Twin, luck, twin_in, why_missed
+from .record import LOST, LUCK, NO_TWIN, TIME, UNEXPLAINED, FinishedRun, Twin, luck, twin_in, why_missed
 from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
 from .study import KIND, PREDICTION, Study
 
 Twins = Mapping[str, Twin]
+CAUSES = {
+    TIME: "too few steps",
+    LUCK: "sampling noise",
+    LOST: "noise beyond first order",
+    UNEXPLAINED: "unexplained",
+    NO_TWIN: "without an expected-gradient run",
+}
+"""What a miss comes from, in words."""
 
 
 class Tally(NamedTuple):
@@ -58,7 +66,7 @@ def tallies(runs: Sequence[Run], outcomes: Sequence[FinishedRun], twins: Twins) 
 
 
 def tally_table(found: Sequence[Tally]) -> Table:
-    """A row for each experiment: how many of its runs are done, how many held, why the others did not."""
+    """A row an experiment: how many of its runs are done, how many converged, why the others did not."""
     known = experiments()
     rows = [
         (
@@ -66,11 +74,11 @@ def tally_table(found: Sequence[Tally]) -> Table:
             known[tally.experiment].question if tally.experiment in known else "",
             f"{tally.runs} of {tally.asked}",
             f"{tally.held} of {tally.judged}" if tally.judged else "",
-            ", ".join(f"{count} {cause}" for cause, count in tally.missed_by.items()),
+            ", ".join(f"{count} {CAUSES[cause]}" for cause, count in tally.missed_by.items()),
         )
         for tally in found
     ]
-    return Table.of(("experiment", "", "runs", "held to their law", "missed by"), rows)
+    return Table.of(("experiment", "", "runs", "converged", "missed by"), rows)
 
 
 def findings(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
@@ -84,22 +92,23 @@ def findings(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
 
 
 def _of_tally(tally: Tally) -> str:
-    causes = [f"{tally.missed_by[cause]} {cause}" for cause in CAUSES if tally.missed_by.get(cause)]
+    missed_by = tally.missed_by
+    causes = [f"{missed_by[cause]} {words}" for cause, words in CAUSES.items() if missed_by.get(cause)]
     missed = f" (missed: {', '.join(causes)})" if causes else ""
     return (
-        f"{tally.experiment}: {tally.held} of {tally.judged} runs held to their law{missed}; by the nearest "
-        f"law and the validity alone {tally.held_but_for_answers}."
+        f"{tally.experiment}: {tally.held} of {tally.judged} runs converged to their stationary policy"
+        f"{missed}; by the nearest policy and the pass rate alone {tally.held_but_for_answers}."
     )
 
 
 def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
-    """Of experiments without a law: how many runs lie where luck is predicted to put them."""
+    """Of experiments without a stationary policy: how many runs lie where noise is predicted to put them."""
     found: dict[str, list[dict[str, float]]] = {}
     for outcome in outcomes:
         twin = twin_in(twins, outcome.run)
         if outcome.law is None and twin is not None and (departures := luck(outcome, twin)):
             found.setdefault(outcome.run.experiment, []).append(departures)
-    words = {"validity": "pass rate", "favourite_odds": "log odds of right answers"}
+    words = {"validity": "pass rate", "favourite_odds": "log odds of correct answers"}
     sentences = []
     for name, runs in found.items():
         counts = [
@@ -107,12 +116,14 @@ def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str
             for measure, said in words.items()
             if (of := [run[measure] for run in runs if measure in run])
         ]
-        sentences.append(f"{name}: within two predicted deviations of the twin {', '.join(counts)}.")
+        sentences.append(
+            f"{name}: within two predicted std of the expected-gradient run {', '.join(counts)}."
+        )
     return sentences
 
 
 def _of_random_rewards(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
-    """How far entropy moved where verdicts are a coin, by task, updates and clip, and how far on samples."""
+    """How far entropy moved where rewards are a coin, by task, updates and clip, and how far on samples."""
     groups: dict[tuple[Any, ...], list[FinishedRun]] = {}
     for outcome in outcomes:
         if not outcome.run.informative:

@@ -250,14 +250,14 @@ def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
     said = []
     if ended := _of("laws", outcomes):
         held = sum(not outcome.misses for outcome in ended)
-        said.append(f"{held} of {len(ended)} runs in expectation ended at their law.")
+        said.append(f"{held} of {len(ended)} expected-gradient runs converged to their stationary policy.")
     drawn = spreads(kept.read(LOTTERY, Lottery), _of("lottery", outcomes))
     if drawn:
         held = sum(spread.verdict == "held" for spread in drawn)
         said.append(f"{held} of {len(drawn)} spreads over seeds were as the adjoint predicted.")
     if trained := _of("trl", outcomes):
         held = sum(not outcome.misses for outcome in trained)
-        said.append(f"{held} of {len(trained)} runs under TRL ended at their law.")
+        said.append(f"{held} of {len(trained)} runs under TRL converged to their stationary policy.")
     claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes)))
     if claims:
         words = ("held", "missed", "undecided", "identity")

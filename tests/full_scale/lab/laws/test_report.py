@@ -28,7 +28,7 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
     found = tallies(asked, done, {})
     assert found[0] == Tally("which_law", 4, 4, 3, held=1, held_but_for_answers=2, missed_by={NO_TWIN: 2})
     assert tally_table(found).rows == (
-        ("which_law", "Which law does each form of the penalty obey?", "4 of 4", "1 of 3", "2 no twin"),
+        ("which_law", "Which law does each form of the penalty obey?", "4 of 4", "1 of 3", "2 without an expected-gradient run"),
         ("budget_and_family", "Too few steps, or too small a family?", "1 of 2", "", ""),
         ("iteration", "Where does a reference re-set each round lead?", "0 of 1", "", ""),
     )
@@ -57,7 +57,8 @@ def test_the_record_is_what_figures_read(tmp_path, monkeypatch):
     told(Asked(tmp_path, quick=True, listed=True, json_path=tmp_path / "laws.json"))
     stored = checked(json.loads((tmp_path / "laws.json").read_text()), KIND)
     assert stored["findings"] == [
-        "which_law: 1 of 1 runs held to their law; by the nearest law and the validity alone 1."
+        "which_law: 1 of 1 runs converged to their stationary policy; by the nearest policy and the "
+        "pass rate alone 1."
     ]
 
 
@@ -68,7 +69,7 @@ def test_entropy_under_random_rewards_is_told_beside_that_of_samples():
     ends = tuple(SampledEnd(0.0, 0.0, begun + moved) for moved in (-0.2, -0.1))
     twin = Twin(twin_of(run), FOUND[0].exact, {}, {"validity": 10.0}, sampled=ends)
     assert findings(outcomes, {twin.run.id: twin}) == [
-        "coin: within two predicted deviations of the twin 2 of 2 in the pass rate.",
+        "coin: within two predicted std of the expected-gradient run 2 of 2 in the pass rate.",
         "coin: entropy moved by +0.0000 +- 0.0000 on selection-2, updates 1; "
         "2 trainings on samples: -0.1500 +- 0.0500.",
     ]
