@@ -35,6 +35,7 @@ ANSWERS = 64
 
 
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
+PICKED = (RANDOM, BY_KERNEL, ALONE)
 """How anchors are picked: by lot, to explain the most of the kernel, or those that explain least."""
 
 
@@ -152,10 +153,10 @@ def _transfer() -> list[OpenRun]:
 
     plain, forward, reverse = ("GRPO", 0.0), ("GRPO", 0.3), ("GRPO, k2", 0.3)
     return [
-        *of(SUMS, *plain, 2),
-        *of(SUMS, *forward, 1),
-        *of(PRODUCTS, *plain, 2),
-        *of(PRODUCTS, *forward, 2),
+        *of(SUMS, *plain, SEEDS),
+        *of(SUMS, *forward, SEEDS),
+        *of(PRODUCTS, *plain, SEEDS),
+        *of(PRODUCTS, *forward, SEEDS),
         *of(PRODUCTS, *reverse, 1),
         *of(PRODUCTS, "KL-DPG", 0.0, 1),
         *of(MIXTURE, *plain, 1, optimiser="sgd", learning_rate=1e-3, steps=40),
@@ -163,27 +164,44 @@ def _transfer() -> list[OpenRun]:
         *of(MIXTURE, *plain, 1, rank=8, learning_rate=2e-4),
         *of(MIXTURE, *forward, 1, rank=8, learning_rate=2e-4),
         *of(MIXTURE, *plain, 1, measured_after=10),
-        *of(WIDE, *plain, 1),
+        *of(WIDE, *plain, 2),
     ]
 
 
 def _anchors() -> list[OpenRun]:
-    """A few held-out prompts held at the base, beside what holds all or none."""
-    tasks = (EXPLORED,)
+    """A few held-out prompts held at the base, beside what holds all or none, or the solved ones."""
 
-    def of(method: str, strength: float, seeds: int, **how: Any) -> list[OpenRun]:
+    def of(
+        tasks: tuple[str, ...], method: str, strength: float, seeds: int = SEEDS, **how: Any
+    ) -> list[OpenRun]:
         return [open_run("anchors", tasks, method, strength, seed, **how) for seed in range(seeds)]
 
-    few: dict[str, Any] = {"anchors": 4}
+    def few(tasks: tuple[str, ...], anchors: int, seeds: int = SEEDS) -> list[OpenRun]:
+        picked = [
+            run for how in PICKED for run in of(tasks, ANCHORED, 1.0, seeds, anchors=anchors, picked=how)
+        ]
+        weak = of(tasks, ANCHORED, 0.3, seeds, anchors=anchors)
+        return [*picked, *weak, *of(tasks, "GRPO", 1.0, seeds)]
+
+    digits = (EXPLORED,)
+    solved = (("DPH-F", 0.5), ("DPH-JS", 10.0))
     return [
-        *of("GRPO", 0.0, 5),
-        *of(ANCHORED, 1.0, 5, **few),
-        *of(ANCHORED, 1.0, 5, picked=BY_KERNEL, **few),
-        *of(ANCHORED, 1.0, 3, picked=ALONE, **few),
-        *of(ANCHORED, 1.0, 3, answers=STORED, **few),
-        *of(ANCHORED, 0.3, 3, **few),
-        *of("GRPO", 0.3, 3),
-        *of("GRPO", 1.0, 3),
+        *of(digits, "GRPO", 0.0),
+        *few(digits, 4),
+        *of(digits, "GRPO", 0.3),
+        *of(digits, "GRPO", 0.1),
+        *of(digits, ANCHORED, 0.1, anchors=4),
+        *of(digits, ANCHORED, 0.3, anchors=4, picked=BY_KERNEL),
+        *of(digits, ANCHORED, 1.0, anchors=2),
+        *of(digits, ANCHORED, 1.0, anchors=8),
+        *of(digits, ANCHORED, 1.0, anchors=4, answers=STORED),
+        *few(SUMS, 2),
+        *(run for how in solved for run in of(SUMS, *how)),
+        *few(PRODUCTS, 4),
+        *(run for how in solved for run in of(PRODUCTS, *how)),
+        *of(WIDE, "GRPO", 0.3, 2),
+        *few(WIDE, 4, 2),
+        *of(WIDE, ANCHORED, 1.0, 2, anchors=16),
     ]
 
 
@@ -233,8 +251,8 @@ class Measured:
 
 Policy = Mapping[str, Measured]
 """A policy as it is measured: by task."""
-Ends = Mapping[tuple[str, float], Policy]
-"""Of one seed: by method and strength."""
+Ends = Mapping[tuple[str, Any], Policy]
+"""Of one seed: by method and strength; of the anchors by tasks and setting."""
 HELD = EXPLORED + HELD_OUT
 Value = Callable[[Ends, Policy], float]
 """Of a seed's ends and the base."""
@@ -249,6 +267,8 @@ class Claim:
     rival: str
     value: Value
     band: tuple[float, float]
+    experiment: str = "methods"
+    """Whose ends it is about; those of "anchors" are by tasks and setting."""
     identity: bool = False
     """Whether the two sides turned out to be one training: it checks the code, and no training could miss."""
 
@@ -274,23 +294,26 @@ def _less(name: str, of: tuple[str, float], other: tuple[str, float] | None = No
     return lambda ends, base: measure(ends[of]) - measure(base if other is None else ends[other])
 
 
-def at_equal_first(ends: Ends, task: str) -> tuple[float, float, float]:
+def at_equal_first(ends: Ends, task: str) -> tuple[float, ...]:
     """A Pass@1 in the middle of what the strengths of k3 and of k2 share, and there each one's Pass@256.
 
     Linear between neighbours of the curve over those strengths that there are, which begins without a KL.
     KeyError where one of the two has fewer than two.
     """
-    spans, curves = [], []
+    curves = []
     for method in ("GRPO", "GRPO, k2"):
         chosen = [("GRPO", 0.0), *(key for key in ends if key[0] == method and key[1])]
         if len(chosen) < 3:
             raise KeyError(method)
-        points = [(pass_at(ends[key], [task], 1), pass_at(ends[key], [task], 256)) for key in chosen]
-        spans.append([first for first, _ in points[1:]])
-        curves.append(np.array(sorted(points)).T)
+        curves.append([(pass_at(ends[key], [task], 1), pass_at(ends[key], [task], 256)) for key in chosen])
+    return _in_the_middle(*curves)
+
+
+def _in_the_middle(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """A place amid what two curves share but for their first points, and each one's height there."""
+    spans = [[first for first, _ in curve[1:]] for curve in curves]
     first = (max(map(min, spans)) + min(map(max, spans))) / 2
-    forward, reverse = (float(np.interp(first, *curve)) for curve in curves)
-    return first, forward, reverse
+    return first, *(float(np.interp(first, *np.array(sorted(curve)).T)) for curve in curves)
 
 
 def _forward_less_reverse(ends: Ends, base: Policy) -> float:
@@ -301,6 +324,41 @@ def _forward_less_reverse(ends: Ends, base: Policy) -> float:
 def _share_kept(ends: Ends, base: Policy) -> float:
     measure = _MEASURES["answers"]
     return measure(ends["KL-DPG", 0.0]) / measure(base) - 1
+
+
+def _passed(policy: Policy, other: Policy, task: str, k: int) -> tuple[float, float]:
+    """Held-out Pass@k of two policies, on the texts that neither holds at the base."""
+    rates = np.array([policy[task].validity, other[task].validity])
+    both = exact_pass_at_k(np.minimum(rates[:, ~np.isnan(rates).any(axis=0)], 1.0), np.asarray(k))
+    one, two = both.mean(axis=1).tolist()
+    return one, two
+
+
+def _apart(task: str, k: int, one: str, other: str) -> Value:
+    """Held-out Pass@k of one setting of a task less that of another."""
+
+    def value(ends: Ends, base: Policy) -> float:
+        ours, theirs = _passed(ends[task, one], ends[task, other], task + HELD_OUT, k)
+        return ours - theirs
+
+    return value
+
+
+def _anchors_less_k3(ends: Ends, base: Policy) -> float:
+    """Held-out Pass@256 of four anchors at random less that of k3 on all, at equal trained Pass@1."""
+    strengths = ("0.1", "0.3", "1")
+    few = [f"{ANCHORED}, {strength}, 4 {RANDOM}" for strength in strengths]
+    curves = []
+    for names in (few, [f"GRPO, {strength}" for strength in strengths]):
+        each = [ends[EXPLORED, name] for name in ("GRPO", *names)]
+        beside = ends[EXPLORED, few[0]]
+        curves.append([(pass_at(end, [EXPLORED], 1), _passed(end, beside, HELD, 256)[0]) for end in each])
+    _, anchored, plain = _in_the_middle(*curves)
+    return anchored - plain
+
+
+def _four(how: str, strength: str = "1", many: int = 4) -> str:
+    return f"{ANCHORED}, {strength}, {many} {how}"
 
 
 _ANY, _FREE, _DAPO = math.inf, ("GRPO", 0.0), ("DAPO", 0.0)
@@ -380,6 +438,70 @@ CLAIMS = (
         "it moves further",
         _less("never trained", _FREE),
         (-0.03, 0.03),
+    ),
+    Claim(
+        "N4",
+        "at equal trained Pass@1 four anchors at random keep as much of Pass@256 as k3 on all, within .05",
+        "the kernel has few directions, so that a few prompts hold all others: more",
+        _anchors_less_k3,
+        _ALIKE,
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "anchors picked by the kernel keep more of Pass@256 than as many at random",
+        "as much: the kernel's directions are held by any four",
+        _apart(EXPLORED, 256, _four(BY_KERNEL), _four(RANDOM)),
+        _UP,
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "the four least coupled keep less of Pass@256 than four at random",
+        "as much",
+        _apart(EXPLORED, 256, _four(ALONE), _four(RANDOM)),
+        (-_ANY, 0),
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "eight anchors keep more of Pass@256 than two",
+        "two are enough",
+        _apart(EXPLORED, 256, _four(RANDOM, many=8), _four(RANDOM, many=2)),
+        _UP,
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "64 stored answers of each anchor keep as much as its exact probabilities, within .05",
+        "about half, as first runs had it",
+        _apart(EXPLORED, 256, f"{_four(RANDOM)} of {STORED} answers", _four(RANDOM)),
+        _ALIKE,
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "products, whose Pass@256 does not fall without a KL: four anchors cost held-out Pass@1",
+        "they cost nothing",
+        _apart(*PRODUCTS, 1, _four(RANDOM), "GRPO"),
+        (-_ANY, 0),
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "products: DPH-F at .5 on the solved prompts costs less held-out Pass@1 than four anchors",
+        "as much, or more",
+        _apart(*PRODUCTS, 1, "DPH-F, 0.5", _four(RANDOM)),
+        _UP,
+        "anchors",
+    ),
+    Claim(
+        "N4",
+        "116 trained prompts: sixteen anchors keep more of Pass@256 than four",
+        "four are enough, as of 24",
+        _apart(*WIDE, 256, _four(RANDOM, many=16), _four(RANDOM)),
+        _UP,
+        "anchors",
     ),
 )
 """Each over the seeds: held if the 90% interval of the mean lies in the band, missed if it lies outside."""

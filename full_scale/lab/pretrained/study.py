@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from .runs import (
     EXPLORED,
     GROUP,
     HELD,
+    HELD_OUT,
     MEASURED,
     SOLVED,
     STORED,
@@ -45,7 +47,17 @@ from .runs import (
 )
 from .runs import quick as quick_runs
 from .training import FinishedOpenRun, base_says, conduct, predicted_laws
-from .transfer import KS, Followed, Forecast, Held, followed, forecast, held_to_forecasts, initial_slopes
+from .transfer import (
+    KS,
+    Followed,
+    Forecast,
+    Held,
+    followed,
+    forecast,
+    held_to_forecasts,
+    initial_slopes,
+    setting_of,
+)
 
 KIND = "pretrained"
 T = TypeVar("T")
@@ -116,6 +128,25 @@ def by_seed(outcomes: Sequence[FinishedOpenRun]) -> dict[int, Ends]:
     return {**found}
 
 
+def anchored_by_seed(
+    outcomes: Sequence[FinishedOpenRun], forecasts: Mapping[str, Forecast]
+) -> dict[int, Ends]:
+    """The ends of the anchors' runs and those beside them, by seed, task and setting.
+
+    The pass rates of what a run holds at the base are NaN.
+    """
+    found: dict[int, dict[tuple[str, str], Policy]] = {}
+    for outcome in [*_of("anchors", outcomes), *_of("transfer", outcomes)]:
+        run, policy = outcome.run, {**outcome.course[-1].tasks}
+        if run.id in forecasts and len(run.tasks) == 1:
+            held = run.task + HELD_OUT
+            rates = np.array(policy[held].validity)
+            rates[[*forecasts[run.id].anchors]] = np.nan
+            policy[held] = replace(policy[held], validity=tuple(rates.tolist()))
+            found.setdefault(run.seed or 0, {})[run.task, setting_of(run)] = policy
+    return {**found}
+
+
 @dataclass(frozen=True)
 class ClaimVerdict:
     """A claim's mean over seeds with its 90% interval; undecided where that crosses the band's edge."""
@@ -127,12 +158,15 @@ class ClaimVerdict:
     verdict: str
 
 
-def judged(claim: Claim, outcomes: Sequence[FinishedOpenRun]) -> ClaimVerdict | None:
+def judged(
+    claim: Claim,
+    outcomes: Sequence[FinishedOpenRun],
+    forecasts: Mapping[str, Forecast] = MappingProxyType({}),
+) -> ClaimVerdict | None:
     """The claim over those seeds of which all that it needs is there; none where there is no such seed."""
-    starts = [outcome.course[0].tasks for outcome in _of("methods", outcomes)]
-    values = [
-        v for ends in by_seed(outcomes).values() if (v := _known(claim.value, ends, starts[0])) is not None
-    ]
+    base: Policy = next((outcome.course[0].tasks for outcome in _of(claim.experiment, outcomes)), {})
+    of = by_seed(outcomes) if claim.experiment == "methods" else anchored_by_seed(outcomes, forecasts)
+    values = [v for ends in of.values() if (v := _known(claim.value, ends, base)) is not None]
     if not values:
         return None
     mean, half = fmean(values), math.inf
@@ -161,7 +195,7 @@ def tables(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[Table]:
         _lottery_table(kept, outcomes),
         _method_table(outcomes),
         _forecast_table(kept, outcomes),
-        _claim_table(outcomes),
+        _claim_table(kept, outcomes),
     )
     return [table for table in found if table.rows]
 
@@ -229,10 +263,10 @@ def _forecast_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
     return Table.of(("held out", "setting", "seeds", *each), rows)
 
 
-def _claim_table(outcomes: Sequence[FinishedOpenRun]) -> Table:
-    rows = []
+def _claim_table(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> Table:
+    rows, forecasts = [], kept.read(FORECAST, Forecast)
     for claim in CLAIMS:
-        if found := judged(claim, outcomes):
+        if found := judged(claim, outcomes, forecasts):
             interval = "" if math.isinf(found.low) else f"{found.low:+.3f} to {found.high:+.3f}"
             rows.append((claim.theory, claim.says, round(found.mean, 3), interval, found.verdict))
     return Table.of(("theory", "predicted before the runs", "found", "90% interval", "verdict"), rows)
@@ -258,11 +292,12 @@ def findings(kept: Kept, outcomes: Sequence[FinishedOpenRun]) -> list[str]:
     if trained := _of("trl", outcomes):
         held = sum(not outcome.misses for outcome in trained)
         said.append(f"{held} of {len(trained)} runs under TRL converged to their stationary policy.")
-    claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes)))
+    forecasts = kept.read(FORECAST, Forecast)
+    claims = Counter(v.verdict for claim in CLAIMS if (v := judged(claim, outcomes, forecasts)))
     if claims:
         words = ("held", "missed", "undecided", "identity")
         counts = ", ".join(f"{claims[word]} {word}" for word in words if claims[word])
-        said.append(f"Of {claims.total()} predictions for the methods: {counts}.")
+        said.append(f"Of {claims.total()} predictions of differences between runs: {counts}.")
     return said
 
 
@@ -317,9 +352,10 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
             for measured in row["tasks"].values():
                 del measured["first_shares"]
         rows.append(row)
+    forecasts = kept.read(FORECAST, Forecast)
     claims = [
         {"theory": claim.theory, "says": claim.says, "rival": claim.rival}
-        | ({} if (verdict := judged(claim, outcomes)) is None else as_json(verdict, digits=5))
+        | ({} if (verdict := judged(claim, outcomes, forecasts)) is None else as_json(verdict, digits=5))
         for claim in CLAIMS
     ]
     config = {"model": Path(path).name, "model_hash": kept.journal.first["model"], "solved": SOLVED}

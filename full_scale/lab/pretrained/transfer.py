@@ -30,7 +30,7 @@ from ...transfer.answers import Listed
 from ...transfer.measure import measure_listed
 from .losses import NAMED
 from .open_prompts import Reading, open_prompts
-from .runs import ALONE, BY_KERNEL, GROUP, HELD_OUT, RANDOM, SOLVED, STORED, OpenRun, Policy, pass_at
+from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, SOLVED, STORED, OpenRun, Policy, pass_at
 from .training import FinishedOpenRun, lab, shown_with, train_on_samples
 
 KS = (1, 16, 256)
@@ -87,7 +87,7 @@ def forecast(path: str, run: OpenRun, folder: Path) -> Forecast:
 
 def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
     """The prompts of a run that are held at the base, indices in the kernel."""
-    choice("picked", run.picked, (RANDOM, BY_KERNEL, ALONE))
+    choice("picked", run.picked, PICKED)
     if not run.anchors:
         return candidates[:0]
     if run.picked == RANDOM:

@@ -28,7 +28,13 @@ def test_the_tally_counts_runs_that_were_meant_to_reach_their_law():
     found = tallies(asked, done, {})
     assert found[0] == Tally("which_law", 4, 4, 3, held=1, held_but_for_answers=2, missed_by={NO_TWIN: 2})
     assert tally_table(found).rows == (
-        ("which_law", "Which law does each form of the penalty obey?", "4 of 4", "1 of 3", "2 without an expected-gradient run"),
+        (
+            "which_law",
+            "Which law does each form of the penalty obey?",
+            "4 of 4",
+            "1 of 3",
+            "2 without an expected-gradient run",
+        ),
         ("budget_and_family", "Too few steps, or too small a family?", "1 of 2", "", ""),
         ("iteration", "Where does a reference re-set each round lead?", "0 of 1", "", ""),
     )
