@@ -60,8 +60,7 @@ def run_jobs(
     """
     if not jobs:
         return
-    for name, size in _MEMORY.items():
-        os.environ.setdefault(name, str(size))  # Read by the workers as they start.
+    _set_memory()
     # Nothing is ever sent: the workers end when `alive` is closed, here or by this process's death.
     watched, alive = get_context("spawn").Pipe(duplex=False)
     pool = ProcessPoolExecutor(
@@ -115,12 +114,20 @@ def prepared(*modules: str) -> BaseContext:
     """
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
+    _set_memory()
     context = get_context("forkserver")
     context.set_forkserver_preload(list(modules))
     # Ctrl-C would end it with a traceback while it starts; its children unblock it.
     with _interrupts_held():
         forkserver.ensure_running()
     return context
+
+
+def _set_memory() -> None:
+    for name, size in _MEMORY.items():
+        os.environ.setdefault(
+            name, str(size)
+        )  # Read by the workers, or what they are forked from, as it starts.
 
 
 @contextmanager

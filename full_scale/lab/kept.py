@@ -12,7 +12,7 @@ import transformers
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import write_bytes, write_json
-from dph_theory.support.processes import run_jobs
+from dph_theory.support.processes import prepared, run_jobs
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, record
 from dph_theory.support.table import Table
@@ -96,7 +96,9 @@ class Kept:
         missing = {name: jobs[name] for name in (jobs if anew else self.lacks(what, jobs))}
         names = {id(job): name for name, job in missing.items()}
         quiet = partial(_quietly, function)
-        made = run_jobs(quiet, [*missing.values()], workers=workers, one_torch_thread=True)
+        # One experiment settles several kinds of rows: what their workers import is imported once.
+        context = prepared(function.__module__) if missing else None
+        made = run_jobs(quiet, [*missing.values()], workers=workers, one_torch_thread=True, context=context)
         for done, (job, row) in enumerate(made, len(jobs) - len(missing) + 1):
             self.keep(what, names[id(job)], row)
             progress(what, done, len(jobs))
