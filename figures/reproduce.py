@@ -96,9 +96,9 @@ def stages() -> list[Stage]:
     drawn = [_figure_stage(name) for name in NAMES]
     return [
         Stage("verify", verdicts, ("verdicts.json",), alone=True),
-        Stage("audit", audit, ("what_your_kl_does.json",), alone=True),
         Stage("laws", laws, ("laws_quick.json",), alone=True, packages=("dph_theory", "full_scale")),
         *sorted(trained, key=lambda stage: not stage.alone),
+        Stage("audit", audit, ("what_your_kl_does.json",)),
         *sorted(drawn, key=lambda stage: bool(stage.needs)),
     ]
 
@@ -110,7 +110,8 @@ def _experiment_stage(name: str) -> Stage:
 
 def _figure_stage(name: str) -> Stage:
     try:
-        needs = tuple(f"toy.{needed}" for needed in figure(name).needs if needed in frames.TOY)
+        made = {toy: f"toy.{toy}" for toy in frames.TOY} | {"audit": "audit"}
+        needs = tuple(made[needed] for needed in figure(name).needs if needed in made)
     except Exception:  # The stage meets the same error, and tells it.
         needs = ()
     return Stage(

@@ -112,7 +112,7 @@ def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
 
 
 def quick_runs() -> list[Run]:
-    """Three forms of the penalty at one beta, and one drift without: under three minutes on two cores."""
+    """Three forms of the penalty at one beta, and one drift without: a minute on two cores."""
     drift = replace(experiments()["drift"].runs(0)[0], experiment="quick")
     penalties = [run for run in record_runs("which_law", 1) if (run.task, run.beta) == ("selection-2", 0.2)]
     return [*(replace(run, experiment="quick") for run in penalties[:3]), drift]

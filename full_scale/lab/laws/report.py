@@ -206,7 +206,7 @@ def told(asked: Asked, *, twins: bool = False, progress: Progress = silent) -> A
     if asked.packed is not None:
         study.kept.adopt(asked.packed)
     if not asked.listed:
-        study.run(runs)
+        study.run(runs, explained=not asked.quick)
         if twins:
             study.explain(runs)
     outcomes, found = study.outcomes(runs), study.twins

@@ -48,20 +48,21 @@ class Study:
         """By the id of the run that stands for all that have it (`flow_of`)."""
         return self.kept.read(FLOW, LostFlow)
 
-    def run(self, runs: Sequence[Run]) -> list[FinishedRun]:
+    def run(self, runs: Sequence[Run], *, explained: bool = True) -> list[FinishedRun]:
         """The outcomes of the runs: those that the folder has, and those it lacks, run now.
 
         All predictions are in the journal before the first run starts. An interruption loses only the runs
-        that had begun.
+        that had begun. Unless `explained`, a run with a stationary policy has no expected-gradient run beside
+        it, which would say why it missed.
         """
         kept, named = self.kept, {run.id: run for run in runs}
         missing = [named[name] for name in kept.lacks(RUN, named)]
         # By one process: no two fit one base.
         kept.settle(PREDICTION, _predicted, {run.id: (run, kept.bases) for run in missing})
         self.add_flows(runs)
-        self.add_twins(missing)
-        self.add_samples([run for run in missing if not run.informative])
         predicted = kept.read(PREDICTION, PredictedLaw)
+        self.add_twins([run for run in missing if explained or not predicted[run.id]])
+        self.add_samples([run for run in missing if not run.informative])
         jobs = {name: (run, predicted.get(name, ()), kept.bases) for name, run in named.items()}
         self._settle(RUN, conduct, jobs)
         return self.outcomes(runs)
