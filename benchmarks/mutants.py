@@ -147,9 +147,7 @@ def reached(root: Path, store: Path) -> CoverageData:
 
 
 def tests_of(mutant: Mutant, data: CoverageData, root: Path) -> list[str]:
-    """The tests that reach a line, those that reach least of its file first; of a line that is run when
-    its module is imported, those that reach anything there. Some that reached it once may be no more.
-    """
+    """The tests that reach a line, or its module where it is run at import; the least reaching first."""
     file = next((file for file in data.measured_files() if file.endswith(mutant.path)), "")
     by_line = {
         line: {name.split("|")[0].split("[")[0] for name in names if name}

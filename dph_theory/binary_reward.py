@@ -1,5 +1,4 @@
-"""Binary rewards: the filtered and tilted models, mu <-> beta, the frontier of KL and pass rate, excess
-KL.
+"""Binary rewards: filtered and tilted models, mu <-> beta, the frontier of KL and pass rate, excess KL.
 
 Notation: base a > 0 on finite outcomes, verifier v in {0,1}, valid set Y1 = {v=1}, base rate
 A1 = a(Y1), A0 = 1 - A1. All batches over leading axes and works in log space. Source: dymetman2026binary.

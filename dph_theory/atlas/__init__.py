@@ -1,5 +1,4 @@
-"""The atlas: what each published method against the loss of diversity converges to, computed from its
-formula.
+"""The atlas: what each published method against the loss of diversity converges to, by its formula.
 
 A method is one declaration (`repairs`) of a formula (`updates`); what becomes of it on three small problems
 (`problems`) is computed from its expected update and from chains of sampled ones (`training`), and

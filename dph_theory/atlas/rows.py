@@ -119,8 +119,7 @@ def _relative_drift(method: Repair, knob: float, seed: int) -> float | None:
 
 
 def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
-    """How an answer of share eps among two correct ones recovers, in words, and the power of eps in its
-    gradient.
+    """In words how an answer of share eps among two correct ones recovers; the gradient's power of eps.
 
     As at the end of a training every answer is correct. The gradient is that of the log ratio of the
     two; where it is there too in batches that lack the answer, the words say so. Source: ours, theory

@@ -20,8 +20,7 @@ GROUP = 4
 
 
 class Samples(NamedTuple):
-    """Batches of groups: leading axes are batches, then groups and answers, then
-    tokens (0 where there are none).
+    """Batches of groups: axes of batches, groups, answers, then tokens (0 where there are none).
 
     answers: which one of the problem's, (..., groups, G). weights: of each group in its batch, sum 1.
     """

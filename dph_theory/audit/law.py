@@ -101,8 +101,7 @@ class DescendedLaw(NamedTuple):
 def law_of(
     samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
 ) -> DescendedLaw:
-    """The stationary policy of E v less a small multiple of a loss, by what its gradient on sequences is
-    exactly.
+    """The stationary policy of E v less a little of a loss, by what its gradient on sequences is exactly.
 
     A divergence of whole answers converges to the filtered model, a token sum at the policy's prefixes
     to the locally filtered model or, for forward KL, the token forward limit. A token whose log ratio is

@@ -1,5 +1,4 @@
-"""The audit of a loss: what its value estimates, what its gradient minimises, and what training with it
-converges to.
+"""The audit of a loss: what its value estimates, its gradient minimises, and training converges to.
 
 A loss is any torch callable of (log_pi, log_ref, log_old, advantages, mask), or some of them, shapes
 (batch, tokens), that returns a scalar. Its expectation over samples, which are held fixed as in training, is

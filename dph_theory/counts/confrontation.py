@@ -104,8 +104,7 @@ def confront(
     beyond: Sequence[int] | None = None,
     laws: bool = False,
 ) -> Confrontation:
-    """Compare a run with its base: Pass@k, prompts retained, the log odds, stationary policies, what a loss
-    is made of.
+    """Compare a run with its base: Pass@k, prompts, log odds, stationary policies, and what a loss is of.
 
     Parameters: `base` and `run`, from `read_counts`, paired as `matched` does with `allow_missing` and
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of

@@ -244,8 +244,7 @@ def beta_of(law: Law, data: JointCounts) -> Estimate | None:
 
 @dataclass(frozen=True)
 class LawScore:
-    """A policy fitted to the prompts: the beta it would need (None where none is found), and how well it
-    predicts.
+    """A policy fitted to the prompts: the beta it would need, None if none does, and how well it predicts.
 
     `held_out` is the mean log probability of the half of each prompt's answers that was held out, in nats
     a prompt, less that of the best line: 0 for the best.
@@ -264,8 +263,7 @@ class LawScore:
 
 
 def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tuple[LawScore, ...]:
-    """Every policy of one-token answers, "no change" and a normal shift of its own for each prompt, the best
-    first.
+    """Every policy of one-token answers, "no change" and a normal shift a prompt, the best first.
 
     Half of each prompt's answers by the run is held out, beta and the spread of the base's rates are fitted
     to the rest, and the log probability of the half held out, given all the others of the same prompt,

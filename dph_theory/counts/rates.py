@@ -104,8 +104,7 @@ def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
 
 
 def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
-    """Pass@k, also for k beyond n, by the likeliest distribution of rates; in the interval, by all left
-    possible.
+    """Pass@k, also for k beyond n, by the likeliest distribution of rates; an interval by all possible.
 
     More answers than were drawn depend on the distribution of rates over prompts, of which nothing is
     assumed: the interval has the means under all distributions on the grid whose log likelihood is within

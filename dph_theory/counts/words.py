@@ -18,8 +18,7 @@ _LONGEST_ID, _LONGEST_NAME = 60, 24
 
 
 def sentences(found: "Confrontation") -> tuple[str, ...]:
-    r"""What was compared, Pass@k, which prompts, which answers are left, which stationary policy, what a fall
-    is made of.
+    r"""What was compared, Pass@k, which prompts and answers are left, which policy, what a fall is made of.
 
     Parameters: `found`, from `confront`. Returns sentences, of a terminal's line each.
 

@@ -1,5 +1,7 @@
-"""Stationary policies of runs that sample otherwise: at a temperature, from a truncated vocabulary, against a
-reference that is set anew, by two rewards, without the answers cut off, or by a verifier that can be hacked.
+"""Stationary policies of runs that sample otherwise than from the policy against one reference.
+
+At a temperature, from a truncated vocabulary, against a reference that is set anew, by two rewards, without
+the answers cut off, or by a verifier that can be hacked.
 
 A sampler is a function from the policy's next-token tables to those that rollouts are drawn from, such as
 `tempered` and `truncated`; `dynamics.flow` follows a training under any of them. Source: ours, theory J.

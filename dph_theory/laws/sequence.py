@@ -1,6 +1,4 @@
-"""The stationary policy of a penalty on the whole answer, max_pi E v - beta D_f(pi || a), and its pass rate
-at a given beta and back, for the whole answer or for one decision.
-"""
+"""Stationary policies of penalties on whole answers, max_pi E v - beta D_f(pi || a), and their pass rates."""
 
 from functools import cache
 

@@ -126,8 +126,7 @@ def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np
 
 
 def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
-    """KL of `law` from the base in its parts, each (*batch): the least that its pass rate costs, and the
-    excess.
+    """KL of `law` from the base in its parts, each (*batch): the least at its pass rate, and the excess.
 
     Source: ours, theory A8.
     """

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 
 class Weight(NamedTuple):
-    """An advantage in words; what it divides by (a key of `laws.SCALES`) and what it subtracts from rewards
-    (one of `dynamics.BASELINES`), None where no stationary policy is known.
+    """An advantage in words, what it divides by and what it subtracts from rewards.
+
+    `scale` is a key of `laws.SCALES`, `baseline` one of `dynamics.BASELINES`; None where no stationary policy
+    is known.
     """
 
     words: str

@@ -149,9 +149,7 @@ class Answer:
         return self.found.to_dict() | alone | shared
 
     def lines(self, kernel: str | None, counts: Path | None) -> list[str]:
-        """What training converges to, prompts alone and what was measured, or one model; advice;
-        the next command.
-        """
+        """What training converges to, prompts alone and measured, or one model; advice; the next command."""
         found, told, base = self.found, self.told, self.base
         law = found.law.partition(";")[0].replace("none: no", "no").removeprefix("none: ")
         beta = f", coefficient {found.coefficient:g}" if found.coefficient else ""

@@ -140,8 +140,7 @@ class Asked:
     def rest(
         self, plain: Mapping[str, Collection[Any]], harmless: Collection[str], deciding: Collection[str]
     ) -> tuple[list[str], list[str], list[str]]:
-        """What no reader asked for: names that change no stationary policy; with values, those that may;
-        those that decide.
+        """What no reader asked for: names that change no policy; with values, those that may; those that do.
 
         Parameters: `plain`, the values at which a setting changes nothing; `harmless`, names that change
         none whatever their value; `deciding`, names that do if they are not in `plain`; both with the

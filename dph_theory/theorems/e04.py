@@ -246,9 +246,7 @@ UNIQUE = refuted(
 
 
 def in_mixed_groups(validity: Values) -> Values:
-    """How often an answer's own group has both rewards, of correct and of incorrect answers, over all
-    groups.
-    """
+    """How often an answer's own group has both rewards, of correct and incorrect answers, over all groups."""
     return each(lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES)
 
 

@@ -120,9 +120,7 @@ MAXRL = theorem(
 
 @one_by_one
 def right_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
-    """d log delta over d log O of two prompts that prefer different correct answers by the odds, along E
-    v.
-    """
+    """d log delta over d log O along E v, of two prompts that prefer other correct answers by the odds."""
     first = np.array([odds, 1.0]) / (1 + odds) * rate
     base = np.array([[*first, 1 - rate], [*first[::-1], 1 - rate]])
     policy = base * np.exp([eps / 2, -eps / 2, 0.0])

@@ -42,8 +42,7 @@ def verify(
     kernel: bool,
     path: Path | None,
 ) -> None:
-    """Check every theorem of the registry (or those NAMEd; a letter, or a family's name, stands for all whose
-    names begin so).
+    """Check every theorem of the registry, or those NAMEd: by name, family or letter.
 
     Exits 0 if every status is the expected one, every kept value is given and every near-miss statement
     was refuted, 1 if not, 2 for wrong usage.

@@ -107,8 +107,7 @@ class NoLaw:
 
 
 def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
-    """The stationary policy of a training by the arguments that its trainer got (`DEFAULTS` where they lack
-    one).
+    """The stationary policy of a training by its trainer's arguments (`DEFAULTS` where they lack one).
 
     In the loss, the corrected k3 minimises the reverse KL of tokens, the plain k3 the forward one,
     the definition form its own divergence. TRL's own advantage without scaling is centred by the mean of

@@ -1,6 +1,4 @@
-"""What a recipe may ask of the trainer beside the rehearsal: other baselines, and advantages that need the
-reference at hand. Both are numbers put in the advantages' place; the loss stays TRL's.
-"""
+"""Other baselines, and advantages that need the reference at hand: numbers in place of TRL's advantages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

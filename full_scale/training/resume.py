@@ -1,6 +1,4 @@
-"""Exact resume: what TRL leaves out of a checkpoint, the refusal to go on under other settings, and the
-trained model as a folder, whatever the training was spread over.
-"""
+"""Exact resume: what TRL leaves out of a checkpoint, what it must not go on under, and the exported model."""
 
 import json
 import logging

@@ -45,9 +45,7 @@ class Fits:
     config: Config
 
     def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Row]:
-        """Every fit: of the reverse KL at each strength, with a mu as its target or none, and of the
-        others.
-        """
+        """Every fit: the reverse KL at each strength, a mu as its target or none; and the others."""
         reverse = [*self.global_lines(), *self.ascent_lines(), *self.annealed_lines()]
         aimed = extended(reverse, mu=[*mus] * (3 * self.problem.cases))
         return [*aimed, *self.covering_lines(alphas), *self.reward_lines()]
@@ -136,8 +134,7 @@ class Fits:
         return extended(measured, objective=objective, method=method)
 
     def leaps(self) -> list[Row]:
-        """For one base: neighbouring strengths between which the pass rate leaps, and where it jumps, if it
-        does.
+        """For one base: neighbouring strengths between which the pass rate leaps, and any place of a jump.
 
         At `jump` two minima have one value; both exist between `high_from` and `low_until`, where what an
         optimiser finds depends on where it comes from. Without a jump one minimum moves steeply.

@@ -1,5 +1,4 @@
-"""Distributions over words, of a bigram base and a verifier's automaton: chains on (automaton state, last
-symbol).
+"""Distributions over words, of a bigram base and a verifier: chains on (state, last symbol).
 
 The filtered and the locally filtered model by one pass from the last symbol, divergences by one from the
 first. A divergence is a sum of non-negative divergences of next-symbol rows (chain rule), so that it is

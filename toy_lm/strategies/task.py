@@ -116,9 +116,7 @@ def start(task: StrategiesTask, shape: tuple[int, ...]) -> Policy:
 
 
 def law(policy: Policy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]) -> PolicyLaw:
-    """The outcomes' probabilities on each type, and log ratio to the base's; conditioning is g, of
-    the batch.
-    """
+    """The outcomes' probabilities on each type, and log ratio to the base's; g is `conditioning`."""
     logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
     logits = logits - logits.max(axis=-1, keepdims=True)
     log_pi = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))

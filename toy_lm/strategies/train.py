@@ -138,8 +138,7 @@ def train(
     optimiser: Optimiser,
     keep: Int[np.ndarray, " times"],
 ) -> Float[np.ndarray, "times *batch types outcomes"]:
-    """Train a batch of policies from the base: their probabilities of outcomes at the steps `keep`, rising
-    from 0.
+    """Train policies from the base: their probabilities of outcomes at the steps `keep`, rising from 0.
 
     eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
     term counts with its share of the prompts, that of the anchor too. Raises ValueError for an eta so large

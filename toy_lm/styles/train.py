@@ -164,8 +164,7 @@ def train(
     updates: int,
     seed: int,
 ) -> Iterator[tuple[int, ResponseLaw]]:
-    """Reinforcement learning from the base: after how many updates, and the policy's exact probabilities
-    then.
+    """Reinforcement learning from the base: the updates made, and the policy's exact probabilities then.
 
     A round draws a group for each training prompt, then makes one update for each minibatch of groups. They
     come before every round, of the prompts trained on (see `law_where_trained`), and at the end, of all.

@@ -41,8 +41,7 @@ UNSCALED, KEPT, UNERRING = "without normalisation", "reference kept", "verdicts 
 
 
 def laws_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str, list[np.ndarray]]:
-    """The run's stationary policy first, then its rivals, as tables of each text: those its form might have
-    had.
+    """The run's stationary policy, then its rivals, as tables of each text: those its form might have had.
 
     With normalised rewards, also the one had they not been; with several rounds, had the reference
     stayed that of the first. Empty for a run of which theory claims none, and where rows share a text:

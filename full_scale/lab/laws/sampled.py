@@ -1,6 +1,4 @@
-"""Runs whose answers are not simply the policy's own: their settings by name, their limits, and TRL's
-part.
-"""
+"""Runs whose answers are not the policy's own alone: their settings by name, their limits, TRL's part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""The expected-gradient run (`twin`) of a run: the same Llama, optimiser, schedule and steps, the exact
-expected gradient.
+"""The expected-gradient run (`twin`) of a run: its Llama, optimiser and schedule, without sampling.
 
 What lies between its end and the stationary policy is too few steps; between a run's end and its own,
 sampling noise, whose std its adjoint gives. Theory: G5.

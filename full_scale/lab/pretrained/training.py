@@ -217,8 +217,7 @@ Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
 def descend(
     at: Lab, run: OpenRun, loss: Loss, reading: Reading, shown: Reading, every: int
 ) -> tuple[list[Point], float]:
-    """From the base on, by Adam, or without a KL by plain steps; the points every so many steps and at the
-    end, and seconds a step.
+    """Train from the base: points every so many steps and at the end, and seconds a step.
 
     The rate is constant for runs on samples, and falls in the second half of those in expectation.
     """

@@ -108,9 +108,7 @@ class Worker:
         return reply
 
     def stop(self) -> int:
-        """Kill the process and what it has started, and free what it held; its exit status, of its own end
-        if it had ended.
-        """
+        """End the process and what it has started; its exit status, of its own end if it had ended."""
         # The session that began with it; until it is waited for, its number is nobody else's.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
