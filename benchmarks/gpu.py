@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from stored import store
 
+from full_scale.lab.pretrained.claims import pass_at
 from full_scale.lab.pretrained.runs import (
     ALONE,
     ANCHORED,
@@ -33,7 +34,6 @@ from full_scale.lab.pretrained.runs import (
     RANDOM,
     OpenRun,
     open_run,
-    pass_at,
 )
 from full_scale.lab.pretrained.training import conduct, lab
 from full_scale.lab.pretrained.transfer import anchors_of, initial_slopes, kernel_of, listed_prompts

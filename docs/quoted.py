@@ -115,7 +115,8 @@ def _transfer(records: Records) -> dict[str, Any]:
     found, results = transfer.numbers(records), records.results("pretrained")
     rows = found["settings"].rename(columns=lambda name: name.replace(" ", "_")).to_dict("records")
     usual = set(transfer.methods(found).index)
-    anchored = [row for row in rows if row["task"] == transfer.TASK and not row["mixed"]]
+    held = {row["task"] for row in rows if "anchored" in row["setting"]}
+    anchored = [row for row in rows if row["task"] in held and not row["mixed"]]
     others = [row for i, row in enumerate(rows) if i not in usual and row not in anchored]
     methods = [row for i, row in enumerate(rows) if i in usual]
     told = transfer.agreement(found)
@@ -147,8 +148,9 @@ def _fall(records: Records) -> dict[str, Any]:
     """What the page on Pass@k quotes: settings by name, the SQL task, the command's answer."""
     told = _transfer(records)
     rows = {row["setting"]: row for row in told["methods"]}
-    others = {(row["task"], row["setting"]): row for row in told["others"]}
-    anchored = {row["setting"]: row for row in told["anchored"]}
+    others = {(row["task"], row["setting"]): row for row in [*told["others"], *told["anchored"]]}
+    anchored = {row["setting"]: row for row in told["anchored"] if row["task"] == transfer.TASK}
+    claims = [claim for claim in records.results("pretrained")["claims"] if claim["theory"] == "N4"]
     sql = records.results("demo")["methods"]
     held = _stored_benchmark("anchors")["runs"]
     of_sql = {
@@ -177,7 +179,10 @@ def _fall(records: Records) -> dict[str, Any]:
         "sql_grpo": float(np.mean(sql["GRPO"]["Pass@1"]["values"])),
         "anchors": anchored.get("GRPO, anchored, 1, 4 at random"),
         "by_kernel": anchored.get("GRPO, anchored, 1, 4 by kernel"),
+        "of_64": anchored.get("GRPO, anchored, 1, 4 at random of 64 answers"),
         "plain": anchored.get("GRPO"),
+        "row": lambda task, setting: others[task, setting],
+        "claim": lambda words: next(claim for claim in claims if words in claim["says"]),
     }
 
 

@@ -16,7 +16,7 @@ class Configuration(Shown):
     """What a run's settings amount to.
 
     version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
-    coefficient; `law`: the KL at its stationary policy; selects: that policy with a small coefficient, a key of
+    coefficient; `law`: the KL at its stationary policy; selects: that policy with a small coefficient, one of
     `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of `laws.SCALES`, None where
     no stationary policy is known), its baseline and group_size (None where the settings do not say);
     reduction, updates (optimiser steps a batch; None where not said), sampler; sampling: what temperature,

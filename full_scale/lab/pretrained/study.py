@@ -23,11 +23,11 @@ from ...models.load import model_hash
 from ..kept import Answer, Asked, Kept
 from ..kept import store as store_record
 from ..record import BARS
+from .claims import CLAIMS, Claim, Ends, at_equal_first, pass_at
 from .costs import costs
 from .lottery import Lottery, predicted_lottery, spreads
 from .open_prompts import Said
 from .runs import (
-    CLAIMS,
     EXPERIMENTS,
     EXPLORED,
     GROUP,
@@ -36,14 +36,10 @@ from .runs import (
     MEASURED,
     SOLVED,
     STORED,
-    Claim,
-    Ends,
     Measured,
     OpenRun,
     Policy,
-    at_equal_first,
     declared,
-    pass_at,
 )
 from .runs import quick as quick_runs
 from .training import FinishedOpenRun, base_says, conduct, predicted_laws

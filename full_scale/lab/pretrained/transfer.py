@@ -28,9 +28,10 @@ from ...models.load import LoadedModel, ModelHashes, load
 from ...recipe.schema import ModelConfig
 from ...transfer.answers import Listed
 from ...transfer.measure import measure_listed
+from .claims import pass_at
 from .losses import NAMED
 from .open_prompts import Reading, open_prompts
-from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, SOLVED, STORED, OpenRun, Policy, pass_at
+from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, SOLVED, STORED, OpenRun, Policy
 from .training import FinishedOpenRun, lab, shown_with, train_on_samples
 
 KS = (1, 16, 256)

@@ -12,20 +12,13 @@ from support.tiny_training import TRL_WARNS
 import figures
 from full_scale.lab.kept import Asked
 from full_scale.lab.pretrained import runs
+from full_scale.lab.pretrained.claims import CLAIMS, at_equal_first
 from full_scale.lab.pretrained.lottery import predicted_lottery, spreads
 from full_scale.lab.pretrained.open_prompts import TASKS
-from full_scale.lab.pretrained.runs import (
-    CLAIMS,
-    FOUR,
-    MEASURED,
-    MIXTURE,
-    STRENGTHS,
-    Measured,
-    declared,
-    open_run,
-)
+from full_scale.lab.pretrained.runs import FOUR, MEASURED, MIXTURE, STRENGTHS, Measured, declared, open_run
 from full_scale.lab.pretrained.study import CLAIM, FOLLOWED, FORECAST, LAW, RUN, SAID, judged, seeds_for, told
 from full_scale.lab.pretrained.training import FinishedOpenRun, Point, conduct, lab
+from full_scale.lab.pretrained.transfer import Forecast, setting_of
 from full_scale.models.smollm2 import smollm2, wheel_file
 from full_scale.tasks.llama import random_llama, word_level
 
@@ -137,6 +130,49 @@ def test_claims_are_judged_over_seeds_undecided_with_one_and_an_identity_is_no_p
     assert judged(same, [*apart, *ends[2:]]).verdict == "missed"
 
 
+def _anchored(how, seed, rates, anchors, strength=1.0, many=4, trained=0.5):
+    """A finished run and its forecast: held-out pass rates of five texts, of which some are anchors."""
+    setting = {"anchors": many, "picked": how} if how else {}
+    run = open_run("anchors", (runs.EXPLORED,), runs.ANCHORED if how else "GRPO", strength, seed, **setting)
+    task = {runs.EXPLORED: Measured((trained,), 1.0, 0.0), runs.HELD: Measured(tuple(rates), 1.0, 0.0)}
+    said = Forecast((), (), (), (), (), (), tuple(anchors))
+    return FinishedOpenRun(run, (Point(0, task), Point(20, task)), {}, 1.0, 0.1), {run.id: said}
+
+
+def test_anchors_are_compared_on_the_texts_that_neither_run_holds():
+    claim = next(claim for claim in CLAIMS if "picked by the kernel" in claim.says)
+    outcomes, forecasts = [], {}
+    for seed in range(3):
+        # But for one text the random anchors retain more, on the anchors of either; those do not count.
+        for how, rates, held in (
+            (runs.BY_KERNEL, (1.0, 0.0, 0.0, 0.0, 1.0), (0, 1)),
+            (runs.RANDOM, (1.0, 1.0, 1.0, 0.0, 0.0), (1, 2)),
+        ):
+            outcome, said = _anchored(how, seed, rates, held)
+            outcomes.append(outcome)
+            forecasts |= said
+    found = judged(claim, outcomes, forecasts)
+    assert (found.mean, found.seeds, found.verdict) == (0.5, 3, "held")
+    assert judged(claim, outcomes) is None, "which prompts were held is in the forecasts"
+
+
+def test_anchors_and_k3_are_compared_where_their_trained_pass_rates_meet():
+    """Anchors retain the first of two texts at every strength, k3 none; both cost a tenth of Pass@1 each."""
+    claim = next(claim for claim in CLAIMS if "at equal trained Pass@1 four anchors" in claim.says)
+    outcomes, forecasts = [], {}
+    for seed in range(2):
+        settings = [(None, 0.0), *((how, s) for how in (runs.RANDOM, None) for s in (0.1, 0.3, 1.0))]
+        for how, strength in settings:
+            rates = (float(how is not None), 0.0, 0.3, 0.3, 0.3)
+            run, said = _anchored(
+                how, seed, rates, (2, 3, 4) if how else (), strength, 4, 0.5 - strength / 10
+            )
+            outcomes.append(run)
+            forecasts |= said
+    found = judged(claim, outcomes, forecasts)
+    assert (found.mean, found.verdict) == (pytest.approx(0.5), "missed")
+
+
 def test_seeds_and_texts_needed_follow_from_the_paired_differences():
     """Two texts; the difference to DAPO is .1 and .3 by seed on the first, 0 on the second."""
     dapo = [_finished("DAPO", 0.0, seed, 0.2) for seed in range(2)]
@@ -157,7 +193,7 @@ def test_two_penalties_are_compared_where_their_curves_pass_one_pass_rate():
     ends = {("GRPO", 0.0): end(0.2, 0.0)}
     ends |= {("GRPO", s): end(0.2 - 0.1 * s, 0.9 * s) for s in STRENGTHS["GRPO"] if s}
     ends |= {("GRPO, k2", s): end(0.2 - 0.1 * s, 0.0) for s in STRENGTHS["GRPO, k2"]}
-    first, forward, reverse = runs.at_equal_first(ends, runs.HELD)
+    first, forward, reverse = at_equal_first(ends, runs.HELD)
     assert 0.1 < first < 0.2
     assert reverse == pytest.approx(0.5, abs=0.01)
     assert forward > reverse + 0.2
@@ -182,8 +218,10 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     found = declared()
     names = [run.id for run in [*found, *runs.quick()]]
     assert len(set(names)) == len(names), "a quick run stands for no other"
-    policy = {name: Measured((0.5,) * len(TASKS[name].texts), 3.0, 0.0) for name in MEASURED}
-    ends = {(run.form, run.beta): policy for run in found if run.seed == 2}
+    policy = {name: Measured((0.5,) * len(task.texts), 3.0, 0.0) for name, task in TASKS.items()}
+    ends = {(run.form, run.beta): policy for run in found if run.seed == 2 and run.experiment == "methods"}
+    beside = [run for run in found if run.seed == 1 and run.experiment in ("anchors", "transfer")]
+    ends |= {(run.task, setting_of(run)): policy for run in beside}
     for claim in CLAIMS:
         assert isinstance(claim.value(ends, policy), float)
     assert all(run.seed in (None, 0) for run in declared(seeds=1))

@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 from support.tiny_training import TRL_WARNS
 
+from full_scale.lab.pretrained.claims import pass_at
 from full_scale.lab.pretrained.open_prompts import TASKS
-from full_scale.lab.pretrained.runs import (
-    ALONE,
-    ANCHORED,
-    BY_KERNEL,
-    EXPLORED,
-    HELD_OUT,
-    RANDOM,
-    open_run,
-    pass_at,
-)
+from full_scale.lab.pretrained.runs import ALONE, ANCHORED, BY_KERNEL, EXPLORED, HELD_OUT, RANDOM, open_run
 from full_scale.lab.pretrained.training import train_on_samples
 from full_scale.lab.pretrained.transfer import (
     KS,
