@@ -37,6 +37,7 @@ def _errors(records: Records) -> dict[str, Any]:
     """How far forecasts of held-out Pass@K were off: the methods' rms, and with prompts held their mean."""
     found = transfer.numbers(records)
     held = found["settings"][found["settings"].setting.str.contains(", anchored,")]
+    held = held[held.task == TASK]
     error = held[f"forecast {K}"] - held[f"found {K}"]
     return {"model": "SmolLM2-135M", "k": K, "rms": round(transfer.agreement(found)["rms"], 3),
             "settings": len(transfer.methods(found)), "held": round(float(error.mean()), 3),

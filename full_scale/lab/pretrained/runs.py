@@ -196,8 +196,9 @@ def _anchors() -> list[OpenRun]:
         *(run for how in solved for run in of(SUMS, *how)),
         *few(PRODUCTS, 4),
         *(run for how in solved for run in of(PRODUCTS, *how)),
-        *(run for many in (4, 16) for run in of(WIDE, ANCHORED, 1.0, 2, anchors=many)),
         *of(WIDE, "GRPO", 0.3, 2),
+        *few(WIDE, 4, 2),
+        *of(WIDE, ANCHORED, 1.0, 2, anchors=16),
     ]
 
 
