@@ -178,8 +178,6 @@ def _fall(records: Records) -> dict[str, Any]:
         "sql_base": {name: float(np.mean(of["values"])) for name, of in sql["base"].items() if of["values"]},
         "sql_grpo": float(np.mean(sql["GRPO"]["Pass@1"]["values"])),
         "anchors": anchored.get("GRPO, anchored, 1, 4 at random"),
-        "by_kernel": anchored.get("GRPO, anchored, 1, 4 by kernel"),
-        "of_64": anchored.get("GRPO, anchored, 1, 4 at random of 64 answers"),
         "plain": anchored.get("GRPO"),
         "row": lambda task, setting: others[task, setting],
         "claim": lambda words: next(claim for claim in claims if words in claim["says"]),

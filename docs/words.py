@@ -15,6 +15,7 @@ _WORDS = {
     "aims at": "has as its target",
     "holds nothing of the others": "retains nothing of the others",
     "keeps": "retains",
+    "keep ": "retain ",
 }
 
 

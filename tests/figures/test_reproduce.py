@@ -45,6 +45,8 @@ def test_every_stage_is_there_and_follows_what_it_needs():
     assert sorted(found) == sorted(["verify", "audit", "laws", *toys, *(f"figure.{name}" for name in NAMES)])
     for one in stages():
         assert all(found.index(name) < found.index(one.name) for name in one.needs)
+    needs = {one.name: one.needs for one in stages()}
+    assert needs["figure.what_your_kl_does"] == ("audit",)
     assert {one.name for one in stages() if one.alone} == {"verify", "laws", "toy.styles"}
 
 

@@ -120,7 +120,7 @@ def _apart(task: str, k: int, one: str, other: str) -> Value:
 def _anchors_less_k3(ends: Ends, base: Policy) -> float:
     """Held-out Pass@256 of four anchors at random less that of k3 on all, at equal trained Pass@1."""
     strengths = ("0.1", "0.3", "1")
-    few = [f"{ANCHORED}, {strength}, 4 {RANDOM}" for strength in strengths]
+    few = [_few(RANDOM, strength=strength) for strength in strengths]
     curves = []
     for names in (few, [f"GRPO, {strength}" for strength in strengths]):
         each = [ends[EXPLORED, name] for name in ("GRPO", *names)]
@@ -130,7 +130,8 @@ def _anchors_less_k3(ends: Ends, base: Policy) -> float:
     return anchored - plain
 
 
-def _four(how: str, strength: str = "1", many: int = 4) -> str:
+def _few(how: str, many: int = 4, strength: str = "1") -> str:
+    """The setting of a run with so many anchors, as `setting_of` has it."""
     return f"{ANCHORED}, {strength}, {many} {how}"
 
 
@@ -224,7 +225,7 @@ CLAIMS = (
         "N4",
         "anchors picked by the kernel keep more of Pass@256 than as many at random",
         "as much: the kernel's directions are held by any four",
-        _apart(EXPLORED, 256, _four(BY_KERNEL), _four(RANDOM)),
+        _apart(EXPLORED, 256, _few(BY_KERNEL), _few(RANDOM)),
         _UP,
         "anchors",
     ),
@@ -232,7 +233,7 @@ CLAIMS = (
         "N4",
         "the four least coupled keep less of Pass@256 than four at random",
         "as much",
-        _apart(EXPLORED, 256, _four(ALONE), _four(RANDOM)),
+        _apart(EXPLORED, 256, _few(ALONE), _few(RANDOM)),
         (-_ANY, 0),
         "anchors",
     ),
@@ -240,7 +241,7 @@ CLAIMS = (
         "N4",
         "eight anchors keep more of Pass@256 than two",
         "two are enough",
-        _apart(EXPLORED, 256, _four(RANDOM, many=8), _four(RANDOM, many=2)),
+        _apart(EXPLORED, 256, _few(RANDOM, 8), _few(RANDOM, 2)),
         _UP,
         "anchors",
     ),
@@ -248,7 +249,7 @@ CLAIMS = (
         "N4",
         "64 stored answers of each anchor keep as much as its exact probabilities, within .05",
         "about half, as first runs had it",
-        _apart(EXPLORED, 256, f"{_four(RANDOM)} of {STORED} answers", _four(RANDOM)),
+        _apart(EXPLORED, 256, f"{_few(RANDOM)} of {STORED} answers", _few(RANDOM)),
         _ALIKE,
         "anchors",
     ),
@@ -256,7 +257,7 @@ CLAIMS = (
         "N4",
         "products, whose Pass@256 does not fall without a KL: four anchors cost held-out Pass@1",
         "they cost nothing",
-        _apart(*PRODUCTS, 1, _four(RANDOM), "GRPO"),
+        _apart(*PRODUCTS, 1, _few(RANDOM), "GRPO"),
         (-_ANY, 0),
         "anchors",
     ),
@@ -264,7 +265,7 @@ CLAIMS = (
         "N4",
         "products: DPH-F at .5 on the solved prompts costs less held-out Pass@1 than four anchors",
         "as much, or more",
-        _apart(*PRODUCTS, 1, "DPH-F, 0.5", _four(RANDOM)),
+        _apart(*PRODUCTS, 1, "DPH-F, 0.5", _few(RANDOM)),
         _UP,
         "anchors",
     ),
@@ -272,7 +273,7 @@ CLAIMS = (
         "N4",
         "116 trained prompts: sixteen anchors keep more of Pass@256 than four",
         "four are enough, as of 24",
-        _apart(*WIDE, 256, _four(RANDOM, many=16), _four(RANDOM)),
+        _apart(*WIDE, 256, _few(RANDOM, 16), _few(RANDOM)),
         _UP,
         "anchors",
     ),

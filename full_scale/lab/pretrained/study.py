@@ -1,5 +1,6 @@
 """The record of the pretrained Llama: predictions settled first, then the runs, and what came of both."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from scipy.stats import t as student
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json
+from dph_theory.support.record import as_json, checked
 from dph_theory.support.table import Table
 from dph_theory.transfer import AnswerKernel
 
@@ -374,10 +375,17 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
         if passed := [found for of in ends if (found := _known(at_equal_first, of, task))]:
             equal[task] = [fmean(numbers) for numbers in zip(*passed, strict=True)]
     results["forecasts"] = as_json(forecasts_held(kept, outcomes), digits=4)
-    results["kernels"] = _kernels(kept)
+    results["kernels"] = _stored_kernels(file, config) | _kernels(kept)
     took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in _of("methods", outcomes)]
     results["costs"] = as_json(costs(took), digits=5)
     return store_record(file, KIND, config, results, findings(kept, outcomes))
+
+
+def _stored_kernels(file: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the record that is replaced, if it is of this model: a pack has the rows, not the kernels."""
+    stored = checked(json.loads(file.read_text()), KIND) if file.is_file() else {}
+    same = stored and stored["config"]["model_hash"] == config["model_hash"]
+    return dict(stored["results"]["kernels"]) if same else {}
 
 
 def _kernels(kept: Kept) -> dict[str, Any]:

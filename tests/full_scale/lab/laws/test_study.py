@@ -63,6 +63,19 @@ def test_packed_runs_are_finished_runs_elsewhere_and_are_not_run_again(tmp_path)
     assert there.twins.keys() == {twin_of(run).id}
 
 
+def test_a_quick_run_trains_expected_gradient_runs_only_where_there_is_no_stationary_policy(
+    tmp_path, monkeypatch
+):
+    drift = Run("drift", TASK.name, "none", 0.0)
+    monkeypatch.setattr(study, "conduct", lambda run, predicted, bases: outcome(run=run))
+    monkeypatch.setattr(study, "twin", lambda run, bases, spreads: Twin(run, outcome().last.exact, {}, {}))
+    of = Study(tmp_path)
+    of.run([RUNS[0], drift], explained=False)
+    assert of.twins.keys() == {twin_of(drift).id}
+    of.explain(RUNS[:1])
+    assert of.twins.keys() == {twin_of(drift).id, twin_of(RUNS[0]).id}
+
+
 def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(tmp_path, monkeypatch):
     asked, narrow = [], twin_at(0, (0.0, 1.0, 1.0), {"validity": 1e-9})
 

@@ -76,6 +76,15 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     listed = told(folder, Asked(tmp_path / "other", quick=True, listed=True, packed=packed))
     assert listed.sentences[0].startswith("laws: 1 of 1 runs done.")
     assert listed.tables == found.tables
+    # A pack has no kernels: those of the record stay when it is written anew from one, and of no other model.
+    before = json.loads(stored.read_text())["results"]["kernels"]
+    told(folder, Asked(tmp_path / "other", quick=True, listed=True, json_path=stored))
+    assert json.loads(stored.read_text())["results"]["kernels"] == before != {}
+    foreign = json.loads(stored.read_text())
+    foreign["config"]["model_hash"] = "another"
+    stored.write_text(json.dumps(foreign))
+    told(folder, Asked(tmp_path / "other", quick=True, listed=True, json_path=stored))
+    assert json.loads(stored.read_text())["results"]["kernels"] == {}
 
 
 @pytest.mark.filterwarnings(TRL_WARNS)
