@@ -124,10 +124,9 @@ def prepared(*modules: str) -> BaseContext:
 
 
 def _set_memory() -> None:
+    """What the workers, or the process that they are forked from, read as they start."""
     for name, size in _MEMORY.items():
-        os.environ.setdefault(
-            name, str(size)
-        )  # Read by the workers, or what they are forked from, as it starts.
+        os.environ.setdefault(name, str(size))
 
 
 @contextmanager

@@ -383,8 +383,11 @@ def store(path: str, kept: Kept, outcomes: Sequence[FinishedOpenRun], file: Path
 
 def _stored_kernels(file: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the record that is replaced, if it is of this model: a pack has the rows, not the kernels."""
-    stored = checked(json.loads(file.read_text()), KIND) if file.is_file() else {}
-    same = stored and stored["config"]["model_hash"] == config["model_hash"]
+    try:
+        stored = checked(json.loads(file.read_text(encoding="utf-8")), KIND)
+    except (FileNotFoundError, ValueError):  # Nothing, or something else, which is replaced.
+        return {}
+    same = stored["config"]["model_hash"] == config["model_hash"]
     return dict(stored["results"]["kernels"]) if same else {}
 
 

@@ -82,9 +82,10 @@ def test_predictions_are_kept_before_the_first_run_and_a_pack_holds_all(folder, 
     assert json.loads(stored.read_text())["results"]["kernels"] == before != {}
     foreign = json.loads(stored.read_text())
     foreign["config"]["model_hash"] = "another"
-    stored.write_text(json.dumps(foreign))
-    told(folder, Asked(tmp_path / "other", quick=True, listed=True, json_path=stored))
-    assert json.loads(stored.read_text())["results"]["kernels"] == {}
+    for text in (json.dumps(foreign), "no record"):
+        stored.write_text(text)
+        told(folder, Asked(tmp_path / "other", quick=True, listed=True, json_path=stored))
+        assert json.loads(stored.read_text())["results"]["kernels"] == {}
 
 
 @pytest.mark.filterwarnings(TRL_WARNS)
