@@ -37,7 +37,7 @@ COMMANDS = {
         "dph_theory.predict.cli", "predict_command", "Predict what a run's settings will do."
     ),
     "confront": _Command(
-        "dph_theory.counts.cli",
+        "dph_theory.checkpoints.cli",
         "confront_command",
         "What changed between two checkpoints, from counts alone.",
         "figures",

@@ -17,8 +17,8 @@ from stored import store
 from dph_theory.audit import audit, audit_metric
 from dph_theory.audit.catalogue import audit_advantages, audit_form
 from dph_theory.audit.published import CATALOGUE
-from dph_theory.methods.kl_terms import KL_TERMS
-from dph_theory.methods.policy_losses import POLICY_LOSSES
+from dph_theory.trainers.kl_terms import KL_TERMS
+from dph_theory.trainers.policy_losses import POLICY_LOSSES
 
 DPH = Path(sys.executable).with_name("dph")
 LOSS = f"{Path(__file__).parents[1] / 'examples' / 'audit_your_own_loss.py'}:penalty"

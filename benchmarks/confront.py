@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import expit, logit
 from stored import store
 
-from dph_theory.counts import Pairs, confront, matched, read_counts, sentences
-from dph_theory.counts.pass_at_k import pass_curves
+from dph_theory.checkpoints import Pairs, confront, matched, read_counts, sentences
+from dph_theory.checkpoints.pass_at_k import pass_curves
 
 MOST_SECONDS, MOST_GIGABYTES = 60.0, 1.0
 """What it may take on one core."""

@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from stored import store
 
-from full_scale.lab.pretrained.claims import pass_at
-from full_scale.lab.pretrained.runs import (
+from full_scale.experiments.pretrained.claims import pass_at
+from full_scale.experiments.pretrained.runs import (
     ALONE,
     ANCHORED,
     BY_KERNEL,
@@ -35,8 +35,8 @@ from full_scale.lab.pretrained.runs import (
     OpenRun,
     open_run,
 )
-from full_scale.lab.pretrained.training import conduct, lab
-from full_scale.lab.pretrained.transfer import anchors_of, initial_slopes, kernel_of, listed_prompts
+from full_scale.experiments.pretrained.training import conduct, lab
+from full_scale.experiments.pretrained.transfer import anchors_of, initial_slopes, kernel_of, listed_prompts
 from full_scale.models.load import LoadedModel, ModelHashes, located
 from full_scale.recipe.schema import ModelConfig
 from full_scale.transfer.measure import measure_listed

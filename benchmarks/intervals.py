@@ -17,14 +17,14 @@ from scipy.special import expit, logit
 from stored import store
 
 from dph_theory import exact_pass_at_k, excess_kl
-from dph_theory.counts import Pairs
-from dph_theory.counts.kl import kl_spent
-from dph_theory.counts.law_fits import JointCounts, beta_of, laws
-from dph_theory.counts.pairs import PromptRow
-from dph_theory.counts.pass_at_k import change_parts, gaps, needed, pass_curves
-from dph_theory.counts.prompts import log_odds_shift
-from dph_theory.counts.rates import solved_beyond
-from dph_theory.counts.together import over_seeds
+from dph_theory.checkpoints import Pairs
+from dph_theory.checkpoints.kl import kl_spent
+from dph_theory.checkpoints.law_fits import JointCounts, beta_of, laws
+from dph_theory.checkpoints.pairs import PromptRow
+from dph_theory.checkpoints.pass_at_k import change_parts, gaps, needed, pass_curves
+from dph_theory.checkpoints.prompts import log_odds_shift
+from dph_theory.checkpoints.rates import solved_beyond
+from dph_theory.checkpoints.together import over_seeds
 from dph_theory.intervals import Estimate, bounded_mean
 from dph_theory.support.table import Table
 

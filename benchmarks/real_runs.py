@@ -26,10 +26,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
-from dph_theory.counts import Counts, confront, matched, read_counts
-from dph_theory.counts.answers import CLEAR, ONE, agreed, agreement, counted, left, mean_known, styles_left
-from dph_theory.counts.doubts import independent, ordered, shared
-from dph_theory.counts.pairs import row
+from dph_theory.checkpoints import Counts, confront, matched, read_counts
+from dph_theory.checkpoints.answers import (
+    CLEAR,
+    ONE,
+    agreed,
+    agreement,
+    counted,
+    left,
+    mean_known,
+    styles_left,
+)
+from dph_theory.checkpoints.doubts import independent, ordered, shared
+from dph_theory.checkpoints.pairs import row
 from dph_theory.intervals import mean_of
 from dph_theory.support.files import write_json, write_text
 from dph_theory.support.record import as_json, record

@@ -20,9 +20,9 @@ from rich.table import Table
 from stored import store
 
 from dph_theory.transfer import AnswerKernel, Method, linearised_training
-from full_scale.lab.pretrained.losses import NAMED, sampled_loss
-from full_scale.lab.pretrained.training import lab, prompts_of, whole_answers
-from full_scale.lab.pretrained.transfer import listed_prompts
+from full_scale.experiments.pretrained.losses import NAMED, sampled_loss
+from full_scale.experiments.pretrained.training import lab, prompts_of, whole_answers
+from full_scale.experiments.pretrained.transfer import listed_prompts
 from full_scale.models.load import LoadedModel, ModelHashes, located
 from full_scale.recipe.schema import ModelConfig
 from full_scale.transfer.answers import listed_atoms, log_probs

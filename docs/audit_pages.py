@@ -10,9 +10,9 @@ from typing import Any
 from dph_theory.audit.advantage import AdvantageReport, objective_words
 from dph_theory.audit.catalogue import SIZES, audit_advantages, audit_catalogue, form_of
 from dph_theory.audit.report import AuditReport
-from dph_theory.methods.advantages import FORMS
 from dph_theory.references import REFERENCES
 from dph_theory.support.table import Table, escaped
+from dph_theory.trainers.advantages import FORMS
 
 _FIND = """\
 # Appendix: KL terms and policy losses, audited

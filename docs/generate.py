@@ -13,9 +13,10 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dph_theory.binary_reward import tilted
-from dph_theory.dynamics import Rollouts, flow
-from dph_theory.kernel import coq, files
-from dph_theory.laws import (
+from dph_theory.coq import compiler, sources
+from dph_theory.finite_training import Rollouts, flow
+from dph_theory.predict.configuration import READERS, configuration_of
+from dph_theory.stationary import (
     law_after_resets,
     law_at_temperature,
     law_validity,
@@ -24,10 +25,9 @@ from dph_theory.laws import (
     tempered,
     truncated,
 )
-from dph_theory.methods.kl_terms import SHOWN
-from dph_theory.methods.policy_losses import POLICY_LOSSES
-from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.support.table import Table
+from dph_theory.trainers.kl_terms import SHOWN
+from dph_theory.trainers.policy_losses import POLICY_LOSSES
 from dph_theory.verification import pages
 from figures.catalogue import figure
 from figures.files import rendered
@@ -59,9 +59,9 @@ def generated() -> dict[Path, str]:
     real = DOCS / "appendix" / "real-runs.md"
     tables = (
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
-        (term, "from dph_theory/methods/kl_terms.py", trainers()),
+        (term, "from dph_theory/trainers/kl_terms.py", trainers()),
         (defaulted, "from dph_theory/predict/readers.py", defaults()),
-        (predict, "from dph_theory/laws/sampled.py", samplers()),
+        (predict, "from dph_theory/stationary/sampled.py", samplers()),
         (defaulted, "from figures/numbers/laws.json", sampled_runs()),
         *((real, f"{name} from figures/numbers/real_runs.json", text) for name, text in blocks().items()),
     )
@@ -208,9 +208,9 @@ def picture(name: str) -> str:
 
 def compile_kernel() -> None:
     """Compile the kernel where its record is of other files, and Coq is installed."""
-    recorded = coq.recorded() if coq.RECORD.is_file() else None
-    if coq.installed() and (recorded is None or recorded.files != files.hashes()):
-        coq.compiled().kept()
+    recorded = compiler.recorded() if compiler.RECORD.is_file() else None
+    if compiler.installed() and (recorded is None or recorded.files != sources.hashes()):
+        compiler.compiled().kept()
 
 
 def main() -> None:

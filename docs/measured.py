@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dph_theory.counts import matched, read_counts
+from dph_theory.checkpoints import matched, read_counts
 from dph_theory.coverage import exact_pass_at_k, pass_at_k
 from figures.frames import Records
 from figures.gallery import transfer

@@ -24,12 +24,12 @@ DOCS = Path(__file__).parent
 API = {
     "theory": (
         "dph_theory",
-        "dph_theory.laws",
-        "dph_theory.dynamics",
-        "dph_theory.counts",
+        "dph_theory.stationary",
+        "dph_theory.finite_training",
+        "dph_theory.checkpoints",
         "dph_theory.predict",
     ),
-    "losses": ("dph_theory.losses", "dph_theory.audit", "dph_theory.methods", "dph_theory.atlas"),
+    "losses": ("dph_theory.losses", "dph_theory.audit", "dph_theory.trainers", "dph_theory.atlas"),
     "models": ("toy_lm", "full_scale", "figures"),
 }
 """The packages whose docstrings are shown, by page."""

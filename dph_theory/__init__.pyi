@@ -23,11 +23,11 @@ from .divergences import NEYMAN_CHI_SQUARED as NEYMAN_CHI_SQUARED
 from .divergences import REVERSE_KL as REVERSE_KL
 from .divergences import TOTAL_VARIATION as TOTAL_VARIATION
 from .divergences import alpha_divergence as alpha_divergence
-from .dynamics.decision import natural_gradient as natural_gradient
-from .dynamics.decision import orbit as orbit
-from .dynamics.decision import plain_gradient as plain_gradient
-from .dynamics.decision import uniform_on_likeliest as uniform_on_likeliest
 from .fdivergence import FDivergence as FDivergence
+from .finite_training.decision import natural_gradient as natural_gradient
+from .finite_training.decision import orbit as orbit
+from .finite_training.decision import plain_gradient as plain_gradient
+from .finite_training.decision import uniform_on_likeliest as uniform_on_likeliest
 from .improvement import rehearsal_guarantee as rehearsal_guarantee
 from .mdp import TabularMDP as TabularMDP
 from .restricted import critical_beta as critical_beta

@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from dph_theory import FORWARD_KL, laws
-from dph_theory.counts import confront, read_counts
+from dph_theory import FORWARD_KL, stationary
+from dph_theory.checkpoints import confront, read_counts
 from figures.catalogue import figure
 from figures.frames import Records
 
@@ -77,13 +77,13 @@ right = np.array([[True, False], [True, False]])
 betas = np.geomspace(0.03, 3, 40)
 axes = picture("3. Share of the commoner correct answer; pass rate dashed")
 for name, form, divergence, color, height in (
-    ("KL in the reward", laws.sequence_law, (), BLACK, 0.92),
-    ("plain k3 in the loss", laws.token_law, (FORWARD_KL,), BLUE, 0.71),
-    ("k2 or corrected k3 in the loss", laws.token_law, (), PURPLE, 0.46),
+    ("KL in the reward", stationary.sequence_law, (), BLACK, 0.92),
+    ("plain k3 in the loss", stationary.token_law, (FORWARD_KL,), BLUE, 0.71),
+    ("k2 or corrected k3 in the loss", stationary.token_law, (), PURPLE, 0.46),
 ):
     ends = [form(tables, right, beta, *divergence) for beta in betas]
-    axes.plot(betas, [laws.valid_answer_shares(end, right)[0, 0] for end in ends], color=color)
-    axes.plot(betas, [laws.law_validity(end, right) for end in ends], "--", color=color, linewidth=0.8)
+    axes.plot(betas, [stationary.valid_answer_shares(end, right)[0, 0] for end in ends], color=color)
+    axes.plot(betas, [stationary.law_validity(end, right) for end in ends], "--", color=color, linewidth=0.8)
     axes.text(0.03, height, name, color=color, fontsize=8)
 axes.set(xscale="log", xlabel="beta", ylim=(0.4, 1.05))
 
@@ -100,7 +100,7 @@ for scale, name, color, height in (
     ("std", "GRPO: divided by the group's std", RED, 2.75),
     ("leave_one_out", "RLOO: not divided", GREY, 0.45),
 ):
-    axes.plot(rates, laws.group_weight(8, rates, scale), color=color)
+    axes.plot(rates, stationary.group_weight(8, rates, scale), color=color)
     axes.text(0.34 if scale == "std" else 0.16, height, name, color=color, fontsize=8)
 axes.set(xlabel="pass rate of the prompt", ylim=(0, 7.5))
 

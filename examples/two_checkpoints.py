@@ -6,7 +6,7 @@ Run: python examples/two_checkpoints.py [BASE.jsonl RUN.jsonl]
 import sys
 from pathlib import Path
 
-from dph_theory.counts import confront, read_counts, sentences
+from dph_theory.checkpoints import confront, read_counts, sentences
 
 HERE = Path(__file__).parent / "counts"
 

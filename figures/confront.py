@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from dph_theory.counts import Confrontation, Together, sentences, tables
-from dph_theory.counts.cli import KIND
-from dph_theory.counts.pass_at_k import told_ks
+from dph_theory.checkpoints import Confrontation, Together, sentences, tables
+from dph_theory.checkpoints.cli import KIND
+from dph_theory.checkpoints.pass_at_k import told_ks
 from dph_theory.intervals import Estimate
 from dph_theory.support.errors import choice
 from dph_theory.support.files import write_json, write_text

@@ -227,14 +227,14 @@ def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> Non
         check_versions()
         if pretrained and twins:
             raise click.UsageError("--pretrained has no --twins: its runs in expectation have no noise")
-        from .lab.kept import Asked
+        from .experiments.kept import Asked
 
         if pretrained:
-            from .lab.pretrained.study import told
+            from .experiments.pretrained.study import told
 
             found = told(model, Asked(**asked), progress=progress)
         else:
-            from .lab.laws.report import told as told_of_boxes
+            from .experiments.small_llama.report import told as told_of_boxes
 
             found = told_of_boxes(Asked(**asked), twins=twins, progress=progress)
         _print_tables(console, found.tables)
@@ -257,8 +257,8 @@ def atlas_command(
     """Predict where each method ends, train it, and report how far off it ended; finished runs are kept."""
     with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
         check_versions()
-        from .lab.kept import Asked
-        from .lab.laws.atlas import told
+        from .experiments.kept import Asked
+        from .experiments.small_llama.atlas import told
 
         asked = Asked(folder, seeds=seeds, json_path=json_path, workers=workers)
         _print_tables(console, told(asked, names, progress).tables)

@@ -20,10 +20,10 @@ NEEDS_TORCH = (
     "dph_theory/losses/",
     "dph_theory/audit/",
     "dph_theory/atlas/",
-    "dph_theory/dynamics/training.py",
-    "dph_theory/methods/advantages.py",
-    "dph_theory/methods/restated.py",
-    "dph_theory/methods/surrogates.py",
+    "dph_theory/finite_training/training.py",
+    "dph_theory/trainers/advantages.py",
+    "dph_theory/trainers/restated.py",
+    "dph_theory/trainers/surrogates.py",
 )
 """The parts of dph_theory that may import torch."""
 LONGEST_FILE, LONGEST_FUNCTION = 600, 60

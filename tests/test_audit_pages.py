@@ -7,9 +7,9 @@ from support.published_audits import IN_ONE_PROCESS, reports
 from dph_theory.audit import audit
 from dph_theory.audit.catalogue import audit_advantages, audit_form
 from dph_theory.audit.published import CATALOGUE
-from dph_theory.methods.advantages import FORMS
-from dph_theory.methods.kl_terms import KL_TERMS
-from dph_theory.methods.policy_losses import POLICY_LOSSES
+from dph_theory.trainers.advantages import FORMS
+from dph_theory.trainers.kl_terms import KL_TERMS
+from dph_theory.trainers.policy_losses import POLICY_LOSSES
 
 WEIGHED = "the reward's policy gradient, divided by the number of tokens"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from full_scale.lab.pretrained.open_prompts import TASKS
-from full_scale.lab.pretrained.runs import EXPLORED, HELD_OUT
+from full_scale.experiments.pretrained.open_prompts import TASKS
+from full_scale.experiments.pretrained.runs import EXPLORED, HELD_OUT
 from full_scale.tasks.llama import random_llama, word_level
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"

@@ -74,7 +74,7 @@ IN_CODE = r"`[^`]*`|>>> .*(?:\n .*)?|\|\| law\b|\b[A-N]\d+\.[a-z]\w+|\bA[01]\b|\
 """Names, examples and formulas, the base rate A1 and its rest A0 among them."""
 SPARED = {next(term for term in REPLACED if "nothing holds" in term): "what a file, a lock or a tensor holds"}
 """Patterns that find other senses in code, with these."""
-ABOUT_CODES = ("dph_theory/statement", "dph_theory/verification", "dph_theory/theorems/__init__.py")
+ABOUT_CODES = ("dph_theory/verification", "dph_theory/verification", "dph_theory/theorems/__init__.py")
 """Where statements and their names are what is spoken of."""
 
 

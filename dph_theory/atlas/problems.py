@@ -6,15 +6,15 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from ..dynamics.answers import AnswerTokens, TabularPolicy, answer_tokens
-from ..laws import (
+from ..finite_training.answers import AnswerTokens, TabularPolicy, answer_tokens
+from ..numeric.elementary import Values
+from ..stationary import (
     answer_mean_limit,
     answer_probabilities,
     filtered_law,
     locally_filtered,
     token_forward_limit,
 )
-from ..numeric.elementary import Values
 
 FILTERED, UNIFORM, LOCAL = "base's proportions", "uniform", "locally filtered"
 FORWARD, MEANS, UNIFORM_LOCAL = "token forward limit", "per-answer-mean law", "uniform, token by token"

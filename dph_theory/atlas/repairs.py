@@ -11,8 +11,8 @@ from typing import Any
 
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
-from ..methods import advantages as published
-from ..methods import surrogates as f
+from ..trainers import advantages as published
+from ..trainers import surrogates as f
 from . import updates as u
 from .updates import GROUPED, in_the_loss, in_the_reward, of_rewards, rehearsal, rloo, shaped, weighted
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 
-from ..methods.surrogates import Sampled
+from ..trainers.surrogates import Sampled
 from .problems import AtlasProblem
 from .repairs import Repair
 from .updates import GROUP, Samples

@@ -13,7 +13,7 @@ import torch
 
 from ..audit.advantage import AdvantageError, ByCount, tabulate
 from ..fdivergence import FDivergence
-from ..methods import advantages as published
+from ..trainers import advantages as published
 
 GROUP = 4
 """Answers of a group."""

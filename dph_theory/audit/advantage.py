@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import torch
 
-from ..laws import group_weight
-from ..laws.groups import success_weights
-from ..methods.advantages import Advantage
 from ..numeric.arrays import Scalars, probability, rate, whole
 from ..numeric.elementary import Values
+from ..stationary import group_weight
+from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
+from ..trainers.advantages import Advantage
 from .quantities import FLOAT32, find_sum
 from .report import LossReport
 

@@ -5,10 +5,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..methods.advantages import FORMS
-from ..methods.kl_terms import KL_TERMS
-from ..methods.policy_losses import POLICY_LOSSES
 from ..support.processes import in_order
+from ..trainers.advantages import FORMS
+from ..trainers.kl_terms import KL_TERMS
+from ..trainers.policy_losses import POLICY_LOSSES
 from .advantage import AdvantageReport, audit_advantage
 from .loss import audit
 from .published import CATALOGUE

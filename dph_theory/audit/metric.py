@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..laws.groups import success_weights
+from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from .report import LossReport
 

@@ -11,9 +11,9 @@ from torch import Tensor
 from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..losses import generator_loss
-from ..methods import restated
-from ..methods.restated import Loss, kept, kl_term
 from ..references import Source
+from ..trainers import restated
+from ..trainers.restated import Loss, kept, kl_term
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
+from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from .report import REWARD, SEVERAL, TOKENS, AuditReport, Match, plain
 
 MOST = 3

@@ -4,11 +4,11 @@ Logs are natural, u = pi/ref with the policy first. A loss is a scalar to minimi
 is and float32 otherwise; gradients have the input's dtype. What stands under a mask contributes exactly zero.
 """
 
-from ..methods.restated import kl_term as kl_term
-from ..methods.restated import released_alpha as released_alpha
-from ..methods.restated import released_forward as released_forward
-from ..methods.restated import released_half_js as released_half_js
-from ..methods.restated import released_js as released_js
+from ..trainers.restated import kl_term as kl_term
+from ..trainers.restated import released_alpha as released_alpha
+from ..trainers.restated import released_forward as released_forward
+from ..trainers.restated import released_half_js as released_half_js
+from ..trainers.restated import released_js as released_js
 from .alpha_dpg import alpha_dpg_rewards as alpha_dpg_rewards
 from .alpha_dpg import clipped_ratio_count as clipped_ratio_count
 from .exploration import ADVANTAGE_BASELINES as ADVANTAGE_BASELINES

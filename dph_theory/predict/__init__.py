@@ -1,7 +1,7 @@
 """What a run's settings will do: the pass rates that they lead to, when, and what other settings do the same.
 
 `configuration_of` reads the settings of nine trainers; the KL terms and what they converge
-to stand in `dph_theory.methods.kl_terms`.
+to stand in `dph_theory.trainers.kl_terms`.
 """
 
 import warnings
@@ -128,7 +128,7 @@ def predict(
     >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
     0.9755
     """
-    from ..laws import effective_beta
+    from ..stationary import effective_beta
 
     named = base_rates if isinstance(base_rates, Mapping) else {}
     rates = np.atleast_1d(probability("base_rates", [*named.values()] if named else base_rates)).ravel()
@@ -204,7 +204,7 @@ class _Run:
 
     def _ends(self, rate: float) -> list[float]:
         """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
-        from ..laws import normalised_validities
+        from ..stationary import normalised_validities
 
         if not self.beta:
             return [1.0]
@@ -215,14 +215,14 @@ class _Run:
 
     def _along(self, rate: float, times: np.ndarray) -> np.ndarray:
         """The pass rate at these times."""
-        from ..dynamics import pass_rate_along
+        from ..finite_training import pass_rate_along
 
         # Errors slow what the verdicts drive and not the penalty: the flow of beta over the speed, slower.
         return pass_rate_along(rate, times * self.speed, **self.decision, **self._law)
 
     def _luck(self, rate: float, end: float) -> float | None:
         """How far sampling drives equally likely right answers apart by a pass rate, without a KL."""
-        from ..dynamics import SmallNoiseWarning, drift_deviation
+        from ..finite_training import SmallNoiseWarning, drift_deviation
 
         found = self.found
         known = found.baseline is not None and found.scale in ("std", *UNDIVIDED)
@@ -248,7 +248,7 @@ def _equivalent(group_size: int, rates: np.ndarray, mean: float) -> dict[str, fl
     """For each setting the beta with that mean validity, where one has it."""
     from scipy.optimize import brentq
 
-    from ..laws import normalised_validity_at
+    from ..stationary import normalised_validity_at
 
     found = {}
     for (kl, divergence), (divided, scale) in product(_KLS.items(), _DIVIDED.items()):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..coverage import exact_pass_at_k, pass_at_k
-from ..methods.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from ..support.table import Table
+from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from . import MOST_OF_THE_WAY, REACHED, Prediction, PromptPrediction
 from .configuration import READERS, configuration_of
 from .evidence import Measured, advice, comparable, kind
@@ -309,7 +309,7 @@ def notes(found: Configuration, told: Prediction | None) -> list[str]:
         said.append("No equivalent betas: this mean is too near 1 to distinguish them.")
     luck = [] if told is None else [each.deviation for each in told.prompts if each.deviation is not None]
     if luck:
-        from ..dynamics import saturation
+        from ..finite_training import saturation
 
         said.append(
             "noise: the std over seeds of the log-odds of two equally likely correct answers, by then or "

@@ -221,7 +221,7 @@ def _rates(path: Path | None, counted: bool) -> answer.Base | None:
         return None
     try:
         if counted or path.suffix != ".json":
-            from ..counts import read_counts
+            from ..checkpoints import read_counts
 
             rows = read_counts(path).rows.values()
             n, c = (np.array([getattr(row, of) for row in rows]) for of in ("n", "c"))

@@ -6,8 +6,8 @@ A reader has its trainer's defaults and arithmetic at the version or commit of i
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..methods.kl_terms import KLTerm, term
-from ..methods.parts import (
+from ..trainers.kl_terms import KLTerm, term
+from ..trainers.parts import (
     ALONE,
     ANSWERS,
     BEST,

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..methods.kl_terms import ENDS, KLTerm
-from ..methods.parts import Weight
 from ..support.notebook import Shown
 from ..support.table import Table
+from ..trainers.kl_terms import ENDS, KLTerm
+from ..trainers.parts import Weight
 from .settings import Asked
 
 

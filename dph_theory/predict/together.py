@@ -11,7 +11,7 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..laws.groups import SCALES
+from ..stationary.groups import SCALES
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.table import Table

@@ -1,15 +1,18 @@
-"""The registry: a file is a family of statements, its module-level entries are theirs, in order.
+"""The registry: a file is a subject, its docstring names its families, its module-level entries are theirs.
 
-A module's docstring begins with the family's name and title ("A5. Pass rate against beta."). What several
-families share stands in the files whose names begin with _.
+A family stands in a module's docstring on a line of its own ("A5. Pass rate against beta."). What several
+subjects share stands in the files whose names begin with _.
 """
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType, ModuleType
 
-from ..statement.theorem import Theorem
+from ..verification.statement import Theorem
+
+_FAMILY = re.compile(r"^([A-Z]\d+)\. (.*)[.]$", re.MULTILINE)
 
 
 def _entries(module: ModuleType) -> Iterator[Theorem]:
@@ -18,20 +21,26 @@ def _entries(module: ModuleType) -> Iterator[Theorem]:
         yield from (t for t in (value if isinstance(value, tuple) else (value,)) if isinstance(t, Theorem))
 
 
+def _order(family: str) -> tuple[str, int]:
+    return family[0], int(family[1:])
+
+
 def _collect() -> tuple[Mapping[str, Theorem], Mapping[str, str]]:
     theorems: dict[str, Theorem] = {}
     families: dict[str, str] = {}
-    for info in pkgutil.iter_modules(__path__):
-        if info.name.startswith("_"):
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        if info.name.rpartition(".")[2].startswith("_"):
             continue
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        family, _, title = (module.__doc__ or "").partition("\n")[0].partition(". ")
-        families[family] = title.rstrip(".")
+        module = importlib.import_module(info.name)
+        here = dict(_FAMILY.findall(module.__doc__ or ""))
+        families |= here
         for theorem in _entries(module):
-            if theorem.name in theorems or theorem.family != family:
-                raise ValueError(f"name={theorem.name!r} is not allowed: not a new name of family {family}")
+            if theorem.name in theorems or theorem.family not in here:
+                raise ValueError(f"name={theorem.name!r} is not allowed: not a new name of {', '.join(here)}")
             theorems[theorem.name] = theorem
-    return MappingProxyType(theorems), MappingProxyType(families)
+    ordered = dict(sorted(theorems.items(), key=lambda item: _order(item[1].family)))
+    titles = {name: families[name] for name in sorted(families, key=_order)}
+    return MappingProxyType(ordered), MappingProxyType(titles)
 
 
 THEOREMS, FAMILIES = _collect()

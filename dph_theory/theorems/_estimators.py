@@ -14,10 +14,10 @@ import sympy
 
 from ..binary_reward import filtered
 from ..fdivergence import FDivergence
-from ..methods.kl_terms import ESTIMATORS
 from ..numeric.compiled import compiled
 from ..numeric.elementary import Values, exp_remainder, log_ratio, trailing
 from ..support.record import readable
+from ..trainers.kl_terms import ESTIMATORS
 from ._tokens import ratio_where
 
 x = sympy.Symbol("x", real=True)

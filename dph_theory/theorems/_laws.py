@@ -9,7 +9,7 @@ import numpy as np
 from ..binary_reward import tilted, valid_mass
 from ..divergences import FORWARD_KL
 from ..numeric.elementary import Values, only, trailing
-from ..statement.charts import chart, example, log_uniform, masks, simplex
+from ..verification.charts import chart, example, log_uniform, masks, simplex
 
 EDGED_PAIR = chart(pi=simplex(3, zeros=True), ref=simplex(3, zeros=True))
 """The same, with masses of exactly zero among them."""

@@ -17,7 +17,7 @@ from ..improvement import (
 )
 from ..mdp import TabularMDP
 from ..numeric.elementary import Values, trailing
-from ..statement.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
+from ..verification.charts import Chart, chart, discounts, example, log_uniform, simplex, uniform
 
 
 def worst_chain(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:

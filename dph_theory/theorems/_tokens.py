@@ -13,8 +13,8 @@ from ..binary_reward import filtered
 from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence, each
 from ..fdivergence import FDivergence
 from ..numeric.elementary import Values
-from ..statement.charts import Chart, Part, chart, example, masks, simplex, uniform
 from ..tokens import Tables, mean, sequences
+from ..verification.charts import Chart, Part, chart, example, masks, simplex, uniform
 
 RatioLoss: TypeAlias = Callable[[Values], Values]
 """A loss of the ratio u = pi/base at samples from the base."""

@@ -7,7 +7,7 @@ The first answer of a prompt is correct, the others are incorrect.
 import numpy as np
 
 from ..numeric.elementary import normalised
-from ..statement.charts import Chart, Part, chart, uniform
+from ..verification.charts import Chart, Part, chart, uniform
 
 Values = np.ndarray
 PROMPTS, ANSWERS, FEATURES = 3, 3, 4

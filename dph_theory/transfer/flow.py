@@ -14,10 +14,10 @@ from jaxtyping import Float, Shaped
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..laws.groups import group_weight
-from ..laws.sequence import validity_pull
 from ..numeric.arrays import Scalars, finite, probability, rate, real, whole
 from ..numeric.elementary import Values
+from ..stationary.groups import group_weight
+from ..stationary.sequence import validity_pull
 from ..support.errors import argument_error
 from ..support.record import readable
 

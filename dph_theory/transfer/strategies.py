@@ -17,8 +17,8 @@ from scipy.integrate import cumulative_simpson, quad, solve_ivp
 from scipy.linalg import solve_banded
 from scipy.special import expit, logit, softmax
 
-from ..laws.groups import SCALES, group_weight, success_weights
 from ..numeric.arrays import distribution, one, positive, probability, rate, real, whole
+from ..stationary.groups import SCALES, group_weight, success_weights
 from ..support.errors import argument_error, choice
 
 _GRID, _MOST_CELLS = 4001, 200_000

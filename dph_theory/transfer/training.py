@@ -15,8 +15,8 @@ from jaxtyping import Float
 
 from ..coverage import exact_pass_at_k
 from ..fdivergence import FDivergence
-from ..laws.groups import SCALES, group_weight
 from ..numeric.arrays import Scalars, positive, real, whole
+from ..stationary.groups import SCALES, group_weight
 from ..support.errors import argument_error, choice
 from .flow import chosen
 from .kernel import AnswerKernel

@@ -16,7 +16,7 @@ from .reports import INSTANCES, QUICK_INSTANCES, Report, Settings, settings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..statement.theorem import Theorem
+    from .statement import Theorem
 
 Made = TypeVar("Made")
 
@@ -75,18 +75,18 @@ def verify(
 
 def _compiled(console: "Console") -> bool:
     """Whether Coq finds what is recorded of the kernel, or is not here to be asked; it is printed."""
-    from ..kernel import coq
+    from ..coq import compiler
 
-    if not coq.installed():
-        console.print(f"kernel: not compiled, Coq is not installed ({coq.INSTALL}); as recorded:")
-        console.print(coq.recorded().told(), highlight=False)
+    if not compiler.installed():
+        console.print(f"kernel: not compiled, Coq is not installed ({compiler.INSTALL}); as recorded:")
+        console.print(compiler.recorded().told(), highlight=False)
         return True
     try:
-        found = coq.compiled()
-    except coq.CoqError as error:
+        found = compiler.compiled()
+    except compiler.CoqError as error:
         console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
         return False
-    other = found.coq == coq.recorded().coq and found != coq.recorded()
+    other = found.coq == compiler.recorded().coq and found != compiler.recorded()
     words = found.told() + ("\n  the record says otherwise: python docs/generate.py" if other else "")
     console.print(f"kernel: compiled here in {found.seconds:.0f} seconds:\n{words}", highlight=False)
     return not (other or found.beyond_the_reals or found.beyond_primitives)

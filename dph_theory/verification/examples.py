@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..statement.charts import Instance, as_floats
-from ..statement.theorem import FalseNeighbour, Relation, Theorem
+from .charts import Instance, as_floats
+from .statement import FalseNeighbour, Relation, Theorem
 
 MARGIN = 5
 """A violation counts from so many tolerances on."""

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ..kernel import coq, files
+from ..coq import compiler, sources
 from ..references import REFERENCES
-from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.table import escaped
 from ..theorems import FAMILIES, THEOREMS
+from .statement import Relation, Theorem, Verdict
 
 MEANINGS = {
     Verdict.PROVED: "a theorem of the proof kernel for every number of outcomes, used at an example "
@@ -70,7 +70,7 @@ def index() -> str:
             *papers,
             "\n## Definitions in Coq\n",
             "As they stand in the kernel's files; `sum ys f` adds up f over the outcomes ys.\n",
-            *("```coq", *files.definition_texts(), "```"),
+            *("```coq", *sources.definition_texts(), "```"),
             "",
         )
     )
@@ -115,7 +115,7 @@ def in_kernel() -> str:
         "that it is false": [theorem for theorem in named if theorem.false],
     }
     table = [f"| {words} | {len(found)} | {', '.join(map(_link, found))} |" for words, found in rows.items()]
-    modules = Counter(axiom.partition(".")[0] for axiom in coq.recorded().computing)
+    modules = Counter(axiom.partition(".")[0] for axiom in compiler.recorded().computing)
     computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
     rest = f"Besides the classical reals, `Print Assumptions` shows below the examples axioms of {computing}."
     return "\n".join(("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, "", rest))
@@ -130,8 +130,8 @@ def _in_kernel(theorem: Theorem) -> list[str]:
     of = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
     of = "that it fails at its counterexample" if theorem.false else of
     lines = []
-    for found in map(files.statement, theorem.coq.split()):
-        place = f"`{found.name}` in `dph_theory/kernel/{found.file}`"
+    for found in map(sources.statement, theorem.coq.split()):
+        place = f"`{found.name}` in `dph_theory/coq/{found.file}`"
         lines += [f"- In the kernel, {of}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
         lines += [*(f"        {line}" for line in found.text.splitlines()), ""]
     return lines

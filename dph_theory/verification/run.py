@@ -8,14 +8,14 @@ from functools import partial
 from importlib.util import find_spec
 from multiprocessing.context import BaseContext
 
-from ..statement.charts import as_floats
-from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.errors import argument_error
 from ..support.processes import run_jobs
 from ..theorems import THEOREMS
 from . import examples
+from .charts import as_floats
 from .reports import NeighbourReport, Report, Settings
 from .search import Found, plain, search
+from .statement import Relation, Theorem, Verdict
 from .ties import untied
 
 

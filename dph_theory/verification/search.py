@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from ..statement.charts import Chart, Instance, as_floats
-from ..statement.theorem import Theorem
+from .charts import Chart, Instance, as_floats
 from .reports import Settings
+from .statement import Theorem
 
 CHUNK = 10_000
 """Instances per batch: large enough for numpy, small enough for the cache."""

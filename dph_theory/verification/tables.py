@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..references import REFERENCES
-from ..statement.charts import as_floats
-from ..statement.theorem import Relation, Theorem, Verdict
 from ..support.table import Table
 from ..theorems import THEOREMS
+from .charts import as_floats
 from .reports import Report
+from .statement import Relation, Theorem, Verdict
 
 _STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
 STATED, _FEW = 4, 4

@@ -4,14 +4,14 @@ from decimal import Decimal
 
 import numpy as np
 
-from ..kernel import coq, files
-from ..kernel.files import KernelExample
-from ..statement.theorem import Theorem, Verdict
+from ..coq import compiler, sources
+from ..coq.sources import KernelExample
+from .statement import Theorem, Verdict
 
 
 def examples_of(theorem: Theorem) -> list[KernelExample]:
     """The kernel's examples that bear the entry's name: one, or one for each component in turn."""
-    found, name = files.examples(), theorem.name.replace(".", "_")
+    found, name = sources.examples(), theorem.name.replace(".", "_")
     if name in found:
         return [found[name]]
     numbered = (f"{name}_{number}" for number in range(1, len(found) + 1))
@@ -27,11 +27,11 @@ def untied(theorem: Theorem) -> list[str]:
     if not theorem.coq:
         return []
     names = {*theorem.coq.split()}
-    if passing := names & files.PASSES:
+    if passing := names & sources.PASSES:
         return [f"{', '.join(sorted(passing))} hands on what another theorem says, and is none"]
-    if missing := names - files.statements().keys():
+    if missing := names - sources.statements().keys():
         return [f"the kernel has no theorem {' and no '.join(sorted(missing))}"]
-    found = list(coq.unaccepted())
+    found = list(compiler.unaccepted())
     kept = examples_of(theorem)
     if theorem.expected is Verdict.PROVED and not kept:
         found.append(f"the kernel has no example of {theorem.coq} for it")

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from dph_theory import filtered, tilted, valid_mass
-from dph_theory.dynamics.decision import integrate, orbit, plain_gradient, softmax
+from dph_theory.finite_training.decision import integrate, orbit, plain_gradient, softmax
 from dph_theory.support.table import Table
 
 from ..frames import Records

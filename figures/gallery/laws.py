@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dph_theory import FORWARD_KL
-from dph_theory.laws import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
+from dph_theory.stationary import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas
 
-from dph_theory.counts.pass_at_k import curves
+from dph_theory.checkpoints.pass_at_k import curves
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 

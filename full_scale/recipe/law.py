@@ -13,10 +13,10 @@ from torch import Tensor
 from dph_theory import FORWARD_KL, REVERSE_KL, alpha_divergence
 from dph_theory.divergences import named
 from dph_theory.fdivergence import FDivergence
-from dph_theory.laws import group_weight, normalised_validity_at
 from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
-from dph_theory.methods.kl_terms import KL_FORMS
-from dph_theory.methods.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS, TRL_LOSS_TYPES
+from dph_theory.stationary import group_weight, normalised_validity_at
+from dph_theory.trainers.kl_terms import KL_FORMS
+from dph_theory.trainers.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS, TRL_LOSS_TYPES
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
@@ -59,7 +59,7 @@ class RunLaw:
     divergence: FDivergence
     beta: float
     scale: str
-    """The advantage form, one of `dph_theory.laws.SCALES`."""
+    """The advantage form, one of `dph_theory.stationary.SCALES`."""
     group_size: int
     reduction: str = TOKENS
     """How the tokens of an answer are taken together, one of those of `TRL_LOSS_TYPES`."""

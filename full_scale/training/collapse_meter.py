@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers import TrainerCallback
 from trl import GRPOTrainer
 
-from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
+from dph_theory.finite_training import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from peft import get_peft_model
 
-from dph_theory.laws import group_weight
+from dph_theory.stationary import group_weight
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import replacing, write_json
 from dph_theory.support.progress import Progress, silent

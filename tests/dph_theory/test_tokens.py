@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
-from dph_theory.statement.charts import as_floats
 from dph_theory.theorems._tokens import (
     BRANCH_AT_FIRST,
     BRANCH_AT_SECOND,
@@ -13,6 +12,7 @@ from dph_theory.theorems._tokens import (
     two_tables,
 )
 from dph_theory.tokens import on_policy_token_divergence, sequences, token_divergence
+from dph_theory.verification.charts import as_floats
 
 FIRST, SECOND = (two_tables(**as_floats(pair)) for pair in (BRANCH_AT_FIRST.parts, BRANCH_AT_SECOND.parts))
 

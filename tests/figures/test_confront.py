@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from support.drawing_checks import assert_drawn
 from support.small_confrontation import small_confrontation, written
 
-from dph_theory.counts import Together
-from dph_theory.counts.cli import confront_command
-from dph_theory.counts.together import RunAmong
+from dph_theory.checkpoints import Together
+from dph_theory.checkpoints.cli import confront_command
+from dph_theory.checkpoints.together import RunAmong
 from dph_theory.intervals import Estimate
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, record

@@ -1,10 +1,10 @@
 """Finished runs of the laws that nobody trained."""
 
-from full_scale.lab.glass_box.box import box
-from full_scale.lab.glass_box.exact import exact
-from full_scale.lab.laws.predictions import predictions
-from full_scale.lab.laws.record import FinishedRun, RunPoint, Twin, twin_of
-from full_scale.lab.laws.runs import Run
+from full_scale.experiments.enumerable_tasks.box import box
+from full_scale.experiments.enumerable_tasks.exact import exact
+from full_scale.experiments.small_llama.predictions import predictions
+from full_scale.experiments.small_llama.record import FinishedRun, RunPoint, Twin, twin_of
+from full_scale.experiments.small_llama.runs import Run
 
 TASK = box("selection-2")
 RUN = Run("which_law", TASK.name, "k3", 0.5)

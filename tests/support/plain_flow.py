@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dph_theory.dynamics import decision
+from dph_theory.finite_training import decision
 
 BASE = np.array([[0.3, 0.2, 0.1, 0.4]])
 VALID = np.array([[True, True, True, False]])

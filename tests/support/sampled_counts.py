@@ -5,7 +5,7 @@ import json
 import numpy as np
 from scipy.special import expit, logit
 
-from dph_theory.counts import Pairs
+from dph_theory.checkpoints import Pairs
 
 
 def base_rates(rng, prompts):

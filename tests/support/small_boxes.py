@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from full_scale.lab.glass_box.box import GlassBox
+from full_scale.experiments.enumerable_tasks.box import GlassBox
 
 
 def uniform_box(texts: int = 2, words: int = 2, length: int = 2) -> GlassBox:

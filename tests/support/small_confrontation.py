@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dph_theory.counts import Confrontation, confront, read_counts
+from dph_theory.checkpoints import Confrontation, confront, read_counts
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 

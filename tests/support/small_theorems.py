@@ -2,8 +2,8 @@
 
 from dph_theory import FORWARD_KL, TOTAL_VARIATION
 from dph_theory.references import Source
-from dph_theory.statement.charts import chart, example, simplex, uniform
-from dph_theory.statement.theorem import neighbour, refuted, theorem
+from dph_theory.verification.charts import chart, example, simplex, uniform
+from dph_theory.verification.statement import neighbour, refuted, theorem
 
 BINOMIAL = theorem(
     "toy.binomial",

@@ -93,7 +93,7 @@ def group_gain(rates: Scalars, group: int) -> Float[np.ndarray, "..."]:
         h(p) = E[sqrt(M(1-M))]/(p(1-p)) = sum_{c=1}^{G-1} C(G,c) sqrt(m(1-m)) p^{c-1} (1-p)^{G-c-1}.
 
     So the step is E[sqrt(M(1-M))] grad logit p. Any shape of rates in [0, 1], where h is finite throughout.
-    It is `dph_theory.laws.group_weight` of the population std, as a polynomial: four times as fast, for
+    It is `dph_theory.stationary.group_weight` of the population std, as a polynomial: four times as fast, for
     use in every step. Raises ValueError for other rates, or groups of fewer than 2. Source: ours; the
     advantage: shao2024grpo.
     """

@@ -18,9 +18,9 @@ from dph_theory.atlas.training import (
 from dph_theory.atlas.updates import GROUP, Samples
 from dph_theory.binary_reward import filtered, tilted
 from dph_theory.divergences import FORWARD_KL
-from dph_theory.dynamics import drift_deviation
-from dph_theory.dynamics.decision import plain_gradient, uniform_on_likeliest
-from dph_theory.laws import answer_probabilities, group_weight, sequence_law, token_law
+from dph_theory.finite_training import drift_deviation
+from dph_theory.finite_training.decision import plain_gradient, uniform_on_likeliest
+from dph_theory.stationary import answer_probabilities, group_weight, sequence_law, token_law
 
 BY_NAME = {method.name: method for method in REPAIRS}
 

@@ -6,9 +6,9 @@ import torch
 
 from dph_theory.audit import audit_advantage
 from dph_theory.audit.advantage import AdvantageError, called, objective_of, tabulate
-from dph_theory.laws import group_objective, group_weight
-from dph_theory.methods import advantages as forms
-from dph_theory.methods.advantages import (
+from dph_theory.stationary import group_objective, group_weight
+from dph_theory.trainers import advantages as forms
+from dph_theory.trainers.advantages import (
     batch_normalised,
     best_minus_second,
     over_the_others,

@@ -6,8 +6,8 @@ from support.published_audits import IN_ONE_PROCESS, reports
 from dph_theory.audit import catalogue
 from dph_theory.audit.catalogue import audit_catalogue, form_of
 from dph_theory.audit.published import CATALOGUE
-from dph_theory.methods.kl_terms import KL_TERMS
 from dph_theory.references import REFERENCES
+from dph_theory.trainers.kl_terms import KL_TERMS
 
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
 JS = "JS generator (twice the JS divergence)"

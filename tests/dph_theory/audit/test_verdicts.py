@@ -13,7 +13,7 @@ import torch
 
 from dph_theory.audit import audit
 from dph_theory.losses import kl_term
-from dph_theory.methods.surrogates import policy_loss
+from dph_theory.trainers.surrogates import policy_loss
 
 BOOK = Path(__file__).with_name("verdicts.txt")
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from dph_theory.methods.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.predict.sources import given as overridden
+from dph_theory.trainers.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 
 SHORT = {"A": "actor_rollout_ref.actor", "R": "actor_rollout_ref.rollout", "L": "algorithm", "F": "loss_fn"}
 SHORT |= {"V": "algo.advantage", "K": "algo.kl", "O": "orchestrator", "S": "trainer.algorithm"}

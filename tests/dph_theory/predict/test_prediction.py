@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dph_theory.dynamics import pass_rate_along
-from dph_theory.laws import normalised_validity_at
+from dph_theory.finite_training import pass_rate_along
 from dph_theory.predict import configuration_of, predict
+from dph_theory.stationary import normalised_validity_at
 
 
 def trl(beta, group_size=8, **others):

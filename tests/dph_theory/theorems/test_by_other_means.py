@@ -5,9 +5,9 @@ import pytest
 from scipy import integrate, optimize
 
 from dph_theory import CHI_SQUARED, filtered
-from dph_theory.statement.charts import as_floats
 from dph_theory.theorems import _estimators as estimators
 from dph_theory.theorems import _laws, a10, b03
+from dph_theory.verification.charts import as_floats
 
 
 def softmax(logits):

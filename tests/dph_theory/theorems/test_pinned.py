@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dph_theory.kernel import files
+from dph_theory.coq import sources
 from dph_theory.theorems import THEOREMS
 
 PINS = Path(__file__).with_name("pinned.txt")
@@ -29,7 +29,7 @@ def said(theorem):
 
 def proved(theorem):
     """The kernel's statements by which it counts as proved, as they are written."""
-    texts = [files.statement(name).text for name in theorem.coq.split()]
+    texts = [sources.statement(name).text for name in theorem.coq.split()]
     return digest(*(" ".join(text.split()) for text in texts)) if texts else "-"
 
 

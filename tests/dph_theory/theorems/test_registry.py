@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dph_theory.statement.theorem import Verdict
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.reports import Settings
 from dph_theory.verification.run import verify_one
 from dph_theory.verification.search import sample
+from dph_theory.verification.statement import Verdict
 
 every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.name)
 

@@ -6,8 +6,8 @@ from support.linear_answers import linear_answers, log_odds
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
-from dph_theory.dynamics import pass_rate_along
-from dph_theory.laws import validity_at
+from dph_theory.finite_training import pass_rate_along
+from dph_theory.stationary import validity_at
 from dph_theory.transfer import coupled_flow, own_and_pair, pass_at_k_slope
 
 PAIR = np.array([[1.0, -0.5], [-0.5, 1.0]])

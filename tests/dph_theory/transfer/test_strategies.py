@@ -127,7 +127,7 @@ def test_luck_is_drawn_once_a_shared_direction(coupling, common, own, number):
 
 
 def test_one_lottery_is_the_drift_of_one_prompt():
-    from dph_theory.dynamics import drift_deviation
+    from dph_theory.finite_training import drift_deviation
 
     alone = drift_deviation(0.2, 0.9, valid=2, invalid=8, step=0.02, answers=128)
     assert lotteries(1, **LOTTERY | {"step": 0.02, "answers": 16}).common == pytest.approx(float(alone) ** 2)

@@ -6,7 +6,7 @@ import torch
 from support.linear_answers import linear_answers, log_odds
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from dph_theory.laws import group_objective
+from dph_theory.stationary import group_objective
 from dph_theory.transfer import Hold, Method, coupled_flow, linearised_training
 
 ONE_STEP = {"steps": 1, "step": 0.05, "optimiser": "sgd", "seeds": 1}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dph_theory.kernel import coq
+from dph_theory.coq import compiler
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.cli import verify
 
@@ -43,7 +43,7 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
 
 
 def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(monkeypatch):
-    recorded = coq.recorded()
+    recorded = compiler.recorded()
     cheat, elsewhere = {"axioms": ("Cheat.proof",)}, {"coq": "9.0.0", "of_examples": ()}
     otherwise = "the record says otherwise"
     for installed, made, status, said in (
@@ -57,11 +57,11 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
 
         def compiled(made=made):
             if made is None:
-                raise coq.CoqError("Laws.v, line 3: no")
+                raise compiler.CoqError("Laws.v, line 3: no")
             return replace(recorded, **made)
 
-        monkeypatch.setattr(coq, "installed", lambda installed=installed: installed)
-        monkeypatch.setattr(coq, "compiled", compiled)
+        monkeypatch.setattr(compiler, "installed", lambda installed=installed: installed)
+        monkeypatch.setattr(compiler, "compiled", compiled)
         done = here("A5.validity", "--kernel", "--quick")
         assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
         assert (otherwise in done.stdout) is (said == otherwise)

@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from dph_theory.statement.theorem import Verdict
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification import pages
+from dph_theory.verification.statement import Verdict
 
 
 def test_every_theorem_is_on_exactly_one_page():
@@ -26,7 +26,7 @@ def test_a_page_says_all_that_the_registry_says(name):
         assert pages.escaped(str(theorem.source)) in section
         assert pages.escaped(theorem.note) in section
         assert section.count("\n    - ") == len(theorem.false_neighbours)
-        assert all(f"`{name}` in `dph_theory/kernel/" in section for name in theorem.coq.split())
+        assert all(f"`{name}` in `dph_theory/coq/" in section for name in theorem.coq.split())
         assert ("In the kernel" in section) is bool(theorem.coq)
         # Of a claim that is false in general only its counterexample is proved.
         at_one = "In the kernel, that it fails at its counterexample: " in section

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 from support.small_theorems import BINOMIAL, PINSKER
 
-from dph_theory.statement.theorem import Verdict
 from dph_theory.support.record import from_json
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.reports import Report, Settings
 from dph_theory.verification.run import select, verify, verify_one
+from dph_theory.verification.statement import Verdict
 
 SMALL = Settings(500, 64, 5, 4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
 
-from dph_theory.statement.charts import example
+from dph_theory.verification.charts import example
 from dph_theory.verification.reports import Settings
 from dph_theory.verification.search import sample, search, smallest
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dph_theory.kernel import coq
-from dph_theory.statement.theorem import Verdict
+from dph_theory.coq import compiler
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.reports import settings
 from dph_theory.verification.run import verify_one
+from dph_theory.verification.statement import Verdict
 from dph_theory.verification.ties import examples_of, untied
 
 PROVED = [theorem for theorem in THEOREMS.values() if theorem.expected is Verdict.PROVED]
@@ -49,11 +49,11 @@ def test_a_theorem_without_an_example_of_it_proves_nothing():
 
 
 def test_files_that_coq_has_not_accepted_prove_nothing(monkeypatch):
-    coq.unaccepted.cache_clear()
-    monkeypatch.setattr(coq.files, "hashes", dict)
+    compiler.unaccepted.cache_clear()
+    monkeypatch.setattr(compiler.files, "hashes", dict)
     assert untied(VALIDITY)[0].startswith("the record is of other files")
     monkeypatch.undo()
-    coq.unaccepted.cache_clear()
+    compiler.unaccepted.cache_clear()
     assert untied(VALIDITY) == []
 
 
@@ -66,11 +66,11 @@ def test_another_theorem_is_no_proof_though_the_proof_names_it(name, other):
 
 
 def test_examples_that_rest_on_more_than_the_machine_s_numbers_prove_nothing(monkeypatch):
-    coq.unaccepted.cache_clear()
-    record = coq.recorded()
+    compiler.unaccepted.cache_clear()
+    record = compiler.recorded()
     more = replace(record, of_examples=(*record.of_examples, "NumbersJ.cheat"))
-    monkeypatch.setattr(coq, "recorded", lambda: more)
+    monkeypatch.setattr(compiler, "recorded", lambda: more)
     assert "besides those of the reals and the primitives: NumbersJ.cheat" in untied(VALIDITY)[0]
     monkeypatch.undo()
-    coq.unaccepted.cache_clear()
+    compiler.unaccepted.cache_clear()
     assert record.beyond_primitives == []

@@ -18,7 +18,7 @@ from support.simulated_runs import (
 )
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, kappa
-from dph_theory.laws import normalised_validity_at
+from dph_theory.stationary import normalised_validity_at
 from full_scale.comparison import verdicts as rule
 from full_scale.comparison.instrument_checks import base_rate_shift, guarantee
 from full_scale.comparison.measurements import MeasuredRun, PairedSet, least_cost

@@ -13,8 +13,8 @@ from support.rule_task import loaded, ruled_task
 from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
-from dph_theory.counts import Counts, pairs
-from dph_theory.counts.doubts import doubts
+from dph_theory.checkpoints import Counts, pairs
+from dph_theory.checkpoints.doubts import doubts
 from full_scale.models import generation
 from full_scale.models.generation import check_room, prompt_of, prompt_tokens, sample
 from full_scale.models.load import declared_stop_tokens, stop_tokens

@@ -5,7 +5,7 @@ from support.simulated_runs import controlled, row
 from support.tiny_training import TRL_WARNS
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
-from dph_theory.methods.parts import ANSWERS, SUMS, TOKENS
+from dph_theory.trainers.parts import ANSWERS, SUMS, TOKENS
 from full_scale.recipe.law import DEFAULTS, law_of, rehearsal_target
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, load_recipe

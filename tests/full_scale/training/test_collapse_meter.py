@@ -10,7 +10,7 @@ from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, flat_reward, 
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from dph_theory.dynamics import SmallNoiseWarning, excess_by_luck
+from dph_theory.finite_training import SmallNoiseWarning, excess_by_luck
 from dph_theory.losses import excess_kl_estimate
 from full_scale.training.collapse_meter import STEP, CollapseMeter, _by_luck, _step_of
 

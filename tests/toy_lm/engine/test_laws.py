@@ -10,8 +10,8 @@ from scipy.special import rel_entr
 from support.toy_models import automata, bigrams, building
 
 import dph_theory
-from dph_theory.laws import law_divergence, law_validity
-from dph_theory.laws import locally_filtered as tree_filtered
+from dph_theory.stationary import law_divergence, law_validity
+from dph_theory.stationary import locally_filtered as tree_filtered
 from toy_lm import MarkovLM, base_law, filtered_lm, from_regex, locally_filtered, token_law_kl, validity
 from toy_lm.collapse.problem import all_words
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from dph_theory.laws import group_weight
 from dph_theory.losses import group_advantages
+from dph_theory.stationary import group_weight
 from toy_lm.strategies.results import Config
 from toy_lm.strategies.task import ALL, EASY, Policy, law, random_tasks, start, task
 from toy_lm.strategies.train import (

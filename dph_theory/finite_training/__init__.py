@@ -1,0 +1,21 @@
+"""What finite training does: noise at a stationary policy, drift between correct answers, schedules of beta.
+
+A stationary policy (`dph_theory.stationary`) is where infinitely many steps of the expected gradient end.
+Here are the runs that people have: N answers a step, gradient steps of size eta *in logits*, and time tau =
+eta times steps. `drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is
+the expected-gradient run itself, with any penalty, schedule of beta, baseline and sampler, and `decision` its
+closed cases. `training` (torch) carries the noise of each step of any differentiable training to its end.
+"""
+
+from .answers import BASELINES as BASELINES
+from .answers import FORMS as FORMS
+from .drift import SmallNoiseWarning as SmallNoiseWarning
+from .drift import drift_deviation as drift_deviation
+from .drift import excess_by_luck as excess_by_luck
+from .drift import pass_rate_along as pass_rate_along
+from .drift import saturation as saturation
+from .drift import spread_at_law as spread_at_law
+from .flow import flow as flow
+from .rollouts import CORRECTIONS as CORRECTIONS
+from .rollouts import Rollouts as Rollouts
+from .rollouts import largest_stable_step as largest_stable_step

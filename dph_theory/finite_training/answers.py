@@ -1,0 +1,155 @@
+"""Every answer of a tree, and what its update is: the coefficient of each token's log-probability.
+
+Written once for arrays and for tensors: `xp` is numpy or torch.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from ..divergences import REVERSE_KL
+from ..trainers.kl_terms import DESCENDING, KL_FORMS
+
+STORED = ("rehearsal", "kl_dpg")
+"""-log u on stored correct answers, beside the reward or alone."""
+FORMS = ("none", *DESCENDING, *STORED)
+"""No penalty, a KL term by its name in `methods.kl_terms.KL_FORMS`, or a rehearsal."""
+Advantage = Callable[[Any, Any], Any]
+"""What is made of the rewards (..., answers) at the pass rate V (..., 1)."""
+BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"none": lambda v: 0 * v, "mean": lambda v: v, "one": lambda v: 0 * v + 1}
+)
+"""What is subtracted from a reward, at the pass rate V."""
+
+
+class AnswerTokens(NamedTuple):
+    """The answers of up to T tokens out of V, each once: an ended one is padded with the end symbol."""
+
+    answers: np.ndarray
+    """(answers, T), whole numbers: the place of each in a table (V, ..., V)."""
+    entries: np.ndarray
+    """(answers, T): where each token's log-probability stands in the tables joined to one vector."""
+    counted: np.ndarray
+    """(answers, T): whether the answer has that token, its end symbol counted."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each answer."""
+        return self.counted.sum(axis=1)
+
+    def of(self, table: np.ndarray) -> np.ndarray:
+        """A table's values, (..., V, ..., V) to (..., answers)."""
+        return table[(..., *self.answers.T)]
+
+
+def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
+    """All answers of that tree."""
+    answers = np.indices((tokens,) * length).reshape(length, -1).T
+    ended = np.zeros(answers.shape, dtype=bool)
+    if end is not None:
+        ended[:, 1:] = np.logical_or.accumulate(answers == end, axis=1)[:, :-1]
+        answers, ended = (part[~(ended & (answers != end)).any(axis=1)] for part in (answers, ended))
+    places = np.zeros(answers.shape[0], dtype=int)
+    entries, start = [], 0
+    for t in range(length):
+        places = places * tokens + answers[:, t]
+        entries.append(start + places)
+        start += tokens ** (t + 1)
+    return AnswerTokens(answers, np.stack(entries, axis=1), ~ended)
+
+
+class TabularPolicy:
+    """Next-token tables with logits of their own at each prefix: every answer once, and the update of logits.
+
+    `base`: one table a position, (V, ..., V); `end`: the symbol after which only itself follows.
+    """
+
+    base: Sequence[np.ndarray]
+    end: int | None
+
+    @cached_property
+    def tokens(self) -> AnswerTokens:
+        """Every answer of the tree."""
+        return answer_tokens(self.base[0].shape[-1], len(self.base), self.end)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The base's logits, all tables in one vector."""
+        return joined(self.base)
+
+    def tables(self, theta: np.ndarray) -> np.ndarray:
+        """Logits (..., n) as (..., prefixes, V)."""
+        return theta.reshape(*theta.shape[:-1], -1, self.base[0].shape[-1])
+
+    def log_policy(self, theta: np.ndarray) -> np.ndarray:
+        """(..., logits) to the log-probability of each answer's tokens, (..., answers, tokens)."""
+        found = log_softmax(self.tables(theta), axis=-1).reshape(theta.shape)
+        return np.where(self.tokens.counted, found[..., self.tokens.entries], 0.0)
+
+    def answers(self, theta: np.ndarray) -> np.ndarray:
+        """The probability of each answer, (..., answers)."""
+        return np.exp(self.log_policy(theta).sum(axis=-1))
+
+    def ascent(self, theta: np.ndarray, *pulls: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """The update of the logits, shaped like them, from the gradients in tokens' log-probabilities.
+
+        Each of `pulls` is where the tokens stand and their gradients, (..., any), leading axes as those of
+        theta: at each prefix the sum of its tokens' gradients, less pi times their sum.
+        """
+        batches = theta.size // theta.shape[-1]
+        offset = np.arange(batches)[:, None] * theta.shape[-1]
+        total = np.zeros(theta.size)
+        for entries, pull in pulls:
+            places = (entries.reshape(batches, -1) + offset).ravel()
+            total += np.bincount(places, pull.ravel(), minlength=theta.size)
+        summed, pi = self.tables(total.reshape(theta.shape)), softmax(self.tables(theta), axis=-1)
+        found: np.ndarray = summed - pi * summed.sum(axis=-1, keepdims=True)
+        return found.reshape(theta.shape)
+
+
+def joined(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """The logits of tables in one vector; a token of no mass keeps none: a finite logit stands for -inf."""
+    with np.errstate(divide="ignore"):
+        return np.concatenate([np.maximum(np.log(table), -1e3).ravel() for table in tables])
+
+
+def update(
+    xp: Any,
+    log_policy: Any,
+    log_base: Any,
+    verdicts: Any,
+    *,
+    form: str,
+    beta: float,
+    advantage: Advantage,
+    weight: Any = 1.0,
+    drawn: Any = None,
+) -> tuple[Any, Any]:
+    """The probability of each answer, and the coefficients of its tokens' log-probabilities.
+
+    log_policy, log_base: (..., answers, tokens), 0 for tokens that an answer lacks. `verdicts`: the
+    rewards, (..., answers). weight: of each answer, (..., answers). drawn: the probabilities (..., answers)
+    that answers are drawn with, by default the policy's p. The whole answer's penalty is less its mean.
+    Returns these (..., answers) and c (..., answers, tokens); with stored answers, those of the rewards
+    alone.
+    """
+    p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
+    log_u = log_policy - log_base
+    found = advantage(verdicts, (p * verdicts).sum(-1)[..., None])[..., None]
+    term = KL_FORMS.get(form)
+    if term is not None and term.place.startswith("reward"):
+        whole = log_u.sum(-1)
+        taken = (p * whole).sum(-1)[..., None, None] if form == "sequence_kl" else log_u.cumsum(-1) - log_u
+        found = found - beta * (whole[..., None] - taken)
+    elif term is not None:
+        found = found - beta * (log_u if term.divergence is REVERSE_KL else -xp.expm1(-log_u))
+    return p, found * (weight[..., None] if hasattr(weight, "shape") else weight) + 0 * log_u
+
+
+def less(baseline: str) -> Advantage:
+    """The reward less a baseline, by its name in BASELINES."""
+    return lambda verdicts, validity: verdicts - BASELINES[baseline](validity)

@@ -1,0 +1,179 @@
+"""The expected-gradient run: the flow of next-token logits with any penalty, schedule of beta and sampler."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.special import softmax
+
+from ..numeric.arrays import Array, Scalars, one, positive, real
+from ..stationary import answer_probabilities, filtered_law
+from ..stationary.token import Tables, next_token_tables, verifier
+from ..support.errors import argument_error, choice
+from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, less, update
+from .rollouts import ON_POLICY, Rollouts
+
+Schedule: TypeAlias = float | Callable[[float], float]
+"""beta, or beta as a function of the time."""
+MOST = 1e6
+"""Times and betas are below it: by then a flow has ended, and stiffness beyond it is no training."""
+
+
+def at_time(beta: Schedule, time: float) -> float:
+    """beta at that time; ValueError for one that is negative or no number."""
+    try:
+        value = beta(time) if callable(beta) else beta
+    except TypeError as error:
+        raise argument_error("beta", beta, f"a number, or a function of the time ({error})") from error
+    return one("beta", real("beta", value, at_least=0, below=MOST))
+
+
+def rising_times(times: Scalars) -> np.ndarray:
+    """The times, if they rise from 0 or later."""
+    found = np.asarray(real("times", times, at_least=0, below=MOST), dtype=float)
+    if found.ndim != 1 or not len(found) or (np.diff(found) < 0).any():
+        raise argument_error("times", times, "a sequence of times that rise, at least one")
+    return found
+
+
+def flow(
+    base: Tables,
+    valid: Array,
+    times: Scalars,
+    *,
+    form: str = "sequence_kl",
+    beta: Schedule = 0.0,
+    start: Tables | None = None,
+    end: int | None = None,
+    reward: bool = True,
+    baseline: str = "mean",
+    per_answer_mean: bool = False,
+    rollouts: Rollouts = ON_POLICY,
+    step: float | None = None,
+) -> list[list[np.ndarray]]:
+    """The policy's next-token tables at increasing times, each prefix with logits of its own.
+
+    d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal, of
+    E_{p_*} log pi for KL-DPG. A network under gradient descent moves so up to a factor of time, as long as
+    its kernel changes little. beta may be a schedule: a run that follows it downwards slowly stays near the
+    stationary policy of each beta on its way.
+
+    Parameters: base, one table a position, (V, ..., V); valid (V, ..., V); times rising from 0; start, the
+    tables begun from, by default the base; end, the symbol after which only itself follows; reward False
+    leaves the rewards out; per_answer_mean weighs an answer's tokens by 1/length: only there, or with other
+    rollouts, does the baseline, a name of BASELINES, make a difference; rollouts, what answers are sampled
+    from, by default the policy itself; step, gradient steps of that size in the place of their limit, which a
+    sampler that jumps, and old answers, need. A single decision is one table. Returns the tables at each
+    time. Raises ValueError for what is no such tree, form or schedule.
+
+    >>> (policy,) = flow([[0.2, 0.3, 0.5]], [1, 0, 0], [400.0], beta=0.5)[0]
+    >>> policy.round(4)
+    array([0.6488, 0.1317, 0.2195])
+
+    Source: ours, theory E6, E7, G4, G8, G10, J.
+    """
+    choice("form", form, FORMS)
+    choice("baseline", baseline, BASELINES)
+    if form in STORED and (per_answer_mean or rollouts != ON_POLICY):
+        name, given = ("per_answer_mean", True) if per_answer_mean else ("rollouts", rollouts)
+        raise argument_error(name, given, f"none with {form}, whose answers are stored ones")
+    checked = next_token_tables("base", base, end)
+    begun = checked if start is None else next_token_tables("start", start, end)
+    verdicts = verifier(valid, checked)
+    if any(table.ndim != t + 1 for t, table in enumerate(checked)):
+        raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
+    advantage = less(baseline) if reward and form != "kl_dpg" else _nothing
+    course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, rollouts, per_answer_mean)
+    moments = rising_times(times)
+    if moments[-1] == 0:
+        return [begun] * len(moments)
+    if step is not None or rollouts.stale:
+        size = one("step", positive("step", 0.0 if step is None else step))
+        return [course.policy(theta) for theta in _stepped(course, joined(begun), moments, size)]
+    found: Any = solve_ivp(
+        course.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10
+    )
+    if not found.success:
+        raise ArithmeticError(f"the flow was not followed to its end: {found.message}")
+    return [course.policy(theta) for theta in found.y.T]
+
+
+def _stepped(course: "_Course", theta: np.ndarray, times: np.ndarray, step: float) -> Iterator[np.ndarray]:
+    """The logits at the times, of gradient steps on answers of the policy so many steps ago."""
+    known = course.rollouts.stale + 1
+    path, taken = deque([theta] * known, maxlen=known), 0
+    for time in times:
+        while taken < round(time / step):
+            path.append(path[-1] + step * course.slope(taken * step, path[-1], path[0]))
+            taken += 1
+        yield path[-1]
+
+
+def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
+    """The advantages of a training without rewards."""
+    return 0 * verdicts
+
+
+class _Course(TabularPolicy):
+    """The expected update of every prefix's logits."""
+
+    def __init__(
+        self,
+        base: list[np.ndarray],
+        verdicts: np.ndarray,
+        form: str,
+        beta: Schedule,
+        end: int | None,
+        advantage: Advantage,
+        rollouts: Rollouts,
+        per_answer_mean: bool,
+    ) -> None:
+        self.base, self.end = base, end
+        tokens = self.tokens
+        self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
+        self.verdicts, self.form, self.beta, self.advantage = tokens.of(verdicts), form, beta, advantage
+        self.rollouts = rollouts
+        if rollouts.weights is not None:
+            self.weight = self.weight * tokens.of(rollouts.weighed(verdicts.shape))
+        self.log_base = np.where(tokens.counted, self.start[tokens.entries], 0.0)
+        self.stored = np.zeros(len(self.verdicts))
+        if form in STORED:
+            target = answer_probabilities(filtered_law(base, verdicts > 0, end=end), end)
+            self.stored = tokens.of(target)
+
+    def policy(self, theta: np.ndarray) -> list[np.ndarray]:
+        """The next-token tables."""
+        cuts = np.cumsum([table.size for table in self.base])[:-1]
+        pairs = zip(np.split(theta, cuts), self.base, strict=True)
+        return [softmax(part.reshape(table.shape), axis=-1) for part, table in pairs]
+
+    def slope(self, time: float, theta: np.ndarray, old: np.ndarray | None = None) -> np.ndarray:
+        """The update at the logits, on answers of the policy at others."""
+        old = theta if old is None else old
+        beta, log_policy, log_drawn = at_time(self.beta, time), self.log_policy(theta), self.log_policy(old)
+        log_rewarded = log_drawn if self.form in ("sequence_kl", "future_kl") else log_policy
+        if self.rollouts.sampler is not None:
+            drawn = joined(next_token_tables("sampler", self.rollouts.sampler(self.policy(old)), self.end))
+            log_drawn = np.where(self.tokens.counted, drawn[self.tokens.entries], 0.0)
+
+        def pulls(form: str) -> tuple[np.ndarray, np.ndarray]:
+            return update(
+                np,
+                log_rewarded,
+                self.log_base,
+                self.verdicts,
+                form=form,
+                beta=beta,
+                advantage=self.advantage,
+                weight=self.weight,
+                drawn=np.exp(log_drawn.sum(axis=-1)),
+            )
+
+        p, c = pulls(self.form)
+        if self.rollouts.correction != "none":
+            weight = self.rollouts.correcting(log_policy - log_drawn)
+            c = weight * c if self.rollouts.corrects_penalty else c + (weight - 1) * pulls("none")[1]
+        pull = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
+        return self.ascent(theta, (self.tokens.entries, pull * self.tokens.counted))

@@ -1,0 +1,84 @@
+"""Whence answers are drawn, if not from the policy itself: another sampler, an older policy, fewer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from ..binary_reward import tilted
+from ..numeric.arrays import Array, Distribution, Mask, Scalars, real, whole
+from ..numeric.elementary import Values
+from ..stationary.token import Tables
+from ..support.errors import argument_error, choice
+
+Sampler: TypeAlias = Callable[[list[np.ndarray]], Tables]
+"""From the policy's next-token tables to those that answers are drawn from."""
+CORRECTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
+    {
+        "none": lambda log_ratio: 0 * log_ratio,
+        "token": lambda log_ratio: log_ratio,
+        "sequence": lambda log_ratio: 0 * log_ratio + log_ratio.sum(axis=-1, keepdims=True),
+    }
+)
+"""By what trainers multiply a token's term for another sampler: the log of policy over sampler, of it or of
+all its answer's tokens, (answers, tokens)."""
+_FAR = 600.0
+"""Of a log ratio: where a sampler leaves a token out its weight is of no use, but finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """What a run's answers are sampled from, and their weights; ValueError for another correction, cap, age.
+
+    sampler: a function of the policy's tables, such as `laws.truncated` with its settings. correction, one of
+    CORRECTIONS, at most `cap`, multiplies the gradient of an answer's tokens, the penalty's too if
+    corrects_penalty (TRL's of vLLM leaves it out). stale: how many steps the policy that answered, and that a
+    KL in the reward is of, is behind. weights: a number an answer, (V, ..., V), such as 0 for those that are
+    masked. Source: ours, theory J.
+    """
+
+    sampler: Sampler | None = None
+    correction: str = "none"
+    cap: float = np.inf
+    corrects_penalty: bool = True
+    stale: int = 0
+    weights: Array | None = None
+
+    def __post_init__(self) -> None:
+        choice("correction", self.correction, CORRECTIONS)
+        real("cap", self.cap, above=0), whole("stale", self.stale, at_least=0)
+
+    def correcting(self, log_ratio: np.ndarray) -> np.ndarray:
+        """What tokens' gradients are multiplied by, (answers, tokens), from log policy over sampler."""
+        return np.minimum(np.exp(np.minimum(CORRECTIONS[self.correction](log_ratio), _FAR)), self.cap)
+
+    def weighed(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The weights, checked; ValueError for another shape."""
+        found = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
+        if found.shape != shape:
+            raise argument_error("weights.shape", found.shape, f"one weight an answer, {shape}")
+        return found
+
+
+ON_POLICY = Rollouts()
+"""From the policy itself."""
+
+
+def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: Scalars = 0) -> Values:
+    """The effective logit step from which a run on rollouts k updates old no longer converges to p_beta.
+
+    KL in the reward, one decision: x_{t+1} = x_t - eta L x_{t-k} near p_beta, L = beta (diag p - p p^T),
+    which falls iff eta lambda_max(L) < 2 sin(pi/(4k+2)). Whatever the age, the stationary policy is the same.
+    Parameters: base, valid (..., outcomes); beta > 0 (...); stale, k >= 0 (...). Returns eta, (...).
+
+    >>> largest_stable_step([0.15, 0.1, 0.05, 0.4, 0.3], [1, 1, 1, 0, 0], 0.4, [0, 4]).round(3)
+    array([14.505,  2.519])
+
+    Source: ours, theory J5.
+    """
+    policy, age = tilted(base, valid, beta), whole("stale", stale, at_least=0)
+    flat = policy[..., None] * (np.eye(policy.shape[-1]) - policy[..., None, :])
+    top = np.linalg.eigvalsh(flat)[..., -1] * np.asarray(beta)
+    return 2 * np.sin(np.pi / (4 * np.asarray(age) + 2)) / top

@@ -1,0 +1,122 @@
+"""A1. Degeneracy: a simplex of best policies.
+
+A binary reward scores all correct answers equally: every policy that never errs is optimal. They form a
+simplex, without a distinguished element, and what a policy falls short of the optimum is its distance to
+that simplex.
+"""
+
+import numpy as np
+
+from ...binary_reward import filtered, valid_mass
+from ...divergences import TOTAL_VARIATION
+from ...numeric.elementary import Values, trailing
+from ...references import Source
+from ...verification.charts import chart, example, masks, simplex
+from ...verification.statement import neighbour, scaled, theorem
+from .._laws import FOUR, made_valid
+
+
+def missing_reward(policy: Values, valid: Values) -> Values:
+    return 1 - valid_mass(policy, valid)
+
+
+def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
+    return TOTAL_VARIATION(policy, made_valid(other, valid))
+
+
+DISTANCE = theorem(
+    "A1.distance",
+    "1 - E_q v is at most the distance from q to any fully valid distribution",
+    statement=r"1 - \mathbb{E}_q v \le \mathrm{TV}(q, p) \text{ for every } p \text{ supported on } Y_1",
+    source=Source("dymetman2026binary", "degeneracy"),
+    on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
+    at_most=(missing_reward, distance_to_valid),
+    coq="degeneracy",
+    examples=(FOUR.giving(lhs=".45", rhs=".45"),),
+    false=(
+        neighbour(
+            "p not fully valid",
+            at=example(policy="0 0 0 1", other="0 0 0 1", valid=[True, True, True, False]),
+            rhs=lambda policy, other: TOTAL_VARIATION(policy, other),
+        ),
+    ),
+)
+
+
+def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
+    """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
+    kept = np.where(valid, policy, 0.0)
+    invalid = trailing(valid_mass(policy, ~valid), 1)
+    return TOTAL_VARIATION(policy, kept + invalid * made_valid(other, valid))
+
+
+def distance_to_one(policy: Values, other: Values, valid: Values) -> Values:
+    return TOTAL_VARIATION(policy, made_valid(other, valid))
+
+
+NEAREST = theorem(
+    "A1.nearest",
+    "1 - E_q v is the distance from q to each valid distribution that completes it, whichever that is",
+    statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
+    r" \text{ for every distribution } w \text{ on } Y_1",
+    source=Source("dymetman2026binary", "degeneracy"),
+    on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
+    equal=(missing_reward, distance_to_completed),
+    # The policy is fully valid: value 1, at distance zero from the face.
+    examples=(FOUR.giving(value=".45"),),
+    coq="degeneracy_attained",
+    false=(
+        neighbour(
+            "a distinguished maximiser: one p on Y1 is the nearest to every q",
+            at=FOUR.but(policy=".7 .3 0 0", other=".2 .6 .1 .1"),
+            rhs=distance_to_one,
+        ),
+        neighbour(
+            "the L1 distance in place of half of it",
+            at=example(policy=".499397 .5 3e-6 .0006", other=".2 .5 0 .3", valid=[True, True, True, False]),
+            rhs=scaled(distance_to_completed, 2),
+        ),
+    ),
+)
+
+
+RANK_TOLERANCE = 1e-9
+"""The matrices' entries are of order one and their non-zero singular values at least about 0.1."""
+
+
+def spanned_and_left_free(base: Values, valid: Values) -> Values:
+    """The dimension spanned by maximisers around a random one, and the one that the constraints leave."""
+    outcomes = valid.shape[-1]
+    centre = filtered(base, valid)[:, None, :]
+    vertices = np.eye(outcomes)
+    # Half-way from the centre to each valid vertex: maximisers too. Invalid rows are zeroed.
+    steps = np.where(trailing(valid, 1), (centre + vertices) / 2 - centre, 0.0)
+    # A direction stays among the maximisers iff it sums to zero and vanishes on Y0.
+    constraints = np.where(trailing(~valid, 1), vertices, 0.0)
+    constraints = np.concatenate([constraints, np.ones((len(valid), 1, outcomes))], axis=1)
+    return np.stack([_rank(steps), outcomes - _rank(constraints)], axis=-1)
+
+
+def _rank(matrices: Values) -> Values:
+    return np.linalg.matrix_rank(matrices, tol=RANK_TOLERANCE).astype(float)
+
+
+def size_less_one(valid: Values) -> Values:
+    return (valid.sum(axis=-1, keepdims=True) - 1).astype(float)
+
+
+DIMENSION = theorem(
+    "A1.dimension",
+    "The maximisers of E_q v form a simplex of dimension |Y1| - 1",
+    statement=r"\dim \operatorname*{argmax}_q \mathbb{E}_q v = |Y_1| - 1",
+    source=Source("dymetman2026binary", "degeneracy"),
+    on=chart(base=simplex(4), valid=masks(4)),
+    equal=(spanned_and_left_free, size_less_one),
+    false=(
+        neighbour(
+            "a distinguished maximiser: dimension 0",
+            at=example(base=".2 .2 .4 .2", valid=[True, True, False, False]),
+            rhs=scaled(size_less_one, 0),
+        ),
+    ),
+)

@@ -1,0 +1,319 @@
+"""A11. The dynamics of GRPO with a fixed reference.
+
+GRPO with exact rounds and a fixed reference: the log odds follow a recursion with two, one or no interior
+fixed points. It need not converge to one: it can jump past them or cycle; from one half up it rises without
+passing any.
+"""
+
+import numpy as np
+
+from ...binary_reward import mu_from_beta, valid_mass
+from ...numeric.elementary import Values, expit, logit, normalised, trailing
+from ...references import Source
+from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
+from ...verification.statement import neighbour, refuted, theorem
+
+
+def advantage(policy: Values, valid: Values) -> Values:
+    """The centred reward v - E_q v: the failures' mass where valid, minus the successes' mass elsewhere."""
+    failures, successes = (trailing(valid_mass(policy, part), 1) for part in (~valid, valid))
+    return np.where(valid, failures, -successes)
+
+
+def deviation(policy: Values, valid: Values) -> Values:
+    """The population standard deviation of v under the policy, shape (...)."""
+    return np.sqrt((policy * np.square(advantage(policy, valid))).sum(axis=-1))
+
+
+def tilted_by(reward: Values, base: Values, beta: Values) -> Values:
+    """argmax_pi E_pi[reward] - beta KL(pi || base), the base tilted by e^{reward/beta}."""
+    gain = reward / trailing(beta, 1)
+    return normalised(base * np.exp(gain - trailing(np.max(gain, axis=-1), 1)))
+
+
+def grpo_round(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """The next policy, from std-normalised advantages, (..., outcomes): rewards must differ."""
+    return tilted_by(advantage(policy, valid), base, beta * deviation(policy, valid))
+
+
+def next_log_odds(start: Values, beta: Values, log_odds: Values) -> Values:
+    """The next round's log odds L' = start + 2 cosh(L/2)/beta, start = logit p_ref.
+
+    2 cosh(L/2) is 1/sqrt(p(1-p)) at L = logit p. Shapes broadcast.
+    """
+    return start + (np.exp(log_odds / 2) + np.exp(-log_odds / 2)) / beta
+
+
+def least_rise(base_rate: Values, beta: Values) -> Values:
+    """The least rise of the log odds in a round, logit p_ref + 2 sqrt(1 + 1/beta^2) - 2 arsinh beta.
+
+    Negative, zero, positive: the iteration has two, one, no fixed points between p_ref and 1.
+    """
+    root = np.sqrt(1 + beta**2)
+    return logit(base_rate) + 2 * root / beta - 2 * np.log(beta + root)
+
+
+def next_validities(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    rounds = (grpo_round(policy, base, valid, beta), tilted_by(advantage(policy, valid), base, beta))
+    return np.stack([valid_mass(law, valid) for law in rounds], axis=-1)
+
+
+def scalar_recursion(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    base_rate = valid_mass(base, valid)
+    scale = np.sqrt(valid_mass(policy, valid) * valid_mass(policy, ~valid))
+    return np.stack([mu_from_beta(base_rate, beta * scale), mu_from_beta(base_rate, beta)], axis=-1)
+
+
+def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    variance = valid_mass(policy, valid) * valid_mass(policy, ~valid)
+    return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
+
+
+KEPT = example(
+    policy=".3 .25 .25 .2",
+    base=".15 .1 .45 .3",
+    valid=[True, True, False, False],
+    beta=".75",
+    base_rate=".1",
+    current=".7",
+    rise="2.78",
+)
+
+RECURSION = theorem(
+    "A11.recursion",
+    "Tabular GRPO: logit p' = logit p_ref + 1/(beta sqrt(p(1-p))), un-normalised + 1/beta",
+    statement=r"\pi_{n+1} = \arg\max_\pi \mathrm{E}_\pi \tfrac{v-p_n}{\sigma_n} - \beta\,\mathrm{KL}(\pi\|a):"
+    r"\quad \operatorname{logit} p_{n+1} = \operatorname{logit} p_{ref} + \frac{1}{\beta\sqrt{p_n(1-p_n)}}",
+    source=Source("mroueh2025grpo", "fixed-reference dynamics"),
+    on=chart(policy=simplex(5), base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    equal=(next_validities, scalar_recursion),
+    examples=(KEPT.giving(value=".8294152299472 .5584123265213"),),
+    coq="round_is",
+    false=(
+        neighbour(
+            "KL to the last policy instead of the base",
+            rhs=lambda policy, base, valid, beta: scalar_recursion(policy, policy, valid, beta),
+        ),
+        neighbour("advantage divided by the variance", rhs=divided_by_variance),
+    ),
+)
+
+
+VALID = np.array([True, False])
+
+
+def two_outcomes(log_odds: Values) -> Values:
+    """The pair (p, 1-p) with these log odds, both masses to full relative accuracy."""
+    return np.stack([expit(log_odds), expit(-log_odds)], axis=-1)
+
+
+def fixed_policy(base_rate: Values, rise: Values) -> Values:
+    """The policy whose log odds exceed the base's by the rise."""
+    return two_outcomes(logit(base_rate) + rise)
+
+
+def after_a_round(base_rate: Values, rise: Values) -> Values:
+    policy = fixed_policy(base_rate, rise)
+    beta = 1 / (rise * deviation(policy, VALID))
+    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, beta)[..., 0]
+
+
+def without_deviation(base_rate: Values, rise: Values) -> Values:
+    policy = fixed_policy(base_rate, rise)
+    return grpo_round(policy, two_outcomes(logit(base_rate)), VALID, 1 / rise)[..., 0]
+
+
+INTERIOR = theorem(
+    "A11.interior",
+    "p is a fixed point of GRPO at exactly beta = 1/((logit p - logit p_ref) sqrt(p(1-p)))",
+    statement=r"p_{n+1} = p_n = p \iff \frac1\beta = (\operatorname{logit} p - \operatorname{logit} p_{ref})"
+    r"\sqrt{p(1-p)}",
+    source=Source("mroueh2025grpo", "fixed-reference dynamics"),
+    on=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
+    equal=(after_a_round, lambda base_rate, rise: fixed_policy(base_rate, rise)[..., 0]),
+    examples=(KEPT.giving(value=".6417057807061"),),
+    coq="interior_points",
+    false=(neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),),
+)
+
+
+def level(base_rate: Values, log_odds: Values) -> Values:
+    """h(L) = (L - logit p_ref) sqrt(p(1-p)) at p = expit(L): the 1/beta that fixes p."""
+    return (log_odds - logit(base_rate)) * np.sqrt(expit(log_odds) * expit(-log_odds))
+
+
+def outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
+    start = logit(base_rate) + first
+    return np.stack([level(base_rate, L) for L in (start, start + second + third)], axis=-1)
+
+
+def lower_of_outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
+    return np.min(outer(base_rate, first, second, third), axis=-1)
+
+
+def between(base_rate: Values, first: Values, second: Values) -> Values:
+    return level(base_rate, logit(base_rate) + first + second)
+
+
+UNIMODAL = theorem(
+    "A11.unimodal",
+    "At most two interior fixed points: h(p) = (logit p - logit p_ref) sqrt(p(1-p)) is unimodal",
+    statement=r"p_{ref} < p_1 < p_2 < p_3 \;\Rightarrow\; h(p_2) > \min(h(p_1), h(p_3)),\quad"
+    r" h(p) = (\operatorname{logit} p - \operatorname{logit} p_{ref})\sqrt{p(1-p)}",
+    source=Source("ours", "convexity in the log odds"),
+    on=chart(
+        base_rate=rates(),
+        first=log_uniform(1e-3, 30),
+        second=log_uniform(1e-3, 30),
+        third=log_uniform(1e-3, 30),
+    ),
+    at_most=(lower_of_outer, between),
+    examples=(
+        example(
+            base_rate=".1", first="2.5", second="1", third="2", lhs="1.0173891766502", rhs="1.4347068661954"
+        ),
+    ),
+    coq="one_peak",
+    false=(
+        neighbour(
+            "monotone: no less than the higher of the two",
+            at=example(base_rate="1e-12", first=".01", second=".02", third="30"),
+            lhs=lambda base_rate, first, second, third: np.max(
+                outer(base_rate, first, second, third), axis=-1
+            ),
+        ),
+    ),
+)
+
+
+def rise(base_rate: Values, beta: Values, current: Values) -> Values:
+    """What one normalised round from p adds to the log odds."""
+    return logit(base_rate) + 1 / (beta * np.sqrt(current * (1 - current))) - logit(current)
+
+
+LEAST = theorem(
+    "A11.least",
+    "A round raises the log odds by at least logit p_ref + 2 sqrt(1+1/b^2) - 2 arsinh b",
+    statement=r"\operatorname{logit} p_{n+1} - \operatorname{logit} p_n \ge"
+    r" \operatorname{logit} p_{ref} + 2\sqrt{1 + \beta^{-2}} - 2\operatorname{arsinh}\beta"
+    r"\quad (<0,\,=0,\,>0:\; 2, 1, 0 \text{ interior fixed points})",
+    source=Source("ours", "convexity in the log odds"),
+    on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
+    at_most=(least_rise, rise),
+    examples=(KEPT.giving(lhs="-.2501856051228", rhs="-.1349505679102"),),
+    coq="rises_and_fixed_points",
+    false=(neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),),
+)
+
+
+ROUNDS, NEWTON_STEPS = 200, 60
+
+
+CEILING = 60
+"""Log odds beyond which pass rate 1 is reached to 26 digits: runaway iterates stop there."""
+
+
+def with_fixed_points(base_rate: Values, beta: Values) -> tuple[Values, Values, Values]:
+    """Whether there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
+    exist = least_rise(base_rate, beta) < 0
+    return (
+        exist,
+        logit(np.where(exist, base_rate, 0.1 + 0 * base_rate)),
+        np.where(exist, beta, 0.75 + 0 * beta),
+    )
+
+
+def after_rounds(base_rate: Values, beta: Values) -> Values:
+    exist, start, beta = with_fixed_points(base_rate, beta)
+    log_odds = start
+    for _ in range(ROUNDS):
+        risen = next_log_odds(start, beta, log_odds)
+        log_odds = np.minimum(risen, CEILING)
+    return np.where(exist, expit(log_odds), 0.0)
+
+
+def first_fixed_point(base_rate: Values, beta: Values) -> Values:
+    exist, start, beta = with_fixed_points(base_rate, beta)
+    log_odds = start
+    # Newton from the left on a convex function falling through 0: it rises to the first zero.
+    for _ in range(NEWTON_STEPS):
+        slope = (np.exp(log_odds / 2) - np.exp(-log_odds / 2)) / (2 * beta) - 1
+        log_odds = log_odds - (next_log_odds(start, beta, log_odds) - log_odds) / slope
+    return np.where(exist, expit(log_odds), 0.0)
+
+
+CONVERGENCE = refuted(
+    "A11.convergence",
+    "Where interior fixed points exist, the iterates from p_ref converge to the first one: refuted",
+    statement=r"\exists\, p^* = p_{n+1} = p_n \in (p_{ref}, 1) \;\Rightarrow\;"
+    r" p_n \to p^* \text{ from } p_0 = p_{ref}",
+    source=Source("ours", "fixed-reference dynamics"),
+    on=chart(base_rate=rates(low=1e-4, high=0.1), beta=log_uniform(0.3, 30)),
+    equal=(after_rounds, first_fixed_point),
+    examples=(KEPT, example(base_rate=".005", beta="1.8")),
+    # Generous, so that slow convergence is not taken for none.
+    tolerance=0.05,
+    floor=0.05,
+    note="Not guaranteed. At p_ref = .1, beta = .75 (fixed points .64196 and .89376) the first round "
+    "already passes both and the iterates run to 1; at p_ref = .005, beta = 1.8 they settle on the 2-cycle "
+    "{.017706, .253364}. From p_ref >= 1/2 the claim holds (A11.monotone).",
+    false=(
+        neighbour(
+            "for beta of at least 1.5, where 2-cycles happen",
+            at=example(base_rate=".0001", beta="6"),
+            instances=chart(base_rate=rates(low=1e-4, high=0.1), beta=log_uniform(1.5, 30)),
+            examples=(),
+        ),
+    ),
+)
+
+
+ROUNDS_SEEN = 2
+
+
+def first_iterates(base_rate: Values, rise: Values) -> tuple[list[Values], Values]:
+    """The log odds of p_0 = p_ref, p_1, p_2 for the beta that has a fixed point at that rise above p_ref."""
+    start = logit(base_rate)
+    fixed = start + rise
+    beta = (np.exp(fixed / 2) + np.exp(-fixed / 2)) / rise
+    path = [start]
+    for _ in range(ROUNDS_SEEN):
+        path.append(next_log_odds(start, beta, path[-1]))
+    return path, fixed
+
+
+def before(base_rate: Values, rise: Values) -> Values:
+    path, _ = first_iterates(base_rate, rise)
+    return np.stack(path, axis=-1)
+
+
+def after(base_rate: Values, rise: Values) -> Values:
+    path, fixed = first_iterates(base_rate, rise)
+    return np.stack([*path[1:], fixed], axis=-1)
+
+
+MONOTONE = theorem(
+    "A11.monotone",
+    "From p_ref >= 1/2 the pass rate rises in every round and stays below each interior fixed point",
+    statement=r"p_{ref} \ge \tfrac12,\; p^* \text{ fixed} \;\Rightarrow\; p_n < p_{n+1} < p^*"
+    r" \quad (p_0 = p_{ref}), \text{ so } p_n \text{ converges to the first fixed point}",
+    source=Source("ours", "monotone iteration"),
+    on=chart(base_rate=uniform(0.5, 0.999), rise=log_uniform(1e-3, 20)),
+    at_most=(before, after),
+    examples=(
+        example(
+            base_rate=".6",
+            rise="1.5",
+            lhs=".4054651081082 1.4334632325367 1.6826685446907",
+            rhs="1.4334632325367 1.6826685446907 1.9054651081082",
+        ),
+    ),
+    coq="rounds_rise",
+    false=(
+        neighbour(
+            "from base rates below 1/2 as well",
+            at=example(base_rate=".1", rise="2"),
+            instances=chart(base_rate=uniform(0.01, 0.5), rise=log_uniform(1e-3, 20)),
+        ),
+    ),
+)

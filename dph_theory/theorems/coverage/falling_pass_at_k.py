@@ -1,0 +1,371 @@
+"""D3. Pass@1 up, pass@k down.
+
+Pass@1 can rise while pass@k falls, but only where prompts share a policy: training moves mass to the
+strategy that is best on average and loses the prompts that only others solve. With one prompt, or a policy
+for each, it cannot.
+
+A prompt of type t comes with probability rho_t, the policy draws strategy s with probability q_s whatever the
+type, and then succeeds with probability c_ts, so that p_t = sum_s q_s c_ts. Shapes: q (..., strategies), rho
+(..., types), success c (..., types, strategies), whole k and gain (...).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...coverage import exact_pass_at_k
+from ...numeric.elementary import Values, minimisers, normalised, only, trailing
+from ...references import Source
+from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, simplex, uniform
+from ...verification.statement import neighbour, refuted, theorem
+
+
+def pass_rates(q: Values, success: Values) -> Values:
+    """p_t = sum_s q_s c_ts, the pass rate on each type; q (..., 1, strategies), or a policy per type."""
+    rates = (q * success).sum(axis=-1)
+    # Masses that sum to one within rounding may exceed it by an ulp.
+    return np.minimum(rates, 1.0)
+
+
+def mean_pass_at_k(rates: Values, rho: Values, k: Values) -> Values:
+    """sum_t rho_t (1 - (1-p_t)^k), shape (...), from the pass rates (..., types)."""
+    return (rho * exact_pass_at_k(rates, trailing(k, 1))).sum(axis=-1)
+
+
+def strategy_rewards(rho: Values, success: Values) -> Values:
+    """w_s = sum_t rho_t c_ts, the expected reward of each strategy, (..., strategies)."""
+    return (rho[..., None] * success).sum(axis=-2)
+
+
+def trained(q: Values, reward: Values, gain: Values) -> Values:
+    """The policy after training by expected reward for that long: q e^{gain reward}, normalised.
+
+    The natural-gradient flow of E_q[reward], and the optimum at KL coefficient 1/gain.
+    """
+    return normalised(q * np.exp(trailing(gain, 1) * (reward - trailing(np.max(reward, axis=-1), 1))))
+
+
+def shared_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    """The pass@k of the shared policy, averaged over prompt types, shape (...)."""
+    return mean_pass_at_k(pass_rates(q[..., None, :], success), rho, k)
+
+
+def trained_pass_at_k(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    """The same after training by expected reward for the length `gain`, a finite number of shape (...)."""
+    return shared_pass_at_k(trained(q, strategy_rewards(rho, success), gain), rho, success, k)
+
+
+def solved(types: int) -> Part:
+    """0/1 success matrices (batch, types, types): strategy s solves type s but not the next type.
+
+    So every type is solved by some strategy, and no strategy solves all types.
+    """
+    free = integers(0, 1, types, types)
+    own = np.eye(types, dtype=bool)
+
+    def from_cube(cube: np.ndarray) -> np.ndarray:
+        return np.where(own, 1, np.where(np.roll(own, 1, axis=0), 0, free.from_cube(cube)))
+
+    return replace(free, from_cube=from_cube)
+
+
+def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Values) -> tuple[Values, Values]:
+    """pass@k of both policies, the one of lower pass@1 first."""
+    ones = [shared_pass_at_k(policy, rho, success, 1 + 0 * k) for policy in (q, other)]
+    first, second = (shared_pass_at_k(policy, rho, success, k) for policy in (q, other))
+    ordered = ones[0] < ones[1]
+    return np.where(ordered, first, second), np.where(ordered, second, first)
+
+
+def of_worse(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
+    return by_pass_at_1(q, other, rho, success, k)[0]
+
+
+def of_better(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
+    return by_pass_at_1(q, other, rho, success, k)[1]
+
+
+def single_instances(types: int) -> Chart:
+    """Two policies over three strategies, on that many types of prompts."""
+    return chart(
+        q=simplex(3), other=simplex(3), rho=simplex(types), success=uniform(0, 1, types, 3), k=integers(2, 8)
+    )
+
+
+SINGLE = theorem(
+    "D3.single",
+    "One prompt: the policy of higher pass@1 has the higher pass@k",
+    statement=r"p \le p' \;\Rightarrow\; 1-(1-p)^k \le 1-(1-p')^k",
+    source=Source("ours", "shared strategies"),
+    on=single_instances(types=1),
+    at_most=(of_worse, of_better),
+    examples=(
+        example(
+            q=".4 .3 .2 .1",
+            other=".1 .3 .4 .2",
+            rho="1 ",
+            success=[".9 .2 .1 .4"],
+            k=4,
+            lhs=".71601759",
+            rhs=".92688384",
+        ),
+    ),
+    coq="one_type",
+    false=(
+        neighbour(
+            "with two types of prompts",
+            at=example(
+                q="9e-6 .999985 6e-6",
+                other=".925 .005 .07",
+                rho=".5 .5",
+                success=[".2 0 .8", ".5 1 0"],
+                k="8",
+            ),
+            instances=single_instances(types=2),
+            examples=(),
+        ),
+    ),
+)
+
+
+SHARED = refuted(
+    "D3.shared",
+    "Strategies shared by two prompts: training that raises pass@1 never lowers pass@k: refuted",
+    statement=r"q_g \propto q\,e^{g w},\; w_s = \sum_t \rho_t c_{ts} \;\Rightarrow\;"
+    r" \mathrm{pass@}k(q) \le \mathrm{pass@}k(q_g), \quad"
+    r" \mathrm{pass@}k(q) = \sum_t \rho_t \bigl(1 - (1 - \sum_s q_s c_{ts})^k\bigr)",
+    source=Source("ours", "shared strategies"),
+    on=chart(
+        q=simplex(2),
+        rho=simplex(2),
+        success=uniform(0, 1, 2, 2),
+        k=integers(2, 8),
+        gain=log_uniform(1e-2, 1e2),
+    ),
+    at_most=(shared_pass_at_k, trained_pass_at_k),
+    examples=(
+        example(
+            q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10, lhs=".75", rhs=".6811530009991"
+        ),
+    ),
+    note="A small example: two types in proportion .6 to .4, two strategies each of which solves one type, "
+    "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
+    "from .75 to .6. With one prompt (D3.single) or a policy of its own per type (D3.conditioned) it holds.",
+    false=(
+        neighbour(
+            "for pass@2",
+            lhs=lambda q, rho, success, k: shared_pass_at_k(q, rho, success, 2 + 0 * k),
+            rhs=lambda q, rho, success, k, gain: trained_pass_at_k(q, rho, success, 2 + 0 * k, gain),
+        ),
+    ),
+)
+
+
+def before(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    return mean_pass_at_k(pass_rates(q, success), rho, k)
+
+
+def after(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    """Each type's own policy q_t trained on its own rewards c_t."""
+    return before(trained(q, success, gain[..., None]), rho, success, k)
+
+
+def after_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    """Each type's own policy trained on the reward averaged over types, as a shared one is."""
+    reward = strategy_rewards(rho, success)[..., None, :]
+    return before(trained(q, reward, gain[..., None]), rho, success, k)
+
+
+CONDITIONED = theorem(
+    "D3.conditioned",
+    "A policy of its own per prompt type: training by reward raises pass@k for every k",
+    statement=r"q_{t,g} \propto q_t\,e^{g c_t} \;\Rightarrow\;"
+    r" \sum_t \rho_t\bigl(1-(1-p_t)^k\bigr) \le \sum_t \rho_t\bigl(1-(1-p_{t,g})^k\bigr)",
+    source=Source("ours", "shared strategies"),
+    on=chart(
+        q=simplex(3, 2),
+        rho=simplex(2),
+        success=uniform(0, 1, 2, 3),
+        k=integers(2, 8),
+        gain=log_uniform(1e-2, 1e2),
+    ),
+    at_most=(before, after),
+    examples=(
+        example(
+            q=[".4 .3 .2 .1", ".1 .2 .3 .4"],
+            rho=".6 .4",
+            success=[".9 .2 .1 .4", ".1 .3 .8 .5"],
+            k=3,
+            gain=2,
+            lhs=".8685756",
+            rhs=".9614881508176",
+        ),
+    ),
+    coq="conditioned",
+    false=(
+        neighbour(
+            "trained on the mean reward over types",
+            at=example(
+                q=[".4 .03 .57", ".2 .4 .4"], rho=".7 .3", success=[".9 .4 .4", ".03 .3 .7"], k="3", gain="50"
+            ),
+            rhs=after_on_mean_reward,
+        ),
+    ),
+)
+
+
+def pass_at_1(q: Values, rho: Values, success: Values, gain: Values) -> Values:
+    """The expected reward sum_t rho_t p_t of the shared policy after that much training."""
+    shared = trained(q, strategy_rewards(rho, success), gain)[..., None, :]
+    return (rho * pass_rates(shared, success)).sum(axis=-1)
+
+
+def later(q: Values, rho: Values, success: Values, gain: Values, more: Values) -> Values:
+    return pass_at_1(q, rho, success, gain + more)
+
+
+def rarest_type(q: Values, rho: Values, success: Values, gain: Values) -> Values:
+    """pass@1 on the first type alone."""
+    return pass_rates(trained(q, strategy_rewards(rho, success), gain), success[..., 0, :])
+
+
+RISING = theorem(
+    "D3.rising",
+    "Training shared strategies by expected reward: pass@1 never falls",
+    statement=r"q_g \propto q\,e^{g w},\; g < g' \;\Rightarrow\;"
+    r" \sum_s q_g(s)\,w_s \le \sum_s q_{g'}(s)\,w_s",
+    source=Source("ours", "shared strategies"),
+    on=chart(
+        q=simplex(3),
+        rho=simplex(2),
+        success=uniform(0, 1, 2, 3),
+        gain=log_uniform(1e-2, 1e2),
+        more=log_uniform(1e-2, 1e1),
+    ),
+    at_most=(pass_at_1, later),
+    examples=(
+        example(
+            q=".4 .3 .2 .1",
+            rho=".6 .4",
+            success=[".9 .2 .1 .4", ".1 .3 .8 .5"],
+            gain=1,
+            more=1,
+            lhs=".4440140698096",
+            rhs=".463054761471",
+        ),
+    ),
+    coq="training_rises",
+    false=(
+        neighbour(
+            "on each type by itself",
+            at=example(q=".3 .4 .3", rho=".09 .91", success=[".4 .8 .08", ".4 .2 .9"], gain=".4", more="7"),
+            lhs=rarest_type,
+            rhs=lambda q, rho, success, gain, more: rarest_type(q, rho, success, gain + more),
+        ),
+    ),
+)
+
+
+def best_reward(rho: Values, success: Values) -> Values:
+    return np.max(strategy_rewards(rho, success), axis=-1)
+
+
+def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
+    """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
+    w = strategy_rewards(rho, success)
+    best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
+    start = only(q, best).sum(axis=-1)
+    others = only(q, ~best).sum(axis=-1)
+    gap = np.min(np.where(best, 1.0, np.max(w, axis=-1)[..., None] - w), axis=-1)
+    bound = others / start * np.exp(-gain * gap)
+    return np.minimum(bound, 1.0)
+
+
+def lower_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    """w* (1 - d^k), below pass@k after training; and pass@k itself."""
+    d, w = leftover(q, rho, success, gain), best_reward(rho, success)
+    return np.stack([w * (1 - d**k), trained_pass_at_k(q, rho, success, k, gain)], axis=-1)
+
+
+def upper_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    """pass@k after training; and w* + (1-w*) (1 - (1-d)^k) above it."""
+    d, w = leftover(q, rho, success, gain), best_reward(rho, success)
+    return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * (1 - (1 - d) ** k)], axis=-1)
+
+
+def without_draws(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+    d, w = leftover(q, rho, success, gain), best_reward(rho, success)
+    return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * d], axis=-1)
+
+
+KEPT = example(q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "0 0 1 0"], k=2, gain=10)
+
+LIMIT = theorem(
+    "D3.limit",
+    "Training shared strategies, one of which is best: pass@k tends to max_s w_s for every k, with rates",
+    statement=r"c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\;"
+    r" d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
+    r" w^*(1-d^k) \le \mathrm{pass@}k(q_g) \le w^* + (1-w^*)\bigl(1-(1-d)^k\bigr),\quad w^* = \max_s w_s",
+    source=Source("ours", "shared strategies"),
+    note="Where two strategies are best together both stay, and pass@2 may stay above pass@1.",
+    on=chart(
+        q=simplex(3, spread=4),
+        rho=simplex(3, spread=4),
+        success=solved(3),
+        k=integers(1, 8),
+        gain=log_uniform(1e-2, 1e3),
+    ),
+    at_most=(lower_ends, upper_ends),
+    examples=(KEPT.giving(lhs=".639376858952 .7930674290794", rhs=".7930674290794 .9390776608623"),),
+    coq="training_ends",
+    false=(
+        neighbour(
+            "the upper bound of a single draw for every k",
+            at=example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10),
+            rhs=without_draws,
+        ),
+    ),
+)
+
+
+def base_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    return shared_pass_at_k(q, rho, success, k)
+
+
+def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
+    """1 - (1-m)^k with m the base's pass rate on its hardest type: it tends to 1, since m > 0."""
+    return 1 - (1 - np.min(pass_rates(q[..., None, :], success), axis=-1)) ** k
+
+
+def trained_and_bound(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    """The limit of training for every k; and the bound on the base."""
+    return np.stack(
+        [np.max(strategy_rewards(rho, success), axis=-1), bound_on_hardest(q, success, k)], axis=-1
+    )
+
+
+def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
+    """The base's coverage, 1; and its pass@k."""
+    base = base_pass_at_k(q, rho, success, k)
+    return np.stack([1 + 0 * base, base], axis=-1)
+
+
+COVERAGE = theorem(
+    "D3.coverage",
+    "max_s w_s < 1 = lim_k pass@k of the base, where each type is solved by some strategy, none by all",
+    statement=r"\forall t\,\exists s\; c_{ts} = 1,\; \forall s\,\exists t\; c_{ts} = 0:\quad"
+    r" \max_s w_s < 1,\qquad \mathrm{pass@}k(q) \ge 1 - (1 - \min_t p_t)^k \to 1",
+    source=Source("ours", "shared strategies"),
+    on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), success=solved(3), k=integers(1, 64)),
+    at_most=(trained_and_bound, full_and_base),
+    examples=(KEPT.giving(lhs=".8 .36", rhs="1 .639"),),
+    coq="base_covers",
+    false=(
+        neighbour(
+            "the base beats the trained policy at every k",
+            at=example(q=".9994 .0003 .0003", rho=".009 .491 .5", success=["1 0 0", "0 1 1", "0 0 1"], k="1"),
+            lhs=lambda rho, success: np.max(strategy_rewards(rho, success), axis=-1),
+            rhs=base_pass_at_k,
+        ),
+    ),
+)

@@ -1,0 +1,279 @@
+"""D1. Pass@k.
+
+pass@k, the chance that one of k answers is correct, and its unbiased estimate from n samples of which
+c are.
+
+D2. Distinct valid outputs.
+
+How many different correct answers k draws are expected to find: at a fixed pass rate the most from
+the uniform policy on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.
+"""
+
+import math
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from ...binary_reward import valid_mass
+from ...coverage import averaged, exact_pass_at_k, expected_distinct_valid, pass_at_k
+from ...numeric.arrays import whole
+from ...numeric.elementary import Values, only
+from ...references import Source
+from ...verification.charts import chart, example, integers, masks, rates, simplex, uniform
+from ...verification.statement import neighbour, theorem
+
+MOST_K, MOST_SPARE = 5, 4
+
+
+BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
+
+
+def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Callable[..., Values]) -> Values:
+    """E_{c ~ Binomial(n, p)} estimator(n, c, k), for n = k + spare samples, shape (batch,)."""
+    p, k, n = p[:, None], whole("k", k, at_least=1)[:, None], whole("n", k + spare, at_least=1)[:, None]
+    counts = np.arange(MOST_K + MOST_SPARE + 1)
+    c = np.minimum(counts, n)  # Beyond n the binomial weight is zero.
+    weight = BINOMIALS[n, counts] * p**c * (1 - p) ** (n - c)
+    # Adding 0 p gives the whole numbers the arithmetic of p.
+    return (weight * estimator(n + 0 * p, c, k)).sum(axis=-1)
+
+
+def expected_plug_in(p: Values, k: Values, spare: Values) -> Values:
+    return mean_over_samples(p, k, spare, lambda n, c, k: 1 - (1 - c / n) ** k)
+
+
+UNBIASED = theorem(
+    "D1.unbiased",
+    "E_c[1 - C(n-c,k)/C(n,k)] = 1 - (1-p)^k for c ~ Binomial(n, p)",
+    statement=r"\sum_{c=0}^n \binom nc p^c (1-p)^{n-c} \Bigl(1 - \binom{n-c}{k}/\binom nk\Bigr) = 1-(1-p)^k",
+    source=Source("chen2021codex", "pass@k"),
+    on=chart(p=rates(), k=integers(1, MOST_K), spare=integers(0, MOST_SPARE)),
+    equal=(lambda p, k, spare: mean_over_samples(p, k, spare, pass_at_k), exact_pass_at_k),
+    examples=(example(p=".3", k=3, spare=2, value=".657"),),
+    coq="unbiased",
+    false=(
+        neighbour("the plug-in estimate 1 - (1 - c/n)^k", lhs=expected_plug_in),
+        neighbour("with k + 1 draws", rhs=lambda p, k: exact_pass_at_k(p, k + 1)),
+    ),
+)
+
+
+LONG_K, LONG_SPARE = 10, 20
+
+
+BINOMIALS_OF_ALL = np.array(
+    [[math.comb(n, k) for k in range(LONG_K + 1)] for n in range(LONG_K + LONG_SPARE + 1)]
+)
+"""C(n, k), zero for k > n."""
+
+
+def samples(k: Values, spare: Values, correct: Values) -> tuple[Values, Values]:
+    """The number n = k + spare of samples, and of correct ones, cut to n."""
+    n = k + spare
+    return n, np.where(correct > n, n, correct)
+
+
+def product_form(k: Values, spare: Values, correct: Values) -> Values:
+    n, c = samples(k, spare, correct)
+    return pass_at_k(n, c, k)
+
+
+def binomial_form(k: Values, spare: Values, correct: Values) -> Values:
+    n, c = samples(k, spare, correct)
+    n_, failed, k_ = (whole("count", count, at_least=0) for count in (n, n - c, k))
+    # Adding 0 n gives the whole numbers the arithmetic of the instance.
+    return 1 - BINOMIALS_OF_ALL[failed, k_] / (BINOMIALS_OF_ALL[n_, k_] + 0 * n)
+
+
+def one_factor_later(k: Values, spare: Values, correct: Values) -> Values:
+    n, c = samples(k, spare, correct)
+    return pass_at_k(n + 1, c, k)
+
+
+def powers(k: Values, spare: Values, correct: Values) -> Values:
+    n, c = samples(k, spare, correct)
+    return 1 - (1 - c / n) ** whole("k", k, at_least=1)
+
+
+PRODUCT = theorem(
+    "D1.product",
+    "1 - prod_{i=n-c+1..n} (1 - k/i) = 1 - C(n-c,k)/C(n,k)",
+    statement=r"1 - \prod_{i=n-c+1}^{n}\Bigl(1-\frac ki\Bigr) = 1 - \binom{n-c}{k}/\binom nk,"
+    r"\quad = 1 \text{ if } n-c < k",
+    source=Source("chen2021codex", "pass@k"),
+    on=chart(k=integers(1, LONG_K), spare=integers(0, LONG_SPARE), correct=integers(0, LONG_K + LONG_SPARE)),
+    equal=(product_form, binomial_form),
+    examples=(example(k=3, spare=2, correct=2, value=".9"),),
+    coq="product_form",
+    false=(
+        neighbour("the product over i = n-c+2..n+1", lhs=one_factor_later),
+        neighbour("draws with replacement, 1 - (1 - c/n)^k", rhs=powers),
+    ),
+)
+
+
+LARGEST_K = 6
+
+
+TABLE = np.array([[math.comb(k, j) for j in range(LARGEST_K + 1)] for k in range(LARGEST_K + 1)])
+
+
+def chance_of_some_success(p: Values, k: Values) -> Values:
+    """P(at least one of k draws passes), by the number j of those that do, averaged over prompts."""
+    p, k = p[..., None], whole("k", k, at_least=1)[:, None, None]
+    j = np.arange(1, LARGEST_K + 1)
+    possible = np.minimum(j, k)
+    mass = TABLE[k, j] * p**possible * (1 - p) ** (k - possible)  # The coefficient is zero for j > k.
+    return mass.sum(axis=-1).mean(axis=-1)
+
+
+def mean_pass_at_k(p: Values, k: Values) -> Values:
+    return exact_pass_at_k(p, k[..., None]).mean(axis=-1)
+
+
+def of_mean_rate(p: Values, k: Values) -> Values:
+    return exact_pass_at_k(p.mean(axis=-1), k)
+
+
+EXACT = theorem(
+    "D1.exact",
+    "pass@k of a prompt set is the mean over prompts of 1 - (1-p)^k",
+    statement=r"\mathrm{pass@}k = \mathrm{E}_x\,\mathrm{P}(\text{some of } k \text{ draws passes})"
+    r" = \mathrm{E}_x[1-(1-p_x)^k]",
+    source=Source("chen2021codex", "pass@k"),
+    on=chart(p=rates(3), k=integers(1, LARGEST_K)),
+    equal=(chance_of_some_success, mean_pass_at_k),
+    examples=(example(p=".1 .3 .6 .2", k=3, value=".588"),),
+    coq="mean_over_prompts",
+    false=(neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),),
+)
+
+
+def distinct_with_two(q: Values, valid: Values, k: Values | float) -> Values:
+    """Expected distinct valid outputs, where the first two outcomes are valid whatever the mask says."""
+    return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
+
+
+MOST_K_D02 = 4
+
+
+def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
+    """The mean over all sequences of draws of the distinct valid outcomes among the first k."""
+    outcomes = q.shape[-1]
+    draws = np.array(list(product(range(outcomes), repeat=MOST_K_D02)))
+    # seen[k-1, sequence, outcome]: whether the outcome is among the first k of the sequence.
+    seen = np.logical_or.accumulate((draws[..., None] == np.arange(outcomes)).swapaxes(0, 1), axis=0)
+    within = seen[whole("k", k, at_least=1) - 1]
+    distinct = (within & valid[:, None, :]).sum(axis=-1)
+    return (distinct * np.prod(q[:, draws], axis=-1)).sum(axis=-1)
+
+
+DISTINCT = theorem(
+    "D2.distinct",
+    "Expected distinct valid outputs in k draws: sum over Y1 of 1 - (1-q)^k",
+    statement=r"\mathrm{E}\,|\{y_1,\dots,y_k\} \cap Y_1| = \sum_{y \in Y_1} 1-(1-q(y))^k",
+    source=Source("ours", "linearity"),
+    on=chart(q=simplex(3), valid=masks(3), k=integers(1, MOST_K_D02)),
+    equal=(by_enumeration, expected_distinct_valid),
+    examples=(example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=3, value="1.930835"),),
+    coq="expected_distinct",
+    false=(
+        neighbour("repeats counted, k q(Y1)", rhs=lambda q, valid, k: k * valid_mass(q, valid)),
+        neighbour(
+            "invalid outputs counted too", rhs=lambda q, valid, k: expected_distinct_valid(q, valid | True, k)
+        ),
+    ),
+)
+
+
+def all_but_last(q: Values) -> Values:
+    """The verifier: every outcome is valid but the last."""
+    return np.arange(q.shape[-1]) < q.shape[-1] - 1
+
+
+def validity(q: Values) -> Values:
+    return only(q, all_but_last(q)).sum(axis=-1)
+
+
+def distinct(q: Values, k: Values) -> Values:
+    return expected_distinct_valid(q, all_but_last(q), k)
+
+
+def distinct_if_uniform(q: Values, k: Values) -> Values:
+    valid = all_but_last(q)
+    return distinct(np.where(valid, validity(q)[..., None] / int(valid.sum()), q), k)
+
+
+def dirac_then_law(q: Values, k: Values) -> Values:
+    return np.stack([exact_pass_at_k(validity(q), k), distinct(q, k)], axis=-1)
+
+
+def law_then_uniform(q: Values, k: Values) -> Values:
+    return np.stack([distinct(q, k), distinct_if_uniform(q, k)], axis=-1)
+
+
+KEPT = example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=4, share=".3")
+
+UNIFORM = theorem(
+    "D2.uniform",
+    "Dirac <= q <= uniform on Y1 in expected distinct valid outputs, at a fixed pass rate, k >= 2",
+    statement=r"1-(1-\mu)^k \;\le\; \sum_{Y_1} 1-(1-q)^k \;\le\; |Y_1|\,\bigl(1-(1-\mu/|Y_1|)^k\bigr),"
+    r" \quad \mu = q(Y_1)",
+    source=Source("ours", "concavity"),
+    on=chart(q=simplex(4), k=integers(2, 12)),
+    at_most=(dirac_then_law, law_then_uniform),
+    examples=(KEPT.giving(lhs=".99999375 2.19106383", rhs="2.19106383 2.3458886574074"),),
+    coq="dirac_and_uniform",
+    false=(
+        neighbour(
+            "whatever the pass rate: uniform on all outcomes",
+            lhs=distinct,
+            rhs=lambda q, k: distinct(0 * q + 1 / q.shape[-1], k),
+        ),
+    ),
+)
+
+
+def distinct_averaged(q: Values, valid: Values, k: Values, share: Values) -> Values:
+    return distinct_with_two(averaged(q, share, 0, 1), valid, k)
+
+
+def averaged_with_invalid(q: Values, valid: Values, k: Values, share: Values) -> Values:
+    return distinct_with_two(averaged(q, share, 0, q.shape[-1] - 1), valid, k)
+
+
+SCHUR = theorem(
+    "D2.schur",
+    "A T-transform of two valid masses never lowers the expected distinct valid outputs",
+    statement=r"D_k(q) \le D_k(Tq),\quad T = (1-t)\,I + t\,(y\,y') \text{ with } y, y' \in Y_1,\; k \ge 2",
+    source=Source("ours", "concavity"),
+    on=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
+    at_most=(distinct_with_two, distinct_averaged),
+    examples=(KEPT.giving(lhs="2.19106383", rhs="2.214367972848"),),
+    coq="averaging_finds_more",
+    false=(neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),),
+)
+
+
+def in_one_draw_averaged(q: Values, valid: Values, share: Values) -> Values:
+    return distinct_with_two(averaged(q, share, 0, 1), valid, 1)
+
+
+ONCE = theorem(
+    "D2.once",
+    "With one draw a T-transform of two valid masses changes nothing: k >= 2 is needed",
+    statement=r"D_1(Tq) = D_1(q) = q(Y_1)",
+    source=Source("ours", "concavity"),
+    on=chart(q=simplex(4), valid=masks(4), share=uniform(0.01, 0.99)),
+    equal=(lambda q, valid: distinct_with_two(q, valid, 1), in_one_draw_averaged),
+    examples=(KEPT.giving(value=".95"),),
+    coq="one_draw",
+    false=(
+        neighbour(
+            "the same with two draws",
+            lhs=lambda q, valid: distinct_with_two(q, valid, 2),
+            rhs=lambda q, valid, share: distinct_with_two(averaged(q, share, 0, 1), valid, 2),
+        ),
+    ),
+)

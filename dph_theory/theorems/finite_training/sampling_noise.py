@@ -1,0 +1,481 @@
+"""G1. Noise at the stationary policy.
+
+Where training stands still on average it may still shake: a sampled answer moves the policy by its
+coefficient, what multiplies the gradient of its log-probability. With the KL of the whole answer in the
+reward every coefficient vanishes at p_beta, so that a constant step leaves no noise; a penalty in the loss is
+not centred, and keeps one.
+
+G2. A trap: dividing what vanishes.
+
+KL in the reward leaves no noise at the stationary policy. Std-normalised, penalised rewards keep advantagesof
+ size one on differences however small: what should come to rest is shaken for ever.
+
+G3. Drift without a KL: the first hits decide it.
+
+The exact flow keeps equally likely correct answers equal for ever. Sampling does not, and what it sets apart
+the rise of the pass rate then multiplies.
+
+G4. The baseline is free for the mean, and decides the drift.
+
+What is subtracted from rewards leaves the expected update as it is. With 1, where only incorrect answers
+have a gradient, no draw sets two equal correct answers apart.
+
+G5. The adjoint of a training.
+
+The variance of a measure over seeds, to first order in the noise, is a sum over steps: of each step's
+covariance, seen through what the rest of the training makes of a small change.
+
+G6. Random rewards.
+
+A sign that has nothing to do with the answer has no mean effect, but noise has: entropy falls where the
+policy is flat, and rises where it is peaked. A clip of the ratio stops some of it; which way depends on the
+policy.
+"""
+
+import warnings
+
+import numpy as np
+
+from ...binary_reward import tilted, valid_mass
+from ...divergences import REVERSE_KL
+from ...finite_training.drift import SmallNoiseWarning, drift_deviation, spread_at_law
+from ...numeric.elementary import Values, normalised, trailing
+from ...references import Source
+from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
+from ...verification.statement import neighbour, refuted, scaled, theorem
+from .._laws import entropy
+
+
+def coefficients(base: Values, valid: Values, beta: Values) -> Values:
+    """Of each answer at p_beta: with the KL in the reward, and with k2 or the corrected k3 in the loss."""
+    law, b = tilted(base, valid, beta), trailing(beta, 1)
+    log_u = np.log(law / base)
+    reward = valid - b * log_u
+    in_reward = reward - trailing((law * reward).sum(axis=-1), 1)
+    return np.stack([in_reward, valid - trailing(valid_mass(law, valid), 1) - b * log_u], axis=-1)
+
+
+def none_and_cost(base: Values, valid: Values, beta: Values) -> Values:
+    cost = trailing(beta * REVERSE_KL(tilted(base, valid, beta), base), 1) + 0 * base
+    return np.stack([0 * cost, -cost], axis=-1)
+
+
+def none_and_other_cost(base: Values, valid: Values, beta: Values) -> Values:
+    cost = trailing(beta * REVERSE_KL(base, tilted(base, valid, beta)), 1) + 0 * base
+    return np.stack([0 * cost, -cost], axis=-1)
+
+
+def not_centred(base: Values, valid: Values, beta: Values) -> Values:
+    """With a baseline of the rewards alone in the reward too."""
+    found = coefficients(base, valid, beta)
+    return np.stack([found[..., 1], found[..., 1]], axis=-1)
+
+
+def balanced_spread(base: Values, beta: Values) -> Values:
+    """The variance of s at which relaxation and the noise of one answer a step of size one balance.
+
+    Over outcomes of which the first two are correct and equally likely: s relaxes at its slope, and each
+    answer drawn adds its coefficient times its score.
+    """
+    base = np.stack([base, base, 1 - 2 * base], axis=-1)
+    valid = np.array([1.0, 1.0, 0.0]) + 0 * base
+    law = tilted(base, valid, beta)
+    apart = np.array([1.0, -1.0, 0.0])
+    spread = law[..., :, None] * np.eye(3) - law[..., :, None] * law[..., None, :]
+    along = spread @ apart
+    # The covariance of one answer's update: its coefficient is the same number for every answer.
+    noise = coefficients(base, valid, beta)[..., 0, 1] ** 2 * (along @ apart)
+    return noise / (2 * beta * along[..., 0])
+
+
+def spread_by_the_formula(base: Values, beta: Values) -> Values:
+    return spread_at_law(2 * base, beta, form="k2", step=1.0, answers=1) ** 2
+
+
+COEFFICIENT = theorem(
+    "G1.coefficient",
+    "At p_beta an answer's coefficient is 0 with the KL in the reward, and -beta KL with k2 in the loss",
+    statement=r"v - \beta\log u - E_{p_\beta}(v - \beta\log u) = 0, \quad"
+    r" v - V - \beta\log u = -\beta\,\mathrm{KL}(p_\beta\|a), \qquad u = p_\beta/a",
+    source=Source("ours", "finite training"),
+    on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20)),
+    equal=(coefficients, none_and_cost),
+    examples=(
+        example(
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            beta=".5",
+            value="0 -.234005297831 0 -.234005297831 0 -.234005297831 0 -.234005297831",
+        ),
+    ),
+    floor=1.0,
+    note="Plain k3 has a mean of zero at its own stationary policy (E1), and so no such noise;"
+    " std-normalised, advantages keep size one on differences that vanish, and the noise stays whatever the"
+    " form.",
+    coq="coefficients",
+    false=(
+        neighbour("the KL from the base to the stationary policy", rhs=none_and_other_cost),
+        neighbour("in the reward with a baseline of the rewards alone", lhs=not_centred),
+    ),
+)
+
+SPREAD = theorem(
+    "G1.spread",
+    "With k2 or the corrected k3 in the loss a log ratio keeps the variance eta beta KL^2/N for ever",
+    statement=r"\mathrm{Var}\, s = \tfrac{\eta}{N}\,\beta\,\mathrm{KL}(p_\beta\|a)^2,"
+    r" \quad s = \log\tfrac{\pi(y_1)}{\pi(y_2)},\ a(y_1) = a(y_2)",
+    source=Source("ours", "finite training"),
+    on=chart(base=uniform(0.05, 0.45), beta=log_uniform(0.1, 5)),
+    equal=(balanced_spread, spread_by_the_formula),
+    examples=(example(base=".35", beta=".5"),),
+    note="First order in the noise; .1348 sqrt(eta/N) for A1 = .7 at beta = .5.",
+    false=(neighbour("half of it", rhs=scaled(spread_by_the_formula, 0.5)),),
+)
+
+
+def _centred(values: Values) -> Values:
+    return values - values.mean(axis=-1, keepdims=True)
+
+
+def _deviation(values: Values) -> Values:
+    return np.sqrt((_centred(values) ** 2).mean(axis=-1, keepdims=True))
+
+
+def _rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+    """The penalised rewards `away` times a push from p_beta in logits."""
+    law = tilted(base, valid, beta) * np.exp(trailing(away, 1) * push)
+    return valid - trailing(beta, 1) * np.log(law / law.sum(axis=-1, keepdims=True) / base)
+
+
+def near_the_law(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+    """Centred rewards of a group that holds each answer once, times the std of the pushes."""
+    return _centred(_rewards(base, valid, beta, push, away)) * _deviation(push)
+
+
+def of_the_push(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+    """The same the other way round: cross-multiplied, nothing is divided by what may vanish."""
+    return -_centred(push) * _deviation(_rewards(base, valid, beta, push, away))
+
+
+def falling_with_it(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+    return trailing(away, 1) * of_the_push(base, valid, beta, push, away)
+
+
+TRAP = theorem(
+    "G2.trap",
+    "Std-normalised, the KL in the reward moves as much at any distance from the stationary policy",
+    statement=r"\frac{r_i - \bar r}{\sigma_r} = -\frac{t_i - \bar t}{\sigma_t}, \quad"
+    r" r = v - \beta\log(\pi/a),\ \pi \propto p_\beta\, e^{\epsilon t},\ \epsilon > 0",
+    source=Source("ours", "finite training"),
+    on=chart(
+        base=simplex(4, spread=3),
+        valid=masks(4),
+        beta=log_uniform(0.1, 5),
+        push=uniform(-1, 1, 4),
+        away=log_uniform(0.01, 1),
+    ),
+    equal=(near_the_law, of_the_push),
+    examples=(
+        example(
+            base=".35 .3 .2 .15",
+            valid=[True, True, False, False],
+            beta=".5",
+            push=".6 -.4 .2 -.7",
+            away=".05",
+            value="-.0085527287997 .0041179805332 -.0034844450666 .0079191933331",
+        ),
+    ),
+    floor=1.0,
+    note="So its spread falls with no number of groups, and grows with the step (verl: use_kl_in_reward"
+    " under GRPO's normalisation).",
+    coq="trap",
+    false=(
+        neighbour("it falls with the distance", rhs=falling_with_it),
+        neighbour("away from the stationary policy", rhs=scaled(of_the_push, -1.0)),
+    ),
+)
+
+
+def growth(rate: Values, valid: Values, invalid: Values, eps: float) -> Values:
+    """d log s over d log odds along E v, where two correct answers are eps apart in logits."""
+    masses = rate / valid
+    first, second = masses * np.exp(eps / 2), masses * np.exp(-eps / 2)
+    mass = rate - 2 * masses + first + second
+    total = mass + 1 - rate
+    first, second, mass = first / total, second / total, mass / total
+    # Each logit moves at p (v - V); the log odds of being correct as the logits of both kinds do.
+    apart = (first - second) * (1 - mass)
+    odds = mass * (1 - mass) * (1 / valid + 1 / invalid)
+    return apart / eps / odds
+
+
+def share(rate: Values, valid: Values, invalid: Values) -> Values:
+    return invalid / (invalid + valid) + 0 * rate
+
+
+GROWTH = theorem(
+    "G3.growth",
+    "Without a KL the log ratio of two correct answers grows as a power of the odds of being correct",
+    statement=r"\frac{d\log s}{d\log O} = g = \frac{n_0}{n_0 + K}, \quad O = \frac{V}{1-V},\ s \to 0",
+    source=Source("ours", "finite training"),
+    on=chart(rate=uniform(0.02, 0.98), valid=integers(2, 9), invalid=integers(1, 40)),
+    tends=(growth, share),
+    examples=(example(rate=".3", valid="2", invalid="8"),),
+    tolerance=1e-6,
+    ladder=(1e-1, 1e-2, 1e-3),
+    false=(
+        neighbour(
+            "the share of correct answers",
+            rhs=lambda rate, valid, invalid: valid / (invalid + valid) + 0 * rate,
+        ),
+    ),
+)
+
+
+def by_quadrature(rate: Values, gained: Values, valid: Values, invalid: Values, noise: Values) -> Values:
+    """The variance where only correct answers are reinforced, by `drift_deviation`."""
+    right, wrong = (np.asarray(part).astype(int) for part in (valid, invalid))
+    reached = rate + gained * (1 - rate)
+    with warnings.catch_warnings():
+        # The formula is held to a formula: whether the noise is small is no matter here.
+        warnings.simplefilter("ignore", SmallNoiseWarning)
+        found = drift_deviation(
+            rate, reached, valid=right, invalid=wrong, step=noise, answers=1, baseline="none"
+        )
+    return found**2
+
+
+def in_closed_form(rate: Values, gained: Values, valid: Values, invalid: Values, noise: Values) -> Values:
+    power = 2 * invalid / (invalid + valid)
+    reached = rate + gained * (1 - rate)
+    before, after = rate / (1 - rate), reached / (1 - reached)
+    ratio = after / before
+    return noise * (ratio**power - 1 + power / (1 - power) * (after - before * ratio**power))
+
+
+DRIFT = theorem(
+    "G3.drift",
+    "Up to the odds O_T, reinforcing correct answers alone drives two equal ones apart by a closed form",
+    statement=r"\mathrm{Var}\,s = \frac{\eta}{N}\Big[(O_T/O_1)^{2g} - 1"
+    r" + \tfrac{2g}{1-2g}\big(O_T - O_1 (O_T/O_1)^{2g}\big)\Big]",
+    source=Source("ours", "finite training"),
+    on=chart(
+        rate=uniform(0.02, 0.6),
+        gained=uniform(0.1, 0.95),
+        valid=integers(2, 4),
+        invalid=integers(5, 30),
+        noise=log_uniform(1e-5, 1e-2),
+    ),
+    equal=(by_quadrature, in_closed_form),
+    examples=(example(rate=".3", gained=".857142857", valid="2", invalid="8", noise=".0003125"),),
+    floor=1e-12,
+    note="That finite batches collapse equal answers (arXiv 2601.15609, 2602.06717, 2605.00365, as"
+    " summarised) is this drift: no objective asks for it, and sqrt(eta/N) O_T/A1 says how much.",
+    false=(neighbour("half of it", rhs=scaled(in_closed_form, 0.5)),),
+)
+
+
+def expected_update(law: Values, valid: Values, baseline: Values) -> Values:
+    """E (v - c)(e_y - p), in logits."""
+    pull = law * (valid - trailing(baseline, 1))
+    return pull - law * trailing(pull.sum(axis=-1), 1)
+
+
+def slope_of_the_rate(law: Values, valid: Values) -> Values:
+    return law * (valid - trailing(valid_mass(law, valid), 1))
+
+
+FREE = theorem(
+    "G4.free",
+    "Every baseline has the same expected update, that of the pass rate, and so the same speed",
+    statement=r"E_\pi\,(v - c)\,\nabla\log\pi = \nabla V \quad \text{for every } c",
+    source=Source("ours", "finite training"),
+    on=chart(law=simplex(4, spread=4), valid=masks(4), baseline=uniform(-1, 2)),
+    equal=(expected_update, slope_of_the_rate),
+    examples=(
+        example(law=".4 .3 .2 .1", valid=[True, True, False, False], baseline="1", value=".12 .09 -.14 -.07"),
+    ),
+    coq="every_baseline",
+    floor=1.0,
+    note="What is reported of negative-sample reinforcement (arXiv 2506.01347, as summarised: it keeps"
+    " Pass@k) can so come from noise, and not from another objective.",
+    false=(
+        neighbour(
+            "the baseline in the slope",
+            rhs=lambda law, valid, baseline: law * (valid - trailing(baseline, 1)),
+        ),
+    ),
+)
+
+
+def separation(rate: Values, tilt: Values, baseline: Values) -> Values:
+    """The second moment of what one answer adds to s, of correct answers of half the rate each."""
+    wrong = 1 - rate
+    law = np.stack([rate / 2, rate / 2, wrong * tilt, wrong * (1 - tilt)], axis=-1)
+    valid = np.array([1.0, 1.0, 0.0, 0.0])
+    apart = np.array([1.0, -1.0, 0.0, 0.0])
+    # (e_y - p) along s: what of p is apart is the same number for every y.
+    along = apart - trailing((law * apart).sum(axis=-1), 1)
+    return (law * (valid - trailing(baseline, 1)) ** 2 * along**2).sum(axis=-1)
+
+
+def by_right_answers(rate: Values, tilt: Values, baseline: Values) -> Values:
+    return rate * (1 - baseline) ** 2 + 0 * tilt
+
+
+def by_all_answers(rate: Values, tilt: Values, baseline: Values) -> Values:
+    return rate * (1 - baseline) ** 2 + (1 - rate) * baseline**2 + 0 * tilt
+
+
+NOISE = theorem(
+    "G4.noise",
+    "What a draw adds to the drift of equal correct answers goes with (1 - c)^2: nothing with c = 1",
+    statement=r"E\,\big[(v-c)\,\partial_s\log\pi\big]^2 = \tfrac{2V}{K}(1-c)^2, \quad K = 2",
+    source=Source("ours", "finite training"),
+    on=chart(rate=uniform(0.02, 0.98), tilt=uniform(0.05, 0.95), baseline=uniform(0, 1)),
+    equal=(separation, by_right_answers),
+    examples=(example(rate=".3", tilt=".6", baseline=".25", value=".16875"),),
+    note="The price of c = 1: while few answers are incorrect few steps have a gradient, and the pass rate is"
+    " noisier on the way where most are incorrect.",
+    coq="drift_of_a_draw",
+    false=(neighbour("incorrect answers set them apart too", rhs=by_all_answers),),
+)
+
+
+def _slopes(curvature: Values, step: Values) -> Values:
+    """I + eta H of each step, H symmetric, (..., steps, 2, 2)."""
+    a, b, c = (curvature[..., i] for i in range(3))
+    hessian = np.stack([np.stack([a, b], axis=-1), np.stack([b, c], axis=-1)], axis=-2)
+    return np.eye(2) + step[..., None, None, None] * hessian
+
+
+def _covariances(noise: Values, step: Values) -> Values:
+    """eta^2 C of each step, C of rank one, (..., steps, 2, 2)."""
+    return step[..., None, None, None] ** 2 * noise[..., :, None] * noise[..., None, :]
+
+
+def forwards(curvature: Values, noise: Values, step: Values) -> Values:
+    """The covariance carried along, of the first coordinate at the end."""
+    slopes, added = _slopes(curvature, step), _covariances(noise, step)
+    covariance = 0 * added[..., 0, :, :]
+    for t in range(added.shape[-3]):
+        slope = slopes[..., t, :, :]
+        covariance = slope @ covariance @ np.swapaxes(slope, -1, -2) + added[..., t, :, :]
+    return covariance[..., 0, 0]
+
+
+def backwards(curvature: Values, noise: Values, step: Values) -> Values:
+    """The sum over steps of lambda^T C lambda, lambda carried back from the measure."""
+    slopes, added = _slopes(curvature, step), _covariances(noise, step)
+    adjoint = np.broadcast_to(np.array([1.0, 0.0]), slopes[..., 0, :, 0].shape)
+    variance = 0 * step
+    for t in reversed(range(added.shape[-3])):
+        variance = variance + np.einsum("...i,...ij,...j->...", adjoint, added[..., t, :, :], adjoint)
+        adjoint = np.einsum("...ji,...j->...i", slopes[..., t, :, :], adjoint)
+    return variance
+
+
+def without_the_path(curvature: Values, noise: Values, step: Values) -> Values:
+    """As if no step changed what later ones do."""
+    return _covariances(noise, step).sum(axis=-3)[..., 0, 0] + 0 * curvature[..., 0, 0]
+
+
+ADJOINT = theorem(
+    "G5.adjoint",
+    "The spread of a measure over seeds is a sum over steps, by the adjoint of the expected-gradient run",
+    statement=r"\mathrm{Var}\,s(\theta_T) = \sum_t \eta^2\lambda_t^\top C_t\lambda_t, \quad"
+    r" \lambda_T = \nabla s,\ \lambda_t = (I + \eta H_t)^\top\lambda_{t+1}",
+    source=Source("ours", "finite training"),
+    on=chart(curvature=uniform(-1, 1, 4, 3), noise=uniform(-1, 1, 4, 2), step=log_uniform(0.01, 1)),
+    equal=(forwards, backwards),
+    examples=(
+        example(
+            curvature=["1 .5 -1", "-.5 .25 .5", ".5 -1 .25", "1 1 -.5"],
+            noise=[".5 1", "-1 .25", ".5 -.5", "1 .5"],
+            step=".2",
+        ),
+    ),
+    floor=1e-9,
+    note="`spread_over_seeds` computes it for any torch model, with Adam's moments as state.",
+    false=(neighbour("the steps' own noise alone", rhs=without_the_path),),
+)
+
+
+def _after_one(law: Values, step: Values) -> Values:
+    """The policies after one update on one answer with advantage +1 or -1, (..., sign, answer, outcomes)."""
+    score = np.eye(law.shape[-1]) - law[..., None, :]
+    push = np.stack([score, -score], axis=-3)
+    return normalised(law[..., None, None, :] * np.exp(trailing(step, 3) * push))
+
+
+def change(law: Values, eps: float) -> Values:
+    """The mean change of entropy by a step of size eps on one answer, over eps^2."""
+    changed = entropy(_after_one(law, eps + 0 * law[..., 0])).mean(axis=-2)
+    return (law * (changed - entropy(law)[..., None])).sum(axis=-1) / eps**2
+
+
+def by_curvature(law: Values) -> Values:
+    """Half the trace of the entropy's Hessian in logits times diag p - p p^T."""
+    log_p = np.log(law)
+    high = entropy(law)[..., None]
+    slope = -law * (log_p + high)
+    spread = law[..., :, None] * np.eye(law.shape[-1]) - law[..., :, None] * law[..., None, :]
+    hessian = -(log_p + high + 1)[..., :, None] * spread - law[..., :, None] * slope[..., None, :]
+    return (hessian * spread).sum(axis=(-2, -1)) / 2
+
+
+NOISE_G06 = theorem(
+    "G6.noise",
+    "Random rewards change entropy by noise: half the trace of its Hessian times the score's spread",
+    statement=r"E\,\Delta H = \tfrac{\eta^2\,\mathrm{Var}A}{2N}\,\mathrm{tr}\big(\nabla^2 H\,"
+    r"(\mathrm{diag}\,p - pp^\top)\big) + O(\eta^3)",
+    source=Source("ours", "finite training"),
+    on=chart(law=simplex(4, spread=2)),
+    tends=(change, by_curvature),
+    examples=(example(law=".4 .3 .2 .1"), example(law=".9 .05 .03 .02")),
+    tolerance=1e-3,
+    ladder=(1e-1, 1e-2, 1e-3),
+    note="The trace is -.1916 for (.4, .3, .2, .1) and positive for peaked policies: with one answer of mass"
+    " x and n-1 equal ones it turns at x = .8240 (n = 2), .7183 (4), .6497 (10).",
+    false=(neighbour("twice as much", rhs=lambda law: 2 * by_curvature(law)),),
+)
+
+
+def _after_updates(law: Values, step: Values, high: Values) -> Values:
+    """The mean entropy after four updates on one answer of random sign, the ratio clipped above."""
+    found = 0 * law[..., 0]
+    for sign in (1.0, -1.0):
+        for answer in range(law.shape[-1]):
+            now = law
+            for _ in range(4):
+                ratio = now[..., answer] / law[..., answer]
+                stopped = (ratio > 1 + high) & (sign > 0)
+                score = np.eye(law.shape[-1])[answer] - now
+                pull = np.where(stopped, 0.0, sign * ratio * step)[..., None] * score
+                now = normalised(now * np.exp(pull))
+            found = found + law[..., answer] * entropy(now) / 2
+    return found
+
+
+def not_clipped(law: Values, step: Values) -> Values:
+    return _after_updates(law, step, 1e9 + 0 * step)
+
+
+UPPER = refuted(
+    "G6.upper",
+    "Under random rewards the upper clip lowers entropy whatever the policy: refuted",
+    statement=r"E\,H(\text{ratios above 1.2 clipped}) \le E\,H(\text{not clipped})",
+    source=Source("ours", "on arXiv 2509.26114, as summarised"),
+    on=chart(law=simplex(4, spread=3), step=uniform(0.05, 0.5)),
+    at_most=(lambda law, step: _after_updates(law, step, 0.2 + 0 * step), not_clipped),
+    examples=(example(law=".4 .3 .2 .1", step=".3", lhs="1.227430108", rhs="1.135250068"),),
+    note="So it is where the policy is peaked. Where it is flat, noise lowers entropy and each clip lessens"
+    " the noise: the upper clip keeps entropy there.",
+    false=(
+        neighbour(
+            "not by more than a nat",
+            at=example(law=".97 .01 .01 .01", step=".5"),
+            rhs=lambda law, step: not_clipped(law, step) - 1,
+        ),
+    ),
+)

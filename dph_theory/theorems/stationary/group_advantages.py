@@ -1,0 +1,285 @@
+"""E4. What a group-relative advantage maximises.
+
+The expected on-policy gradient of a group's advantages is alpha_G(V) times the gradient of the pass rate V:
+the weight is bounded at rare successes, constant for groups of two and three, and can give one beta
+several stationary policies.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from ...divergences import each
+from ...numeric.elementary import Values, logit, trailing
+from ...references import Source
+from ...stationary import mixed_share
+from ...verification.charts import chart, example, log_uniform, rates, uniform
+from ...verification.statement import neighbour, refuted, theorem
+from .._laws import expected_weight, expected_weights
+
+SIZES = (2, 4, 5)
+
+
+def over_all_groups(validity: Values) -> Values:
+    """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample std, times V (1-V)."""
+    return each(lambda size: _expected_update(size, validity), SIZES)
+
+
+def _expected_update(size: int, validity: Values) -> Values:
+    total, one = 0 * validity, 1 + 0 * validity
+    for verdicts in product((0, 1), repeat=size):
+        won = sum(verdicts)
+        if 0 < won < size:
+            deviation = np.sqrt(one * won * (size - won) / (size * (size - 1)))
+            chance = validity**won * (1 - validity) ** (size - won)
+            for verdict in verdicts:
+                advantage = (verdict - one * won / size) / deviation
+                # V (1-V) times the score: 1 - V where valid, -V where not.
+                total = total + chance * advantage * (verdict - validity) / size
+    return total
+
+
+def weighed(validity: Values) -> Values:
+    return each(lambda size: validity * (1 - validity) * expected_weight(size, validity), SIZES)
+
+
+def from_the_whole_group(validity: Values) -> Values:
+    """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
+    return each(
+        lambda size: validity * (1 - validity) * expected_weight(size + 1, validity) * size / (size + 1),
+        SIZES,
+    )
+
+
+KEPT = example(validity=".25")
+
+WEIGHT = theorem(
+    "E4.weight",
+    "A group-relative advantage gives the gradient of V the weight alpha_G(V) = E[A|v=1] - E[A|v=0]",
+    statement=r"E\,\tfrac1G\textstyle\sum_i A_i \nabla\log\pi(y_i) = \alpha_G(V) \nabla V,\quad"
+    r" \alpha_G(V) = E[A|v=1] - E[A|v=0],\text{ the others' successes Binomial}(G-1, V)",
+    source=Source("ours", "group normalisation"),
+    on=chart(validity=rates(low=1e-4, high=1e-4)),
+    equal=(over_all_groups, weighed),
+    examples=(KEPT,),
+    floor=1e-6,
+    false=(
+        neighbour(
+            "the population form 1/sqrt(V(1-V))",
+            rhs=lambda validity: each(lambda size: np.sqrt(validity * (1 - validity)), SIZES),
+        ),
+        neighbour("G others in the place of G - 1", rhs=from_the_whole_group),
+    ),
+)
+
+
+def constants(validity: Values) -> Values:
+    one = 1 + 0 * validity
+    return np.stack([1 / np.sqrt(2 * one), 2 / np.sqrt(3 * one)], axis=-1)
+
+
+CONSTANT = theorem(
+    "E4.constant",
+    "alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever the pass rate",
+    statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
+    source=Source("ours", "group normalisation"),
+    on=chart(validity=rates(low=1e-4, high=1e-4)),
+    equal=(lambda validity: expected_weights((2, 3), validity), constants),
+    examples=(example(validity=".25", value=".7071067811865 1.1547005383793"),),
+    coq="constant",
+    false=(
+        neighbour(
+            "alpha_4 = 3/2 whatever the pass rate",
+            lhs=lambda validity: expected_weight(4, validity)[..., None],
+            rhs=lambda validity: 1.5 + 0 * validity[..., None],
+        ),
+    ),
+)
+
+
+FAR_SIZES = (2, 4, 8, 16, 64)
+
+
+def near_the_ends(pace: Values, eps: float) -> Values:
+    ends = np.stack([eps * pace, 1 - eps * pace], axis=-1)
+    return np.stack([expected_weight(size, ends) for size in FAR_SIZES], axis=1)
+
+
+def bounded() -> Values:
+    return np.array([[(size - 1) / np.sqrt(size)] * 2 for size in FAR_SIZES])[None]
+
+
+def population(pace: Values, eps: float) -> Values:
+    rare = (eps * pace)[:, None, None]
+    return np.broadcast_to(1 / np.sqrt(rare * (1 - rare)), (len(pace), len(FAR_SIZES), 2))
+
+
+ENDS = theorem(
+    "E4.ends",
+    "alpha_G(0+) = alpha_G(1-) = (G-1)/sqrt G: a group weighs rare successes boundedly",
+    statement=r"\alpha_G(V) \to \tfrac{G-1}{\sqrt G} \text{ as } V \to 0 \text{ or } 1",
+    source=Source("ours", "group normalisation"),
+    on=chart(pace=uniform(0.5, 2)),
+    tends=(near_the_ends, bounded),
+    examples=(
+        example(
+            pace="1",
+            lhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+            rhs=(
+                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
+            ),
+        ),
+    ),
+    tolerance=1e-5,
+    coq="ends",
+    share=0.2,
+    false=(
+        neighbour("1/sqrt(V(1-V))", rhs=population),
+        neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in FAR_SIZES])[None]),
+    ),
+)
+
+
+MEANS_OF = (2, 3, 8)
+
+
+def weights(validity: Values) -> Values:
+    return trailing(validity, 1) * expected_weights(MEANS_OF, validity, "mean")
+
+
+def geometric(validity: Values) -> Values:
+    return np.stack([1 - (1 - validity) ** (size - 1) for size in MEANS_OF], axis=-1)
+
+
+MEAN = theorem(
+    "E4.mean",
+    "(r - mean)/mean weighs by [1 - (1-V)^(G-1)]/V, the slope of sum_{k<G} pass@k/k",
+    statement=r"V \alpha_G(V) = 1 - (1-V)^{G-1} = V \tfrac{d}{dV}"
+    r" \textstyle\sum_{k=1}^{G-1} \tfrac{1-(1-V)^k}{k}",
+    source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
+    on=chart(validity=rates(low=1e-4, high=1e-4)),
+    equal=(weights, geometric),
+    examples=(example(validity=".3", value=".3 .51 .9176457"),),
+    coq="slope_of_passes",
+    false=(
+        neighbour(
+            "G in the exponent",
+            rhs=lambda validity: np.stack([1 - (1 - validity) ** size for size in MEANS_OF], axis=-1),
+        ),
+    ),
+)
+
+
+RISING_SIZES = (4, 8, 16)
+
+
+def lower(away: Values, share: Values) -> Values:
+    return expected_weights(RISING_SIZES, 0.5 + share * away / 2)
+
+
+def higher(away: Values) -> Values:
+    return expected_weights(RISING_SIZES, 0.5 + away / 2)
+
+
+RISES = theorem(
+    "E4.rises",
+    "alpha_G rises on [1/2, 1) for G = 4, 8, 16, so one beta can have several stationary policies",
+    statement=r"\tfrac12 \le V < W < 1,\; G \in \{4, 8, 16\} \;\Rightarrow\; \alpha_G(V) \le \alpha_G(W)",
+    source=Source("ours", "group normalisation"),
+    on=chart(away=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3)),
+    at_most=(lower, higher),
+    examples=(
+        example(
+            away=".8",
+            share=".5",
+            lhs="1.4155960043842 1.8359579340858 2.0260469233145",
+            rhs="1.4638268590218 2.1773537339824 2.7573824628584",
+        ),
+    ),
+    note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit"
+    " mu)/(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of stationary policies of some beta"
+    " and base rate, if a small one (`dph_theory.stationary.several_laws_below`).",
+    false=(
+        neighbour(
+            "1% more below one half than above",
+            lhs=lambda away: 1.01 * expected_weights(RISING_SIZES, 0.5 - away / 2),
+        ),
+    ),
+)
+
+
+def drive(validity: Values, beta: Values) -> Values:
+    """alpha_G(mu)/beta - logit mu at G = 32: a stationary policy has drive -logit A1."""
+    return expected_weight(32, validity) / beta - logit(validity)
+
+
+def small_group(validity: Values, beta: Values) -> Values:
+    return 3 * expected_weight(4, validity) / beta - logit(validity)
+
+
+UNIQUE = refuted(
+    "E4.unique",
+    "One stationary policy for each beta under group normalisation: refuted",
+    statement=r"\mu < \nu \;\Rightarrow\; \tfrac{\alpha_G(\nu)}{\beta} - \mathrm{logit}\,\nu \le"
+    r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
+    source=Source("ours", "group normalisation"),
+    on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
+    at_most=(
+        lambda low, share, beta: drive(low + (1 - low) * share, beta),
+        lambda low, beta: drive(low, beta),
+    ),
+    examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
+    coq="not_one_law",
+    note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
+    " A1 = .01, beta = .42 has stable ones at .504222 and .999782 with an unstable one at .849315 between.",
+    false=(
+        neighbour(
+            "groups of four at a third of the beta",
+            at=example(low=".6", share=".6", beta=".1"),
+            lhs=lambda low, share, beta: small_group(low + (1 - low) * share, beta),
+            rhs=lambda low, beta: small_group(low, beta),
+        ),
+    ),
+)
+
+
+def in_mixed_groups(validity: Values) -> Values:
+    """How often an answer's own group has both rewards, of correct and incorrect answers, over all groups."""
+    return each(lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES)
+
+
+def _mixed_beside(size: int, validity: Values, own: int) -> Values:
+    total = 0 * validity
+    for others in product((0, 1), repeat=size - 1):
+        won = sum(others)
+        if 0 < won + own < size:
+            total = total + validity**won * (1 - validity) ** (size - 1 - won)
+    return total
+
+
+def share_kept(validity: Values) -> Values:
+    return each(lambda size: np.stack(mixed_share(size, validity), axis=-1), SIZES)
+
+
+def share_of_whole_groups(validity: Values) -> Values:
+    """As if the answer itself were drawn again with the others."""
+    return each(lambda size: np.stack(mixed_share(size + 1, validity), axis=-1), SIZES)
+
+
+MIXED = theorem(
+    "E4.mixed",
+    "Where groups whose rewards agree are left out, correct answers retain 1 - V^(G-1) of their KL",
+    statement=r"P(\text{both rewards} \mid v_i = 1) = 1 - V^{G-1},\quad"
+    r" P(\text{both rewards} \mid v_i = 0) = 1 - (1-V)^{G-1}",
+    source=Source("ours", "group normalisation"),
+    on=chart(validity=rates(low=1e-4, high=1e-4)),
+    equal=(in_mixed_groups, share_kept),
+    examples=(example(validity=".99"),),
+    floor=1e-6,
+    note="A KL on mixed groups alone hardly constrains what is nearly solved: at G = 8, V = .99 correct"
+    " answers retain 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL"
+    " of all groups, .997 of mixed ones.",
+    false=(neighbour("G others in the place of G - 1", rhs=share_of_whole_groups),),
+)

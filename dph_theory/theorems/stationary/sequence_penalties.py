@@ -1,0 +1,287 @@
+"""E1. The stationary policy of a penalty on the whole answer.
+
+Whatever f is, a penalty D_f(pi||a) on whole answers converges to a mixture mu p_* + (1-mu) p_0: the
+divergence decides the pass rate mu at a given beta, and how failures die as beta falls, and nothing else.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ...binary_reward import filtered, valid_mass
+from ...divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, each
+from ...fdivergence import FDivergence
+from ...numeric.elementary import Values, normalised, only, trailing
+from ...references import Source
+from ...stationary import best_response
+from ...verification.charts import chart, example, log_uniform, masks, rates, simplex
+from ...verification.statement import neighbour, theorem
+
+
+def of_answers(base: Values, valid: Values, mu: Values) -> Values:
+    return _mixed(base, valid, mu, filtered(base, valid))
+
+
+def _mixed(base: Values, valid: Values, mu: Values, inside: Values) -> Values:
+    mu = trailing(mu, 1)
+    law = mu * inside + (1 - mu) * filtered(base, ~valid)
+    return each(lambda divergence: divergence(law, base), SMOOTH)
+
+
+def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
+    masses = valid_mass(base, valid), valid_mass(base, ~valid)
+    two = np.stack([mu, 1 - mu], axis=-1), np.stack(masses, axis=-1)
+    return each(lambda divergence: divergence(*two), SMOOTH)
+
+
+MIXTURE = theorem(
+    "E1.mixture",
+    "D_f(mu p_* + (1-mu) p_0 || a) is the divergence of the validities alone, for every f",
+    statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
+    source=Source("ours", "stationary policies"),
+    on=chart(base=simplex(4), valid=masks(4), mu=rates()),
+    equal=(of_answers, of_verdicts),
+    examples=(
+        example(
+            base=".3 .2 .1 .4",
+            valid=[True, True, False, False],
+            mu=".7",
+            value=(
+                ".0871766935724 .0822828785051 .0420118514037 .0421873741386 .16 "
+                ".1904761904762 .0832442101456 .0843747482772 .0856825527182"
+            ),
+        ),
+    ),
+    coq="one_shape",
+    false=(
+        neighbour(
+            "uniform on the valid answers",
+            lhs=lambda base, valid, mu: _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid))),
+        ),
+    ),
+)
+
+
+def verdicts_cost(q: Values, base: Values, valid: Values) -> Values:
+    masses = [np.stack([valid_mass(law, part) for part in (valid, ~valid)], axis=-1) for law in (q, base)]
+    return each(lambda divergence: divergence(*masses), SMOOTH)
+
+
+def answers_cost(q: Values, base: Values, valid: Values) -> Values:
+    return each(lambda divergence: divergence(q, base), SMOOTH)
+
+
+FRONTIER = theorem(
+    "E1.frontier",
+    "For every f with f'' >= 0, a policy costs at least what its pass rate costs",
+    statement=r"f'' \ge 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
+    source=Source("ours", "stationary policies; data processing"),
+    on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
+    at_most=(verdicts_cost, answers_cost),
+    examples=(
+        example(
+            q=".3 .25 .25 .2",
+            base=".15 .1 .45 .3",
+            valid=[True, True, False, False],
+            lhs=(
+                ".1860048777334 .2037800175057 .0955493756861 .0964851474282 .48 "
+                ".3636363636364 .1978564057167 .1929702948564 .1890420053186"
+            ),
+            rhs=(
+                ".190542381367 .2089771492894 .0977332030569 .0987898234647 .4972222222222 "
+                ".375 .2026878025066 .1975796469293 .1935572217688"
+            ),
+        ),
+    ),
+    coq="verdicts_cost",
+    note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
+    " mu alone (E1.dial).",
+    false=(
+        neighbour(
+            "the arguments exchanged on the left", lhs=lambda q, base, valid: verdicts_cost(base, q, valid)
+        ),
+    ),
+)
+
+
+def reached(base_rate: Values, progress: Values) -> Values:
+    """A pass rate above the base rate."""
+    return base_rate + (1 - base_rate) * progress
+
+
+def pull(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
+    """f'(mu/A1) - f'((1-mu)/A0), the 1/beta that leads to pass rate mu."""
+    slope = divergence.generator_derivative
+    return slope(mu / base_rate) - slope((1 - mu) / (1 - base_rate))
+
+
+def curvature_only(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
+    """The same to first order, as if every divergence were its chi-squared."""
+    gauge = divergence.generator_derivative
+    one = 1 + 0 * mu
+    step = one / 1024
+    curvature = (gauge(one + step) - gauge(one - step)) / (2 * step)
+    return curvature * (mu - base_rate) / (base_rate * (1 - base_rate))
+
+
+def objective(divergence: FDivergence, base_rate: Values, mu: Values, gain: Values) -> Values:
+    """gain mu - D_f((mu, 1-mu) || (A1, A0)), what is maximised, times 1/beta."""
+    cost = divergence(np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, 1 - base_rate], axis=-1))
+    return gain * mu - cost
+
+
+def elsewhere(base_rate: Values, progress: Values, other: Values) -> Values:
+    mu = reached(base_rate, progress)
+    return each(lambda f: objective(f, base_rate, other, pull(f, base_rate, mu)), SMOOTH)
+
+
+def at_the_law(base_rate: Values, progress: Values) -> Values:
+    mu = reached(base_rate, progress)
+    return each(lambda f: objective(f, base_rate, mu, pull(f, base_rate, mu)), SMOOTH)
+
+
+def elsewhere_first_order(base_rate: Values, progress: Values, other: Values) -> Values:
+    mu = reached(base_rate, progress)
+    return each(lambda f: objective(f, base_rate, other, curvature_only(f, base_rate, mu)), SMOOTH)
+
+
+def at_first_order(base_rate: Values, progress: Values) -> Values:
+    mu = reached(base_rate, progress)
+    return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), SMOOTH)
+
+
+KEPT = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
+
+DIAL = theorem(
+    "E1.dial",
+    "A pass rate inside (0, 1) is the best there iff f'(mu/A1) - f'((1-mu)/A0) = 1/beta",
+    statement=r"0 < \mu < 1:\; \mu = \arg\max_{0 < m < 1}\, m - \beta D_f(m\|A_1)"
+    r" \iff f'(\mu/A_1) - f'((1-\mu)/A_0) = 1/\beta",
+    note="Of f whose slope is finite at the end the best may be the end itself: of Pearson's at A1 = .25, "
+    "beta = .1 it is 1, where the difference is 8 and not 10.",
+    source=Source("ours", "stationary policies; reverse and forward KL also in gxchen2025kl"),
+    on=chart(
+        base_rate=rates(low=1e-6, high=1e-3),
+        progress=rates(low=1e-3, high=1e-3),
+        other=rates(low=1e-3, high=1e-3),
+    ),
+    at_most=(elsewhere, at_the_law),
+    examples=(
+        KEPT.giving(
+            lhs=(
+                ".2045535469146 .2345409375889 .108825236153 .1093047396683 .5466666666667 "
+                ".3603316326531 .2263157322722 .2186094793366 .2113735621148"
+            ),
+            rhs=(
+                ".2574757259784 .2876820724518 .1336155681385 .1349385051007 .6875 "
+                ".4920634920635 .278048193431 .2698770102013 .2630531992723"
+            ),
+        ),
+    ),
+    floor=1.0,
+    coq="dial",
+    false=(
+        neighbour(
+            "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)",
+            at=example(base_rate=".3", progress=".93", other=".5"),
+            lhs=elsewhere_first_order,
+            rhs=at_first_order,
+        ),
+    ),
+)
+
+
+def forward_pull(base_rate: Values, beta: Values) -> Values:
+    """(A0/(1-mu) - A1/mu) beta at mu = beta A1/(L-1), 1 - mu = beta A0/L."""
+    return _pull(base_rate, beta, 1 - base_rate)
+
+
+def _pull(base_rate: Values, beta: Values, under_the_root: Values) -> Values:
+    root = ((1 + beta) + np.sqrt(np.square(1 + beta) - 4 * beta * under_the_root)) / 2
+    # 1 - mu from L - 1 - beta A1 = beta A0 (L-1)/L, which loses no digits.
+    mu, failed = beta * base_rate / (root - 1), beta * (1 - base_rate) / root
+    return beta * ((1 - base_rate) / failed - base_rate / mu) + (mu + failed - 1)
+
+
+def one(beta: Values) -> Values:
+    return 1 + 0 * beta
+
+
+FORWARD = theorem(
+    "E1.forward",
+    "Forward KL: mu = beta A1/(L-1) with L = [(1+beta) + sqrt((1+beta)^2 - 4 beta A0)]/2",
+    statement=r"\mu = \tfrac{\beta A_1}{L-1},\; 1-\mu = \tfrac{\beta A_0}{L}:\quad"
+    r" \beta\big(\tfrac{A_0}{1-\mu} - \tfrac{A_1}{\mu}\big) = 1",
+    source=Source("ours", "stationary policies; the target also in gxchen2025kl"),
+    on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
+    equal=(forward_pull, one),
+    examples=(example(base_rate=".3", beta=".525", value="1"),),
+    coq="forward_dial",
+    false=(
+        neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
+    ),
+)
+
+
+def pearson_objective(base_rate: Values, beta: Values, mu: Values) -> Values:
+    cost = CHI_SQUARED(np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, 1 - base_rate], axis=-1))
+    return mu - beta * cost
+
+
+def at_the_pearson_law(base_rate: Values, beta: Values, halves: int = 2) -> Values:
+    mu = base_rate + (1 - base_rate) * base_rate / (halves * beta)
+    return pearson_objective(base_rate, beta, np.minimum(mu, 1.0))
+
+
+PEARSON = theorem(
+    "E1.pearson",
+    "Pearson: mu = min(1, A1 + A0 A1/(2 beta)), without a failure from beta = A1/2 down",
+    statement=r"\arg\max_m\, m - \beta \chi^2(m\|A_1) = \min\big(1, A_1 + \tfrac{A_0 A_1}{2\beta}\big)",
+    source=Source("ours", "stationary policies"),
+    on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
+    at_most=(pearson_objective, at_the_pearson_law),
+    examples=(KEPT.giving(lhs=".2933333333333", rhs=".34375"),),
+    floor=1.0,
+    coq="pearson_dial",
+    false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),
+)
+
+
+ALPHAS = {0.5: alpha_divergence(0.5), 1.0: FORWARD_KL, 2.0: alpha_divergence(2.0)}
+
+
+def failures_over_rate(base_rate: Values, eps: float) -> Values:
+    """(1 - mu) / (A0 (beta/alpha)^(1/alpha)) at beta = eps."""
+    return _over(base_rate, eps, lambda alpha: (eps / alpha) ** (1 / alpha))
+
+
+def _over(base_rate: Values, eps: float, rate: Callable[[float], float]) -> Values:
+    masses = np.stack([base_rate, 1 - base_rate], axis=-1)
+    value, beta = np.array([1.0, 0.0]), np.full(base_rate.shape, eps)
+    failed = [best_response(masses, value, beta, divergence)[..., 1] for divergence in ALPHAS.values()]
+    rates_ = [rate(alpha) for alpha in ALPHAS]
+    return np.stack(failed, axis=-1) / (np.array(rates_) * (1 - base_rate)[:, None])
+
+
+FAILURES = theorem(
+    "E1.failures",
+    "Failures die as A0 (beta/alpha)^(1/alpha): linearly under forward KL (alpha = 1)",
+    statement=r"1 - \mu_\beta \sim A_0 (\beta/\alpha)^{1/\alpha} \text{ as } \beta \to 0",
+    source=Source("ours", "stationary policies"),
+    on=chart(base_rate=rates(low=1e-1, high=1e-1)),
+    tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
+    examples=(KEPT,),
+    tolerance=1e-3,
+    ladder=(1e-3, 1e-5, 1e-7, 1e-9),
+    false=(
+        neighbour(
+            "linear for every alpha",
+            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: eps / alpha),
+        ),
+        neighbour(
+            "(alpha beta)^(1/alpha)",
+            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: (eps * alpha) ** (1 / alpha)),
+        ),
+    ),
+)

@@ -1,0 +1,378 @@
+"""N6. Strategies that prompts share.
+
+A policy over strategies for all prompts converges, without a KL, to one of them: on average to the
+one that solves most prompts, and by sampling noise, one draw for all prompts, to another. Neither the base's
+shares nor the most merit alone says which.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from ...references import Source
+from ...stationary.groups import SCALES, group_weight, success_weights
+from ...transfer.strategies import chance_of_small_steps, chance_to_win, lotteries, with_kl
+from ...verification.charts import chart, example, integers, log_uniform, simplex, uniform
+from ...verification.statement import neighbour, theorem
+
+Values = np.ndarray
+SOURCE = Source("ours", "strategies that prompts share")
+MOST = 10
+FORMS = ("none", "std", "mean")
+
+
+def one_by_one(side: Callable[..., Any]) -> Callable[..., Values]:
+    """A side of one instance as a side of a batch."""
+
+    @wraps(side)
+    def batched(*args: Any, **kwargs: Any) -> Values:
+        parts = signature(side).bind(*args, **kwargs).arguments
+        kinds = {name: of.annotation for name, of in signature(side).parameters.items()}
+
+        def one(name: str, i: int) -> Any:
+            value = parts[name][i] if np.ndim(parts[name]) else parts[name]
+            return kinds[name](value) if kinds[name] in (int, float) else value
+
+        batch = max(len(part) for part in parts.values() if np.ndim(part))
+        return np.array([side(*(one(name, i) for name in parts)) for i in range(batch)])
+
+    return batched
+
+
+@one_by_one
+def over_groups(kinds: Values, size: int, eps: float) -> Values:
+    """The expected update of a rare r's logit over its mass eps, by the counts c of a group's answers."""
+    size, (only, other, _) = int(size), kinds
+    c, found = np.arange(size + 1), []
+    for form in FORMS:
+        # On prompts that r alone solves c are correct, on prompts that s alone solves G - c.
+        won, lost = (np.maximum(SCALES[form](np.clip(k, 1, size - 1), size), 1e-9) for k in (c, size - c))
+        moves = c * (size - c) / size**2 * (only / won - other / lost)
+        found.append(success_weights(size, np.array(eps)) @ moves / eps)
+    return np.array(found)
+
+
+def beside(kinds: Values, size: Values, others: int = 1) -> Values:
+    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only) in the three forms."""
+    gap, ends = kinds[:, 0] - kinds[:, 1], (1 - 1 / size, (size - 1) / np.sqrt(size))
+    return np.stack([*(end * gap for end in ends), (size - others) * kinds[:, 0] - kinds[:, 1]], axis=-1)
+
+
+BESIDE = theorem(
+    "N6.beside",
+    "Beside a strategy s that has all, r gains at alpha_G(0) rho(r only) - alpha_G(1) rho(s only)",
+    statement=r"\lim_{q_r \to 0} \dot\theta_r/q_r = \alpha_G(0)\,\rho(r \text{ only})"
+    r" - \alpha_G(1)\,\rho(s \text{ only}), \quad \alpha_G(0), \alpha_G(1) = 1 - \tfrac1G \text{ (not"
+    r" divided)},\; \tfrac{G-1}{\sqrt G} \text{ (deviation)},\; G - 1 \text{ and } 1 \text{ (MaxRL)}",
+    source=SOURCE,
+    on=chart(kinds=simplex(3, spread=2), size=integers(2, MOST)),
+    tends=(over_groups, lambda kinds, size: beside(kinds, size)),
+    examples=(example(kinds=".1 .9 0", size="12", rhs="-.7333333333333 -2.5403411844344 .2"),),
+    tolerance=1e-4,
+    floor=1.0,
+    note="Not divided, or std-normalised, only the strategy of most merit stays alone, whatever the base's"
+    " shares; MaxRL keeps a rarer one that solves what the other does not.",
+    share=0.02,
+    false=(
+        neighbour("MaxRL's G - 1 is G", rhs=lambda kinds, size: beside(kinds, size, others=0)),
+        neighbour(
+            "by whole merits under MaxRL, prompts that both solve counted",
+            at=example(kinds=".1 .5 .4", size="12"),
+            rhs=lambda kinds, size: beside(kinds + kinds[:, 2:], size),
+        ),
+    ),
+)
+
+
+@one_by_one
+def maxrl_drive(share: float, rare: float, common: float, size: int) -> float:
+    """rho(r only) alpha_G(q) - rho(s only) alpha_G(1-q), the drive of the log odds of two strategies."""
+    gain, loss = group_weight(int(size), np.array([share, 1 - share]), "mean")
+    return float(rare * gain - common * loss)
+
+
+MAXRL = theorem(
+    "N6.maxrl",
+    "MaxRL: r beside s gains nowhere, and is lost, where (G-1) rho(r only) <= rho(s only)",
+    statement=r"\rho_r\,\alpha_G(q) - \rho_s\,\alpha_G(1-q) \;\le\; (G-1)\,\rho_r - \rho_s,"
+    r" \quad \alpha_G(V) = \frac{1-(1-V)^{G-1}}{V}",
+    source=SOURCE,
+    on=chart(share=log_uniform(1e-4, 0.99), rare=uniform(0, 1), common=uniform(0, 1), size=integers(2, MOST)),
+    at_most=(maxrl_drive, lambda rare, common, size: (size - 1) * rare - common),
+    examples=(
+        example(share=".1", rare=".1", common=".9", size="8", lhs="-.4782968", rhs="-.2"),
+        example(share=".1", rare=".1", common=".9", size="12"),
+    ),
+    coq="maxrl_drive",
+    share=0.2,
+    false=(
+        neighbour(
+            "G - 2 in the place of G - 1",
+            at=example(share=".01", rare=".5", common=".5", size="8"),
+            rhs=lambda rare, common, size: (size - 2) * rare - common,
+        ),
+    ),
+)
+
+
+@one_by_one
+def right_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
+    """d log delta over d log O along E v, of two prompts that prefer other correct answers by the odds."""
+    first = np.array([odds, 1.0]) / (1 + odds) * rate
+    base = np.array([[*first, 1 - rate], [*first[::-1], 1 - rate]])
+    policy = base * np.exp([eps / 2, -eps / 2, 0.0])
+    policy /= policy.sum(axis=1, keepdims=True)
+    mass = policy[:, :2].sum(axis=1, keepdims=True)
+    move = (policy * np.where(np.arange(3) < 2, 1 - mass, -mass)).mean(axis=0)
+    # The incorrect mass is that of equal answers, whose logits share its move.
+    rise = (policy[:, :2] / mass @ move[:2]).mean() - move[2] / invalid
+    return float((move[0] - move[1]) / eps / rise)
+
+
+def spread(odds: Values) -> Values:
+    return np.square((odds - 1) / (odds + 1))
+
+
+APART = theorem(
+    "N6.apart",
+    "What two prompts share apart grows as a power of the odds of being right, and shrinks for far odds",
+    statement=r"\frac{d\log\delta}{d\log O} = \frac{n_0}{n_0+2}\bigl(1 - 2 V d^2\bigr),\quad"
+    r" d = \frac{o-1}{o+1}, \; \delta = \varphi_1 - \varphi_2 \to 0",
+    source=SOURCE,
+    on=chart(odds=log_uniform(1, 100), rate=uniform(0.05, 0.95), invalid=integers(1, 40)),
+    tends=(right_apart, lambda odds, rate, invalid: invalid / (invalid + 2) * (1 - 2 * rate * spread(odds))),
+    examples=(example(odds="5", rate=".9", invalid="8", rhs=".16"),),
+    tolerance=1e-5,
+    floor=1.0,
+    ladder=(1e-1, 1e-2, 1e-3),
+    share=0.05,
+    false=(
+        neighbour(
+            "at every pass rate as near one",
+            rhs=lambda odds, invalid: invalid / (invalid + 2) * (1 - 2 * spread(odds)),
+        ),
+        neighbour("each prompt alone", rhs=lambda odds, invalid: invalid / (invalid + 2) + 0 * odds),
+    ),
+)
+
+
+def from_roots(odds: Values, root: float = 8.0) -> Values:
+    far = 3 + np.sqrt(root)
+    return (far - odds) * (odds - 1 / far) / np.square(odds + 1)
+
+
+ODDS = theorem(
+    "N6.odds",
+    "Two prompts that prefer different correct answers by odds o keep both iff o > 3 + 2 sqrt 2",
+    statement=r"1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
+    r" o_c = 3 + 2\sqrt2, \text{ negative iff } o > o_c \text{ (for } o \ge 1)",
+    source=SOURCE,
+    on=chart(odds=log_uniform(1, 1e3)),
+    equal=(lambda odds: 1 - 2 * spread(odds), from_roots),
+    examples=(example(odds="5", value=".1111111111111"), example(odds="7", value="-.125")),
+    # Near the critical odds both sides vanish.
+    floor=1.0,
+    coq="keep_both",
+    note="The exponent of N6.apart as V tends to 1: below it one answer takes both prompts, by chance.",
+    false=(neighbour("3 + sqrt 7", rhs=lambda odds: from_roots(odds, root=7.0)),),
+)
+
+
+@one_by_one
+def by_lattice(down: int, up: int, first: float, second: float) -> float:
+    """The chance by the linear equations of all log odds between the ends; groups of two, step 1."""
+    share, left = (1 / (1 + np.exp(-x)) for x in ((down - up) / 4, (down + up) / 4))
+    return chance_to_win(share, first, second, group_size=2, step=1.0, left=left)
+
+
+def ruin(down: Values, up: Values, first: Values, second: Values) -> Values:
+    # In the logarithm of r: near r = 1 both differences vanish, and their ratio does not.
+    log_ratio = np.log1p((second - first) / first)
+    level = log_ratio == 0
+    safe = np.where(level, 1.0, log_ratio)
+    return np.where(level, down / (down + up), np.expm1(down * safe) / np.expm1((down + up) * safe))
+
+
+def base_share(down: Values, up: Values) -> Values:
+    return 1 / (1 + np.exp(up / 4 - down / 4))
+
+
+RUIN = theorem(
+    "N6.ruin",
+    "Of two strategies, groups of two: the first wins with chance (1 - r^d)/(1 - r^(d+u))",
+    statement=r"h_0 = 0,\; h_{d+u} = 1,\; (w_1+w_2) h_i = w_1 h_{i+1} + w_2 h_{i-1} \;\Rightarrow\;"
+    r" h_d = \frac{1 - r^d}{1 - r^{d+u}},\quad r = \frac{w_2}{w_1}",
+    source=SOURCE,
+    on=chart(down=integers(1, 12), up=integers(1, 12), first=uniform(0.05, 0.5), second=uniform(0.05, 0.5)),
+    equal=(by_lattice, ruin),
+    examples=(example(down="2", up="6", first=".3", second=".2", value=".5781126090404"),),
+    coq="ruin",
+    share=0.02,
+    false=(
+        neighbour("a chance equal to the base's shares", rhs=base_share),
+        neighbour("the better always wins", rhs=lambda first, second: np.where(first > second, 1.0, 0.0)),
+    ),
+)
+
+
+@one_by_one
+def in_steps(share: float, lean: float, size: int, eps: float) -> float:
+    only = ((1 + lean * eps) / 4, (1 - lean * eps) / 4)
+    return chance_to_win(share, *only, group_size=int(size), step=eps, left=0.9)
+
+
+@one_by_one
+def diffusion(share: float, lean: float, size: int) -> float:
+    only = (0.25 + lean / 400, 0.25 - lean / 400)
+    return chance_of_small_steps(share, *only, group_size=int(size), step=0.01, left=0.9)
+
+
+SMALL = theorem(
+    "N6.small",
+    "In small steps the chance is that of a scale function whose slope falls with (w1-w2)/(w1+w2)/step",
+    statement=r"P = \frac{\int_{-L}^{x} e^{-\Phi}}{\int_{-L}^{L} e^{-\Phi}},\quad \Phi' ="
+    r" \frac{w_1-w_2}{\eta (w_1+w_2)} \cdot \frac{G^2}{G-1+(G-2)(G-3)\,q(1-q)}",
+    source=SOURCE,
+    on=chart(share=uniform(0.15, 0.85), lean=uniform(-0.5, 0.5), size=integers(2, 8)),
+    tends=(in_steps, diffusion),
+    examples=(example(share=".3", lean=".4", size="4", rhs=".9231895"),),
+    tolerance=8e-3,
+    floor=1.0,
+    ladder=(0.3, 0.1, 0.02),
+    share=0.002,
+    false=(
+        neighbour("a chance equal to the base's shares", rhs=lambda share: share),
+        neighbour(
+            "the better always wins",
+            at=example(share=".3", lean=".05", size="4"),
+            rhs=lambda lean: np.where(lean > 0, 1.0, 0.0),
+        ),
+        neighbour(
+            "groups of every size as of two",
+            at=example(share=".15", lean=".3", size="8"),
+            rhs=lambda share, lean: diffusion(share, lean, 2),
+        ),
+    ),
+)
+
+
+@one_by_one
+def by_outcomes(first: float, second: float, beta: float, step: float, groups: int) -> Values:
+    """Mean and std of the log odds after mixed groups of two, over all orders of who solved them."""
+    moves, x, chance = np.array([1.0, -1.0, 0.0]), np.zeros(1), np.ones(1)
+    for _ in range(int(groups)):
+        x = (x[:, None] + step / 2 * (moves - beta * x[:, None])).ravel()
+        chance = (chance[:, None] * np.array([first, second, 1 - first - second])).ravel()
+    mean = chance @ x
+    return np.array([mean, np.sqrt(chance @ (x - mean) ** 2)])
+
+
+@one_by_one
+def held(first: float, second: float, beta: float, step: float, groups: int) -> Values:
+    return np.array(with_kl(0.5, first, second, beta=beta, step=step, groups=int(groups)))
+
+
+WITH_KL = theorem(
+    "N6.kl",
+    "With a KL in the reward no strategy wins: all seeds stay near x0 + (w1 - w2)/beta",
+    statement=r"x_{n+1} = x_n + \tfrac\eta2\bigl(\sigma_n - \beta (x_n - x_0)\bigr) \;\Rightarrow\;"
+    r" E x_n = x_0 + \tfrac{w_1-w_2}{\beta}(1 - \kappa^n),\; \mathrm{Var}\,x_n = \tfrac{\eta^2}{4}"
+    r"\mathrm{Var}\,\sigma\,\frac{1-\kappa^{2n}}{1-\kappa^2},\quad \kappa = 1 - \tfrac{\beta\eta}2",
+    source=SOURCE,
+    on=chart(
+        first=uniform(0.05, 0.45),
+        second=uniform(0.05, 0.45),
+        beta=log_uniform(1e-2, 1),
+        step=uniform(0.05, 1),
+        groups=integers(1, 7),
+    ),
+    equal=(by_outcomes, held),
+    examples=(example(first=".3", second=".2", beta=".5", step=".8", groups="4"),),
+    share=0.05,
+    false=(
+        neighbour(
+            "without the KL, a random walk",
+            rhs=lambda first, second, step, groups: held(first, second, 1e-9, step, groups),
+        ),
+        neighbour(
+            "after one group as after all",
+            rhs=lambda first, second, beta, step, groups: held(first, second, beta, step, 10**4),
+        ),
+    ),
+)
+
+
+PROMPTS, PANELS = 4, 400
+
+
+def by_covariance(
+    coupling: Values, rate: Values, reached: Values, valid: Values, invalid: Values, step: Values
+) -> Values:
+    """Variances of the mean of s over prompts and beside it, by the covariance's own course in log odds."""
+    shape, one = (len(rate), 1, 1), np.eye(PROMPTS)
+    c, k, n, eta = (x.astype(float).reshape(shape) for x in (coupling, valid, invalid, step))
+    mixing = (1 - c) * one + c
+    total = 1 + (PROMPTS - 1) * c
+    growth = n / (n + k) * mixing / total
+    noise = eta / PROMPTS * mixing @ mixing * 2 * n / ((n + k) * total)
+    low, high = (np.log(x / (1 - x)).reshape(shape) for x in (rate, reached))
+    width, found = (high - low) / PANELS, np.zeros((*shape[:1], PROMPTS, PROMPTS))
+
+    def slope(z: Values, s: Values) -> Values:
+        return growth @ s + s @ growth + noise / (1 + np.exp(z))
+
+    for i in range(PANELS):
+        z = low + i * width
+        a = slope(z, found)
+        b = slope(z + width / 2, found + width / 2 * a)
+        d = slope(z + width / 2, found + width / 2 * b)
+        found = found + width / 6 * (a + 2 * b + 2 * d + slope(z + width, found + width * d))
+    common = found.mean(axis=(1, 2))
+    return np.stack([common, np.trace(found, axis1=1, axis2=2) / PROMPTS - common], axis=-1)
+
+
+@one_by_one
+def by_modes(coupling: float, rate: float, reached: float, valid: int, invalid: int, step: float) -> Values:
+    how: dict[str, Any] = {
+        "base_rate": rate,
+        "reached": reached,
+        "valid": int(valid),
+        "invalid": int(invalid),
+    }
+    return np.array([*lotteries(coupling, prompts=PROMPTS, answers=1, step=step, **how)[:2]])
+
+
+LOTTERIES = theorem(
+    "N6.lotteries",
+    "Noise is drawn once a shared direction: the common one grows as alone, own ones more slowly",
+    statement=r"\ell_i = \sqrt c\,\varphi + \sqrt{1-c}\,\psi_i:\quad \mathrm{Var}\,\bar s \text{ as of one"
+    r" prompt at step } \eta\tfrac{1+(m-1)c}{m}, \; mN \text{ answers};\quad s_i - \bar s \text{ with growth"
+    r" and noise times } \tfrac{1-c}{1+(m-1)c}",
+    source=SOURCE,
+    on=chart(
+        coupling=uniform(0, 1),
+        rate=uniform(0.05, 0.4),
+        reached=uniform(0.5, 0.95),
+        valid=integers(2, 4),
+        invalid=integers(2, 20),
+        step=log_uniform(1e-4, 1e-2),
+    ),
+    equal=(by_covariance, by_modes),
+    examples=(example(coupling=".1", rate=".2", reached=".9", valid="2", invalid="8", step=".01"),),
+    tolerance=1e-6,
+    floor=1e-6,
+    share=0.02,
+    false=(
+        neighbour(
+            "every prompt draws by itself",
+            rhs=lambda rate, reached, valid, invalid, step: by_modes(0, rate, reached, valid, invalid, step),
+        ),
+        neighbour(
+            "one draw for all",
+            rhs=lambda rate, reached, valid, invalid, step: by_modes(1, rate, reached, valid, invalid, step),
+        ),
+    ),
+)

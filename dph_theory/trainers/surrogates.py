@@ -1,0 +1,231 @@
+"""The policy losses of trainers, each re-stated from its formula: a surrogate of a token, and how it adds up.
+
+A surrogate is what is maximised. Tensors are (batch, tokens); r = pi/old of a token, A its advantage, sg
+holds its argument fixed.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..support.errors import choice
+from .restated import REDUCTIONS, Loss, bounded
+
+
+class Sampled(NamedTuple):
+    """A batch of sampled tokens as a surrogate sees it."""
+
+    log_pi: Tensor
+    log_old: Tensor
+    advantages: Tensor
+    mask: Tensor
+
+    @property
+    def x(self) -> Tensor:
+        """log r."""
+        return self.log_pi - self.log_old
+
+    def ratio(self, inner: float | None = None) -> Tensor:
+        """r, where |log r| is clamped at `inner`."""
+        return torch.exp(bounded(self.x, inner))
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean of the values over each answer, (batch, 1)."""
+        return (values * self.mask).sum(dim=-1, keepdim=True) / self.mask.sum(dim=-1, keepdim=True).clamp(
+            min=1
+        )
+
+    def asked(self, up: Tensor, down: Tensor) -> Tensor:
+        """`up` where A > 0, else `down`."""
+        return torch.where(self.advantages > 0, up, down)
+
+    @property
+    def moved(self) -> Tensor:
+        """pi - old, held fixed."""
+        return torch.exp(self.log_pi.detach()) - torch.exp(self.log_old)
+
+    @property
+    def covariances(self) -> Tensor:
+        """(A - mean A)(log pi - mean log pi), the means over the batch's tokens; -inf under the mask."""
+        here, count = self.mask > 0, self.mask.sum()
+        a, log_pi = (
+            y - torch.where(here, y, 0 * y).sum() / count for y in (self.advantages, self.log_pi.detach())
+        )
+        return torch.where(here, a * log_pi, -torch.inf)
+
+
+Surrogate = Callable[[Sampled], Tensor]
+"""A batch -> what a token adds, (batch, tokens)."""
+LOG_RATIOS: Mapping[str, Surrogate] = MappingProxyType(
+    {
+        "token": lambda b: b.x,
+        "sequence": lambda b: b.mean(b.x).expand_as(b.x),
+        "held": lambda b: (b.log_pi - b.log_pi.detach() + b.mean(b.x).detach()).clamp(max=10.0),
+    }
+)
+"""log r of a token; its mean over the sequence; that, held fixed, at most 10, with the token's slope."""
+
+
+def clip(
+    b: Sampled,
+    *,
+    low: float = 0.2,
+    high: float = 0.2,
+    inner: float | None = None,
+    dual: float | None = None,
+    delta: float | None = None,
+    of: str = "token",
+) -> Tensor:
+    """The least of r A and that of r within [1-low, 1+high]; r `of` one of LOG_RATIOS, log r within +-inner.
+
+    dual: for A < 0 not below dual A. delta: r in the first term is clamped at delta.
+    """
+    ratio = torch.exp(bounded(LOG_RATIOS[of](b), inner))
+    first = ratio if delta is None else ratio.clamp(max=delta)
+    least = torch.minimum(first * b.advantages, ratio.clamp(1 - low, 1 + high) * b.advantages)
+    if dual is None:
+        return least
+    return torch.where(b.advantages < 0, torch.maximum(least, dual * b.advantages), least)
+
+
+def reinforce(b: Sampled) -> Tensor:
+    """A log pi."""
+    return b.advantages * b.log_pi
+
+
+def _scored(b: Sampled, weight: Tensor) -> Tensor:
+    """sg(weight) A log pi."""
+    return weight.detach() * b.advantages * b.log_pi
+
+
+def cispo(b: Sampled, *, high: float, low: float | None = None, inner: float | None = None) -> Tensor:
+    """CISPO: sg(clip(r, low, high)) A log pi."""
+    return _scored(b, b.ratio(inner).clamp(min=low, max=high))
+
+
+def sapo(b: Sampled, *, positive: float = 1.0, negative: float = 1.05, inner: float | None = None) -> Tensor:
+    """SAPO: (4/t) sigmoid(t (r - 1)) A, t by the sign of A."""
+    t = torch.where(b.advantages > 0, positive, negative)
+    return 4 / t * torch.sigmoid(t * (b.ratio(inner) - 1)) * b.advantages
+
+
+def vespo(b: Sampled) -> Tensor:
+    """VESPO: sg(w^k e^{l (1 - w)}) A log pi, w the sequence's ratio; k, l = 2, 3 if A >= 0, else 3, 2."""
+    log_w = (bounded(b.x, 20) * b.mask).sum(dim=-1, keepdim=True).clamp(-18.420680743952367, 20)
+    k, rate = (torch.where(b.advantages >= 0, *pair) for pair in ((2.0, 3.0), (3.0, 2.0)))
+    return _scored(b, torch.exp(rate + k * log_w - rate * torch.exp(log_w)))
+
+
+def geo_mean(b: Sampled) -> Tensor:
+    """GMPO: A exp(the sequence's mean of log r, clipped as A's sign asks to +-0.2), at each token."""
+    sign = torch.sign(b.advantages)
+    near = sign * torch.minimum(sign * b.x, sign * bounded(b.x, 0.2))
+    return torch.exp(b.mean(near)).expand_as(b.x) * b.advantages
+
+
+def dppo_tv(b: Sampled, *, limit: float = 0.2) -> Tensor:
+    """DPPO: sg(min(r, 3)) A log pi at tokens whose probability has not moved by more than `limit` A's way."""
+    return _where_near(b, b.asked(b.moved > limit, b.moved < -limit))
+
+
+def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
+    """The same, by the KL of {token, not token}."""
+    held = b.log_pi.detach()
+    pi, old = torch.exp(held), torch.exp(b.log_old)
+    rest = torch.log((1 - old + 1e-8) / (1 - pi + 1e-8))
+    far = old * (b.log_old - held) + (1 - old) * rest > limit
+    return _where_near(b, b.asked(far & (pi > old), far & (pi < old)))
+
+
+def _where_near(b: Sampled, far: Tensor) -> Tensor:
+    return _scored(b, b.ratio(20).clamp(max=3.0)) * ~far
+
+
+def masked(b: Sampled, *, limit: float, tau: float = 1e-3, ways: str = "one") -> Tensor:
+    """r A - tau (log r)^2, the first term only where pi - old is within `limit` A's way, or both ways."""
+    far = b.asked(b.moved > limit, b.moved < -limit) if ways == "one" else b.moved.abs() > limit
+    return ~far * b.ratio() * b.advantages - tau * b.x**2
+
+
+def dro(b: Sampled, *, beta: float) -> Tensor:
+    """DRO: A log pi - beta (log r)^2 / 2."""
+    return reinforce(b) - beta / 2 * b.x**2
+
+
+def kl_cov(b: Sampled, *, share: float = 0.0002, coefficient: float = 0.1) -> Tensor:
+    """KL-Cov: r A, less coefficient |log r| at the share of tokens (one at least) of largest covariance."""
+    found = b.covariances.flatten()
+    count = max(1, int(float(b.mask.sum()) * share))
+    chosen = torch.zeros_like(found).scatter(0, found.topk(count).indices, 1.0).reshape(b.x.shape)
+    return b.ratio() * b.advantages - coefficient * b.x.abs() * chosen
+
+
+def clip_cov(b: Sampled, *, share: float = 0.0002, low: float = 1.0, high: float = 5.0) -> Tensor:
+    """Clip-Cov: the clipped surrogate without tokens drawn from those of covariance in (low, high).
+
+    As many are drawn as the share of the batch's tokens, one at least; the draw is averaged over.
+    """
+    ratio = b.ratio().detach()
+    stopped = ratio * b.advantages > ratio.clamp(0.8, 1.2) * b.advantages
+    candidates = (b.covariances > low) & (b.covariances < high) & ~stopped
+    drawn = max(1, int(float(b.mask.sum()) * share))
+    dropped = min(1.0, drawn / max(1, int(candidates.sum())))
+    return clip(b) * torch.where(candidates, 1 - dropped, 1.0)
+
+
+def opsm(b: Sampled, *, most: float) -> Tensor:
+    """OPSM: the clipped surrogate without answers of A < 0 whose mean log(old/pi) is above `most`."""
+    far = -b.mean(b.x.detach()).expand_as(b.x) > most
+    return clip(b) * ~(far & (b.advantages < 0))
+
+
+def truncated(b: Sampled, *, most: float, least: float = 0.0) -> Tensor:
+    """TIS: clip(sg(pi)/sampler, least, most) of each token times the clipped surrogate with old the policy.
+
+    What a trainer does whose samples come from another engine, whose log-probabilities log_old then has.
+    """
+    return b.ratio().detach().clamp(least, most) * _on_policy(b)
+
+
+def kept_within(b: Sampled, *, least: float, most: float, of: str = "token") -> Tensor:
+    """The same with weights sg(pi)/sampler of each token, and 0 where a ratio is not in [least, most].
+
+    of: "token" (IcePop), "sequence" for the product over an answer, which then is the weight of its tokens,
+    or "mean" for its geometric mean (seq-mask-tis).
+    """
+    held = b.x.detach()
+    whole = (held * b.mask).sum(dim=-1, keepdim=True)
+    judged = torch.exp({"token": held, "sequence": whole, "mean": b.mean(held)}[of])
+    ratio = judged if of == "sequence" else torch.exp(held)
+    return torch.where((judged >= least) & (judged <= most), ratio, torch.zeros_like(ratio)) * _on_policy(b)
+
+
+def _on_policy(b: Sampled) -> Tensor:
+    return clip(b._replace(log_old=b.log_pi.detach()))
+
+
+_FORMS = (clip, reinforce, cispo, sapo, vespo, geo_mean, dppo_tv, dppo_kl, masked, dro, kl_cov, clip_cov)
+SURROGATES: Mapping[str, Callable[..., Tensor]] = MappingProxyType(
+    {form.__name__: form for form in (*_FORMS, opsm, truncated, kept_within)}
+)
+"""By name; each of a batch and its own settings."""
+
+
+def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, **settings: Any) -> Loss:
+    """Minus a surrogate, added up.
+
+    Parameters: `form`, one of SURROGATES, and its `settings`; `reduction`, one of
+    `dph_theory.trainers.restated.REDUCTIONS`, over a fixed `length`. Returns a function of (log_pi, log_old,
+    advantages, mask), each (batch, tokens), to a scalar. Raises ValueError for another form or reduction.
+    """
+    choice("form", form, SURROGATES)
+    choice("reduction", reduction, REDUCTIONS)
+
+    def loss(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+        found = SURROGATES[form](Sampled(log_pi, log_old, advantages, mask), **settings)
+        return -REDUCTIONS[reduction](found, mask) / length
+
+    return loss

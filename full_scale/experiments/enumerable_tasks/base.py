@@ -1,0 +1,120 @@
+"""The base of a glass box: a small Llama fitted to given next-token tables, kept by its content."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from transformers import LlamaForCausalLM
+
+from dph_theory.stationary import answer_probabilities
+
+from ...tasks.llama import random_llama
+from .box import GlassBox
+from .exact import longest_prefixes, next_token_log_probs, next_token_tables
+
+
+@dataclass(frozen=True)
+class LlamaFit:
+    """The Llama's sizes, and how long it is fitted by Adam."""
+
+    hidden: int = 64
+    layers: int = 2
+    heads: int = 2
+    steps: int = 500
+    learning_rate: float = 3e-3
+    seed: int = 0
+
+
+FIT = LlamaFit()
+
+
+def build_base(box: GlassBox, folder: Path, fit: LlamaFit = FIT) -> Path:
+    """The folder of a Llama whose next-token tables are nearly the box's; built if it is not there.
+
+    What training is held against is the fitted model's own tables, so that the fit need not be close.
+    """
+    path = folder / f"{box.name}-{_digest(box.base, fit)}"
+    if not (path / "config.json").is_file():
+        model = _llama(box, fit)
+        fit_tables(model, box, box.base, fit)
+        save(model, box, path)
+    return path
+
+
+def pressed(box: GlassBox, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
+    """The base with the answers that do not begin with the first word pressed to a share of the valid ones.
+
+    Only the first token's row is changed; the base's own weights are fitted to it. Kept beside the base.
+    """
+    path = base.with_name(f"{base.name}-lost-{share:g}")
+    if not (path / "config.json").is_file():
+        model = LlamaForCausalLM.from_pretrained(base)
+        tables = next_token_tables(model, box)
+        answers = np.where(box.valid, answer_probabilities(tables, box.end), 0.0)
+        by_first = answers.reshape(*answers.shape[:2], -1).sum(axis=-1)
+        kept, lost = by_first[:, :1], by_first[:, 1:].sum(axis=1, keepdims=True)
+        factor = share / (1 - share) * kept / lost
+        first = np.concatenate([tables[0][:, :1], tables[0][:, 1:] * factor], axis=1)
+        tables[0] = first / first.sum(axis=1, keepdims=True)
+        fit_tables(model, box, tables, fit)
+        save(model, box, path)
+    return path
+
+
+def save(model: LlamaForCausalLM, box: GlassBox, path: Path) -> None:
+    """The folder, whole or not at all; another process may have made it meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent) as part:
+        box.tokenizer().save_pretrained(part)
+        model.save_pretrained(part)
+        if not path.exists():
+            Path(part).rename(path)
+            Path(part).mkdir()
+
+
+def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarray], fit: LlamaFit) -> None:
+    """Adam on the squared error of log-probabilities, so that rare tokens are as exact as frequent ones."""
+    wanted = [torch.from_numpy(np.log(table)).float() for table in tables]
+    counted = [torch.from_numpy(box.before_the_end(t)).float() for t in range(box.length)]
+    rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
+    optimizer = torch.optim.Adam(model.parameters(), fit.learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / fit.steps)
+    model.train()
+    for _ in range(fit.steps):
+        found = next_token_log_probs(model, rows, len(box.base[0]), box.vocabulary, box.length)
+        errors = [
+            ((f - w).square().mean(dim=-1) * c).sum() / c.sum() / len(w)
+            for f, w, c in zip(found, wanted, counted, strict=True)
+        ]
+        optimizer.zero_grad()
+        torch.stack(errors).sum().backward()
+        optimizer.step()
+        schedule.step()
+    model.eval()
+
+
+def _llama(box: GlassBox, fit: LlamaFit) -> LlamaForCausalLM:
+    return random_llama(
+        fit.seed,
+        vocabulary=box.vocabulary,
+        hidden=fit.hidden,
+        layers=fit.layers,
+        heads=fit.heads,
+        end=box.end,
+        # A padding token would have no embedding, and the end symbol begins every text.
+        pad_token_id=None,
+        intermediate_size=2 * fit.hidden,
+        max_position_embeddings=32,
+        tie_word_embeddings=False,
+    )
+
+
+def _digest(tables: Sequence[np.ndarray], fit: LlamaFit) -> str:
+    content = hashlib.sha256(repr(sorted(asdict(fit).items())).encode())
+    for table in tables:
+        content.update(np.ascontiguousarray(table, dtype=float).tobytes())
+    return content.hexdigest()[:12]

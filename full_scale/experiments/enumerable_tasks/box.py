@@ -1,0 +1,290 @@
+"""Tasks whose answers can all be enumerated, by name: wanted next-token tables, and a verifier's table."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from dph_theory.stationary import law_validity
+from dph_theory.support.errors import argument_error, choice
+
+from ...tasks.llama import word_level
+
+END = "<end>"
+MOST_ANSWERS = 500_000
+"""Of all texts together; the longest forward pass has that many tokens' logits."""
+
+
+@dataclass(frozen=True, eq=False)
+class GlassBox:
+    """Texts to continue by `length` tokens, V words and the end symbol, and which answers are valid.
+
+    A row is what a trainer sees as a prompt: a text and a verifier. Several rows may share a text; a
+    policy cannot distinguish those. `base`: table t, (texts, V+1, ..., V+1) with t+1 trailing axes, the
+    wanted probabilities of token t given those before it. `valid`: (rows, V+1, ..., V+1), one axis a token;
+    the end symbol is the last word, and an ended answer stands at the entry padded with it. ValueError for
+    shapes that do not fit, more than MOST_ANSWERS answers, or a row whose valid answers have no mass.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    base: tuple[np.ndarray, ...]
+    valid: np.ndarray
+    texts: tuple[int, ...]
+    """The text of each row."""
+
+    def __post_init__(self) -> None:
+        check_size(len(self.base[0]), self.vocabulary, self.length)
+        if self.valid.shape != (len(self.texts), *[self.vocabulary] * self.length):
+            raise argument_error(
+                "valid.shape", self.valid.shape, f"rows, then {self.length} axes of {self.vocabulary}"
+            )
+        for row, rate in enumerate(self.pass_rates(self.base)):
+            if rate == 0:
+                raise argument_error(
+                    "base", f"{self.name}, row {row}", "must give some valid answer of each row mass"
+                )
+
+    @property
+    def vocabulary(self) -> int:
+        """Tokens of the model: the words and the end symbol."""
+        return len(self.words) + 1
+
+    @property
+    def length(self) -> int:
+        """The largest number of tokens of an answer."""
+        return len(self.base)
+
+    @property
+    def end(self) -> int:
+        """The end symbol's token."""
+        return len(self.words)
+
+    def of_rows(self, tables: Any) -> list[np.ndarray]:
+        """Tables of each text as tables of each row."""
+        return [table[list(self.texts)] for table in tables]
+
+    def pass_rates(self, tables: Any) -> np.ndarray:
+        """The pass rate of each row under tables of each text, (rows,)."""
+        return law_validity(self.of_rows(tables), self.valid, self.end)
+
+    @cached_property
+    def prompt_ids(self) -> np.ndarray:
+        """The tokens of each text, (texts, prompt tokens): the end symbol, its number with words as digits.
+
+        Without a first token of its own a Llama could not distinguish one word from the same word twice.
+        """
+        count, digits = len(self.base[0]), 0
+        while len(self.words) ** digits < count:
+            digits += 1
+        powers = len(self.words) ** np.arange(digits)[::-1]
+        numbers = np.arange(count)[:, None] // powers % len(self.words)
+        return np.concatenate([np.full((count, 1), self.end), numbers], axis=1)
+
+    @property
+    def prompts(self) -> list[str]:
+        """The text of each row, in words."""
+        names = (*self.words, END)
+        return [" ".join(names[i] for i in self.prompt_ids[text]) for text in self.texts]
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        """One token a word; the end symbol also pads."""
+        return word_level((*self.words, END), END, pad_token=END, eos_token=END)
+
+    def before_the_end(self, length: int) -> np.ndarray:
+        """One for prefixes of that length without the end symbol, else zero."""
+        return np.asarray((np.indices((self.vocabulary,) * length) != self.end).all(axis=0), dtype=float)
+
+    def verdicts(self, rows: list[int], completions: list[list[int]]) -> list[float]:
+        """v of token sequences, each an answer to a row: cut to the length, padded with the end symbol."""
+        answers = np.full((len(rows), self.length), self.end)
+        for answer, tokens in zip(answers, completions, strict=True):
+            answer[: len(tokens)] = tokens[: self.length]
+        return self.valid[(np.array(rows), *answers.T)].astype(float).tolist()
+
+
+def check_size(texts: int, vocabulary: int, length: int) -> None:
+    """ValueError where there are too many answers to enumerate."""
+    count = texts * vocabulary**length
+    if count > MOST_ANSWERS:
+        raise argument_error(
+            "answers",
+            count,
+            f"at most {MOST_ANSWERS:,}: {texts} texts x {vocabulary} tokens ^ {length}; a smaller vocabulary "
+            "or a shorter answer",
+        )
+
+
+RARE = 1e-4
+"""The base's mass on an end symbol that no valid answer needs."""
+
+
+def selection(length: int = 2) -> GlassBox:
+    """Answers of two words: the last decides, and how likely it is correct depends on those before.
+
+    Of two tokens: .5 for each first word, then correct with .9 or .1. Theory: E3.
+    """
+    right = {2: np.array([0.9, 0.1]), 3: np.array([[0.9, 0.5], [0.3, 0.1]])}[length]
+    base = [_with_end(np.full((1, *[2] * t, 2), 0.5)) for t in range(length - 1)]
+    base.append(_with_end(np.stack([right, 1 - right], axis=-1)[None]))
+    valid = np.zeros((1, *[3] * length), dtype=bool)
+    valid[0][..., 0] = (np.indices((3,) * (length - 1)) != 2).all(axis=0)
+    return GlassBox(f"selection-{length}", ("a", "b"), tuple(base), valid, (0,))
+
+
+def dial(seed: int) -> GlassBox:
+    """Four texts, answers of two tokens out of five, bases and verifiers at random; the end symbol counts."""
+    rng = np.random.default_rng([seed, 11])
+    base = [_softmax(1.2 * rng.standard_normal((4, *[5] * (t + 1)))) for t in range(2)]
+    while True:
+        valid = rng.random((4, 5, 5)) < 0.3
+        valid[:, 4] = valid[:, 4, -1:]
+        if valid.any(axis=(1, 2)).all():
+            return GlassBox(f"dial-{seed}", ("a", "b", "c", "d"), tuple(base), valid, (0, 1, 2, 3))
+
+
+def strategies() -> GlassBox:
+    """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
+
+    Each type is solved by its own strategy alone, and the policy cannot see the type: the more of the
+    first strategy, the more correct answers, and the fewer types that are ever solved. Theory: D3.
+    """
+    execution = np.array([0.8, 0.2, 0.0])
+    base = [_with_end(np.array([[0.4, 0.32, 0.28]])), _with_end(np.broadcast_to(execution, (1, 3, 3)))]
+    valid = np.zeros((10, 4, 4), dtype=bool)
+    for row, kind in enumerate([0] * 5 + [1] * 3 + [2] * 2):
+        valid[row, kind, 0] = True
+    return GlassBox("strategies", ("a", "b", "c"), tuple(base), valid, (0,) * 10)
+
+
+def brackets(length: int = 6) -> GlassBox:
+    """Balanced brackets, ended or of the full length; the base opens more often than it closes."""
+    base = [
+        _with_end(np.broadcast_to([0.58, 0.42], (1, *[2] * t, 2)), 0.0 if t == 0 else 0.15)
+        for t in range(length)
+    ]
+    valid = np.zeros((1, *[3] * length), dtype=bool)
+    for answer in itertools.product(range(3), repeat=length):
+        valid[(0, *answer)] = _balanced(answer)
+    return GlassBox(f"brackets-{length}", ("(", ")"), tuple(base), valid, (0,))
+
+
+def sums(digits: int = 3) -> GlassBox:
+    """That many digits which add up to the text's number; the base prefers some digits.
+
+    Three digits of 0 to 3 for 2, 4 and 7; two of 0 to 4 for 3 and 5.
+    """
+    totals, words = {3: ((2, 4, 7), 4), 2: ((3, 5), 5)}[digits]
+    rng = np.random.default_rng(3)
+    shape = (len(totals), *[words] * digits)
+    base = [_with_end(_softmax(0.8 * rng.standard_normal(shape[: t + 2]))) for t in range(digits)]
+    valid = np.zeros((len(totals), *[words + 1] * digits), dtype=bool)
+    within = (slice(0, words),) * digits
+    for row, total in enumerate(totals):
+        valid[row][within] = np.indices((words,) * digits).sum(axis=0) == total
+    name = "sums" if digits == 3 else f"sums-{digits}"
+    return GlassBox(name, tuple("01234"[:words]), tuple(base), valid, tuple(range(len(totals))))
+
+
+def wide() -> GlassBox:
+    """One text, two words out of six at random, about a third of the answers valid: many to lose."""
+    rng = np.random.default_rng(5)
+    base = [_with_end(_softmax(0.8 * rng.standard_normal((1, *[6] * (t + 1))))) for t in range(2)]
+    valid = np.zeros((1, 7, 7), dtype=bool)
+    valid[:, :6, :6] = rng.random((1, 6, 6)) < 0.35
+    return GlassBox("wide", tuple("abcdef"), tuple(base), valid, (0,))
+
+
+def lottery(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> GlassBox:
+    """One text and answers of one word, of these masses; the first ones are right."""
+    masses = np.array([*right, *wrong])
+    valid = np.arange(len(masses) + 1) < len(right)
+    words = tuple("abcdefghij"[: len(masses)])
+    return GlassBox(f"lottery-{name}", words, (_with_end(masses[None]),), valid[None], (0,))
+
+
+def lengths() -> GlassBox:
+    """Correct answers of one token (the end symbol, .3) and of two (.4, then correct with .5). Theory: G8."""
+    first, second = np.array([[0.4, 0.3, 0.3]]), _with_end(np.full((1, 2, 2), 0.5))
+    ends = np.full((1, 1, 3), RARE)
+    ends[..., 2] = 1 - 2 * RARE
+    valid = np.zeros((1, 3, 3), dtype=bool)
+    valid[0, 2, 2] = valid[0, 0, 0] = True
+    return GlassBox(
+        "lengths", ("a", "b"), (first, np.concatenate([second[:, :2], ends], axis=1)), valid, (0,)
+    )
+
+
+def cut() -> GlassBox:
+    """A word and the end symbol, or another word, with .3, and no end: cut off. The first word is right."""
+    base = (_with_end(np.array([[0.2, 0.8]])), _with_end(np.full((1, 2, 2), 0.5), 0.7))
+    valid = np.zeros((1, 3, 3), dtype=bool)
+    valid[0, 0, 2] = True
+    return GlassBox("cut", ("a", "b"), base, valid, (0,))
+
+
+def _lotteries() -> dict[str, Callable[[], GlassBox]]:
+    masses: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+        "30": ((0.15,) * 2, (0.14,) * 5),
+        "10": ((0.05,) * 2, (0.18,) * 5),
+        "four": ((0.075,) * 4, (0.14,) * 5),
+        "law": ((0.35,) * 2, (0.3,)),
+        "flat": ((0.4,), (0.3, 0.2, 0.1)),
+        "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
+        "peaked": ((0.9,), (0.05, 0.03, 0.02)),
+    }
+    return {f"lottery-{name}": partial(lottery, *both, name) for name, both in masses.items()}
+
+
+BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
+    {
+        "selection-2": selection,
+        "selection-3": partial(selection, 3),
+        **{f"dial-{seed}": partial(dial, seed) for seed in range(3)},
+        "strategies": strategies,
+        "brackets-4": partial(brackets, 4),
+        "brackets-6": brackets,
+        "sums-2": partial(sums, 2),
+        "sums": sums,
+        "wide": wide,
+        "lengths": lengths,
+        "cut": cut,
+        **_lotteries(),
+    }
+)
+
+
+def box(name: str) -> GlassBox:
+    """The glass box of that name. Raises ValueError for another."""
+    choice("task", name, BOXES)
+    return BOXES[name]()
+
+
+def _with_end(table: np.ndarray, mass: float = RARE) -> np.ndarray:
+    """A table over words with the end symbol at that mass, and rows for prefixes that hold it."""
+    mass = max(mass, RARE)
+    table = np.concatenate([(1 - mass) * table, np.full((*table.shape[:-1], 1), mass)], axis=-1)
+    for axis in range(1, table.ndim - 1):
+        # After the end symbol nothing counts: the rows are copies.
+        table = np.concatenate([table, table.take([-1], axis=axis)], axis=axis)
+    return np.maximum(table, RARE) / np.maximum(table, RARE).sum(axis=-1, keepdims=True)
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _balanced(answer: tuple[int, ...]) -> bool:
+    depth, symbols = 0, answer[: answer.index(2)] if 2 in answer else answer
+    for symbol in symbols:
+        depth += 1 if symbol == 0 else -1
+        if depth < 0:
+            return False
+    # After the end symbol only the padding is an answer.
+    return depth == 0 and len(symbols) > 0 and all(symbol == 2 for symbol in answer[len(symbols) :])

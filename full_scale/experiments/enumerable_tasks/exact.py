@@ -1,0 +1,102 @@
+"""A model's exact probabilities of short answers, from one forward pass over all prefixes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from dph_theory.coverage import entropy, exact_pass_at_k
+from dph_theory.divergences import REVERSE_KL
+from dph_theory.stationary import answer_probabilities, law_divergence, law_excess_kl, valid_answer_shares
+
+from ...models.generation import evaluating
+from .box import GlassBox, check_size
+
+
+def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[Tensor, "rows tokens"]:
+    """Every text followed by every length-1 tokens: (texts * V^(length-1), prompt tokens + length - 1).
+
+    `prompts` (texts, prompt tokens). ValueError where there are too many answers to enumerate.
+    """
+    check_size(len(prompts), vocabulary, length)
+    prefixes = np.indices((vocabulary,) * (length - 1)).reshape(length - 1, vocabulary ** (length - 1)).T
+    rows = [np.broadcast_to(text, (len(prefixes), len(text))) for text in prompts]
+    pairs = [np.concatenate([row, prefixes], axis=1) for row in rows]
+    return torch.from_numpy(np.concatenate(pairs)).long()
+
+
+def next_token_log_probs(
+    model: Any, rows: Int[Tensor, "rows tokens"], texts: int, vocabulary: int, length: int
+) -> list[Tensor]:
+    """Table t, (texts, V, ..., V) with t+1 trailing axes: log-probabilities of token t given those before.
+
+    `rows` are the `longest_prefixes`: a causal model's tables of shorter prefixes are in the same pass.
+    """
+    logits = model(input_ids=rows).logits[:, rows.shape[1] - length :].float()
+    found = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))
+    return [found[(slice(None),) * (t + 1) + (0,) * (length - 1 - t) + (t,)] for t in range(length)]
+
+
+def next_token_tables(model: Any, box: GlassBox) -> list[np.ndarray]:
+    """The model's next-token tables on a box's texts, float64; the model is left as it was."""
+    rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
+    with evaluating(model):
+        found = next_token_log_probs(model, rows, len(box.prompt_ids), box.vocabulary, box.length)
+    tables = [table.double().exp().numpy() for table in found]
+    return [table / table.sum(axis=-1, keepdims=True) for table in tables]
+
+
+@dataclass(frozen=True)
+class Exact:
+    """What an enumerated policy is, exactly; each a mean over the box's rows unless it says otherwise."""
+
+    validity: tuple[float, ...]
+    """Of each row."""
+    effective_answers: float
+    """exp of the entropy of the valid answers."""
+    kl_to_base: float
+    excess_kl: float
+    """KL(pi || base) beyond what the pass rate had to cost."""
+    first_share: float
+    """P(first token is the first word | valid)."""
+    favourite_share: float
+    """P(the base's likeliest valid answer | valid)."""
+    kl_from_filtered: float
+    """KL(p_* || pi), p_* the base given that an answer is valid."""
+    pass_at_k: tuple[float, ...]
+    """At k in PASS_AT."""
+    entropy: float | None = None
+    """Of the whole answer, in nats; records from before it was measured have none."""
+
+
+PASS_AT = (1, 4, 16)
+
+
+def exact(box: GlassBox, tables: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> Exact:
+    """The measures of a policy's tables against the base's, tables of each text."""
+    rows, base_rows = box.of_rows(tables), box.of_rows(base)
+    rates = np.minimum(box.pass_rates(tables), 1.0)
+    shares, base_shares = (_valid_shares(box, law) for law in (rows, base_rows))
+    by_first = shares.reshape(len(shares), box.vocabulary, -1).sum(axis=2)
+    favourite = base_shares.argmax(axis=1)[:, None]
+    return Exact(
+        validity=tuple(rates.tolist()),
+        effective_answers=float(np.exp(entropy(shares)).mean()),
+        kl_to_base=float(law_divergence(rows, base_rows, end=box.end).mean()),
+        excess_kl=float(law_excess_kl(rows, base_rows, box.valid, box.end).excess.mean()),
+        first_share=float(by_first[:, 0].mean()),
+        favourite_share=float(np.take_along_axis(shares, favourite, axis=1).mean()),
+        # -log V is what the policy's mass on invalid answers costs.
+        kl_from_filtered=float((REVERSE_KL(base_shares, shares) - np.log(rates)).mean()),
+        entropy=float(entropy(answer_probabilities(rows, box.end).reshape(len(rates), -1)).mean()),
+        pass_at_k=tuple(float(exact_pass_at_k(rates, np.asarray(k)).mean()) for k in PASS_AT),
+    )
+
+
+def _valid_shares(box: GlassBox, rows: Sequence[np.ndarray]) -> np.ndarray:
+    """P(answer | valid) of each row, (rows, answers)."""
+    return valid_answer_shares(rows, box.valid, box.end).reshape(len(box.texts), -1)

@@ -1,0 +1,181 @@
+"""The losses of a training on open prompts: in expectation over all answers, and on samples."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dph_theory.divergences import FORWARD_KL
+from dph_theory.losses import (
+    METHODS,
+    TARGETED,
+    Method,
+    Penalty,
+    alpha_dpg_rewards,
+    dph_loss,
+    generator_loss,
+    group_advantages,
+)
+from dph_theory.losses.penalty import ESTIMATES
+from dph_theory.support.errors import choice
+from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
+
+from .open_prompts import LogProbs
+
+FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
+"""Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
+
+
+def expected_loss(
+    log_pi: LogProbs,
+    log_ref: LogProbs,
+    words: Int[Tensor, " words"],
+    valid: Bool[Tensor, "texts ..."],
+    *,
+    form: str,
+    beta: float,
+) -> Float[Tensor, ""]:
+    """A scalar whose gradient is minus the expected policy gradient of v with that KL, over all answers.
+
+    The mean over texts of -sum_y q(y) (v(y) - E_q v - beta times the penalty's part) log pi(y), q
+    the policy itself, its answers listed. In the loss the part of a token is the slope of the library's own
+    estimate (`losses.kl_penalty`), in the reward the log-ratio of the whole answer. An answer ends with the
+    first token that is no word. ValueError for another form.
+    """
+    choice("form", form, FORMS)
+    drawn = [table.detach().exp() for table in log_pi]
+    ratios = [(pi - ref).detach() for pi, ref in zip(log_pi, log_ref, strict=True)]
+    values = valid.to(log_pi[0].dtype)
+    coefficients: list[Tensor] = []
+    for pi, ref, q, x in reversed([*zip(log_pi, log_ref, drawn, ratios, strict=True)]):
+        gain = torch.zeros_like(q).index_copy(-1, words, values)
+        if form == "reward":
+            gain = gain - beta * x
+        values = (q * gain).sum(dim=-1)
+        if form != "reward":
+            others = (pi.detach(),) if form == "k3_corrected" else ()
+            gain = gain - beta * ESTIMATES[form](pi.detach(), ref, *others)[1]
+        coefficients.insert(0, gain)
+    mean, reach, paid = values, torch.ones_like(values), torch.zeros_like(values)
+    loss = torch.zeros((), dtype=log_pi[0].dtype)
+    for pi, q, x, gain in zip(log_pi, drawn, ratios, coefficients, strict=True):
+        start = mean.reshape(mean.shape + (1,) * (q.ndim - 1))
+        weight = reach[..., None] * q * (gain - start - paid[..., None])
+        loss = loss - (weight * pi).sum() / len(pi)
+        reach = (reach[..., None] * q)[..., words]
+        if form == "reward":
+            paid = (paid[..., None] + beta * x)[..., words]
+    return loss
+
+
+_GRPO = METHODS["GRPO"]
+NAMED: Mapping[str, Method] = MappingProxyType(
+    {
+        **METHODS,
+        **{
+            f"GRPO, {words}": replace(_GRPO, penalty=Penalty(form, 0.04))
+            for words, form in (("corrected k3", "k3_corrected"), ("k2", "k2"))
+        },
+        "GRPO, anchored": replace(_GRPO, penalty=None),
+        "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None),
+        "KL-DPG": TARGETED["KL-DPG"],
+    }
+)
+"""GRPO's own penalty is plain k3, which minimises the forward KL; its strength 0 is GRPO without a KL."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prompts:
+    """Prompts of one-token answers: the base's probabilities, correct answers, and which are rehearsed.
+
+    `stored`: of the rehearsed prompts, correct answers of the base, (rehearsed, answers).
+    """
+
+    log_ref: Float[Tensor, "prompts vocabulary"]
+    valid: Bool[Tensor, "prompts vocabulary"]
+    rehearsed: Bool[Tensor, " prompts"]
+    stored: Int[Tensor, "rehearsed answers"]
+
+
+def stored_answers(
+    log_ref: Tensor, valid: Tensor, rehearsed: Tensor, count: int, generator: torch.Generator
+) -> Int[Tensor, "rehearsed answers"]:
+    """Correct answers drawn from p_*, the base's own."""
+    masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
+    return torch.multinomial(masses, count, replacement=True, generator=generator)
+
+
+def sampled_loss(
+    log_pi: Float[Tensor, "prompts vocabulary"],
+    prompts: Prompts,
+    named: Method,
+    strength: float,
+    *,
+    size: int,
+    generator: torch.Generator,
+) -> Float[Tensor, ""]:
+    """The method's loss on `size` answers a prompt, drawn here, by the losses of `dph_theory.losses`.
+
+    With a rehearsal the rehearsed prompts are not explored, as in DPH: their stored correct answers stand in
+    the rehearsal loss. Groups of equal rewards are left out where the method says so.
+    """
+    explored = ~prompts.rehearsed if named.rehearsal else torch.ones_like(prompts.rehearsed)
+    own, ref = log_pi[explored], prompts.log_ref[explored]
+    drawn = torch.multinomial(own.detach().exp(), size, replacement=True, generator=generator)
+    valid = prompts.valid[explored].gather(1, drawn)
+    log_p, log_r = own.gather(1, drawn), ref.gather(1, drawn)
+    how, rewards = named.exploration, valid.to(log_p.dtype)
+    if named.alpha is not None:
+        rate = torch.where(prompts.valid[explored], ref, -torch.inf).logsumexp(dim=1)
+        rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), named.alpha)
+    advantages, kept = how.advantages(rewards), how.kept(rewards)
+    loss = _rows(log_p).sum() * 0.0
+    if kept.any():
+        rows = _rows(log_p[kept])
+        loss = how.loss(rows, rows.detach(), advantages[kept].reshape(-1), _every(rows))
+    if named.penalty is not None and strength:
+        rows = _rows(log_p)
+        loss += strength * named.penalty.loss(rows, _rows(log_r), _every(rows), log_old=rows.detach())
+    if named.rehearsal is None:
+        return loss
+    ratio = _rows((log_pi - prompts.log_ref)[prompts.rehearsed].gather(1, prompts.stored))
+    return dph_loss(loss, named.rehearsal.loss(ratio, _every(ratio)), strength)
+
+
+def _every(rows: Tensor) -> Tensor:
+    return torch.ones_like(rows, dtype=torch.bool)
+
+
+def anchor_loss(
+    log_pi: Float[Tensor, "prompts answers"],
+    log_ref: Float[Tensor, "prompts answers"],
+    stored: Int[Tensor, "prompts drawn"] | None,
+) -> Float[Tensor, ""]:
+    """The forward KL to the base on a few prompts, their mean: exact, or on stored answers of the base."""
+    if stored is None:
+        return (log_ref.exp() * (log_ref - log_pi)).sum(dim=1).mean()
+    ratio = _rows((log_pi - log_ref).gather(1, stored))
+    return generator_loss(FORWARD_KL, ratio, _every(ratio))
+
+
+def lottery_loss(
+    log_pi: Float[Tensor, "prompts vocabulary"],
+    valid: Bool[Tensor, "prompts vocabulary"],
+    constant: float | None,
+    *,
+    size: int,
+    generator: torch.Generator,
+) -> Float[Tensor, ""]:
+    """The policy gradient's on `size` answers a prompt: the reward less a constant, or the others' mean."""
+    drawn = torch.multinomial(log_pi.detach().exp(), size, replacement=True, generator=generator)
+    rewards = valid.gather(1, drawn).to(log_pi.dtype) - (constant or 0.0)
+    baseline = "leave_one_out" if constant is None else "none"
+    advantages = group_advantages(rewards, normalise=False, baseline=baseline)
+    return -(advantages * log_pi.gather(1, drawn)).mean()
+
+
+def _rows(answers: Tensor) -> Float[Tensor, "answers 1"]:
+    return answers.reshape(-1, 1)

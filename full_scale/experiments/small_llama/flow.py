@@ -1,0 +1,116 @@
+"""A run as a flow of next-token logits: how fast theory says it goes, and how long recovery takes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dph_theory import finite_training
+from dph_theory.finite_training import FORMS
+from dph_theory.support.errors import argument_error
+from dph_theory.support.record import as_json
+
+from ..enumerable_tasks.base import build_base
+from ..enumerable_tasks.box import GlassBox, box
+from ..enumerable_tasks.exact import exact
+from .record import FinishedRun
+from .runs import Run
+from .training import Tables, start_of, tables_of
+
+
+def flow(
+    run: Run, box: GlassBox, base: Sequence[np.ndarray], start: Sequence[np.ndarray], times: Sequence[float]
+) -> list[Tables]:
+    """The policy's tables at increasing times from 0: `dph_theory.finite_training.flow` of the run's form.
+
+    Base and start: of a box of one text. ValueError for another box, or a form that no flow describes.
+    """
+    if len(box.texts) != 1:
+        raise argument_error("box", box.name, "a box of one text")
+    form = "kl_dpg" if run.form == "alpha_dpg" and run.alpha == 1 else run.form
+    if form not in FORMS or (form == "rehearsal" and run.rehearsed != "log_u"):
+        raise argument_error("form", run.form, f"one of {', '.join(FORMS)}; rehearsal of -log u")
+    begun, first = ([table[0] for table in tables] for tables in (start, base))
+    course = finite_training.flow(
+        first, box.valid[0], times, form=form, beta=run.beta, start=begun, end=box.end, reward=run.reward
+    )
+    return [[table[None] for table in tables] for tables in course]
+
+
+EXPERIMENT = "way_back"
+LONGEST = 3000.0
+"""Of the flow's time."""
+
+
+@dataclass(frozen=True)
+class LostFlow:
+    """The lost answers' share along the flow of a form's expected update, from `lost` at the start.
+
+    `collapsed`: from a model that lost them in training without KL, one a seed. `level`: half of the share of
+    the valid answers that they have in the base; `half_time`: when they have that; None: never.
+    """
+
+    form: str
+    lost: float
+    collapsed: bool
+    level: float
+    half_time: float | None
+    times: tuple[float, ...]
+    shares: tuple[float, ...]
+
+
+def flow_of(run: Run) -> Run | None:
+    """The run that stands for all that have its flow; None for those that are asked for none."""
+    if run.experiment != EXPERIMENT or run.lost is None:
+        return None
+    what = {name: getattr(run, name) for name in ("beta", "lost", "collapsed", "alpha", "rehearsed")}
+    return Run("flow", run.task, run.form, seed=run.seed if run.collapsed else 0, **what)
+
+
+def ways_back(
+    outcomes: Sequence[FinishedRun], flows: Mapping[str, LostFlow]
+) -> dict[str, list[dict[str, Any]]]:
+    """The runs that start with answers lost: their flows, the lost answers' share along each, its half time.
+
+    That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
+    network's kernel: where theory holds, the ratio of the two half times is the same for every form
+    and loss. A run's `flow` is the place of its flow among the flows, of those that are there. Theory: E7.
+    """
+    of_runs = [(o, of.id) for o in outcomes if (of := flow_of(o.run)) is not None and of.id in flows]
+    names = list(dict.fromkeys(name for _, name in of_runs))
+    ways, courses = [], []
+    for outcome, name in of_runs:
+        run, steps = outcome.run, np.array([point.step for point in outcome.course])
+        # Of what the first answer leaves the digits count, and not those of a share near one.
+        shares = np.array([1 - point.exact.first_share for point in outcome.course])
+        half = crossing(steps * run.learning_rate / box(run.task).length, shares, flows[name].level)
+        ways.append({"digest": run.digest, "flow": names.index(name), "half_time": half})
+        courses.append({"digest": run.digest, "step": steps, "lost_share": shares})
+    drawn: list[dict[str, Any]] = as_json([flows[name] for name in names], 4)
+    told = [{key: value for key, value in one.items() if key != "level"} for one in drawn]
+    return {"ways_back": as_json(ways, 5), "flows": told, "courses": as_json(courses, 5)}
+
+
+def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
+    """The first time at which the shares reach a level, linear in their logarithm between points."""
+    above = np.flatnonzero(shares >= level)
+    if not above.size:
+        return None
+    if above[0] == 0:
+        return float(times[0])
+    (t0, t1), (s0, s1) = (values[above[0] - 1 : above[0] + 1] for values in (times, np.log(shares)))
+    return float(t0 + (np.log(level) - s0) / (s1 - s0) * (t1 - t0))
+
+
+def lost_flow(run: Run, bases: Path) -> LostFlow:
+    """The flow of `flow_of(run)` from the model that the run starts from, which is made if need be."""
+    task = box(run.task)
+    base, start = (tables_of(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
+    times = [0.0, *np.geomspace(1.0, LONGEST, 40).tolist()]
+    course = flow(run, task, base, start, times)
+    shares = [1 - exact(task, tables, base).first_share for tables in course]
+    level = (1 - exact(task, base, base).first_share) / 2
+    half = crossing(np.array(times), np.array(shares), level)
+    return LostFlow(run.form, run.lost or 0.0, run.collapsed, level, half, tuple(times), tuple(shares))

@@ -1,0 +1,183 @@
+"""A run on a glass box as a value, what its trainer gets, and what it converges to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, get_args
+
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.support.errors import argument_error, choice
+from dph_theory.trainers.kl_terms import DESCENDING
+from dph_theory.trainers.parts import ANSWERS
+
+from ...recipe.law import RunLaw, law_of
+from ..record import Settings
+from .sampled import SAMPLINGS, Sampling
+
+SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
+FILTERED, BASE = "filtered model", "base"
+MEANS = ", per-answer means"
+"""After the name of a token penalty's policy: that of penalties averaged over each answer's tokens."""
+FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
+"""Those with a KL term converge to what the trainer's arguments say (`recipe.law.law_of`).
+
+k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
+gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
+the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
+"""
+_NAMES = {
+    ("sequence", REVERSE_KL.name): SEQUENCE,
+    ("token", REVERSE_KL.name): TOKEN_REVERSE,
+    ("token", FORWARD_KL.name): TOKEN_FORWARD,
+}
+
+ANNEALED = ("k3", "k3_corrected", "sequence_kl")
+"""The forms whose beta may fall along a run."""
+REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "log_u": {"divergence": "forward_kl", "gauge": "printed"},
+        "k3": {"divergence": "forward_kl", "gauge": "normalised"},
+        "js": {"divergence": "jensen_shannon", "gauge": "printed"},
+        "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
+    }
+)
+Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
+
+
+@dataclass(frozen=True)
+class Run(Settings):
+    """One training of a small Llama on a glass box; `form` is one of FORMS."""
+
+    seed: int = 0
+    scale: Literal["none", "group"] = "none"
+    group_size: int = 128
+    groups: int = 1
+    """Groups of each row in a step."""
+    constant: bool = False
+    """Whether the learning rate stays, and does not fall linearly to zero."""
+    lost: float | None = None
+    """The share of the lost answers among the valid ones at the start; None starts from the base."""
+    collapsed: bool = False
+    """Whether training without a KL term has lost them, and not a fit to the base's other tables."""
+    alpha: float | None = None
+    """Of alpha-DPG."""
+    rehearsed: str | None = None
+    """What is rehearsed on stored correct samples: log_u (-log u), k3, js or alpha (alpha = 0.2)."""
+    reward: bool = True
+    """Off: nothing but the rehearsal or alpha-DPG trains."""
+    dapo: bool = False
+    """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
+    baseline: Baseline = "mean"
+    """What is subtracted from rewards: of the group, or a constant."""
+    updates: int = 1
+    """On each batch."""
+    clip: tuple[float, float] | None = None
+    """Below and above a ratio of 1; None: TRL's own, 0.2 and 0.2."""
+    per_answer_mean: bool = False
+    """Whether an answer's tokens are averaged (TRL's loss type grpo), not added up."""
+    false_positive: float = 0.0
+    """Chance that an incorrect answer is taken for correct; both at 0.5 make rewards a coin."""
+    false_negative: float = 0.0
+    excess_bound: float | None = None
+    """beta falls from `beta_from` only while the excess KL, in nats, is under it."""
+    rounds: int = 1
+    """Trainings one after the other, each from and against the policy before."""
+    sampler: str | None = None
+    """One of SAMPLINGS."""
+    every: int = 0
+    """Steps between exact measurements; 0 for the end alone."""
+
+    def __post_init__(self) -> None:
+        choice("form", self.form, FORMS)
+        if self.form in DESCENDING and not self.beta > 0:
+            raise argument_error("beta", self.beta, f"above 0 for {self.form}")
+        choice("baseline", self.baseline, get_args(Baseline))
+        if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):
+            allowed = "mean where the group's deviation divides, and for alpha_dpg"
+            raise argument_error("baseline", self.baseline, allowed)
+        if self.excess_bound is not None and self.beta_from is None:
+            raise argument_error("excess_bound", self.excess_bound, "with beta_from")
+        if self.beta_from is not None and (self.form not in ANNEALED or self.beta_from < self.beta):
+            raise argument_error(
+                "beta_from", self.beta_from, f"at least beta, for {', '.join(ANNEALED)} alone"
+            )
+        if self.excess_bound is not None and self.form != "sequence_kl":
+            raise argument_error("excess_bound", self.excess_bound, "for sequence_kl alone")
+        if self.collapsed and self.lost is None:
+            raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
+        if (self.rehearsed is not None) != (self.form == "rehearsal"):
+            raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
+        clip = (0.2, 0.28 if self.dapo else None) if self.clip is None else self.clip
+        return {
+            "seed": self.seed,
+            "max_steps": self.steps,
+            "learning_rate": self.learning_rate,
+            "lr_scheduler_type": "constant" if self.constant else "linear",
+            "optim": "sgd" if self.optimiser == "sgd" else "adamw_torch",
+            "num_generations": self.group_size,
+            "num_iterations": self.updates,
+            "loss_type": "dapo" if self.dapo else "grpo" if self.per_answer_mean else "dr_grpo",
+            "epsilon": clip[0],
+            "epsilon_high": clip[1],
+            "scale_rewards": self.scale,
+            "baseline": self.baseline,
+            **(self.sampling.arguments if self.sampling else {}),
+            **self._of_form(),
+        }
+
+    def _of_form(self) -> dict[str, Any]:
+        match self.form:
+            case "k3" | "k3_corrected":
+                return {"beta": self.beta, "use_bias_correction_kl": self.form == "k3_corrected"}
+            case "future_kl":
+                return {"beta": self.beta, "use_bias_correction_kl": True, "online": "future_kl"}
+            case "k2":
+                return {"rehearsal_form": "definition", "divergence": "reverse_kl", "eta": self.beta}
+            case "sequence_kl":
+                fall = {"beta_from": self.beta_from, "excess_bound": self.excess_bound}
+                online = "scaled_kl" if self.scale == "group" else self.form
+                return {"online": online, "online_beta": self.beta, **fall}
+            case "alpha_dpg":
+                return {"online": "alpha_dpg", "alpha": self.alpha}
+            case "rehearsal":
+                how = {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
+                return {"eta": self.beta, **how, **REHEARSED[self.rehearsed or "log_u"]}
+        return {}
+
+    @property
+    def law(self) -> str | None:
+        """What it converges to, also with per-answer means. Theory: E, G8."""
+        found = law_of(self.arguments)
+        if not found:
+            return None
+        name = _NAMES[found.place, found.divergence.name]
+        return name + MEANS if found.place == "token" and found.reduction == ANSWERS else name
+
+    @property
+    def informative(self) -> float:
+        """By how much a correct answer's reward is higher than an incorrect one's, 1 - errors. Theory: G9."""
+        return 1 - self.false_positive - self.false_negative
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How it samples, if not simply from the policy."""
+        return None if self.sampler is None else SAMPLINGS[self.sampler]
+
+    @property
+    def target(self) -> str | None:
+        """The target of alpha-DPG, or of rehearsal alone: the filtered model, or the base. Theory: B3, B7."""
+        if self.form == "alpha_dpg":
+            return FILTERED
+        if self.form != "rehearsal" or self.reward:
+            return None
+        return FILTERED if self.rehearsed == "log_u" else BASE
+
+    @property
+    def centring(self) -> str:
+        """How the rewards of a run with a prediction are centred, by `dph_theory.stationary.SCALES`."""
+        found = law_of(self.arguments)
+        return found.scale if isinstance(found, RunLaw) else "none"

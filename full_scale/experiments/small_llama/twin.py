@@ -1,0 +1,276 @@
+"""The expected-gradient run (`twin`) of a run: its Llama, optimiser and schedule, without sampling.
+
+What lies between its end and the stationary policy is too few steps; between a run's end and its own,
+sampling noise, whose std its adjoint gives. Theory: G5.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any, cast
+
+import numpy as np
+import torch
+from peft import get_peft_model
+from torch import Tensor
+from torch.func import jacrev
+from transformers import LlamaForCausalLM
+
+from dph_theory.finite_training import drift_deviation
+from dph_theory.finite_training.answers import answer_tokens, less, update
+from dph_theory.finite_training.training import Course, Draws, group_baseline, spread_along
+
+from ..enumerable_tasks.base import build_base
+from ..enumerable_tasks.box import GlassBox, box
+from ..enumerable_tasks.exact import exact, longest_prefixes, next_token_log_probs
+from .predictions import distances, laws_of
+from .record import FROZEN, TABULAR, SampledEnd, Twin
+from .runs import Run
+from .training import Tables, adapter, start_of
+
+LONGEST = {"adam": 250, "sgd": 1000}
+"""Steps up to which the noise is carried along: that takes five times as long as the run itself."""
+REFRESH = 10
+"""Steps between computations of the gradient's variance, by which Adam's second moment is driven."""
+SAMPLED = 12
+"""Trainings on samples: if one in five runs missed, all would hold by chance one time in fifteen."""
+
+
+def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
+    """Train the expected-gradient run of `twin_of(run)`, and carry the noise along it."""
+    torch.set_num_threads(1)
+    task = box(run.task)
+    base, course = course_of(run, task, bases, partial(_Draws, run, task))
+    draws = cast("_Draws", course.update)
+    measures = {"validity": draws.validity} if spreads else {}
+    # Where every row has one right answer, its share of them is 1.
+    several = bool((draws.verdicts.sum(dim=-1) > 1).any())
+    if spreads and several:
+        measures["favourite_odds"] = draws.favourite_odds
+    found = spread_along(course, run.steps, measures)
+    ended = _at_end(run, task, base, found.log_probs, found.deviations)
+    alone = spreads and several and run.form == "none" and task.length == 1
+    return replace(ended, rivals=_rivals(course, draws, ended)) if alone else ended
+
+
+def _rivals(course: Course, draws: "_Draws", ended: Twin) -> dict[str, float]:
+    """The deviation of the favourite's log odds by cruder accounts than the adjoint's."""
+    run, (start, *_) = ended.run, course.start()
+    log_p, slopes = course.log_probs(start).detach(), jacrev(course.log_probs)(start).detach()
+    linear = _Linear(log_p, slopes, len(log_p) // len(draws.verdicts))
+    frozen = Course(linear, lambda model: model(), draws, course.batch, run.optimiser, course.rate, REFRESH)
+    found = dict(spread_along(frozen, run.steps, {FROZEN: draws.favourite_odds}).deviations)
+    right = draws.entries[0, draws.verdicts[0] > 0, 0]
+    if run.optimiser == "sgd" and run.constant and len(right) > 1:
+        apart = slopes[right[0]] - slopes[right[1]]
+        found[TABULAR] = float(
+            drift_deviation(
+                float(draws.validity(log_p)),
+                fmean(ended.exact.validity),
+                valid=len(right),
+                invalid=linear.vocabulary - len(right),
+                step=run.learning_rate * float(apart.square().sum()) / 2,
+                answers=course.batch,
+                baseline="mean" if run.baseline == "leave_one_out" else run.baseline,
+                group_size=run.group_size if run.scale == "group" else None,
+            )
+        )
+    return found
+
+
+class _Linear(torch.nn.Module):
+    """The model to first order in its parameters: log-probabilities that move along their slopes at first."""
+
+    def __init__(self, log_p: Tensor, slopes: Tensor, vocabulary: int) -> None:
+        super().__init__()
+        self.log_p, self.slopes, self.vocabulary = log_p, slopes.to(log_p), vocabulary
+        self.moved = torch.nn.Parameter(torch.zeros(slopes.shape[1], dtype=log_p.dtype))
+
+    def forward(self) -> Tensor:
+        """The tables' log-probabilities, joined."""
+        logits = self.log_p + self.slopes @ self.moved
+        return logits.view(-1, self.vocabulary).log_softmax(dim=-1).reshape(-1)
+
+
+def sampled_ends(run: Run, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
+    """Where the same training on sampled answers ends: what the first order leaves out."""
+    torch.set_num_threads(1)
+    task = box(run.task)
+    base, course = course_of(run, task, bases, partial(_Draws, run, task))
+    ends = []
+    for seed in range(seeds):
+        generator, state = torch.Generator().manual_seed(seed), course.start()
+        for step in range(run.steps):
+            state = course.drawn(state, step, generator)
+        with torch.no_grad():
+            found = _at_end(run, task, base, course.log_probs(state[0]), {})
+        kl = next(iter(found.kl.values()), 0.0)
+        ends.append(SampledEnd(found.gap, kl, found.exact.entropy or 0.0))
+    return tuple(ends)
+
+
+def _at_end(
+    run: Run, task: GlassBox, base: Tables, log_probs: Tensor, deviations: Mapping[str, float]
+) -> Twin:
+    tables = tables_from(task, log_probs)
+    laws = laws_of(run, task, base)
+    own = next(iter(laws.values()), None)
+    at_law = None if own is None else exact(task, own, base).validity
+    return Twin(run, exact(task, tables, base), distances(task, tables, laws), deviations, at_law)
+
+
+def course_of(
+    run: Run, task: GlassBox, bases: Path, draws_of: Callable[[Tensor], Any]
+) -> tuple[Tables, Course]:
+    """The base's tables, and the expected-gradient run from the run's start.
+
+    `draws_of` makes its update of the base's log-probabilities.
+    """
+    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
+
+    def log_probs(model: Any) -> Tensor:
+        tables = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)
+        return torch.cat([table.reshape(-1) for table in tables]).double()
+
+    def rate(step: int) -> float:
+        return run.learning_rate * (1.0 if run.constant else 1 - step / run.steps)
+
+    model: Any = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
+    model.eval()
+    with torch.no_grad():
+        log_base = log_probs(model)
+    model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
+    if run.rank is not None:
+        torch.manual_seed(run.seed)
+        model = get_peft_model(model, adapter(run.rank)).eval()
+    batch = run.group_size * run.groups
+    course = Course(model, log_probs, draws_of(log_base), batch, run.optimiser, rate, REFRESH)
+    return tables_from(task, log_base), course
+
+
+class _Draws:
+    """The update of a run's rows, as `Course` asks for it; beta is that of the step."""
+
+    def __init__(self, run: Run, task: GlassBox, log_base: Tensor) -> None:
+        tokens = answer_tokens(task.vocabulary, task.length, task.end)
+        sizes = task.vocabulary ** np.arange(1, task.length + 1)
+        starts = np.concatenate([[0], sizes.cumsum()[:-1]])
+        texts = np.array(task.texts)[:, None, None]
+        # Table t of all texts stands before table t+1 of any.
+        entries = tokens.entries + (len(task.prompt_ids) - 1) * starts + texts * sizes
+        self.run, self.log_base = run, log_base
+        self.counted = torch.from_numpy(tokens.counted)
+        self.entries = torch.from_numpy(np.where(tokens.counted, entries, 0))
+        self.verdicts = torch.from_numpy(tokens.of(task.valid).astype(float))
+        self.lengths = torch.from_numpy(tokens.lengths.astype(float))
+        likeliest = (self._masses(log_base) * self.verdicts).argmax(-1, keepdim=True)
+        self.favourite = torch.zeros_like(self.verdicts).scatter(1, likeliest, 1.0)
+        self.length = task.length
+
+    def __call__(self, log_probs: Tensor, step: int) -> Draws:
+        run = self.run
+        log_policy, log_base = (
+            torch.where(self.counted, values[self.entries], 0.0) for values in (log_probs, self.log_base)
+        )
+        correct = 1 - run.false_positive - run.false_negative
+        verdicts = run.false_positive + correct * self.verdicts
+        p = log_policy.sum(-1).exp()
+        validity = (p * verdicts).sum(-1, keepdim=True)
+        advantage, spread = _advantage(run)(verdicts, validity)
+        weight = self._weight(p)
+        _, c = update(
+            torch,
+            log_policy,
+            log_base,
+            verdicts,
+            form=run.form,
+            beta=run.beta_at(step),
+            advantage=lambda v, rate: advantage,
+        )
+        variance, shared = spread.square().expand_as(p), None
+        if (others := _others(run)) is not None:
+            compared = verdicts if run.baseline in ("mean", "leave_one_out") else torch.zeros_like(verdicts)
+            errors = (p * compared * (1 - compared)).sum(-1, keepdim=True)
+            if run.form == "sequence_kl":
+                compared = compared - run.beta_at(step) * (log_policy - log_base).sum(-1)
+            added, shared = group_baseline(p, compared, others)
+            variance = variance + added + errors / others
+        c, weight = (torch.where(self.counted, part * weight, 0.0) for part in (c, torch.ones_like(c)))
+        return Draws(p, self.entries, c, weight, variance, shared)
+
+    def _masses(self, log_probs: Tensor) -> Tensor:
+        """The probability of each row's answers, (rows, answers)."""
+        return torch.where(self.counted, log_probs[self.entries], 0.0).sum(-1).exp()
+
+    def validity(self, log_probs: Tensor) -> Tensor:
+        """The mean over rows of the mass of valid answers."""
+        return (self._masses(log_probs) * self.verdicts).sum(-1).mean()
+
+    def favourite_odds(self, log_probs: Tensor) -> Tensor:
+        """The log odds of the mean share of the base's likeliest valid answer among the valid ones."""
+        valid = self._masses(log_probs) * self.verdicts
+        return ((valid * self.favourite).sum(-1) / valid.sum(-1)).mean().logit()
+
+    def _weight(self, p: Tensor) -> Tensor:
+        """What each answer's tokens are divided by, as in TRL's loss types."""
+        if self.run.per_answer_mean:
+            return (1 / self.lengths)[:, None]
+        if self.run.dapo:
+            return 1 / (p * self.lengths).sum(-1).mean()
+        return torch.tensor(1 / self.length, dtype=p.dtype)
+
+
+def _others(run: Run) -> float | None:
+    """The answers whose mean each answer is compared with; None for a constant, or where one divides too.
+
+    TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
+    """
+    if run.scale == "group" or run.group_size == 1:
+        return None
+    if run.baseline == "leave_one_out" or run.form == "sequence_kl":
+        return run.group_size - 1
+    return run.group_size**2 / (run.group_size - 1) if run.baseline == "mean" else None
+
+
+def _advantage(run: Run) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """The mean of an answer's advantage and its deviation, given the mean of its verdict and V."""
+
+    def plain(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
+        share = 1 - 1 / run.group_size if run.baseline == "mean" and run.form != "sequence_kl" else 1.0
+        name = "mean" if run.baseline == "leave_one_out" else run.baseline
+        return share * less(name)(v, rate), share * (v * (1 - v)).sqrt()
+
+    def scaled(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
+        others = torch.arange(run.group_size, dtype=v.dtype)
+        size, rate = run.group_size, rate.clamp(1e-12, 1 - 1e-12)
+        ways = [math.lgamma(size) - math.lgamma(k + 1) - math.lgamma(size - k) for k in range(size)]
+        chance = (
+            torch.tensor(ways, dtype=v.dtype) + others * rate.log() + (size - 1 - others) * (1 - rate).log()
+        ).exp()
+        means, squares = [], []
+        for own in (0, 1):
+            right = others + own
+            deviation = (right * (size - right) / (size * (size - 1))).sqrt()
+            value = torch.where(deviation > 0, (own - right / size) / deviation.clamp(min=1e-9), 0.0)
+            means.append((chance * value).sum(-1, keepdim=True))
+            squares.append((chance * value**2).sum(-1, keepdim=True))
+        mean = v * means[1] + (1 - v) * means[0]
+        second = v * squares[1] + (1 - v) * squares[0]
+        return mean, (second - mean**2).clamp(min=0).sqrt()
+
+    return scaled if run.scale == "group" else plain
+
+
+def tables_from(task: GlassBox, log_probs: Tensor) -> Tables:
+    """The tables of each text from the joined vector of log-probabilities."""
+    found, start = [], 0
+    for t in range(task.length):
+        shape = (len(task.prompt_ids), *[task.vocabulary] * (t + 1))
+        size = math.prod(shape)
+        table = log_probs[start : start + size].detach().exp().numpy().reshape(shape)
+        found.append(table / table.sum(axis=-1, keepdims=True))
+        start += size
+    return found

@@ -1,0 +1,134 @@
+"""`dph confront` beyond its transcript in the docs: several runs, what it writes, logs, wrong usage."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from support.sampled_counts import write_rows
+from support.small_confrontation import written
+
+from dph_theory.checkpoints import Confrontation, Together
+from dph_theory.checkpoints.cli import confront_command
+from dph_theory.support.record import from_json
+from figures.cli import figures_command
+
+
+def run(*words):
+    quick = [str(word) for word in (*words, *(() if "--draws" in words else ("--draws", "20")))]
+    return CliRunner().invoke(confront_command, quick)
+
+
+def told(result):
+    """What was printed, in one line."""
+    return " ".join(result.output.split())
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_what_is_asked_for_is_told_and_stored(tmp_path):
+    words = ["--k", "1,4,16", "--power", "0.1", "--power", "0.1@4", "--json", tmp_path / "found.json"]
+    result = run(*written(tmp_path), *words)
+    assert result.exit_code == 0, result.output
+    assert "What the change" not in result.output
+    assert "To detect a difference of 0.1 in Pass@4" in result.output
+    stored = json.loads((tmp_path / "found.json").read_text())
+    assert (stored["kind"], len(stored["findings"])) == ("confront", 6)
+    found = from_json(Confrontation, stored["results"]["runs"][0])
+    assert found.curves.k == (1, 4, 16)
+    assert {line.k for line in found.needed} == {1, 4}
+
+
+def test_a_closed_pipe_ends_the_words_and_not_the_record(tmp_path):
+    stored, words = tmp_path / "found.json", [*written(tmp_path), "--json", tmp_path / "found.json"]
+    command = [sys.executable, "-m", "dph_cli", "confront", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+    assert json.loads(stored.read_text())["results"]["runs"]
+
+
+def test_steps_stand_in_one_table_one_record_and_one_drawing(tmp_path):
+    base, after = written(tmp_path)
+    rows = [row | {"step": step} for step, path in ((10, base), (20, after)) for row in rows_of(path)]
+    steps, out = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "out"
+    stored = tmp_path / "found.json"
+    result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", "--json", stored)
+    assert result.exit_code == 0, result.output
+    assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
+    assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in told(result)
+    assert "Pass@64 by" in result.output
+    words = ["--confront", str(stored), "--folder", str(out), "--format", "svg"]
+    assert CliRunner().invoke(figures_command, words).exit_code == 0
+    names = ("along_steps", "change_parts", "keep_and_explore", "laws", "pass_at_k")
+    drawn = {f"{name}.{form}" for name in names for form in ("caption.tex", "svg")}
+    assert {path.name for path in out.iterdir()} == drawn | {"confront.json", "index.html"}
+    found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
+    assert [one.step for one in found.runs] == [10, 20]
+
+
+def test_seeds_of_one_file_name_in_folders_are_told_apart_and_a_record_goes_to_standard_output(tmp_path):
+    for seed in "ab":
+        (tmp_path / seed).mkdir()
+        written(tmp_path / seed)[0].rename(tmp_path / seed / "run.jsonl")
+    seeds = [tmp_path / seed / "run.jsonl" for seed in "ab"]
+    stored = json.loads(run(written(tmp_path)[0], *seeds, "--seeds", "--json", "-").output)["results"]
+    assert [one["run"] for one in stored["together"]["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
+    assert [one["run"]["name"] for one in stored["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
+    assert len(stored["together"]["mean"]) == len(stored["together"]["k"])
+
+
+def test_how_the_rewards_of_a_log_are_read_is_asked_for_and_told(tmp_path):
+    rows = [{"prompt": i, "completion": "", "reward": j / 7} for i in "abc" for j in range(8)]
+    path = write_rows(tmp_path / "log.jsonl", [*rows, rows[0] | {"reward": None}])
+    out = told(run(path, path, "--correct-from", "0.5", "--unscored", "wrong"))
+    assert "correct from 0.5 on" in out
+    assert "1 answers without a reward are counted as incorrect" in out
+
+
+def test_every_table_is_printed_on_request_and_no_control_character_reaches_the_terminal(tmp_path):
+    base, after = written(tmp_path)
+    for path in (base, after):
+        write_rows(
+            path, [row | {"id": f"\x1b]0;title\x07\x1b[31m{row['id']}\u202e"} for row in rows_of(path)]
+        )
+    out = run(base, after.rename(tmp_path / "r\x1b[31m.jsonl"), "--all").output
+    assert not set(out) & set("\x1b\x07\u202e")
+    assert all(
+        words in out
+        for words in (r"\x1b]0;title", "What the change of Pass@k is made of", "KL-regularised optima")
+    )
+
+
+WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"id": "p1", "n": 16, "c": 5}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "says"),
+    [
+        ("run.jsonl", WRONG, "--json out", "run.jsonl:1: c=5 is not allowed: a whole number"),
+        ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
+        ("run.jsonl", FEW, "", "--allow-missing leaves them out"),
+        ("names", "other.jsonl: x", "--labels names", "labels='other.jsonl' is not allowed: one of base"),
+        ("names", "base.jsonl: x\nrun.jsonl: x", "--labels names", "a label of its own for each file"),
+        ("", "", "--k 0", "whole numbers from 1 on"),
+        ("", "", "--power 0", "from 1e-06 to 1"),
+        ("", "", "--power 0.1@x", "a number such as 0.02"),
+        ("", "", "--power 0.1@17", "at most 16"),
+        ("", "", "--group-size 1", "2<=x<=4096"),
+        ("", "", "--min-n 17", "as many answers as some prompt has"),
+        ("", "", "--seeds", "two runs or more"),
+        ("", "", "--steps", "a whole number in each row"),
+    ],
+)
+def test_wrong_usage_is_told_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
+    monkeypatch.chdir(tmp_path)
+    base, after = written(tmp_path)
+    after.write_text(base.read_text())
+    if name:
+        (tmp_path / name).write_text(text)
+    result = run(base, after, *words.split())
+    assert (result.exit_code, says in told(result)) == (2, True), told(result)
+    assert not (tmp_path / "out").exists()

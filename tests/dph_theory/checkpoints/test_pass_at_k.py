@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from support.sampled_counts import base_rates, sampled
+
+from dph_theory import exact_pass_at_k
+from dph_theory.checkpoints import Pairs
+from dph_theory.checkpoints.pass_at_k import CHANCE, change_parts, first_worse, gaps, needed, pass_curves
+from dph_theory.intervals import bounded_mean
+
+
+def test_curves_are_those_of_the_published_package_and_its_band_is_that_of_many_prompts():
+    reference = pytest.importorskip("passk_inference")
+    rng = np.random.default_rng(0)
+    before, base_n, run_n = base_rates(rng, 3000), rng.integers(20, 30, 3000), rng.integers(22, 26, 3000)
+    pairs = sampled(rng, before, np.clip(before * 1.5 - 0.1, 0, 1), base_n, run_n)
+    columns = (pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
+    wanted = reference.compare(*columns, bootstrap=2000, alpha=0.1, seed=5)
+    found = pass_curves(pairs, range(1, pairs.least + 1), draws=2000, level=0.9, seed=5)
+    names = {"base_pass_at_k": "base", "rl_pass_at_k": "run", "mean": "difference"}
+    for theirs, ours in names.items():
+        assert getattr(found, ours) == pytest.approx(wanted[theirs], abs=1e-12), ours
+    # A prompt that was not seen weighs 1/3000, a normal tail of it a few times that.
+    assert found.low == pytest.approx(wanted["lower"], abs=2e-3)
+    assert found.high == pytest.approx(wanted["upper"], abs=2e-3)
+
+
+def mostly_solved(rng, prompts):
+    """Nearly every prompt is solved a little better; of thirty one is no longer solved at all."""
+    before = rng.beta(4, 4, prompts)
+    return before, np.where(rng.random(prompts) < 1 / 30, 0.0, expit(logit(before) + 0.3))
+
+
+def test_the_band_covers_all_k_at_once_also_what_thirty_prompts_often_do_not_show():
+    rng, trials, k = np.random.default_rng(2), 100, np.arange(1, 65)
+    before, after = mostly_solved(rng, 200_000)
+    truth = np.array([(exact_pass_at_k(after, j) - exact_pass_at_k(before, j)).mean() for j in k.tolist()])
+    found = [pass_curves(sampled(rng, *mostly_solved(rng, 30), 64), draws=200) for _ in range(trials)]
+    inside = [((np.array(f.low) <= truth) & (truth <= f.high)).all() for f in found]
+    # A third of the samples hold no lost prompt, and the spread among the others is next to none at k = 64.
+    assert np.mean(inside) >= 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / trials)
+    # As few prompts as carry the spread tell where that is so.
+    assert min(f.effective[-1] for f in found) < 2
+
+
+def test_prompts_with_fewer_answers_than_the_largest_k_are_left_out():
+    rng = np.random.default_rng(4)
+    whole = sampled(rng, *mostly_solved(rng, 60), 8)
+    short = Pairs.of(*(np.append(a, b) for a, b in zip(vars(whole).values(), (8, 3, 1, 1), strict=True)))
+    alone, found = pass_curves(whole, draws=50), pass_curves(short, draws=50)
+    # One of 61 prompts lacks most k: it is left out of all of them.
+    assert found == alone
+    assert found.prompts == 60
+    # Where more than one of twenty prompts lack it, k ends unless it is asked for.
+    assert pass_curves(Pairs.of(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), draws=10).k == (1,)
+    assert pass_curves(Pairs.of(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), [8], draws=10).prompts == 2
+    assert change_parts(short, [4], rng)[0].change.value == pytest.approx(found.difference[3])
+
+
+def test_the_set_of_first_losses_follows_the_band():
+    k = np.arange(1, 5)
+    assert first_worse(k, np.array([0.1, -0.1, -0.1, -0.2]), np.array([0.2, 0.1, 0.1, -0.1])) == (2, 4)
+    assert first_worse(k, np.full(4, 0.1), np.ones(4)) == (5, None)
+    assert first_worse(k[::2], np.ones(2), np.ones(2)) is None
+
+
+def test_prompts_that_all_agree_leave_open_what_the_binomial_bound_does():
+    found = pass_curves(Pairs.of(np.ones(30, int), 1, 1, 1), draws=20_000)
+    # P(none of 30 prompts shows a share x) = 0.05, and no truth is missed on both sides.
+    assert found.high[0] == pytest.approx(1 - 0.05 ** (1 / 30), rel=0.05)
+    assert found.low[0] == pytest.approx(-found.high[0])
+    assert found.effective == (0,)
+
+
+def test_parts_add_up_and_tell_loss_from_narrowing():
+    rng = np.random.default_rng(0)
+    before = rng.uniform(0.3, 0.7, 400)
+    runs = (np.where(np.arange(400) < 80, 0, before), 16), (before / 2, 12)
+    pairs = [sampled(rng, before, after, 16, n) for after, n in runs]
+    lost, rarer = (change_parts(each, (1, 4), rng)[1] for each in pairs)
+    for found in (lost, rarer):
+        assert found.change.value == pytest.approx(found.solved_set.value + found.narrowing.value)
+    assert lost.narrowing.low <= 0 <= lost.narrowing.high
+    assert lost.solved_set.high < 0
+    assert rarer.narrowing.high < 0
+    assert abs(rarer.solved_set.value) < abs(rarer.narrowing.value) / 4
+
+
+def power_drawn(rng, prompts, n):
+    """Shifts of the log odds that vary over prompts, and rates that crowd at zero."""
+    before = rng.beta(0.7, 2, prompts)
+    return sampled(rng, before, expit(logit(before) + 0.25 + 0.5 * rng.standard_normal(prompts)), n)
+
+
+def test_as_many_prompts_as_told_find_the_difference_as_often_as_told():
+    rng, k = np.random.default_rng(4), 4
+    pilot = power_drawn(rng, 20_000, rng.integers(12, 21, 20_000))
+    truth = float(gaps(pilot, [k]).mean())
+    told = {line.n: line for line in needed(pilot, truth, k)}
+    assert sorted(told) == [4, 8, 16, 32, 64]
+    for n in (4, 64):
+        found = gaps(power_drawn(rng, int(told[n].prompts.value) * 150, n), [k]).reshape(150, -1)
+        low = [bounded_mean(gap, rng, draws=500).low for gap in found]
+        share, error = np.mean(np.array(low) > 0), 3.3 * np.sqrt(CHANCE * (1 - CHANCE) / 150)
+        assert share == pytest.approx(CHANCE, abs=error + 0.03), n
+    assert told[64].detectable < told[4].detectable
+
+
+def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_the_prompts():
+    pairs = power_drawn(np.random.default_rng(1), 50, 8)
+    assert needed(pairs, 0.1, 6)[0].n == 6
+    whole, half = (needed(pairs, difference, 1)[0].prompts for difference in (0.004, 0.002))
+    assert whole.value == pytest.approx(half.value / 4, rel=0.02)
+    assert whole.low < whole.value < whole.high
+    # For few prompts the one that was not seen counts too.
+    assert needed(pairs, 0.2, 1)[0].prompts.value > half.value / 100**2 * 1.2
+
+
+ONE, TWO = Pairs.of([4], [2], 4, [3]), Pairs.of(4, [1, 2], 4, [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: pass_curves(TWO, [2, 1]), "increasing whole numbers"),
+        (lambda: pass_curves(TWO, []), "increasing whole numbers"),
+        (lambda: pass_curves(TWO, [5]), "increasing whole numbers, at most 4"),
+        (lambda: pass_curves(ONE), "prompts=1 is not allowed: at least two"),
+        (lambda: needed(ONE, 0.1, 2), "prompts=1 .*at least two"),
+    ],
+)
+def test_wrong_questions_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -1,0 +1,313 @@
+"""`read_counts`, `read_steps`, `matched`: a table of files and what is read, one of what is refused."""
+
+# ruff: noqa: E501, a case takes a line.
+
+import io
+import json
+import math
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dph_theory.checkpoints import Pairs, matched, read_counts, read_steps
+from dph_theory.checkpoints.reading import distinct_names
+from dph_theory.support.record import record
+
+A, B = {"id": "a", "n": 4, "c": 1}, {"id": "b", "n": 4, "c": 4}
+AB = {"a": (4, 1), "b": (4, 4)}
+
+
+def lines(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def verl(*scores, prompt="q", **more):
+    return lines(*({"input": prompt, "output": "...", "score": score} | more for score in scores))
+
+
+def harness(doc, form="none", **metrics):
+    return {"doc_id": doc, "filter": form, "metrics": [*metrics], "resps": [["a", "b", "c", "d"]]} | metrics
+
+
+def inspected(*samples, name="summaries.json"):
+    made = io.BytesIO()
+    told = [{"id": i, "epoch": 1, "scores": scores} | dict(*more) for i, scores, *more in samples]
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(name, json.dumps(told))
+    return made.getvalue()
+
+
+def scored(value, answer=None):
+    return {"match": {"value": value, "answer": answer}}
+
+
+def evaluation(*sets):
+    prompt = {"id": "q1", "correct": [1, 0, 1], "styles": ["a", "b", None]}
+    prompt |= {"log_pi": [-1.0, -2.0, -3.0], "log_ref": [-2.0] * 3}
+    results = {"sets": {name: {"prompts": [prompt]} for name in sets}}
+    return json.dumps(record("full_scale.evaluation", seed=0, config={}, results=results, findings=[]))
+
+
+WANDB = json.dumps({"columns": ["step", "prompt", "completion", "correct", "advantage"], "data": [
+    [5, "1+1", "2", 1.0, 0.7], [5, "1+1", "3", 0.0, -0.7], [6, "1+1", "2", 1.0, 0.0]]})  # fmt: skip
+STRICT = lines(
+    *(harness(d, f, exact_match=float(f == "strict" and d == 1)) for d in (1, 2) for f in ("strict", "loose"))
+)
+EPOCHS = inspected(*(("q", scored(*each)) for each in ("C4", "I5", "C4")), (7, scored(1.0, "x")))
+SCORERS = inspected(
+    ("q", {"a": {"value": "C"}, "b": {"value": "I"}}), ("r", {}, {"error": {"message": "time limit" * 50}})
+)
+FULL = {"id": 3, "correct": [1, 0, True], "log_ratio": [0.5, -1, 2], "style": {"a": 2, "b": None}}
+
+
+def put(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder / Path(next(iter(files))).parts[0]
+
+
+READ = {
+    "lines": ({"x.jsonl": lines(A, B)}, {}, AB),
+    "lines called json": ({"x.json": lines(A, B)}, {}, AB),
+    "an array": ({"x.json": json.dumps([A, B])}, {}, AB),
+    "a table": ({"x.csv": "id,n,c,kl\na,4,1,\nb,4,4,\nc,3,0,0.5\n"}, {}, AB | {"c": (3, 0)}),
+    "counts beside a prompt": ({"x.jsonl": lines(A | {"prompt": "q", "completion": ""}, B)}, {}, AB),
+    "verdicts of a hair below one": ({"x.jsonl": lines({"id": "a", "correct": [0.999999, 1e-9]})}, {}, {"a": (2, 1)}),
+    "cut off": ({"x.jsonl": lines(A, B) + '{"id": "c"'}, {}, AB),
+    "all that a row may hold": ({"x.jsonl": lines(FULL)}, {}, {3: (3, 2)}),
+    "dph evaluate": ({"run/evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
+    "dph evaluate, its file": ({"evaluation.json": evaluation("in_domain")}, {}, {"q1": (3, 2)}),
+    "dph evaluate, a set": ({"run/evaluation.json": evaluation("x", "y")}, {"prompts": "y"}, {"q1": (3, 2)}),
+    "verl, the last step": ({"v/9.jsonl": verl(0.0), "v/10.jsonl": verl(1.0, -1.0) + verl(1.0, prompt="p")}, {},
+                            {"q": (2, 1), "p": (1, 1)}),
+    "verl, its accuracy": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {}, {"q": (2, 2)}),
+    "verl, a score": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"reward": "score", "correct_from": 0.5}, {"q": (2, 1)}),
+    "trl of wandb": ({"x.table.json": WANDB}, {}, {"1+1": (3, 2)}),
+    "trl, a completion like a number": ({"x.csv": "step,prompt,completion,correct\n5,1+1,2,1.0\n"}, {}, {"1+1": (1, 1)}),
+    "trl, one of two": ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {"reward": "short"}, {"1+1": (1, 1)}),
+    "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "completion": "", "ok": 1.0})}, {}, {'[{"role": "user"}]': (1, 1)}),
+    "lm-eval, a filter": ({"s.jsonl": STRICT}, {"reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
+    "lm-eval, no filter": ({"s.jsonl": lines(harness(1, acc=1.0, f1=0.0))}, {"reward": "acc"}, {"1": (1, 1)}),
+    "lm-eval, no filter named": ({"s.jsonl": lines(harness(1, acc=1.0))}, {"reward": "acc,none"}, {"1": (1, 1)}),
+    "lm-eval, repeats": ({"s.jsonl": lines(harness(3, **{"pass@1": 0.75}))}, {}, {"3": (4, 3)}),
+    "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"reward": "em"}, {"1": (1, 1)}),
+    "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
+    "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
+    "unscored answers are wrong": ({"1.jsonl": verl(1.0, math.nan)}, {"unscored": "wrong"}, {"q": (2, 1)}),
+    "unscored answers are left out": ({"1.jsonl": verl(1.0, math.nan, None)}, {"unscored": "omit"}, {"q": (1, 1)}),
+    "unscored answers of a table": ({"x.csv": "prompt,completion,ok\n1,2,1.0\n1,3,\n"}, {"unscored": "wrong"}, {"1": (2, 1)}),
+    "inspect, an error counts as wrong": ({"x.eval": SCORERS}, {"reward": "a", "unscored": "wrong"}, {"q": (1, 1), "r": (1, 0)}),
+    "inspect, epochs": ({"x.eval": EPOCHS}, {}, {"q": (3, 2), "7": (1, 1)}),
+    "inspect, converted": ({"x.json": json.dumps({"samples": [{"id": "q", "scores": scored("C")}]})}, {}, {"q": (1, 1)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_is_read(tmp_path, monkeypatch, case):
+    for name in ("datasets", "pandas"):  # None of these needs them.
+        monkeypatch.setitem(sys.modules, name, None)
+    files, options, wanted = READ[case]
+    found = read_counts(put(tmp_path, files), **options)
+    assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
+    assert ("it ends in an unfinished line, which is left out" in found.told) == (case == "cut off")
+
+
+def test_what_rows_hold_beside_counts(tmp_path):
+    row = read_counts(put(tmp_path, READ["all that a row may hold"][0])).rows[3]
+    assert (row.styles, row.kl, row.kl_correct) == ({"a": 2}, pytest.approx(0.5), pytest.approx(2.5 / 3))
+    row = read_counts(put(tmp_path, READ["dph evaluate"][0])).rows["q1"]
+    assert (row.kl, row.kl_correct, row.styles) == (0, 0, {"a": 1})
+    for said, votes in ((("4", "4", "5"), ((1, 0), (2, 2))), (("4", None), None)):
+        text = "".join(verl(float(each == "4"), pred=each) for each in said)
+        assert read_counts(put(tmp_path, {"1.jsonl": text})).rows["q"].votes == votes
+
+
+def test_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("datasets")
+    chat = {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "completion": ""}
+    logged = [chat | {"correct": 0.0}, chat | {"correct": 0.6}, chat | {"correct": 1.0}]
+    for name, rows, wanted in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(3, 2)])):
+        path = tmp_path / f"{name}.parquet"
+        pandas.DataFrame(rows).to_parquet(path)
+        assert [(row.n, row.c) for row in read_counts(path, correct_from=0.5).rows.values()] == wanted
+
+
+X = "x.jsonl"
+REFUSED = [
+    *(({X: lines(A | changed)}, {}, words) for changed, words in [
+        ({"c": 5}, ":1: c=5"), ({"c": True}, "c=True"), ({"n": 3.0}, "n=3.0"), ({"n": 0, "c": 0}, "n=0"), ({"n": 10**12}, "at most 16,384"),
+        ({"id": None}, "needs id"), ({"id": ""}, "id=''"), ({"correct": [1, 1, 1, 0]}, "must agree with c=1"),
+        ({"correct": [2, 0, 0, 0]}, "zeros and ones"), ({"log_ratio": [0.1]}, "one for each of the 4"),
+        ({"log_ratio": [0.1, 0.2, 0.3, math.nan]}, "a finite number"), ({"kl": "high"}, "kl='high'"),
+        ({"correct": [1, 0, 0, 0], "answer": ["a"]}, "answer=.*one for each of the 4"), ({"answer": "aaaa"}, "answer=.*a list"),
+        ({"style": {"a": 9}}, "at most n = 4"), ({"style": "a"}, "an object of counts"),
+    ]),
+    ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: no JSON"),
+    ({X: lines(A | {"id": 0}, A | {"id": "0"})}, {}, ":2: id='0' is not allowed: each prompt once; a number and its digits"),
+    ({X: '{"id": "c"'}, {}, "at least one row"),
+    ({X: "\n"}, {}, "at least one row"),
+    ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
+    ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
+    ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
+    ({"v/9.jsonl": verl(0.0)}, {"by": "step"}, "by='step' is not allowed: a field that rows"),
+    ({"v/9.jsonl": verl(0.0)}, {"reward": "hit"}, "9.jsonl: reward='hit' is not allowed: a column of numbers: one of score"),
+    ({"9.jsonl": verl(1.0, math.nan)}, {}, "column 'score'; lines 2 have none: --unscored wrong counts .* --unscored omit"),
+    ({"9.jsonl": verl(1.0) + verl(*[None] * 9)}, {}, "lines 2, 3, 4, 5, 6 and 4 more have none"),
+    ({"9.jsonl": verl(1.0)}, {"unscored": "right"}, "unscored='right' is not allowed: one of wrong, omit"),
+    ({"9.jsonl": verl("1.0")}, {}, r"score='1.0'|reward='1.0' is not allowed: a number in column 'score' \(line 1\)"),
+    ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": "correct"})}, {}, "ok='correct' is text: write numbers, 1 for a correct"),
+    ({"9.jsonl": verl(0.0, 0.9)}, {}, r"reward='0 \(1\), 0.9 \(1\)' is not allowed: of two values at most, the greater 1"),
+    ({"9.jsonl": verl(*[i / 9 for i in range(10)])}, {}, r"reward='0 \(1\), 0.111.*, \.\.\. 1: 10 values.*--correct-from"),
+    ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {}, "one column of rewards; name it"),
+    ({"x.table.json": "[1]"}, {}, ":1: row=1 is not allowed"),
+    ({X: lines({"prompt": "q", "ok": 1})}, {}, "needs id, n, c"),
+    ({"s.jsonl": STRICT}, {}, "'exact_match,strict', 'exact_match,loose'.*one column of rewards; name it"),
+    ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of exact_match,loose, exact_match,strict"),
+    ({"f/samples_1.jsonl": STRICT}, {}, "its folders may hold several tasks"),
+    ({"x.eval": SCORERS}, {}, r"reward=\['a', 'b'\] is not allowed: one column"),
+    ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have none: --unscored wrong"),
+    ({"x.eval": inspected(name="header.json")}, {}, "inspect log convert"),
+    ({"x.eval": "text"}, {}, "a finished log of Inspect"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "words"), REFUSED, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_what_is_refused_and_in_which_line(tmp_path, files, options, words):
+    with pytest.raises(ValueError, match=words):
+        read_counts(put(tmp_path, files), **options)
+
+
+def test_steps(tmp_path):
+    def told(found):
+        return {step: {key: (row.n, row.c) for key, row in read.rows.items()} for step, read in found.items()}
+
+    rows = [A | {"c": c, "step": 10 * c} for c in (2, 1)]
+    assert told(read_steps(put(tmp_path, {X: lines(*rows)}))) == {10: {"a": (4, 1)}, 20: {"a": (4, 2)}}
+    assert told(read_steps(put(tmp_path, {"x.json": WANDB}))) == {5: {"1+1": (2, 1)}, 6: {"1+1": (1, 1)}}
+    assert [*read_steps(put(tmp_path, {"v/9.jsonl": verl(1.0), "v/10.jsonl": verl(0.0)}))] == [9, 10]
+    with pytest.raises(ValueError, match=r"x.jsonl:2: step=None is not allowed: a whole number in each row"):
+        read_steps(put(tmp_path, {X: lines(rows[0], A)}))
+    with pytest.raises(ValueError, match="it is not there"):
+        read_counts(tmp_path / "absent.jsonl")
+
+
+def test_what_is_told_of_rewards(tmp_path):
+    read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
+    assert read.told == ("rewards 0 (2), 1 (1), correct from 1 on", "1 answers without a reward are left out")
+    sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
+    read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
+    assert read.told[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"
+    assert read_counts(put(tmp_path, {X: lines(A)})).told == ()
+
+
+def test_names_tell_paths_apart():
+    for apart in (["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"], ["a/s/run", "b/s/run", "c"]):
+        assert distinct_names(apart) == apart
+    assert distinct_names(["x/a/run", "x/b/run"]) == ["a/run", "b/run"]
+    assert distinct_names(["a/run", "a/run"]) == ["run", "run, 2"]
+
+
+def test_prompts_are_paired_by_id(tmp_path):
+    def read(name, ids):
+        return read_counts(put(tmp_path, {name: lines(*(A | {"id": i} for i in ids))}))
+
+    found = matched(read("base", ["b", 2, "a", 10]), read("run", [10, "a", 2, "b"]))
+    assert [r.id for r in found.base] == [r.id for r in found.run] == [2, 10, "a", "b"]
+    # A number and its digits are one id.
+    found = matched(read("base", [10, 9]), read("run", ["9", "10"]))
+    assert ([r.id for r in found.base], [r.id for r in found.run]) == ([9, 10], ["9", "10"])
+    base, run = read("base", "abc"), read("run", "bd")
+    with pytest.raises(ValueError, match=r"run lacks 2 of the prompts, such as 'a'; .*base lacks 1"):
+        matched(base, run)
+    found = matched(base, run, allow_missing=True)
+    assert (len(found.counts), found.only_base, found.only_run) == (1, 2, 1)
+    with pytest.raises(ValueError, match="at least one prompt in common"):
+        matched(base, read("other", "z"), allow_missing=True)
+    with pytest.raises(ValueError, match="run_c=3"):
+        Pairs.of([2, 2], [1, 1], [2, 2], [0, 3])
+    thin = Pairs.of(np.full(4000, 6), 3, 4, 1).thinned(np.random.default_rng(0))
+    assert ((thin.base_n == 4) & (thin.run_n == 4) & (thin.run_c == 1)).all()
+    assert thin.base_c.mean() == pytest.approx(2, abs=0.05)
+
+
+EVALPLUS = {
+    "eval": {"HumanEval/0": [{"task_id": "HumanEval/0", "base_status": s} for s in ("pass", "fail", "Pass")]}
+}
+LIVECODE = [{"question_id": "q", "code_list": ["a", "b"], "graded_list": [True, False]}]
+OPENR1 = {"uuid": "u", "problem": "p", "generations": ["x", "y"], "correctness_math_verify": [True, True]}
+QWEN = {"idx": 0, "question": "q", "answer": "4", "pred": ["4", "5"], "score": [True, False]}
+NEMO = {
+    "content": [{"role": "user", "content": "1+1"}, {"role": "assistant", "content": "2"}],
+    "rewards": 1.0,
+}
+PASSED = [{"task_id": "t", "completion": "x", "result": "passed", "passed": p} for p in (True, False)]
+BY_COLUMNS = {
+    "EvalPlus": (json.dumps(EVALPLUS), "task_id", "base_status", None, {"HumanEval/0": (3, 2)}),
+    "human-eval": (lines(*PASSED), "task_id", "passed", "completion", {"t": (2, 1)}),
+    "Qwen2.5-Math": (lines(QWEN), "idx", "score", "pred", {"0": (2, 1)}),
+    "LiveCodeBench": (json.dumps(LIVECODE), "question_id", "graded_list", "code_list", {"q": (2, 1)}),
+    "OpenR1": (lines(OPENR1), "uuid", "correctness_math_verify", "generations", {"u": (2, 2)}),
+    "NeMo-RL": (lines(NEMO, NEMO | {"rewards": 0.0}), "content.0.content", "rewards", None, {"1+1": (2, 1)}),
+    "is_correct": (
+        lines({"problem_id": 7, "is_correct": 0}),
+        "problem_id",
+        "is_correct",
+        None,
+        {"7": (1, 0)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BY_COLUMNS)
+def test_rows_of_no_known_log_are_read_by_the_columns_that_are_named_and_refused_with_this_way_on(
+    tmp_path, case
+):
+    text, column, correct, answer, wanted = BY_COLUMNS[case]
+    path = put(tmp_path, {"x.json" if text[0] == "[" or case == "EvalPlus" else "x.jsonl": text})
+    found = read_counts(path, column=column, correct=correct, answer=answer)
+    assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
+    assert all((row.said is not None) == (answer is not None) for row in found.rows.values())
+    with pytest.raises(ValueError, match="--id and --correct name others"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ({"column": "idx"}, "both named: --id COLUMN --correct COLUMN"),
+        ({"column": "idx", "correct": "score", "answer": "answer"}, "1 entries.*one for each of 2 rewards"),
+        ({"column": "idx", "correct": "gold"}, "one with the columns gold"),
+        ({"column": "idx", "correct": "answer"}, "a number in column 'answer'"),
+    ],
+)
+def test_columns_that_hold_no_verdicts_are_refused(tmp_path, names, says):
+    with pytest.raises(ValueError, match=says):
+        read_counts(put(tmp_path, {X: lines(QWEN)}), **names)
+
+
+def test_a_likely_way_on_is_named(tmp_path):
+    for rows, likely in ((PASSED, "--id task_id --correct passed"), ([QWEN], "--id idx --correct score")):
+        with pytest.raises(ValueError, match=likely):
+            read_counts(put(tmp_path, {X: lines(*rows)}))
+
+
+def test_a_prompt_is_its_uid_or_its_text_and_its_truth(tmp_path):
+    pictures = [
+        {"input": "Find x.", "output": "", "gts": g, "score": s}
+        for g, s in (("1", 1.0), ("2", 0.0), ("1", 0.0))
+    ]
+    read = read_counts(put(tmp_path, {"1.jsonl": lines(*pictures)}))
+    found = {key: (row.n, row.c) for key, row in read.rows.items()}
+    assert found == {"Find x. (truth: 1)": (2, 1), "Find x. (truth: 2)": (1, 0)}
+    assert "1 texts have several truths: they are 2 prompts" in read.told
+    read = read_counts(
+        put(tmp_path, {"1.jsonl": lines(*(r | {"uid": u} for r, u in zip(pictures, "aab", strict=True)))})
+    )
+    assert {key: (row.n, row.c) for key, row in read.rows.items()} == {"a": (2, 1), "b": (1, 0)}

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from support.small_theorems import BINOMIAL, NEEDLE, PINSKER
+
+from dph_theory.verification.statement import Verdict, neighbour, refuted, theorem
+
+
+def at(**values):
+    return {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in values.items()}
+
+
+def test_a_violation_is_relative_to_the_larger_side_and_negative_where_a_bound_has_room():
+    false = BINOMIAL.changed(BINOMIAL.false_neighbours[0])
+    assert false.violation(at(x=1.0, y=1.0))[0] == pytest.approx(1 / 4)
+    assert BINOMIAL.violation(at(x=1.0, y=1.0))[0] == 0
+    assert PINSKER.violation({"pi": np.array([[0.5, 0.5]]), "ref": np.array([[0.9, 0.1]])})[0] < 0
+
+
+def test_infinite_sides_compare_and_nan_never_passes():
+    lhs, rhs = np.array([np.inf, 1.0, np.inf, np.nan, 0.0]), np.array([np.inf, np.inf, 1.0, 1.0, 0.0])
+    assert PINSKER.gap(lhs, rhs).tolist() == [0.0, -1.0, 1.0, np.inf, 0.0]
+    assert BINOMIAL.gap(lhs, rhs).tolist() == [0.0, 1.0, 1.0, np.inf, 0.0]
+
+
+ENTRY = {"statement": "", "source": BINOMIAL.source, "on": BINOMIAL.instances}
+ENTRY["false"] = BINOMIAL.false_neighbours
+
+
+def test_the_verdict_follows_from_what_the_entry_has():
+    false = PINSKER.changed(PINSKER.false_neighbours[0])
+    assert (false.name, false.expected) == (PINSKER.name, Verdict.REFUTED)
+    assert (PINSKER.expected, NEEDLE.expected) == (Verdict.CHECKED, Verdict.REFUTED)
+    proved = {"coq": "gibbs", "equal": (max, min), **ENTRY}
+    assert theorem("toy.p", "", **proved).expected is Verdict.PROVED
+    assert theorem("toy.q", "", part="half", **proved).expected is Verdict.CHECKED
+
+
+def test_an_entry_states_one_relation_and_has_a_neighbour_and_a_refuted_one_its_counterexample():
+    for sides in ({}, {"equal": (max, min), "tends": (max, min)}):
+        with pytest.raises(ValueError, match="one of equal, at_most and tends"):
+            theorem("toy.t", "", **ENTRY, **sides)
+    with pytest.raises(ValueError, match=r"at least one near-miss statement of toy\.t"):
+        theorem("toy.t", "", equal=(max, min), **ENTRY | {"false": ()})
+    with pytest.raises(ValueError, match=r"the counterexample of toy\.r first"):
+        refuted("toy.r", "", equal=(max, min), **ENTRY)
+
+
+def test_a_side_that_asks_for_a_part_that_instances_lack_is_named():
+    def side(z):
+        return z
+
+    with pytest.raises(ValueError, match="side='a function of z' is not allowed: instances have x, y"):
+        BINOMIAL.changed(neighbour("misspelt", lhs=side)).violation(at(x=1.0, y=1.0))

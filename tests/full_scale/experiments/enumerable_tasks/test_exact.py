@@ -1,0 +1,42 @@
+import itertools
+
+import numpy as np
+import pytest
+from support.small_boxes import random_llama, uniform_box
+from support.tiny_llama import plain_log_probs
+
+from dph_theory.stationary import answer_probabilities, filtered_law
+from full_scale.experiments.enumerable_tasks.exact import PASS_AT, exact, longest_prefixes, next_token_tables
+
+
+def test_tables_are_the_models_own_probabilities_one_answer_at_a_time():
+    box = uniform_box(texts=3, length=3)
+    model = random_llama(box)
+    found = answer_probabilities(next_token_tables(model, box))
+    for text, prompt in enumerate(box.prompt_ids):
+        for answer in itertools.product(range(box.vocabulary), repeat=box.length):
+            alone = plain_log_probs(model, prompt, answer).double().sum().exp().item()
+            assert found[(text, *answer)] == pytest.approx(alone, rel=1e-5)
+
+
+def test_measures_of_the_base_and_of_its_filtered_model():
+    box = uniform_box()
+    base = next_token_tables(random_llama(box), box)
+    own = exact(box, base, base)
+    assert own.kl_to_base == pytest.approx(0, abs=1e-12)
+    assert own.excess_kl == pytest.approx(0, abs=1e-12)
+    assert own.first_share == 1
+    assert own.pass_at_k[0] == pytest.approx(np.mean(own.validity))
+    hit = [np.mean(1 - (1 - np.array(own.validity)) ** k) for k in PASS_AT]
+    assert own.pass_at_k == pytest.approx(hit)
+    assert own.kl_from_filtered == pytest.approx(-np.log(own.validity).mean())
+    best = exact(box, filtered_law(base, box.valid, end=box.end), base)
+    assert best.validity == pytest.approx([1, 1])
+    assert best.kl_to_base == pytest.approx(-np.log(own.validity).mean())
+    assert best.effective_answers == pytest.approx(own.effective_answers)
+    assert best.kl_from_filtered == pytest.approx(0, abs=1e-12)
+
+
+def test_too_many_answers_are_refused_with_their_number():
+    with pytest.raises(ValueError, match=r"answers=1000000000 .*1 texts x 10 tokens \^ 9"):
+        longest_prefixes(np.zeros((1, 1), dtype=int), 10, 9)

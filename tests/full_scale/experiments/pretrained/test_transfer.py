@@ -1,0 +1,112 @@
+"""Forecasts from the base's kernel and prompts held at the base, on a small Llama with random weights."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.tiny_training import TRL_WARNS
+
+from full_scale.experiments.pretrained.claims import pass_at
+from full_scale.experiments.pretrained.open_prompts import TASKS
+from full_scale.experiments.pretrained.runs import (
+    ALONE,
+    ANCHORED,
+    BY_KERNEL,
+    EXPLORED,
+    HELD_OUT,
+    RANDOM,
+    open_run,
+)
+from full_scale.experiments.pretrained.training import train_on_samples
+from full_scale.experiments.pretrained.transfer import (
+    KS,
+    anchors_of,
+    followed,
+    forecast,
+    held_to_forecasts,
+    kernel_of,
+    linear_method,
+)
+from full_scale.tasks.llama import random_llama, word_level
+
+PLAIN = open_run("anchors", (EXPLORED,), "GRPO", 0.0, 0, steps=4, learning_rate=3e-3)
+HELD = replace(PLAIN, form=ANCHORED, beta=20.0, anchors=4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    texts = [
+        text for name in (EXPLORED, EXPLORED + HELD_OUT) for text in (*TASKS[name].texts, *TASKS[name].words)
+    ]
+    words = sorted({word for text in texts for word in text.split()})
+    tokenizer = word_level(["<end>", *words], "<end>", pad_token="<end>", eos_token="<end>")
+    random_llama(0, vocabulary=len(words) + 1, hidden=32, layers=1, heads=2, end=0).save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return tmp_path_factory.mktemp("kept")
+
+
+def moved(outcome, texts):
+    """How far the pass rates of held-out texts are from the base's, a mean in log odds."""
+    start, end = (
+        np.array(point.tasks[EXPLORED + HELD_OUT].validity)[[*texts]]
+        for point in (outcome.course[0], outcome.course[-1])
+    )
+    return float(np.abs(np.log(end / (1 - end)) - np.log(start / (1 - start))).mean())
+
+
+def test_prompts_held_at_the_base_stay_there_and_others_are_trained(folder, kept):
+    anchors = forecast(folder, HELD, kept).anchors
+    assert len(set(anchors)) == 4
+    free, held = train_on_samples(folder, PLAIN), train_on_samples(folder, HELD, anchors=anchors)
+    assert moved(held, anchors) < 0.3 * moved(free, anchors)
+    stored = train_on_samples(folder, replace(HELD, answers=256), anchors=anchors)
+    assert moved(stored, anchors) < 0.6 * moved(free, anchors)
+
+
+def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these(folder, kept):
+    told = forecast(folder, HELD, kept)
+    outcome = train_on_samples(folder, HELD, anchors=told.anchors)
+    after = followed(folder, outcome, told, kept)
+    (row,) = held_to_forecasts([outcome], {HELD.id: told}, {HELD.id: after})
+    task = EXPLORED + HELD_OUT
+    wanted = [pass_at(outcome.course[-1].tasks, [task], k, without=told.anchors) for k in KS]
+    assert row.found == pytest.approx(wanted)
+    assert row.setting == "GRPO, anchored, 20, Adam 0.003, 4 at random"
+    assert len(told.held_out) == len(KS)
+
+
+@pytest.mark.parametrize("picked", [RANDOM, BY_KERNEL, ALONE])
+def test_anchors_are_picked_among_the_held_out_prompts_the_same_each_time(folder, kept, picked):
+    run = replace(HELD, picked=picked)
+    kernel = kernel_of(folder, run, kept)
+    candidates = kernel.of(EXPLORED + HELD_OUT)
+    some = anchors_of(run, kernel, candidates)
+    assert set(some) <= set(candidates)
+    assert some.tolist() == anchors_of(run, kernel, candidates).tolist()
+    (hold,) = linear_method(run, kernel, kernel.of(EXPLORED), some).holds
+    assert (hold.prompts, hold.correct_only, hold.strength) == (tuple(some.tolist()), False, 20.0)
+    if picked != RANDOM:
+        other = anchors_of(
+            replace(run, picked=ALONE if picked == BY_KERNEL else BY_KERNEL), kernel, candidates
+        )
+        assert not set(some) & set(other)
+
+
+def test_another_way_to_pick_is_refused(folder, kept):
+    run = replace(HELD, picked="by name")
+    with pytest.raises(ValueError, match="picked='by name' is not allowed: one of at random, by kernel"):
+        anchors_of(run, kernel_of(folder, HELD, kept), np.arange(24, 48))
+
+
+@pytest.mark.filterwarnings(TRL_WARNS)
+def test_after_an_adapter_all_weights_are_trained_again(folder):
+    low = replace(PLAIN, rank=2, learning_rate=1e-2)
+    first, second = train_on_samples(folder, low), train_on_samples(folder, low)
+    assert first.course[-1] == second.course[-1]
+    assert moved(train_on_samples(folder, PLAIN), range(24)) > 0

@@ -1,0 +1,142 @@
+from collections import Counter
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from support.small_boxes import uniform_box
+from support.tiny_training import TRL_WARNS
+
+from dph_theory.stationary import answer_probabilities, filtered_law
+from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
+from full_scale.experiments.enumerable_tasks.box import box
+from full_scale.experiments.enumerable_tasks.exact import exact
+from full_scale.experiments.small_llama import training
+from full_scale.experiments.small_llama.runs import ANNEALED, Run
+from full_scale.experiments.small_llama.training import STORED, start_of, stored_answers, tables_of, train
+from full_scale.training.online import OnlineTrainer
+
+pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
+FIT = LlamaFit(hidden=16, steps=60)
+QUICK = {"group_size": 8, "steps": 2}
+TASK = box("selection-2")
+
+
+@pytest.fixture(autouse=True)
+def small_bases(monkeypatch):
+    monkeypatch.setattr(training, "build_base", partial(build_base, fit=FIT))
+    monkeypatch.setattr(training, "pressed", partial(pressed, fit=FIT))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("bases")
+
+
+def test_stored_answers_are_in_the_filtered_models_proportions():
+    task = uniform_box()
+    rows = stored_answers(task, list(task.base)).rows()
+    assert Counter(row.example_id for row in rows) == {"0": STORED // 2, "1": STORED // 2}
+    wanted = answer_probabilities(filtered_law(task.base, task.valid, end=task.end), task.end)[0]
+    counts = Counter(tuple(row.completion_ids) for row in rows if row.example_id == "0")
+    for answer in ((0, 0), (0, 1), (0, 2)):
+        assert abs(counts[answer] - wanted[answer] * STORED / 2) <= 1
+    assert np.exp(sum(rows[0].ref_logps)) == pytest.approx(1 / 9)
+
+
+def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_training():
+    run = Run("budget_and_family", "wide", "sequence_kl", 0.1, beta_from=1.0, steps=100)
+    found = [run.beta_at(step) for step in (0, 25, 50, 99)]
+    assert found == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ANNEALED)
+def test_the_trainer_weighs_its_penalty_by_the_annealed_coefficient(form, folder):
+    seen = []
+
+    class Noting(OnlineTrainer):
+        def _coefficient(self, *samples):
+            seen.append(super()._coefficient(*samples))
+            return seen[-1]
+
+        def _compute_loss(self, *given):
+            # TRL's own term has a beta of the trainer's.
+            seen.extend([self.beta] * (form != "sequence_kl"))
+            return super()._compute_loss(*given)
+
+    train(Run("x", TASK.name, form, 0.1, beta_from=1.0, group_size=8, steps=4), TASK, folder, kind=Noting)
+    assert seen == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"form": "none"},
+        {"form": "k3", "beta": 0.2, "scale": "group", "groups": 2, "rank": 1},
+        {"form": "k2", "beta": 0.2},
+        {"form": "sequence_kl", "beta": 0.2, "lost": 0.01, "optimiser": "sgd"},
+        {"form": "future_kl", "beta": 0.2, "rounds": 2},
+        {"form": "alpha_dpg", "alpha": 0.5},
+        # The Jensen-Shannon generator is at its minimum in the base: only from elsewhere does it move.
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False, "lost": 0.01},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False, "optimiser": "sgd"},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "alpha", "dapo": True, "scale": "group"},
+    ],
+    ids=lambda fields: fields["form"],
+)
+def test_every_form_trains_and_is_measured_from_the_start(fields, folder):
+    course = train(Run("try", TASK.name, **QUICK, **fields, every=1), TASK, folder)
+    assert [measured.step for measured in course] == list(range(1 + 2 * fields.get("rounds", 1)))
+    still = fields.get("rehearsed") == "js" and "lost" not in fields
+    assert (abs(course[0].tables[0] - course[-1].tables[0]).max() < 1e-7) == still
+    assert all(np.isfinite(table).all() for table in course[-1].tables)
+    # The start is the base unless answers were lost.
+    base = tables_of(TASK, build_base(TASK, folder, FIT))
+    assert (abs(course[0].tables[0] - base[0]).max() > 0.1) == ("lost" in fields)
+    assert torch.get_num_threads() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["none", "k2", "k3", "k3_corrected", "future_kl", "sequence_kl"])
+def test_a_baseline_is_subtracted_whatever_the_form(form, folder):
+    """Right answers are left the penalty alone, which is 0 at the first batch, drawn from the base."""
+    seen = []
+
+    class Noting(OnlineTrainer):
+        def _generate_and_score_completions(self, inputs):
+            samples = super()._generate_and_score_completions(inputs)
+            seen.append((samples["advantages"], self.verdicts.last[1]))
+            return samples
+
+    beta = 0.0 if form == "none" else 0.2
+    run = Run("x", TASK.name, form, beta, baseline="one", group_size=8, steps=1)
+    train(run, TASK, folder, kind=Noting)
+    ((advantages, verdicts),) = seen
+    advantages = advantages if advantages.ndim == 1 else advantages[:, 0]
+    assert advantages.tolist() == pytest.approx((verdicts - 1).tolist(), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_training_without_kl_ends_at_the_first_step_that_has_lost_the_answers(folder, monkeypatch):
+    base = build_base(TASK, folder, FIT)
+
+    def share_of_lost(path):
+        return 1 - exact(TASK, tables_of(TASK, path), tables_of(TASK, base)).first_share
+
+    def collapsing(share, seed=0):
+        return Run("way_back", TASK.name, "sequence_kl", 0.2, lost=share, collapsed=True, seed=seed)
+
+    wanted = share_of_lost(base) / 2
+    path = start_of(collapsing(wanted), TASK, folder)
+    assert wanted / 2 < share_of_lost(path) <= wanted
+    # Another seed collapses by itself; the same one is not trained again.
+    assert start_of(collapsing(wanted, seed=1), TASK, folder) != path
+    made = (path / "model.safetensors").stat().st_mtime_ns
+    assert start_of(collapsing(wanted), TASK, folder) == path
+    assert (path / "model.safetensors").stat().st_mtime_ns == made
+    monkeypatch.setattr(training, "LONGEST_COLLAPSE", 2)
+    with pytest.raises(ArithmeticError, match=r"lost=1e-09 was not reached in 2 steps"):
+        start_of(collapsing(1e-9), TASK, folder)
+    assert not [path for path in folder.rglob("*1e-09*") if path.is_dir()]
