@@ -17,11 +17,11 @@ from dph_theory.coq import compiler, sources
 from dph_theory.finite_training import Rollouts, flow
 from dph_theory.predict.configuration import READERS, configuration_of
 from dph_theory.stationary import (
-    law_after_resets,
-    law_at_temperature,
-    law_validity,
-    masked_law,
-    sequence_law,
+    masked_policy,
+    policy_after_resets,
+    policy_at_temperature,
+    policy_pass_rate,
+    sequence_policy,
     tempered,
     truncated,
 )
@@ -139,10 +139,10 @@ def samplers() -> str:
 
     whole, verdict = (Rollouts(cooler, "sequence", corrects_penalty=on) for on in (True, False))
     laws = {
-        "nothing": (sequence_law(base, right, beta), "as predicted"),
+        "nothing": (sequence_policy(base, right, beta), "as predicted"),
         **{
             f"temperature {at:g}, of rollouts and log-probabilities, read out at 1": (
-                law_at_temperature(base, right, beta, at),
+                policy_at_temperature(base, right, beta, at),
                 f"as beta/{at:g}",
             )
             for at in (0.7, 1.3)
@@ -157,13 +157,15 @@ def samplers() -> str:
         "top-p .9, no KL": (run("none", Rollouts(cut), 0.2), "as sampled 1, at full sampling about .9"),
         "top-p .9, KL in the reward": (run("sequence_kl", Rollouts(cut), 0.2), "about .9"),
         "the reference set to the policy four times": (
-            law_after_resets(base, right, beta, 5),
+            policy_after_resets(base, right, beta, 5),
             "as beta/5, the base's proportions stay",
         ),
     }
-    rows = [(what, f"{float(law_validity(law, right)):.3f}", words) for what, (law, words) in laws.items()]
-    plain, out = tilted(masked, right, beta), masked_law(masked, right, finished, beta, in_loss=True)
-    rewarded = masked_law(masked, right, finished, beta)
+    rows = [
+        (what, f"{float(policy_pass_rate(law, right)):.3f}", words) for what, (law, words) in laws.items()
+    ]
+    plain, out = tilted(masked, right, beta), masked_policy(masked, right, finished, beta, in_loss=True)
+    rewarded = masked_policy(masked, right, finished, beta)
     rows += [
         (
             "the incorrect answer of .3 is truncated: counted as incorrect",
@@ -182,7 +184,7 @@ def sampled_runs() -> str:
     rows = []
     for (how, form, by), of in runs.groupby(["sampler", "form", "optimiser"], sort=False):
         ended = ", ".join(f"{rate:.3f}" for rate in of.validity)
-        law = "-" if of.law.isna().all() else f"{of.law_validity.mean():.3f}"
+        law = "-" if of.law.isna().all() else f"{of.policy_pass_rate.mean():.3f}"
         share = f"{of.first_share.mean():.3f}"
         at_law = "-" if of.law.isna().all() else f"{of.law_first_share.mean():.3f}"
         held = "-" if of.law.isna().all() else f"{(of.full_verdict == 'held').sum()} of {len(of)}"

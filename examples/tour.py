@@ -77,13 +77,15 @@ right = np.array([[True, False], [True, False]])
 betas = np.geomspace(0.03, 3, 40)
 axes = picture("3. Share of the commoner correct answer; pass rate dashed")
 for name, form, divergence, color, height in (
-    ("KL in the reward", stationary.sequence_law, (), BLACK, 0.92),
-    ("plain k3 in the loss", stationary.token_law, (FORWARD_KL,), BLUE, 0.71),
-    ("k2 or corrected k3 in the loss", stationary.token_law, (), PURPLE, 0.46),
+    ("KL in the reward", stationary.sequence_policy, (), BLACK, 0.92),
+    ("plain k3 in the loss", stationary.token_policy, (FORWARD_KL,), BLUE, 0.71),
+    ("k2 or corrected k3 in the loss", stationary.token_policy, (), PURPLE, 0.46),
 ):
     ends = [form(tables, right, beta, *divergence) for beta in betas]
     axes.plot(betas, [stationary.valid_answer_shares(end, right)[0, 0] for end in ends], color=color)
-    axes.plot(betas, [stationary.law_validity(end, right) for end in ends], "--", color=color, linewidth=0.8)
+    axes.plot(
+        betas, [stationary.policy_pass_rate(end, right) for end in ends], "--", color=color, linewidth=0.8
+    )
     axes.text(0.03, height, name, color=color, fontsize=8)
 axes.set(xscale="log", xlabel="beta", ylim=(0.4, 1.05))
 

@@ -68,13 +68,13 @@ def test_a_statement_s_code_stands_at_the_end_of_a_page_alone(path):
 
 
 ROOMS = ("dph_theory", "toy_lm", "full_scale", "figures")
-WHENCE = r"\A[A-N]\d+\. |\b(?:Source|Theory|Statements?):\s(?:(?!\n\s*\n).)*"
+WHENCE = r"^[A-N]\d+\. |\b(?:Source|Theory|Statements?):\s(?:(?!\n\s*\n).)*"
 """The name of a family of statements, with which its file begins; and where a docstring says whence it is."""
 IN_CODE = r"`[^`]*`|>>> .*(?:\n .*)?|\|\| law\b|\b[A-N]\d+\.[a-z]\w+|\bA[01]\b|\bL1 distance"
 """Names, examples and formulas, the base rate A1 and its rest A0 among them."""
 SPARED = {next(term for term in REPLACED if "nothing holds" in term): "what a file, a lock or a tensor holds"}
 """Patterns that find other senses in code, with these."""
-ABOUT_CODES = ("dph_theory/verification", "dph_theory/verification", "dph_theory/theorems/__init__.py")
+ABOUT_CODES = ("dph_theory/verification", "dph_theory/theorems/__init__.py")
 """Where statements and their names are what is spoken of."""
 
 

@@ -6,10 +6,10 @@ from .engine.builders import balanced as balanced
 from .engine.builders import counting as counting
 from .engine.builders import from_predicate as from_predicate
 from .engine.builders import from_regex as from_regex
-from .engine.laws import TokenLaw as TokenLaw
-from .engine.laws import base_law as base_law
-from .engine.laws import filtered_lm as filtered_lm
-from .engine.laws import locally_filtered as locally_filtered
-from .engine.laws import token_law_kl as token_law_kl
-from .engine.laws import validity as validity
+from .engine.distributions import TokenDistribution as TokenDistribution
+from .engine.distributions import base_distribution as base_distribution
+from .engine.distributions import filtered_lm as filtered_lm
+from .engine.distributions import locally_filtered as locally_filtered
+from .engine.distributions import token_distribution_kl as token_distribution_kl
+from .engine.distributions import validity as validity
 from .engine.markov import MarkovLM as MarkovLM

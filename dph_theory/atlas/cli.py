@@ -51,7 +51,7 @@ def atlas_command(
     """
     # Loaded here, torch with them, so that --help answers at once.
     from ..audit.cli import interruptible, load, user_code
-    from .repairs import Repair
+    from .repairs import PublishedMethod
     from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
     from .updates import of_rewards
 
@@ -61,7 +61,7 @@ def atlas_command(
     if target is not None:
         advantage = load(target)
         with user_code(console, target, time_limit):
-            own = Repair(
+            own = PublishedMethod(
                 name=target.rpartition(":")[2],
                 source=Path(target.rpartition(":")[0]).name,
                 note="of your own",
@@ -95,11 +95,11 @@ def atlas_command(
 
 
 def _chosen(names: Sequence[str]) -> list[Any]:
-    from .repairs import REPAIRS
+    from .repairs import PUBLISHED_METHODS
 
-    known = {method.name: method for method in REPAIRS}
+    known = {method.name: method for method in PUBLISHED_METHODS}
     if unknown := [name for name in names if name not in known]:
         near = meant(unknown[0], tuple(known))
         hint = f"; is {near} meant?" if near else ""
         raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}{hint}")
-    return [known[name] for name in names] or list(REPAIRS)
+    return [known[name] for name in names] or list(PUBLISHED_METHODS)

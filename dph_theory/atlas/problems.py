@@ -11,7 +11,7 @@ from ..numeric.elementary import Values
 from ..stationary import (
     answer_mean_limit,
     answer_probabilities,
-    filtered_law,
+    filtered_policy,
     locally_filtered,
     token_forward_limit,
 )
@@ -59,7 +59,7 @@ class AtlasProblem(TabularPolicy):
     def candidates(self) -> dict[str, np.ndarray]:
         """The shares of each policy that has a name; of one-token answers some of them are one."""
         laws = {
-            FILTERED: filtered_law,
+            FILTERED: filtered_policy,
             LOCAL: locally_filtered,
             FORWARD: token_forward_limit,
             MEANS: answer_mean_limit,

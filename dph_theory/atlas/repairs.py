@@ -23,7 +23,7 @@ STANDARD, CATALOGUE, CODE, SUMMARY = "standard form", "this package's audit", "r
 
 
 @dataclass(frozen=True)
-class Repair:
+class PublishedMethod:
     """One method, at its published setting; `read` says from what it is known."""
 
     name: str
@@ -41,20 +41,22 @@ class Repair:
     """What stored correct answers of the base add."""
 
 
-def _repair(name: str, source: str, note: str, advantage: u.Advantage, **others: Any) -> Repair:
+def _repair(name: str, source: str, note: str, advantage: u.Advantage, **others: Any) -> PublishedMethod:
     """One method; a source that is a number is one of arXiv's, the other fields are `Repair`'s."""
-    return Repair(name, f"arXiv:{source}" if source[:4].isdigit() else source, note, advantage, **others)
+    return PublishedMethod(
+        name, f"arXiv:{source}" if source[:4].isdigit() else source, note, advantage, **others
+    )
 
 
 def _clip(
     name: str, source: str, note: str, surrogate: f.Surrogate, *, reduction: str = MEANS, **others: Any
-) -> Repair:
+) -> PublishedMethod:
     """GRPO's advantage under a surrogate, four updates on a batch."""
     more = {"reduction": reduction, "surrogate": surrogate, "updates": 4, **others}
     return _repair(name, source, f"four updates on a batch; {note}", GROUPED, **more)
 
 
-def _rehearsed(name: str, note: str, divergence: FDivergence) -> Repair:
+def _rehearsed(name: str, note: str, divergence: FDivergence) -> PublishedMethod:
     """RLOO, and what is rehearsed on stored correct answers of the base."""
     return _repair(name, "2509.07430", note, _RLOO, knob=True, stored=partial(rehearsal, divergence))
 
@@ -150,5 +152,12 @@ _SHAPED = (
             reduction=TOKENS),
 )
 # fmt: on
-REPAIRS: tuple[Repair, ...] = (*_OF_REWARDS, *_CLIPPED, *_PENALISED, *_FROM_STORED, *_TARGETED, *_SHAPED)
+PUBLISHED_METHODS: tuple[PublishedMethod, ...] = (
+    *_OF_REWARDS,
+    *_CLIPPED,
+    *_PENALISED,
+    *_FROM_STORED,
+    *_TARGETED,
+    *_SHAPED,
+)
 """Every method of the atlas."""

@@ -12,7 +12,7 @@ from ..numeric.elementary import Values
 from ..support.processes import in_order
 from ..support.table import Cell, Table
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, AtlasProblem, distance
-from .repairs import REPAIRS, Repair
+from .repairs import PUBLISHED_METHODS, PublishedMethod
 from .training import UnsettledError, expected, flow, gradient, luck
 
 SMALL, REFERENCE = 0.02, 0.1
@@ -50,7 +50,7 @@ class Row:
     long: float | None
 
 
-def row_of(method: Repair, *, seed: int = 0) -> Row:
+def row_of(method: PublishedMethod, *, seed: int = 0) -> Row:
     """The cells of a method."""
     small, reference = (SMALL, REFERENCE) if method.knob else (0.0, 0.0)
     single, several = (_end(method, problem, small) for problem in (UNEQUAL, LENGTHS))
@@ -76,7 +76,7 @@ def row_of(method: Repair, *, seed: int = 0) -> Row:
 
 
 def _end(
-    method: Repair, problem: AtlasProblem, knob: float, start: np.ndarray | None = None
+    method: PublishedMethod, problem: AtlasProblem, knob: float, start: np.ndarray | None = None
 ) -> np.ndarray | None:
     try:
         return flow(method, problem, knob, start=start)[1]
@@ -108,17 +108,17 @@ def _gain(
 
 @cache
 def _grpo_drift(seed: int) -> float:
-    return luck(REPAIRS[0], EQUAL, 0.0, seed=seed)
+    return luck(PUBLISHED_METHODS[0], EQUAL, 0.0, seed=seed)
 
 
-def _relative_drift(method: Repair, knob: float, seed: int) -> float | None:
+def _relative_drift(method: PublishedMethod, knob: float, seed: int) -> float | None:
     try:
         return luck(method, EQUAL, knob, seed=seed) / _grpo_drift(seed)
     except UnsettledError:
         return None
 
 
-def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
+def way_back(method: PublishedMethod, knob: float) -> tuple[str, float | None]:
     """In words how an answer of share eps among two correct ones recovers; the gradient's power of eps.
 
     As at the end of a training every answer is correct. The gradient is that of the log ratio of the
@@ -134,7 +134,7 @@ def way_back(method: Repair, knob: float) -> tuple[str, float | None]:
     return f"{speed}, {'undrawn' if undrawn else 'if drawn'}", power
 
 
-def _pull(method: Repair, knob: float, share: float, *, without: bool = False) -> float:
+def _pull(method: PublishedMethod, knob: float, share: float, *, without: bool = False) -> float:
     """On log(lost/kept), at the expected update, or on batches of the kept answer alone."""
     theta = np.log([share, 1 - share])
     samples = expected(TWO, theta)
@@ -145,7 +145,10 @@ def _pull(method: Repair, knob: float, share: float, *, without: bool = False) -
 
 
 def atlas(
-    methods: Sequence[Repair] = REPAIRS, *, seed: int = 0, on_row: Callable[[Row], None] | None = None
+    methods: Sequence[PublishedMethod] = PUBLISHED_METHODS,
+    *,
+    seed: int = 0,
+    on_row: Callable[[Row], None] | None = None,
 ) -> list[Row]:
     """The rows of methods of `REPAIRS`, in order, by two processes; `on_row` is called as each ends."""
     names = [method.name for method in methods]
@@ -158,7 +161,7 @@ def atlas(
 
 
 def _row_named(name: str, seed: int) -> Row:
-    return row_of(next(method for method in REPAIRS if method.name == name), seed=seed)
+    return row_of(next(method for method in PUBLISHED_METHODS if method.name == name), seed=seed)
 
 
 COLUMNS: Mapping[str, str] = MappingProxyType(

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 from ..trainers.surrogates import Sampled
 from .problems import AtlasProblem
-from .repairs import Repair
+from .repairs import PublishedMethod
 from .updates import GROUP, Samples
 
 DECADES, EVALUATIONS = 12, 8_000
@@ -63,7 +63,7 @@ def _log_pi(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray) -> np
     return np.take_along_axis(log_policy, places, axis=-2).reshape(*answers.shape, -1)
 
 
-def coefficients(method: Repair, samples: Samples, knob: float) -> np.ndarray:
+def coefficients(method: PublishedMethod, samples: Samples, knob: float) -> np.ndarray:
     """What multiplies each token's grad log pi at the first update on a batch, as the loss adds tokens up."""
     found, lengths = method.advantage(samples, knob), samples.lengths[..., None]
     found = found if found.ndim == samples.counted.ndim else found[..., None]
@@ -75,7 +75,7 @@ def coefficients(method: Repair, samples: Samples, knob: float) -> np.ndarray:
 
 
 def gradient(
-    method: Repair,
+    method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
     samples: Samples,
@@ -87,7 +87,7 @@ def gradient(
 
 
 def pulls(
-    method: Repair,
+    method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
     samples: Samples,
@@ -107,7 +107,7 @@ def pulls(
 
 
 def _slope(
-    method: Repair,
+    method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
     samples: Samples,
@@ -127,7 +127,12 @@ def _slope(
 
 
 def round_of(
-    method: Repair, problem: AtlasProblem, theta: np.ndarray, samples: Samples, knob: float, step: float
+    method: PublishedMethod,
+    problem: AtlasProblem,
+    theta: np.ndarray,
+    samples: Samples,
+    knob: float,
+    step: float,
 ) -> np.ndarray:
     """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
     each = step / method.updates
@@ -142,7 +147,7 @@ class UnsettledError(Exception):
 
 
 def flow(
-    method: Repair,
+    method: PublishedMethod,
     problem: AtlasProblem,
     knob: float,
     *,
@@ -191,7 +196,9 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 """A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
 
 
-def luck(method: Repair, problem: AtlasProblem, knob: float, *, seed: int = 0, rounds: int = ROUNDS) -> float:
+def luck(
+    method: PublishedMethod, problem: AtlasProblem, knob: float, *, seed: int = 0, rounds: int = ROUNDS
+) -> float:
     """The std over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
     The step is that at which the expected-gradient run takes `rounds` rounds.

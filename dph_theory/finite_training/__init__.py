@@ -11,10 +11,10 @@ from .answers import BASELINES as BASELINES
 from .answers import FORMS as FORMS
 from .drift import SmallNoiseWarning as SmallNoiseWarning
 from .drift import drift_deviation as drift_deviation
-from .drift import excess_by_luck as excess_by_luck
+from .drift import excess_by_noise as excess_by_noise
 from .drift import pass_rate_along as pass_rate_along
 from .drift import saturation as saturation
-from .drift import spread_at_law as spread_at_law
+from .drift import stationary_spread as stationary_spread
 from .flow import flow as flow
 from .rollouts import CORRECTIONS as CORRECTIONS
 from .rollouts import Rollouts as Rollouts

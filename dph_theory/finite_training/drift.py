@@ -83,7 +83,7 @@ def drift_deviation(
     return _trusted(np.sqrt(variance))
 
 
-def excess_by_luck(
+def excess_by_noise(
     base_rate: Scalars, reached: Scalars, *, valid: Scalars, invalid: Scalars, step: Scalars, answers: Scalars
 ) -> Values:
     """The excess KL that sampling noise alone adds without a KL by the pass rate reached, mean over seeds.
@@ -179,7 +179,9 @@ def _normalised(validity: Values, group_size: int, answers: Values, baseline: st
     return mean_square / group_weight(size, validity) / (1 - validity)
 
 
-def spread_at_law(base_rate: Scalars, beta: Scalars, *, form: str, step: Scalars, answers: Scalars) -> Values:
+def stationary_spread(
+    base_rate: Scalars, beta: Scalars, *, form: str, step: Scalars, answers: Scalars
+) -> Values:
     """The std that s keeps at a stationary policy, at a constant step; a single decision.
 
     "sequence_kl" and "k3": 0, whatever the step (k3 but for the sampling of its own baseline, of order 1/N).

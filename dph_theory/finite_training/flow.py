@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import softmax
 
 from ..numeric.arrays import Array, Scalars, one, positive, real
-from ..stationary import answer_probabilities, filtered_law
+from ..stationary import answer_probabilities, filtered_policy
 from ..stationary.token import Tables, next_token_tables, verifier
 from ..support.errors import argument_error, choice
 from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, less, update
@@ -140,7 +140,7 @@ class _Course(TabularPolicy):
         self.log_base = np.where(tokens.counted, self.start[tokens.entries], 0.0)
         self.stored = np.zeros(len(self.verdicts))
         if form in STORED:
-            target = answer_probabilities(filtered_law(base, verdicts > 0, end=end), end)
+            target = answer_probabilities(filtered_policy(base, verdicts > 0, end=end), end)
             self.stored = tokens.of(target)
 
     def policy(self, theta: np.ndarray) -> list[np.ndarray]:

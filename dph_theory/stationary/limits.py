@@ -10,7 +10,7 @@ from .response import respond
 from .token import Tables, conditionals, lengths_of, tree, weighed_response
 
 
-def filtered_law(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
+def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
     """The filtered model p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
 
     Shapes as in `sequence_law`. Raises ValueError where the base gives the valid answers no mass.

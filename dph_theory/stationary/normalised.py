@@ -17,8 +17,8 @@ from ..support.errors import argument_error
 from ..support.record import readable
 from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope, mixed_share
 from .response import require_smooth
-from .sequence import validity_pull
-from .token import Tables, law_validity, token_law
+from .sequence import pass_rate_drive
+from .token import Tables, policy_pass_rate, token_policy
 
 _GRID = 4001
 """Points at which a change of sign is looked for, evenly spread in logit V."""
@@ -92,7 +92,7 @@ def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.nd
     return grid
 
 
-def several_laws_below(group_size: int, scale: str = "std") -> float:
+def several_policies_below(group_size: int, scale: str = "std") -> float:
     """The base rate below which some beta has several stationary policies under the reverse KL; 0 if none.
 
     At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
@@ -162,7 +162,7 @@ def _rise(
     def rise(log_odds: Values) -> Values:
         mu = expit(np.asarray(log_odds))
         # Where they can be, the log odds are taken as they are: mu itself rounds to one beyond 36.
-        pull = log_odds - start if divergence == REVERSE_KL else validity_pull(base, mu, divergence)
+        pull = log_odds - start if divergence == REVERSE_KL else pass_rate_drive(base, mu, divergence)
         if mixed_only:
             of_right, of_wrong = (np.log(mu / base), np.log(expit(-np.asarray(log_odds)) / (1 - base)))
             right, wrong = mixed_share(group_size, mu)
@@ -178,14 +178,14 @@ def _slope(log_ratio: Values, divergence: FDivergence) -> Values:
     return moved
 
 
-def normalised_law(
+def normalised_policy(
     base: Tables,
     valid: Array,
     beta: float,
     group_size: int,
     scale: str = "std",
     *,
-    law: Callable[..., list[np.ndarray]] = token_law,
+    law: Callable[..., list[np.ndarray]] = token_policy,
     divergence: FDivergence = REVERSE_KL,
     start: float | None = None,
     end: int | None = None,
@@ -205,9 +205,9 @@ def normalised_law(
         """How far above V the pass rate at beta/alpha_G(V) lies."""
         mu = expit(np.asarray(log_odds))
         weight = group_weight(group_size, mu, scale)
-        return law_validity(at(base, valid, beta / weight), valid, end) - mu
+        return policy_pass_rate(at(base, valid, beta / weight), valid, end) - mu
 
-    mu = law_validity(base, valid, end) if start is None else np.asarray(start)
+    mu = policy_pass_rate(base, valid, end) if start is None else np.asarray(start)
     if 0 < mu < 1:
         aim = FARTHEST_LOGIT if rise(logit(mu)) > 0 else -FARTHEST_LOGIT
         grid = _with_folds(rise, np.linspace(logit(mu), aim, _TREE_GRID))

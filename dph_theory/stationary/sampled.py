@@ -29,7 +29,7 @@ from ..numeric.arrays import whole as whole_number
 from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
-from .sequence import sequence_law
+from .sequence import sequence_policy
 from .token import Tables, conditionals, next_token_tables, tree
 
 Law = Callable[..., list[np.ndarray]]
@@ -73,13 +73,13 @@ def _cut(table: np.ndarray, share: float, count: int, least: float) -> np.ndarra
     return found
 
 
-def law_at_temperature(
+def policy_at_temperature(
     base: Tables,
     valid: Array,
     beta: Scalars,
     temperature: float,
     *,
-    law: Law = sequence_law,
+    law: Law = sequence_policy,
     **others: object,
 ) -> list[np.ndarray]:
     """What a run converges to that divides logits by T in rollouts, log-probabilities and KL, read at T = 1.
@@ -99,8 +99,8 @@ def law_at_temperature(
     return tempered(law(tempered(base, temperature), valid, beta, **others), 1 / temperature)
 
 
-def law_after_resets(
-    base: Tables, valid: Array, beta: Scalars, rounds: int, *, law: Law = sequence_law, mixup: float = 1.0,
+def policy_after_resets(
+    base: Tables, valid: Array, beta: Scalars, rounds: int, *, law: Law = sequence_policy, mixup: float = 1.0,
     **others: object,
 ) -> list[np.ndarray]:  # fmt: skip
     """The last of so many trainings, each run until it is stationary, the reference moved there after each.
@@ -122,7 +122,9 @@ def law_after_resets(
     return found
 
 
-def rewarded_law(base: Tables, rewards: Array, beta: Scalars, *, end: int | None = None) -> list[np.ndarray]:
+def rewarded_policy(
+    base: Tables, rewards: Array, beta: Scalars, *, end: int | None = None
+) -> list[np.ndarray]:
     """The maximiser of E r - beta KL(pi || a) over all policies, a e^{r/beta}, as next-token tables.
 
     Of correctness and a bonus w on format, r = v + w f: four kinds of answers, each in the base's
@@ -138,7 +140,9 @@ def rewarded_law(base: Tables, rewards: Array, beta: Scalars, *, end: int | None
     return conditionals(np.exp(logits - logits.max(axis=axes, keepdims=True)), setting.length, setting.base)
 
 
-def masked_law(base: Scalars, valid: Mask, finished: Mask, beta: Scalars, *, in_loss: bool = False) -> Values:
+def masked_policy(
+    base: Scalars, valid: Mask, finished: Mask, beta: Scalars, *, in_loss: bool = False
+) -> Values:
     """What a decision converges to whose unfinished answers are masked out of the loss; (..., outcomes).
 
     The policy gradient in logits; nothing constrains their mass. KL in the reward, less the mean reward of

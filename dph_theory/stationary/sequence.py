@@ -14,7 +14,7 @@ from .response import require_smooth, respond, slope
 from .token import Tables, conditionals, tree
 
 
-def sequence_law(
+def sequence_policy(
     base: Tables, valid: Array, beta: Scalars, divergence: FDivergence = REVERSE_KL, *, end: int | None = None
 ) -> list[np.ndarray]:
     """The maximiser of E v - beta D_f(pi || a) over all policies, as next-token tables.
@@ -63,10 +63,10 @@ def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REV
     bad = (validity <= base_rate) | ((validity == 1) & np.isinf(floor))
     if bad.any():
         raise argument_error("validity", first(validity, bad), "above the base rate, and below one")
-    return 1 / validity_pull(base_rate, validity, divergence)
+    return 1 / pass_rate_drive(base_rate, validity, divergence)
 
 
-def validity_pull(base_rate: Values, validity: Values, divergence: FDivergence) -> Values:
+def pass_rate_drive(base_rate: Values, validity: Values, divergence: FDivergence) -> Values:
     """f'(mu/A1) - f'((1-mu)/A0), which a stationary policy of pass rate mu balances against 1/beta."""
     with np.errstate(divide="ignore"):
         failed = np.log1p(-validity) - np.log1p(-base_rate)

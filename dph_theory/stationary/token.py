@@ -104,14 +104,14 @@ def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
     return joint(next_token_tables("tables", tables, end))
 
 
-def law_divergence(
+def policy_divergence(
     law: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
 ) -> Values:
     """D_f of `law` from `reference`, of whole answers, (*batch): by default KL; inf where it is."""
     return divergence(_flat("law", law, end), _flat("reference", reference, end))
 
 
-def law_validity(law: Tables, valid: Array, end: int | None = None) -> Values:
+def policy_pass_rate(law: Tables, valid: Array, end: int | None = None) -> Values:
     """The probability of a valid answer, (*batch)."""
     checked = tree(law, valid, end, name="law")
     axes = tuple(range(-checked.length, 0))
@@ -125,7 +125,7 @@ def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np
     return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
 
 
-def law_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
+def policy_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
     """KL of `law` from the base in its parts, each (*batch): the least at its pass rate, and the excess.
 
     Source: ours, theory A8.
@@ -149,7 +149,7 @@ def answer_lengths(tokens: int, length: int, end: int | None) -> np.ndarray:
     return lengths
 
 
-def token_law(
+def token_policy(
     base: Tables,
     valid: Array,
     beta: Scalars,
@@ -175,7 +175,7 @@ def token_law(
     if lengths is not None and not per_answer_mean:
         raise argument_error("lengths", lengths, "none without per_answer_mean: sums weigh answers alike")
     if per_answer_mean:
-        return answer_mean_law(setting, divergence, end, lengths)
+        return answer_mean_policy(setting, divergence, end, lengths)
     # What is carried backwards is -(1 - Q): failures of the size of beta keep their digits, where Q, near
     # one, would lose those beyond eps/beta.
     lacking = setting.valid.astype(float) - 1.0
@@ -187,7 +187,7 @@ def token_law(
     return law
 
 
-def answer_mean_law(
+def answer_mean_policy(
     setting: AnswerTree, divergence: FDivergence, end: int | None, lengths: Array | None
 ) -> list[np.ndarray]:
     """The stationary policy of a token penalty in a loss that averages over each answer's tokens.

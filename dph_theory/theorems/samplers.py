@@ -48,7 +48,7 @@ from ..divergences import REVERSE_KL
 from ..finite_training import largest_stable_step
 from ..numeric.elementary import Values, normalised, only, trailing
 from ..references import Source
-from ..stationary import best_beta, sequence_law
+from ..stationary import best_beta, sequence_policy
 from ..verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
 from ..verification.statement import neighbour, theorem
 from ._laws import TREES, TWO_TOKENS, answers_of, flat, tables, verifier
@@ -91,7 +91,7 @@ DECISION = theorem(
 
 def of_a_tree(first: Values, second: Values, valid: Values, beta: Values, temperature: Values) -> Values:
     base = [powered(table, 1 / temperature) for table in (first, second)]
-    law = sequence_law(base, verifier(first, valid), beta)
+    law = sequence_policy(base, verifier(first, valid), beta)
     return answers_of([powered(table, temperature) for table in law])
 
 
@@ -106,7 +106,7 @@ def by_the_chance_at_it(
 def at_another_beta(
     first: Values, second: Values, valid: Values, beta: Values, temperature: Values
 ) -> Values:
-    return answers_of(sequence_law(tables(first, second), verifier(first, valid), beta / temperature))
+    return answers_of(sequence_policy(tables(first, second), verifier(first, valid), beta / temperature))
 
 
 TREE = theorem(
@@ -246,7 +246,7 @@ RESETS = theorem(
 
 
 def _law(first: Values, second: Values, valid: Values, time: Values) -> list[Values]:
-    return sequence_law(tables(first, second), verifier(first, valid), 1 / time)
+    return sequence_policy(tables(first, second), verifier(first, valid), 1 / time)
 
 
 def _pairs(first: Values, second: Values) -> Values:

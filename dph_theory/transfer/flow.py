@@ -17,7 +17,7 @@ from ..fdivergence import FDivergence
 from ..numeric.arrays import Scalars, finite, probability, rate, real, whole
 from ..numeric.elementary import Values
 from ..stationary.groups import group_weight
-from ..stationary.sequence import validity_pull
+from ..stationary.sequence import pass_rate_drive
 from ..support.errors import argument_error
 from ..support.record import readable
 
@@ -65,7 +65,7 @@ def coupled_flow(
         found = group_weight(group_size, right, scale)
         if beta:
             moved = z - start[chosen]
-            pull = moved if divergence == REVERSE_KL else validity_pull(rates[chosen], right, divergence)
+            pull = moved if divergence == REVERSE_KL else pass_rate_drive(rates[chosen], right, divergence)
             found = found - beta * pull
         return np.asarray(found * right * wrong)
 

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 
 from dph_theory import FORWARD_KL
-from dph_theory.stationary import filtered_law, locally_filtered, sequence_law, token_forward_limit, token_law
+from dph_theory.stationary import (
+    filtered_policy,
+    locally_filtered,
+    sequence_policy,
+    token_forward_limit,
+    token_policy,
+)
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
@@ -36,11 +42,11 @@ def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
     betas = np.geomspace(0.015, 1.5, 120)
     batch = [np.broadcast_to(table, (betas.size, *table.shape)) for table in BASE]
     accepted = np.broadcast_to(VALID, (betas.size, *VALID.shape))
-    curves = (token_law(batch, accepted, betas, FORWARD_KL), token_law(batch, accepted, betas))
-    limits = (token_forward_limit, locally_filtered, filtered_law)
+    curves = (token_policy(batch, accepted, betas, FORWARD_KL), token_policy(batch, accepted, betas))
+    limits = (token_forward_limit, locally_filtered, filtered_policy)
     parts = []
     for form, curve, limit in zip(
-        FORMS, (*curves, sequence_law(batch, accepted, betas)), limits, strict=True
+        FORMS, (*curves, sequence_policy(batch, accepted, betas)), limits, strict=True
     ):
         for at, law in ((betas, curve), (np.zeros(1), limit(BASE, VALID))):
             mass = np.atleast_2d(law[0] * law[1][..., 0])

@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers import TrainerCallback
 from trl import GRPOTrainer
 
-from dph_theory.finite_training import SmallNoiseWarning, excess_by_luck
+from dph_theory.finite_training import SmallNoiseWarning, excess_by_noise
 from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
@@ -205,7 +205,7 @@ def _by_luck(groups: Tensor, step: float, answers: int) -> float:
     """The mean excess KL that drift alone brings these prompts by their pass rates now."""
     rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
     reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
-    found = excess_by_luck(
+    found = excess_by_noise(
         np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
     )
     return float(found.mean())

@@ -18,7 +18,7 @@ from dph_theory.support.errors import argument_error
 
 from ..engine.automaton import ValidityAutomaton, checked_length
 from ..engine.builders import balanced, counting
-from ..engine.laws import validity
+from ..engine.distributions import validity
 from ..engine.markov import MarkovLM
 from .family import Bigrams
 from .results import HIGHEST_RATE

@@ -38,7 +38,7 @@ def targets(config: Config) -> Row:
     of E v - beta KL. Source: ours, theory A5 and A9.
     """
     task, mean = config.task, np.array(config.targets)
-    rates = pass_rates(task.base_law)
+    rates = pass_rates(task.base_distribution)
     beta = beta_for_mean_validity(np.repeat(rates, config.prompts), mean)
     mu = mu_from_beta(rates, trailing(beta, 1))
     family = np.concatenate([np.full_like(mu[:, :1], config.easy_rate), mu[:, 1:]], axis=1)
@@ -72,7 +72,7 @@ def mirror_ascent(
     gain = np.zeros((len(beta), 1, len(task.valid)))
     for _ in range(steps):
         gain = gain + (task.valid / trailing(beta, 2) - gain) / 2
-    weight = task.base_law * np.exp(gain - gain.max(axis=-1, keepdims=True))
+    weight = task.base_distribution * np.exp(gain - gain.max(axis=-1, keepdims=True))
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
@@ -167,8 +167,8 @@ def compare(config: Config, done: StageProgress) -> tuple[Row, list[Row]]:
     says when the excess KL had risen by `rise` nats and when Pass@k had fallen.
     """
     rows = run_grid(partial(_method, config), list(methods(config)), done=done)
-    measured = measure(config.task.base_law, config.task, config.coverage_draws)
-    return _score(config, measured, config.task.base_law), rows
+    measured = measure(config.task.base_distribution, config.task, config.coverage_draws)
+    return _score(config, measured, config.task.base_distribution), rows
 
 
 def _method(config: Config, method: Named) -> Row:
@@ -176,7 +176,7 @@ def _method(config: Config, method: Named) -> Row:
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
     along = measure(run, config.task, config.coverage_draws)
-    kept, base = kept_steps(config.steps), config.task.base_law
+    kept, base = kept_steps(config.steps), config.task.base_distribution
     leads = [
         {"rise": rise}
         | as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))

@@ -35,7 +35,7 @@ class StrategiesTask(NamedTuple):
         return np.repeat([False, True], self.base.shape[-1])
 
     @property
-    def base_law(self) -> Float[np.ndarray, "*batch types outcomes"]:
+    def base_distribution(self) -> Float[np.ndarray, "*batch types outcomes"]:
         """The base's probabilities of outcomes on each type."""
         passes = success_rates(self.hard_rate, self.easy_rate)
         base = self.base[..., None, :]

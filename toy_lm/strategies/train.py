@@ -40,7 +40,7 @@ def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarr
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
     """All measures of policies, from their probabilities of outcomes."""
-    easy, found = outcomes[..., 0, :], kept(outcomes, task.base_law, task.valid)
+    easy, found = outcomes[..., 0, :], kept(outcomes, task.base_distribution, task.valid)
     failed, passed = np.split(easy, 2, axis=-1)
     return Measures(
         mean_pass_at_k(outcomes, task, 1),
@@ -178,7 +178,7 @@ def anchor_pull(
 ) -> Float[np.ndarray, "*batch types outcomes"]:
     """The gradient w_t P_y (f'(u_y) - E f'(u)) of the divergence, on the types where the anchor acts."""
     types = anchor.types
-    pi, base = now.outcomes[..., types, :], task.base_law[..., types, :]
+    pi, base = now.outcomes[..., types, :], task.base_distribution[..., types, :]
     # P f'(u) = base u f'(u), and u f'(u) is the slope of f in log u; what is impossible has base 0.
     slope = base * anchor.divergence.on_log_ratio(now.log_ratio[..., types, :]).derivative
     return task.weights[..., types, None] * (slope - pi * slope.sum(axis=-1, keepdims=True))

@@ -38,7 +38,7 @@ import numpy as np
 
 from ...binary_reward import tilted, valid_mass
 from ...divergences import REVERSE_KL
-from ...finite_training.drift import SmallNoiseWarning, drift_deviation, spread_at_law
+from ...finite_training.drift import SmallNoiseWarning, drift_deviation, stationary_spread
 from ...numeric.elementary import Values, normalised, trailing
 from ...references import Source
 from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
@@ -89,7 +89,7 @@ def balanced_spread(base: Values, beta: Values) -> Values:
 
 
 def spread_by_the_formula(base: Values, beta: Values) -> Values:
-    return spread_at_law(2 * base, beta, form="k2", step=1.0, answers=1) ** 2
+    return stationary_spread(2 * base, beta, form="k2", step=1.0, answers=1) ** 2
 
 
 COEFFICIENT = theorem(

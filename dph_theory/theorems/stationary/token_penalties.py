@@ -27,11 +27,11 @@ from ...numeric.elementary import Values, normalised, trailing
 from ...references import Source
 from ...stationary import (
     best_response,
-    filtered_law,
+    filtered_policy,
     locally_filtered,
-    sequence_law,
+    sequence_policy,
     token_forward_limit,
-    token_law,
+    token_policy,
 )
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex
 from ...verification.statement import neighbour, theorem
@@ -54,11 +54,13 @@ def update(law: list[Values], base: list[Values], verdicts: Values, beta: Values
 
 
 def at_the_token_law(base: list[Values], verdicts: Values, beta: Values) -> Values:
-    return each(lambda f: update(token_law(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS)
+    return each(lambda f: update(token_policy(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS)
 
 
 def at_the_sequence_law(base: list[Values], verdicts: Values, beta: Values) -> Values:
-    return each(lambda f: update(sequence_law(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS)
+    return each(
+        lambda f: update(sequence_policy(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS
+    )
 
 
 def with_the_bases_values(base: list[Values], verdicts: Values, beta: Values) -> Values:
@@ -120,7 +122,7 @@ VALUE = theorem(
 
 
 def law(base: list[Values], verdicts: Values, eps: float) -> Values:
-    return answers_of(token_law(base, verdicts, eps))
+    return answers_of(token_policy(base, verdicts, eps))
 
 
 def local(base: list[Values], verdicts: Values) -> Values:
@@ -128,7 +130,7 @@ def local(base: list[Values], verdicts: Values) -> Values:
 
 
 def globally(base: list[Values], verdicts: Values) -> Values:
-    return answers_of(filtered_law(base, verdicts))
+    return answers_of(filtered_policy(base, verdicts))
 
 
 LOCAL = theorem(
@@ -152,7 +154,7 @@ LOCAL = theorem(
 
 
 def forward_law(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_law(tables(first, second), verifier(first, valid), eps, FORWARD_KL))
+    return answers_of(token_policy(tables(first, second), verifier(first, valid), eps, FORWARD_KL))
 
 
 def limit(first: Values, second: Values, valid: Values) -> Values:
@@ -164,7 +166,7 @@ def local_of_two(first: Values, second: Values, valid: Values) -> Values:
 
 
 def filtered_of_two(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(filtered_law(tables(first, second), verifier(first, valid)))
+    return answers_of(filtered_policy(tables(first, second), verifier(first, valid)))
 
 
 FORWARD = theorem(
@@ -187,11 +189,11 @@ FORWARD = theorem(
 
 
 def half_law(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_law(tables(first, second), verifier(first, valid), eps, alpha_divergence(0.5)))
+    return answers_of(token_policy(tables(first, second), verifier(first, valid), eps, alpha_divergence(0.5)))
 
 
 def beyond_one(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_law(tables(first, second), verifier(first, valid), eps, alpha_divergence(1.5)))
+    return answers_of(token_policy(tables(first, second), verifier(first, valid), eps, alpha_divergence(1.5)))
 
 
 FAMILY = theorem(
@@ -299,19 +301,19 @@ def by_the_first(first: Values, valid: Values) -> Values:
 
 
 def token_laws(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(token_law, first, second, by_the_first(first, valid), beta)
+    return _laws_of(token_policy, first, second, by_the_first(first, valid), beta)
 
 
 def sequence_laws(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(sequence_law, first, second, by_the_first(first, valid), beta)
+    return _laws_of(sequence_policy, first, second, by_the_first(first, valid), beta)
 
 
 def token_laws_of_both(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(token_law, first, second, verifier(first, valid), beta)
+    return _laws_of(token_policy, first, second, verifier(first, valid), beta)
 
 
 def sequence_laws_of_both(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(sequence_law, first, second, verifier(first, valid), beta)
+    return _laws_of(sequence_policy, first, second, verifier(first, valid), beta)
 
 
 def _laws_of(

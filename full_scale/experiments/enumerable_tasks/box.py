@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from dph_theory.stationary import law_validity
+from dph_theory.stationary import policy_pass_rate
 from dph_theory.support.errors import argument_error, choice
 
 from ...tasks.llama import word_level
@@ -71,7 +71,7 @@ class GlassBox:
 
     def pass_rates(self, tables: Any) -> np.ndarray:
         """The pass rate of each row under tables of each text, (rows,)."""
-        return law_validity(self.of_rows(tables), self.valid, self.end)
+        return policy_pass_rate(self.of_rows(tables), self.valid, self.end)
 
     @cached_property
     def prompt_ids(self) -> np.ndarray:

@@ -11,7 +11,12 @@ from torch import Tensor
 
 from dph_theory.coverage import entropy, exact_pass_at_k
 from dph_theory.divergences import REVERSE_KL
-from dph_theory.stationary import answer_probabilities, law_divergence, law_excess_kl, valid_answer_shares
+from dph_theory.stationary import (
+    answer_probabilities,
+    policy_divergence,
+    policy_excess_kl,
+    valid_answer_shares,
+)
 
 from ...models.generation import evaluating
 from .box import GlassBox, check_size
@@ -86,8 +91,8 @@ def exact(box: GlassBox, tables: Sequence[np.ndarray], base: Sequence[np.ndarray
     return Exact(
         validity=tuple(rates.tolist()),
         effective_answers=float(np.exp(entropy(shares)).mean()),
-        kl_to_base=float(law_divergence(rows, base_rows, end=box.end).mean()),
-        excess_kl=float(law_excess_kl(rows, base_rows, box.valid, box.end).excess.mean()),
+        kl_to_base=float(policy_divergence(rows, base_rows, end=box.end).mean()),
+        excess_kl=float(policy_excess_kl(rows, base_rows, box.valid, box.end).excess.mean()),
         first_share=float(by_first[:, 0].mean()),
         favourite_share=float(np.take_along_axis(shares, favourite, axis=1).mean()),
         # -log V is what the policy's mass on invalid answers costs.

@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
 
 from dph_theory.coverage import effective_number
 from dph_theory.divergences import FORWARD_KL
-from dph_theory.stationary import law_divergence, sequence_law, token_law, valid_answer_shares
+from dph_theory.stationary import policy_divergence, sequence_policy, token_policy, valid_answer_shares
 
 from ...models.load import source
 from ...training.online import OnlineTrainer
@@ -68,9 +68,9 @@ class FinishedOpenRun(Finished):
 
 
 LAWS: Mapping[str, Callable[..., list[np.ndarray]]] = {
-    "reward": sequence_law,
-    "k3_corrected": token_law,
-    "k3": partial(token_law, divergence=FORWARD_KL),
+    "reward": sequence_policy,
+    "k3_corrected": token_policy,
+    "k3": partial(token_policy, divergence=FORWARD_KL),
 }
 
 
@@ -166,7 +166,7 @@ class Lab:
         laws = {of: {name: law_tables(of, box, beta) for name, box in boxes.items()} for of in LAWS}
 
         def far(law: Mapping[str, Any], name: str) -> float:
-            return float(law_divergence(ends[name].base, law[name], end=boxes[name].end).mean())
+            return float(policy_divergence(ends[name].base, law[name], end=boxes[name].end).mean())
 
         def off(name: str) -> float:
             found, wanted = ends[name].pass_rates(ends[name].base), boxes[name].pass_rates(laws[form][name])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dph_theory.atlas.problems import LENGTHS, AtlasProblem
-from dph_theory.atlas.repairs import REPAIRS, Repair
+from dph_theory.atlas.repairs import PUBLISHED_METHODS, PublishedMethod
 from dph_theory.atlas.rows import atlas
 from dph_theory.atlas.training import expected, pulls
 from dph_theory.atlas.updates import GROUP, Samples
@@ -82,7 +82,7 @@ class Trained:
         return tuple(float(np.abs(run.shares - wanted).sum() / 2) for run in self.runs)
 
 
-def run_of(method: Repair, seed: int) -> Run:
+def run_of(method: PublishedMethod, seed: int) -> Run:
     """The method as a run: what its trainer gets but for the advantages, the clip and the loss type."""
     what, beta = REHEARSED.get(method.name, (None, 0.0))
     return Run(
@@ -101,7 +101,7 @@ def run_of(method: Repair, seed: int) -> Run:
     )
 
 
-def runs_under_trl(method: Repair) -> bool:
+def runs_under_trl(method: PublishedMethod) -> bool:
     """Whether TRL has the method's loss."""
     return method.surrogate is None or method.name in CLIPS
 
@@ -121,7 +121,7 @@ def problem_of(box: GlassBox, tables: Tables) -> AtlasProblem:
 class AtlasTrainer(OnlineTrainer):
     """TRL's trainer with the advantages that a method of the atlas gives its groups."""
 
-    def __init__(self, method: Repair, problem: AtlasProblem, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, method: PublishedMethod, problem: AtlasProblem, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method, self.problem, self.end = method, problem, len(problem.base[0]) - 1
         self.reference = OnlineReference(self)
@@ -153,7 +153,7 @@ class AtlasTrainer(OnlineTrainer):
         return Samples(answers, problem.verdicts[answers], tokens("old"), tokens("ref"), counted, weights)
 
 
-def expected_draws(method: Repair, problem: AtlasProblem, log_probs: Tensor, step: int) -> Draws:
+def expected_draws(method: PublishedMethod, problem: AtlasProblem, log_probs: Tensor, step: int) -> Draws:
     """The method's expected update: one answer that is drawn for sure, whose tokens alone have a gradient."""
     theta = log_probs.detach().numpy()
     found = pulls(method, problem, theta, expected(problem, theta), KNOB)
@@ -170,7 +170,7 @@ def conduct(name: str, seed: int | None, bases: Path) -> End:
     tables = tables_of(box, build_base(box, bases))
     problem = problem_of(box, tables)
     if name != BASE:
-        method = next(method for method in REPAIRS if method.name == name)
+        method = next(method for method in PUBLISHED_METHODS if method.name == name)
         run = run_of(method, seed or 0)
         if seed is None:
             course = course_of(run, box, bases, lambda _: partial(expected_draws, method, problem))[1]
@@ -211,7 +211,7 @@ def told(asked: Asked, names: Sequence[str] = (), progress: Progress = silent) -
     return Answer([table(runs)], [])
 
 
-def trained_in(kept: Kept, methods: Sequence[Repair], seeds: int) -> list[Trained]:
+def trained_in(kept: Kept, methods: Sequence[PublishedMethod], seeds: int) -> list[Trained]:
     """The methods whose prediction and runs are all there."""
     predicted, found = kept.read(PREDICTION, End), []
     for name in (method.name for method in methods if method.name in predicted):
@@ -221,12 +221,12 @@ def trained_in(kept: Kept, methods: Sequence[Repair], seeds: int) -> list[Traine
     return found
 
 
-def chosen(names: Sequence[str]) -> list[Repair]:
+def chosen(names: Sequence[str]) -> list[PublishedMethod]:
     """The methods of those names, all of none. Raises ValueError for another name."""
-    known = {method.name: method for method in REPAIRS}
+    known = {method.name: method for method in PUBLISHED_METHODS}
     for name in names:
         choice("only", name, known)
-    return [known[name] for name in names] or list(REPAIRS)
+    return [known[name] for name in names] or list(PUBLISHED_METHODS)
 
 
 def table(runs: Sequence[Trained]) -> Table:
@@ -246,7 +246,9 @@ def table(runs: Sequence[Trained]) -> Table:
     return Table.of(head, rows)
 
 
-def store(methods: Sequence[Repair], runs: Sequence[Trained], kept: Kept, seeds: int, path: Path) -> None:
+def store(
+    methods: Sequence[PublishedMethod], runs: Sequence[Trained], kept: Kept, seeds: int, path: Path
+) -> None:
     """Write the record that the figure and the guide read: the cells of theory, and the runs."""
     results = {
         "rows": as_json(atlas(methods), 4),

@@ -9,14 +9,14 @@ import numpy as np
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.fdivergence import FDivergence
 from dph_theory.stationary import (
-    filtered_law,
+    filtered_policy,
     group_weight,
-    law_divergence,
     locally_filtered,
-    normalised_law,
-    sequence_law,
+    normalised_policy,
+    policy_divergence,
+    sequence_policy,
     token_forward_limit,
-    token_law,
+    token_policy,
 )
 
 from ..enumerable_tasks.box import GlassBox
@@ -27,16 +27,16 @@ from .sampled import Sampling, sampled_law
 
 Law = Callable[..., list[np.ndarray]]
 LAWS: dict[str, tuple[Law, FDivergence]] = {
-    SEQUENCE: (sequence_law, REVERSE_KL),
-    TOKEN_REVERSE: (token_law, REVERSE_KL),
-    TOKEN_FORWARD: (token_law, FORWARD_KL),
+    SEQUENCE: (sequence_policy, REVERSE_KL),
+    TOKEN_REVERSE: (token_policy, REVERSE_KL),
+    TOKEN_FORWARD: (token_policy, FORWARD_KL),
 }
 ANSWER_MEANS: dict[str, tuple[Law, FDivergence]] = {
-    TOKEN_REVERSE + MEANS: (partial(token_law, per_answer_mean=True), REVERSE_KL),
-    TOKEN_FORWARD + MEANS: (partial(token_law, per_answer_mean=True), FORWARD_KL),
+    TOKEN_REVERSE + MEANS: (partial(token_policy, per_answer_mean=True), REVERSE_KL),
+    TOKEN_FORWARD + MEANS: (partial(token_policy, per_answer_mean=True), FORWARD_KL),
 }
 LOCAL, FORWARD_LIMIT = "locally filtered model", "token forward limit"
-LIMITS = {FILTERED: filtered_law, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
+LIMITS = {FILTERED: filtered_policy, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
 UNSCALED, KEPT, UNERRING = "without normalisation", "reference kept", "verdicts taken as true"
 
 
@@ -69,7 +69,7 @@ def distances(
 ) -> dict[str, float]:
     """KL(policy || law) of each stationary policy by name, means over the box's rows."""
     rows = box.of_rows(tables)
-    return {name: float(law_divergence(rows, law, end=box.end).mean()) for name, law in laws.items()}
+    return {name: float(policy_divergence(rows, law, end=box.end).mean()) for name, law in laws.items()}
 
 
 def _sampled(run: Run, how: Sampling, box: GlassBox, base: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -95,7 +95,7 @@ def targets_of(run: Run, box: GlassBox, base: Sequence[np.ndarray]) -> dict[str,
     """The run's target first, then those it might have had; empty as for `laws_of`."""
     if run.target is None or not _texts_are_rows(box):
         return {}
-    tables = {FILTERED: filtered_law(box.of_rows(base), box.valid, end=box.end), BASE: list(base)}
+    tables = {FILTERED: filtered_policy(box.of_rows(base), box.valid, end=box.end), BASE: list(base)}
     return {name: tables[name] for name in sorted(tables, key=lambda name: name != run.target)}
 
 
@@ -116,7 +116,7 @@ def _one_round(
         beta = run.beta / group_weight(run.group_size, 0.5, centring) / run.informative
         return law(rows, box.valid, beta, divergence, end=box.end)
     solved = [
-        normalised_law(
+        normalised_policy(
             [table[row] for table in rows],
             valid,
             run.beta,

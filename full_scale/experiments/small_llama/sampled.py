@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dph_theory.finite_training import Rollouts, flow
-from dph_theory.stationary import law_after_resets, tempered, token_law, truncated
+from dph_theory.stationary import policy_after_resets, tempered, token_policy, truncated
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def sampled_law(
 ) -> list[np.ndarray]:
     """Where the expected-gradient run of one text ends under the sampling: tables without batch axes."""
     if sampling.rounds > 1:
-        return law_after_resets(base, valid, beta, sampling.rounds, law=token_law, end=end)
+        return policy_after_resets(base, valid, beta, sampling.rounds, law=token_policy, end=end)
     drawn = None
     if sampling.drawn_at != 1:
         drawn = partial(tempered, temperature=sampling.drawn_at)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from dph_theory.stationary import law_divergence
+from dph_theory.stationary import policy_divergence
 from dph_theory.support.progress import Progress, silent
 
 from ..enumerable_tasks.base import build_base
@@ -118,5 +118,5 @@ def conduct(run: Run, predicted: tuple[PredictedLaw, ...], bases: Path) -> Finis
     rows, last = task.of_rows(base), task.of_rows(course[-1].tables)
     ends = {name: limit(rows, task.valid, end=task.end) for name, limit in LIMITS.items()}
     ends |= targets_of(run, task, base)
-    limits = {name: float(law_divergence(end, last, end=task.end).mean()) for name, end in ends.items()}
+    limits = {name: float(policy_divergence(end, last, end=task.end).mean()) for name, end in ends.items()}
     return FinishedRun(run, predicted, tuple(points), limits, time.monotonic() - begun)

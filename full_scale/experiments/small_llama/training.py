@@ -13,7 +13,7 @@ from datasets import Dataset
 from peft import LoraConfig
 from transformers import LlamaForCausalLM, PrinterCallback, TrainerCallback
 
-from dph_theory.stationary import answer_probabilities, filtered_law
+from dph_theory.stationary import answer_probabilities, filtered_policy
 
 from ...presampling.buffer import RehearsalBuffer, RehearsalRow
 from ...training.online import OnlineConfig, OnlineTrainer
@@ -123,7 +123,7 @@ def stored_answers(box: GlassBox, base: Tables) -> RehearsalBuffer:
     """
     rows = []
     for row, text in enumerate(box.texts):
-        law = filtered_law([table[text] for table in base], box.valid[row], end=box.end)
+        law = filtered_policy([table[text] for table in base], box.valid[row], end=box.end)
         places = (np.arange(STORED // len(box.texts)) + 0.5) / (STORED // len(box.texts))
         for answer in _systematic(law, places, box):
             log_ref = [np.log(base[t][(text, *answer[: t + 1])]) for t in range(len(answer))]

@@ -2,18 +2,18 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas.problems import UNEQUAL
-from dph_theory.atlas.repairs import CATALOGUE, CODE, REPAIRS, STANDARD, SUMMARY, Repair
+from dph_theory.atlas.repairs import CATALOGUE, CODE, PUBLISHED_METHODS, STANDARD, SUMMARY, PublishedMethod
 from dph_theory.atlas.rows import LOST, row_of, way_back
 from dph_theory.atlas.training import flow
 from dph_theory.atlas.updates import of_rewards
 from dph_theory.audit.advantage import AdvantageError
 
-BY_NAME = {method.name: method for method in REPAIRS}
+BY_NAME = {method.name: method for method in PUBLISHED_METHODS}
 
 
 def test_every_method_says_where_it_was_read():
-    assert len({method.name for method in REPAIRS}) == len(REPAIRS) >= 20
-    for method in REPAIRS:
+    assert len({method.name for method in PUBLISHED_METHODS}) == len(PUBLISHED_METHODS) >= 20
+    for method in PUBLISHED_METHODS:
         assert method.source
         assert method.note
         assert method.read in (STANDARD, CATALOGUE, CODE, SUMMARY)
@@ -58,7 +58,7 @@ def test_the_place_of_uniqueness_weights_decides():
 
 
 def _own(function):
-    return Repair("own", "mine.py", "", of_rewards(function))
+    return PublishedMethod("own", "mine.py", "", of_rewards(function))
 
 
 def test_a_method_of_ones_own_is_its_table_or_is_called_with_what_it_asks_for():

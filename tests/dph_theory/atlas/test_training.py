@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas.problems import EQUAL, LENGTHS, UNEQUAL, distance
-from dph_theory.atlas.repairs import REPAIRS
+from dph_theory.atlas.repairs import PUBLISHED_METHODS
 from dph_theory.atlas.training import (
     GROUPS,
     REACHED,
@@ -20,9 +20,9 @@ from dph_theory.binary_reward import filtered, tilted
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.finite_training import drift_deviation
 from dph_theory.finite_training.decision import plain_gradient, uniform_on_likeliest
-from dph_theory.stationary import answer_probabilities, group_weight, sequence_law, token_law
+from dph_theory.stationary import answer_probabilities, group_weight, sequence_policy, token_policy
 
-BY_NAME = {method.name: method for method in REPAIRS}
+BY_NAME = {method.name: method for method in PUBLISHED_METHODS}
 
 
 def test_every_group_stands_for_its_orders_and_has_its_chance():
@@ -55,9 +55,9 @@ def test_weights_of_the_verdict_move_as_the_plain_gradient_on_their_clock(name, 
 @pytest.mark.parametrize(
     ("name", "law", "settings"),
     [
-        ("KL in the reward", sequence_law, {}),
-        ("corrected k3, answer means", token_law, {"per_answer_mean": True}),
-        ("k3 in the loss", token_law, {"divergence": FORWARD_KL}),
+        ("KL in the reward", sequence_policy, {}),
+        ("corrected k3, answer means", token_policy, {"per_answer_mean": True}),
+        ("k3 in the loss", token_policy, {"divergence": FORWARD_KL}),
     ],
 )
 def test_a_penalty_ends_at_its_law(name, law, settings):

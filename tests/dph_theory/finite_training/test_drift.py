@@ -5,14 +5,14 @@ from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.finite_training import (
     SmallNoiseWarning,
     drift_deviation,
-    excess_by_luck,
+    excess_by_noise,
     flow,
     pass_rate_along,
     saturation,
-    spread_at_law,
+    stationary_spread,
 )
 from dph_theory.finite_training.answers import less, update
-from dph_theory.stationary import normalised_validities, sequence_law
+from dph_theory.stationary import normalised_validities, sequence_policy
 
 DRIFT = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
 
@@ -43,18 +43,18 @@ def test_groups_that_are_normalised():
 
 
 def test_the_noise_at_a_law():
-    found = spread_at_law(0.7, [0.5, 0.2], form="k2", step=1.0, answers=1)
+    found = stationary_spread(0.7, [0.5, 0.2], form="k2", step=1.0, answers=1)
     assert found == pytest.approx([0.134810, 0.151782], abs=1e-6)
-    found = spread_at_law(0.7, [0.5, 0.2], form="k3_corrected", step=0.2, answers=32)
+    found = stationary_spread(0.7, [0.5, 0.2], form="k3_corrected", step=0.2, answers=32)
     assert found == pytest.approx([0.0107, 0.0120], abs=5e-5)
-    assert spread_at_law(0.7, 0.5, form="sequence_kl", step=1.0, answers=1) == 0
+    assert stationary_spread(0.7, 0.5, form="sequence_kl", step=1.0, answers=1) == 0
 
 
 @pytest.mark.parametrize(("form", "divergence"), [("k2", REVERSE_KL), ("k3", FORWARD_KL)])
 def test_the_noise_at_a_law_solves_its_equation(form, divergence):
     """J S + S J^T + (eta/N) C = 0, J the slope of the expected update and C one answer's covariance."""
     base, valid = np.array([0.35, 0.35, 0.3]), np.array([1.0, 1.0, 0.0])
-    (law,) = sequence_law([base], valid, 0.5, divergence)
+    (law,) = sequence_policy([base], valid, 0.5, divergence)
 
     def terms(theta):
         p = np.exp(theta) / np.exp(theta).sum()
@@ -68,7 +68,7 @@ def test_the_noise_at_a_law_solves_its_equation(form, divergence):
     both = np.kron(jacobian, np.eye(3)) + np.kron(np.eye(3), jacobian)
     spread = np.linalg.lstsq(both, -0.2 / 32 * noise.ravel(), rcond=1e-9)[0].reshape(3, 3)
     apart = np.array([1.0, -1.0, 0.0])
-    wanted = float(spread_at_law(0.7, 0.5, form=form, step=0.2, answers=32))
+    wanted = float(stationary_spread(0.7, 0.5, form=form, step=0.2, answers=32))
     assert np.sqrt(apart @ spread @ apart) == pytest.approx(wanted, abs=1e-7)
 
 
@@ -84,8 +84,8 @@ def test_what_luck_costs_is_the_kl_of_the_shares_it_sets_apart():
         logits = rng.normal(0, deviation / np.sqrt(2), (100_000, right))
         shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
         wanted = 0.9 * (shares * np.log(shares * right)).sum(axis=1).mean()
-        assert float(excess_by_luck(0.3, 0.9, **setting)) == pytest.approx(wanted, rel=0.03)
-    assert excess_by_luck(0.3, 0.2, **setting) == 0
+        assert float(excess_by_noise(0.3, 0.9, **setting)) == pytest.approx(wanted, rel=0.03)
+    assert excess_by_noise(0.3, 0.2, **setting) == 0
 
 
 def test_the_pass_rate_rises_as_the_flow_of_its_logits():

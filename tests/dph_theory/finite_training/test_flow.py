@@ -7,11 +7,11 @@ from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.finite_training import CORRECTIONS, Rollouts, flow, largest_stable_step
 from dph_theory.stationary import (
     answer_mean_limit,
-    law_validity,
-    masked_law,
-    sequence_law,
+    masked_policy,
+    policy_pass_rate,
+    sequence_policy,
     tempered,
-    token_law,
+    token_policy,
     truncated,
     valid_answer_shares,
 )
@@ -47,7 +47,7 @@ def test_annealing_loses_less_on_the_way(beta, found):
 @pytest.mark.parametrize(("form", "divergence"), [("k2", REVERSE_KL), ("k3", FORWARD_KL)])
 @pytest.mark.parametrize("per_answer_mean", [False, True])
 def test_a_token_penalty_ends_at_its_law(form, divergence, per_answer_mean):
-    law = token_law(ENDED, SOME, 0.5, divergence, end=END, per_answer_mean=per_answer_mean)
+    law = token_policy(ENDED, SOME, 0.5, divergence, end=END, per_answer_mean=per_answer_mean)
     (ended,) = flow(ENDED, SOME, [1000.0], form=form, beta=0.5, end=END, per_answer_mean=per_answer_mean)
     for mine, theirs in zip(ended, law, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=2e-6)
@@ -56,8 +56,8 @@ def test_a_token_penalty_ends_at_its_law(form, divergence, per_answer_mean):
 def test_values_of_the_laws_of_per_answer_means():
     def found(beta, divergence, mean):
         lengths = LENGTHS if mean else None
-        law = token_law(TREE, VERDICTS, beta, divergence, per_answer_mean=mean, lengths=lengths)
-        return float(law_validity(law, VERDICTS)), float(valid_answer_shares(law, VERDICTS)[0, 0])
+        law = token_policy(TREE, VERDICTS, beta, divergence, per_answer_mean=mean, lengths=lengths)
+        return float(policy_pass_rate(law, VERDICTS)), float(valid_answer_shares(law, VERDICTS)[0, 0])
 
     assert found(0.5, REVERSE_KL, False) == pytest.approx((0.880797, 0.519403), abs=1e-6)
     assert found(0.5, REVERSE_KL, True) == pytest.approx((0.880797, 0.488738), abs=1e-6)
@@ -91,7 +91,7 @@ THREE, TWO_RIGHT = [np.array([0.3, 0.2, 0.5])], [1, 1, 0]
 def test_which_corrections_restore_the_law(form, settings, least, most):
     rollouts = Rollouts(OTHER[0.6], **settings)
     (policy,) = flow(THREE, TWO_RIGHT, [300.0], form=form, beta=0.6, rollouts=rollouts)
-    away = np.abs(policy[0] - sequence_law(THREE, TWO_RIGHT, 0.6)[0]).max()
+    away = np.abs(policy[0] - sequence_policy(THREE, TWO_RIGHT, 0.6)[0]).max()
     assert least <= away < most
 
 
@@ -112,7 +112,7 @@ def test_a_correction_of_each_token_leaves_the_sampler_its_continuations():
     chances = tempered(law, 0.6)[1][:, 0]
     weight = base[0] * np.exp(chances / 0.5)
     np.testing.assert_allclose(law[0], weight / weight.sum(), atol=1e-6)
-    assert np.abs(law[0] - token_law(base, valid, 0.5)[0]).max() > 0.005
+    assert np.abs(law[0] - token_policy(base, valid, 0.5)[0]).max() > 0.005
 
 
 @pytest.mark.parametrize(("form", "top_p", "validity"), [("none", 0.9, 0.923), ("sequence_kl", 0.7, 0.752)])
@@ -126,7 +126,7 @@ def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity
 
 def test_staleness_changes_no_law_only_the_largest_step():
     base, right, beta = [np.array([0.15, 0.1, 0.05, 0.4, 0.3])], [1, 1, 1, 0, 0], 0.4
-    (law,) = sequence_law(base, right, beta)
+    (law,) = sequence_policy(base, right, beta)
     near = law * np.exp([1e-3, -1e-3, 5e-4, 3e-4, 0])
     for stale, steps in ((0, 150), (4, 500)):
         step, rollouts = float(largest_stable_step(base[0], right, beta, stale)), Rollouts(stale=stale)
@@ -143,10 +143,10 @@ def test_staleness_changes_no_law_only_the_largest_step():
 def test_masked_answers_end_at_their_law():
     base, right, finished = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], np.array([1, 1, 1, 1, 0])
     (policy,) = flow([base], right, [3e3], form="k2", beta=0.25, rollouts=Rollouts(weights=finished))
-    np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25, in_loss=True), atol=1e-6)
+    np.testing.assert_allclose(policy[0], masked_policy(base, right, finished, 0.25, in_loss=True), atol=1e-6)
 
     def of_the_finished(tables):
         return [tables[0] * finished / (tables[0] * finished).sum()]
 
     (policy,) = flow([base], right, [3e3], beta=0.25, rollouts=Rollouts(of_the_finished))
-    np.testing.assert_allclose(policy[0], masked_law(base, right, finished, 0.25), atol=1e-6)
+    np.testing.assert_allclose(policy[0], masked_policy(base, right, finished, 0.25), atol=1e-6)

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dph_theory as d
-from dph_theory.finite_training import spread_at_law
+from dph_theory.finite_training import stationary_spread
 from dph_theory.stationary import (
     best_response,
     beta_at,
     normalised_validity_at,
-    sequence_law,
-    token_law,
+    sequence_policy,
+    token_policy,
     validity_at,
 )
 
@@ -68,8 +68,8 @@ def test_pass_rates_of_laws_are_right_to_nine_digits(divergence, base_rate, beta
     found = {
         "validity_at": validity_at(base_rate, beta, divergence),
         "best_response": best_response(base[0], [1.0, 0.0], beta, divergence)[0],
-        "sequence_law": sequence_law(base, valid, beta, divergence)[0][0],
-        "token_law": token_law(base, valid, beta, divergence)[0][0],
+        "sequence_law": sequence_policy(base, valid, beta, divergence)[0][0],
+        "token_law": token_policy(base, valid, beta, divergence)[0][0],
     }
     if divergence is d.REVERSE_KL:
         found["mu_from_beta"] = d.mu_from_beta(base_rate, beta)
@@ -100,7 +100,7 @@ def test_what_a_law_costs_is_right_to_nine_digits(base_rate, beta):
 @given(RATES, st.floats(0, 300).map(lambda e: 10.0**e))
 def test_the_spread_at_a_law_falls_with_beta_to_nothing(base_rate, beta):
     """KL(p_b || a) ~ A1 A0/(2 beta^2): its digits are not those of mu, which rounds to A1."""
-    found = spread_at_law(base_rate, beta, form="k2", step=1e-3, answers=1)
+    found = stationary_spread(base_rate, beta, form="k2", step=1e-3, answers=1)
     with mpmath.workdps(700):
         g, a = 1 / mpmath.mpf(beta), mpmath.mpf(base_rate)
         z = 1 + a * mpmath.expm1(g)

@@ -8,15 +8,15 @@ from support.answer_trees import random_tree
 from dph_theory import FORWARD_KL, REVERSE_KL, mu_from_beta
 from dph_theory.stationary import (
     group_weight,
-    law_divergence,
-    law_validity,
     mixed_share,
-    normalised_law,
+    normalised_policy,
     normalised_validities,
     normalised_validity_at,
-    sequence_law,
-    several_laws_below,
-    token_law,
+    policy_divergence,
+    policy_pass_rate,
+    sequence_policy,
+    several_policies_below,
+    token_policy,
     validity_at,
 )
 
@@ -37,11 +37,11 @@ def test_several_laws_and_the_start_decides(group_size, beta, values):
 
 @pytest.mark.parametrize(("group_size", "base_rate", "beta"), [(8, 0.0026871, 0.2465), (32, 0.332524, 0.82)])
 def test_below_some_base_rate_one_beta_has_several_laws(group_size, base_rate, beta):
-    assert several_laws_below(group_size) == pytest.approx(base_rate, rel=1e-4)
+    assert several_policies_below(group_size) == pytest.approx(base_rate, rel=1e-4)
     assert len(normalised_validities(0.5 * base_rate, beta, group_size)) == 3
     for other in np.linspace(0.8, 1.6, 8) * beta:
         assert len(normalised_validities(1.05 * base_rate, other, group_size)) == 1
-    assert several_laws_below(3) == several_laws_below(8, "none") == 0
+    assert several_policies_below(3) == several_policies_below(8, "none") == 0
 
 
 def test_a_root_at_a_point_of_the_grid_is_found():
@@ -61,25 +61,25 @@ def test_other_divergences_and_scales():
     assert normalised_validity_at(0.2, 1e-3, 5) == 1
 
 
-@pytest.mark.parametrize("law", [token_law, sequence_law])
+@pytest.mark.parametrize("law", [token_policy, sequence_policy])
 def test_a_normalised_law_is_the_law_at_its_own_weight(law):
     base, valid = random_tree(3)
-    found = normalised_law(base, valid, 0.5, 4, law=law)
-    weight = group_weight(4, law_validity(found, valid))
-    assert law_divergence(found, law(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
+    found = normalised_policy(base, valid, 0.5, 4, law=law)
+    weight = group_weight(4, policy_pass_rate(found, valid))
+    assert policy_divergence(found, law(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
 
 
 def test_the_start_decides_for_trees_too():
     base, valid = [np.array([0.01, 0.99])], np.array([True, False])
     for start, validity in ((None, 0.504222), (0.9, 0.999782)):
-        law = normalised_law(base, valid, 0.42, 32, start=start)
+        law = normalised_policy(base, valid, 0.42, 32, start=start)
         assert law[0][0] == pytest.approx(validity, abs=5e-7)
 
 
 def test_nothing_to_move():
     base, valid = random_tree(4)
-    law = normalised_law(base, np.zeros_like(valid), 0.5, 4)
-    assert law_divergence(law, base) == pytest.approx(0, abs=1e-12)
+    law = normalised_policy(base, np.zeros_like(valid), 0.5, 4)
+    assert policy_divergence(law, base) == pytest.approx(0, abs=1e-12)
 
 
 def test_near_a_fold_the_nearer_law_is_found():
@@ -87,7 +87,7 @@ def test_near_a_fold_the_nearer_law_is_found():
     base, valid = [np.array([0.001, 0.999])], np.array([True, False])
     found = [root.validity for root in normalised_validities(0.001, 0.26, 16)]
     assert found == pytest.approx([0.626067806727, 0.668522472906, 0.999439457075], abs=1e-11)
-    assert normalised_law(base, valid, 0.26, 16)[0][0] == pytest.approx(0.626067806727, abs=1e-11)
+    assert normalised_policy(base, valid, 0.26, 16)[0][0] == pytest.approx(0.626067806727, abs=1e-11)
 
 
 @pytest.mark.parametrize(("mixed_only", "validity"), [(False, 0.972), (True, 0.997)])

@@ -10,7 +10,7 @@ from dph_theory import (
     NEYMAN_CHI_SQUARED,
     REVERSE_KL,
     alpha_divergence,
-    laws,
+    stationary,
 )
 from dph_theory.stationary import best_response
 
@@ -78,9 +78,10 @@ def test_where_the_slope_at_infinity_is_one_over_beta_a_tiny_base_rate_has_its_p
     beta = power / divergence.curvature * (1 + off)
     validity = in_high_precision(base_rate, beta, power, divergence.curvature)
     base, valid = [[base_rate, 1 - base_rate]], [True, False]
-    assert laws.validity_at(base_rate, beta, divergence) == pytest.approx(validity, abs=1e-9)
+    assert stationary.validity_at(base_rate, beta, divergence) == pytest.approx(validity, abs=1e-9)
     if base_rate**power == 0:
         return  # What the laws are solved for, the power of a ratio, underflows.
-    assert laws.best_response(base[0], [1.0, 0.0], beta, divergence)[0] == pytest.approx(validity, abs=1e-9)
-    for law in (laws.sequence_law, laws.token_law):
-        assert law(base, valid, beta, divergence)[0][0] == pytest.approx(validity, abs=1e-9)
+    responded = stationary.best_response(base[0], [1.0, 0.0], beta, divergence)
+    assert responded[0] == pytest.approx(validity, abs=1e-9)
+    for solver in (stationary.sequence_policy, stationary.token_policy):
+        assert solver(base, valid, beta, divergence)[0][0] == pytest.approx(validity, abs=1e-9)

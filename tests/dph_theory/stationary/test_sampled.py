@@ -4,14 +4,14 @@ from support.answer_trees import TWO_TOKENS, TWO_TOKENS_VALID, random_tree
 
 from dph_theory.stationary import (
     best_beta,
-    filtered_law,
-    law_after_resets,
-    law_at_temperature,
-    masked_law,
-    rewarded_law,
-    sequence_law,
+    filtered_policy,
+    masked_policy,
+    policy_after_resets,
+    policy_at_temperature,
+    rewarded_policy,
+    sequence_policy,
     tempered,
-    token_law,
+    token_policy,
     truncated,
     valid_answer_shares,
 )
@@ -27,21 +27,21 @@ def assert_same(law, other, **tolerance):
 
 @pytest.mark.parametrize(("temperature", "first"), [(0.6, 0.842269), (1.0, 0.872444), (1.5, 0.880190)])
 def test_on_a_tree_a_temperature_is_no_other_beta(temperature, first):
-    found = law_at_temperature(TWO_TOKENS, TWO_TOKENS_VALID, 0.3, temperature)
+    found = policy_at_temperature(TWO_TOKENS, TWO_TOKENS_VALID, 0.3, temperature)
     assert found[0][0] == pytest.approx(first, abs=5e-7)
 
 
 @pytest.mark.parametrize(("temperature", "share"), [(0.5, 0.7162), (1.0, 0.75), (1.5, 0.7704)])
 def test_as_beta_falls_a_temperature_leaves_another_model_than_the_filtered(temperature, share):
     base = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.3, 0.7]])]
-    found = law_at_temperature(base, TWO_TOKENS_VALID, 0.01, temperature)
+    found = policy_at_temperature(base, TWO_TOKENS_VALID, 0.01, temperature)
     assert valid_answer_shares(found, TWO_TOKENS_VALID)[0, 0] == pytest.approx(share, abs=5e-5)
 
 
 def test_a_temperature_goes_with_any_law():
     base, valid = random_tree(4)
-    hot = law_at_temperature(base, valid, 0.5, 1.3, law=token_law)
-    assert_same(tempered(hot, 1.3), token_law(tempered(base, 1.3), valid, 0.5), atol=1e-12)
+    hot = policy_at_temperature(base, valid, 0.5, 1.3, law=token_policy)
+    assert_same(tempered(hot, 1.3), token_policy(tempered(base, 1.3), valid, 0.5), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -62,43 +62,43 @@ def test_a_truncated_sampler_keeps_the_likeliest(settings, kept):
 
 def test_many_resets_are_a_smaller_beta_where_the_kl_is_in_the_reward():
     base, valid = random_tree(2)
-    assert_same(law_after_resets(base, valid, 2.0, 5), sequence_law(base, valid, 0.4), atol=1e-12)
-    mixed = law_after_resets(ANSWERS, RIGHT, 2.0, 5, mixup=0.3)
-    assert_same(mixed, sequence_law(ANSWERS, RIGHT, 2 / 2.2), atol=1e-12)
+    assert_same(policy_after_resets(base, valid, 2.0, 5), sequence_policy(base, valid, 0.4), atol=1e-12)
+    mixed = policy_after_resets(ANSWERS, RIGHT, 2.0, 5, mixup=0.3)
+    assert_same(mixed, sequence_policy(ANSWERS, RIGHT, 2 / 2.2), atol=1e-12)
 
 
 def test_many_resets_of_a_token_penalty_select_the_filtered_model():
     def share(rounds):
-        law = law_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, law=token_law)
+        law = policy_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, law=token_policy)
         return float(valid_answer_shares(law, TWO_TOKENS_VALID)[0, 0])
 
     assert [share(rounds) for rounds in (1, 10, 100)] == pytest.approx(
         [0.501109, 0.857831, 0.896344], abs=1e-6
     )
-    filtered = filtered_law(TWO_TOKENS, TWO_TOKENS_VALID)
+    filtered = filtered_policy(TWO_TOKENS, TWO_TOKENS_VALID)
     assert valid_answer_shares(filtered, TWO_TOKENS_VALID)[0, 0] == pytest.approx(0.9)
 
 
 def test_two_rewards_make_four_kinds_of_answers():
     # Right in form, right out of form, wrong in form, wrong out of form.
-    (law,) = rewarded_law([[0.1, 0.2, 0.3, 0.4]], [1 + 1.5, 1, 1.5, 0], 0.5)
+    (law,) = rewarded_policy([[0.1, 0.2, 0.3, 0.4]], [1 + 1.5, 1, 1.5, 0], 0.5)
     gains = law / [0.1, 0.2, 0.3, 0.4]
     assert np.log(gains / gains[3]) == pytest.approx([5, 2, 3, 0])
     base, valid = random_tree(1)
-    assert_same(rewarded_law(base, valid * 1.0, 0.3), sequence_law(base, valid, 0.3), atol=1e-12)
+    assert_same(rewarded_policy(base, valid * 1.0, 0.3), sequence_policy(base, valid, 0.3), atol=1e-12)
 
 
 def test_masking_leaves_truncation_odds_of_its_own():
     base, right = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0]
-    law = masked_law(base, right, FINISHED, 0.25)
+    law = masked_policy(base, right, FINISHED, 0.25)
     assert (1 - law[-1]) / law[-1] == pytest.approx(3.94264, abs=5e-6)
     finished = np.array(base[:4]) / 0.7
-    (within,) = sequence_law([finished], right[:4], 0.25)
+    (within,) = sequence_policy([finished], right[:4], 0.25)
     np.testing.assert_allclose(law[:4] / law[:4].sum(), within, atol=1e-12)
 
 
 def test_with_the_mean_of_all_answers_masking_can_make_truncation_grow():
-    law = masked_law([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], FINISHED, 0.25, in_loss=True)
+    law = masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], FINISHED, 0.25, in_loss=True)
     rate = law[:2].sum()
     assert rate == pytest.approx(0.15 * np.exp((1 - rate) / 0.25))
     assert law[-1] > 0.3
@@ -109,7 +109,7 @@ def test_the_best_beta_under_hacks():
     assert found == pytest.approx(0.107668, abs=5e-7)
 
     def true_rate(beta):
-        (law,) = rewarded_law([[0.2, 0.799, 0.001]], [0.9, 0.05, 1.0], beta)
+        (law,) = rewarded_policy([[0.2, 0.799, 0.001]], [0.9, 0.05, 1.0], beta)
         return law[0]
 
     assert true_rate(found) == pytest.approx(0.986, abs=5e-4)

@@ -16,9 +16,9 @@ from dph_theory import (
 from dph_theory.stationary import (
     answer_probabilities,
     beta_at,
-    law_divergence,
-    law_validity,
-    sequence_law,
+    policy_divergence,
+    policy_pass_rate,
+    sequence_policy,
     valid_answer_shares,
     validity_at,
 )
@@ -31,18 +31,18 @@ every = pytest.mark.parametrize("divergence", EVERY, ids=lambda d: d.name)
 @every
 def test_every_divergence_keeps_the_ratios_and_moves_the_validity_alone(divergence):
     base, valid = random_tree(0, 4)
-    law = sequence_law(base, valid, 0.3, divergence)
+    law = sequence_policy(base, valid, 0.3, divergence)
     shares = valid_answer_shares(base, valid)
     assert valid_answer_shares(law, valid) == pytest.approx(shares, rel=1e-10, abs=1e-15)
-    base_rate = law_validity(base, valid)
-    assert law_validity(law, valid) == pytest.approx(validity_at(base_rate, 0.3, divergence), rel=1e-12)
+    base_rate = policy_pass_rate(base, valid)
+    assert policy_pass_rate(law, valid) == pytest.approx(validity_at(base_rate, 0.3, divergence), rel=1e-12)
 
 
 @every
 def test_the_objective_falls_in_every_direction(divergence):
     base, valid = random_tree(1)
     answers, ref = (
-        answer_probabilities(t).ravel() for t in (sequence_law(base, valid, 0.3, divergence), base)
+        answer_probabilities(t).ravel() for t in (sequence_policy(base, valid, 0.3, divergence), base)
     )
     flat = valid.ravel()
 
@@ -57,11 +57,11 @@ def test_the_objective_falls_in_every_direction(divergence):
 
 def test_prefixes_without_mass_keep_the_base():
     base = [np.array([0.5, 0.5]), np.array([[0.3, 0.7], [0.2, 0.8]])]
-    law = sequence_law(base, [[1, 1], [0, 0]], 0.1, CHI_SQUARED)
+    law = sequence_policy(base, [[1, 1], [0, 0]], 0.1, CHI_SQUARED)
     assert law[0] == pytest.approx([1, 0])
     assert law[1] == pytest.approx(base[1])
-    nowhere = sequence_law(base, np.zeros((2, 2)), 0.1)
-    assert law_divergence(nowhere, base) == pytest.approx(0, abs=1e-15)
+    nowhere = sequence_policy(base, np.zeros((2, 2)), 0.1)
+    assert policy_divergence(nowhere, base) == pytest.approx(0, abs=1e-15)
 
 
 def test_closed_forms():

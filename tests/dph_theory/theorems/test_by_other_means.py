@@ -6,7 +6,9 @@ from scipy import integrate, optimize
 
 from dph_theory import CHI_SQUARED, filtered
 from dph_theory.theorems import _estimators as estimators
-from dph_theory.theorems import _laws, a10, b03
+from dph_theory.theorems import _laws
+from dph_theory.theorems.binary_rewards import misspecification
+from dph_theory.theorems.divergences import rehearsal_gauge
 from dph_theory.verification.charts import as_floats
 
 
@@ -22,14 +24,16 @@ def test_the_best_product_by_a_grid_over_both_bits():
     p, q = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
     laws = np.stack([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], axis=-1)
     costs = (laws * np.log(laws / base)).sum(axis=-1) + laws[:, 1:3].sum(axis=-1) / 0.2
-    assert a10.best_product(base, valid, 0.2)[0] == pytest.approx(laws[np.argmin(costs)], abs=2e-3)
+    assert misspecification.best_product(base, valid, 0.2)[0] == pytest.approx(
+        laws[np.argmin(costs)], abs=2e-3
+    )
 
 
 @pytest.mark.parametrize(("index", "stated"), [*enumerate((1, 0.25, 0.25 / np.e, 0.25, 0.25))])
 def test_gradient_descent_ends_at_the_mass_of_the_table_and_inside_at_the_filtered_model(index, stated):
     base, valid = np.array([[0.15, 0.1, 0.45, 0.3]]), np.array([[True, True, False, False]])
-    f, c = b03.PRINTED[index]
-    loss = b03.in_gauge(f, np.array([c]))
+    f, c = rehearsal_gauge.PRINTED[index]
+    loss = rehearsal_gauge.in_gauge(f, np.array([c]))
     found = optimize.minimize(
         lambda logits: float(estimators.mean_on_filtered(loss, softmax(logits)[None], base, valid)[0]),
         np.zeros(4),

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-import dph_theory
 from dph_theory.binary_reward import tilted
-from dph_theory.theorems import d03 as strategies
+from dph_theory.theorems.coverage import falling_pass_at_k as strategies
 
 Q, RHO = np.array([[0.5, 0.3, 0.2]]), np.array([[0.6, 0.4]])
 SUCCESS = np.array([[[1.0, 0.2, 0.1], [0.1, 0.2, 1.0]]])
@@ -21,8 +20,3 @@ def test_training_is_the_tilted_model_for_a_binary_reward():
     assert strategies.trained_pass_at_k(Q, RHO, SUCCESS, np.array([2]), 0 * gain) == pytest.approx(
         strategies.shared_pass_at_k(Q, RHO, SUCCESS, np.array([2])), rel=1e-14
     )
-
-
-def test_names_that_left_the_package_say_where_they_are():
-    with pytest.warns(DeprecationWarning, match=r"goes in 0\.2; it is dph_theory\.theorems\.d03\."):
-        assert dph_theory.shared_pass_at_k is strategies.shared_pass_at_k

@@ -50,7 +50,7 @@ def test_a_theorem_without_an_example_of_it_proves_nothing():
 
 def test_files_that_coq_has_not_accepted_prove_nothing(monkeypatch):
     compiler.unaccepted.cache_clear()
-    monkeypatch.setattr(compiler.files, "hashes", dict)
+    monkeypatch.setattr(compiler.sources, "hashes", dict)
     assert untied(VALIDITY)[0].startswith("the record is of other files")
     monkeypatch.undo()
     compiler.unaccepted.cache_clear()

@@ -7,13 +7,13 @@ from toy_lm import (
     MarkovLM,
     ValidityAutomaton,
     balanced,
-    base_law,
+    base_distribution,
     counting,
     filtered_lm,
     from_predicate,
     from_regex,
     locally_filtered,
-    token_law_kl,
+    token_distribution_kl,
 )
 
 DYCK = balanced("()", "(", ")", depth=4)
@@ -53,9 +53,14 @@ model = MarkovLM.from_probabilities
         (lambda: model([0.5, 0.5], [[0.5, 0.6], [0.5, 0.5]]), "transition"),
         (lambda: MarkovLM.random(0, seed=0), "vocabulary=0"),
         (lambda: locally_filtered(MarkovLM.random(4, seed=0), ABC, 4), r"base.vocabulary=4 .* automaton's 3"),
-        (lambda: base_law(MarkovLM.random(3, batch=(2,), seed=0), ABC, 4), "without batch axes"),
-        (lambda: base_law(FITTING, ABC, 0), "length=0"),
-        (lambda: token_law_kl(base_law(FITTING, ABC, 3), base_law(FITTING, ABC, 4)), "the same automaton"),
+        (lambda: base_distribution(MarkovLM.random(3, batch=(2,), seed=0), ABC, 4), "without batch axes"),
+        (lambda: base_distribution(FITTING, ABC, 0), "length=0"),
+        (
+            lambda: token_distribution_kl(
+                base_distribution(FITTING, ABC, 3), base_distribution(FITTING, ABC, 4)
+            ),
+            "the same automaton",
+        ),
         (lambda: filtered_lm(ONLY_OPEN, DYCK, 7), r"length=7 .* accepts none"),
         (lambda: filtered_lm(ONLY_OPEN, DYCK, 8), r"length=8 .* the base must give some valid word"),
     ],

@@ -7,17 +7,19 @@ from toy_lm.strategies.task import Policy, law, pass_rates, random_tasks, step_a
 
 
 def test_the_base_law_is_that_of_pairs_failures_first():
-    law = task(np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4]), easy_rate=0.9, hard_rate=0.25).base_law
+    law = task(
+        np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4]), easy_rate=0.9, hard_rate=0.25
+    ).base_distribution
     expected = [[0.06, 0.04, 0.54, 0.36], [0.45, 0.4, 0.15, 0], [0.6, 0.3, 0, 0.1]]
     np.testing.assert_allclose(law, expected, rtol=0, atol=1e-16)
 
 
 def test_random_tasks_are_a_batch_and_follow_their_generator():
     first, again, other = (random_tasks(50, 4, 0.9, np.random.default_rng(seed)) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first.base_law, again.base_law)
+    np.testing.assert_array_equal(first.base_distribution, again.base_distribution)
     assert not np.array_equal(first.base, other.base)
-    assert first.base_law.shape == (50, 5, 8)
-    np.testing.assert_allclose(first.base_law.sum(axis=-1), 1, rtol=1e-12)
+    assert first.base_distribution.shape == (50, 5, 8)
+    np.testing.assert_allclose(first.base_distribution.sum(axis=-1), 1, rtol=1e-12)
     assert ((first.hard_rate > 0.1) & (first.hard_rate < 0.9)).all()
 
 
@@ -46,8 +48,8 @@ def test_the_law_is_softmax_times_skill():
 
 def test_the_log_ratio_is_formed_without_loss_where_the_masses_underflow():
     found = law(random_policy(1), TASK, CONDITIONING)
-    possible = np.broadcast_to(TASK.base_law > 0, found.outcomes.shape)
-    ratio = (found.outcomes / np.where(TASK.base_law > 0, TASK.base_law, 1))[possible]
+    possible = np.broadcast_to(TASK.base_distribution > 0, found.outcomes.shape)
+    ratio = (found.outcomes / np.where(TASK.base_distribution > 0, TASK.base_distribution, 1))[possible]
     np.testing.assert_allclose(found.log_ratio[possible], np.log(ratio), rtol=1e-9)
     assert (found.log_ratio[~possible] == 0).all()
     assert np.isfinite(law(random_policy(2, scale=2000), TASK, CONDITIONING).log_ratio).all()
@@ -57,7 +59,7 @@ def test_the_log_ratio_is_formed_without_loss_where_the_masses_underflow():
 def test_the_chain_rule_agrees_with_finite_differences(divergence):
     """Of sum_t w_t D_f(P_t || base_t), in every parameter."""
     policy = random_policy(3, scale=0.5)
-    base = TASK.base_law
+    base = TASK.base_distribution
 
     def objective(changed):
         return (TASK.weights * divergence(law(changed, TASK, CONDITIONING).outcomes, base)).sum(axis=-1)

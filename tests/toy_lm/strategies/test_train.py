@@ -29,7 +29,7 @@ DEFAULT = Config().task
 
 
 def test_the_base_and_a_collapsed_policy_by_hand():
-    base, collapsed = measure(TASK.base_law, TASK, 2), measure(COLLAPSED, TASK, 16)
+    base, collapsed = measure(TASK.base_distribution, TASK, 2), measure(COLLAPSED, TASK, 16)
     rates = np.array([0.9, 0.15, 0.1])
     assert base.pass_at_1 == pytest.approx(TASK.weights @ rates, rel=1e-14)
     assert base.pass_at_k == pytest.approx(TASK.weights @ (1 - (1 - rates) ** 2), rel=1e-14)
@@ -69,7 +69,7 @@ def curvature(divergence, task, g, types):
         parts = np.split(vector, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
         policy = Policy(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
         laws = law(policy, task, g).outcomes[types]
-        return (task.weights[types] * divergence(laws, task.base_law[types])).sum()
+        return (task.weights[types] * divergence(laws, task.base_distribution[types])).sum()
 
     # At the base value and slope vanish: H_ij = D(h e_i + h e_j)/h^2 - H_ii/2 - H_jj/2, to first order.
     h, eye = 1e-4, np.eye(len(flat))
@@ -161,7 +161,7 @@ def test_the_anchor_s_pull_is_the_divergence_s_own_gradient(divergence, everywhe
     rng = np.random.default_rng(0)
     policy = Policy(*(rng.normal(size=(3, *shape)) for shape in ((5,), (6, 5), (5,))))
     now, anchor = law(policy, DEFAULT, np.array(0.5)), Anchor(divergence, everywhere)
-    expected = DEFAULT.weights[:, None] * divergence.gradient(now.outcomes, DEFAULT.base_law)
+    expected = DEFAULT.weights[:, None] * divergence.gradient(now.outcomes, DEFAULT.base_distribution)
     np.testing.assert_allclose(anchor_pull(now, DEFAULT, anchor), expected[:, anchor.types], atol=1e-14)
 
 

@@ -5,7 +5,7 @@ import pytest
 from support.small_boxes import uniform_box
 from transformers import LlamaForCausalLM
 
-from dph_theory.stationary import law_divergence, locally_filtered
+from dph_theory.stationary import locally_filtered, policy_divergence
 from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
 from full_scale.experiments.enumerable_tasks.box import BOXES, box, dial
 from full_scale.experiments.enumerable_tasks.exact import exact, next_token_tables
@@ -58,7 +58,7 @@ def test_the_two_token_example_is_that_of_theory_e3():
     assert found.pass_rates(found.base) == pytest.approx([0.5], abs=1e-3)
     local = locally_filtered(found.base, found.valid, end=found.end)
     # 1.20397280433 without the end symbol's ten-thousandth.
-    assert law_divergence(local, found.base, end=found.end) == pytest.approx([1.204], abs=2e-3)
+    assert policy_divergence(local, found.base, end=found.end) == pytest.approx([1.204], abs=2e-3)
 
 
 def test_brackets_are_balanced():

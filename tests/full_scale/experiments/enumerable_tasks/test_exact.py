@@ -5,7 +5,7 @@ import pytest
 from support.small_boxes import random_llama, uniform_box
 from support.tiny_llama import plain_log_probs
 
-from dph_theory.stationary import answer_probabilities, filtered_law
+from dph_theory.stationary import answer_probabilities, filtered_policy
 from full_scale.experiments.enumerable_tasks.exact import PASS_AT, exact, longest_prefixes, next_token_tables
 
 
@@ -30,7 +30,7 @@ def test_measures_of_the_base_and_of_its_filtered_model():
     hit = [np.mean(1 - (1 - np.array(own.validity)) ** k) for k in PASS_AT]
     assert own.pass_at_k == pytest.approx(hit)
     assert own.kl_from_filtered == pytest.approx(-np.log(own.validity).mean())
-    best = exact(box, filtered_law(base, box.valid, end=box.end), base)
+    best = exact(box, filtered_policy(base, box.valid, end=box.end), base)
     assert best.validity == pytest.approx([1, 1])
     assert best.kl_to_base == pytest.approx(-np.log(own.validity).mean())
     assert best.effective_answers == pytest.approx(own.effective_answers)

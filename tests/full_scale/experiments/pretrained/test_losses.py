@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dph_theory.divergences import FORWARD_KL
-from dph_theory.stationary import sequence_law, token_law
+from dph_theory.stationary import sequence_policy, token_policy
 from full_scale.experiments.pretrained.losses import (
     NAMED,
     Prompts,
@@ -20,10 +20,10 @@ from full_scale.experiments.pretrained.losses import (
 WORDS = torch.tensor([1, 2])
 VALID = torch.tensor([[[True, False], [True, True]]])
 LAWS = {
-    "reward": sequence_law,
-    "k2": token_law,
-    "k3_corrected": token_law,
-    "k3": lambda *a, **k: token_law(*a, divergence=FORWARD_KL, **k),
+    "reward": sequence_policy,
+    "k2": token_policy,
+    "k3_corrected": token_policy,
+    "k3": lambda *a, **k: token_policy(*a, divergence=FORWARD_KL, **k),
 }
 
 

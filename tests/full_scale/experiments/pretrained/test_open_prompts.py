@@ -3,7 +3,7 @@ import operator
 import pytest
 import torch
 
-from dph_theory.stationary import law_validity
+from dph_theory.stationary import policy_pass_rate
 from full_scale.experiments.pretrained.open_prompts import TASKS, OpenPrompts, Reading, open_prompts, said
 from full_scale.tasks.llama import random_llama, word_level
 
@@ -29,7 +29,7 @@ def test_the_box_of_open_prompts_has_the_models_own_law():
     assert box.base[1][0, 0] == pytest.approx([*after_a[:2].tolist(), float(after_a[2:].sum())], abs=1e-5)
     assert box.valid[0].sum() == 2
     assert box.valid[0][:2, 1].all()
-    assert law_validity(box.base, box.valid, box.end)[0] < float(start[:2].sum())
+    assert policy_pass_rate(box.base, box.valid, box.end)[0] < float(start[:2].sum())
     with pytest.raises(ValueError, match="one token"):
         Reading(TOKENIZER, [OpenPrompts("long", ("d",), ("b c",), (frozenset({"b c"}),))])
 

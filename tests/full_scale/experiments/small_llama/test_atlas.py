@@ -7,7 +7,7 @@ from support.small_boxes import random_llama
 from support.tiny_training import TRL_WARNS
 
 from dph_theory.atlas.problems import LENGTHS, distance
-from dph_theory.atlas.repairs import REPAIRS
+from dph_theory.atlas.repairs import PUBLISHED_METHODS
 from dph_theory.support.record import as_json, checked
 from full_scale.experiments import kept
 from full_scale.experiments.enumerable_tasks.base import save
@@ -36,14 +36,14 @@ def test_what_is_done_is_kept_and_a_method_is_told_once_all_its_runs_are_there(t
     here = kept_in(tmp_path)
     here.keep(PREDICTION, "GRPO", FORESEEN)
     here.keep(RUN, "GRPO 0", ENDED)
-    assert trained_in(kept_in(tmp_path), REPAIRS, 2) == []
+    assert trained_in(kept_in(tmp_path), PUBLISHED_METHODS, 2) == []
     here.keep(RUN, "GRPO 1", ENDED)
-    (found,) = trained_in(kept_in(tmp_path), REPAIRS, 2)
+    (found,) = trained_in(kept_in(tmp_path), PUBLISHED_METHODS, 2)
     assert found == Trained("GRPO", FORESEEN, (ENDED, ENDED))
     assert found.gaps == pytest.approx((0.1, 0.1))
     assert table([found]).rows == (("GRPO", 0.9, 0.8, 0.7, 0.6, pytest.approx(0.1)),)
     here.keep(BASE, BASE, End(0.3, (0.2, 0.1, 0.1, 0.6)))
-    store(REPAIRS[:1], [found], here, 2, tmp_path / "atlas.json")
+    store(PUBLISHED_METHODS[:1], [found], here, 2, tmp_path / "atlas.json")
     stored = checked(json.loads((tmp_path / "atlas.json").read_text()), "atlas")
     assert stored["config"]["seeds"] == 2
     results = stored["results"]
@@ -69,8 +69,8 @@ def test_the_command_predicts_before_it_trains_and_trains_nothing_twice(tmp_path
 
 
 def test_methods_are_chosen_by_name():
-    assert chosen(()) == list(REPAIRS)
-    assert chosen(("GRPO",)) == [REPAIRS[0]]
+    assert chosen(()) == list(PUBLISHED_METHODS)
+    assert chosen(("GRPO",)) == [PUBLISHED_METHODS[0]]
     with pytest.raises(ValueError, match="only='GPRO' is not allowed"):
         chosen(("GPRO",))
 

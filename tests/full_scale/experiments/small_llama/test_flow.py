@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.law_outcomes import outcome
 
-from dph_theory.stationary import filtered_law, law_divergence
+from dph_theory.stationary import filtered_policy, policy_divergence
 from full_scale.experiments.enumerable_tasks.box import box
 from full_scale.experiments.small_llama.flow import LostFlow, crossing, flow, flow_of, ways_back
 from full_scale.experiments.small_llama.predictions import laws_of
@@ -29,10 +29,10 @@ def test_flows_end_at_their_law_or_at_the_filtered_model(run):
     (end,) = flow(run, TASK, BASE, BASE, [300.0])
     if run.law:
         law = laws_of(run, TASK, BASE)[run.law]
-        assert law_divergence(end, law, end=TASK.end) == pytest.approx([0], abs=1e-3)
+        assert policy_divergence(end, law, end=TASK.end) == pytest.approx([0], abs=1e-3)
     else:
-        law = filtered_law(BASE, TASK.valid, end=TASK.end)
-        assert law_divergence(law, end, end=TASK.end) == pytest.approx([0], abs=2e-2)
+        law = filtered_policy(BASE, TASK.valid, end=TASK.end)
+        assert policy_divergence(law, end, end=TASK.end) == pytest.approx([0], abs=2e-2)
 
 
 def test_other_boxes_and_forms_are_refused():

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from dph_theory.stationary import group_weight, law_divergence, sequence_law, token_law
+from dph_theory.stationary import group_weight, policy_divergence, sequence_policy, token_policy
 from full_scale.experiments.enumerable_tasks.box import box
 from full_scale.experiments.enumerable_tasks.exact import exact
 from full_scale.experiments.small_llama.predictions import KEPT, UNERRING, UNSCALED, laws_of, predictions
@@ -40,16 +40,16 @@ def test_trl_subtracts_the_mean_of_the_whole_group_and_errors_weaken_the_reward(
     run = Run("a", TASK.name, "k3_corrected", 0.5, group_size=4, false_positive=0.2, false_negative=0.1)
     found = laws_of(run, TASK, TASK.base)
     for name, weight in ((TOKEN_REVERSE, 3 / 4 * 0.7), (f"{TOKEN_REVERSE}, {UNERRING}", 3 / 4)):
-        wanted = token_law(TASK.base, TASK.valid, 0.5 / weight, end=TASK.end)
-        assert law_divergence(found[name], wanted, end=TASK.end) == pytest.approx([0], abs=1e-12)
+        wanted = token_policy(TASK.base, TASK.valid, 0.5 / weight, end=TASK.end)
+        assert policy_divergence(found[name], wanted, end=TASK.end) == pytest.approx([0], abs=1e-12)
 
 
 def test_normalised_runs_obey_beta_over_the_groups_weight_at_their_own_validity():
     run = Run("a", TASK.name, "future_kl", 1.0, scale="group", group_size=8)
     found = laws_of(run, TASK, TASK.base)
     rate = exact(TASK, found[SEQUENCE], TASK.base).validity[0]
-    wanted = sequence_law(TASK.base, TASK.valid, 1 / group_weight(8, rate), end=TASK.end)
-    assert law_divergence(found[SEQUENCE], wanted, end=TASK.end) == pytest.approx([0], abs=1e-9)
+    wanted = sequence_policy(TASK.base, TASK.valid, 1 / group_weight(8, rate), end=TASK.end)
+    assert policy_divergence(found[SEQUENCE], wanted, end=TASK.end) == pytest.approx([0], abs=1e-9)
     assert f"{SEQUENCE}, {UNSCALED}" in found
 
 
@@ -58,8 +58,8 @@ def test_each_round_starts_from_the_law_of_the_one_before():
     twice = laws_of(replace(run, rounds=2), TASK, TASK.base)
     once = laws_of(run, TASK, TASK.base)[TOKEN_REVERSE]
     again = laws_of(run, TASK, once)[TOKEN_REVERSE]
-    assert law_divergence(twice[TOKEN_REVERSE], again, end=TASK.end) == pytest.approx([0], abs=1e-12)
-    assert law_divergence(twice[f"{TOKEN_REVERSE}, {KEPT}"], once, end=TASK.end) == pytest.approx([0])
+    assert policy_divergence(twice[TOKEN_REVERSE], again, end=TASK.end) == pytest.approx([0], abs=1e-12)
+    assert policy_divergence(twice[f"{TOKEN_REVERSE}, {KEPT}"], once, end=TASK.end) == pytest.approx([0])
 
 
 def test_no_law_is_claimed_without_a_penalty_or_where_rows_share_a_text():

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dph_theory.stationary import law_after_resets, law_at_temperature, token_law
+from dph_theory.stationary import policy_after_resets, policy_at_temperature, token_policy
 from full_scale.experiments.enumerable_tasks.box import box
 from full_scale.experiments.small_llama.predictions import predictions
 from full_scale.experiments.small_llama.runs import Run
@@ -19,9 +19,9 @@ def base_of(name):
 @pytest.mark.parametrize(
     ("name", "form", "beta", "law"),
     [
-        ("temperature 1.3", "k2", 0.5, partial(law_at_temperature, temperature=1.3, law=token_law)),
+        ("temperature 1.3", "k2", 0.5, partial(policy_at_temperature, temperature=1.3, law=token_policy)),
         # References that follow have the law of their rounds.
-        ("five references", "k3_corrected", 1.0, partial(law_after_resets, rounds=5, law=token_law)),
+        ("five references", "k3_corrected", 1.0, partial(policy_after_resets, rounds=5, law=token_policy)),
     ],
 )
 def test_the_law_under_a_sampling_is_that_of_the_theory(name, form, beta, law):

@@ -7,7 +7,7 @@ import torch
 from support.small_boxes import uniform_box
 from support.tiny_training import TRL_WARNS
 
-from dph_theory.stationary import answer_probabilities, filtered_law
+from dph_theory.stationary import answer_probabilities, filtered_policy
 from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
 from full_scale.experiments.enumerable_tasks.box import box
 from full_scale.experiments.enumerable_tasks.exact import exact
@@ -37,7 +37,7 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
     task = uniform_box()
     rows = stored_answers(task, list(task.base)).rows()
     assert Counter(row.example_id for row in rows) == {"0": STORED // 2, "1": STORED // 2}
-    wanted = answer_probabilities(filtered_law(task.base, task.valid, end=task.end), task.end)[0]
+    wanted = answer_probabilities(filtered_policy(task.base, task.valid, end=task.end), task.end)[0]
     counts = Counter(tuple(row.completion_ids) for row in rows if row.example_id == "0")
     for answer in ((0, 0), (0, 1), (0, 2)):
         assert abs(counts[answer] - wanted[answer] * STORED / 2) <= 1

@@ -10,9 +10,17 @@ from scipy.special import rel_entr
 from support.toy_models import automata, bigrams, building
 
 import dph_theory
-from dph_theory.stationary import law_divergence, law_validity
 from dph_theory.stationary import locally_filtered as tree_filtered
-from toy_lm import MarkovLM, base_law, filtered_lm, from_regex, locally_filtered, token_law_kl, validity
+from dph_theory.stationary import policy_divergence, policy_pass_rate
+from toy_lm import (
+    MarkovLM,
+    base_distribution,
+    filtered_lm,
+    from_regex,
+    locally_filtered,
+    token_distribution_kl,
+    validity,
+)
 from toy_lm.collapse.problem import all_words
 
 LENGTH = 4
@@ -55,7 +63,7 @@ def test_laws_and_divergences_are_those_of_enumeration(case):
     p, a = (np.exp(model.log_prob(words)) for model in (policy, base))
     valid = automaton.accepts(words)
     plain, ours, theirs = (
-        base_law(base, automaton, length),
+        base_distribution(base, automaton, length),
         *(filtered_lm(model, automaton, length) for model in (policy, base)),
     )
     np.testing.assert_allclose(enumerated(plain), a, atol=1e-14)
@@ -63,9 +71,9 @@ def test_laws_and_divergences_are_those_of_enumeration(case):
     assert validity(base, automaton, length) == pytest.approx(a[valid].sum(), rel=1e-12)
     assert (plain.validity(), theirs.validity()) == pytest.approx((a[valid].sum(), 1), rel=1e-12)
     # E_{p_*} log(p_*/a) = -log A1.
-    assert token_law_kl(theirs, plain) == pytest.approx(-np.log(a[valid].sum()), rel=1e-9, abs=1e-12)
+    assert token_distribution_kl(theirs, plain) == pytest.approx(-np.log(a[valid].sum()), rel=1e-9, abs=1e-12)
     wanted = rel_entr(dph_theory.filtered(p, valid), dph_theory.filtered(a, valid)).sum()
-    assert token_law_kl(ours, theirs) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    assert token_distribution_kl(ours, theirs) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
 def trees(base):
@@ -83,13 +91,13 @@ def trees(base):
 def test_the_locally_filtered_model_is_that_of_the_tree_and_pythagoras_holds():
     base = MarkovLM.random(3, seed=1)
     tables, valid = trees(base)
-    plain, filtered = base_law(base, AUTOMATON, LENGTH), filtered_lm(base, AUTOMATON, LENGTH)
+    plain, filtered = base_distribution(base, AUTOMATON, LENGTH), filtered_lm(base, AUTOMATON, LENGTH)
     local, tree = locally_filtered(base, AUTOMATON, LENGTH), tree_filtered(tables, valid)
-    assert token_law_kl(local, plain) == pytest.approx(law_divergence(tree, tables), rel=1e-12)
-    assert local.validity() == pytest.approx(law_validity(tree, valid), rel=1e-12)
-    more = token_law_kl(local, plain) - token_law_kl(filtered, plain)
-    assert token_law_kl(local, filtered) == pytest.approx(more, rel=1e-10)
-    assert token_law_kl(plain, filtered) == np.inf
+    assert token_distribution_kl(local, plain) == pytest.approx(policy_divergence(tree, tables), rel=1e-12)
+    assert local.validity() == pytest.approx(policy_pass_rate(tree, valid), rel=1e-12)
+    more = token_distribution_kl(local, plain) - token_distribution_kl(filtered, plain)
+    assert token_distribution_kl(local, filtered) == pytest.approx(more, rel=1e-10)
+    assert token_distribution_kl(plain, filtered) == np.inf
 
 
 def test_a_batch_of_models_gives_words_the_products_of_their_steps_and_the_seed_decides():
@@ -110,7 +118,7 @@ def test_long_words_over_many_symbols():
     base = MarkovLM.random(32, seed=1)
     local, filtered = (law(base, automaton, 512) for law in (locally_filtered, filtered_lm))
     assert local.validity() == pytest.approx(1, abs=1e-10)
-    assert 0 <= token_law_kl(local, filtered) < 512 * np.log(32)
+    assert 0 <= token_distribution_kl(local, filtered) < 512 * np.log(32)
     # One word of 512 that the base says with a probability no float can hold.
     few, rare = MarkovLM.random(8, seed=1), from_regex("ab" * 256, letters[:8])
-    assert token_law_kl(filtered_lm(few, rare, 512), base_law(few, rare, 512)) > 745
+    assert token_distribution_kl(filtered_lm(few, rare, 512), base_distribution(few, rare, 512)) > 745

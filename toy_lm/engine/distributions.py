@@ -22,7 +22,7 @@ Rule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
-class TokenLaw:
+class TokenDistribution:
     """Words by their next-symbol probabilities: steps[t] (states, contexts, V); rows may be zero."""
 
     automaton: ValidityAutomaton
@@ -51,7 +51,7 @@ class TokenLaw:
         return float(last[self.automaton.accepting].sum())
 
 
-def base_law(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenLaw:
+def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """The base itself, over the automaton."""
     law, _ = _backward(
         base, automaton, length, np.ones(automaton.states), lambda rows, ahead: (rows, ahead[..., 0])
@@ -59,7 +59,7 @@ def base_law(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> Token
     return law
 
 
-def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenLaw:
+def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """The filtered model p_* = a(. | Y1): the base given that the word is valid.
 
     Raises ValueError if the automaton accepts no or every word of this length, or if the base gives the valid
@@ -80,7 +80,7 @@ def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> To
     return law
 
 
-def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenLaw:
+def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """The base with only the symbols kept after which a valid word can still be completed.
 
     What grammar-constrained decoding samples from. Where none can, the base's own rows.
@@ -96,7 +96,7 @@ def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) 
     return law
 
 
-def token_law_kl(law: TokenLaw, reference: TokenLaw) -> float:
+def token_distribution_kl(law: TokenDistribution, reference: TokenDistribution) -> float:
     """KL(this || reference) in nats over one automaton, by the chain rule; inf where the reference misses."""
     same = np.array_equal(law.automaton.transitions, reference.automaton.transitions)
     if not same or law.length != reference.length:
@@ -120,7 +120,7 @@ def validity(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> Valu
 
 def _backward(
     base: MarkovLM, automaton: ValidityAutomaton, length: int, final: np.ndarray, rule: Rule
-) -> tuple[TokenLaw, float]:
+) -> tuple[TokenDistribution, float]:
     """One pass from the last symbol: what follows each symbol, and by the rule the rows before it.
 
     Also what is handed back at the beginning.
@@ -137,7 +137,7 @@ def _backward(
         ahead = np.broadcast_to(ahead, (automaton.states, len(rows), V))
         law, value = rule(np.broadcast_to(rows, ahead.shape), ahead)
         steps.append(law)
-    return TokenLaw(automaton, tuple(reversed(steps))), float(value[automaton.initial, 0])
+    return TokenDistribution(automaton, tuple(reversed(steps))), float(value[automaton.initial, 0])
 
 
 def _check(model: MarkovLM, automaton: ValidityAutomaton, length: int) -> None:
