@@ -13,7 +13,7 @@ from ..fdivergence import FDivergence
 from ..losses import generator_loss
 from ..references import Source
 from ..trainers import restated
-from ..trainers.restated import Loss, kept, kl_term
+from ..trainers.restated import Loss, kl_term, unmasked
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def pseudo_reward_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
     """
 
     def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        total = kept(log_pi, mask).sum(dim=-1)
-        x = (total - kept(log_ref, mask).sum(dim=-1)).detach()
+        total = unmasked(log_pi, mask).sum(dim=-1)
+        x = (total - unmasked(log_ref, mask).sum(dim=-1)).detach()
         return (total * slope(x)).mean()
 
     return loss

@@ -17,7 +17,7 @@ from ..trainers.parts import (
     LEARNED,
     LEFT_OUT,
     MIXED,
-    OTHERS,
+    LEFT_OUT_DIVIDED,
     RAW,
     SUMS,
     TOKENS,
@@ -281,7 +281,7 @@ def nemo_rl(asked: Asked) -> Configuration:
     divided, others = (grpo.on(f"adv_estimator.{of}", grpo.on(of, True)) for of in flags)
     undivided = LEFT_OUT if others else CENTRED
     weights = {
-        "grpo": undivided if not divided else OTHERS if others else DIVIDED,
+        "grpo": undivided if not divided else LEFT_OUT_DIVIDED if others else DIVIDED,
         "reinforce_plus_plus": MIXED,
         "gdpo": _unknown("gdpo"),
     }
@@ -388,7 +388,7 @@ def areal(asked: Asked) -> Configuration:
     left_out = actor.on("reward_norm.mean_leave1out")
     weights: Mapping[tuple[str | None, ...], Weight] = {
         (None, None): RAW,
-        ("group", "group"): OTHERS if left_out else DIVIDED,
+        ("group", "group"): LEFT_OUT_DIVIDED if left_out else DIVIDED,
         ("group", None): LEFT_OUT if left_out else CENTRED,
     }
     weight = LEARNED if asked.holds("critic.") else weights.get(level, MIXED)

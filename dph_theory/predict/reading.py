@@ -72,7 +72,7 @@ class Configuration(Shown):
             ("not read, and changes nothing here", ", ".join(self.harmless)),
             ("look out", "\n".join(self.warnings)),
         ]
-        return [Table.of((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
+        return [Table.from_rows((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data; the KL term by its symbols."""
@@ -113,7 +113,7 @@ def told(
             inert = [*inert, f"k1 in the loss, {penalty}: its expected gradient is zero"]
             coefficient = 0.0
         else:
-            law, selects = kl.law, kl.selects
+            law, selects = kl.stationary_kl, kl.selects
             why = "" if kl.divergence is not None else "what this KL term converges to is not known"
         if divides_kl:
             warnings = [*warnings, TRAP]

@@ -37,11 +37,11 @@ FORMS: list["PublishedAdvantage"] = []
 """Every form whose audit the docs show, in the order of this file."""
 
 
-def published(name: str, source: str, formula: str, **others: Any) -> Callable[[_Form], _Form]:
+def published(name: str, source: str, formula: str, **options: Any) -> Callable[[_Form], _Form]:
     """Add the function that follows to FORMS."""
 
     def add(advantage: _Form) -> _Form:
-        FORMS.append(PublishedAdvantage(name, source, formula, advantage, **others))
+        FORMS.append(PublishedAdvantage(name, source, formula, advantage, **options))
         return advantage
 
     return add
@@ -90,10 +90,10 @@ def leave_one_out(r: Tensor) -> Tensor:
 def over_the_others(r: Tensor) -> Tensor:
     """r less the mean of the others, over their sample std; undivided where they agree."""
     size = r.shape[-1]
-    others = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
-    agree = (others == others[..., :1]).all(dim=-1)
-    deviation = others.std(dim=-1) + 1e-6
-    return (r - others.mean(dim=-1)) / torch.where(agree, torch.ones_like(deviation), deviation)
+    other_rewards = r[:, [[j for j in range(size) if j != i] for i in range(size)]]
+    agree = (other_rewards == other_rewards[..., :1]).all(dim=-1)
+    deviation = other_rewards.std(dim=-1) + 1e-6
+    return (r - other_rewards.mean(dim=-1)) / torch.where(agree, torch.ones_like(deviation), deviation)
 
 
 @published(
@@ -139,8 +139,8 @@ def over_the_mean_unbiased(r: Tensor) -> Tensor:
 
 def _by_right(r: Tensor, values: Callable[[int], tuple[float, float]]) -> Tensor:
     """What correct and incorrect answers get by how many are correct, in the rewards' own precision."""
-    found = torch.tensor([values(int(right)) for right in r.sum(dim=-1)], dtype=r.dtype)
-    return found[:, 1:] + (found[:, :1] - found[:, 1:]) * r
+    advantages = torch.tensor([values(int(right)) for right in r.sum(dim=-1)], dtype=r.dtype)
+    return advantages[:, 1:] + (advantages[:, :1] - advantages[:, 1:]) * r
 
 
 def _pass_at(size: int, right: int, k: int) -> float:
@@ -160,8 +160,8 @@ def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
     """The same less its mean over the other answers, estimated from them alone."""
     rows, size = [], r.shape[-1]
     for group, own in zip(r, pkpo(r, k), strict=True):
-        others = [torch.cat([group[:i], group[i + 1 :]])[None] for i in range(size)]
-        rows.append(own - torch.stack([pkpo(other, k).mean() for other in others]))
+        other_groups = [torch.cat([group[:i], group[i + 1 :]])[None] for i in range(size)]
+        rows.append(own - torch.stack([pkpo(other_group, k).mean() for other_group in other_groups]))
     return torch.stack(rows)
 
 

@@ -110,23 +110,24 @@ class KLTerm(Setting):
     @property
     def formula(self) -> str:
         """The term of a token in symbols, such as: clip(e^-x - 1 + x, 10), |x| <= 20."""
-        after = self.place.startswith("clamped")
+        clamps_product = self.place.startswith("clamped")
         value = ESTIMATORS[self.estimator].formula
-        if self.outer is not None and not after:
+        if self.outer is not None and not clamps_product:
             value = f"clip({value}, {self.outer:g})"
         factor = f"({value})" if self.estimator == "k3" and "clip" not in value else value
-        found = _FORMULAS[self.place].format(v=value, f=factor)
-        if after and self.outer is not None:
-            found = f"clip({found}, {self.outer:g})"
-        return found if self.inner is None else f"{found}, |x| <= {self.inner:g}"
+        formula = _FORMULAS[self.place].format(v=value, f=factor)
+        if clamps_product and self.outer is not None:
+            formula = f"clip({formula}, {self.outer:g})"
+        return formula if self.inner is None else f"{formula}, |x| <= {self.inner:g}"
 
     @property
     def loss(self) -> Callable[..., Any]:
         """The function of log-probabilities; needs torch."""
-        made: Callable[..., Any] = import_module("dph_theory.trainers.restated").kl_term(
+        restated = import_module("dph_theory.trainers.restated")
+        loss: Callable[..., Any] = restated.kl_term(
             self.place, self.estimator, inner=self.inner, outer=self.outer
         )
-        return made
+        return loss
 
     @property
     def divergence(self) -> FDivergence | None:
@@ -169,17 +170,18 @@ class KLTerm(Setting):
         return float(np.sqrt(2 * self.outer)) if clamps and self.outer is not None else np.inf
 
     @property
-    def law(self) -> str:
+    def stationary_kl(self) -> str:
         """Which KL a run with this term has at its stationary policy, such as: reverse KL per token."""
         if self.divergence is None:
             return "not known"
         kind = "forward" if self.divergence is FORWARD_KL else "reverse"
-        found = f"{kind} KL {'per token' if self.token else 'of the whole answer'}"
+        name = f"{kind} KL {'per token' if self.token else 'of the whole answer'}"
         if self.released_below <= NEVER_RELEASED:
-            return found
-        below = f"{100 * np.exp(self.released_below):.2g}% of its base probability"
-        above = f" or above {np.exp(self.released_above):.1f} times it" if self.released_above < _RARE else ""
-        return f"{found}; below {below}{above} a token gets no KL gradient (the clamp)"
+            return name
+        bounds = f"below {100 * np.exp(self.released_below):.2g}% of its base probability"
+        if self.released_above < _RARE:
+            bounds += f" or above {np.exp(self.released_above):.1f} times it"
+        return f"{name}; {bounds} a token gets no KL gradient (the clamp)"
 
     @property
     def selects(self) -> str:
@@ -190,8 +192,8 @@ class KLTerm(Setting):
             return FILTERED
         # A token that leads to no correct answer and has no KL gradient, by the clamp, loses all its mass:
         # what is left is filtered token by token.
-        kept = self.released_below <= NEVER_RELEASED
-        return FORWARD_LIMIT if self.divergence is FORWARD_KL and kept else LOCAL
+        clamp_is_idle = self.released_below <= NEVER_RELEASED
+        return FORWARD_LIMIT if self.divergence is FORWARD_KL and clamp_is_idle else LOCAL
 
 
 def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:
@@ -217,27 +219,27 @@ of the tokens to come (arXiv 2601.10201) or of the whole answer.
 DESCENDING = tuple(name for name, form in KL_FORMS.items() if form.divergence is not None)
 """Those that minimise a KL: all but k1 in the loss, whose expected gradient is zero."""
 
-_Of = tuple[str, str, str, str]
+_Source = tuple[str, str, str, str]
 
 
-def rows(file: str) -> Iterator[tuple[_Of, list[str], bool]]:
+def rows(file: str) -> Iterator[tuple[_Source, list[str], bool]]:
     """The rows of a file: trainer, version, file and flags; the other columns; whether it bears a star."""
-    trainer, version, read = "", "", ""
+    trainer, version, source_file = "", "", ""
     for line in Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines():
         if line.startswith((" ", "*")):
             flags, *columns = (part.strip() for part in line[1:].split(" | "))
-            yield (trainer, version, read, flags), columns, line.startswith("*")
+            yield (trainer, version, source_file, flags), columns, line.startswith("*")
         elif line and not line.startswith("#"):
-            trainer, version, read = line.split("; ")
+            trainer, version, source_file = line.split("; ")
 
 
-def _parsed(of: _Of, place: str, form: str, *old: str) -> KLTerm:
+def _parsed(source: _Source, place: str, form: str, *old_samples: str) -> KLTerm:
     estimator, *clamps = form.split()
-    inner, outer = (None if c == "-" else float(c) for c in clamps or "--")
-    return KLTerm(*of, place, estimator, inner, outer, "old_policy" if old else "policy")
+    inner, outer = (None if clamp == "-" else float(clamp) for clamp in clamps or "--")
+    return KLTerm(*source, place, estimator, inner, outer, "old_policy" if old_samples else "policy")
 
 
-_ROWS = [(_parsed(of, *columns), starred) for of, columns, starred in rows("kl_terms.txt")]
+_ROWS = [(_parsed(source, *columns), starred) for source, columns, starred in rows("kl_terms.txt")]
 KL_TERMS = tuple(term for term, _ in _ROWS)
 """By trainer, version or commit, file and flags."""
 SHOWN = tuple(term for term, starred in _ROWS if starred)

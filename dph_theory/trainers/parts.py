@@ -8,8 +8,8 @@ from typing import NamedTuple
 class Weight(NamedTuple):
     """An advantage in words, what it divides by and what it subtracts from rewards.
 
-    `scale` is a key of `laws.SCALES`, `baseline` one of `dynamics.BASELINES`; None where no stationary policy
-    is known.
+    `scale` is a key of `stationary.groups.SCALES`, `baseline` one of `finite_training.BASELINES`; None where
+    no stationary policy is known.
     """
 
     words: str
@@ -29,7 +29,7 @@ LEFT_OUT = Weight(
 RAW = Weight("no baseline: the same weight at every pass rate, with more noise", "leave_one_out", "none")
 ALONE = Weight("one answer a prompt, so no group and no baseline: the reward itself", "leave_one_out", "none")
 BY_MEAN = Weight("the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean")
-OTHERS = Weight(
+LEFT_OUT_DIVIDED = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
 MIXED = Weight("divided by the whole batch's std, which couples the groups")

@@ -23,15 +23,15 @@ class PolicyForm(Setting):
     @property
     def loss(self) -> Loss:
         """The function of log-probabilities."""
-        name, *given = self.surrogate.split()
+        form, *assignments = self.surrogate.split()
         reduction, *length = self.reduction.split()
-        settings = dict(each.split("=") for each in given)
-        numbers = {key: float(value) for key, value in settings.items() if not value.isalpha()}
-        return policy_loss(name, reduction, length=float(*length or (1,)), **{**settings, **numbers})
+        settings = dict(assignment.split("=") for assignment in assignments)
+        numbers = {name: float(value) for name, value in settings.items() if not value.isalpha()}
+        return policy_loss(form, reduction, length=float(*length or (1,)), **{**settings, **numbers})
 
 
 POLICY_LOSSES: tuple[PolicyForm, ...] = tuple(
-    PolicyForm(*of, formula, surrogate, reduction, "old_policy" if old else "policy")
-    for of, (formula, surrogate, reduction, *old), _ in rows("policy_losses.txt")
+    PolicyForm(*source, formula, surrogate, reduction, "old_policy" if old else "policy")
+    for source, (formula, surrogate, reduction, *old), _ in rows("policy_losses.txt")
 )
 """By trainer, version or commit, file and setting."""

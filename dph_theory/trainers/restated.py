@@ -20,14 +20,14 @@ Reduce = Callable[[Tensor, Tensor], Tensor]
 """(values, mask), each (batch, tokens) -> a scalar."""
 
 
-def kept(values: Tensor, mask: Tensor) -> Tensor:
+def unmasked(values: Tensor, mask: Tensor) -> Tensor:
     """The values of the tokens that count; zero for the others, which may hold anything."""
     return torch.where(mask > 0, values, torch.zeros_like(values))
 
 
 def token_mean(values: Tensor, mask: Tensor) -> Tensor:
     """The mean over the tokens that count."""
-    return kept(values, mask).sum() / mask.sum()
+    return unmasked(values, mask).sum() / mask.sum()
 
 
 def sequence_mean(values: Tensor, mask: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ def sequence_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 def sequence_sum(values: Tensor, mask: Tensor) -> Tensor:
     """The sum over each sequence's tokens, then the mean over sequences."""
-    return kept(values, mask).sum(dim=-1).mean()
+    return unmasked(values, mask).sum(dim=-1).mean()
 
 
 REDUCTIONS: Mapping[str, Reduce] = MappingProxyType(
@@ -84,7 +84,7 @@ class _Term(NamedTuple):
     @property
     def cost(self) -> Tensor:
         """The estimate held fixed."""
-        return kept(self.value.detach(), self.mask)
+        return unmasked(self.value.detach(), self.mask)
 
     @property
     def ratio(self) -> Tensor:
@@ -93,7 +93,7 @@ class _Term(NamedTuple):
     @property
     def answer_ratio(self) -> Tensor:
         """The geometric mean of an answer's ratios."""
-        summed = kept(self.log_pi - self.log_old, self.mask).sum(dim=-1, keepdim=True)
+        summed = unmasked(self.log_pi - self.log_old, self.mask).sum(dim=-1, keepdim=True)
         return torch.exp(summed / self.mask.sum(dim=-1, keepdim=True))
 
     @property

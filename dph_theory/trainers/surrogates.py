@@ -38,7 +38,7 @@ class Sampled(NamedTuple):
             min=1
         )
 
-    def asked(self, up: Tensor, down: Tensor) -> Tensor:
+    def by_advantage_sign(self, up: Tensor, down: Tensor) -> Tensor:
         """`up` where A > 0, else `down`."""
         return torch.where(self.advantages > 0, up, down)
 
@@ -50,11 +50,12 @@ class Sampled(NamedTuple):
     @property
     def covariances(self) -> Tensor:
         """(A - mean A)(log pi - mean log pi), the means over the batch's tokens; -inf under the mask."""
-        here, count = self.mask > 0, self.mask.sum()
-        a, log_pi = (
-            y - torch.where(here, y, 0 * y).sum() / count for y in (self.advantages, self.log_pi.detach())
+        counts = self.mask > 0
+        advantages, log_pi = (
+            values - torch.where(counts, values, 0 * values).sum() / self.mask.sum()
+            for values in (self.advantages, self.log_pi.detach())
         )
-        return torch.where(here, a * log_pi, -torch.inf)
+        return torch.where(counts, advantages * log_pi, -torch.inf)
 
 
 Surrogate = Callable[[Sampled], Tensor]
@@ -77,13 +78,14 @@ def clip(
     inner: float | None = None,
     dual: float | None = None,
     delta: float | None = None,
-    of: str = "token",
+    level: str = "token",
 ) -> Tensor:
-    """The least of r A and that of r within [1-low, 1+high]; r `of` one of LOG_RATIOS, log r within +-inner.
+    """The least of r A and that of r within [1-low, 1+high], log r within +-inner.
 
-    dual: for A < 0 not below dual A. delta: r in the first term is clamped at delta.
+    level: whose ratio r is, one of LOG_RATIOS. dual: for A < 0 not below dual A. delta: r in the first term
+    is clamped at delta.
     """
-    ratio = torch.exp(bounded(LOG_RATIOS[of](b), inner))
+    ratio = torch.exp(bounded(LOG_RATIOS[level](b), inner))
     first = ratio if delta is None else ratio.clamp(max=delta)
     least = torch.minimum(first * b.advantages, ratio.clamp(1 - low, 1 + high) * b.advantages)
     if dual is None:
@@ -128,26 +130,29 @@ def geo_mean(b: Sampled) -> Tensor:
 
 def dppo_tv(b: Sampled, *, limit: float = 0.2) -> Tensor:
     """DPPO: sg(min(r, 3)) A log pi at tokens whose probability has not moved by more than `limit` A's way."""
-    return _where_near(b, b.asked(b.moved > limit, b.moved < -limit))
+    return _unless_moved(b, b.by_advantage_sign(b.moved > limit, b.moved < -limit))
 
 
 def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
     """The same, by the KL of {token, not token}."""
-    held = b.log_pi.detach()
-    pi, old = torch.exp(held), torch.exp(b.log_old)
+    log_pi = b.log_pi.detach()
+    pi, old = torch.exp(log_pi), torch.exp(b.log_old)
     rest = torch.log((1 - old + 1e-8) / (1 - pi + 1e-8))
-    far = old * (b.log_old - held) + (1 - old) * rest > limit
-    return _where_near(b, b.asked(far & (pi > old), far & (pi < old)))
+    beyond_limit = old * (b.log_old - log_pi) + (1 - old) * rest > limit
+    return _unless_moved(b, b.by_advantage_sign(beyond_limit & (pi > old), beyond_limit & (pi < old)))
 
 
-def _where_near(b: Sampled, far: Tensor) -> Tensor:
-    return _scored(b, b.ratio(20).clamp(max=3.0)) * ~far
+def _unless_moved(b: Sampled, beyond_limit: Tensor) -> Tensor:
+    return _scored(b, b.ratio(20).clamp(max=3.0)) * ~beyond_limit
 
 
-def masked(b: Sampled, *, limit: float, tau: float = 1e-3, ways: str = "one") -> Tensor:
+def masked(b: Sampled, *, limit: float, tau: float = 1e-3, directions: str = "one") -> Tensor:
     """r A - tau (log r)^2, the first term only where pi - old is within `limit` A's way, or both ways."""
-    far = b.asked(b.moved > limit, b.moved < -limit) if ways == "one" else b.moved.abs() > limit
-    return ~far * b.ratio() * b.advantages - tau * b.x**2
+    if directions == "one":
+        beyond_limit = b.by_advantage_sign(b.moved > limit, b.moved < -limit)
+    else:
+        beyond_limit = b.moved.abs() > limit
+    return ~beyond_limit * b.ratio() * b.advantages - tau * b.x**2
 
 
 def dro(b: Sampled, *, beta: float) -> Tensor:
@@ -157,9 +162,9 @@ def dro(b: Sampled, *, beta: float) -> Tensor:
 
 def kl_cov(b: Sampled, *, share: float = 0.0002, coefficient: float = 0.1) -> Tensor:
     """KL-Cov: r A, less coefficient |log r| at the share of tokens (one at least) of largest covariance."""
-    found = b.covariances.flatten()
+    flat = b.covariances.flatten()
     count = max(1, int(float(b.mask.sum()) * share))
-    chosen = torch.zeros_like(found).scatter(0, found.topk(count).indices, 1.0).reshape(b.x.shape)
+    chosen = torch.zeros_like(flat).scatter(0, flat.topk(count).indices, 1.0).reshape(b.x.shape)
     return b.ratio() * b.advantages - coefficient * b.x.abs() * chosen
 
 
@@ -178,8 +183,8 @@ def clip_cov(b: Sampled, *, share: float = 0.0002, low: float = 1.0, high: float
 
 def opsm(b: Sampled, *, most: float) -> Tensor:
     """OPSM: the clipped surrogate without answers of A < 0 whose mean log(old/pi) is above `most`."""
-    far = -b.mean(b.x.detach()).expand_as(b.x) > most
-    return clip(b) * ~(far & (b.advantages < 0))
+    drifted = -b.mean(b.x.detach()).expand_as(b.x) > most
+    return clip(b) * ~(drifted & (b.advantages < 0))
 
 
 def truncated(b: Sampled, *, most: float, least: float = 0.0) -> Tensor:
@@ -190,16 +195,16 @@ def truncated(b: Sampled, *, most: float, least: float = 0.0) -> Tensor:
     return b.ratio().detach().clamp(least, most) * _on_policy(b)
 
 
-def kept_within(b: Sampled, *, least: float, most: float, of: str = "token") -> Tensor:
+def within_bounds(b: Sampled, *, least: float, most: float, level: str = "token") -> Tensor:
     """The same with weights sg(pi)/sampler of each token, and 0 where a ratio is not in [least, most].
 
-    of: "token" (IcePop), "sequence" for the product over an answer, which then is the weight of its tokens,
-    or "mean" for its geometric mean (seq-mask-tis).
+    level: "token" (IcePop), "sequence" for the product over an answer, which then is the weight of its
+    tokens, or "mean" for its geometric mean (seq-mask-tis).
     """
-    held = b.x.detach()
-    whole = (held * b.mask).sum(dim=-1, keepdim=True)
-    judged = torch.exp({"token": held, "sequence": whole, "mean": b.mean(held)}[of])
-    ratio = judged if of == "sequence" else torch.exp(held)
+    log_ratio = b.x.detach()
+    of_answer = (log_ratio * b.mask).sum(dim=-1, keepdim=True)
+    judged = torch.exp({"token": log_ratio, "sequence": of_answer, "mean": b.mean(log_ratio)}[level])
+    ratio = judged if level == "sequence" else torch.exp(log_ratio)
     return torch.where((judged >= least) & (judged <= most), ratio, torch.zeros_like(ratio)) * _on_policy(b)
 
 
@@ -209,7 +214,7 @@ def _on_policy(b: Sampled) -> Tensor:
 
 _FORMS = (clip, reinforce, cispo, sapo, vespo, geo_mean, dppo_tv, dppo_kl, masked, dro, kl_cov, clip_cov)
 SURROGATES: Mapping[str, Callable[..., Tensor]] = MappingProxyType(
-    {form.__name__: form for form in (*_FORMS, opsm, truncated, kept_within)}
+    {form.__name__: form for form in (*_FORMS, opsm, truncated, within_bounds)}
 )
 """By name; each of a batch and its own settings."""
 
@@ -225,7 +230,7 @@ def policy_loss(form: str, reduction: str = "token_mean", *, length: float = 1, 
     choice("reduction", reduction, REDUCTIONS)
 
     def loss(log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-        found = SURROGATES[form](Sampled(log_pi, log_old, advantages, mask), **settings)
-        return -REDUCTIONS[reduction](found, mask) / length
+        values = SURROGATES[form](Sampled(log_pi, log_old, advantages, mask), **settings)
+        return -REDUCTIONS[reduction](values, mask) / length
 
     return loss

@@ -100,7 +100,7 @@ def test_the_log_ratio_below_which_a_clamp_acts():
     assert k2**2 / 2 == pytest.approx(10)
     of_k2 = form("OpenRLHF", "algo.kl.use_loss, estimator=k2")
     assert math.exp(of_k2.released_above) == pytest.approx(87.54, abs=0.01)
-    assert "or above 87.5 times it" in of_k2.law
+    assert "or above 87.5 times it" in of_k2.stationary_kl
     assert form("oat", "beta").released_below == -40
     assert form("TRL", "use_bias_correction_kl=False (default to 1.9.1)").released_below == -math.inf
 
@@ -117,7 +117,8 @@ def test_only_the_reward_selects_the_filtered_model():
 
 def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
     term = form("verl", "kl_loss_type=low_var_kl, k3", samples="policy")
-    assert term.law.endswith("below 7.3% of its base probability a token gets no KL gradient (the clamp)")
+    released = "below 7.3% of its base probability a token gets no KL gradient (the clamp)"
+    assert term.stationary_kl.endswith(released)
     docs = Path(__file__).parents[3] / "docs"
     pages = [docs / "your-trainers-kl.md", docs / "appendix" / "kl-terms.md"]
     for page in pages:

@@ -51,7 +51,7 @@ def token(form, x, advantage, old=-3.0, **settings):
         ("dppo_kl", {"limit": 0.01}, 1.0, 2.0, (0, 0)),
         ("masked", {"limit": 0.2, "tau": 0.5}, 2.9, 2.0, (-0.5 * 2.9**2, -2.9)),
         ("masked", {"limit": 0.2, "tau": 0.5}, 1.0, 2.0, (2 * E - 0.5, 2 * E - 1)),
-        ("masked", {"limit": 0.01, "tau": 0.0, "ways": "both"}, 1.0, -2.0, (0, 0)),
+        ("masked", {"limit": 0.01, "tau": 0.0, "directions": "both"}, 1.0, -2.0, (0, 0)),
         ("dro", {"beta": 0.1}, 2.0, 3.0, (-3 - 0.2, 3 - 0.2)),
         ("kl_cov", {"coefficient": 0.1}, -2.0, 3.0, (3 * E**-2 - 0.2, 3 * E**-2 + 0.1)),
         ("truncated", {"most": 3.0}, 2.0, 2.0, (6, 6)),
