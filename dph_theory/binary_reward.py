@@ -73,12 +73,12 @@ def filtered(base: Distribution, valid: Mask) -> Values:
     array([0.4, 0.6, 0. ])
     """
     base, valid = _model(base, valid)
-    kept = only(base, valid)
+    correct = only(base, valid)
     # Scaling by the largest entry first keeps masses near the smallest float from losing bits.
-    top = kept.max(axis=-1, keepdims=True)
+    top = correct.max(axis=-1, keepdims=True)
     if (top == 0).any():
         raise argument_error("base", base, "must give the valid outcomes some mass")
-    return normalised(kept / top)
+    return normalised(correct / top)
 
 
 @in_own_precision
@@ -227,7 +227,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
     # Where the policy does not visit the part any distribution on it does for both: its weight is zero.
     empty = trailing(mass == 0, 1)
     anything = normalised(only(1 + 0 * base, part))
-    inside, target = (filtered(np.where(empty, anything, law), part) for law in (policy, base))
+    inside, target = (filtered(np.where(empty, anything, q), part) for q in (policy, base))
     return mass * REVERSE_KL(inside, target)
 
 

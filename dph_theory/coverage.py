@@ -9,10 +9,10 @@ from .numeric.arrays import (
     distribution,
     first,
     in_own_precision,
+    integers,
     mask,
     probability,
     together,
-    whole,
 )
 from .numeric.elementary import Values, only, trailing, xlogy
 from .support.errors import argument_error
@@ -28,7 +28,7 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     Small values are exact to the last digits; 1 where fewer than k samples failed. Takes the order of
     sqrt(n) steps. Source: chen2021codex.
     """
-    n, c, k = whole("n", n, at_least=1), whole("c", c, at_least=0), whole("k", k, at_least=1)
+    n, c, k = integers("n", n, at_least=1), integers("c", c, at_least=0), integers("k", k, at_least=1)
     together(n=n, c=c, k=k)
     for name, value in (("k", k), ("c", c)):
         above = value > n
@@ -62,7 +62,7 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
     Shapes broadcast; the pass@k of a prompt set is its mean over prompts. Source: chen2021codex.
     """
     # k only multiplies a logarithm: it needs no more digits than a float has.
-    p, k = probability("p", p), whole("k", k, at_least=1, exact=False)
+    p, k = probability("p", p), integers("k", k, at_least=1, exact=False)
     together(p=p, k=k)
     return _hit(p, k)
 
@@ -81,7 +81,7 @@ def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     q and valid (..., outcomes), whole k >= 1 of shape (...); gives (...). Source: ours, theory D2.
     """
     q = distribution("q", q)
-    valid, k = mask("valid", valid, q), whole("k", k, at_least=1)
+    valid, k = mask("valid", valid, q), integers("k", k, at_least=1)
     together(q=q[..., 0], valid=valid[..., 0], k=k)
     hit = _hit(q, trailing(k, 1))
     return only(hit, valid).sum(axis=-1)

@@ -40,16 +40,16 @@ def _forward(xp: Any, x: Any) -> tuple[Any, Any]:
 
 def _reverse(xp: Any, x: Any) -> tuple[Any, Any]:
     # u log u - u + 1 = u r(-x), r(x) = e^x - 1 - x.
-    kept = xp.clip(x, _LOW, None)
-    return xp.exp(kept) * exp_remainder(-kept, xp), _x_exp(xp, x)
+    bounded = xp.clip(x, _LOW, None)
+    return xp.exp(bounded) * exp_remainder(-bounded, xp), _x_exp(xp, x)
 
 
 def _jensen_shannon(xp: Any, x: Any) -> tuple[Any, Any]:
     # With m the mean of pi and ref and s = log(m/ref): u r(s-x) + r(s), a KL to m from either side. The
     # product with u is made in two halves: it is finite a little beyond where u is.
-    s, kept = xp.log1p(xp.expm1(-xp.abs(x)) / 2), xp.clip(x, _LOW, None)
-    half = xp.exp(kept / 2)
-    to_policy = half * (half * exp_remainder(s - xp.clip(kept, None, 0.0), xp))
+    s, bounded = xp.log1p(xp.expm1(-xp.abs(x)) / 2), xp.clip(x, _LOW, None)
+    half = xp.exp(bounded / 2)
+    to_policy = half * (half * exp_remainder(s - xp.clip(bounded, None, 0.0), xp))
     half = xp.exp(x / 2)
     slope = half * (half * (xp.clip(x, -1000.0, 0.0) - s))
     return exp_remainder(s + xp.clip(x, 0.0, None), xp) + to_policy, slope
@@ -222,14 +222,14 @@ def named(name: str) -> FDivergence:
     module, colon, attribute = name.partition(":")
     if colon:
         try:
-            found = getattr(importlib.import_module(module), attribute, None)
+            divergence = getattr(importlib.import_module(module), attribute, None)
         except ImportError as error:
             raise argument_error(
                 "divergence", name, f"module:OBJECT that can be imported ({error})"
             ) from error
-        if not isinstance(found, FDivergence):
+        if not isinstance(divergence, FDivergence):
             raise argument_error("divergence", name, "module:OBJECT, an FDivergence")
-        return found
+        return divergence
     choice("divergence", name, DIVERGENCES)
     return DIVERGENCES[name]
 
@@ -247,6 +247,6 @@ COMPARED = (FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 _Item = TypeVar("_Item")
 
 
-def each(function: Callable[[_Item], Any], items: Iterable[_Item]) -> Values:
+def stacked(function: Callable[[_Item], Any], items: Iterable[_Item]) -> Values:
     """The function's value at every item (a divergence, say), stacked on a trailing axis."""
     return np.stack([function(item) for item in items], axis=-1)

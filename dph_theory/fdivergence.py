@@ -107,7 +107,7 @@ class FDivergence:
         return sympy.limit(self.expression, _ratio(), 0, "+")
 
     @cached_property
-    def _pull_at_zero(self) -> "sympy.Expr":
+    def _weighted_slope_at_zero(self) -> "sympy.Expr":
         """The limit of u f'(u) at 0: ref times it is what pi f'(pi/ref) tends to as pi vanishes."""
         return sympy.limit(_ratio() * sympy.diff(self.expression, _ratio()), _ratio(), 0, "+")
 
@@ -215,20 +215,20 @@ class FDivergence:
         ValueError as the divergence itself.
         """
         pi, ref = np.broadcast_arrays(*_pair(pi, ref))
-        pull = self._pull(pi, ref)
-        return pull - pi * pull.sum(axis=-1, keepdims=True)
+        weighted = self._weighted_slope(pi, ref)
+        return weighted - pi * weighted.sum(axis=-1, keepdims=True)
 
-    def _pull(self, pi: Values, ref: Values) -> Values:
+    def _weighted_slope(self, pi: Values, ref: Values) -> Values:
         """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         _, slope = self.normalised(np, inside)
         other, other_slope = self.reversed.normalised(np, inside)
-        pull = np.where(x <= 0, ref * slope, pi * (other - other_slope))
+        weighted = np.where(x <= 0, ref * slope, pi * (other - other_slope))
         if np.isfinite(x).all():
-            return pull
-        pull = np.where(x == -np.inf, _cost(ref, self._pull_at_zero), pull)
-        return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), pull)
+            return weighted
+        weighted = np.where(x == -np.inf, _cost(ref, self._weighted_slope_at_zero), weighted)
+        return np.where(x == np.inf, _cost(pi, self.at_infinity - self._gauge), weighted)
 
 
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:

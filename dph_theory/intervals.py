@@ -49,12 +49,12 @@ def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval
     """
     mean, half = _mean_and_half(probability("values", values), confidence)
     # A mean that rounds to 0 or 1 has no logit: there the interval is that of the mean itself, cut off.
-    known = np.isfinite(half) & (half > 0) & (mean > 0) & (mean < 1)
-    reach = np.divide(half, mean * (1 - mean), out=np.zeros_like(mean), where=known)
-    inside = np.where(known, mean, 0.5)
+    inner = np.isfinite(half) & (half > 0) & (mean > 0) & (mean < 1)
+    reach = np.divide(half, mean * (1 - mean), out=np.zeros_like(mean), where=inner)
+    inside = np.where(inner, mean, 0.5)
     one_seed = ~np.isfinite(half)
-    low = np.where(known, expit(logit(inside) - reach), np.where(one_seed, -half, np.maximum(mean - half, 0)))
-    high = np.where(known, expit(logit(inside) + reach), np.where(one_seed, half, np.minimum(mean + half, 1)))
+    low = np.where(inner, expit(logit(inside) - reach), np.where(one_seed, -half, np.maximum(mean - half, 0)))
+    high = np.where(inner, expit(logit(inside) + reach), np.where(one_seed, half, np.minimum(mean + half, 1)))
     return Interval(mean, low, high)
 
 
@@ -113,7 +113,7 @@ def bounded_means(
     K that a share `level` of the draws keeps throughout, on both sides. Of n values that all agree the side
     is at 1 - 0.05^(1/n) of the way to the end, as it must be: no normal approximation covers what n values
     happen not to show. Source: for one mean Gaffke, Math. Methods Stat. 14, 2005, and arXiv 1905.06208, which
-    conjecture its coverage; at once over K ours, measured in `benchmarks/intervals.py`.
+    conjecture its coverage; at once over K it is held to simulated counts alone.
     """
     n, mean = len(values), values.mean(axis=0)
     core, unseen = np.empty((draws, len(mean))), np.empty((draws, 1))
@@ -126,8 +126,8 @@ def bounded_means(
     for start in range(0, draws if n <= _MANY else 0, 100):
         weights = rng.standard_exponential((min(100, draws - start), n + 1))
         weights /= weights.sum(axis=1, keepdims=True)
-        some = slice(start, start + len(weights))
-        core[some], unseen[some] = weights[:, :n] @ values, weights[:, n:]
+        block = slice(start, start + len(weights))
+        core[block], unseen[block] = weights[:, :n] @ values, weights[:, n:]
     worst, order = np.zeros(draws, dtype=int), np.arange(1, draws + 1)
     for i in range(len(mean)):
         for side, end in ((1, high), (-1, low)):
@@ -139,18 +139,18 @@ def bounded_means(
     return lower, upper
 
 
-def bounded_mean(values: np.ndarray, rng: np.random.Generator, **how: Any) -> Estimate:
-    """The mean of values (n,) with its interval by `bounded_means`, whose options `how` has."""
-    below, above = bounded_means(values[:, None], rng, **how)
+def bounded_mean(values: np.ndarray, rng: np.random.Generator, **options: Any) -> Estimate:
+    """The mean of values (n,) with its interval by `bounded_means`, with its `options`."""
+    below, above = bounded_means(values[:, None], rng, **options)
     return Estimate(float(np.mean(values)), float(below[0]), float(above[0]))
 
 
-def share(found: int, among: int) -> Estimate:
+def share(count: int, among: int) -> Estimate:
     """A share of independent cases with its exact (Clopper-Pearson) interval."""
     from scipy import stats  # Loads for half a second, which most commands can do without.
 
-    bounds = stats.binomtest(found, among).proportion_ci(LEVEL, "exact")
-    return Estimate(found / among, float(bounds.low), float(bounds.high))
+    bounds = stats.binomtest(count, among).proportion_ci(LEVEL, "exact")
+    return Estimate(count / among, float(bounds.low), float(bounds.high))
 
 
 def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:

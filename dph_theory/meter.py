@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
-from .numeric.arrays import Array, one, rate, real, whole
+from .numeric.arrays import Array, integers, one, rate, real
 from .support.errors import argument_error
 
 
@@ -59,7 +59,7 @@ def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall
     steps; all of shape (steps,). rise > 0 in nats, fall in (0, 1).
     Raises ValueError for other shapes or values. Source: ours, theory A8.
     """
-    steps, excess = whole("steps", steps, at_least=0), real("excess", excess, at_least=0)
+    steps, excess = integers("steps", steps, at_least=0), real("excess", excess, at_least=0)
     coverage = real("coverage", coverage, at_least=0, at_most=1)
     if steps.ndim != 1 or len(steps) == 0:
         raise argument_error("steps.shape", steps.shape, "one axis with at least one step")

@@ -21,10 +21,10 @@ Tables: TypeAlias = Sequence[Values]
 
 def joint(tokens: Tables) -> Values:
     """The distribution over sequences with these tables, (..., symbols, ..., symbols), an axis a token."""
-    law = tokens[0]
+    masses = tokens[0]
     for table in tokens[1:]:
-        law = law[..., None] * table
-    return law
+        masses = masses[..., None] * table
+    return masses
 
 
 def sequences(tokens: Tables) -> Values:
@@ -92,7 +92,7 @@ def _over_prefixes(divergence: FDivergence, pi_tokens: Tables, ref_tokens: Table
     return total
 
 
-def mean(law: Values, values: Values) -> Values:
+def mean(weights: Values, values: Values) -> Values:
     """The mean over the last axis, in which infinite values without mass do not count."""
     with np.errstate(invalid="ignore"):
-        return np.where(law == 0, 0 * law, law * values).sum(axis=-1)
+        return np.where(weights == 0, 0 * weights, weights * values).sum(axis=-1)

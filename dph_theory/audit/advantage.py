@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import torch
 
-from ..numeric.arrays import Scalars, probability, rate, whole
+from ..numeric.arrays import Scalars, integers, probability, rate
 from ..numeric.elementary import Values
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
@@ -82,7 +82,7 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
     A function that distinguishes the places in a group is enumerated over all 2^G outcomes, and its variance
     then is that of its mean over outcomes with the same k. Raises ValueError for a group below two.
     """
-    sizes = whole("group_size", group_size, at_least=2)
+    sizes = integers("group_size", group_size, at_least=2)
     if sizes.ndim or sizes > LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP}")
     size = int(sizes)
@@ -226,7 +226,7 @@ class AdvantageReport(LossReport):
         columns = [
             each or [None] * len(self.validities) for each in (self.weight, self.objective, self.variance)
         ]
-        return (Table.of(("V", "weight", "J_G", "variance"), zip(self.validities, *columns, strict=True)),)
+        return (Table.from_rows(("V", "weight", "J_G", "variance"), zip(self.validities, *columns, strict=True)),)
 
 
 def audit_advantage(

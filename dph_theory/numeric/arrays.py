@@ -110,7 +110,7 @@ def probability(name: str, value: Any) -> np.ndarray:
     return real(name, array, at_least=0, at_most=1)
 
 
-def whole(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.ndarray:
+def integers(name: str, value: Any, *, at_least: int, exact: bool = True) -> np.ndarray:
     """Whole numbers not below a bound and below 2^53, as int64.
 
     Where they need not be `exact`, numbers up to 2^63 are taken as float64 holds them.
@@ -134,7 +134,7 @@ def distribution(name: str, value: Any) -> np.ndarray:
 
     Those in float32 or float16 are held to 2e-5 and 8e-3, and normalised in float64.
     """
-    if _is_law(value):
+    if _is_distribution(value):
         return value
     array = numbers(name, value)
     if array.ndim == 0 or array.shape[-1] == 0:
@@ -156,7 +156,7 @@ def distribution(name: str, value: Any) -> np.ndarray:
     return array / np.asarray(total)[..., None] if tolerance > SUM_TOLERANCE else array
 
 
-def _is_law(value: Any) -> bool:
+def _is_distribution(value: Any) -> bool:
     """Whether the value is surely a distribution as it stands; no comparison holds for nan."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or not value.ndim or not value.size:
         return False
@@ -176,8 +176,8 @@ def in_own_precision(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         result = function(*args, **kwargs)
-        held = {np.asarray(a).dtype for a in (*args, *kwargs.values()) if hasattr(a, "dtype")}
-        coarse = max(held & _COARSE.keys(), key=lambda dtype: _COARSE[dtype], default=None)
+        precisions = {np.asarray(a).dtype for a in (*args, *kwargs.values()) if hasattr(a, "dtype")}
+        coarse = max(precisions & _COARSE.keys(), key=lambda dtype: _COARSE[dtype], default=None)
         return result if coarse is None else _in_precision(result, coarse)
 
     return call

@@ -64,20 +64,20 @@ def log_ratio(p: Values, q: Values) -> Values:
     Near p = q the difference p - q is exact in floating point, so log1p((p-q)/q) keeps the relative
     accuracy that log p - log q loses.
     """
-    near = np.abs(p - q) <= 0.5 * q
-    close = np.log1p(np.where(near, p - q, 0.0) / np.where(near & (q > 0), q, 1.0))
+    is_near = np.abs(p - q) <= 0.5 * q
+    close = np.log1p(np.where(is_near, p - q, 0.0) / np.where(is_near & (q > 0), q, 1.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.log(p) - np.log(q)
-    return np.where((p == 0) & (q == 0), 0.0, np.where(near, close, far))
+        apart = np.log(p) - np.log(q)
+    return np.where((p == 0) & (q == 0), 0.0, np.where(is_near, close, apart))
 
 
 def exp_remainder(x: Any, xp: Any = np) -> Any:
     """The remainder e^x - 1 - x without cancellation near 0; `xp` is the array namespace, numpy or torch."""
     small = xp.abs(x) < _SERIES_BELOW
     t = xp.where(small, x, 0.0)
-    first, *others = _SERIES if x.dtype.itemsize > 4 else _SERIES[-_IN_FLOAT32:]
+    first, *lower_powers = _SERIES if x.dtype.itemsize > 4 else _SERIES[-_IN_FLOAT32:]
     tail = first
-    for coefficient in others:
+    for coefficient in lower_powers:
         tail = tail * t + coefficient
     # Where e^x is infinite, so is the remainder, though x be too.
     return xp.where(small, t * t * tail, xp.expm1(x) - xp.clip(x, None, 1000.0))

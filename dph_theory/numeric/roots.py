@@ -33,8 +33,8 @@ def rising_root(
     index = np.arange(ends[0].size)
     below, above = (value(end, index) for end in ends)
     # Chandrupatla's method answers nan where the signs at the ends agree.
-    found = find_root(value, ends, args=(index,)).x
-    return np.where(below >= 0, ends[0], np.where(above <= 0, ends[1], found)).reshape(shape)
+    inner = find_root(value, ends, args=(index,)).x
+    return np.where(below >= 0, ends[0], np.where(above <= 0, ends[1], inner)).reshape(shape)
 
 
 def newton_root(step: Callable[[Values], Values], start: Values) -> Values:

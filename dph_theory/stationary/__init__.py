@@ -1,6 +1,6 @@
 """What training converges to: the stationary policies of KL-regularised RL with binary rewards.
 
-A stationary policy, *law* in the code, is the distribution over answers at which the expected gradient of an
+A stationary policy is the distribution over answers at which the expected gradient of an
 unrestricted policy is zero, as next-token tables on a prefix tree. It depends on where the KL term stands: on
 the whole answer (`sequence`, with the pass rate at a given beta) or on each token at the prefixes sampled
 (`token`, `response`); `limits` has what each converges to as beta -> 0, `groups` and `normalised` what a

@@ -63,9 +63,9 @@ def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> V
     Source: ours, theory E4.
     """
     gains, validity = _gains(group_size, scale, 0.0), probability("validity", validity)
-    others = np.arange(group_size)
+    correct = np.arange(group_size)
     # The integral of a binomial probability is an incomplete beta function over G.
-    parts = special.betainc(others + 1, group_size - others, trailing(validity, 1)) / group_size
+    parts = special.betainc(correct + 1, group_size - correct, trailing(validity, 1)) / group_size
     return (parts * gains).sum(axis=-1)
 
 
@@ -90,20 +90,20 @@ def success_weights(trials: int, rate: Values) -> np.ndarray:
     # Not scipy.stats, which overflows at rates near 1e-308 and takes long to load.
     right, rate = np.arange(trials + 1), trailing(rate, 1)
     if trials <= _MOST_TRIALS:
-        return _ways(trials) * rate**right * (1 - rate) ** (trials - right)
-    log_ways = -special.betaln(trials - right + 1, right + 1) - np.log(trials + 1)
-    return np.exp(log_ways + special.xlogy(right, rate) + special.xlog1py(trials - right, -rate))
+        return _binomials(trials) * rate**right * (1 - rate) ** (trials - right)
+    log_binomials = -special.betaln(trials - right + 1, right + 1) - np.log(trials + 1)
+    return np.exp(log_binomials + special.xlogy(right, rate) + special.xlog1py(trials - right, -rate))
 
 
 @cache
-def _ways(trials: int) -> np.ndarray:
+def _binomials(trials: int) -> np.ndarray:
     return np.array([math.comb(trials, right) for right in range(trials + 1)], dtype=float)
 
 
 LARGEST_GROUP = 1_000_000
 """The largest group; its weight is a sum over all counts of successes."""
 _MOST_TRIALS = 500
-"""So many trials leave the numbers of ways far from overflow; a power that underflows then belongs to a
+"""So many trials leave the binomial coefficients far from overflow; a power that underflows then belongs to a
 probability below 1e-100."""
 
 

@@ -13,36 +13,36 @@ from .token import Tables, conditionals, lengths_of, tree, weighed_response
 def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
     """The filtered model p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
 
-    Shapes as in `sequence_law`. Raises ValueError where the base gives the valid answers no mass.
+    Shapes as in `sequence_policy`. Raises ValueError where the base gives the valid answers no mass.
     Source: dymetman2026binary; theory E1, E3.
     """
     setting = tree(base, valid, end)
-    kept = np.where(setting.valid, joint(setting.base), 0.0)
-    mass = kept.sum(axis=tuple(range(-setting.length, 0)))
+    correct = np.where(setting.valid, joint(setting.base), 0.0)
+    mass = correct.sum(axis=tuple(range(-setting.length, 0)))
     if (mass == 0).any():
         raise argument_error(
             "base",
             f"no mass on valid answers at batch index {tuple(map(int, np.argwhere(mass == 0)[0]))}",
             "must give some valid answer mass",
         )
-    return conditionals(kept, setting.length, setting.base)
+    return conditionals(correct, setting.length, setting.base)
 
 
 def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
-    """The base with, at each prefix, only the tokens kept from which a valid answer can still be reached.
+    """The base with, at each prefix, only the tokens from which a valid answer can still be reached.
 
     loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'): the limit of the token reverse KL, and what
-    grammar-constrained decoding samples from. Shapes as in `sequence_law`; a prefix from which no valid
+    grammar-constrained decoding samples from. Shapes as in `sequence_policy`; a prefix from which no valid
     answer can be reached keeps the base's distribution.
     Source: park2024grammar for decoding; ours, theory E3.
     """
     setting = tree(base, valid, end)
-    law: list[np.ndarray] = []
-    for here, alive in zip(setting.base, _alive(setting.base, setting.valid), strict=True):
-        kept = np.where(alive, here, 0.0)
-        mass = kept.sum(axis=-1, keepdims=True)
-        law.append(np.where(mass > 0, kept / np.where(mass > 0, mass, 1.0), here))
-    return law
+    policy: list[np.ndarray] = []
+    for table, alive in zip(setting.base, _alive(setting.base, setting.valid), strict=True):
+        retained = np.where(alive, table, 0.0)
+        mass = retained.sum(axis=-1, keepdims=True)
+        policy.append(np.where(mass > 0, retained / np.where(mass > 0, mass, 1.0), table))
+    return policy
 
 
 def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
@@ -54,17 +54,17 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)
-    law: list[np.ndarray] = []
+    policy: list[np.ndarray] = []
     deficit = np.zeros(setting.valid.shape)
     for t in reversed(range(setting.length)):
-        kept = np.where(alive[t], setting.base[t], 0.0)
+        retained = np.where(alive[t], setting.base[t], 0.0)
         dead = np.logical_not(alive[t].any(axis=-1, keepdims=True))
         # The best response at beta = 1 to values -w, from the base's mass on the tokens kept.
-        found = respond(np.where(dead, setting.base[t], kept), -deficit, np.ones(()), FORWARD_KL)
-        law.insert(0, np.where(dead, setting.base[t], found.policy))
+        response = respond(np.where(dead, setting.base[t], retained), -deficit, np.ones(()), FORWARD_KL)
+        policy.insert(0, np.where(dead, setting.base[t], response.policy))
         lowest = np.where(alive[t], deficit, np.inf).min(axis=-1)
-        deficit = np.where(dead[..., 0], 0.0, lowest + 1 - np.exp(-found.top))
-    return law
+        deficit = np.where(dead[..., 0], 0.0, lowest + 1 - np.exp(-response.top))
+    return policy
 
 
 def answer_mean_limit(
@@ -74,20 +74,20 @@ def answer_mean_limit(
 
     u_t = e^{kappa_s/W(s,t)} on the tokens from which a valid answer can be reached, W the mean of 1/length
     after s, t: it favours longer answers over the locally filtered model. Shapes and dead prefixes as in
-    `locally_filtered`; `lengths` as in `token_law`. Source: ours, theory G8.
+    `locally_filtered`; `lengths` as in `token_policy`. Source: ours, theory G8.
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)
     weight = np.broadcast_to(1 / lengths_of(lengths, setting, end), setting.valid.shape)
-    law: list[np.ndarray] = []
+    policy: list[np.ndarray] = []
     for t in reversed(range(setting.length)):
         dead = ~alive[t].any(axis=-1, keepdims=True)
-        kept = np.where(dead | alive[t], setting.base[t], 0.0)
+        retained = np.where(dead | alive[t], setting.base[t], 0.0)
         # At values 0 the response to the cost W is a e^{kappa/W}.
-        law.insert(0, weighed_response(kept, 0 * weight, weight, REVERSE_KL))
-        law[0] = np.where(dead, setting.base[t], law[0])
-        weight = (law[0] * weight).sum(axis=-1)
-    return law
+        policy.insert(0, weighed_response(retained, 0 * weight, weight, REVERSE_KL))
+        policy[0] = np.where(dead, setting.base[t], policy[0])
+        weight = (policy[0] * weight).sum(axis=-1)
+    return policy
 
 
 def _alive(base: list[np.ndarray], valid: Array) -> list[np.ndarray]:

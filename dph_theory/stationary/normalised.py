@@ -18,7 +18,7 @@ from ..support.record import readable
 from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope, mixed_share
 from .response import require_smooth
 from .sequence import pass_rate_drive
-from .token import Tables, policy_pass_rate, token_policy
+from .token import PolicySolver, Tables, policy_pass_rate, token_policy
 
 _GRID = 4001
 """Points at which a change of sign is looked for, evenly spread in logit V."""
@@ -78,10 +78,10 @@ def _with_folds(function: Callable[[Values], Values], grid: np.ndarray) -> np.nd
     values = function(grid)
     for _ in range(_REFINEMENTS):
         sides, height = np.sign(values), np.abs(values)
-        before, here, after = height[:-2], height[1:-1], height[2:]
-        near = (here < before) & (here <= after) & (sides[:-2] == sides[1:-1]) & (sides[1:-1] == sides[2:])
-        bend = np.where(near, before - 2 * here + after, 1.0)
-        near &= (after - before) ** 2 > 4 * bend * here
+        before, mid, after = height[:-2], height[1:-1], height[2:]
+        near = (mid < before) & (mid <= after) & (sides[:-2] == sides[1:-1]) & (sides[1:-1] == sides[2:])
+        bend = np.where(near, before - 2 * mid + after, 1.0)
+        near &= (after - before) ** 2 > 4 * bend * mid
         if not near.any():
             break
         i = np.flatnonzero(near) + 1
@@ -137,11 +137,11 @@ def normalised_validity_at(
             return below[-1].validity
         return roots[len(below)].validity
 
-    given = np.stack(np.broadcast_arrays(base_rate, positive("beta", beta), start), axis=-1)
+    settings = np.stack(np.broadcast_arrays(base_rate, positive("beta", beta), start), axis=-1)
     # Rates from counts repeat: each different case is solved once.
-    cases, place = np.unique(given.reshape(-1, 3), axis=0, return_inverse=True)
-    found = np.array([reached(*case) for case in cases.tolist()])
-    return found[place].reshape(given.shape[:-1])
+    cases, place = np.unique(settings.reshape(-1, 3), axis=0, return_inverse=True)
+    validities = np.array([reached(*case) for case in cases.tolist()])
+    return validities[place].reshape(settings.shape[:-1])
 
 
 def _rise(
@@ -162,12 +162,12 @@ def _rise(
     def rise(log_odds: Values) -> Values:
         mu = expit(np.asarray(log_odds))
         # Where they can be, the log odds are taken as they are: mu itself rounds to one beyond 36.
-        pull = log_odds - start if divergence == REVERSE_KL else pass_rate_drive(base, mu, divergence)
+        cost = log_odds - start if divergence == REVERSE_KL else pass_rate_drive(base, mu, divergence)
         if mixed_only:
             of_right, of_wrong = (np.log(mu / base), np.log(expit(-np.asarray(log_odds)) / (1 - base)))
             right, wrong = mixed_share(group_size, mu)
-            pull = right * _slope(of_right, divergence) - wrong * _slope(of_wrong, divergence)
-        return strength * group_weight(group_size, mu, scale) - pull
+            cost = right * _slope(of_right, divergence) - wrong * _slope(of_wrong, divergence)
+        return strength * group_weight(group_size, mu, scale) - cost
 
     return rise
 
@@ -185,27 +185,27 @@ def normalised_policy(
     group_size: int,
     scale: str = "std",
     *,
-    law: Callable[..., list[np.ndarray]] = token_policy,
+    solver: PolicySolver = token_policy,
     divergence: FDivergence = REVERSE_KL,
     start: float | None = None,
     end: int | None = None,
 ) -> list[np.ndarray]:
-    """A prompt's stationary policy with std-normalised advantages: `law` at beta/alpha_G(V), V its pass rate.
+    """A prompt's stationary policy under std-normalised advantages: `solver` at beta/alpha_G(V), V its own.
 
-    base, valid without batch axes; `law` is `token_law` or `sequence_law` (the latter also for a run whose
-    penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is the
+    base, valid without batch axes; `solver` is `token_policy` or `sequence_policy` (the latter also for a run
+    whose penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is the
     nearest to `start` (by default the base's pass rate) in the direction in which V is driven.
     Source: the correction, yao2026future; ours, theory E4.
     """
     from scipy.optimize import brentq
 
-    at = partial(law, divergence=divergence, end=end)
+    solve = partial(solver, divergence=divergence, end=end)
 
     def rise(log_odds: Values) -> Values:
         """How far above V the pass rate at beta/alpha_G(V) lies."""
         mu = expit(np.asarray(log_odds))
         weight = group_weight(group_size, mu, scale)
-        return policy_pass_rate(at(base, valid, beta / weight), valid, end) - mu
+        return policy_pass_rate(solve(base, valid, beta / weight), valid, end) - mu
 
     mu = policy_pass_rate(base, valid, end) if start is None else np.asarray(start)
     if 0 < mu < 1:
@@ -216,4 +216,4 @@ def normalised_policy(
             mu = expit(np.asarray(brentq(rise, grid[change[0]], grid[change[0] + 1], xtol=1e-13)))
         else:
             mu = expit(np.asarray(aim))
-    return at(base, valid, beta / group_weight(group_size, mu, scale))
+    return solve(base, valid, beta / group_weight(group_size, mu, scale))

@@ -139,7 +139,7 @@ def _root(function: Callable, low: np.ndarray, high: np.ndarray, argument: np.nd
     """The roots of an increasing function, one for each entry of its second argument."""
     from scipy.optimize import elementwise
 
-    found = elementwise.find_root(function, (low, high), args=(argument,))
-    if not found.success.all():
+    roots = elementwise.find_root(function, (low, high), args=(argument,))
+    if not roots.success.all():
         raise ArithmeticError("no root was found: the generator's derivative does not increase")
-    return found.x
+    return roots.x

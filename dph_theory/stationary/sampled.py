@@ -4,10 +4,9 @@ At a temperature, from a truncated vocabulary, against a reference that is set a
 the answers cut off, or by a verifier that can be hacked.
 
 A sampler is a function from the policy's next-token tables to those that rollouts are drawn from, such as
-`tempered` and `truncated`; `dynamics.flow` follows a training under any of them. Source: ours, theory J.
+`tempered` and `truncated`; `finite_training.flow` follows training under any of them. Source: theory J.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..numeric.arrays import (
     Mask,
     Scalars,
     distribution,
+    integers,
     mask,
     one,
     positive,
@@ -25,15 +25,11 @@ from ..numeric.arrays import (
     real,
     together,
 )
-from ..numeric.arrays import whole as whole_number
 from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
 from .sequence import sequence_policy
-from .token import Tables, conditionals, next_token_tables, tree
-
-Law = Callable[..., list[np.ndarray]]
-"""`sequence_law`, `token_law`, or one of them with keywords filled in."""
+from .token import PolicySolver, Tables, conditionals, next_token_tables, tree
 
 
 def tempered(tables: Tables, temperature: float) -> list[np.ndarray]:
@@ -56,7 +52,7 @@ def truncated(tables: Tables, *, top_p: float = 1.0, top_k: int = 0, min_p: floa
     """
     share = one("top_p", real("top_p", top_p, above=0, at_most=1))
     least = one("min_p", probability("min_p", min_p))
-    count = int(one("top_k", whole_number("top_k", top_k, at_least=0)))
+    count = int(one("top_k", integers("top_k", top_k, at_least=0)))
     return [_cut(table, share, count, least) for table in next_token_tables("tables", tables, None)]
 
 
@@ -67,10 +63,10 @@ def _cut(table: np.ndarray, share: float, count: int, least: float) -> np.ndarra
         ranked = normalised(np.where(np.arange(table.shape[-1]) < count, ranked, 0.0))
     before = ranked.cumsum(axis=-1) - ranked
     # Rounding of a sum of masses is no mass: a token is left out once those before it are top_p.
-    kept = (before < share - 1e-12) & (ranked >= least * ranked[..., :1])
-    found = np.empty_like(table)
-    np.put_along_axis(found, order, normalised(np.where(kept, ranked, 0.0)), axis=-1)
-    return found
+    retained = (before < share - 1e-12) & (ranked >= least * ranked[..., :1])
+    masses = np.empty_like(table)
+    np.put_along_axis(masses, order, normalised(np.where(retained, ranked, 0.0)), axis=-1)
+    return masses
 
 
 def policy_at_temperature(
@@ -79,47 +75,47 @@ def policy_at_temperature(
     beta: Scalars,
     temperature: float,
     *,
-    law: Law = sequence_policy,
-    **others: object,
+    solver: PolicySolver = sequence_policy,
+    **options: object,
 ) -> list[np.ndarray]:
     """What a run converges to that divides logits by T in rollouts, log-probabilities and KL, read at T = 1.
 
-    Training is that of pi_T ~ pi^(1/T) against a_T, so `law` (with keywords `others`) holds for pi_T. One
+    Training is that of pi_T ~ pi^(1/T) against a_T, so `solver` (with `options`) gives pi_T. One
     decision under the reverse KL: a e^{T v/beta}, the base's proportions at beta/T. On trees, with the KL in
-    the reward, pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes as in `law`.
+    the reward, pi(t|s) ~ a(t|s) Z_T(s,t)^T, which no beta gives. Shapes as in `solver`.
 
-    >>> (policy,) = law_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
+    >>> (policy,) = policy_at_temperature([[0.2, 0.3, 0.5]], [1, 0, 0], 0.4, 0.5)
     >>> policy.round(4)
     array([0.466 , 0.2003, 0.3338])
 
     Source: ours, theory J1.
     """
-    end: Any = others.get("end")
+    end: Any = options.get("end")
     base = next_token_tables("base", base, end)
-    return tempered(law(tempered(base, temperature), valid, beta, **others), 1 / temperature)
+    return tempered(solver(tempered(base, temperature), valid, beta, **options), 1 / temperature)
 
 
 def policy_after_resets(
-    base: Tables, valid: Array, beta: Scalars, rounds: int, *, law: Law = sequence_policy, mixup: float = 1.0,
-    **others: object,
+    base: Tables, valid: Array, beta: Scalars, rounds: int, *, solver: PolicySolver = sequence_policy,
+    mixup: float = 1.0, **options: object,
 ) -> list[np.ndarray]:  # fmt: skip
     """The last of so many trainings, each run until it is stationary, the reference moved there after each.
 
     mixup in (0, 1]: how far the reference's logits move (TRL's ref_model_mixup_alpha, of weights there).
-    KL in the reward, mixup 1: `law` at beta/rounds, whatever the tree. One decision: at beta / (1 + mixup
+    KL in the reward, mixup 1: `solver` at beta/rounds, whatever the tree. One decision: at beta / (1 + mixup
     (rounds - 1)). Token reverse KL: at beta times many rounds it selects the filtered model, and not the
-    locally filtered one. Shapes as in `law`. Source: ours, theory J4.
+    locally filtered one. Shapes as in `solver`. Source: ours, theory J4.
     """
-    end: Any = others.get("end")
+    end: Any = options.get("end")
     base = next_token_tables("base", base, end)
-    trainings = int(one("rounds", whole_number("rounds", rounds, at_least=1)))
+    trainings = int(one("rounds", integers("rounds", rounds, at_least=1)))
     share = one("mixup", real("mixup", mixup, above=0, at_most=1))
-    found = law(base, valid, beta, **others)
+    policy = solver(base, valid, beta, **options)
     for _ in range(trainings - 1):
-        pairs = zip(base, found, strict=True)
+        pairs = zip(base, policy, strict=True)
         base = [normalised(np.asarray(old) ** (1 - share) * new**share) for old, new in pairs]
-        found = law(base, valid, beta, **others)
-    return found
+        policy = solver(base, valid, beta, **options)
+    return policy
 
 
 def rewarded_policy(
@@ -130,7 +126,7 @@ def rewarded_policy(
     Of correctness and a bonus w on format, r = v + w f: four kinds of answers, each in the base's
     proportions; where w > 1 an incorrect answer in format gains on a correct one out of format. rewards: a
     number an answer, (V, ..., V), those after the end symbol at its padded entry; other shapes as in
-    `sequence_law`. Source: ours, theory J6.
+    `sequence_policy`. Source: ours, theory J6.
     """
     values = real("rewards", rewards)
     setting = tree(base, np.zeros(values.shape, dtype=bool), end, beta)
@@ -152,7 +148,7 @@ def masked_policy(
     e^{-V/beta}. Either way masking can make truncation grow. Raises ValueError where an unfinished answer is
     correct, none is unfinished, or no correct one has mass.
 
-    >>> masked_law([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
+    >>> masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
     np.float64(0.2023)
 
     Source: ours, theory J7.
@@ -169,9 +165,9 @@ def masked_policy(
     if in_loss:
         # V e^{V/b} = A1 e^{1/b}, by Wright's omega, which never overflows.
         rate = beta * wrightomega(np.log(right / beta) + 1 / beta)
-        kept = np.where(finished, base * np.exp((valid - trailing(rate, 1)) / trailing(beta, 1)), 0.0)
+        inside = np.where(finished, base * np.exp((valid - trailing(rate, 1)) / trailing(beta, 1)), 0.0)
         cut = np.where(finished, 0.0, base)
-        return kept + cut * trailing((1 - kept.sum(axis=-1)) / cut.sum(axis=-1), 1)
+        return inside + cut * trailing((1 - inside.sum(axis=-1)) / cut.sum(axis=-1), 1)
     share = trailing(valid.sum(axis=-1) / finished.sum(axis=-1), 1)
     gain = np.where(finished, (valid - share) / trailing(beta, 1), 0.0)
     return normalised(base * np.exp(gain - gain.max(axis=-1, keepdims=True)))

@@ -1,6 +1,6 @@
 """The stationary policy of a penalty on every token at the prefixes sampled; next-token tables on a tree."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from .response import respond
 
 Tables = Sequence[Array]
 """Next-token probabilities given each prefix, one table a position."""
+PolicySolver = Callable[..., list[np.ndarray]]
+"""`sequence_policy`, `token_policy`, or one of them with keywords filled in."""
 
 
 class AnswerTree(NamedTuple):
@@ -105,34 +107,34 @@ def answer_probabilities(tables: Tables, end: int | None = None) -> np.ndarray:
 
 
 def policy_divergence(
-    law: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
+    policy: Tables, reference: Tables, divergence: FDivergence = REVERSE_KL, end: int | None = None
 ) -> Values:
-    """D_f of `law` from `reference`, of whole answers, (*batch): by default KL; inf where it is."""
-    return divergence(_flat("law", law, end), _flat("reference", reference, end))
+    """D_f of `policy` from `reference`, of whole answers, (*batch): by default KL; inf where it is."""
+    return divergence(_flat("policy", policy, end), _flat("reference", reference, end))
 
 
-def policy_pass_rate(law: Tables, valid: Array, end: int | None = None) -> Values:
+def policy_pass_rate(policy: Tables, valid: Array, end: int | None = None) -> Values:
     """The probability of a valid answer, (*batch)."""
-    checked = tree(law, valid, end, name="law")
+    checked = tree(policy, valid, end, name="policy")
     axes = tuple(range(-checked.length, 0))
     return np.where(checked.valid, joint(checked.base), 0.0).sum(axis=axes)
 
 
-def valid_answer_shares(law: Tables, valid: Array, end: int | None = None) -> np.ndarray:
+def valid_answer_shares(policy: Tables, valid: Array, end: int | None = None) -> np.ndarray:
     """P(answer | valid), shape (*batch, V, ..., V). Raises ValueError where no valid answer has mass."""
-    checked = tree(law, valid, end, name="law")
+    checked = tree(policy, valid, end, name="policy")
     answers = joint(checked.base)
     return filtered(*(flat(a, checked.length) for a in (answers, checked.valid))).reshape(answers.shape)
 
 
-def policy_excess_kl(law: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
-    """KL of `law` from the base in its parts, each (*batch): the least at its pass rate, and the excess.
+def policy_excess_kl(policy: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
+    """KL of `policy` from the base in its parts, each (*batch): the least at its pass rate, and the excess.
 
     Source: ours, theory A8.
     """
     checked = tree(base, valid, end)
     flat_base, flat_valid = (flat(a, checked.length) for a in (joint(checked.base), checked.valid))
-    return excess_kl(_flat("law", law, end), flat_base, flat_valid)
+    return excess_kl(_flat("policy", policy, end), flat_base, flat_valid)
 
 
 def _flat(name: str, tables: Tables, end: int | None) -> np.ndarray:
@@ -143,9 +145,9 @@ def answer_lengths(tokens: int, length: int, end: int | None) -> np.ndarray:
     """How many tokens each answer has, its end symbol counted, (V, ..., V)."""
     lengths = np.full((tokens,) * length, length)
     if end is not None:
-        for kept in range(length - 1, 0, -1):
-            ended = _ended(tokens, kept, end).reshape((tokens,) * kept + (1,) * (length - kept))
-            lengths = np.where(ended, kept, lengths)
+        for shorter in range(length - 1, 0, -1):
+            ended = _ended(tokens, shorter, end).reshape((tokens,) * shorter + (1,) * (length - shorter))
+            lengths = np.where(ended, shorter, lengths)
     return lengths
 
 
@@ -164,11 +166,11 @@ def token_policy(
     At every prefix s, pi(.|s) = argmax_p sum_t p_t Q(s,t) - beta D_f(p || a(.|s)), Q(s,t) the probability
     that pi's answer is correct after s, t. Reverse KL (k2, or k3 with the importance weight, in the loss):
     pi ~ a e^{Q/beta}. Forward KL (plain k3 in the loss): pi = beta a/(l - Q), and V(s) = l - beta.
-    Shapes, `end` and prefixes without mass are as in `sequence_law`; a prefix from which no valid answer
+    Shapes, `end` and prefixes without mass are as in `sequence_policy`; a prefix from which no valid answer
     can be reached keeps the base's distribution.
 
     With per_answer_mean an answer's tokens are weighed by 1/length (TRL's loss_type grpo), which converges
-    elsewhere, see `answer_mean_law`; `lengths` are those of the answers, (V, ..., V), if `end` is not given.
+    elsewhere, see `answer_mean_policy`; `lengths`: those of the answers, (V, ..., V), if `end` is not given.
     Source: ours, theory E2.
     """
     setting = tree(base, valid, end, beta)
@@ -179,12 +181,12 @@ def token_policy(
     # What is carried backwards is -(1 - Q): failures of the size of beta keep their digits, where Q, near
     # one, would lose those beyond eps/beta.
     lacking = setting.valid.astype(float) - 1.0
-    law: list[np.ndarray] = []
+    policy: list[np.ndarray] = []
     for t in reversed(range(setting.length)):
-        here = respond(setting.base[t], lacking, trailing(setting.beta, t), divergence).policy
-        law.insert(0, here)
-        lacking = (here * lacking).sum(axis=-1)
-    return law
+        table = respond(setting.base[t], lacking, trailing(setting.beta, t), divergence).policy
+        policy.insert(0, table)
+        lacking = (table * lacking).sum(axis=-1)
+    return policy
 
 
 def answer_mean_policy(
@@ -203,29 +205,29 @@ def answer_mean_policy(
     parts = [*setting.base, setting.valid.astype(float)]
     flats = [flat(part, part.ndim - len(batch)) for part in parts]
 
-    def at(validity: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
+    def policy_at(validity: np.ndarray, rows: Sequence[np.ndarray], beta: np.ndarray) -> list[np.ndarray]:
         """The stationary policy if the baseline were that pass rate, for (k, ...) trees."""
         *tables, verdicts = (
             row.reshape(-1, *part.shape[len(batch) :]) for row, part in zip(rows, parts, strict=True)
         )
         weights = np.broadcast_to(weight, verdicts.shape)
         values = weights * (verdicts - trailing(validity, setting.length))
-        law: list[np.ndarray] = []
-        for table in reversed(tables):
-            here = weighed_response(table, values, trailing(beta, table.ndim - 1) * weights, divergence)
-            law.insert(0, here)
-            values, weights = ((here * part).sum(axis=-1) for part in (values, weights))
-        return law
+        policy: list[np.ndarray] = []
+        for base in reversed(tables):
+            response = weighed_response(base, values, trailing(beta, base.ndim - 1) * weights, divergence)
+            policy.insert(0, response)
+            values, weights = ((response * part).sum(axis=-1) for part in (values, weights))
+        return policy
 
-    def short(validity: np.ndarray, *rows: np.ndarray) -> np.ndarray:
+    def shortfall(validity: np.ndarray, *rows: np.ndarray) -> np.ndarray:
         """By how much its pass rate falls short of the baseline; it rises in the baseline."""
-        law = at(validity, rows[:-1], rows[-1][..., 0])
-        return validity - (flat(joint(law), setting.length) * rows[-2]).sum(axis=-1)
+        policy = policy_at(validity, rows[:-1], rows[-1][..., 0])
+        return validity - (flat(joint(policy), setting.length) * rows[-2]).sum(axis=-1)
 
-    validity = rising_root(short, np.zeros(batch), np.ones(batch), *flats, setting.beta[..., None])
+    validity = rising_root(shortfall, np.zeros(batch), np.ones(batch), *flats, setting.beta[..., None])
     rows = [part.reshape(-1, part.shape[-1]) for part in flats]
-    law = at(validity.ravel(), rows, setting.beta.ravel())
-    return [here.reshape(table.shape) for here, table in zip(law, setting.base, strict=True)]
+    policy = policy_at(validity.ravel(), rows, setting.beta.ravel())
+    return [masses.reshape(table.shape) for masses, table in zip(policy, setting.base, strict=True)]
 
 
 def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> np.ndarray:
@@ -233,24 +235,24 @@ def lengths_of(lengths: Array | None, setting: AnswerTree, end: int | None) -> n
     shape = setting.valid.shape[setting.valid.ndim - setting.length :]
     if lengths is None:
         return answer_lengths(shape[0], setting.length, end)
-    found = np.asarray(real("lengths", lengths, above=0, below=np.inf))
-    if found.shape != shape:
-        raise argument_error("lengths.shape", found.shape, f"one length an answer, {shape}")
-    return found
+    checked = np.asarray(real("lengths", lengths, above=0, below=np.inf))
+    if checked.shape != shape:
+        raise argument_error("lengths.shape", checked.shape, f"one length an answer, {shape}")
+    return checked
 
 
 def weighed_response(
     base: np.ndarray, values: np.ndarray, cost: np.ndarray, divergence: FDivergence
 ) -> np.ndarray:
     """The policy at which values - cost h(u) is one number C at each prefix, (..., tokens)."""
-    kept = base > 0
-    high = np.where(kept, values, -np.inf).max(axis=-1)
+    supported = base > 0
+    high = np.where(supported, values, -np.inf).max(axis=-1)
     least = values if divergence is REVERSE_KL else values - cost
     # A base that has lost mass, as in a limit, is made up for by a C below all values.
-    lost = np.log(np.minimum(base.sum(axis=-1), 1.0)) * np.where(kept, cost, 0.0).max(axis=-1)
-    low = np.where(kept, least, np.inf).min(axis=-1) + lost
+    lost = np.log(np.minimum(base.sum(axis=-1), 1.0)) * np.where(supported, cost, 0.0).max(axis=-1)
+    low = np.where(supported, least, np.inf).min(axis=-1) + lost
     if divergence is FORWARD_KL:
-        low = np.where(kept, least, -np.inf).max(axis=-1)
+        low = np.where(supported, least, -np.inf).max(axis=-1)
 
     def ratio(c: np.ndarray, values: np.ndarray, cost: np.ndarray) -> np.ndarray:
         gain = (values - c[..., None]) / cost
@@ -263,4 +265,4 @@ def weighed_response(
 
     c = rising_root(lacking, low, high, base, values, cost)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        return normalised(np.where(kept, base * ratio(c, values, cost), 0.0))
+        return normalised(np.where(supported, base * ratio(c, values, cost), 0.0))

@@ -30,26 +30,26 @@ def build(kind: type[Kind], values: Any, where: str) -> Kind:
     return cast(Kind, _validated(kind, values, where))
 
 
-def arguments(hints: Mapping[str, Any], values: Any, where: str, *, of: str = "") -> dict[str, Any]:
+def arguments(hints: Mapping[str, Any], values: Any, where: str, *, owner: str = "") -> dict[str, Any]:
     """The values as keyword arguments of the annotated types, or an error as of `build`.
 
-    With `of`, what the arguments belong to, an unknown key's error names that instead of all known keys.
+    With `owner`, what the arguments belong to, an unknown key's error names that instead of all known keys.
     """
     named: Any = TypedDict
     kind = named("Arguments", dict(hints), total=False)
     kind.__pydantic_config__ = _FREE
-    return cast(dict[str, Any], _validated(kind, values, where, of))
+    return cast(dict[str, Any], _validated(kind, values, where, owner))
 
 
-def _validated(kind: Any, values: Any, where: str, of: str = "") -> Any:
+def _validated(kind: Any, values: Any, where: str, owner: str = "") -> Any:
     try:
         # As JSON, which stays strict about numbers where lists stand for tuples and mappings for dataclasses.
         return TypeAdapter(kind).validate_json(json.dumps(values, default=str))
     except ValidationError as error:
-        raise _in_our_form(kind, values, where, of, error) from error
+        raise _in_our_form(kind, values, where, owner, error) from error
 
 
-def _in_our_form(kind: Any, values: Any, where: str, of: str, error: ValidationError) -> ValueError:
+def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: ValidationError) -> ValueError:
     """The first problem as key, value and what is allowed."""
     problems = error.errors(include_url=False)
     first = problems[0]
@@ -57,10 +57,10 @@ def _in_our_form(kind: Any, values: Any, where: str, of: str, error: ValidationE
     name = where + ".".join(keys)
     if first["type"] in _UNKNOWN:
         *parents, key = keys
-        known = _known(kind, parents)
-        near = meant(key, known)
+        names = _field_names(kind, parents)
+        near = meant(key, names)
         hint = f"; did you mean {near!r}?" if near else ""
-        allowed = f"a field of {of}" if of else f"one of {sorted(known)}"
+        allowed = f"a field of {owner}" if owner else f"one of {sorted(names)}"
         return argument_error(f"{name.removesuffix(key)}key", key, f"{allowed}{hint}")
     if first["type"].startswith("missing"):
         return ValueError(f"{where}{'.'.join(map(str, first['loc']))} is missing")
@@ -68,11 +68,11 @@ def _in_our_form(kind: Any, values: Any, where: str, of: str, error: ValidationE
         # Raised by a class that checks several keys at once: it names the key and the value itself.
         return ValueError(f"{name}{'.' if keys else ''}{first['ctx']['error']}")
     # What may be of several types has a problem for each.
-    told = [_told(problem) for problem in problems if _keys(values, problem["loc"]) == keys]
-    return argument_error(name.rstrip(".") or "values", first["input"], " or ".join(dict.fromkeys(told)))
+    allowed = [_description(problem) for problem in problems if _keys(values, problem["loc"]) == keys]
+    return argument_error(name.rstrip(".") or "values", first["input"], " or ".join(dict.fromkeys(allowed)))
 
 
-def _told(problem: Any) -> str:
+def _description(problem: Any) -> str:
     return _WORDS.get(problem["type"], problem["msg"].removeprefix("Input should be "))
 
 
@@ -87,7 +87,7 @@ def _keys(values: Any, place: Sequence[int | str]) -> list[str]:
     return keys
 
 
-def _known(kind: Any, parents: Sequence[str]) -> list[str]:
+def _field_names(kind: Any, parents: Sequence[str]) -> list[str]:
     for name in parents:
         kind = get_type_hints(kind)[name]
     return [*get_type_hints(kind)]

@@ -21,19 +21,19 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise argument_error(name, value, f"one of {', '.join(names)}")
 
 
-def meant(name: str, known: Collection[str]) -> str | None:
+def meant(name: str, names: Collection[str]) -> str | None:
     """The known name that this one is all but: a slip away, or two in a name of eight letters and more.
 
     Of names with dots the part after the last one counts letters: none may be wrong in one of two. A known
     name without what stands before one of its dots is meant as well, if only one such is known.
     """
-    ends = {each for each in known if each.endswith(f".{name}")}
+    ends = {candidate for candidate in names if candidate.endswith(f".{name}")}
     if len(ends) == 1:
         return ends.pop()
     letters = len(name.rpartition(".")[2])
     if letters < 3:
         return None
     least = 1 - (2 if letters >= 8 else 1) / len(name) - 1e-9
-    near = get_close_matches(name, [each for each in known if each != name], 5, least)
+    near = get_close_matches(name, [candidate for candidate in names if candidate != name], 5, least)
     # The same letters in another order come first: GPRO is GRPO, not GSPO.
-    return min(near, key=lambda each: sorted(each) != sorted(name), default=None)
+    return min(near, key=lambda candidate: sorted(candidate) != sorted(name), default=None)

@@ -25,8 +25,7 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        found: dict[str, Any] = as_json(self)
-        return found
+        return dict(as_json(self))
 
     def to_dataframe(self) -> Any:
         """The first table as a pandas DataFrame, empty without one; ModuleNotFoundError without pandas."""

@@ -99,11 +99,12 @@ def in_order(
 
     `on_result` is called as each ends. An interruption ends the workers and is passed on.
     """
-    found = {}
-    for job, found[job] in run_jobs(function, jobs, workers=workers, one_torch_thread=True):
+    results = {}
+    for job, result in run_jobs(function, jobs, workers=workers, one_torch_thread=True):
+        results[job] = result
         if on_result is not None:
-            on_result(found[job])
-    return [found[job] for job in jobs]
+            on_result(result)
+    return [results[job] for job in jobs]
 
 
 def prepared(*modules: str) -> BaseContext:

@@ -53,7 +53,7 @@ class Table:
     best: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_rows(
         cls, head: Iterable[str], rows: Iterable[Iterable[Cell]], title: str = "", best: Iterable[str] = ()
     ) -> "Table":
         """The table of these rows."""
@@ -210,5 +210,5 @@ def _latex_column(name: str, cells: Sequence[Cell], best: bool) -> tuple[str, li
 def command(text: str) -> str:
     """The name of a LaTeX command, which has letters alone: in camel case, digits as words."""
     spelled = re.sub(r"\d", lambda digit: f" {_WORDS[int(digit[0])]} ", text)
-    first, *others = re.findall(r"[A-Za-z]+", spelled)
-    return first + "".join(word[0].upper() + word[1:] for word in others)
+    first, *later = re.findall(r"[A-Za-z]+", spelled)
+    return first + "".join(word[0].upper() + word[1:] for word in later)

@@ -38,10 +38,10 @@ class _Console(Console):
 
 def console(*, stderr: bool = False, **options: Any) -> Console:
     """A rich Console, PIPED_WIDTH wide where it is no terminal; options are Console's."""
-    found = _Console(stderr=stderr, **options)
-    if not found.is_terminal:
-        found.width = PIPED_WIDTH
-    return found
+    output = _Console(stderr=stderr, **options)
+    if not output.is_terminal:
+        output.width = PIPED_WIDTH
+    return output
 
 
 def say(on: Console, words: str) -> None:
@@ -80,19 +80,19 @@ class OutputFolder(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, as given."""
         path = Path(value)
-        there = next(each for each in (path.resolve(), *path.resolve().parents) if each.exists())
-        if not there.is_dir():
-            self.fail(f"{there} is no folder", param, ctx)
-        _try(self, path, there, param, ctx)
+        existing = next(folder for folder in (path.resolve(), *path.resolve().parents) if folder.exists())
+        if not existing.is_dir():
+            self.fail(f"{existing} is no folder", param, ctx)
+        _try(self, path, existing, param, ctx)
         return path
 
 
-def _try(of: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
+def _try(kind: click.ParamType, path: Path, folder: Path, *about: Any) -> None:
     """Fail if no file can be made in the folder."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        of.fail(f"{path}: in {folder} nothing can be written ({error.strerror or error})", *about)
+        kind.fail(f"{path}: in {folder} nothing can be written ({error.strerror or error})", *about)
 
 
 def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
@@ -102,18 +102,18 @@ def lines(on: Console, *, every: float = 60.0) -> Callable[..., None]:
     """
     free = time.monotonic()
     begun: dict[str, float] = {}
-    said: dict[str, float] = {}
+    printed: dict[str, float] = {}
 
     def progress(stage: str, done: int, total: int, note: str = "") -> None:
         nonlocal free
         now = time.monotonic()
         begun.setdefault(stage, now if begun else free)
-        if done == total or now - said.setdefault(stage, now) >= every:
-            said[stage] = now
+        if done == total or now - printed.setdefault(stage, now) >= every:
+            printed[stage] = now
             words = [f"{stage}: {done}/{total}, {now - begun[stage]:.0f} s", *([note] if note else [])]
             say(on, ", ".join(words))
         if done == total:
-            del begun[stage], said[stage]
+            del begun[stage], printed[stage]
             free = now
 
     return progress
@@ -141,7 +141,7 @@ class Bars(Progress):
         self._prefix = prefix
         self._stages: dict[str, TaskID] = {}
         self._free = self.get_time()
-        """Since when a stage not yet told of may have been at work."""
+        """Since when a stage not yet begun may have been at work."""
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """Move the bar of a stage."""

@@ -44,8 +44,8 @@ def blamed(error: BaseException, file: Path) -> str:
     The last line of the file that was under way; none is named where it was not entered. A call of sys.exit
     is said so.
     """
-    said = str(error)
-    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = str(error)
+    what = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, SystemExit):
         what = f"it called sys.exit({error.code!r})"
     own = file.resolve()

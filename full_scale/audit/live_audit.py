@@ -122,7 +122,7 @@ def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         raise argument_error("config", str(path), "a YAML file of settings of GRPOConfig")
     besides = {f.name for of in (GRPOScriptArguments, ModelConfig) for f in fields(of)} | {"datasets"}
     settings = {name: value for name, value in given.items() if name not in besides}
-    checked(dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", of="TRL's GRPOConfig")
+    checked(dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", owner="TRL's GRPOConfig")
     return settings, tuple(sorted(given.keys() & besides))
 
 

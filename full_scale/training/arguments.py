@@ -9,9 +9,9 @@ from dph_theory.support.checking import arguments as checked
 from dph_theory.support.errors import argument_error
 
 from ..recipe.folders import Folders
-from ..recipe.law import DEFAULTS
 from ..recipe.methods import Setup, setup
 from ..recipe.schema import Recipe
+from ..recipe.stationary import DEFAULTS
 from .online import OnlineConfig, check_settings
 
 _USUAL = {
@@ -62,7 +62,7 @@ def arguments(
         if key in _ELSEWHERE:
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
     method = setup(recipe.method, base_rates, recipe.train)
-    checked(get_type_hints(OnlineConfig), recipe.train, "train.", of="GRPOConfig")
+    checked(get_type_hints(OnlineConfig), recipe.train, "train.", owner="GRPOConfig")
     vllm = recipe.sampling.backend == "vllm"
     found = {
         **DEFAULTS,
@@ -73,7 +73,7 @@ def arguments(
         "bf16": recipe.model.dtype == "bfloat16",
         **dict.fromkeys(("use_vllm", "vllm_enable_sleep_mode"), vllm),
         **method.arguments,
-        "output_dir": str(Folders.of(recipe).checkpoints),
+        "output_dir": str(Folders.of_recipe(recipe).checkpoints),
     }
     if rewards:
         found["reward_weights"] = [1.0, *rewards.values()]

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dph_theory import beta_from_mu
-from dph_theory.numeric.arrays import whole
+from dph_theory.numeric.arrays import integers
 from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import record
@@ -184,7 +184,7 @@ def run(
 
     Given a problem, of one base, only that is fitted, in place of the reference case.
     """
-    whole("seed", seed, at_least=0)
+    integers("seed", seed, at_least=0)
     config, rng, given = config or Config(), np.random.default_rng(seed), {}
     if problem is None:
         problems = [reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)]

@@ -18,7 +18,7 @@ from dph_theory import (
 )
 from dph_theory.intervals import mean_interval
 from dph_theory.meter import LeadTime, lead_time
-from dph_theory.numeric.arrays import whole
+from dph_theory.numeric.arrays import integers
 from dph_theory.numeric.elementary import trailing
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
@@ -249,7 +249,7 @@ def run(config: Config, *, seed: int = 0, progress: Progress = silent) -> dict[s
     The seed draws the random tasks; everything else is deterministic. progress(stage, done, total)
     is called as it goes. Source: ours, theory D3, A5, A8, A9, B9, C4.
     """
-    whole("seed", seed, at_least=0)
+    integers("seed", seed, at_least=0)
     base, methods = compare(config, partial(progress, "methods"))
     blocks = sweep(config, partial(progress, "sweep"))
     weak = where_direction_matters(config, directions(config, blocks))

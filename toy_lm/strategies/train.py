@@ -10,7 +10,7 @@ from scipy.special import comb
 from dph_theory import exact_pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.fdivergence import FDivergence
-from dph_theory.numeric.arrays import Scalars, first, probability, whole
+from dph_theory.numeric.arrays import Scalars, first, integers, probability
 from dph_theory.numeric.elementary import Values, trailing
 from dph_theory.support.errors import argument_error
 
@@ -97,7 +97,7 @@ def group_gain(rates: Scalars, group: int) -> Float[np.ndarray, "..."]:
     use in every step. Raises ValueError for other rates, or groups of fewer than 2. Source: ours; the
     advantage: shao2024grpo.
     """
-    p, size = probability("rates", rates)[..., None], int(whole("group", group, at_least=2))
+    p, size = probability("rates", rates)[..., None], int(integers("group", group, at_least=2))
     c, deviation = _mixed(size)
     return np.asarray((deviation * p ** (c - 1) * (1 - p) ** (size - c - 1)).sum(axis=-1))
 

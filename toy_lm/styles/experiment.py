@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from dph_theory.numeric.arrays import whole
+from dph_theory.numeric.arrays import integers
 from dph_theory.support.errors import argument_error, choice
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, record
@@ -169,7 +169,7 @@ def run(
     kept there and not redone. Same seed, same numbers, however many workers.
     Raises ValueError for a negative seed, and for a file in the folder that is no run.
     """
-    whole("seed", seed, at_least=0)
+    integers("seed", seed, at_least=0)
     groups = config.jobs(seed)
     # Seed by seed, so that a worker makes each base once.
     jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...binary_reward import valid_mass
 from ...coverage import averaged, exact_pass_at_k, expected_distinct_valid, pass_at_k
-from ...numeric.arrays import whole
+from ...numeric.arrays import integers
 from ...numeric.elementary import Values, only
 from ...references import Source
 from ...verification.charts import chart, example, integers, masks, rates, simplex, uniform
@@ -31,7 +31,7 @@ BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
 
 def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Callable[..., Values]) -> Values:
     """E_{c ~ Binomial(n, p)} estimator(n, c, k), for n = k + spare samples, shape (batch,)."""
-    p, k, n = p[:, None], whole("k", k, at_least=1)[:, None], whole("n", k + spare, at_least=1)[:, None]
+    p, k, n = p[:, None], integers("k", k, at_least=1)[:, None], integers("n", k + spare, at_least=1)[:, None]
     counts = np.arange(MOST_K + MOST_SPARE + 1)
     c = np.minimum(counts, n)  # Beyond n the binomial weight is zero.
     weight = BINOMIALS[n, counts] * p**c * (1 - p) ** (n - c)
@@ -81,7 +81,7 @@ def product_form(k: Values, spare: Values, correct: Values) -> Values:
 
 def binomial_form(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
-    n_, failed, k_ = (whole("count", count, at_least=0) for count in (n, n - c, k))
+    n_, failed, k_ = (integers("count", count, at_least=0) for count in (n, n - c, k))
     # Adding 0 n gives the whole numbers the arithmetic of the instance.
     return 1 - BINOMIALS_OF_ALL[failed, k_] / (BINOMIALS_OF_ALL[n_, k_] + 0 * n)
 
@@ -93,7 +93,7 @@ def one_factor_later(k: Values, spare: Values, correct: Values) -> Values:
 
 def powers(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
-    return 1 - (1 - c / n) ** whole("k", k, at_least=1)
+    return 1 - (1 - c / n) ** integers("k", k, at_least=1)
 
 
 PRODUCT = theorem(
@@ -121,7 +121,7 @@ TABLE = np.array([[math.comb(k, j) for j in range(LARGEST_K + 1)] for k in range
 
 def chance_of_some_success(p: Values, k: Values) -> Values:
     """P(at least one of k draws passes), by the number j of those that do, averaged over prompts."""
-    p, k = p[..., None], whole("k", k, at_least=1)[:, None, None]
+    p, k = p[..., None], integers("k", k, at_least=1)[:, None, None]
     j = np.arange(1, LARGEST_K + 1)
     possible = np.minimum(j, k)
     mass = TABLE[k, j] * p**possible * (1 - p) ** (k - possible)  # The coefficient is zero for j > k.
@@ -164,7 +164,7 @@ def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
     draws = np.array(list(product(range(outcomes), repeat=MOST_K_D02)))
     # seen[k-1, sequence, outcome]: whether the outcome is among the first k of the sequence.
     seen = np.logical_or.accumulate((draws[..., None] == np.arange(outcomes)).swapaxes(0, 1), axis=0)
-    within = seen[whole("k", k, at_least=1) - 1]
+    within = seen[integers("k", k, at_least=1) - 1]
     distinct = (within & valid[:, None, :]).sum(axis=-1)
     return (distinct * np.prod(q[:, draws], axis=-1)).sum(axis=-1)
 

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dph_theory.numeric.arrays import distribution, mask, numbers, probability, whole
+from dph_theory.numeric.arrays import distribution, integers, mask, numbers, probability
 
 
 def test_what_is_right_but_for_rounding_and_kind_passes():
@@ -12,4 +12,4 @@ def test_what_is_right_but_for_rounding_and_kind_passes():
     assert probability("p", [1 + 2.3e-16, 1 + 9e-9, 0.5]).tolist() == [1, 1, 0.5]
     assert numbers("x", [10**20, Fraction(1, 2)]).tolist() == [1e20, 0.5]
     assert mask("valid", [1, 0, 1], np.ones(3) / 3).tolist() == [True, False, True]
-    assert whole("k", 3.0, at_least=1).dtype == np.int64
+    assert integers("k", 3.0, at_least=1).dtype == np.int64

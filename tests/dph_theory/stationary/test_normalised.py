@@ -64,7 +64,7 @@ def test_other_divergences_and_scales():
 @pytest.mark.parametrize("law", [token_policy, sequence_policy])
 def test_a_normalised_law_is_the_law_at_its_own_weight(law):
     base, valid = random_tree(3)
-    found = normalised_policy(base, valid, 0.5, 4, law=law)
+    found = normalised_policy(base, valid, 0.5, 4, solver=law)
     weight = group_weight(4, policy_pass_rate(found, valid))
     assert policy_divergence(found, law(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
 

@@ -40,7 +40,7 @@ def test_as_beta_falls_a_temperature_leaves_another_model_than_the_filtered(temp
 
 def test_a_temperature_goes_with_any_law():
     base, valid = random_tree(4)
-    hot = policy_at_temperature(base, valid, 0.5, 1.3, law=token_policy)
+    hot = policy_at_temperature(base, valid, 0.5, 1.3, solver=token_policy)
     assert_same(tempered(hot, 1.3), token_policy(tempered(base, 1.3), valid, 0.5), atol=1e-12)
 
 
@@ -69,7 +69,7 @@ def test_many_resets_are_a_smaller_beta_where_the_kl_is_in_the_reward():
 
 def test_many_resets_of_a_token_penalty_select_the_filtered_model():
     def share(rounds):
-        law = policy_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, law=token_policy)
+        law = policy_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, solver=token_policy)
         return float(valid_answer_shares(law, TWO_TOKENS_VALID)[0, 0])
 
     assert [share(rounds) for rounds in (1, 10, 100)] == pytest.approx(

@@ -58,4 +58,4 @@ def test_arguments_of_a_function_are_checked_like_fields():
     assert arguments(hints, {"a": 1, "b": 2}, "f.") == {"a": 1, "b": 2.0}
     for given, says in (({"a": "x"}, r"f\.a='x'"), (3, "f=3"), ({"c": 3}, r"f\.key='c' .*: a field of F$")):
         with pytest.raises(ValueError, match=says):
-            arguments(hints, given, "f.", of="F")
+            arguments(hints, given, "f.", owner="F")

@@ -5,7 +5,7 @@ import pytest
 from dph_theory.intervals import Estimate
 from dph_theory.support.table import Table, command, escaped, latex, written
 
-TABLE = Table.of(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
+TABLE = Table.from_rows(("form", "KL to p_*", "k"), [("k3 & k2", 0.123456, 16), ("none", None, float("inf"))])
 
 
 def test_cells_in_words_a_number_with_as_many_digits_as_its_interval_warrants():
@@ -20,7 +20,7 @@ def test_cells_in_words_a_number_with_as_many_digits_as_its_interval_warrants():
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     read = list(csv.reader(TABLE.csv().splitlines()))
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]
-    table = Table.of(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
+    table = Table.from_rows(("law", "beta"), [("E1", Estimate(0.25, 0.2, 0.3)), ("E4", None)])
     assert table.csv() == "law,beta,beta low,beta high\nE1,0.25,0.2,0.3\nE4,,,\n"
 
 
@@ -30,7 +30,7 @@ def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
         "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & $k$ \\\\\n\\midrule\n"
         "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}}\n"
     )
-    lines = Table.of(("gain over the base",), [(1.5,)]).latex().splitlines()
+    lines = Table.from_rows(("gain over the base",), [(1.5,)]).latex().splitlines()
     assert lines[3] == r"\shortstack{gain over \\ the base} \\"
 
 
@@ -45,7 +45,9 @@ def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
     ],
 )
 def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbers, cells):
-    lines = Table.of(("Pass@k",), [(number,) for number in numbers], best=("Pass@k",)).latex().splitlines()
+    lines = (
+        Table.from_rows(("Pass@k",), [(number,) for number in numbers], best=("Pass@k",)).latex().splitlines()
+    )
     assert lines[3] == r"Pass@$k$ \\"
     assert [line.removesuffix(r" \\") for line in lines[5:-2]] == cells
 
@@ -67,4 +69,4 @@ def test_text_that_latex_would_take_otherwise(text, expected):
 def test_a_command_is_letters_alone_and_marks_are_shown_as_they_are_in_markdown():
     assert command("dph laws k3, k2: KL to p_*") == "dphLawsKThreeKTwoKLToP"
     assert escaped(r"a_b|c \d *e* `f` <g>") == r"a\_b\|c \\d \*e\* \`f\` \<g>"
-    assert Table.of(("x", "y"), [("a|b", "1")]).markdown() == "| x | y |\n| --- | --- |\n| a\\|b | 1 |"
+    assert Table.from_rows(("x", "y"), [("a|b", "1")]).markdown() == "| x | y |\n| --- | --- |\n| a\\|b | 1 |"
