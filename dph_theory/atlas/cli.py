@@ -51,13 +51,13 @@ def atlas_command(
     """
     # Loaded here, torch with them, so that --help answers at once.
     from ..audit.cli import interruptible, load, user_code
-    from .repairs import PublishedMethod
-    from .rows import LEGEND, Row, atlas, grouped, in_short, row_of, table
+    from .published_methods import PublishedMethod
+    from .rows import LEGEND, AtlasRow, atlas, grouped, in_short, row_of, table
     from .updates import of_rewards
 
-    chosen = _chosen(names or (("GRPO",) if target else ()))
+    methods = _methods_named(names or (("GRPO",) if target else ()))
     printed = [path for path in (json_path, html_path, latex_path) if path == STANDARD_OUTPUT]
-    console, rows = terminal.console(stderr=bool(printed)), list[Row]()
+    console, rows = terminal.console(stderr=bool(printed)), list[AtlasRow]()
     if target is not None:
         advantage = load(target)
         with user_code(console, target, time_limit):
@@ -70,18 +70,18 @@ def atlas_command(
             )
             rows.append(row_of(own, seed=seed))
     with interruptible(), terminal.Bars() as bars:
-        bars("methods", 0, len(chosen))
-        done = list[Row]()
+        bars("methods", 0, len(methods))
+        done = list[AtlasRow]()
 
-        def on_row(row: Row) -> None:
+        def on_row(row: AtlasRow) -> None:
             done.append(row)
-            bars("methods", len(done), len(chosen), row.method)
+            bars("methods", len(done), len(methods), row.method)
 
-        rows = [*atlas(chosen, seed=seed, on_row=on_row), *rows]
+        rows = [*atlas(methods, seed=seed, on_row=on_row), *rows]
     if json_path is not None:
         results, packages = {"rows": as_json(rows, 4)}, ("numpy", "scipy", "torch")
-        told = record("atlas", seed=seed, config={}, results=results, findings=(), packages=packages)
-        write_json(json_path, told)
+        atlas_record = record("atlas", seed=seed, config={}, results=results, findings=(), packages=packages)
+        write_json(json_path, atlas_record)
     if html_path is not None:
         write_text(html_path, table(rows).html() + "\n")
     if latex_path is not None:
@@ -94,12 +94,12 @@ def atlas_command(
     terminal.say(console, "Next: dph predict CONFIG, for the settings of a run")
 
 
-def _chosen(names: Sequence[str]) -> list[Any]:
-    from .repairs import PUBLISHED_METHODS
+def _methods_named(names: Sequence[str]) -> list[Any]:
+    from .published_methods import PUBLISHED_METHODS
 
-    known = {method.name: method for method in PUBLISHED_METHODS}
-    if unknown := [name for name in names if name not in known]:
-        near = meant(unknown[0], tuple(known))
+    methods = {method.name: method for method in PUBLISHED_METHODS}
+    if unknown := [name for name in names if name not in methods]:
+        near = meant(unknown[0], tuple(methods))
         hint = f"; is {near} meant?" if near else ""
-        raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(known)}{hint}")
-    return [known[name] for name in names] or list(PUBLISHED_METHODS)
+        raise click.UsageError(f"--only {unknown[0]!r}: one of {', '.join(methods)}{hint}")
+    return [methods[name] for name in names] or list(PUBLISHED_METHODS)

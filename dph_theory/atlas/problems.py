@@ -21,7 +21,7 @@ FORWARD, MEANS, UNIFORM_LOCAL = "token forward limit", "per-answer-mean law", "u
 PER_TOKEN = "equal mean log pi of tokens"
 ONE, OTHER = "one answer", "none of these"
 NEAR, ALMOST, CLEAR = 0.04, 0.1, 2.0
-"""A law is named that is within NEAR in total variation, one answer within ALMOST, if every other is CLEAR
+"""A policy is named that is within NEAR in total variation, one answer within ALMOST, if every other is CLEAR
 times as far."""
 
 
@@ -58,32 +58,32 @@ class AtlasProblem(TabularPolicy):
     @cached_property
     def candidates(self) -> dict[str, np.ndarray]:
         """The shares of each policy that has a name; of one-token answers some of them are one."""
-        laws = {
+        limits = {
             FILTERED: filtered_policy,
             LOCAL: locally_filtered,
             FORWARD: token_forward_limit,
             MEANS: answer_mean_limit,
         }
         right = self.verdicts > 0
-        found = {UNIFORM: np.full(int(right.sum()), 1 / right.sum())}
-        tables = {name: law(self.base, self.valid, end=self.end) for name, law in laws.items()}
+        candidates = {UNIFORM: np.full(int(right.sum()), 1 / right.sum())}
+        tables = {name: limit(self.base, self.valid, end=self.end) for name, limit in limits.items()}
         level = [np.where(table > 0, 1 / (table > 0).sum(axis=-1, keepdims=True), 0) for table in self.base]
         tables[UNIFORM_LOCAL] = locally_filtered(level, self.valid, end=self.end)
         lengths = self.tokens.lengths[right]
         root = brentq(lambda z: (z**lengths).sum() - 1, 0, 1)
-        found[PER_TOKEN] = root**lengths
-        for name, law in tables.items():
-            shares = self.tokens.of(answer_probabilities(law, self.end))
-            found[name] = shares[right] / shares[right].sum()
-        return found
+        candidates[PER_TOKEN] = root**lengths
+        for name, policy in tables.items():
+            probabilities = self.tokens.of(answer_probabilities(policy, self.end))
+            candidates[name] = probabilities[right] / probabilities[right].sum()
+        return candidates
 
-    def named(self, shares: np.ndarray) -> str:
+    def policy_name(self, shares: np.ndarray) -> str:
         """The policy of these shares, the first of those that agree; OTHER if none is clearly nearest."""
-        laws = {**self.candidates, ONE: np.eye(len(shares))[shares.argmax()]}
-        gaps = {name: distance(shares, law) for name, law in laws.items()}
+        policies = {**self.candidates, ONE: np.eye(len(shares))[shares.argmax()]}
+        gaps = {name: distance(shares, policy) for name, policy in policies.items()}
         ordered = (FILTERED, UNIFORM, LOCAL, FORWARD, MEANS, UNIFORM_LOCAL, PER_TOKEN, ONE)
         nearest = min(ordered, key=gaps.__getitem__)
-        apart = [gaps[name] for name in ordered if distance(laws[name], laws[nearest]) > 1e-6]
+        apart = [gaps[name] for name in ordered if distance(policies[name], policies[nearest]) > 1e-6]
         near = ALMOST if nearest == ONE else NEAR
         return nearest if gaps[nearest] <= near and min(apart) >= CLEAR * gaps[nearest] else OTHER
 

@@ -1,5 +1,6 @@
 """A row of the atlas, each cell computed: what a method converges to, its drift, recovery, and who gains."""
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from ..numeric.elementary import Values
 from ..support.processes import in_order
 from ..support.table import Cell, Table
 from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, AtlasProblem, distance
-from .repairs import PUBLISHED_METHODS, PublishedMethod
-from .training import UnsettledError, expected, flow, gradient, luck
+from .published_methods import PUBLISHED_METHODS, PublishedMethod
+from .training import UnsettledError, drift_over_chains, expected, flow, gradient
 
 SMALL, REFERENCE = 0.02, 0.1
 """Knobs: the one that stands for zero, and the one at which the training is looked at on its way."""
@@ -24,7 +25,7 @@ LOST = (1e-3, 1e-5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class AtlasRow:
     """What was found of one method; None where a flow did not settle, or a pass rate was not reached.
 
     selects: the shares of the correct answers that training converges to, on several lengths, with the knob
@@ -50,28 +51,31 @@ class Row:
     long: float | None
 
 
-def row_of(method: PublishedMethod, *, seed: int = 0) -> Row:
+def row_of(method: PublishedMethod, *, seed: int = 0) -> AtlasRow:
     """The cells of a method."""
     small, reference = (SMALL, REFERENCE) if method.knob else (0.0, 0.0)
     single, several = (_end(method, problem, small) for problem in (UNEQUAL, LENGTHS))
     other = _end(method, UNEQUAL, small, start=_reversed())
     at_reference = _end(method, UNEQUAL, reference) if method.knob else single
-    words, power = way_back(method, reference)
+    words, power = recovery(method, reference)
     long = LENGTHS.tokens.lengths[LENGTHS.verdicts > 0] > 1
-    return Row(
+    fixed = None
+    if single is not None and other is not None:
+        fixed = distance(UNEQUAL.shares(single), UNEQUAL.shares(other)) <= SAME
+    return AtlasRow(
         method=method.name,
         source=method.source,
         read=method.read,
         note=method.note,
         selects=_named(LENGTHS, several),
         selects_single=_named(UNEQUAL, single),
-        fixed=None if single is None or other is None else _alike(single, other),
+        fixed=fixed,
         drift=_relative_drift(method, reference, seed),
         way_back=words,
         way_back_power=power,
-        wrong=_gain(UNEQUAL, at_reference, lambda found: 1 - UNEQUAL.validity(found)),
-        rare=_gain(UNEQUAL, single, lambda found: UNEQUAL.shares(found)[-1]),
-        long=_gain(LENGTHS, several, lambda found: LENGTHS.shares(found)[long].sum()),
+        wrong=_gain(UNEQUAL, at_reference, lambda theta: 1 - UNEQUAL.validity(theta)),
+        rare=_gain(UNEQUAL, single, lambda theta: UNEQUAL.shares(theta)[-1]),
+        long=_gain(LENGTHS, several, lambda theta: LENGTHS.shares(theta)[long].sum()),
     )
 
 
@@ -85,11 +89,7 @@ def _end(
 
 
 def _named(problem: AtlasProblem, end: np.ndarray | None) -> str:
-    return OTHER if end is None else problem.named(problem.shares(end))
-
-
-def _alike(one: np.ndarray, other: np.ndarray) -> bool:
-    return distance(UNEQUAL.shares(one), UNEQUAL.shares(other)) <= SAME
+    return OTHER if end is None else problem.policy_name(problem.shares(end))
 
 
 def _reversed() -> np.ndarray:
@@ -108,49 +108,49 @@ def _gain(
 
 @cache
 def _grpo_drift(seed: int) -> float:
-    return luck(PUBLISHED_METHODS[0], EQUAL, 0.0, seed=seed)
+    return drift_over_chains(PUBLISHED_METHODS[0], EQUAL, 0.0, seed=seed)
 
 
 def _relative_drift(method: PublishedMethod, knob: float, seed: int) -> float | None:
     try:
-        return luck(method, EQUAL, knob, seed=seed) / _grpo_drift(seed)
+        return drift_over_chains(method, EQUAL, knob, seed=seed) / _grpo_drift(seed)
     except UnsettledError:
         return None
 
 
-def way_back(method: PublishedMethod, knob: float) -> tuple[str, float | None]:
+def recovery(method: PublishedMethod, knob: float) -> tuple[str, float | None]:
     """In words how an answer of share eps among two correct ones recovers; the gradient's power of eps.
 
     As at the end of a training every answer is correct. The gradient is that of the log ratio of the
     two; where it is there too in batches that lack the answer, the words say so. Source: ours, theory
     E7.
     """
-    pulls = [_pull(method, knob, share) for share in LOST]
-    if min(pulls) <= 1e-6 * LOST[1]:
+    drives = [_log_odds_drive(method, knob, share) for share in LOST]
+    if min(drives) <= 1e-6 * LOST[1]:
         return "none", None
-    power = float(np.log(pulls[0] / pulls[1]) / np.log(LOST[0] / LOST[1]))
-    undrawn = _pull(method, knob, LOST[1], without=True) > 0.5 * pulls[1]
-    speed = "quick" if power < 0.25 else "slow" if power > 0.65 else "between"
+    power = float(np.log(drives[0] / drives[1]) / np.log(LOST[0] / LOST[1]))
+    undrawn = _log_odds_drive(method, knob, LOST[1], without=True) > 0.5 * drives[1]
+    speed = ("quick", "between", "slow")[bisect((0.25, 0.65), power)]
     return f"{speed}, {'undrawn' if undrawn else 'if drawn'}", power
 
 
-def _pull(method: PublishedMethod, knob: float, share: float, *, without: bool = False) -> float:
-    """On log(lost/kept), at the expected update, or on batches of the kept answer alone."""
+def _log_odds_drive(method: PublishedMethod, knob: float, share: float, *, without: bool = False) -> float:
+    """On log(lost/other), at the expected update, or on batches of the other answer alone."""
     theta = np.log([share, 1 - share])
     samples = expected(TWO, theta)
     if without:
         samples = samples._replace(weights=1.0 * (samples.answers == 1).all(axis=-1))
-    found = gradient(method, TWO, theta, samples, knob)
-    return float(found[0] - found[1])
+    update = gradient(method, TWO, theta, samples, knob)
+    return float(update[0] - update[1])
 
 
 def atlas(
     methods: Sequence[PublishedMethod] = PUBLISHED_METHODS,
     *,
     seed: int = 0,
-    on_row: Callable[[Row], None] | None = None,
-) -> list[Row]:
-    """The rows of methods of `REPAIRS`, in order, by two processes; `on_row` is called as each ends."""
+    on_row: Callable[[AtlasRow], None] | None = None,
+) -> list[AtlasRow]:
+    """The rows of `PUBLISHED_METHODS`, in order, by two processes; `on_row` is called as each ends."""
     names = [method.name for method in methods]
     if len(names) == 1:  # Another process would take longer to start.
         rows = [_row_named(names[0], seed)]
@@ -160,7 +160,7 @@ def atlas(
     return in_order(partial(_row_named, seed=seed), names, on_result=on_row)
 
 
-def _row_named(name: str, seed: int) -> Row:
+def _row_named(name: str, seed: int) -> AtlasRow:
     return row_of(next(method for method in PUBLISHED_METHODS if method.name == name), seed=seed)
 
 
@@ -182,10 +182,10 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 """What is selected first, then what happens on the way: a title, and what it shows of a `Row`."""
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[AtlasRow]) -> Table:
     """All columns of all rows."""
-    cells = ([_cell(getattr(row, of)) for of in COLUMNS.values()] for row in rows)
-    return Table.of(COLUMNS, cells, "What each method converges to, on correct answers")
+    cells = ([_cell(getattr(row, field)) for field in COLUMNS.values()] for row in rows)
+    return Table.from_rows(COLUMNS, cells, "What each method converges to, on correct answers")
 
 
 SHORT = ("method", "noise", "recovery", "rare", "long")
@@ -198,22 +198,22 @@ LEGEND = (
 """What the columns of `grouped` say, a line each."""
 
 
-def grouped(rows: Sequence[Row]) -> Table:
+def grouped(rows: Sequence[AtlasRow]) -> Table:
     """The same by what is selected, in five columns: that of several lengths, and of one decision."""
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[AtlasRow]] = {}
     for row in rows:
         groups.setdefault((row.selects, row.selects_single), []).append(row)
     lines: list[tuple[Cell, ...]] = []
-    for (several, single), held in groups.items():
+    for (several, single), members in groups.items():
         lines.append((several if several == single else f"{several}; one decision: {single}",))
-        for row in held:
+        for row in members:
             numbers = _cell(row.rare), _cell(row.long)
             name = f"  {row.method}{' *' if row.fixed is False else ''}"
             lines.append((name, _cell(row.drift), row.way_back, *numbers))
-    return Table.of(SHORT, lines)
+    return Table.from_rows(SHORT, lines)
 
 
-def in_short(rows: Sequence[Row]) -> str:
+def in_short(rows: Sequence[AtlasRow]) -> str:
     """How many methods converge to what, the most first."""
     ends = Counter(row.selects for row in rows)
     return f"Of {len(rows)}, converging to: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."

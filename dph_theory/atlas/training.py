@@ -15,8 +15,8 @@ from scipy.integrate import solve_ivp
 
 from ..trainers.surrogates import Sampled
 from .problems import AtlasProblem
-from .repairs import PublishedMethod
-from .updates import GROUP, Samples
+from .published_methods import PublishedMethod
+from .updates import GROUP, AnswerGroups
 
 DECADES, EVALUATIONS = 12, 8_000
 """Powers of ten of a flow's time, and updates computed along it, at most."""
@@ -34,26 +34,28 @@ def every_group(problem: AtlasProblem) -> tuple[np.ndarray, np.ndarray]:
     return groups, factorial(GROUP) / repeats
 
 
-def expected(problem: AtlasProblem, theta: np.ndarray) -> Samples:
+def expected(problem: AtlasProblem, theta: np.ndarray) -> AnswerGroups:
     """Every group with its chance at these logits, one batch."""
     groups, orders = every_group(problem)
     log_pi = problem.log_policy(theta).sum(axis=-1)
-    return _samples(problem, theta, groups, orders * np.exp(log_pi[groups].sum(axis=-1)))
+    return _groups(problem, theta, groups, orders * np.exp(log_pi[groups].sum(axis=-1)))
 
 
-def drawn(problem: AtlasProblem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> Samples:
+def drawn(problem: AtlasProblem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> AnswerGroups:
     """So many groups for each row of logits, (batches, logits)."""
     cumulative = problem.answers(theta).cumsum(axis=-1)
     places = rng.random((len(theta), groups * GROUP)) * cumulative[:, -1:]
     answers = (places[:, :, None] > cumulative[:, None, :-1]).sum(axis=-1)
     shaped = answers.reshape(len(theta), groups, GROUP)
-    return _samples(problem, theta, shaped, np.full((len(theta), groups), 1 / groups))
+    return _groups(problem, theta, shaped, np.full((len(theta), groups), 1 / groups))
 
 
-def _samples(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Samples:
+def _groups(
+    problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray
+) -> AnswerGroups:
     log_base = problem.log_policy(problem.start)[answers]
     counted, log_pi = problem.tokens.counted[answers], _log_pi(problem, theta, answers)
-    return Samples(answers, problem.verdicts[answers], log_pi, log_base, counted, weights)
+    return AnswerGroups(answers, problem.verdicts[answers], log_pi, log_base, counted, weights)
 
 
 def _log_pi(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray) -> np.ndarray:
@@ -63,34 +65,35 @@ def _log_pi(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray) -> np
     return np.take_along_axis(log_policy, places, axis=-2).reshape(*answers.shape, -1)
 
 
-def coefficients(method: PublishedMethod, samples: Samples, knob: float) -> np.ndarray:
+def coefficients(method: PublishedMethod, samples: AnswerGroups, knob: float) -> np.ndarray:
     """What multiplies each token's grad log pi at the first update on a batch, as the loss adds tokens up."""
-    found, lengths = method.advantage(samples, knob), samples.lengths[..., None]
-    found = found if found.ndim == samples.counted.ndim else found[..., None]
+    advantages, lengths = method.advantage(samples, knob), samples.lengths[..., None]
+    if advantages.ndim < samples.counted.ndim:
+        advantages = advantages[..., None]
     if method.reduction == "sequence_mean":
-        found = found * (1 / lengths)
+        advantages = advantages * (1 / lengths)
     elif method.reduction == "token_mean":
-        found = found * (1 / samples.mean(samples.lengths)[..., None])
-    return np.where(samples.counted, found, 0.0)
+        advantages = advantages * (1 / samples.mean(samples.lengths)[..., None])
+    return np.where(samples.counted, advantages, 0.0)
 
 
 def gradient(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: Samples,
+    samples: AnswerGroups,
     knob: float,
     log_old: Any = None,
 ) -> np.ndarray:
     """The update of the logits on a batch; log_old: of its tokens, where theta is no longer the sampler."""
-    return problem.ascent(theta, *pulls(method, problem, theta, samples, knob, log_old))
+    return problem.ascent(theta, *token_coefficients(method, problem, theta, samples, knob, log_old))
 
 
-def pulls(
+def token_coefficients(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: Samples,
+    samples: AnswerGroups,
     knob: float,
     log_old: Any = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -99,18 +102,18 @@ def pulls(
     if log_old is not None and method.surrogate is not None:
         c = c * _slope(method, problem, theta, samples, log_old, c)
     entries = problem.tokens.entries
-    found = [(entries[samples.answers], c * (samples.weights / GROUP)[..., None, None])]
+    terms = [(entries[samples.answers], c * (samples.weights / GROUP)[..., None, None])]
     if method.stored is not None:
-        pull = np.where(problem.tokens.counted, method.stored(problem, problem.log_policy(theta), knob), 0.0)
-        found.append((np.broadcast_to(entries, pull.shape), pull))
-    return found
+        stored = method.stored(problem, problem.log_policy(theta), knob)
+        terms.append((np.broadcast_to(entries, stored.shape), np.where(problem.tokens.counted, stored, 0.0)))
+    return terms
 
 
 def _slope(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: Samples,
+    samples: AnswerGroups,
     log_old: np.ndarray,
     c: np.ndarray,
 ) -> np.ndarray:
@@ -126,19 +129,19 @@ def _slope(
     return np.nan_to_num((slope * a).numpy().reshape(log_old.shape))
 
 
-def round_of(
+def updated_logits(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: Samples,
+    samples: AnswerGroups,
     knob: float,
     step: float,
 ) -> np.ndarray:
     """The logits after all updates on one batch, `method.updates` of them, each of step/updates."""
-    each = step / method.updates
-    moved = theta + each * gradient(method, problem, theta, samples, knob)
+    update_step = step / method.updates
+    moved = theta + update_step * gradient(method, problem, theta, samples, knob)
     for _ in range(method.updates - 1):
-        moved = moved + each * gradient(method, problem, moved, samples, knob, samples.log_pi)
+        moved = moved + update_step * gradient(method, problem, moved, samples, knob, samples.log_pi)
     return moved
 
 
@@ -152,7 +155,7 @@ def flow(
     knob: float,
     *,
     start: np.ndarray | None = None,
-    reached: float | None = None,
+    pass_rate: float | None = None,
 ) -> tuple[float, np.ndarray]:
     """The expected-gradient run from the base to its end, or to a pass rate: the time, and the logits.
 
@@ -166,26 +169,26 @@ def flow(
         if evaluations > EVALUATIONS:
             raise UnsettledError
         samples = expected(problem, theta)
-        return (round_of(method, problem, theta, samples, knob, STEP) - theta) / STEP
+        return (updated_logits(method, problem, theta, samples, knob, STEP) - theta) / STEP
 
-    def passed(time: float, theta: np.ndarray) -> float:
-        return float(problem.validity(theta)) - (2.0 if reached is None else reached)
+    def above_reached(time: float, theta: np.ndarray) -> float:
+        return float(problem.validity(theta)) - (2.0 if pass_rate is None else pass_rate)
 
-    passed.terminal = True  # type: ignore[attr-defined]
-    theta, begun, still = problem.start if start is None else start, 0.0, 0
+    above_reached.terminal = True  # type: ignore[attr-defined]
+    theta, begin, settled = problem.start if start is None else start, 0.0, 0
     for ended in 10.0 ** np.arange(1, DECADES + 1):
-        found: Any = solve_ivp(
-            slope, (begun, ended), theta, method="LSODA", rtol=1e-6, atol=1e-8, events=passed
+        solution: Any = solve_ivp(
+            slope, (begin, ended), theta, method="LSODA", rtol=1e-6, atol=1e-8, events=above_reached
         )
-        if not found.success:
+        if not solution.success:
             raise UnsettledError
-        moved = np.abs(problem.shares(found.y[:, -1]) - problem.shares(theta)).sum()
-        theta, begun, still = found.y[:, -1], ended, still + 1 if moved < SETTLED else 0
-        if found.status == 1 or (reached is None and still >= 2 and ended >= 1e4):
-            return float(found.t[-1]), theta
-    if reached is not None:
+        moved = np.abs(problem.shares(solution.y[:, -1]) - problem.shares(theta)).sum()
+        theta, begin, settled = solution.y[:, -1], ended, settled + 1 if moved < SETTLED else 0
+        if solution.status == 1 or (pass_rate is None and settled >= 2 and ended >= 1e4):
+            return float(solution.t[-1]), theta
+    if pass_rate is not None:
         raise UnsettledError
-    return begun, theta
+    return begin, theta
 
 
 STEP = 0.5
@@ -196,22 +199,22 @@ ROUNDS, GROUPS, CHAINS, REACHED = 20, 64, 400, 0.8
 """A chain takes about ROUNDS rounds, of GROUPS groups each, to the pass rate REACHED."""
 
 
-def luck(
+def drift_over_chains(
     method: PublishedMethod, problem: AtlasProblem, knob: float, *, seed: int = 0, rounds: int = ROUNDS
 ) -> float:
     """The std over chains of the log ratio of the first two answers, where the pass rate is REACHED.
 
     The step is that at which the expected-gradient run takes `rounds` rounds.
     """
-    step = flow(method, problem, knob, reached=REACHED)[0] / rounds
+    step = flow(method, problem, knob, pass_rate=REACHED)[0] / rounds
     rng = np.random.default_rng(seed)
     theta = np.tile(problem.start, (CHAINS, 1))
-    found = np.full(CHAINS, np.nan)
+    log_ratios = np.full(CHAINS, np.nan)
     for _ in range(4 * rounds):
-        theta = round_of(method, problem, theta, drawn(problem, theta, GROUPS, rng), knob, step)
-        arrived = np.isnan(found) & (problem.validity(theta) >= REACHED)
-        found[arrived] = (theta[:, 0] - theta[:, 1])[arrived]
-        if not np.isnan(found).any():
+        theta = updated_logits(method, problem, theta, drawn(problem, theta, GROUPS, rng), knob, step)
+        arrived = np.isnan(log_ratios) & (problem.validity(theta) >= REACHED)
+        log_ratios[arrived] = (theta[:, 0] - theta[:, 1])[arrived]
+        if not np.isnan(log_ratios).any():
             break
-    last = theta[:, 0] - theta[:, 1]
-    return float(np.sqrt(np.mean(np.where(np.isnan(found), last, found) ** 2)))
+    final = theta[:, 0] - theta[:, 1]
+    return float(np.sqrt(np.mean(np.where(np.isnan(log_ratios), final, log_ratios) ** 2)))

@@ -86,7 +86,7 @@ def group_advantages(rewards: Tensor, *, normalise: bool = True, baseline: str =
     another baseline. Source: shao2024grpo; theory G4.
     """
     choice("baseline", baseline, ADVANTAGE_BASELINES)
-    _groups(rewards)
+    _check_groups(rewards)
     if baseline in ("one", "none"):
         if normalise:
             raise argument_error("normalise", normalise, f"False with baseline={baseline!r}")
@@ -113,13 +113,14 @@ def informative_groups(rewards: Tensor) -> Tensor:
     Groups of equal rewards have zero advantage and only dilute the mean.
     Raises ValueError as `group_advantages`. Source: yu2025dapo.
     """
-    _groups(rewards)
+    _check_groups(rewards)
     return rewards.amax(dim=1) > rewards.amin(dim=1)
 
 
-def _groups(rewards: Tensor) -> None:
+def _check_groups(rewards: Tensor) -> None:
     floats("rewards", rewards, ("groups", "size"))
     if rewards.shape[1] < 2:
         raise argument_error("rewards.shape", tuple(rewards.shape), "groups of at least two")
-    if not (known := rewards.isfinite()).all():
-        raise argument_error("rewards", float(rewards[~known][0]), "finite numbers")
+    finite = rewards.isfinite()
+    if not finite.all():
+        raise argument_error("rewards", float(rewards[~finite][0]), "finite numbers")

@@ -7,7 +7,7 @@ from ..divergences import DIVERGENCES
 from ..fdivergence import FDivergence
 from ..support.errors import choice
 from .inputs import LEVELS, TokenMask, Tokens, token_batch
-from .reductions import Kernel, at_level, weighted_sum, weights, working_dtype
+from .reductions import FunctionWithSlope, at_level, weighted_sum, weights, working_dtype
 
 
 def generator_loss(
@@ -40,7 +40,7 @@ def generator_loss(
     return weighted_sum(generator(divergence, gauge), terms, weights(mask, level, reduction, dtype), x)
 
 
-def generator(divergence: FDivergence, gauge: str | float) -> Kernel:
+def generator(divergence: FDivergence, gauge: str | float) -> FunctionWithSlope:
     """The function x -> (f(e^x), its derivative in x) on tensors: the divergence's own form.
 
     In the dtype of x for the printed and the normalised gauge, which lose nothing in it; a number as gauge
@@ -48,11 +48,11 @@ def generator(divergence: FDivergence, gauge: str | float) -> Kernel:
     """
     wide = not isinstance(gauge, str) and gauge != 0
 
-    def kernel(x: Tensor) -> tuple[Tensor, Tensor]:
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
         value, slope = divergence.on_log_ratio(x.double() if wide else x, gauge=gauge, xp=torch)
         return value.to(x.dtype), slope.to(x.dtype)
 
-    return kernel
+    return function
 
 
 def log_ratio(log_pi: Tensor, log_ref: Tensor) -> Tensor:

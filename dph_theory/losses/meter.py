@@ -51,16 +51,16 @@ def excess_kl_estimate(
     if outside.any():
         raise argument_error("base_rates", base_rates[outside][0].item(), "every rate must lie in (0, 1)")
     rates, log_ratio = base_rates.double(), log_pi.detach().double() - log_ref.detach().double()
-    found = _jackknife(valid.double(), log_ratio, rates)
+    estimate = _jackknife(valid.double(), log_ratio, rates)
     if rate_samples is None:
-        return found
+        return estimate
     if rate_samples < 1:
         raise argument_error("rate_samples", rate_samples, "a whole number, at least 1")
-    mean, unsure = valid.double().mean(dim=1), rates * (1 - rates) / (rate_samples + 2)
-    bend = mean / rates**2 + (1 - mean) / (1 - rates) ** 2
+    mean, variance = valid.double().mean(dim=1), rates * (1 - rates) / (rate_samples + 2)
+    curvature = mean / rates**2 + (1 - mean) / (1 - rates) ** 2
     slope = (rates - mean) / (rates * (1 - rates))
-    excess = found.excess + bend * unsure / 2
-    error = (found.standard_error.square() + slope.square() * unsure).sqrt()
+    excess = estimate.excess + curvature * variance / 2
+    error = (estimate.standard_error.square() + slope.square() * variance).sqrt()
     return ExcessKLEstimate(excess, error, excess.mean(), error.square().sum().sqrt() / len(rates))
 
 
@@ -70,10 +70,10 @@ def _jackknife(rewards: Tensor, log_ratio: Tensor, rate: Tensor) -> ExcessKLEsti
     def without_each(values: Tensor) -> Tensor:
         return (values.sum(dim=1, keepdim=True) - values) / (n - 1)
 
-    whole = log_ratio.mean(dim=1) - _bernoulli_kl(rewards.mean(dim=1), rate)
+    plug_in = log_ratio.mean(dim=1) - _bernoulli_kl(rewards.mean(dim=1), rate)
     parts = without_each(log_ratio) - _bernoulli_kl(without_each(rewards), rate[:, None])
     centre = parts.mean(dim=1, keepdim=True)
-    excess = n * whole - (n - 1) * centre[:, 0]
+    excess = n * plug_in - (n - 1) * centre[:, 0]
     variance = (parts - centre).square().sum(dim=1) * (n - 1) / n
     return ExcessKLEstimate(excess, variance.sqrt(), excess.mean(), variance.sum().sqrt() / len(rate))
 

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 from torch import Tensor
 
@@ -35,16 +35,14 @@ class Exploration:
         """The advantages of rewards (groups, size)."""
         return group_advantages(rewards, normalise=self.normalise, baseline=self.baseline)
 
-    def kept(self, rewards: Tensor) -> Tensor:
+    def trained_groups(self, rewards: Tensor) -> Tensor:
         """Which groups of rewards (groups, size) are trained on: all, or those whose rewards differ."""
         return informative_groups(rewards) | (not self.dynamic_sampling)
 
     def loss(self, log_pi: Tensor, log_old: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
         """The clipped surrogate of rollouts (rows, tokens) with their advantages (rows,)."""
-        how: dict[str, Any] = {"level": self.level, "dual_clip": self.dual_clip, "reduction": self.reduction}
-        return ppo_clip_loss(
-            log_pi, log_old, advantages, mask, clip_low=self.clip_low, clip_high=self.clip_high, **how
-        )
+        clipped = partial(ppo_clip_loss, level=self.level, reduction=self.reduction, dual_clip=self.dual_clip)
+        return clipped(log_pi, log_old, advantages, mask, clip_low=self.clip_low, clip_high=self.clip_high)
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,12 @@ class Penalty:
     coefficient: float
     form: str = "loss"
 
-    def loss(self, log_pi: Tensor, log_ref: Tensor, mask: Tensor, **how: Any) -> Tensor:
-        """The estimate on the policy's samples, without the coefficient; `how` as of `kl_penalty`."""
-        how = how if self.estimator == "k3_corrected" else {**how, "log_old": None}
-        return kl_penalty(self.estimator, log_pi, log_ref, mask, **how)
+    def loss(
+        self, log_pi: Tensor, log_ref: Tensor, mask: Tensor, *, log_old: Tensor, reduction: str = "token_mean"
+    ) -> Tensor:
+        """The estimate on the policy's samples, without the coefficient."""
+        old = log_old if self.estimator == "k3_corrected" else None
+        return kl_penalty(self.estimator, log_pi, log_ref, mask, log_old=old, reduction=reduction)
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,9 @@ class Rehearsal:
 
     def loss(self, log_ratio: Tensor, mask: Tensor) -> Tensor:
         """The divergence on stored rows of log pi/ref (rows, tokens), without eta."""
-        how: dict[str, Any] = {"level": self.level, "reduction": self.reduction, "gauge": self.gauge}
-        return generator_loss(self.divergence, log_ratio, mask, **how)
+        return generator_loss(
+            self.divergence, log_ratio, mask, level=self.level, reduction=self.reduction, gauge=self.gauge
+        )
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,5 @@
 """KL penalties on policy samples: estimators as a loss, differentiated, or in the reward, detached."""
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import torch
 from torch import Tensor
 
@@ -10,10 +7,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..support.errors import choice
 from .generator import generator, log_ratio
 from .inputs import TokenMask, Tokens, token_batch
-from .reductions import clear, weighted_sum, weights, working_dtype
-
-Estimate: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
-"""(log_pi, log_ref) or (log_pi, log_ref, log_old) to the estimate and its derivative in log_pi."""
+from .reductions import FunctionWithSlope, clear, weighted_sum, weights, working_dtype
 
 FORMS = ("loss", "reward")
 _FORWARD, _REVERSE = generator(FORWARD_KL, "normalised"), generator(REVERSE_KL, "normalised")
@@ -40,7 +34,7 @@ def kl_penalty(
     log_old missing or superfluous, shapes that differ, integers, a batch with every token masked.
     Source: schulman2020kl; ours, theory B6.
     """
-    choice("estimator", estimator, ESTIMATES)
+    choice("estimator", estimator, ESTIMATORS)
     choice("form", form, FORMS)
     tensors = {"log_pi": log_pi, "log_ref": log_ref}
     if (estimator == "k3_corrected") != (log_old is not None):
@@ -51,10 +45,10 @@ def kl_penalty(
     if log_old is not None:
         tensors["log_old"] = log_old
     mask = token_batch(mask, **tensors)
-    estimate, dtype = ESTIMATES[estimator], working_dtype(*tensors.values())
+    function, dtype = ESTIMATORS[estimator], working_dtype(*tensors.values())
     if form == "reward":
-        return estimate(*(clear(tensor.detach(), mask, dtype) for tensor in tensors.values()))[0]
-    return weighted_sum(estimate, mask, weights(mask, "token", reduction, dtype), *tensors.values())
+        return function(*(clear(tensor.detach(), mask, dtype) for tensor in tensors.values()))[0]
+    return weighted_sum(function, mask, weights(mask, "token", reduction, dtype), *tensors.values())
 
 
 def _k1(log_pi: Tensor, log_ref: Tensor) -> tuple[Tensor, Tensor]:
@@ -87,5 +81,5 @@ def _grown(exponent: Tensor, factor: Tensor) -> Tensor:
     return torch.where((factor == 0) | (root == 0), 0.0, root * (root * factor))
 
 
-ESTIMATES: dict[str, Estimate] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
+ESTIMATORS: dict[str, FunctionWithSlope] = {"k1": _k1, "k2": _k2, "k3": _k3, "k3_corrected": _k3_corrected}
 """What `kl_terms.KL_FORMS` puts into the loss, without cancellation; each vanishes where pi = ref."""

@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from ..support.errors import choice
 from .inputs import REDUCTIONS, TokenMask, Tokens
 
-Kernel: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
+FunctionWithSlope: TypeAlias = Callable[..., tuple[Tensor, Tensor]]
 """Tensors to (value, slope in the first one); finite at zeros, the value 0."""
 
 
@@ -54,20 +54,20 @@ def at_level(level: str, mask: TokenMask, *tensors: Tokens) -> tuple[TokenMask, 
     return mask.any(dim=1, keepdim=True), summed
 
 
-def weighted_sum(kernel: Kernel, mask: TokenMask, weight: Tensor, *tensors: Tensor) -> Tensor:
+def weighted_sum(function: FunctionWithSlope, mask: TokenMask, weight: Tensor, *tensors: Tensor) -> Tensor:
     """The scalar sum of weight times kernel(*tensors), differentiable in the first tensor only.
 
     Tensors and mask (batch, terms). The scalar has the dtype of the weights, the gradient that of the first
     tensor. A second derivative is an error.
     """
-    total: Tensor = _WeightedSum.apply(kernel, mask, weight, *tensors)
+    total: Tensor = _WeightedSum.apply(function, mask, weight, *tensors)
     return total
 
 
 class _WeightedSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, kernel: Kernel, mask: Tensor, weight: Tensor, *tensors: Tensor) -> Tensor:
-        value, slope = kernel(*(clear(tensor, mask, weight.dtype) for tensor in tensors))
+    def forward(ctx: Any, function: Any, mask: Tensor, weight: Tensor, *tensors: Tensor) -> Tensor:
+        value, slope = function(*(clear(tensor, mask, weight.dtype) for tensor in tensors))
         # In the working dtype: the scale of a float16 loss comes only with the backward pass.
         ctx.save_for_backward(clear(slope, mask, weight.dtype) * weight)
         ctx.dtype = tensors[0].dtype

@@ -246,7 +246,7 @@ def judge(
     if penalty is not None and penalty.form == "reward":
         costs = kl_penalty(penalty.estimator, log_pi, log_ref, _every(log_pi), form="reward")
         rewards = rewards - penalty.coefficient * costs
-    advantages, kept = exploration.advantages(rewards), exploration.kept(rewards)
+    advantages, kept = exploration.advantages(rewards), exploration.trained_groups(rewards)
     return advantages.flatten(), kept.repeat_interleave(group)
 
 
@@ -281,10 +281,12 @@ def objective(
 
 def _penalised(loss: Tensor, method: Method, log_pi: Tensor, samples: Samples) -> Float[Tensor, ""]:
     """The loss plus the method's penalty, if it has one that is a loss."""
-    penalty, how = method.penalty, {"log_old": samples.log_old, "reduction": method.exploration.reduction}
+    penalty, reduction = method.penalty, method.exploration.reduction
     if penalty is None or penalty.form != "loss":
         return loss
-    return dph_loss(loss, penalty.loss(log_pi, samples.log_ref, _every(log_pi), **how), penalty.coefficient)
+    mask = _every(log_pi)
+    cost = penalty.loss(log_pi, samples.log_ref, mask, log_old=samples.log_old, reduction=reduction)
+    return dph_loss(loss, cost, penalty.coefficient)
 
 
 def _every(log_pi: Tensor) -> Bool[Tensor, "batch tokens"]:

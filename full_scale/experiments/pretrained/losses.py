@@ -19,7 +19,7 @@ from dph_theory.losses import (
     generator_loss,
     group_advantages,
 )
-from dph_theory.losses.penalty import ESTIMATES
+from dph_theory.losses.penalty import ESTIMATORS
 from dph_theory.support.errors import choice
 from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
 
@@ -57,7 +57,7 @@ def expected_loss(
         values = (q * gain).sum(dim=-1)
         if form != "reward":
             others = (pi.detach(),) if form == "k3_corrected" else ()
-            gain = gain - beta * ESTIMATES[form](pi.detach(), ref, *others)[1]
+            gain = gain - beta * ESTIMATORS[form](pi.detach(), ref, *others)[1]
         coefficients.insert(0, gain)
     mean, reach, paid = values, torch.ones_like(values), torch.zeros_like(values)
     loss = torch.zeros((), dtype=log_pi[0].dtype)
@@ -131,7 +131,7 @@ def sampled_loss(
     if named.alpha is not None:
         rate = torch.where(prompts.valid[explored], ref, -torch.inf).logsumexp(dim=1)
         rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), named.alpha)
-    advantages, kept = how.advantages(rewards), how.kept(rewards)
+    advantages, kept = how.advantages(rewards), how.trained_groups(rewards)
     loss = _rows(log_p).sum() * 0.0
     if kept.any():
         rows = _rows(log_p[kept])

@@ -4,7 +4,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from dph_theory.atlas.cli import atlas_command
-from dph_theory.atlas.rows import LEGEND, SHORT, Row, grouped
+from dph_theory.atlas.rows import LEGEND, SHORT, AtlasRow, grouped
 
 
 def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
@@ -48,7 +48,7 @@ def test_wrong_usage_is_told_in_a_line(tmp_path):
 
 def test_the_stored_atlas_fits_eighty_columns_in_groups():
     stored = json.loads((Path(__file__).parents[3] / "figures" / "numbers" / "atlas.json").read_text())
-    rows = [Row(**row) for row in stored["results"]["rows"]]
+    rows = [AtlasRow(**row) for row in stored["results"]["rows"]]
     table = grouped(rows)
     assert len(SHORT) == 5
     titles = [row[0] for row in table.rows if len(row) == 1]

@@ -28,24 +28,24 @@ def test_several_lengths_tell_every_law_apart():
 @pytest.mark.parametrize("problem", [EQUAL, UNEQUAL, LENGTHS], ids=lambda problem: problem.name)
 def test_a_law_is_named_and_half_way_to_another_it_is_not(problem):
     for name, shares in problem.candidates.items():
-        told = problem.named(shares)
+        told = problem.policy_name(shares)
         assert distance(problem.candidates[told], shares) < 1e-9
         if problem is LENGTHS:
             assert told == name
     one, other = (problem.candidates[name] for name in (LOCAL if problem is LENGTHS else UNIFORM, FILTERED))
     if distance(one, other) > 0:
-        assert problem.named((one + other) / 2) == OTHER
+        assert problem.policy_name((one + other) / 2) == OTHER
 
 
 def test_a_law_whose_neighbour_is_nearly_as_near_is_not_named():
     local, means = LENGTHS.candidates[LOCAL], LENGTHS.candidates[MEANS]
     for gap, told in ((0.9 * NEAR, OTHER), (0.5 * NEAR, LOCAL)):
-        assert LENGTHS.named(local + (means - local) * gap / distance(local, means)) == told
+        assert LENGTHS.policy_name(local + (means - local) * gap / distance(local, means)) == told
 
 
 def test_one_answer_is_told_whichever_it_is():
-    assert [UNEQUAL.named(np.roll([0.96, 0.02, 0.02], i)) for i in range(3)] == [ONE] * 3
-    assert UNEQUAL.named(np.array([0.7, 0.2, 0.1])) == OTHER
+    assert [UNEQUAL.policy_name(np.roll([0.96, 0.02, 0.02], i)) for i in range(3)] == [ONE] * 3
+    assert UNEQUAL.policy_name(np.array([0.7, 0.2, 0.1])) == OTHER
 
 
 def test_the_base_holds_its_proportions_and_answers_add_up():

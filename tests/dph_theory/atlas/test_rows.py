@@ -2,8 +2,15 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas.problems import UNEQUAL
-from dph_theory.atlas.repairs import CATALOGUE, CODE, PUBLISHED_METHODS, STANDARD, SUMMARY, PublishedMethod
-from dph_theory.atlas.rows import LOST, row_of, way_back
+from dph_theory.atlas.published_methods import (
+    CATALOGUE,
+    CODE,
+    PUBLISHED_METHODS,
+    STANDARD,
+    SUMMARY,
+    PublishedMethod,
+)
+from dph_theory.atlas.rows import LOST, recovery, row_of
 from dph_theory.atlas.training import flow
 from dph_theory.atlas.updates import of_rewards
 from dph_theory.audit.advantage import AdvantageError
@@ -22,17 +29,17 @@ def test_every_method_says_where_it_was_read():
 def test_ways_back_have_the_powers_of_their_pulls():
     # On-policy the pull is eps log(1/eps), of alpha-DPG eps^(1-alpha), rehearsed it is what is lacking (E7).
     share = np.log(np.log(1 / LOST[0]) / np.log(1 / LOST[1])) / np.log(LOST[0] / LOST[1])
-    assert way_back(BY_NAME["KL in the reward"], 0.1) == (
+    assert recovery(BY_NAME["KL in the reward"], 0.1) == (
         "slow, if drawn",
         pytest.approx(1 + share, abs=1e-3),
     )
-    assert way_back(BY_NAME["alpha-DPG"], 0.0) == ("between, if drawn", pytest.approx(0.5, abs=0.02))
-    assert way_back(BY_NAME["KL-DPG"], 0.0) == ("quick, if drawn", pytest.approx(0, abs=1e-3))
-    assert way_back(BY_NAME["DPH-F"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
+    assert recovery(BY_NAME["alpha-DPG"], 0.0) == ("between, if drawn", pytest.approx(0.5, abs=0.02))
+    assert recovery(BY_NAME["KL-DPG"], 0.0) == ("quick, if drawn", pytest.approx(0, abs=1e-3))
+    assert recovery(BY_NAME["DPH-F"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
     # Of rehearsed divergences only the forward KL pulls on what has no mass: alpha's pull is u^(1-alpha).
-    assert way_back(BY_NAME["DPH-alpha"], 0.1) == ("slow, undrawn", pytest.approx(0.8, abs=0.05))
-    assert way_back(BY_NAME["DPH-JS"], 0.1)[0] == "slow, undrawn"
-    assert way_back(BY_NAME["GRPO"], 0.0) == ("none", None)
+    assert recovery(BY_NAME["DPH-alpha"], 0.1) == ("slow, undrawn", pytest.approx(0.8, abs=0.05))
+    assert recovery(BY_NAME["DPH-JS"], 0.1)[0] == "slow, undrawn"
+    assert recovery(BY_NAME["GRPO"], 0.0) == ("none", None)
 
 
 def test_a_row_of_what_is_known():
@@ -45,11 +52,11 @@ def test_a_row_of_what_is_known():
 
 def test_replay_of_found_answers_forgets_the_base_and_brings_back_what_is_nearly_lost():
     assert selected(BY_NAME["replay of found answers"], 0.02) == "uniform"
-    assert way_back(BY_NAME["replay of found answers"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
+    assert recovery(BY_NAME["replay of found answers"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
 
 
 def selected(method, knob):
-    return UNEQUAL.named(UNEQUAL.shares(flow(method, UNEQUAL, knob)[1]))
+    return UNEQUAL.policy_name(UNEQUAL.shares(flow(method, UNEQUAL, knob)[1]))
 
 
 def test_the_place_of_uniqueness_weights_decides():

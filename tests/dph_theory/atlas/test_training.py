@@ -2,20 +2,20 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas.problems import EQUAL, LENGTHS, UNEQUAL, distance
-from dph_theory.atlas.repairs import PUBLISHED_METHODS
+from dph_theory.atlas.published_methods import PUBLISHED_METHODS
 from dph_theory.atlas.training import (
     GROUPS,
     REACHED,
     drawn,
+    drift_over_chains,
     every_group,
     expected,
     flow,
     gradient,
-    luck,
-    pulls,
-    round_of,
+    token_coefficients,
+    updated_logits,
 )
-from dph_theory.atlas.updates import GROUP, Samples
+from dph_theory.atlas.updates import GROUP, AnswerGroups
 from dph_theory.binary_reward import filtered, tilted
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.finite_training import drift_deviation
@@ -87,16 +87,16 @@ def test_targets_end_at_the_filtered_model_and_the_plain_gradient_at_the_likelie
 )
 def test_chains_drift_as_the_closed_form_says(name, settings):
     method, rounds = BY_NAME[name], 40
-    step = flow(method, EQUAL, 0.0, reached=REACHED)[0] / rounds
+    step = flow(method, EQUAL, 0.0, pass_rate=REACHED)[0] / rounds
     wanted = drift_deviation(0.3, REACHED, valid=2, invalid=2, step=step, answers=GROUPS * GROUP, **settings)
-    found = luck(method, EQUAL, 0.0, rounds=rounds)
+    found = drift_over_chains(method, EQUAL, 0.0, rounds=rounds)
     assert found == pytest.approx(float(wanted), rel=0.12, abs=1e-9)
 
 
 def test_a_round_of_drawn_groups_is_the_expected_one_on_average():
     method, rng = BY_NAME["unlikeliness"], np.random.default_rng(1)
     theta = np.tile(LENGTHS.start, (2000, 1))
-    moved = round_of(method, LENGTHS, theta, drawn(LENGTHS, theta, 8, rng), 0.0, 1.0) - theta
+    moved = updated_logits(method, LENGTHS, theta, drawn(LENGTHS, theta, 8, rng), 0.0, 1.0) - theta
     wanted = gradient(method, LENGTHS, LENGTHS.start, expected(LENGTHS, LENGTHS.start), 0.0)
     error = moved.std(axis=0) / np.sqrt(len(moved))
     assert (np.abs(moved.mean(axis=0) - wanted) < 5 * error + 1e-9).all()
@@ -116,7 +116,7 @@ def test_clips_act_on_later_updates_alone_and_only_where_the_ratio_has_moved():
     late, free = (
         np.bincount(entries.ravel(), pull.ravel())
         for old in (samples.log_pi, None)
-        for entries, pull in pulls(clipped, UNEQUAL, moved, samples, 0.0, old)
+        for entries, pull in token_coefficients(clipped, UNEQUAL, moved, samples, 0.0, old)
     )
     # the first answer is right and has risen by more than a fifth: nothing pushes it further up
     assert free[0] > 0
@@ -128,8 +128,8 @@ def test_batches_side_by_side_are_updated_each_by_its_own():
     method, rng = BY_NAME["PPO clip"], np.random.default_rng(2)
     theta = LENGTHS.start + rng.normal(0, 0.5, (3, len(LENGTHS.start)))
     batches = drawn(LENGTHS, theta, 5, rng)
-    together = round_of(method, LENGTHS, theta, batches, 0.0, 4.0)
+    together = updated_logits(method, LENGTHS, theta, batches, 0.0, 4.0)
     for i in range(3):
-        one = Samples(*(part[i : i + 1] for part in batches))
-        alone = round_of(method, LENGTHS, theta[i : i + 1], one, 0.0, 4.0)
+        one = AnswerGroups(*(part[i : i + 1] for part in batches))
+        alone = updated_logits(method, LENGTHS, theta[i : i + 1], one, 0.0, 4.0)
         assert together[i] == pytest.approx(alone[0])
