@@ -49,7 +49,7 @@ def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
     """The kernel of so many prompts: its cost, and the slopes of Pass@k at the base."""
     at = lab(path)
     at.reset()
-    loaded = LoadedModel(at.model, at.tokenizer, ModelHashes.of(path))
+    loaded = LoadedModel(at.model, at.tokenizer, ModelHashes.of_model(path))
     each = listed_prompts(at.tokenizer, (EVERY,))[: prompts // 2]
     each += listed_prompts(at.tokenizer, (EVERY + HELD_OUT,))[: prompts - prompts // 2]
     begun = time.monotonic()
@@ -78,7 +78,7 @@ def planned(seeds: int, steps: int) -> Iterator[OpenRun]:
 def conducted(path: str, run: OpenRun, folder: Path) -> dict[str, Any]:
     """A run's exact Pass@k on what is trained, and on held-out prompts that it does not hold."""
     kernel = kernel_of(path, run, folder)
-    candidates = kernel.of(EXPLORED + HELD_OUT)
+    candidates = kernel.prompts_in(EXPLORED + HELD_OUT)
     held = tuple((anchors_of(run, kernel, candidates) - candidates[0]).tolist())
     begun = time.monotonic()
     end = conduct(path, run, held).course[-1].tasks

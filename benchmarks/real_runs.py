@@ -126,7 +126,7 @@ def _by_luck(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> n
 def _trained(base: np.ndarray, right: np.ndarray, rng: np.random.Generator, *, step: float) -> np.ndarray:
     weights = np.full(PROMPTS, 1 / PROMPTS)
     how: dict[str, Any] = {"group_size": GROUP, "step": step, "steps": STEPS, "seeds": RUNS, "rng": rng}
-    return _everywhere(strategies.ends(base.mean(axis=0), right.astype(int), weights, **how))
+    return _everywhere(strategies.final_policies(base.mean(axis=0), right.astype(int), weights, **how))
 
 
 ACCOUNTS: Mapping[str, Law] = {
@@ -142,7 +142,7 @@ ACCOUNTS: Mapping[str, Law] = {
 }
 """What a run's policies are, by account: the base's right answers in their proportions; each prompt's
 likeliest; one drawn for each prompt; for all prompts the strategy of most merit; for all prompts one drawn by
-the base's share; and what `transfer.strategies.ends` gives, with little luck and with much."""
+the base's share; and what `transfer.strategies.final_policies` gives, with little luck and with much."""
 
 
 def accounts(worlds: int = 20, seed: int = 1) -> dict[str, Numbers]:
@@ -481,11 +481,11 @@ def predicted(
         {"held": all(by_others), "found": f"in {sum(by_others)} of {len(by_others)} domains that count"},
         {
             "held": 3 * seldom >= 2 * len(likeliest) > 0,
-            "found": f"in {seldom} of {len(likeliest)} domains that tell it",
+            "found": f"in {seldom} of {len(likeliest)} domains that show it",
         },
         {
             "held": any(p < 0.05 for p in varied),
-            "found": f"in {sum(p < 0.05 for p in varied)} of {len(varied)} domains that tell it",
+            "found": f"in {sum(p < 0.05 for p in varied)} of {len(varied)} domains that show it",
         },
         {"held": 10 * small >= 9 * len(gaps), "found": f"in {small} of {len(gaps)} runs"},
         {

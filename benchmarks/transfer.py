@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from stored import store
 
-from dph_theory.transfer import AnswerKernel, Method, linearised_training
+from dph_theory.transfer import AnswerKernel, LinearisedMethod, linearised_training
 from full_scale.experiments.pretrained.losses import NAMED, sampled_loss
 from full_scale.experiments.pretrained.training import lab, prompts_of, whole_answers
 from full_scale.experiments.pretrained.transfer import listed_prompts
@@ -40,7 +40,7 @@ def cases() -> dict[str, Callable[[], None]]:
     at.reset()
     reading = at.reading((TASK,))
     prompts = prompts_of(reading, at.base(reading), torch.Generator().manual_seed(0))
-    loaded, config = LoadedModel(at.model, at.tokenizer, ModelHashes.of(path)), ModelConfig(path=path)
+    loaded, config = LoadedModel(at.model, at.tokenizer, ModelHashes.of_model(path)), ModelConfig(path=path)
     listed = listed_prompts(at.tokenizer, (TASK,))
     kernels: list[AnswerKernel] = []
 
@@ -55,8 +55,8 @@ def cases() -> dict[str, Callable[[], None]]:
             kernels.append(measure_listed(loaded, config, listed, Path(folder, "k.npz"), trained=(TASK,)))
 
     def forecast() -> None:
-        some, step_size = kernels[-1].of(TASK), 1e-5 * kernels[-1].about["adam"]
-        linearised_training(kernels[-1], Method("std", GROUP), some, steps=STEPS, step=step_size, seeds=SEEDS)
+        some, step_size = kernels[-1].prompts_in(TASK), 1e-5 * kernels[-1].about["adam"]
+        linearised_training(kernels[-1], LinearisedMethod("std", GROUP), some, steps=STEPS, step=step_size, seeds=SEEDS)
 
     first = listed[0]
     answers = [answer for atom in listed_atoms(at.model, first, WRONG) for answer in atom.answers]

@@ -2,9 +2,9 @@
 
 A stationary policy (`dph_theory.stationary`) is where infinitely many steps of the expected gradient end.
 Here are the runs that people have: N answers a step, gradient steps of size eta *in logits*, and time tau =
-eta times steps. `drift_deviation` and `spread_at_law` are closed forms of first order in the noise; `flow` is
-the expected-gradient run itself, with any penalty, schedule of beta, baseline and sampler, and `decision` its
-closed cases. `training` (torch) carries the noise of each step of any differentiable training to its end.
+eta times steps. `drift_deviation` and `stationary_spread` are closed forms of first order in the noise;
+`flow` is the expected-gradient run itself, with any penalty, schedule of beta, baseline and sampler, and
+`decision` its closed cases. `training` (torch) carries the noise of each step of any training to its end.
 """
 
 from .answers import BASELINES as BASELINES

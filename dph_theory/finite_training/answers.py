@@ -17,7 +17,7 @@ from ..trainers.kl_terms import DESCENDING, KL_FORMS
 STORED = ("rehearsal", "kl_dpg")
 """-log u on stored correct answers, beside the reward or alone."""
 FORMS = ("none", *DESCENDING, *STORED)
-"""No penalty, a KL term by its name in `methods.kl_terms.KL_FORMS`, or a rehearsal."""
+"""No penalty, a KL term by its name in `trainers.kl_terms.KL_FORMS`, or a rehearsal."""
 Advantage = Callable[[Any, Any], Any]
 """What is made of the rewards (..., answers) at the pass rate V (..., 1)."""
 BASELINES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
@@ -41,7 +41,7 @@ class AnswerTokens(NamedTuple):
         """Tokens of each answer."""
         return self.counted.sum(axis=1)
 
-    def of(self, table: np.ndarray) -> np.ndarray:
+    def per_answer(self, table: np.ndarray) -> np.ndarray:
         """A table's values, (..., V, ..., V) to (..., answers)."""
         return table[(..., *self.answers.T)]
 
@@ -87,28 +87,28 @@ class TabularPolicy:
 
     def log_policy(self, theta: np.ndarray) -> np.ndarray:
         """(..., logits) to the log-probability of each answer's tokens, (..., answers, tokens)."""
-        found = log_softmax(self.tables(theta), axis=-1).reshape(theta.shape)
-        return np.where(self.tokens.counted, found[..., self.tokens.entries], 0.0)
+        log_tables = log_softmax(self.tables(theta), axis=-1).reshape(theta.shape)
+        return np.where(self.tokens.counted, log_tables[..., self.tokens.entries], 0.0)
 
     def answers(self, theta: np.ndarray) -> np.ndarray:
         """The probability of each answer, (..., answers)."""
         return np.exp(self.log_policy(theta).sum(axis=-1))
 
-    def ascent(self, theta: np.ndarray, *pulls: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    def ascent(self, theta: np.ndarray, *gradients: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """The update of the logits, shaped like them, from the gradients in tokens' log-probabilities.
 
-        Each of `pulls` is where the tokens stand and their gradients, (..., any), leading axes as those of
-        theta: at each prefix the sum of its tokens' gradients, less pi times their sum.
+        Each of `gradients`: where tokens stand, and their gradients, (..., any), leading axes as theta's: at
+        each prefix the sum of its tokens' gradients, less pi times their sum.
         """
         batches = theta.size // theta.shape[-1]
         offset = np.arange(batches)[:, None] * theta.shape[-1]
         total = np.zeros(theta.size)
-        for entries, pull in pulls:
+        for entries, gradient in gradients:
             places = (entries.reshape(batches, -1) + offset).ravel()
-            total += np.bincount(places, pull.ravel(), minlength=theta.size)
+            total += np.bincount(places, gradient.ravel(), minlength=theta.size)
         summed, pi = self.tables(total.reshape(theta.shape)), softmax(self.tables(theta), axis=-1)
-        found: np.ndarray = summed - pi * summed.sum(axis=-1, keepdims=True)
-        return found.reshape(theta.shape)
+        update: np.ndarray = summed - pi * summed.sum(axis=-1, keepdims=True)
+        return update.reshape(theta.shape)
 
 
 def joined(tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -139,17 +139,17 @@ def update(
     """
     p = xp.exp(log_policy.sum(-1)) if drawn is None else drawn
     log_u = log_policy - log_base
-    found = advantage(verdicts, (p * verdicts).sum(-1)[..., None])[..., None]
+    coefficient = advantage(verdicts, (p * verdicts).sum(-1)[..., None])[..., None]
     term = KL_FORMS.get(form)
     if term is not None and term.place.startswith("reward"):
-        whole = log_u.sum(-1)
-        taken = (p * whole).sum(-1)[..., None, None] if form == "sequence_kl" else log_u.cumsum(-1) - log_u
-        found = found - beta * (whole[..., None] - taken)
+        answer = log_u.sum(-1)
+        past = (p * answer).sum(-1)[..., None, None] if form == "sequence_kl" else log_u.cumsum(-1) - log_u
+        coefficient = coefficient - beta * (answer[..., None] - past)
     elif term is not None:
-        found = found - beta * (log_u if term.divergence is REVERSE_KL else -xp.expm1(-log_u))
-    return p, found * (weight[..., None] if hasattr(weight, "shape") else weight) + 0 * log_u
+        coefficient = coefficient - beta * (log_u if term.divergence is REVERSE_KL else -xp.expm1(-log_u))
+    return p, coefficient * (weight[..., None] if hasattr(weight, "shape") else weight) + 0 * log_u
 
 
-def less(baseline: str) -> Advantage:
+def reward_less(baseline: str) -> Advantage:
     """The reward less a baseline, by its name in BASELINES."""
     return lambda verdicts, validity: verdicts - BASELINES[baseline](validity)

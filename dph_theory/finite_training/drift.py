@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from ..binary_reward import kappa, mu_from_beta
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, first, positive, probability, rate, real, together, whole
+from ..numeric.arrays import Scalars, first, integers, positive, probability, rate, real, together
 from ..numeric.elementary import Values, expit, logit, trailing
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
@@ -27,7 +27,7 @@ _PANELS, _NODES = 24, 12
 """Of Gauss and Legendre's rule along the log odds: the integrands are analytic, and all digits correct."""
 _CENTRED = ("sequence_kl", "k3")
 """Forms whose penalty is, at the stationary policy, nothing, or one number that the baseline takes off."""
-_AT_LAW = tuple(form for form in DESCENDING if form != "future_kl")
+_STATIONARY_FORMS = tuple(form for form in DESCENDING if form != "future_kl")
 
 
 class SmallNoiseWarning(UserWarning):
@@ -64,8 +64,8 @@ def drift_deviation(
     """
     low, high = rate("base_rate", base_rate), rate("reached", reached)
     step = positive("step", step)
-    valid, invalid = whole("valid", valid, at_least=2), whole("invalid", invalid, at_least=1)
-    answers = whole("answers", answers, at_least=1)
+    valid, invalid = integers("valid", valid, at_least=2), integers("invalid", invalid, at_least=1)
+    answers = integers("answers", answers, at_least=1)
     together(base_rate=low, reached=high, step=step, valid=valid, invalid=invalid, answers=answers)
     if np.any(high < low):
         raise argument_error("reached", reached, "at least the base rate: training without a KL raises it")
@@ -93,7 +93,7 @@ def excess_by_noise(
     Var s has no bound. An objective that keeps the base's proportions causes only what exceeds it. Arguments,
     errors and warnings as in `drift_deviation`; 0 where the rate has not risen.
 
-    >>> float(excess_by_luck(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
+    >>> float(excess_by_noise(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
     0.00255
 
     Source: ours, theory A8 and G3.
@@ -124,7 +124,7 @@ def pass_rate_along(
 
     Parameters: base_rate in (0, 1); times, steps times the effective logit step, rising from 0; valid K and
     invalid n0 answers; beta >= 0 and its divergence; with group_size, what advantages are divided by
-    (`laws.SCALES`), else alpha = 1. Returns V at the times. Raises ValueError for numbers out of range.
+    (`stationary.SCALES`), else alpha = 1. Returns V at the times. Raises ValueError for numbers out of range.
 
     >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
     array([0.3  , 0.849])
@@ -132,7 +132,7 @@ def pass_rate_along(
     Source: ours, theory E1, E4 and G3.
     """
     base = float(rate("base_rate", base_rate))
-    whole("valid", valid, at_least=1), whole("invalid", invalid, at_least=1)
+    integers("valid", valid, at_least=1), integers("invalid", invalid, at_least=1)
     real("beta", beta, at_least=0)
     choice("divergence", divergence.name, (REVERSE_KL.name, FORWARD_KL.name))
     moments = rising_times(times)
@@ -141,16 +141,16 @@ def pass_rate_along(
     def slope(time: float, state: np.ndarray) -> np.ndarray:
         mass = expit(state)
         gain = 1.0 if group_size is None else group_weight(group_size, mass, scale)
-        held = state - start
+        penalty_slope = state - start
         if divergence is FORWARD_KL:
-            held = (1 - base) * (1 + np.exp(state)) - base * (1 + np.exp(-state))
-        return mass * (1 - mass) * both * (gain - beta * held)
+            penalty_slope = (1 - base) * (1 + np.exp(state)) - base * (1 + np.exp(-state))
+        return mass * (1 - mass) * both * (gain - beta * penalty_slope)
 
     if moments[-1] == 0:
         return np.full(moments.shape, base)
     span = (0.0, float(moments[-1]))
-    found: Any = solve_ivp(slope, span, [start], t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11)
-    return expit(found.y[0])
+    path: Any = solve_ivp(slope, span, [start], t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11)
+    return expit(path.y[0])
 
 
 def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
@@ -163,15 +163,15 @@ def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
 
 def _normalised(validity: Values, group_size: int, answers: Values, baseline: str) -> Values:
     """E[A^2 | v=1]/alpha_G (1 + e^z), A the advantage of GRPO."""
-    whole("group_size", group_size, at_least=2)
+    integers("group_size", group_size, at_least=2)
     uneven = np.asarray(answers) % group_size != 0
     if uneven.any():
         wrong = first(answers, uneven)
         raise argument_error("answers", int(wrong), f"a multiple of group_size = {group_size}")
     if baseline != "mean":
         raise argument_error("baseline", baseline, "'mean' with group_size: the group's mean is subtracted")
-    others = np.arange(group_size)
-    right, size = others + 1, group_size
+    correct = np.arange(group_size)
+    right, size = correct + 1, group_size
     # A correct answer's advantage where so many of the others are correct; 0 in a group of equal rewards.
     spread = np.sqrt(np.maximum(right * (size - right), 0) / (size * (size - 1)))
     squared = np.divide((1 - right / size), spread, out=np.zeros(size), where=spread > 0) ** 2
@@ -193,20 +193,20 @@ def stationary_spread(
     answers N a step. Shapes broadcast. Returns the std. Raises ValueError for another form and for numbers
     out of range.
 
-    >>> float(spread_at_law(0.7, 0.5, form="k2", step=1.0, answers=1).round(5))
+    >>> float(stationary_spread(0.7, 0.5, form="k2", step=1.0, answers=1).round(5))
     0.13481
 
     Source: ours, theory G1 and G2.
     """
-    choice("form", form, _AT_LAW)
+    choice("form", form, _STATIONARY_FORMS)
     base_rate, beta, step = rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
-    answers = whole("answers", answers, at_least=1)
+    answers = integers("answers", answers, at_least=1)
     together(base_rate=base_rate, beta=beta, step=step, answers=answers)
-    found = np.sqrt(step * beta / answers) * _cost_of_law(base_rate, beta)
-    return 0 * found if form in _CENTRED else _trusted(found)
+    deviation = np.sqrt(step * beta / answers) * _stationary_kl(base_rate, beta)
+    return 0 * deviation if form in _CENTRED else _trusted(deviation)
 
 
-def _cost_of_law(base_rate: Values, beta: Values) -> Values:
+def _stationary_kl(base_rate: Values, beta: Values) -> Values:
     """KL(p_b || a), to its last digits for large beta too: of order 1/beta^2, while mu rounds to A1."""
     gain = np.minimum(1 / beta, 1.0)
     masses = np.stack([base_rate + 0 * gain, 1 - base_rate + 0 * gain], axis=-1)

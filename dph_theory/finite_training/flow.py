@@ -12,7 +12,7 @@ from ..numeric.arrays import Array, Scalars, one, positive, real
 from ..stationary import answer_probabilities, filtered_policy
 from ..stationary.token import Tables, next_token_tables, verifier
 from ..support.errors import argument_error, choice
-from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, less, update
+from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, reward_less, update
 from .rollouts import ON_POLICY, Rollouts
 
 Schedule: TypeAlias = float | Callable[[float], float]
@@ -32,10 +32,10 @@ def at_time(beta: Schedule, time: float) -> float:
 
 def rising_times(times: Scalars) -> np.ndarray:
     """The times, if they rise from 0 or later."""
-    found = np.asarray(real("times", times, at_least=0, below=MOST), dtype=float)
-    if found.ndim != 1 or not len(found) or (np.diff(found) < 0).any():
+    moments = np.asarray(real("times", times, at_least=0, below=MOST), dtype=float)
+    if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0).any():
         raise argument_error("times", times, "a sequence of times that rise, at least one")
-    return found
+    return moments
 
 
 def flow(
@@ -84,39 +84,39 @@ def flow(
     verdicts = verifier(valid, checked)
     if any(table.ndim != t + 1 for t, table in enumerate(checked)):
         raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
-    advantage = less(baseline) if reward and form != "kl_dpg" else _nothing
-    course = _Course(checked, verdicts.astype(float), form, beta, end, advantage, rollouts, per_answer_mean)
+    advantage = reward_less(baseline) if reward and form != "kl_dpg" else _no_advantage
+    run = _TabularRun(checked, verdicts.astype(float), form, beta, end, advantage, rollouts, per_answer_mean)
     moments = rising_times(times)
     if moments[-1] == 0:
         return [begun] * len(moments)
     if step is not None or rollouts.stale:
         size = one("step", positive("step", 0.0 if step is None else step))
-        return [course.policy(theta) for theta in _stepped(course, joined(begun), moments, size)]
-    found: Any = solve_ivp(
-        course.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10
+        return [run.policy(theta) for theta in _stepped(run, joined(begun), moments, size)]
+    solution: Any = solve_ivp(
+        run.slope, (0.0, moments[-1]), joined(begun), t_eval=moments, method="LSODA", rtol=1e-8, atol=1e-10
     )
-    if not found.success:
-        raise ArithmeticError(f"the flow was not followed to its end: {found.message}")
-    return [course.policy(theta) for theta in found.y.T]
+    if not solution.success:
+        raise ArithmeticError(f"the flow was not followed to its end: {solution.message}")
+    return [run.policy(theta) for theta in solution.y.T]
 
 
-def _stepped(course: "_Course", theta: np.ndarray, times: np.ndarray, step: float) -> Iterator[np.ndarray]:
+def _stepped(run: "_TabularRun", theta: np.ndarray, times: np.ndarray, step: float) -> Iterator[np.ndarray]:
     """The logits at the times, of gradient steps on answers of the policy so many steps ago."""
-    known = course.rollouts.stale + 1
-    path, taken = deque([theta] * known, maxlen=known), 0
+    depth = run.rollouts.stale + 1
+    path, taken = deque([theta] * depth, maxlen=depth), 0
     for time in times:
         while taken < round(time / step):
-            path.append(path[-1] + step * course.slope(taken * step, path[-1], path[0]))
+            path.append(path[-1] + step * run.slope(taken * step, path[-1], path[0]))
             taken += 1
         yield path[-1]
 
 
-def _nothing(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
+def _no_advantage(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
     """The advantages of a training without rewards."""
     return 0 * verdicts
 
 
-class _Course(TabularPolicy):
+class _TabularRun(TabularPolicy):
     """The expected update of every prefix's logits."""
 
     def __init__(
@@ -133,15 +133,15 @@ class _Course(TabularPolicy):
         self.base, self.end = base, end
         tokens = self.tokens
         self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
-        self.verdicts, self.form, self.beta, self.advantage = tokens.of(verdicts), form, beta, advantage
-        self.rollouts = rollouts
+        self.verdicts, self.rollouts = tokens.per_answer(verdicts), rollouts
+        self.form, self.beta, self.advantage = form, beta, advantage
         if rollouts.weights is not None:
-            self.weight = self.weight * tokens.of(rollouts.weighed(verdicts.shape))
+            self.weight = self.weight * tokens.per_answer(rollouts.answer_weights(verdicts.shape))
         self.log_base = np.where(tokens.counted, self.start[tokens.entries], 0.0)
         self.stored = np.zeros(len(self.verdicts))
         if form in STORED:
             target = answer_probabilities(filtered_policy(base, verdicts > 0, end=end), end)
-            self.stored = tokens.of(target)
+            self.stored = tokens.per_answer(target)
 
     def policy(self, theta: np.ndarray) -> list[np.ndarray]:
         """The next-token tables."""
@@ -158,7 +158,7 @@ class _Course(TabularPolicy):
             drawn = joined(next_token_tables("sampler", self.rollouts.sampler(self.policy(old)), self.end))
             log_drawn = np.where(self.tokens.counted, drawn[self.tokens.entries], 0.0)
 
-        def pulls(form: str) -> tuple[np.ndarray, np.ndarray]:
+        def coefficients(form: str) -> tuple[np.ndarray, np.ndarray]:
             return update(
                 np,
                 log_rewarded,
@@ -171,9 +171,9 @@ class _Course(TabularPolicy):
                 drawn=np.exp(log_drawn.sum(axis=-1)),
             )
 
-        p, c = pulls(self.form)
+        p, c = coefficients(self.form)
         if self.rollouts.correction != "none":
-            weight = self.rollouts.correcting(log_policy - log_drawn)
-            c = weight * c if self.rollouts.corrects_penalty else c + (weight - 1) * pulls("none")[1]
-        pull = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
-        return self.ascent(theta, (self.tokens.entries, pull * self.tokens.counted))
+            weight = self.rollouts.importance_weights(log_policy - log_drawn)
+            c = weight * c if self.rollouts.corrects_penalty else c + (weight - 1) * coefficients("none")[1]
+        gradient = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
+        return self.ascent(theta, (self.tokens.entries, gradient * self.tokens.counted))

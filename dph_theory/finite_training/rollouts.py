@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..binary_reward import tilted
-from ..numeric.arrays import Array, Distribution, Mask, Scalars, real, whole
+from ..numeric.arrays import Array, Distribution, Mask, Scalars, integers, real
 from ..numeric.elementary import Values
 from ..stationary.token import Tables
 from ..support.errors import argument_error, choice
@@ -24,7 +24,7 @@ CORRECTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType
 )
 """By what trainers multiply a token's term for another sampler: the log of policy over sampler, of it or of
 all its answer's tokens, (answers, tokens)."""
-_FAR = 600.0
+_LARGEST = 600.0
 """Of a log ratio: where a sampler leaves a token out its weight is of no use, but finite."""
 
 
@@ -32,7 +32,7 @@ _FAR = 600.0
 class Rollouts:
     """What a run's answers are sampled from, and their weights; ValueError for another correction, cap, age.
 
-    sampler: a function of the policy's tables, such as `laws.truncated` with its settings. correction, one of
+    sampler: a function of the policy's tables, such as `truncated` with its settings. correction, one of
     CORRECTIONS, at most `cap`, multiplies the gradient of an answer's tokens, the penalty's too if
     corrects_penalty (TRL's of vLLM leaves it out). stale: how many steps the policy that answered, and that a
     KL in the reward is of, is behind. weights: a number an answer, (V, ..., V), such as 0 for those that are
@@ -48,18 +48,19 @@ class Rollouts:
 
     def __post_init__(self) -> None:
         choice("correction", self.correction, CORRECTIONS)
-        real("cap", self.cap, above=0), whole("stale", self.stale, at_least=0)
+        real("cap", self.cap, above=0), integers("stale", self.stale, at_least=0)
 
-    def correcting(self, log_ratio: np.ndarray) -> np.ndarray:
+    def importance_weights(self, log_ratio: np.ndarray) -> np.ndarray:
         """What tokens' gradients are multiplied by, (answers, tokens), from log policy over sampler."""
-        return np.minimum(np.exp(np.minimum(CORRECTIONS[self.correction](log_ratio), _FAR)), self.cap)
+        log_weight = np.minimum(CORRECTIONS[self.correction](log_ratio), _LARGEST)
+        return np.minimum(np.exp(log_weight), self.cap)
 
-    def weighed(self, shape: tuple[int, ...]) -> np.ndarray:
+    def answer_weights(self, shape: tuple[int, ...]) -> np.ndarray:
         """The weights, checked; ValueError for another shape."""
-        found = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
-        if found.shape != shape:
-            raise argument_error("weights.shape", found.shape, f"one weight an answer, {shape}")
-        return found
+        weights = np.asarray(real("weights", self.weights, at_least=0, below=np.inf))
+        if weights.shape != shape:
+            raise argument_error("weights.shape", weights.shape, f"one weight an answer, {shape}")
+        return weights
 
 
 ON_POLICY = Rollouts()
@@ -78,7 +79,7 @@ def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: S
 
     Source: ours, theory J5.
     """
-    policy, age = tilted(base, valid, beta), whole("stale", stale, at_least=0)
+    policy, age = tilted(base, valid, beta), integers("stale", stale, at_least=0)
     flat = policy[..., None] * (np.eye(policy.shape[-1]) - policy[..., None, :])
     top = np.linalg.eigvalsh(flat)[..., -1] * np.asarray(beta)
     return 2 * np.sin(np.pi / (4 * np.asarray(age) + 2)) / top

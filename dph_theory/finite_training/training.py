@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, jacrev, vjp
 
-from ..numeric.arrays import positive, whole
+from ..numeric.arrays import integers, positive
 from ..support.errors import argument_error, choice
 from ..support.record import readable
 
@@ -46,30 +46,30 @@ class Draws(NamedTuple):
     shared: Tensor | None = None
 
 
-def group_baseline(p: Tensor, rewards: Tensor, others: float) -> tuple[Tensor, Tensor]:
+def group_baseline(p: Tensor, rewards: Tensor, other_answers: float) -> tuple[Tensor, Tensor]:
     """What a baseline from the answers' own group adds to the noise: `Draws.variance` and `.shared`.
 
     p, rewards: (rows, answers). A group of G, each reward less the mean of the others', has the gradient
     sum_i a_i s_i - sum_{i != j} a_i s_j / (G-1), a the rewards less their expectation, s the scores. The
     second sum is uncorrelated with the first, and its variance is G (E a^2 E s^2 + (E a s)^2) / (G-1), with
-    `others` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
+    `other_answers` = G-1. Returns E a^2 / (G-1), (rows, 1), and a / sqrt(G-1).
     """
     centred = rewards - (p * rewards).sum(-1, keepdim=True)
-    return (p * centred.square()).sum(-1, keepdim=True) / others, centred / math.sqrt(others)
+    return (p * centred.square()).sum(-1, keepdim=True) / other_answers, centred / math.sqrt(other_answers)
 
 
 Update: TypeAlias = Callable[[Tensor, int], Draws]
 """Of the log-probabilities and the step."""
 
 
-def of_answers(coefficients: Callable[[Tensor], Tensor]) -> Update:
+def decision_update(coefficients: Callable[[Tensor], Tensor]) -> Update:
     """The update of single decisions: what multiplies each answer's gradient, c(p), all (answers,)."""
 
-    def found(log_probs: Tensor, step: int) -> Draws:
+    def draws(log_probs: Tensor, step: int) -> Draws:
         p = log_probs.exp()
         return Draws(p[None], torch.arange(len(p))[None, :, None], coefficients(p)[None, :, None])
 
-    return found
+    return draws
 
 
 class SeedSpread(NamedTuple):
@@ -105,88 +105,95 @@ def spread_over_seeds(
     a step; measure, a scalar of the log-probabilities; learning_rate, a number or a function of the step;
     steps at most, or fewer where `until`, a scalar of the log-probabilities, passes 0: every seed stops there
     at a step of its own, and the measure is that at the passing. optimiser "sgd" or "adam" (as torch's,
-    without weight decay). Every `checkpoint`-th state is kept, the others are computed again, which takes one
+    without weight decay). Every `checkpoint`-th state is stored, others are computed again, which takes one
     more forward run. refresh: Adam's second moment is driven by the gradient's variance, which is computed
     anew every so many steps; above 1 its own slope is left out, and a step is some ten times as fast.
     Returns the std, the measure, the steps and the log-probabilities at the end.
     Raises ValueError for arguments out of range. Source: ours, theory G5.
     """
     choice("optimiser", optimiser, OPTIMISERS)
-    whole("batch", batch, at_least=1)
-    whole("steps", steps, at_least=1)
-    whole("checkpoint", checkpoint, at_least=1)
-    whole("refresh", refresh, at_least=1)
+    integers("batch", batch, at_least=1)
+    integers("steps", steps, at_least=1)
+    integers("checkpoint", checkpoint, at_least=1)
+    integers("refresh", refresh, at_least=1)
     if not callable(learning_rate):
         learning_rate = _constant(float(positive("learning_rate", learning_rate)))
-    course = Course(model, log_probs, update, batch, optimiser, learning_rate, refresh)
-    found = spread_along(course, steps, {"measure": measure}, until=until, checkpoint=checkpoint)
-    value = float(measure(found.log_probs))
-    return SeedSpread(found.deviations["measure"], value, found.steps, found.log_probs)
+    run = DifferentiableTraining(model, log_probs, update, batch, optimiser, learning_rate, refresh)
+    spread = spread_along(run, steps, {"measure": measure}, until=until, checkpoint=checkpoint)
+    value = float(measure(spread.log_probs))
+    return SeedSpread(spread.deviations["measure"], value, spread.steps, spread.log_probs)
 
 
 class SpreadAlong(NamedTuple):
     """The stds of several measures over seeds, the steps taken and the log-probabilities at the end.
 
-    `others`: the same under other noise, by its name and the measure's.
+    `other_deviations`: the same under other noise, by its name and the measure's.
     """
 
     deviations: Mapping[str, float]
     steps: int
     log_probs: Tensor
-    others: Mapping[str, Mapping[str, float]]
+    other_deviations: Mapping[str, Mapping[str, float]]
 
 
 def spread_along(
-    course: "Course",
+    run: "DifferentiableTraining",
     steps: int,
     measures: Mapping[str, Measure],
     *,
     until: Measure | None = None,
     checkpoint: int = 32,
-    others: Mapping[str, Update] | None = None,
+    other_updates: Mapping[str, Update] | None = None,
 ) -> SpreadAlong:
     """`spread_over_seeds` of several measures of one training, by name; of none, the run's end alone.
 
-    `others`: updates of the same expectation and other noise, as of other baselines, by name: all share one
+    `other_updates`: of the same expectation and other noise, as of other baselines, by name: all share one
     expected-gradient run and its adjoint.
 
     Source: ours, theory G4 and G5.
     """
-    kept: dict[int, State] = {}
+    checkpoints: dict[int, State] = {}
     last: list[State] = []
-    state, taken = course.start(), 0
-    while taken < steps and not (until is not None and float(until(course.log_probs(state[0]))) >= 0):
+    state, taken = run.start(), 0
+    while taken < steps and not (until is not None and float(until(run.log_probs(state[0]))) >= 0):
         if taken % checkpoint == 0 and measures:
-            kept[taken] = state
+            checkpoints[taken] = state
         last = [*last[-3:], state]
-        state = course.step(state, taken)
+        state = run.step(state, taken)
         taken += 1
     if not taken:
         raise argument_error("until", until, "below 0 at the start")
-    updates = {"": course.update, **(others or {})}
-    adjoints, variances = {}, {of: dict.fromkeys(measures, 0.0) for of in updates}
+    updates = {"": run.update, **(other_updates or {})}
+    adjoints, variances = {}, {noise: dict.fromkeys(measures, 0.0) for noise in updates}
     for name, measure in measures.items():
-        passing = measure if until is None else _at_passing(measure, until, course, last[0], state)
-        value, pull = vjp(lambda theta, found=passing: found(course.log_probs(theta)), state[0])[:2]
-        adjoints[name] = (pull(torch.ones_like(value))[0], *(torch.zeros_like(part) for part in state[1:]))
-    for begun in reversed(kept):
-        states = [kept[begun]]
+        passing = measure if until is None else _at_passing(measure, until, run, last[0], state)
+        value, backward = vjp(lambda theta, at_end=passing: at_end(run.log_probs(theta)), state[0])[:2]
+        slope = backward(torch.ones_like(value))[0]
+        adjoints[name] = (slope, *(torch.zeros_like(part) for part in state[1:]))
+    for begun in reversed(checkpoints):
+        states = [checkpoints[begun]]
         for step in range(begun, min(begun + checkpoint, taken) - 1):
-            states.append(course.step(states[-1], step))
+            states.append(run.step(states[-1], step))
         for step in reversed(range(begun, begun + len(states))):
             for name in measures:
                 at = states[step - begun]
-                adjoints[name], log_p, along = course.back(at, adjoints[name], step)
-                for of, update in updates.items():
-                    variances[of][name] += course.noise(update(log_p, step), along)
-    end = course.log_probs(state[0]).detach()
-    found = {of: {name: math.sqrt(max(v, 0.0)) for name, v in kept.items()} for of, kept in variances.items()}
-    return SpreadAlong(found.pop(""), taken, end, found)
+                adjoints[name], log_p, along = run.back(at, adjoints[name], step)
+                for noise, update in updates.items():
+                    variances[noise][name] += run.noise(update(log_p, step), along)
+    end = run.log_probs(state[0]).detach()
+    deviations = {noise: _roots(by_measure) for noise, by_measure in variances.items()}
+    return SpreadAlong(deviations.pop(""), taken, end, deviations)
 
 
-def _at_passing(measure: Measure, until: Measure, course: "Course", before: State, after: State) -> Measure:
+def _roots(variances: Mapping[str, float]) -> dict[str, float]:
+    return {name: math.sqrt(max(variance, 0.0)) for name, variance in variances.items()}
+
+
+def _at_passing(
+    measure: Measure, until: Measure, run: "DifferentiableTraining", before: State, after: State
+) -> Measure:
     """The measure less what it gains along the path: a seed that is ahead stops earlier."""
-    begun, ended = course.log_probs(before[0]), course.log_probs(after[0])
+    begun, ended = run.log_probs(before[0]), run.log_probs(after[0])
     slope = float((measure(ended) - measure(begun)) / (until(ended) - until(begun)))
     return lambda log_p: measure(log_p) - slope * until(log_p)
 
@@ -195,7 +202,7 @@ def _constant(rate: float) -> Callable[[int], float]:
     return lambda step: rate
 
 
-class Course:
+class DifferentiableTraining:
     """The expected-gradient run and its adjoint, on a flat vector of parameters."""
 
     def __init__(
@@ -208,7 +215,7 @@ class Course:
         rate: Callable[[int], float],
         refresh: int = 1,
     ) -> None:
-        self.called, self.update = _Called(model, log_probs), update
+        self.called, self.update = _LogProbModule(model, log_probs), update
         self.batch, self.adam, self.rate, self.refresh = batch, optimiser == "adam", rate, refresh
         self.named = {name: part.detach() for name, part in model.named_parameters() if part.requires_grad}
         self.sizes = [part.numel() for part in self.named.values()]
@@ -231,9 +238,9 @@ class Course:
 
     def gradient(self, theta: Tensor, at: int) -> Tensor:
         """The expected gradient, differentiable once more."""
-        log_p, pull = vjp(self.log_probs, theta)[:2]
+        log_p, backward = vjp(self.log_probs, theta)[:2]
         draws = self.update(log_p, at)
-        return pull(_weights(log_p, draws, draws.p[..., None] * draws.c))[0]
+        return backward(_weights(log_p, draws, draws.p[..., None] * draws.c))[0]
 
     def drawn(self, state: State, at: int, generator: torch.Generator) -> State:
         """One step on sampled answers: the noise itself, not its first order.
@@ -241,7 +248,7 @@ class Course:
         What comes by chance with an answer (`Draws.variance`) is normal; `Draws.shared` is left out.
         """
         with torch.no_grad():
-            log_p, pull = vjp(self.log_probs, state[0])[:2]
+            log_p, backward = vjp(self.log_probs, state[0])[:2]
             draws = self.update(log_p, at)
             drawn = torch.multinomial(draws.p, self.batch, replacement=True, generator=generator)
             counts = torch.zeros_like(draws.p).scatter_add(1, drawn, torch.ones_like(drawn).to(draws.p))
@@ -249,8 +256,10 @@ class Course:
             if draws.weight is not None and draws.variance is not None:
                 normal = torch.randn(counts.shape, generator=generator, dtype=counts.dtype)
                 c = c + ((counts * draws.variance).sqrt() * normal)[..., None] * draws.weight
-            gradient = pull(_weights(log_p, draws, c / self.batch))[0]
-            return tuple(part.detach() for part in self._by(state, gradient, gradient * gradient, at))
+            gradient = backward(_weights(log_p, draws, c / self.batch))[0]
+            return tuple(
+                part.detach() for part in self._optimiser_step(state, gradient, gradient * gradient, at)
+            )
 
     def variance(self, theta: Tensor, at: int) -> Tensor:
         """The variance of each parameter's gradient over the draws of a step."""
@@ -259,7 +268,7 @@ class Course:
 
     def _over_draws(self, draws: Draws, slopes: Tensor) -> Tensor:
         """The variance of a step's gradient along directions, from each entry's slope, (entries, ...)."""
-        found = torch.zeros_like(slopes[0])
+        variance = torch.zeros_like(slopes[0])
         for row, (p, entries) in enumerate(zip(draws.p, draws.entries, strict=True)):
 
             def along(c: Tensor, row: int = row, entries: Tensor = entries) -> Tensor:
@@ -269,15 +278,15 @@ class Course:
                 return moved
 
             moved = along(draws.c)
-            found = found + p.to(slopes) @ moved.square() - (p.to(slopes) @ moved).square()
+            variance = variance + p.to(slopes) @ moved.square() - (p.to(slopes) @ moved).square()
             if draws.weight is None:
                 continue
             score = along(draws.weight)
             if draws.variance is not None:
-                found = found + (p * draws.variance[row]).to(slopes) @ score.square()
+                variance = variance + (p * draws.variance[row]).to(slopes) @ score.square()
             if draws.shared is not None:
-                found = found + ((p * draws.shared[row]).to(slopes) @ score).square()
-        return found / (self.batch * len(draws.p) ** 2)
+                variance = variance + ((p * draws.shared[row]).to(slopes) @ score).square()
+        return variance / (self.batch * len(draws.p) ** 2)
 
     def _variance_at(self, theta: Tensor, at: int) -> Tensor:
         if self.refresh == 1:
@@ -287,12 +296,12 @@ class Course:
             self.variances[begun] = self.variance(theta, at).detach()
         return self.variances[begun]
 
-    def _moved(self, state: State, noise: Tensor, at: int) -> State:
+    def _noisy_step(self, state: State, noise: Tensor, at: int) -> State:
         gradient = self.gradient(state[0], at) + noise
         square = gradient * gradient + self._variance_at(state[0], at) if self.adam else gradient
-        return self._by(state, gradient, square, at)
+        return self._optimiser_step(state, gradient, square, at)
 
-    def _by(self, state: State, gradient: Tensor, square: Tensor, at: int) -> State:
+    def _optimiser_step(self, state: State, gradient: Tensor, square: Tensor, at: int) -> State:
         """The optimiser's step by a gradient, and by what Adam's second moment is driven with."""
         if not self.adam:
             return (state[0] + self.rate(at) * gradient,)
@@ -306,13 +315,13 @@ class Course:
     def step(self, state: State, at: int) -> State:
         """One step of the expected gradient."""
         with torch.no_grad():
-            return tuple(part.detach() for part in self._moved(state, torch.zeros_like(state[0]), at))
+            return tuple(part.detach() for part in self._noisy_step(state, torch.zeros_like(state[0]), at))
 
     def back(self, state: State, adjoint: State, at: int) -> tuple[State, Tensor, Tensor]:
         """The adjoint one step earlier, the log-probabilities, and their slopes along what noise moves."""
         still = torch.zeros_like(state[0])
-        pull = vjp(lambda *parts: self._moved(parts[:-1], parts[-1], at), *state, still)[1]
-        *earlier, noise = pull(adjoint)
+        backward = vjp(lambda *parts: self._noisy_step(parts[:-1], parts[-1], at), *state, still)[1]
+        *earlier, noise = backward(adjoint)
         # The slopes along the noise, by a product with the transposed Jacobian's own transpose.
         log_p, back = vjp(self.log_probs, state[0])[:2]
         along = vjp(lambda weights: back(weights)[0], torch.zeros_like(log_p))[1](noise)[0]
@@ -329,7 +338,7 @@ def _weights(log_p: Tensor, draws: Draws, c: Tensor) -> Tensor:
     return torch.zeros_like(log_p).index_add(0, draws.entries.reshape(-1), c.reshape(-1) / len(draws.p))
 
 
-class _Called(torch.nn.Module):
+class _LogProbModule(torch.nn.Module):
     """The model with the log-probabilities as its output."""
 
     def __init__(self, model: torch.nn.Module, log_probs: LogProbs) -> None:

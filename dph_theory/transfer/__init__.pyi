@@ -5,7 +5,7 @@ from .flow import pass_at_k_slope as pass_at_k_slope
 from .interpolation import chosen_anchors as chosen_anchors
 from .interpolation import interpolated as interpolated
 from .kernel import AnswerKernel as AnswerKernel
-from .training import Course as Course
 from .training import Hold as Hold
-from .training import Method as Method
+from .training import LinearisedMethod as LinearisedMethod
+from .training import TrainingCurves as TrainingCurves
 from .training import linearised_training as linearised_training

@@ -14,7 +14,7 @@ from jaxtyping import Float, Shaped
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, finite, probability, rate, real, whole
+from ..numeric.arrays import Scalars, finite, integers, probability, rate, real
 from ..numeric.elementary import Values
 from ..stationary.groups import group_weight
 from ..stationary.sequence import pass_rate_drive
@@ -43,7 +43,7 @@ def coupled_flow(
 
     Parameters: kernel, symmetric, (prompts, prompts), a row of a prompt that is not trained too; rates in
     (0, 1), where it was measured; trained, indices or a mask; time, not negative, step size times steps (of
-    the sum over the trained prompts); the advantages by `scale` and `group_size` (as `laws.group_weight`:
+    the sum over the trained prompts); the advantages by `scale` and `group_size` (of `group_weight`:
     "leave_one_out" is the plain policy gradient); beta, the weight of D_f(pi || base) on the trained prompts,
     of the whole answer, nothing moving within the correct answers and within the others.
     Returns rates of the shape of time, and prompts. Raises ValueError for what these do not allow.
@@ -62,12 +62,12 @@ def coupled_flow(
     def drive(z: np.ndarray) -> np.ndarray:
         z = np.clip(z, -_END, _END)
         right, wrong = 1 / (1 + np.exp(-z)), 1 / (1 + np.exp(z))
-        found = group_weight(group_size, right, scale)
+        weight = group_weight(group_size, right, scale)
         if beta:
             moved = z - start[chosen]
-            pull = moved if divergence == REVERSE_KL else pass_rate_drive(rates[chosen], right, divergence)
-            found = found - beta * pull
-        return np.asarray(found * right * wrong)
+            cost = moved if divergence == REVERSE_KL else pass_rate_drive(rates[chosen], right, divergence)
+            weight = weight - beta * cost
+        return np.asarray(weight * right * wrong)
 
     def slope(_: float, z: np.ndarray) -> np.ndarray:
         return np.asarray(columns @ drive(z[chosen]))
@@ -76,10 +76,10 @@ def coupled_flow(
     z = start[:, None]
     if moments[-1] > 0:
         span = (0.0, float(moments[-1]))
-        found = solve_ivp(slope, span, start, t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-9)
-        if not found.success:
-            raise ArithmeticError(f"the flow was not followed to its end: {found.message}")
-        z = found.y
+        solution = solve_ivp(slope, span, start, t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-9)
+        if not solution.success:
+            raise ArithmeticError(f"the flow was not followed to its end: {solution.message}")
+        z = solution.y
     z = z.T[place[:-1]].reshape(*times.shape, len(rates))
     return np.asarray(1 / (1 + np.exp(-z)))
 
@@ -87,7 +87,7 @@ def coupled_flow(
 def group_drive(group_size: int, rates: Scalars, scale: str = "std") -> Values:
     """f = alpha_G(V) V (1-V), the shape of rates: how a group-relative advantage moves a trained log odds.
 
-    Parameters and errors as of `laws.group_weight`.
+    Parameters and errors as of `stationary.group_weight`.
 
     >>> float(group_drive(2, 0.5, "leave_one_out"))
     0.25
@@ -113,13 +113,13 @@ def pass_at_k_slope(
 
     Source: ours, theory N2.
     """
-    some = np.arange(len(kernel)) if among is None else among
-    kernel, rates, chosen = _checked(kernel, rates, some)
-    k, drive = whole("k", k, at_least=1)[..., None], finite("drive", drive)
+    among = np.arange(len(kernel)) if among is None else among
+    kernel, rates, chosen = _checked(kernel, rates, among)
+    k, drive = integers("k", k, at_least=1)[..., None], finite("drive", drive)
     if drive.shape != rates.shape:
         raise argument_error("drive.shape", drive.shape, f"{rates.shape}, one for each prompt")
-    found = rates[chosen]
-    return np.asarray((k * found * (1 - found) ** k * (kernel @ drive)[chosen]).mean(axis=-1))
+    v = rates[chosen]
+    return np.asarray((k * v * (1 - v) ** k * (kernel @ drive)[chosen]).mean(axis=-1))
 
 
 class OwnAndPair(NamedTuple):
@@ -150,32 +150,32 @@ def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> 
     is that of a mean over pairs of prompts drawn independently. Source: ours, theory N2, N7.
     """
     kernel, rates, _ = _checked(kernel, rates, np.arange(len(kernel)))
-    k, drive, count = whole("k", k, at_least=1), finite("drive", drive), len(rates)
+    k, drive, count = integers("k", k, at_least=1), finite("drive", drive), len(rates)
     if count < 3:
         raise argument_error("rates", rates, "at least three prompts")
     weight = k[..., None] * rates * (1 - rates) ** k[..., None]
-    each = weight[..., :, None] * kernel * drive
-    own = np.trace(each, axis1=-2, axis2=-1)
-    off = each * (1 - np.eye(count))
-    both = (off + np.swapaxes(off, -1, -2)).sum(axis=-1) / (count - 1)
+    effects = weight[..., :, None] * kernel * drive
+    own = np.trace(effects, axis1=-2, axis2=-1)
+    cross = effects * (1 - np.eye(count))
+    both = (cross + np.swapaxes(cross, -1, -2)).sum(axis=-1) / (count - 1)
     error = np.sqrt(both.var(axis=-1, ddof=1) / count)
-    return OwnAndPair(own / count, off.sum(axis=(-2, -1)) / (count * (count - 1)), error)
+    return OwnAndPair(own / count, cross.sum(axis=(-2, -1)) / (count * (count - 1)), error)
 
 
-def _checked(kernel: Kernel, rates: Scalars, some: Prompts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _checked(kernel: Kernel, rates: Scalars, prompts: Prompts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The kernel and the rates that fit it, and some prompts as indices."""
     kernel, rates = finite("kernel", kernel), np.atleast_1d(probability("rates", rates))
     if kernel.shape != (len(rates), len(rates)):
         raise argument_error("kernel.shape", kernel.shape, f"{(len(rates), len(rates))}, as there are rates")
-    return kernel, rates, chosen("trained", some, len(rates))
+    return kernel, rates, prompt_indices("trained", prompts, len(rates))
 
 
-def chosen(name: str, some: Prompts, count: int) -> np.ndarray:
+def prompt_indices(name: str, prompts: Prompts, count: int) -> np.ndarray:
     """Indices of some of so many prompts, from indices or a mask; ValueError for others, or none."""
-    found = np.asarray(some)
-    if found.dtype == bool and found.shape == (count,):
-        found = np.flatnonzero(found)
-    fits = found.ndim == 1 and found.size and np.issubdtype(found.dtype, np.integer)
-    if not fits or len(set(found.tolist())) != len(found) or not 0 <= found.min() <= found.max() < count:
-        raise argument_error(name, some, f"different indices of {count} prompts, or a mask of them")
-    return found
+    indices = np.asarray(prompts)
+    if indices.dtype == bool and indices.shape == (count,):
+        indices = np.flatnonzero(indices)
+    fits = indices.ndim == 1 and indices.size and np.issubdtype(indices.dtype, np.integer)
+    if not fits or len(np.unique(indices)) != len(indices) or indices.min() < 0 or indices.max() >= count:
+        raise argument_error(name, prompts, f"different indices of {count} prompts, or a mask of them")
+    return indices

@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
-from ..numeric.arrays import finite, real, whole
+from ..numeric.arrays import finite, integers, real
 from ..support.errors import argument_error
-from .flow import Kernel, Prompts, chosen
+from .flow import Kernel, Prompts, prompt_indices
 
 _ROUNDING = 1e-12
 """The ridge that keeps a kernel of fewer directions than prompts solvable, of its mean diagonal entry."""
@@ -29,11 +29,13 @@ def interpolated(
     Source: ours, theory N4.
     """
     kernel = finite("kernel", kernel)
-    some = chosen("trained", trained, len(kernel))
+    places = prompt_indices("trained", trained, len(kernel))
     change, ridge = finite("change", change), float(real("ridge", ridge, at_least=0))
-    if change.shape != some.shape:
-        raise argument_error("change.shape", change.shape, f"{some.shape}, one for each trained prompt")
-    return np.asarray(kernel[:, some] @ np.linalg.solve(_ridged(kernel[np.ix_(some, some)], ridge), change))
+    if change.shape != places.shape:
+        raise argument_error("change.shape", change.shape, f"{places.shape}, one for each trained prompt")
+    return np.asarray(
+        kernel[:, places] @ np.linalg.solve(_ridged(kernel[np.ix_(places, places)], ridge), change)
+    )
 
 
 def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: float = 0.05) -> np.ndarray:
@@ -45,11 +47,11 @@ def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: fl
     order chosen. Source: ours, theory K7.
     """
     kernel = finite("kernel", kernel)
-    some = chosen("candidates", candidates, len(kernel))
-    if not 1 <= int(whole("count", count, at_least=1)) <= len(some):
-        raise argument_error("count", count, f"from 1 to {len(some)}, the candidates")
+    places = prompt_indices("candidates", candidates, len(kernel))
+    if not 1 <= int(integers("count", count, at_least=1)) <= len(places):
+        raise argument_error("count", count, f"from 1 to {len(places)}, the candidates")
     length = np.sqrt(np.maximum(np.diag(kernel), 1e-300))
-    cosine = (kernel / length[:, None] / length)[np.ix_(some, some)]
+    cosine = (kernel / length[:, None] / length)[np.ix_(places, places)]
     left = cosine
     taken: list[int] = []
     for _ in range(count):
@@ -59,7 +61,7 @@ def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: fl
         taken.append(int(gain.argmax()))
         column = left[:, taken[-1]]
         left = left - np.outer(column, column) / (max(column[taken[-1]], 0.0) + ridge)
-    return some[taken]
+    return places[taken]
 
 
 def _ridged(block: np.ndarray, ridge: float) -> np.ndarray:

@@ -81,7 +81,7 @@ class AnswerKernel:
         """Where the answers of each prompt begin."""
         return np.searchsorted(self.prompt, np.arange(len(self.names)))
 
-    def of(self, *sets: str) -> np.ndarray:
+    def prompts_in(self, *sets: str) -> np.ndarray:
         """The indices of the prompts of these sets; ValueError for a set that there is not."""
         for name in sets:
             choice("set", name, tuple(dict.fromkeys(self.sets)))
@@ -90,10 +90,10 @@ class AnswerKernel:
     def indices(self, names: Iterable[str]) -> np.ndarray:
         """The indices of the prompts of these names; ValueError for one that there is not."""
         places = {name: i for i, name in enumerate(self.names)}
-        wanted = list(names)
-        if unknown := [name for name in wanted if name not in places]:
+        names = list(names)
+        if unknown := [name for name in names if name not in places]:
             raise argument_error("prompt", unknown[0], f"one of the {len(self.names)} of the kernel")
-        return np.array([places[name] for name in wanted], dtype=int)
+        return np.array([places[name] for name in names], dtype=int)
 
     @cached_property
     def log_odds(self) -> LogOdds:
@@ -120,7 +120,7 @@ class AnswerKernel:
         """Write it as one .npz file, whole or not at all."""
         arrays = {name: getattr(self, name) for name in ("prompt", "log_p", "correct")}
         words = json.dumps({"kind": KIND, "names": self.names, "sets": self.sets, **self.about})
-        with replacing(path) as made, made.open("wb") as file:
+        with replacing(path) as partial, partial.open("wb") as file:
             np.savez_compressed(file, gram=self.gram.astype(np.float32), about=np.array(words), **arrays)
 
     @classmethod
@@ -128,9 +128,9 @@ class AnswerKernel:
         """What `save` wrote; ValueError for any other file."""
         allowed = "a file that `dph transfer` wrote"
         try:
-            with np.load(path, allow_pickle=False) as found:
-                about = json.loads(str(found["about"]))
-                arrays = {name: found[name] for name in ("prompt", "log_p", "correct", "gram")}
+            with np.load(path, allow_pickle=False) as archive:
+                about = json.loads(str(archive["about"]))
+                arrays = {name: archive[name] for name in ("prompt", "log_p", "correct", "gram")}
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise argument_error("kernel", str(path), f"{allowed} ({error})") from error
         if not isinstance(about, dict) or about.pop("kind", None) != KIND:

@@ -7,7 +7,7 @@ strategy can win, and takes every prompt with it.
 
 Steps are in logits: `step` times the mean over a step's answers of advantage times score. A step draws
 `prompts` prompts by their weights rho, and a group of `group_size` answers to each; advantages are rewards
-less their group's mean, over `scale` (`laws.groups.SCALES`). Source: ours, theory N6, D3, G3.
+less their group's mean, over `scale` (`stationary.groups.SCALES`). Source: ours, theory N6, D3, G3.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from scipy.integrate import cumulative_simpson, quad, solve_ivp
 from scipy.linalg import solve_banded
 from scipy.special import expit, logit, softmax
 
-from ..numeric.arrays import distribution, one, positive, probability, rate, real, whole
+from ..numeric.arrays import distribution, integers, one, positive, probability, rate, real
 from ..stationary.groups import SCALES, group_weight, success_weights
 from ..support.errors import argument_error, choice
 
@@ -49,8 +49,10 @@ def mean_path(
 
     moments = real("times", times, at_least=0)
     span = (0.0, max(float(moments.max()), 1e-9))
-    found: Any = solve_ivp(slope, span, np.log(base), t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11)
-    return softmax(found.y.T, axis=-1)
+    solution: Any = solve_ivp(
+        slope, span, np.log(base), t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11
+    )
+    return softmax(solution.y.T, axis=-1)
 
 
 def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none") -> np.ndarray:
@@ -86,21 +88,21 @@ def chance_to_win(
     >>> round(chance_to_win(0.5, 0.3, 0.2, group_size=2, step=1.0, left=0.9), 4)
     0.8836
     """
-    start, end, unit = _lottery(share, left, first_only, second_only, group_size, step)
+    start, end, unit = _boundaries(share, left, first_only, second_only, group_size, step)
     low, high = int(np.ceil((end + start) / unit - 1e-9)), int(np.ceil((end - start) / unit - 1e-9))
     size, reach = low + high - 1, group_size**2 // 4
     if size > _MOST_CELLS:
         raise argument_error("step", step, "larger: use chance_of_small_steps for such small steps")
     mixed = success_weights(group_size, expit(start + unit * np.arange(1 - low, high)))
-    bands, given, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
+    bands, absorbed, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
     for c in range(1, group_size):
         for side, weight in ((1, first_only), (-1, second_only)):
             move, flow = side * c * (group_size - c), weight * mixed[:, c]
             inside = (cells + move >= 0) & (cells + move < size)
             bands[reach] += flow
             bands[reach - move, (cells + move)[inside]] -= flow[inside]
-            given += np.where(cells + move >= size, flow, 0.0)
-    return float(solve_banded((reach, reach), bands, given)[low - 1])
+            absorbed += np.where(cells + move >= size, flow, 0.0)
+    return float(solve_banded((reach, reach), bands, absorbed)[low - 1])
 
 
 def chance_of_small_steps(
@@ -123,10 +125,9 @@ def chance_of_small_steps(
     >>> round(chance_of_small_steps(0.1, 0.26, 0.24, group_size=16, step=1.0), 4)
     0.561
     """
-    start, end, _ = _lottery(share, left, first_only, second_only, group_size, step)
-    lean = (
-        whole("prompts", prompts, at_least=1) / step * (first_only - second_only) / (first_only + second_only)
-    )
+    start, end, _ = _boundaries(share, left, first_only, second_only, group_size, step)
+    preference = (first_only - second_only) / (first_only + second_only)
+    lean = integers("prompts", prompts, at_least=1) / step * preference
     x = np.linspace(-end, end, _GRID)
     wide = group_size - 1 + (group_size - 2) * (group_size - 3) * expit(x) * expit(-x)
     fall = cumulative_simpson(lean * group_size**2 / wide, x=x, initial=0.0)
@@ -134,7 +135,7 @@ def chance_of_small_steps(
     return float(np.interp(start, x, scale) / scale[-1])
 
 
-def with_kl(
+def log_odds_with_kl(
     share: float, first_only: float, second_only: float, *, beta: float, step: float, groups: int
 ) -> tuple[float, float]:
     """With a KL in the reward: mean and std of the log odds after so many mixed groups of two; exact.
@@ -143,17 +144,18 @@ def with_kl(
     policy x0 + (w1 - w2)/beta, however long they train, and no strategy wins by the seed. Parameters and
     errors as in `chance_to_win`; beta step below 4.
 
-    >>> [round(x, 4) for x in with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
+    >>> [round(x, 4) for x in log_odds_with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
     [1.0, 0.7876]
     """
     start, gap = float(logit(one("share", rate("share", share)))), first_only - second_only
-    pull = one("beta step", real("beta step", positive("beta", beta) * positive("step", step), below=4)) / 2
-    kept = (1 - pull) ** whole("groups", groups, at_least=0)
-    variance = (step / 2) ** 2 * (first_only + second_only - gap**2) * (1 - kept**2) / (1 - (1 - pull) ** 2)
-    return float(start + gap / beta * (1 - kept)), float(np.sqrt(variance))
+    beta_step = real("beta step", positive("beta", beta) * positive("step", step), below=4)
+    decay = 1 - one("beta step", beta_step) / 2
+    remaining = decay ** integers("groups", groups, at_least=0)
+    variance = (step / 2) ** 2 * (first_only + second_only - gap**2) * (1 - remaining**2) / (1 - decay**2)
+    return float(start + gap / beta * (1 - remaining)), float(np.sqrt(variance))
 
 
-class Lotteries(NamedTuple):
+class DriftVariances(NamedTuple):
     """Variances over seeds of the log ratio s of two correct answers: of its mean over prompts, and the rest.
 
     `number` is that of independent prompts of the same spread: (sum l)^2 / sum l^2, l the eigenvalues of s's
@@ -165,7 +167,7 @@ class Lotteries(NamedTuple):
     number: float
 
 
-def lotteries(
+def drift_variances(
     coupling: float,
     *,
     prompts: int,
@@ -175,43 +177,36 @@ def lotteries(
     invalid: int,
     step: float,
     answers: int,
-) -> Lotteries:
+) -> DriftVariances:
     """Sampling noise of prompts whose logits are sqrt(coupling) shared and sqrt(1 - coupling) their own.
 
-    The shared direction drifts as in `dynamics.drift_deviation` with the step times
+    The shared direction drifts as in `finite_training.drift_deviation` with the step times
     (1 + (prompts-1) coupling)/prompts and the answers of all prompts; own directions grow, and drift, slower
     by (1-coupling)/(1 + (prompts-1) coupling). At a coupling of 0.1 all prompts drift nearly as one.
 
     Parameters: coupling in [0, 1]; prompts trained together, with `answers` a step each; the others as in
-    `dynamics.drift_deviation`. First order in the noise. Raises ValueError for numbers out of range.
+    `finite_training.drift_deviation`. First order in the noise. Raises ValueError for numbers out of range.
 
     >>> kind = dict(prompts=8, base_rate=0.2, reached=0.9, valid=2, invalid=8, step=0.16, answers=16)
-    >>> [round(lotteries(c, **kind).number, 4) for c in (0, 0.1, 1)]
+    >>> [round(drift_variances(c, **kind).number, 4) for c in (0, 0.1, 1)]
     [8.0, 1.4508, 1.0]
     """
-    c, m = one("coupling", probability("coupling", coupling)), int(whole("prompts", prompts, at_least=1))
+    c, m = one("coupling", probability("coupling", coupling)), int(integers("prompts", prompts, at_least=1))
     low, high = one("base_rate", rate("base_rate", base_rate)), one("reached", rate("reached", reached))
-    power = (
-        2 * int(whole("invalid", invalid, at_least=1)) / (invalid + int(whole("valid", valid, at_least=2)))
-    )
+    wrong, right = int(integers("invalid", invalid, at_least=1)), int(integers("valid", valid, at_least=2))
+    power, size = 2 * wrong / (wrong + right), one("step", positive("step", step))
     together, slower = 1 + (m - 1) * c, (1 - c) / (1 + (m - 1) * c)
-    noise = (
-        power
-        * one("step", positive("step", step))
-        * together
-        / m**2
-        / int(whole("answers", answers, at_least=1))
-    )
+    noise = power * size * together / m**2 / int(integers("answers", answers, at_least=1))
 
     def grown(p: float) -> float:
         return float((high / (1 - high)) ** p * quad(lambda v: ((1 - v) / v) ** p / v, low, high)[0])
 
     common, own = noise * grown(power), noise * m * slower**2 * (1 - 1 / m) * grown(power * slower)
     parts = np.array([m * common, *[m / max(m - 1, 1) * own] * (m - 1)])
-    return Lotteries(common, own, float(parts.sum() ** 2 / (parts**2).sum()))
+    return DriftVariances(common, own, float(parts.sum() ** 2 / (parts**2).sum()))
 
 
-def ends(
+def final_policies(
     base: Any,
     success: Any,
     rho: Any,
@@ -233,18 +228,18 @@ def ends(
     """
     base, success, rho = _checked(base, success, rho)
     choice("scale", scale, ("none", "leave_one_out") if beta else tuple(SCALES))
-    size, start = int(whole("group_size", group_size, at_least=2)), np.log(base)
-    pace = one("step", positive("step", step)) / size / int(whole("prompts", prompts, at_least=1))
+    size, start = int(integers("group_size", group_size, at_least=2)), np.log(base)
+    pace = one("step", positive("step", step)) / size / int(integers("prompts", prompts, at_least=1))
     theta = np.tile(start, (seeds, 1))
-    for _ in range(int(whole("steps", steps, at_least=0))):
+    for _ in range(int(integers("steps", steps, at_least=0))):
         q, moved = softmax(theta, axis=-1), np.zeros_like(theta)
         for _ in range(prompts):
             reward = success[rng.choice(len(rho), seeds, p=rho)]
-            often = rng.multinomial(size, q).astype(float)
-            spread = SCALES[scale]((often * reward).sum(axis=-1), size)[:, None]
+            counts = rng.multinomial(size, q).astype(float)
+            spread = SCALES[scale]((counts * reward).sum(axis=-1), size)[:, None]
             reward = reward - beta * (np.log(q) - start) if beta else reward
-            centred = reward - (often * reward).sum(axis=-1, keepdims=True) / size
-            moved += often * np.divide(centred, spread, out=np.zeros_like(theta), where=spread > 0)
+            centred = reward - (counts * reward).sum(axis=-1, keepdims=True) / size
+            moved += counts * np.divide(centred, spread, out=np.zeros_like(theta), where=spread > 0)
         theta = theta + pace * moved
     return np.asarray(softmax(theta, axis=-1))
 
@@ -252,13 +247,13 @@ def ends(
 def _checked(base: Any, success: Any, rho: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     base, rho = distribution("base", base), distribution("rho", rho)
     real("base", base, above=0)
-    success = np.asarray(whole("success", success, at_least=0), dtype=float)
+    success = np.asarray(integers("success", success, at_least=0), dtype=float)
     if success.shape != (len(rho), len(base)) or (success > 1).any():
         raise argument_error("success", success.shape, f"zeros and ones of shape {(len(rho), len(base))}")
     return base, success, rho
 
 
-def _lottery(
+def _boundaries(
     share: float, left: float, first_only: float, second_only: float, group_size: int, step: float
 ) -> tuple[float, float, float]:
     """The log odds at the start and at the end, and the unit of their steps."""
@@ -266,5 +261,5 @@ def _lottery(
     start = one("share", real("share", share, above=1 - end, below=end))
     for name, value in (("first_only", first_only), ("second_only", second_only)):
         real(name, value, above=0, below=1)
-    size = int(whole("group_size", group_size, at_least=2))
+    size = int(integers("group_size", group_size, at_least=2))
     return float(logit(start)), float(logit(end)), 2 * one("step", positive("step", step)) / size**2

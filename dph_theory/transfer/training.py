@@ -15,10 +15,10 @@ from jaxtyping import Float
 
 from ..coverage import exact_pass_at_k
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, positive, real, whole
+from ..numeric.arrays import Scalars, integers, positive, real
 from ..stationary.groups import SCALES, group_weight
 from ..support.errors import argument_error, choice
-from .flow import chosen
+from .flow import prompt_indices
 from .kernel import AnswerKernel
 
 OPTIMISERS = ("adam", "sgd")
@@ -44,10 +44,10 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Method:
+class LinearisedMethod:
     """What a step of a training asks of sampled answers.
 
-    The advantage is the reward less its group's mean, divided as `scale` says (of `laws.groups.SCALES`) in
+    The advantage is the reward less its group's mean, divided as `scale` says (of `stationary.SCALES`) in
     groups of `group_size`; beta weighs the KL or other divergence to the base, estimated on the same answers
     (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken; `mixed_only`
     leaves out groups whose rewards are all equal; `alpha` is alpha-DPG's, whose target is the base's correct
@@ -65,28 +65,28 @@ class Method:
 
     def __post_init__(self) -> None:
         choice("scale", self.scale, SCALES)
-        if whole("group_size", self.group_size, at_least=2).ndim:
+        if integers("group_size", self.group_size, at_least=2).ndim:
             raise argument_error("group_size", self.group_size, "one number")
         if real("beta", self.beta, at_least=0) > 0 and self.divergence is None:
             raise argument_error("divergence", None, "an FDivergence where beta is not 0")
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class TrainingCurves:
     """The pass rates of a training's seeds after each step, (seeds, steps + 1, prompts)."""
 
     rates: Float[np.ndarray, "seeds times prompts"]
 
     def pass_at_k(self, prompts: Sequence[int] | np.ndarray, k: Scalars) -> np.ndarray:
         """Mean Pass@k of these prompts, (seeds, steps + 1) and the shape of k."""
-        k = whole("k", k, at_least=1)
+        k = integers("k", k, at_least=1)
         rates = self.rates[..., np.asarray(prompts)][(..., *[None] * k.ndim)]
         return np.asarray(exact_pass_at_k(rates, k)).mean(axis=2)
 
 
 def linearised_training(
     kernel: AnswerKernel,
-    method: Method,
+    method: LinearisedMethod,
     trained: Sequence[int] | np.ndarray,
     *,
     steps: int,
@@ -96,7 +96,7 @@ def linearised_training(
     seeds: int = 8,
     seed: int = 0,
     noise: bool = True,
-) -> Course:
+) -> TrainingCurves:
     """Train the linearised model on some prompts, a group of answers to each at every step.
 
     Parameters: kernel, at the base; method; trained, indices or a mask (prompts of the method's holds are
@@ -105,53 +105,55 @@ def linearised_training(
     measured kernel has), means taken as Adam takes them, the square that of the whole gradient; batch, how
     many of the explored prompts a step draws, by default all; seeds, how many trainings, side by side; seed,
     of the first; noise False takes the expected gradient.
-    Returns their `Course`. Raises ValueError for what these do not allow. Source: ours, theory N.
+    Returns their `TrainingCurves`. Raises ValueError for what these do not allow. Source: ours, theory N.
     """
     choice("optimiser", optimiser, OPTIMISERS)
-    some = chosen("trained", trained, len(kernel.names))
-    step, seeds = float(positive("step", step)), int(whole("seeds", seeds, at_least=1))
-    run = _Run(kernel, method, some, noise, batch)
+    explored = prompt_indices("trained", trained, len(kernel.names))
+    step, seeds = float(positive("step", step)), int(integers("seeds", seeds, at_least=1))
+    run = _TouchedAnswers(kernel, method, explored, noise, batch)
     generator = np.random.default_rng(seed)
     first: Any = 0.0
     second: Any = 0.0
-    stored = run.stored(generator, seeds)
+    stored_shares = run.stored_shares(generator, seeds)
     log_p = np.repeat(run.base[None], seeds, axis=0)
     rates = [run.rates(log_p)]
-    for taken in range(1, int(whole("steps", steps, at_least=1)) + 1):
-        pull = run.pull(log_p, generator, stored)
+    for taken in range(1, int(integers("steps", steps, at_least=1)) + 1):
+        gradient = run.logit_gradient(log_p, generator, stored_shares)
         if optimiser == "adam":
-            size = np.einsum("sa,ab,sb->s", pull, run.among, pull)
+            size = np.einsum("sa,ab,sb->s", gradient, run.among, gradient)
             keep, keep_square = MOMENTA
-            first, second = keep * first + (1 - keep) * pull, keep_square * second + (1 - keep_square) * size
+            first = keep * first + (1 - keep) * gradient
+            second = keep_square * second + (1 - keep_square) * size
             mean_square = np.maximum(second / (1 - keep_square**taken), 1e-300)
-            pull = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
-        log_p = log_p + step * pull @ run.moves
+            gradient = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
+        log_p = log_p + step * gradient @ run.moves
         rates.append(run.rates(log_p))
-    return Course(np.stack(rates, axis=1))
+    return TrainingCurves(np.stack(rates, axis=1))
 
 
-class _Run:
+class _TouchedAnswers:
     """The answers that a training touches, as a table of prompts x answers, and what it asks of them."""
 
     def __init__(
-        self, kernel: AnswerKernel, method: Method, trained: np.ndarray, noise: bool, batch: int | None
-    ) -> None:
+        self, kernel: AnswerKernel, method: LinearisedMethod, trained: np.ndarray, noise: bool,
+        batch: int | None,
+    ) -> None:  # fmt: skip
         self.kernel, self.method, self.noise, self.base = kernel, method, noise, kernel.log_p
-        held = {prompt for hold in method.holds for prompt in hold.prompts}
-        self.prompts = np.array(sorted({*trained.tolist(), *held}))
-        explored = np.array([i in set(trained.tolist()) - held for i in self.prompts])
+        pinned = {prompt for hold in method.holds for prompt in hold.prompts}
+        self.prompts = np.array(sorted({*trained.tolist(), *pinned}))
+        explored = np.array([i in set(trained.tolist()) - pinned for i in self.prompts])
         if not explored.any():
             raise argument_error("trained", trained, "at least one prompt that is not held")
         self.explored, ends = explored, [*kernel.starts[1:], len(kernel.prompt)]
         most = int(explored.sum())
-        self.batch = most if batch is None else min(most, int(whole("batch", batch, at_least=1)))
+        self.batch = most if batch is None else min(most, int(integers("batch", batch, at_least=1)))
         sizes = np.array(ends)[self.prompts] - kernel.starts[self.prompts]
-        self.there = np.arange(sizes.max()) < sizes[:, None]
-        self.place = np.where(self.there, kernel.starts[self.prompts, None] + np.arange(sizes.max()), 0)
-        flat = self.place[self.there]
+        self.present = np.arange(sizes.max()) < sizes[:, None]
+        self.place = np.where(self.present, kernel.starts[self.prompts, None] + np.arange(sizes.max()), 0)
+        flat = self.place[self.present]
         self.moves, self.among = kernel.gram[flat], kernel.gram[np.ix_(flat, flat)]
-        self.correct = kernel.correct[self.place] & self.there
-        self.log_ref = np.where(self.there, self.base[self.place], -np.inf)
+        self.correct = kernel.correct[self.place] & self.present
+        self.log_ref = np.where(self.present, self.base[self.place], -np.inf)
         self.ref = np.exp(self.log_ref)
 
     def rates(self, log_p: np.ndarray) -> np.ndarray:
@@ -162,35 +164,38 @@ class _Run:
         total = np.add.reduceat(mass, kernel.starts, axis=1)
         return np.asarray(np.add.reduceat(mass * kernel.correct, kernel.starts, axis=1) / total)
 
-    def stored(self, generator: np.random.Generator, seeds: int) -> list[np.ndarray]:
+    def stored_shares(self, generator: np.random.Generator, seeds: int) -> list[np.ndarray]:
         """For each hold the shares of its stored answers, (seeds, prompts, answers), zero elsewhere."""
-        found = []
+        shares = []
         for hold in self.method.holds:
             share = self.ref * (self.correct if hold.correct_only else 1)
             total = share.sum(axis=1, keepdims=True)
             share = np.where(total > 0, share / np.maximum(total, 1e-300), 0.0)
             share = np.repeat((share * np.isin(self.prompts, hold.prompts)[:, None])[None], seeds, axis=0)
             if hold.answers is not None:
-                share = _drawn(generator, hold.answers, share) / hold.answers
-            found.append(share)
-        return found
+                share = _counts(generator, hold.answers, share) / hold.answers
+            shares.append(share)
+        return shares
 
-    def pull(self, log_p: np.ndarray, generator: np.random.Generator, stored: list[np.ndarray]) -> np.ndarray:
+    def logit_gradient(
+        self, log_p: np.ndarray, generator: np.random.Generator, stored_shares: list[np.ndarray]
+    ) -> np.ndarray:
         """What is asked of each touched answer's log-probability, (seeds, answers)."""
-        logits = np.where(self.there, log_p[:, self.place], -np.inf)
+        logits = np.where(self.present, log_p[:, self.place], -np.inf)
         logits = logits - logits.max(axis=-1, keepdims=True)
         p = np.exp(logits)
         total = p.sum(axis=-1, keepdims=True)
         p = p / total
         with np.errstate(invalid="ignore"):
-            x = np.where(self.there, logits - np.log(total) - self.log_ref, 0.0)
+            x = np.where(self.present, logits - np.log(total) - self.log_ref, 0.0)
         size, chosen = self.method.group_size, self._chosen(generator, len(p))
-        share = _drawn(generator, size, p * chosen[..., None]) / size if self.noise else p
-        asked = share * chosen[..., None] * self._coefficient(p, x, share, chosen) / self.batch
-        for hold, answers in zip(self.method.holds, stored, strict=True):
+        share = _counts(generator, size, p * chosen[..., None]) / size if self.noise else p
+        gradient = share * chosen[..., None] * self._coefficient(p, x, share, chosen) / self.batch
+        for hold, answers in zip(self.method.holds, stored_shares, strict=True):
             slope = hold.divergence.on_log_ratio(x).derivative
-            asked = asked - hold.strength / len(hold.prompts) * np.where(answers > 0, answers * slope, 0.0)
-        return np.asarray((asked - p * asked.sum(axis=-1, keepdims=True))[:, self.there])
+            slope = np.where(answers > 0, answers * slope, 0.0)
+            gradient = gradient - hold.strength / len(hold.prompts) * slope
+        return np.asarray((gradient - p * gradient.sum(axis=-1, keepdims=True))[:, self.present])
 
     def _chosen(self, generator: np.random.Generator, seeds: int) -> np.ndarray:
         """Which prompts a step explores, (seeds, prompts)."""
@@ -204,7 +209,7 @@ class _Run:
         """What multiplies the score of an answer: its advantage, less the slope of the divergence."""
         method, reward = self.method, self.correct.astype(float)
         if method.alpha is not None:
-            reward = self._towards_target(p, method.alpha)
+            reward = self._target_reward(p, method.alpha)
         slope: Any = 0.0
         if method.divergence is not None and method.beta:
             # f'(u) - f'(1): an answer's share of the divergence moves by it as its ratio u does.
@@ -214,11 +219,11 @@ class _Run:
         mean = (share * reward).sum(axis=-1, keepdims=True)
         rate = (share * self.correct).sum(axis=-1, keepdims=True)
         mixed = (rate > 0) & (rate < 1)
-        found = (reward - mean) * self._weight(share, reward, mean, rate)
+        advantage = (reward - mean) * self._weight(share, reward, mean, rate)
         if method.mixed_only and self.noise:
-            kept = (mixed[..., 0] & chosen).sum(axis=-1)
-            found = found * mixed * (self.batch / np.maximum(kept, 1))[:, None, None]
-        return found if method.in_reward else found - method.beta * slope
+            mixed_count = (mixed[..., 0] & chosen).sum(axis=-1)
+            advantage = advantage * mixed * (self.batch / np.maximum(mixed_count, 1))[:, None, None]
+        return advantage if method.in_reward else advantage - method.beta * slope
 
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
@@ -228,15 +233,15 @@ class _Run:
         if not self.noise and not self.method.in_reward and self.method.alpha is None:
             return group_weight(size, rate, scale)
         # A group's mean takes 1/G of what an answer is above it; the expectation takes nothing.
-        seen = 1.0 if self.noise else 1 - 1 / size
+        above_mean = 1.0 if self.noise else 1 - 1 / size
         if scale in ("std", "population_std"):
             spread = np.sqrt((share * (reward - mean) ** 2).sum(axis=-1, keepdims=True))
             spread = spread * np.sqrt(size / (size - 1)) if scale == "std" and self.noise else spread
         else:
             spread = np.abs(mean) if scale == "mean" else SCALES[scale](np.ones(1), size)
-        return np.where(spread > _SAME, seen / np.maximum(spread, _SAME), 0.0)
+        return np.where(spread > _SAME, above_mean / np.maximum(spread, _SAME), 0.0)
 
-    def _towards_target(self, p: np.ndarray, alpha: float) -> np.ndarray:
+    def _target_reward(self, p: np.ndarray, alpha: float) -> np.ndarray:
         """alpha-DPG's reward, ((p_*/pi)^alpha - 1)/alpha, p_* the base conditioned on being correct.
 
         Source: theory B7.
@@ -246,7 +251,7 @@ class _Run:
         return np.asarray(((target / np.maximum(p, 1e-300)) ** alpha - 1) / alpha)
 
 
-def _drawn(generator: np.random.Generator, count: int, shares: np.ndarray) -> np.ndarray:
+def _counts(generator: np.random.Generator, count: int, shares: np.ndarray) -> np.ndarray:
     """Counts of so many draws by the shares of the last axis; none where a row of shares is zero."""
     total = shares.sum(axis=-1, keepdims=True)
     drawn = generator.multinomial(count, np.where(total > 0, shares / np.where(total > 0, total, 1), 0.0))

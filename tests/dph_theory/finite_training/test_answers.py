@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dph_theory.finite_training.answers import BASELINES, FORMS, STORED, answer_tokens, less, update
+from dph_theory.finite_training.answers import BASELINES, FORMS, STORED, answer_tokens, reward_less, update
 
 TOKENS, LENGTH, END = 3, 2, 2
 
@@ -26,7 +26,7 @@ def test_every_answer_stands_once_and_an_ended_one_is_padded():
     assert tokens.answers[-1].tolist() == [END, END]
     assert len(answer_tokens(TOKENS, 3, None).answers) == 27
     table = np.arange(9).reshape(3, 3)
-    assert tokens.of(table).tolist() == [0, 1, 2, 3, 4, 5, 8]
+    assert tokens.per_answer(table).tolist() == [0, 1, 2, 3, 4, 5, 8]
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in STORED])
@@ -36,7 +36,7 @@ def test_tensors_and_arrays_give_one_update(form, seed, baseline):
     tokens = answer_tokens(TOKENS, LENGTH, END)
     rows = [gathered(tokens, log_tables(rng)[0]) for _ in range(2)]
     verdicts = rng.integers(0, 2, len(tokens.answers)).astype(float)
-    settings = {"form": form, "beta": 0.3, "advantage": less(baseline)}
+    settings = {"form": form, "beta": 0.3, "advantage": reward_less(baseline)}
     weight = 1 / tokens.lengths
     found = update(np, *rows, verdicts, **settings, weight=weight)
     tensors = update(
@@ -63,7 +63,9 @@ def test_the_update_is_the_slope_of_the_objective(form):
     log_base, (logs, _) = gathered(tokens, log_tables(rng)[0]), log_tables(rng)
     verdicts = (tokens.answers[:, -1] == 0).astype(float)
     flat = np.concatenate([table.ravel() for table in logs])
-    p, c = update(np, gathered(tokens, logs), log_base, verdicts, form=form, beta=0.3, advantage=less("mean"))
+    p, c = update(
+        np, gathered(tokens, logs), log_base, verdicts, form=form, beta=0.3, advantage=reward_less("mean")
+    )
     weights = np.bincount(tokens.entries.ravel(), (p[:, None] * c * tokens.counted).ravel(), len(flat))
     parts = [part.reshape(table.shape) for part, table in zip(np.split(weights, [3]), logs, strict=True)]
     slopes = [

@@ -11,7 +11,7 @@ from dph_theory.finite_training import (
     saturation,
     stationary_spread,
 )
-from dph_theory.finite_training.answers import less, update
+from dph_theory.finite_training.answers import reward_less, update
 from dph_theory.stationary import normalised_validities, sequence_policy
 
 DRIFT = {"valid": 2, "invalid": 8, "step": 0.02, "answers": 64}
@@ -59,7 +59,7 @@ def test_the_noise_at_a_law_solves_its_equation(form, divergence):
     def terms(theta):
         p = np.exp(theta) / np.exp(theta).sum()
         rows = np.log(p)[:, None], np.log(base)[:, None]
-        pull = update(np, *rows, valid, form=form, beta=0.5, advantage=less("mean"))[1][:, 0]
+        pull = update(np, *rows, valid, form=form, beta=0.5, advantage=reward_less("mean"))[1][:, 0]
         return pull, p * (pull - (p * pull).sum())
 
     jacobian = np.stack([terms(np.log(law) + 1e-30j * row)[1].imag / 1e-30 for row in np.eye(3)], axis=1)

@@ -6,10 +6,10 @@ import torch
 
 from dph_theory.finite_training import drift_deviation
 from dph_theory.finite_training.training import (
-    Course,
+    DifferentiableTraining,
     Draws,
+    decision_update,
     group_baseline,
-    of_answers,
     spread_along,
     spread_over_seeds,
 )
@@ -21,7 +21,7 @@ COEFFICIENTS = {
     "none": lambda p: VALID,
     "one": lambda p: VALID - 1,
 }
-UPDATES = {name: of_answers(c) for name, c in COEFFICIENTS.items()}
+UPDATES = {name: decision_update(c) for name, c in COEFFICIENTS.items()}
 
 
 class Tabular(torch.nn.Module):
@@ -61,10 +61,10 @@ def passed(log_p):
 
 def test_on_logits_of_their_own_it_is_the_drift_of_the_theory():
     """All baselines have one expectation, so one noiseless training and one adjoint."""
-    course = Course(Tabular(), of_tabular, UPDATES["mean"], 64, "sgd", lambda step: 0.2)
+    course = DifferentiableTraining(Tabular(), of_tabular, UPDATES["mean"], 64, "sgd", lambda step: 0.2)
     measures = {"ratio": log_ratio}
-    found = spread_along(course, 1000, measures, until=passed, checkpoint=37, others=UPDATES)
-    for baseline, spread in found.others.items():
+    found = spread_along(course, 1000, measures, until=passed, checkpoint=37, other_updates=UPDATES)
+    for baseline, spread in found.other_deviations.items():
         wanted = drift_deviation(0.3, 0.7, valid=2, invalid=8, step=0.2, answers=64, baseline=baseline)
         # A step of .2 is not the flow: its end lies up to a step beyond .7.
         assert spread["ratio"] == pytest.approx(float(wanted), rel=0.02, abs=1e-9)
@@ -110,14 +110,16 @@ def test_checkpoints_change_nothing_and_the_model_stays():
 
 def test_other_noise_along_one_training_is_that_of_a_training_of_its_own():
     def course(baseline):
-        return Course(TwoLayers(), of_two_layers, UPDATES[baseline], 16, "sgd", lambda step: 0.1)
+        return DifferentiableTraining(
+            TwoLayers(), of_two_layers, UPDATES[baseline], 16, "sgd", lambda step: 0.1
+        )
 
-    found = spread_along(course("mean"), 9, {"ratio": log_ratio}, checkpoint=4, others=UPDATES)
-    assert found.others["mean"] == pytest.approx(found.deviations, rel=1e-12)
+    found = spread_along(course("mean"), 9, {"ratio": log_ratio}, checkpoint=4, other_updates=UPDATES)
+    assert found.other_deviations["mean"] == pytest.approx(found.deviations, rel=1e-12)
     for name in ("none", "one"):
         alone = spread_along(course(name), 9, {"ratio": log_ratio})
-        assert found.others[name]["ratio"] == pytest.approx(alone.deviations["ratio"], rel=1e-9)
-    assert found.others["none"]["ratio"] != pytest.approx(found.deviations["ratio"], rel=0.1)
+        assert found.other_deviations[name]["ratio"] == pytest.approx(alone.deviations["ratio"], rel=1e-9)
+    assert found.other_deviations["none"]["ratio"] != pytest.approx(found.deviations["ratio"], rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,9 @@ def test_a_groups_own_mean_as_baseline_adds_the_noise_of_all_groups(size):
         torch.ones(1, 3, 1).double(),
         *group_baseline(p, rewards, size - 1),
     )
-    course = Course(Tabular(), of_tabular, lambda log_p, step: draws, size, "sgd", lambda step: 1.0)
+    course = DifferentiableTraining(
+        Tabular(), of_tabular, lambda log_p, step: draws, size, "sgd", lambda step: 1.0
+    )
     direction = torch.tensor([0.7, -0.2, 0.4], dtype=torch.float64)
     # The slope of each log-probability along a direction of logits.
     scores = direction - (p[0] * direction).sum()

@@ -21,10 +21,10 @@ def test_a_stored_kernel_comes_back(tmp_path):
 
 def test_prompts_by_set_and_by_name():
     kernel, *_ = linear_answers()
-    assert kernel.of("held out").tolist() == [3, 4]
+    assert kernel.prompts_in("held out").tolist() == [3, 4]
     assert kernel.indices(["prompt 4", "prompt 0"]).tolist() == [4, 0]
     with pytest.raises(ValueError, match="set='test' is not allowed: one of train, held out"):
-        kernel.of("test")
+        kernel.prompts_in("test")
     with pytest.raises(ValueError, match="prompt='prompt 9'"):
         kernel.indices(["prompt 9"])
 

@@ -7,11 +7,11 @@ from scipy.special import expit, logit
 from dph_theory.transfer.strategies import (
     chance_of_small_steps,
     chance_to_win,
-    ends,
+    drift_variances,
+    final_policies,
     growth_beside,
-    lotteries,
+    log_odds_with_kl,
     mean_path,
-    with_kl,
 )
 
 SETS, RHO, BASE = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], [0.2] * 5, [0.2, 0.3, 0.5]
@@ -60,7 +60,7 @@ def test_trainings_in_small_steps_follow_the_mean_path():
     for scale in ("none", "std", "mean"):
         how = {"group_size": 8, "scale": scale}
         path = mean_path(BASE, SETS, RHO, [0, 20], **how)[-1]
-        ended = ends(
+        ended = final_policies(
             BASE, SETS, RHO, step=0.1, steps=200, prompts=8, seeds=200, rng=np.random.default_rng(0), **how
         )
         assert ended.mean(axis=0) == pytest.approx(path, abs=0.03)
@@ -96,12 +96,14 @@ def test_more_prompts_a_step_smaller_steps_and_larger_groups_lessen_luck():
 def test_with_a_kl_every_seed_stays_near_the_one_stationary_policy():
     beta, kind = 0.1, {"group_size": 2, "step": 0.05, "steps": 6000}
     success, rho = [[1, 0], [0, 1], [1, 1]], [0.3, 0.2, 0.5]
-    held = ends([0.5, 0.5], success, rho, seeds=2000, beta=beta, rng=np.random.default_rng(1), **kind)
-    mean, deviation = with_kl(0.5, 0.3, 0.2, beta=beta, step=0.05, groups=10**5)
+    held = final_policies(
+        [0.5, 0.5], success, rho, seeds=2000, beta=beta, rng=np.random.default_rng(1), **kind
+    )
+    mean, deviation = log_odds_with_kl(0.5, 0.3, 0.2, beta=beta, step=0.05, groups=10**5)
     # Seen at a step, not at a mixed group, peaked policies count a little more.
     assert logit(held[:, 0]).mean() == pytest.approx(mean, abs=0.05)
     assert logit(held[:, 0]).std() == pytest.approx(deviation, rel=0.1)
-    free = ends([0.5, 0.5], success, rho, seeds=400, rng=np.random.default_rng(1), **kind)
+    free = final_policies([0.5, 0.5], success, rho, seeds=400, rng=np.random.default_rng(1), **kind)
     assert logit(free[:, 0]).min() > mean + 3 * deviation
 
 
@@ -122,7 +124,7 @@ LOTTERY = {
     [(0, 0.032546, 0.227823, 8), (0.1, 0.055328, 0.011520, 1.4508), (1, 0.260369, 0, 1)],
 )
 def test_luck_is_drawn_once_a_shared_direction(coupling, common, own, number):
-    found = lotteries(coupling, **LOTTERY)
+    found = drift_variances(coupling, **LOTTERY)
     assert found == pytest.approx((common, own, number), abs=5e-5)
 
 
@@ -130,7 +132,9 @@ def test_one_lottery_is_the_drift_of_one_prompt():
     from dph_theory.finite_training import drift_deviation
 
     alone = drift_deviation(0.2, 0.9, valid=2, invalid=8, step=0.02, answers=128)
-    assert lotteries(1, **LOTTERY | {"step": 0.02, "answers": 16}).common == pytest.approx(float(alone) ** 2)
+    assert drift_variances(1, **LOTTERY | {"step": 0.02, "answers": 16}).common == pytest.approx(
+        float(alone) ** 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,14 +142,16 @@ def test_one_lottery_is_the_drift_of_one_prompt():
     [
         (lambda: chance_to_win(0.999, 0.3, 0.2, group_size=2, step=1.0), "share=0.999"),
         (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "use chance_of_small_steps"),
-        (lambda: with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
+        (lambda: log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
         (lambda: mean_path(BASE, SETS[:2], RHO, [0]), "success="),
         (
-            lambda: ends(BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG),
+            lambda: final_policies(
+                BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG
+            ),
             "zeros and ones",
         ),
         (
-            lambda: ends(
+            lambda: final_policies(
                 BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=1, scale="std"
             ),
             "scale='std'",

@@ -7,7 +7,7 @@ from support.linear_answers import linear_answers, log_odds
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.stationary import group_objective
-from dph_theory.transfer import Hold, Method, coupled_flow, linearised_training
+from dph_theory.transfer import Hold, LinearisedMethod, coupled_flow, linearised_training
 
 ONE_STEP = {"steps": 1, "step": 0.05, "optimiser": "sgd", "seeds": 1}
 
@@ -46,34 +46,34 @@ def filtered(base, correct):
 
 
 EXPECTED = {
-    "plain": (Method("leave_one_out"), lambda pi, a, v: pass_rates(pi, v)[:3].mean()),
-    "group": (Method("std", 4), lambda pi, a, v: group(pass_rates(pi, v)[:3], 4).mean()),
+    "plain": (LinearisedMethod("leave_one_out"), lambda pi, a, v: pass_rates(pi, v)[:3].mean()),
+    "group": (LinearisedMethod("std", 4), lambda pi, a, v: group(pass_rates(pi, v)[:3], 4).mean()),
     "reverse": (
-        Method("leave_one_out", beta=0.3, divergence=REVERSE_KL),
+        LinearisedMethod("leave_one_out", beta=0.3, divergence=REVERSE_KL),
         lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(pi, a))[:3].mean(),
     ),
     "reverse in the reward": (
-        Method("leave_one_out", beta=0.3, divergence=REVERSE_KL, in_reward=True, group_size=2),
+        LinearisedMethod("leave_one_out", beta=0.3, divergence=REVERSE_KL, in_reward=True, group_size=2),
         lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(pi, a))[:3].mean(),
     ),
     "forward": (
-        Method("leave_one_out", beta=0.3, divergence=FORWARD_KL),
+        LinearisedMethod("leave_one_out", beta=0.3, divergence=FORWARD_KL),
         lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(a, pi))[:3].mean(),
     ),
     "DPH-F": (
-        Method("leave_one_out", holds=(Hold((1, 2), FORWARD_KL, 0.7, answers=None),)),
+        LinearisedMethod("leave_one_out", holds=(Hold((1, 2), FORWARD_KL, 0.7, answers=None),)),
         lambda pi, a, v: pass_rates(pi, v)[0] + 0.7 * (filtered(a, v) * (pi / a).log()).sum(-1)[1:3].mean(),
     ),
     "DPH-JS": (
-        Method("leave_one_out", holds=(Hold((1, 2), JENSEN_SHANNON, 2.0, answers=None),)),
+        LinearisedMethod("leave_one_out", holds=(Hold((1, 2), JENSEN_SHANNON, 2.0, answers=None),)),
         lambda pi, a, v: pass_rates(pi, v)[0] - 2 * (filtered(a, v) * js(pi / a)).sum(-1)[1:3].mean(),
     ),
     "anchors": (
-        Method("leave_one_out", holds=(Hold((4,), alpha_divergence(0.5), 0.7, False, None),)),
+        LinearisedMethod("leave_one_out", holds=(Hold((4,), alpha_divergence(0.5), 0.7, False, None),)),
         lambda pi, a, v: pass_rates(pi, v)[:3].mean() + 0.7 * 4 * ((pi / a).sqrt() * a).sum(-1)[4],
     ),
     "KL-DPG": (
-        Method("none", 2**16, alpha=1.0),
+        LinearisedMethod("none", 2**16, alpha=1.0),
         lambda pi, a, v: (filtered(a, v) * pi.log())[:3].sum(-1).mean(),
     ),
 }
@@ -127,7 +127,7 @@ def test_many_small_steps_of_two_answers_are_the_flow_of_log_odds():
     K, rates = kernel.log_odds
     found = linearised_training(
         kernel,
-        Method("leave_one_out"),
+        LinearisedMethod("leave_one_out"),
         [0, 1, 2],
         noise=False,
         steps=3000,
@@ -142,7 +142,7 @@ def test_many_small_steps_of_two_answers_are_the_flow_of_log_odds():
 def test_adams_first_step_goes_as_far_as_it_is_told():
     kernel, *_ = linear_answers()
     found = linearised_training(
-        kernel, Method("leave_one_out"), [0, 1, 2], noise=False, steps=1, step=1e-4, seeds=1
+        kernel, LinearisedMethod("leave_one_out"), [0, 1, 2], noise=False, steps=1, step=1e-4, seeds=1
     )
     K, rates = kernel.log_odds
     drive = np.where(np.arange(5) < 3, rates * (1 - rates), 0.0) / 3
@@ -154,10 +154,10 @@ def test_adams_first_step_goes_as_far_as_it_is_told():
 def test_seeds_are_trainings_of_their_own_and_come_back():
     kernel, *_ = linear_answers()
     how = {"steps": 5, "step": 0.5, "seeds": 3}
-    one, two = (linearised_training(kernel, Method(), [0, 1], **how) for _ in range(2))
+    one, two = (linearised_training(kernel, LinearisedMethod(), [0, 1], **how) for _ in range(2))
     assert (one.rates == two.rates).all()
     assert len(np.unique(one.rates[:, -1, 0])) == 3
-    other = linearised_training(kernel, Method(), [0, 1], seed=1, **how)
+    other = linearised_training(kernel, LinearisedMethod(), [0, 1], seed=1, **how)
     assert (one.rates[:, -1] != other.rates[:, -1]).any()
     assert one.pass_at_k([2, 3], [1, 4]).shape == (3, 6, 2)
     expected = (1 - (1 - one.rates[..., [2, 3]]) ** 4).mean(-1)
@@ -167,13 +167,17 @@ def test_seeds_are_trainings_of_their_own_and_come_back():
 def test_a_group_that_agrees_asks_nothing_and_may_be_left_out():
     kernel, *_ = linear_answers(4, spread=9.0)
     how = {"steps": 3, "step": 0.3, "seeds": 50}
-    all_groups = linearised_training(kernel, Method(group_size=2), [0, 1, 2], **how).rates
-    mixed = linearised_training(kernel, Method(group_size=2, mixed_only=True), [0, 1, 2], **how).rates
+    all_groups = linearised_training(kernel, LinearisedMethod(group_size=2), [0, 1, 2], **how).rates
+    mixed = linearised_training(
+        kernel, LinearisedMethod(group_size=2, mixed_only=True), [0, 1, 2], **how
+    ).rates
     # The mean of fewer groups is larger: under Adam the same, but for what else is asked.
     assert np.isfinite(mixed).all()
     sgd = how | {"optimiser": "sgd"}
-    slow = linearised_training(kernel, Method(group_size=2), [0, 1, 2], **sgd).rates
-    fast = linearised_training(kernel, Method(group_size=2, mixed_only=True), [0, 1, 2], **sgd).rates
+    slow = linearised_training(kernel, LinearisedMethod(group_size=2), [0, 1, 2], **sgd).rates
+    fast = linearised_training(
+        kernel, LinearisedMethod(group_size=2, mixed_only=True), [0, 1, 2], **sgd
+    ).rates
     assert np.abs(fast - fast[:, :1]).mean() > 1.2 * np.abs(slow - slow[:, :1]).mean()
     assert np.isfinite(all_groups).all()
 
@@ -192,16 +196,16 @@ def test_errors(changes, said):
     kernel, *_ = linear_answers()
     how = {"trained": [0, 1], "steps": 1, "step": 0.1, "seeds": 1} | changes
     with pytest.raises(ValueError, match=said):
-        linearised_training(kernel, Method(), how.pop("trained"), **how)
+        linearised_training(kernel, LinearisedMethod(), how.pop("trained"), **how)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: Method("rank"), "scale='rank'"),
-        (lambda: Method(group_size=1), "group_size=1"),
-        (lambda: Method(beta=0.1), "divergence=None"),
-        (lambda: Method(beta=-0.1), "beta=-0.1"),
+        (lambda: LinearisedMethod("rank"), "scale='rank'"),
+        (lambda: LinearisedMethod(group_size=1), "group_size=1"),
+        (lambda: LinearisedMethod(beta=0.1), "divergence=None"),
+        (lambda: LinearisedMethod(beta=-0.1), "beta=-0.1"),
     ],
 )
 def test_errors_of_a_method(call, said):
@@ -211,6 +215,6 @@ def test_errors_of_a_method(call, said):
 
 def test_something_is_left_to_explore():
     kernel, *_ = linear_answers()
-    method = Method(holds=(Hold((0, 1), FORWARD_KL, 1.0),))
+    method = LinearisedMethod(holds=(Hold((0, 1), FORWARD_KL, 1.0),))
     with pytest.raises(ValueError, match="at least one prompt that is not held"):
         linearised_training(kernel, method, [0, 1], steps=1, step=0.1)
