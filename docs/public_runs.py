@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from words import reworded
-
 from dph_theory.support.table import Table
 from figures.frames import Records
 
@@ -42,7 +40,7 @@ def blocks() -> dict[str, str]:
     plain = [of for of in told["groups"] if not of["replay"]]
     judged = [of for of in plain if "verdicts" in of]
     held = [
-        (number, "matched" if each["held"] else "missed", reworded(each["found"]))
+        (number, "matched" if each["held"] else "missed", each["found"])
         for number, each in enumerate(told["predicted"], start=1)
     ]
     return {
@@ -71,7 +69,7 @@ def blocks() -> dict[str, str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    return Table.of(head, rows).markdown()
+    return Table.from_rows(head, rows).markdown()
 
 
 def _name(of: Group) -> str:
@@ -168,7 +166,7 @@ def _deepscaler(of: Mapping[str, Any]) -> str:
         ],
     )
     before, after = of["mixed"]
-    lines = "\n".join(map(reworded, of["lines"]))
+    lines = "\n".join(of["lines"])
     return (
         f"{table}\n\n```text\n{lines}\n```\n\nAll as predicted. It has not collapsed: {after:.0%} of the "
         f"prompts still have correct and incorrect answers (base {before:.0%})."

@@ -8,29 +8,28 @@ from typing import Any
 import measured
 import numpy as np
 import pandas as pd
-from words import reworded
 
 from dph_theory.atlas import problems
 from dph_theory.intervals import probability_interval
 from dph_theory.support.table import Table
-from figures.frames import Laws, Records, means
+from figures.frames import LlamaRuns, Records, means
 from figures.gallery import (
     budget_and_family,
     collapse,
     direction,
-    laws,
-    lottery,
+    drift,
     pretrained,
+    stationary_policies,
     transfer,
     way_back,
 )
 
 DOCS = Path(__file__).parent
-ALIKE, SHOWN_BETA, STRONG = 0.01, laws.BETA, 0.5
+ALIKE, SHOWN_BETA, STRONG = 0.01, stationary_policies.BETA, 0.5
 """A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
 NEAR_TWIN, ONE_LEFT = 0.05, 0.99
 """A training ends near its twin within this total variation; one answer is left with at least this share."""
-FORMS = {**laws.FORMS, "k2": "k2 in the loss", "future_kl": "corrected k3 with the future KL"}
+FORMS = {**stationary_policies.FORMS, "k2": "k2 in the loss", "future_kl": "corrected k3 with the future KL"}
 
 
 def found(records: Records) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def found(records: Records) -> dict[str, Any]:
         "pretrained": _pretrained(records),
         "transfer": _transfer(records),
         "fall": _fall(records),
-        "laws": _laws(records.laws),
+        "laws": _laws(records.llama),
         "luck": _luck(records),
         "llama": _llama(records),
         "lost": [(row[0], row[1], *row[4:]) for row in way_back.table(way_back.numbers(records)).rows],
@@ -79,19 +78,20 @@ def _shared(records: Records) -> dict[str, Any]:
     }
 
 
-def _laws(stored: Laws) -> dict[str, Any]:
+def _laws(stored: LlamaRuns) -> dict[str, Any]:
     """A row a form at SHOWN_BETA on the two-token task, and how many of all runs held."""
-    judged = stored.judged.assign(held=stored.judged.full_verdict == "held")
-    shown = stored.of("which_law").query("task == @laws.TASK and beta == @SHOWN_BETA").dropna(subset=["law"])
+    judged = stored.judged.assign(held=stored.judged.verdict == "matched")
+    shown = stored.runs_of("which_policy").dropna(subset=["predicted"])
+    shown = shown.query("task == @stationary_policies.TASK and beta == @SHOWN_BETA")
     rows = []
     for form in (form for form in FORMS if (shown.form == form).any()):
         of, held = shown[shown.form == form], judged.held[judged.form == form]
-        told = of[["validity", "law_validity", "first_share", "law_first_share"]].mean().to_dict()
+        told = of[["validity", "predicted_validity", "first_share", "predicted_first_share"]].mean().to_dict()
         nearest = " or ".join(sorted(of.nearest.unique()))
         rows.append(
             {
                 "form": FORMS[form],
-                "law": of.law.iloc[0],
+                "law": of.predicted.iloc[0],
                 "nearest": nearest,
                 "held": held.sum(),
                 "all": len(held),
@@ -101,7 +101,7 @@ def _laws(stored: Laws) -> dict[str, Any]:
     weak = judged[judged.beta <= SHOWN_BETA]
     chosen = {
         "strong": judged[judged.beta >= STRONG],
-        "short": weak[weak.experiment == "which_law"],
+        "short": weak[weak.experiment == "which_policy"],
         "long": weak[weak.experiment == "long_enough"],
         "long_k3": weak[(weak.experiment == "long_enough") & (weak.form == "k3")],
         "all": judged,
@@ -186,7 +186,7 @@ def _fall(records: Records) -> dict[str, Any]:
 
 def _pretrained(records: Records) -> dict[str, Any]:
     """The pretrained Llama: laws and ends by form, Pass@k by method, predictions, what a step costs."""
-    found, record = pretrained.numbers(records), records.of("pretrained")
+    found, record = pretrained.numbers(records), records.record("pretrained")
     ends = pretrained.ends(found)
     held = [run for run in found["laws"] if run["held"]]
     missed = [run for run in found["laws"] if not run["held"]]
@@ -219,9 +219,7 @@ def _pretrained(records: Records) -> dict[str, Any]:
         "rows": ends.to_dict("records"),
         "seeds": int(ends.seeds.max()),
         "equal": found["at_equal_first"],
-        "claims": [
-            claim | {"says": reworded(claim["says"])} for claim in found["claims"] if "verdict" in claim
-        ],
+        "claims": [claim for claim in found["claims"] if "verdict" in claim],
         "costs": record["results"]["costs"],
         "lotteries": record["results"]["lotteries"],
         "spreads": record["results"]["spreads"],
@@ -234,15 +232,15 @@ def _pretrained(records: Records) -> dict[str, Any]:
 
 def _luck(records: Records) -> dict[str, Any]:
     """The drift without a KL by baseline, the planned runs that held, and what misses come from."""
-    settings = lottery.numbers(records)
+    settings = drift.numbers(records)
     first = settings[(settings.baseline == "mean") & settings.words.str.contains("SGD")].iloc[0]
     alike = {row.baseline: row for row in settings[settings.words == first.words].itertuples()}
-    judged = records.laws.judged
+    judged = records.llama.judged
     planned, others = judged[judged.experiment == "planned"], judged[judged.experiment != "planned"]
-    causes = Counter(others.why_missed[others.full_verdict != "held"].dropna())
-    untold = causes.pop("no twin", 0)
+    causes = Counter(others.why_missed[others.verdict != "matched"].dropna())
+    untold = causes.pop("no expected-gradient run", 0)
     kinds = {"planned": planned.beta_from.isna(), "annealed": planned.beta_from.notna()}
-    held = planned.full_verdict == "held"
+    held = planned.verdict == "matched"
     missed = planned[~held]
     lost = Counter(
         f"{run.form} at {run.beta:g}" + ("" if np.isnan(run.beta_from or np.nan) else ", annealed")
@@ -251,7 +249,7 @@ def _luck(records: Records) -> dict[str, Any]:
     return {
         "drift": alike,
         "seeds": first.seeds,
-        **{account: lottery.within(settings, account) for account in ("predicted", "frozen", "tabular")},
+        **{account: drift.within(settings, account) for account in ("predicted", "frozen", "tabular")},
         "above": int((settings.measured > settings.predicted).sum()),
         "most": (settings.measured / settings.predicted).max(),
         **{name: (int(held[which].sum()), int(which.sum())) for name, which in kinds.items()},
@@ -324,7 +322,7 @@ def _styles(records: Records) -> dict[str, Any]:
 
 def _strategies(records: Records) -> dict[str, Any]:
     """The methods, and forward against reverse KL by strength on D_pef, from the weakest to the strongest."""
-    record = records.of("strategies")
+    record = records.record("strategies")
     config, exact = record["config"], record["results"]
     blocks = {block["divergence"]: block for block in exact["sweep"] if block.get("place") == "D_pef"}
     at = config["conditioning"]
@@ -356,7 +354,7 @@ def _strategies(records: Records) -> dict[str, Any]:
 def _collapse(records: Records) -> dict[str, Any]:
     """The homogeneous fits of the reference problem at the largest 1/beta, and means over random problems."""
     results = records.results("collapse")
-    best, _, covering = collapse.of_family(collapse.numbers(records), collapse.FAMILY)
+    best, _, covering = collapse.family_fits(collapse.numbers(records), collapse.FAMILY)
     rates = {}
     for problem in results["random"]:
         of = pd.DataFrame(problem["rates"])
@@ -396,7 +394,7 @@ def _rare(way_back: str) -> str:
 
 def _atlas(records: Records) -> dict[str, Any]:
     """The rows of the atlas, its targets, and its trainings."""
-    record = records.of("atlas")
+    record = records.record("atlas")
     rows = pd.DataFrame(record["results"]["rows"])
     clips = rows.note.str.startswith("four updates")
     told = rows.assign(target=rows.selects.map(TARGETS), back=rows.way_back.map(_rare))[~clips]
@@ -411,13 +409,13 @@ def _atlas(records: Records) -> dict[str, Any]:
         for target in TARGETS.values()
         for row in told[told.target == target].itertuples()
     ]
-    read = rows.assign(note=rows.note.map(reworded))[["method", "source", "read", "note"]].to_numpy().tolist()
+    read = rows[["method", "source", "read", "note"]].to_numpy().tolist()
     return {
         "targets": named,
-        "everything": Table.of(head, cells).markdown(),
+        "everything": Table.from_rows(head, cells).markdown(),
         "clips": list(rows.method[clips]),
         "read_count": len(rows),
-        "read": Table.of(("method", "source", "read", "what it does"), read).markdown(),
+        "read": Table.from_rows(("method", "source", "read", "what it does"), read).markdown(),
         "trained": _trainings(record),
     }
 

@@ -2,10 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
@@ -14,9 +11,6 @@ from dph_theory.support import terminal
 from dph_theory.support.files import write_text
 
 from .venues import SCREEN, TITLES, VENUES, WIDTHS
-
-if TYPE_CHECKING:
-    from .style import Sheet
 
 _FOLDER = terminal.OutputFolder()
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
@@ -37,11 +31,6 @@ _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 @click.option(
     "--title", type=click.Choice(TITLES), default="panels", show_default=True, help="Panels' titles or none."
 )
-@click.option(
-    "--confront",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Of what dph confront --json FILE stored; with a page of it.",
-)
 @click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out; installed: out]")
 @click.option(
     "--numbers",
@@ -59,7 +48,6 @@ def figures_command(
     venue: str | None,
     width: str,
     title: str,
-    confront: Path | None,
     folder: Path | None,
     numbers: Path | None,
     tables: Path | None,
@@ -76,52 +64,33 @@ def figures_command(
     from .frames import NUMBERS, Records
     from .style import Sheet
 
-    sheet = partial(Sheet, VENUES[venue] if venue else SCREEN, width, title)
-    if confront is not None:
-        alone = not (listing or numbers or tables or macros)
-        _draw_confronted(confront, names, form, folder or _writable(files.OUT), sheet, alone)
-        return
     try:
-        wanted = files.Wanted(files.formats(form), folder or _writable(files.OUT), tables)
-        asked = {name: figure(name) for name in names or NAMES}
+        output = files.FigureOutput(files.formats(form), folder or _writable(files.OUT), tables)
+        figures = {name: figure(name) for name in names or NAMES}
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in asked.items())
-        terminal.console(highlight=False).print(Table.of(("figure", "records", "title"), rows).rich())
+        rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in figures.items())
+        terminal.console(highlight=False).print(Table.from_rows(("figure", "records", "title"), rows).rich())
         return
     failed: dict[str, str] = {}
     records = Records(numbers or NUMBERS)
     try:
-        for name in asked:
+        for name in figures:
             try:
-                for path in files.write_figure(asked[name], records, wanted, sheet()):
+                sheet = Sheet(VENUES[venue] if venue else SCREEN, width, title)
+                for path in files.write_figure(figures[name], records, output, sheet):
                     click.echo(path)
             except ValueError as error:
                 failed[name] = str(error)
         if macros is not None:
-            write_text(macros, files.macros([name for name in asked if name not in failed], records))
+            write_text(macros, files.macros([name for name in figures if name not in failed], records))
     except KeyboardInterrupt:
         click.echo("interrupted: what was written before is whole")
         sys.exit(terminal.INTERRUPTED)
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
-
-
-def _draw_confronted(
-    stored: Path, names: Sequence[str], form: str, folder: Path, sheet: "Callable[[], Sheet]", alone: bool
-) -> None:
-    """Draw what `dph confront` stored; `alone`: nothing is asked for that only the own figures have."""
-    from .confront import write_folder
-
-    if not alone:
-        raise click.UsageError("--confront goes without --list, --numbers, --tables and --macros")
-    try:
-        for path in write_folder(folder, stored, names, form, sheet):
-            click.echo(path)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _writable(folder: Path) -> Path:

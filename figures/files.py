@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from io import BytesIO
@@ -50,7 +50,7 @@ def rendered(drawing: "Drawing", form: str, sheet: Sheet | None = None, subject:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FigureOutput:
     """What is written of a figure: formats of the drawing in a folder; its table, if that has a folder."""
 
     formats: tuple[str, ...]
@@ -58,38 +58,30 @@ class Wanted:
     tables: Path | None = None
 
 
-def write_drawing(
-    folder: Path, name: str, drawing: "Drawing", caption: str, forms: Iterable[str], sheet: Sheet, about: str
-) -> Iterator[Path]:
-    """Write a drawing in these formats, and its caption in LaTeX; gives the paths of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for form in forms:
-        path = folder / f"{name}.{form}"
-        write_bytes(path, rendered(drawing, form, sheet, about))
-        yield path
-    path = folder / f"{name}.caption.tex"
-    write_text(path, rf"\caption{{{caption}}}" + "\n")
-    yield path
-
-
-def write_figure(drawn: Figure, records: Records, wanted: Wanted, sheet: Sheet) -> Iterator[Path]:
+def write_figure(drawn: Figure, records: Records, output: FigureOutput, sheet: Sheet) -> Iterator[Path]:
     """Write a drawing, its caption and its table, and give the files' paths as they are there."""
     numbers = drawn.numbers(records)
     drawing, about = drawn.drawing(numbers, sheet), f"{drawn.title}; {drawn_from(drawn, records)}"
-    caption = rf"\textbf{{{latex(drawn.title)}.}} {latex(drawn.caption)}"
-    yield from write_drawing(wanted.folder, drawn.name, drawing, caption, wanted.formats, sheet, about)
-    if wanted.tables is not None:
-        wanted.tables.mkdir(parents=True, exist_ok=True)
+    output.folder.mkdir(parents=True, exist_ok=True)
+    for form in output.formats:
+        path = output.folder / f"{drawn.name}.{form}"
+        write_bytes(path, rendered(drawing, form, sheet, about))
+        yield path
+    path = output.folder / f"{drawn.name}.caption.tex"
+    write_text(path, rf"\caption{{\textbf{{{latex(drawn.title)}.}} {latex(drawn.caption)}}}" + "\n")
+    yield path
+    if output.tables is not None:
+        output.tables.mkdir(parents=True, exist_ok=True)
         table = drawn.table(numbers)
         for suffix, text in (("tex", table.latex()), ("csv", table.csv())):
-            path = wanted.tables / f"{drawn.name}.{suffix}"
+            path = output.tables / f"{drawn.name}.{suffix}"
             write_text(path, text)
             yield path
 
 
 def drawn_from(drawn: Figure, records: Records) -> str:
     """The records behind a figure with a hash of each, or that it is computed as it is drawn."""
-    hashes = (f"{name} sha256:{digest(records.of(name))}" for name in drawn.needs)
+    hashes = (f"{name} sha256:{digest(records.record(name))}" for name in drawn.needs)
     return ", ".join(hashes) or f"computed as it was drawn, {date.today()}"
 
 

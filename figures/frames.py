@@ -57,43 +57,38 @@ class Records:
     quick: bool = False
     else_from: Path | None = None
 
-    def of(self, name: str) -> Mapping[str, Any]:
+    def record(self, name: str) -> Mapping[str, Any]:
         """A record as it is stored; ValueError where there is none, or one that cannot be read."""
         file = stored_name(name, self.quick)
-        there = self.else_from is None or (self.folder / f"{file}.json").is_file()
-        return load(file, KINDS[name][1], self.folder if there or self.else_from is None else self.else_from)
+        folder = self.folder
+        if self.else_from is not None and not (folder / f"{file}.json").is_file():
+            folder = self.else_from
+        return load(file, KINDS[name][1], folder)
 
     def results(self, name: str) -> Any:
         """The results of a record."""
-        return self.of(name)["results"]
+        return self.record(name)["results"]
 
     @cached_property
-    def laws(self) -> "Laws":
+    def llama(self) -> "LlamaRuns":
         """The runs of `dph laws`."""
-        return Laws(self.of("laws"))
+        return LlamaRuns(self.record("laws"))
 
     @cached_property
     def styles(self) -> pd.DataFrame:
         """The tiny transformer's models, a row a model and split, Pass@k under its k; bases too."""
-        found = self.results("styles")
-        models = [
-            base | {"label": "base", "name": "base", "groups": ["main"]} for base in found["bases"]
-        ] + found["runs"]
-        rows = [
-            {key: value for key, value in model.items() if key not in ("train", "held_out", "curve")}
-            | {
-                "split": split,
-                **model[split],
-                **dict(zip(found["k"], model[split]["pass_at_k"], strict=True)),
-            }
-            for model in models
-            for split in ("train", "held_out")
-        ]
-        frame = pd.DataFrame(rows).drop(columns="pass_at_k")
+        stored = self.results("styles")
+        models = [base | {"label": "base", "name": "base", "groups": ["main"]} for base in stored["bases"]]
+        rows = []
+        for model in [*models, *stored["runs"]]:
+            for split in ("train", "held_out"):
+                pass_at_k = dict(zip(stored["k"], model[split]["pass_at_k"], strict=True))
+                rows.append(model | {"split": split} | model[split] | pass_at_k)
+        frame = pd.DataFrame(rows).drop(columns=["train", "held_out", "curve", "pass_at_k"])
         return frame.assign(main=["main" in groups for groups in frame.groups])
 
 
-class Laws:
+class LlamaRuns:
     """The record of trainings of a Llama under TRL: `runs`, a row a run; what was measured along them."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
@@ -103,15 +98,15 @@ class Laws:
         self.flows, self.ways_back = results["flows"], results["ways_back"]
         self.findings = record["findings"]
 
-    def of(self, *experiments: str) -> pd.DataFrame:
+    def runs_of(self, *experiments: str) -> pd.DataFrame:
         """The runs of these experiments; ValueError says which command makes them, where there are none."""
-        found = self.runs[self.runs.experiment.isin(experiments)]
-        if found.empty:
+        chosen = self.runs[self.runs.experiment.isin(experiments)]
+        if chosen.empty:
             makes = " and ".join(f"dph laws --only {name}" for name in experiments)
             raise argument_error(
                 "laws", f"no run of {', '.join(experiments)}", f"a record of such runs; {makes} makes them"
             )
-        return found
+        return chosen
 
     @property
     def judged(self) -> pd.DataFrame:
@@ -129,8 +124,8 @@ def estimates(groups: Any, column: Any, interval: Any = mean_interval) -> pd.Dat
     """A row a group, in order: a column's mean over its rows, and the interval's ends; nan without rows."""
     rows = {}
     for name, group in groups:
-        known = group[column].dropna()
-        rows[name] = [float(x) for x in means(known, interval)] if len(known) else [np.nan] * 3
+        values = group[column].dropna()
+        rows[name] = [float(x) for x in means(values, interval)] if len(values) else [np.nan] * 3
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
 
 
@@ -138,4 +133,4 @@ def tabled(frame: pd.DataFrame, names: Mapping[str, str] | None = None, **option
     """The table of a frame, or of those of its columns that `names` names anew; nan is not known."""
     names = names or {str(column): str(column) for column in frame}
     shown = frame.set_axis(frame.columns.map(str), axis=1)[[*names]].astype(object)
-    return Table.of(names.values(), shown.where(shown.notna(), None).to_numpy().tolist(), **options)
+    return Table.from_rows(names.values(), shown.where(shown.notna(), None).to_numpy().tolist(), **options)

@@ -43,13 +43,13 @@ class DrawnFigure:
 
 def drawn_figures(records: Records, svg: Mapping[str, bytes]) -> list[DrawnFigure]:
     """The figures in order, with the drawings that there are and their tables."""
-    found = []
+    pictures = []
     for name in NAMES:
-        one, there = figure(name), name in svg
-        picture = Markup(svg[name][svg[name].index(b"<svg") :].decode()) if there else None
-        table = Markup(one.table(one.numbers(records)).html()) if there else None
-        found.append(DrawnFigure(name, one.title, one.caption, picture, table))
-    return found
+        one, drawn = figure(name), name in svg
+        picture = Markup(svg[name][svg[name].index(b"<svg") :].decode()) if drawn else None
+        table = Markup(one.table(one.numbers(records)).html()) if drawn else None
+        pictures.append(DrawnFigure(name, one.title, one.caption, picture, table))
+    return pictures
 
 
 def page(

@@ -57,11 +57,12 @@ class Plan:
 
     def digest(self, packages: Sequence[str]) -> str:
         """Changes with the seed, the size of the run, the versions, and the sources of these packages."""
-        found = hashlib.sha256(json.dumps([self.seed, self.quick, environment()], sort_keys=True).encode())
+        conditions = json.dumps([self.seed, self.quick, environment()], sort_keys=True)
+        sha256 = hashlib.sha256(conditions.encode())
         for package in packages:
             for path in sorted((_ROOT / package).rglob("*.py")):
-                found.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
-        return found.hexdigest()
+                sha256.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
+        return sha256.hexdigest()
 
 
 def environment() -> dict[str, str]:
@@ -96,7 +97,7 @@ def stages() -> list[Stage]:
     drawn = [_figure_stage(name) for name in NAMES]
     return [
         Stage("verify", verdicts, ("verdicts.json",), alone=True),
-        Stage("laws", laws, ("laws_quick.json",), alone=True, packages=("dph_theory", "full_scale")),
+        Stage("laws", llama_runs, ("laws_quick.json",), alone=True, packages=("dph_theory", "full_scale")),
         *sorted(trained, key=lambda stage: not stage.alone),
         Stage("audit", audit, ("what_your_kl_does.json",)),
         *sorted(drawn, key=lambda stage: bool(stage.needs)),
@@ -104,14 +105,14 @@ def stages() -> list[Stage]:
 
 
 def _experiment_stage(name: str) -> Stage:
-    made = tuple(f"{frames.stored_name(name, quick)}.json" for quick in (False, True))
-    return Stage(f"toy.{name}", partial(experiment, name), made, alone=name == RESUMABLE, packages=BY)
+    written = tuple(f"{frames.stored_name(name, quick)}.json" for quick in (False, True))
+    return Stage(f"toy.{name}", partial(experiment, name), written, alone=name == RESUMABLE, packages=BY)
 
 
 def _figure_stage(name: str) -> Stage:
     try:
-        made = {toy: f"toy.{toy}" for toy in frames.TOY} | {"audit": "audit"}
-        needs = tuple(made[needed] for needed in figure(name).needs if needed in made)
+        stage_of = {toy: f"toy.{toy}" for toy in frames.TOY} | {"audit": "audit"}
+        needs = tuple(stage_of[record] for record in figure(name).needs if record in stage_of)
     except Exception:  # The stage meets the same error, and tells it.
         needs = ()
     return Stage(
@@ -122,25 +123,23 @@ def _figure_stage(name: str) -> Stage:
 def verdicts(plan: Plan, progress: StageProgress) -> str:
     """Verify every theorem; UnexpectedError names those whose status or near-miss statements surprise."""
     from dph_theory.theorems import THEOREMS
-    from dph_theory.verification.reports import settings
+    from dph_theory.verification.reports import settings_for
     from dph_theory.verification.run import verify
 
-    chosen = settings(seed=plan.seed, quick=plan.quick)
-    reports = verify(list(THEOREMS.values()), chosen, on_report=_counting(progress, len(THEOREMS)))
+    settings = settings_for(seed=plan.seed, quick=plan.quick)
+    reports = verify(list(THEOREMS.values()), settings, on_report=_counting(progress, len(THEOREMS)))
     strange = [report.theorem for report in reports if not report.as_expected]
     fallen = sum(report.fallen for report in reports)
     words = f"{len(reports)} theorems and {fallen} near-miss statements, {len(strange)} not as expected"
-    results = {"reports": [report.as_json() for report in reports]}
-    config = as_json(chosen)
-    made = record(
+    _store(
+        plan,
+        "verdicts",
         "report.verdicts",
-        seed=plan.seed,
-        config=config,
-        results=results,
+        config=as_json(settings),
+        results={"reports": [report.as_json() for report in reports]},
         findings=[words],
         packages=("numpy", "scipy"),
     )
-    write_json(plan.results / "verdicts.json", made)
     if strange:
         raise UnexpectedError(f"{words}: {', '.join(strange)}")
     return words
@@ -157,16 +156,19 @@ def audit(plan: Plan, progress: StageProgress) -> str:
         for report in reports
     ]
     words = f"{len(rows)} forms audited"
-    made = record(
-        frames.KINDS["audit"][1],
-        seed=plan.seed,
+    _store(
+        plan,
+        *frames.KINDS["audit"],
         config={},
         results={"rows": as_json(rows, 8)},
         findings=[words],
         packages=("numpy", "torch"),
     )
-    write_json(plan.results / f"{frames.KINDS['audit'][0]}.json", made)
     return words
+
+
+def _store(plan: Plan, name: str, kind: str, **contents: Any) -> None:
+    write_json(plan.results / f"{name}.json", record(kind, seed=plan.seed, **contents))
 
 
 def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
@@ -175,41 +177,32 @@ def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
     return lambda report: progress(next(done), total)
 
 
-def laws(plan: Plan, progress: StageProgress) -> str:
+def llama_runs(plan: Plan, progress: StageProgress) -> str:
     """Test the predicted policies on a small Llama by `dph laws --quick`, where TRL is installed."""
     missing = [name for name in TRAINERS if find_spec(name) is None]
     if missing:
         return f"left out: {', '.join(missing)} not installed (extra full)"
-    kept, stored = plan.results / "laws_quick_runs", plan.results / "laws_quick.json"
-    command = [
-        sys.executable,
-        "-m",
-        "dph_cli",
-        "laws",
-        "--quick",
-        "--folder",
-        str(kept),
-        "--json",
-        str(stored),
-    ]
+    runs, stored = plan.results / "laws_quick_runs", plan.results / "laws_quick.json"
+    options = ["--quick", "--folder", str(runs), "--json", str(stored)]
+    command = [sys.executable, "-m", "dph_cli", "laws", *options]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
         words = f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
         raise UnexpectedError(words)
-    shutil.rmtree(kept, ignore_errors=True)
+    shutil.rmtree(runs, ignore_errors=True)
     progress(1, 1)
     return " ".join(frames.load("laws_quick", "laws", plan.results)["findings"])
 
 
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
     """Run and store a toy experiment; its own finished runs, if it keeps them, outlive an interruption."""
-    package, kept = toy(name), plan.results / f"{name}_runs"
+    package, runs = toy(name), plan.results / f"{name}_runs"
     config = package.Config.quick() if plan.quick else package.Config()
-    options = {"folder": kept / plan.digest(BY)[:16]} if name == RESUMABLE else {}
-    made = package.run(config, seed=plan.seed, progress=lambda _, *moved: progress(*moved), **options)
-    write_json(plan.results / f"{frames.stored_name(name, plan.quick)}.json", as_json(made, DIGITS))
-    shutil.rmtree(kept, ignore_errors=True)
-    return f"findings: {len(made['findings'])}"
+    options = {"folder": runs / plan.digest(BY)[:16]} if name == RESUMABLE else {}
+    finished = package.run(config, seed=plan.seed, progress=lambda _, *moved: progress(*moved), **options)
+    write_json(plan.results / f"{frames.stored_name(name, plan.quick)}.json", as_json(finished, DIGITS))
+    shutil.rmtree(runs, ignore_errors=True)
+    return f"findings: {len(finished['findings'])}"
 
 
 def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
@@ -246,34 +239,36 @@ def reproduce(
     for (alone, _), group in groupby(chosen, key=lambda stage: (stage.alone, bool(stage.needs))):
         todo = []
         for stage in group:
-            known = _blocked(stage, outcomes) or journal.finished(stage)
-            if known is None:
+            end = _blocked(stage, outcomes) or journal.finished(stage)
+            if end is None:
                 todo.append(stage)
             else:
-                outcomes[stage.name] = known
-                ended(known)
+                outcomes[stage.name] = end
+                ended(end)
         for stage, outcome in (_one_by_one if alone else _side_by_side)(todo, plan, progress):
             outcomes[stage.name] = outcome
             journal.add(stage, outcome)
             ended(outcome)
-    found = [outcomes[stage.name] for stage in chosen]
-    write_text(plan.folder / "index.html", _page(plan, found))
-    if not any(outcome.failed for outcome in found):
+    ends = [outcomes[stage.name] for stage in chosen]
+    write_text(plan.folder / "index.html", _page(plan, ends))
+    if not any(outcome.failed for outcome in ends):
         journal.close()
-    return found
+    return ends
 
 
 def _page(plan: Plan, outcomes: Sequence[StageEnd]) -> str:
     """The page of what lies in the plan's results."""
     drawn = {name: plan.results / f"{name}.svg" for name in NAMES}
     svg = {name: path.read_bytes() for name, path in drawn.items() if path.is_file()}
-    there = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
-    there["laws, a quick run"] = plan.results / "laws_quick.json"
-    found = {name: json.loads(path.read_text())["findings"] for name, path in there.items() if path.is_file()}
+    paths = {name: plan.results / f"{frames.stored_name(name, plan.quick)}.json" for name in frames.TOY}
+    paths["laws, a quick run"] = plan.results / "laws_quick.json"
+    findings = {
+        name: json.loads(path.read_text())["findings"] for name, path in paths.items() if path.is_file()
+    }
     verified = plan.results / "verdicts.json"
-    told = json.loads(verified.read_text()) if verified.is_file() else None
+    verdicts_record = json.loads(verified.read_text()) if verified.is_file() else None
     facts = {"run": "quick" if plan.quick else "full", "seed": plan.seed, **environment()}
-    return page(told, drawn_figures(plan.records, svg), found, outcomes, facts)
+    return page(verdicts_record, drawn_figures(plan.records, svg), findings, outcomes, facts)
 
 
 def _blocked(stage: Stage, ended: Mapping[str, StageEnd]) -> StageEnd | None:
@@ -328,10 +323,10 @@ class StageJournal:
 
     def finished(self, stage: Stage) -> StageEnd | None:
         """How the stage ended, if it did, under the same conditions as now."""
-        found = self._finished.get(stage.name)
-        if found is None or found["digest"] != self._plan.digest(stage.packages):
+        entry = self._finished.get(stage.name)
+        if entry is None or entry["digest"] != self._plan.digest(stage.packages):
             return None
-        return StageEnd(stage.name, "reused", found["seconds"], found["words"])
+        return StageEnd(stage.name, "reused", entry["seconds"], entry["words"])
 
     def add(self, stage: Stage, outcome: StageEnd) -> None:
         """Note a stage that is done."""

@@ -11,7 +11,6 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
-from matplotlib.transforms import ScaledTranslation
 
 from dph_theory.support.errors import choice
 
@@ -86,9 +85,9 @@ class Sheet:
         with mpl.rc_context({**_RC, **fonts}):
             yield
 
-    def panels(self, count: int = 1, *, height: float = 2.3, beside: int | None = None, **more: Any) -> Any:
-        """So many axes, in rows of `beside`, or below one another in a column; a row is so high in inches."""
-        columns = 1 if self.narrow and beside is None else min(count, beside or count)
+    def panels(self, count: int = 1, *, height: float = 2.3, across: int | None = None, **more: Any) -> Any:
+        """So many axes, in rows of `across`, or below one another in a column; a row is so high in inches."""
+        columns = 1 if self.narrow and across is None else min(count, across or count)
         rows = -(-count // columns)
         if columns == 1:
             more.pop("width_ratios", None)
@@ -117,8 +116,8 @@ class Sheet:
 def look(label: str, /, **more: Any) -> dict[str, Any]:
     """Colour, line and marker of a method, from the longest name that begins its label; `more` overrides."""
     names = [name for name in _LOOKS_OF if label.startswith(name)]
-    found = LOOKS[_LOOKS_OF[max(names, key=len)]] if names else {"color": BLACK, "marker": "o"}
-    return {**found, **more}
+    own = LOOKS[_LOOKS_OF[max(names, key=len)]] if names else {"color": BLACK, "marker": "o"}
+    return {**own, **more}
 
 
 def written(label: str) -> str:
@@ -133,43 +132,31 @@ def written(label: str) -> str:
 
 
 def curve(
-    axes: Axes,
-    x: Any,
-    mean: Any,
-    low: Any = None,
-    high: Any = None,
-    *,
-    beside: float | None = None,
-    **how: Any,
+    axes: Axes, x: Any, mean: Any, low: Any = None, high: Any = None, *, bars: bool = False, **style: Any
 ) -> None:
-    """A mean along x, its interval a band, or, `beside` so many points to the right, bars at its marks."""
-    start, every = how.setdefault("markevery", (0, 1))
-    drawn: list[Any] = [*axes.plot(x, mean, **how)]
-    if low is not None and high is not None and np.isfinite([low, high]).all():
-        if beside is None:
-            axes.fill_between(x, low, high, color=how["color"], alpha=0.18, linewidth=0)
-        else:
-            places = slice(start, None, every)
-            at, least, most = (np.asarray(part)[places] for part in (x, low, high))
-            drawn.append(axes.vlines(at, least, most, colors=how["color"], linewidth=0.8))
-    if beside:
-        # Afterwards, so that the limits are those of the data.
-        moved = axes.transData + ScaledTranslation(beside / 72, 0, axes.figure.dpi_scale_trans)
-        for artist in drawn:
-            artist.set_transform(moved)
+    """A mean along x, its interval a band, or bars at its marks."""
+    start, every = style.setdefault("markevery", (0, 1))
+    axes.plot(x, mean, **style)
+    if low is None or high is None or not np.isfinite([low, high]).all():
+        return
+    if bars:
+        at, least, most = (np.asarray(part)[start::every] for part in (x, low, high))
+        axes.vlines(at, least, most, colors=style["color"], linewidth=0.8)
+    else:
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
 def dot(
-    axes: Axes, found: Iterable[float], at: float, how: Mapping[str, Any], *, filled: bool = True
+    axes: Axes, estimate: Iterable[float], at: float, style: Mapping[str, Any], *, filled: bool = True
 ) -> None:
     """A mean across with its interval (mean, low, high) as a bar; nothing for nan."""
-    mean, low, high = found
+    mean, low, high = estimate
     if np.isnan(mean):
         return
     if np.isfinite([low, high]).all():
-        axes.plot([low, high], [at, at], color=how["color"], linewidth=0.9)
-    face = how["color"] if filled else "white"
-    axes.plot(mean, at, how["marker"], color=how["color"], markerfacecolor=face, markersize=4.2)
+        axes.plot([low, high], [at, at], color=style["color"], linewidth=0.9)
+    face = style["color"] if filled else "white"
+    axes.plot(mean, at, style["marker"], color=style["color"], markerfacecolor=face, markersize=4.2)
 
 
 def rows(axes: Axes, labels: Collection[str]) -> None:
@@ -186,5 +173,5 @@ def ticks(axes: Axes, values: Sequence[float]) -> None:
 
 def level(axes: Axes, value: float, **more: Any) -> None:
     """A dotted line across, to compare with; `more` overrides how it is drawn."""
-    how: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
-    axes.axhline(value, **how | more)
+    style: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
+    axes.axhline(value, **style | more)

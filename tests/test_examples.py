@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 
 from dph_theory import beta_for_mean_validity
+from dph_theory.checkpoints.cli import confront_command
 from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 
@@ -177,6 +179,16 @@ def test_two_checkpoints_of_the_demo_show_what_grpo_lost(said):
     assert float(last[0]) > float(last[1])
     assert "Pass@16 falls by" in found
     assert found.count(" -> ") == 5
+
+
+def test_a_stored_confrontation_is_drawn(said, tmp_path):
+    stored, drawing = tmp_path / "found.json", tmp_path / "pass_at_k.svg"
+    words = [str(EXAMPLES / "counts" / f"{name}.jsonl") for name in ("base", "grpo")]
+    options = {"draws": "20", "json": str(stored)}
+    words += [word for name, value in options.items() for word in (f"--{name}", value)]
+    assert CliRunner().invoke(confront_command, words).exit_code == 0
+    said("draw_confrontation.py", str(stored), str(drawing))
+    assert 'width="486pt"' in drawing.read_text()
 
 
 @pytest.mark.slow

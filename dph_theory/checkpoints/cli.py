@@ -87,7 +87,7 @@ def difference(text: str) -> tuple[float, int]:
     "--json",
     "json_path",
     type=terminal.OutputFile(),
-    help="Write everything there, as dph figures --confront draws it; - prints it.",
+    help="Write everything there; - prints it.",
 )
 @click.option("--labels", type=_FILE, help="YAML of names by file or folder: of the base, of the runs.")
 def confront_command(

@@ -63,8 +63,8 @@ def numbers(records: Records) -> dict[str, Any]:
     turns = np.flatnonzero(np.diff(above))
     target, dirac = filtered(BASE, VALID), np.eye(BASE.size)[np.where(VALID, BASE, 0).argmax()]
     weight = np.linspace(0.0, 1.0, 201)[:, None]
-    ways = {"to $p_*$": target, "to one answer": dirac}
-    paths = {name: (1 - weight) * BASE + weight * end for name, end in ways.items()}
+    ends = {"to $p_*$": target, "to one answer": dirac}
+    paths = {name: (1 - weight) * BASE + weight * end for name, end in ends.items()}
     return {
         "true return $J$": mdp.return_(pi),
         "TRPO": trpo_bound(mdp, pi, old),
@@ -89,26 +89,26 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Bounds along a path; the rehearsal guarantee on two ways to certain success."""
     left, right = sheet.panels(2, height=2.6, width_ratios=(1.2, 1))
-    truth, stated = found["true return $J$"], found["as published"]
+    truth, stated = numbers["true return $J$"], numbers["as published"]
     left.fill_between(P, truth, stated, where=stated > truth, color=VERMILLION, alpha=0.3, linewidth=0)
-    for name, how in LOOKS.items():
-        left.plot(P, found[name], label=name, **how)
-    left.plot(found["crossings"], np.interp(found["crossings"], P, truth), "o", color=VERMILLION)
+    for name, style in LOOKS.items():
+        left.plot(P, numbers[name], label=name, **style)
+    left.plot(numbers["crossings"], np.interp(numbers["crossings"], P, truth), "o", color=VERMILLION)
     for name, place in ((r"$\pi_{old}$", OLD), (r"$\pi_{pef}$", PEF)):
         left.vlines(place, 4.4, np.interp(place, P, truth), linestyles=":", linewidth=0.8, color=BLACK)
         left.text(place, 0.01, f" {name}", transform=left.get_xaxis_transform(), va="bottom")
     left.set(xlabel="probability $p$ of the rewarded action", ylabel=r"return $J$ and its bounds")
     left.set(ylim=(4.4, 6.4), title="False where shaded")
     left.legend(loc="upper left")
-    rates = found["rates"]["to $p_*$"]
+    rates = numbers["rates"]["to $p_*$"]
     right.plot(rates, rates, color=LIGHT, linewidth=2.5, label="the truth")
     for (name, guarantee), (line, color) in zip(
-        found["guarantees"].items(), (("--", BLUE), ("-.", VERMILLION)), strict=True
+        numbers["guarantees"].items(), (("--", BLUE), ("-.", VERMILLION)), strict=True
     ):
-        right.plot(found["rates"][name], guarantee, line, color=color, label=name)
+        right.plot(numbers["rates"][name], guarantee, line, color=color, label=name)
     right.set(
         xlabel=r"pass rate $J(\pi)$", ylabel=r"guarantee $e^{-\mathrm{KL}(p_*\,\|\,\pi)}$", ylim=(0, 1.35)
     )
@@ -116,24 +116,24 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     right.legend(loc="upper left")
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """How far each bound lies above the true return at most; at pi_old, by divergence and discount."""
     rows = [
-        (name, "largest on the path", float((found[name] - found["true return $J$"]).max()))
+        (name, "largest on the path", float((numbers[name] - numbers["true return $J$"]).max()))
         for name in list(LOOKS)[1:]
     ]
-    rows += [(f"as stated, {name}", "at pi_old", value) for name, value in found["at old"].items()]
+    rows += [(f"as stated, {name}", "at pi_old", value) for name, value in numbers["at old"].items()]
     rows += [
         (f"as stated, gamma = {gamma:g}", "at pi_old, at most, times 1 - gamma", float(over.max()))
-        for gamma, over in found["leads"].items()
+        for gamma, over in numbers["leads"].items()
     ]
-    return Table.of(("bound", "where", "bound minus J"), rows)
+    return Table.from_rows(("bound", "where", "bound minus J"), rows)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """The stated bound lies above the truth on the path and at every discount; its replacement never does."""
-    truth = found["true return $J$"]
-    false = (found["as published"] - truth).max() > 0.1 and all(
-        over.max() > 0 for over in found["leads"].values()
+    truth = numbers["true return $J$"]
+    false = (numbers["as published"] - truth).max() > 0.1 and all(
+        over.max() > 0 for over in numbers["leads"].values()
     )
-    return bool(false and (found["corrected"] - truth).max() < 1e-9)
+    return bool(false and (numbers["corrected"] - truth).max() < 1e-9)

@@ -30,31 +30,30 @@ LINES = {1: ("-", "o"), 4: ("--", "s"), np.inf: (":", "v")}
 
 def numbers(records: Records) -> pd.DataFrame:
     """By objective, beta, rank (infinite: all weights) and steps: effective answers, KL to the prediction."""
-    of = records.laws.of("budget_and_family")
-    of = of.assign(
-        rank=of["rank"].astype(float).fillna(np.inf), objective=of.form.where(of.beta_from.isna(), "annealed")
+    runs = records.llama.runs_of("budget_and_family")
+    runs = runs.assign(
+        rank=runs["rank"].astype(float).fillna(np.inf),
+        objective=runs.form.where(runs.beta_from.isna(), "annealed"),
     )
-    frame = of.groupby(["objective", "beta", "rank", "steps"]).agg(
+    frame = runs.groupby(["objective", "beta", "rank", "steps"]).agg(
         seeds=("seed", "size"),
         effective=("effective_answers", "mean"),
         ends=("effective_answers", list),
-        kl=("kl_to_law", "mean"),
+        kl=("kl_to_prediction", "mean"),
     )
-    return frame.reset_index().assign(target=of.law_effective_answers.max())
+    return frame.reset_index().assign(target=runs.predicted_effective_answers.max())
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Left the KL to the prediction along beta, by rank and length; right the effective number by rank."""
     left, right = sheet.panels(2, height=2.5)
-    how = look("KL in the reward")
+    color = look("KL in the reward")["color"]
     for (rank, steps), line in frame[frame.objective == "sequence_kl"].groupby(["rank", "steps"]):
         if rank in LINES:
             form, marker = LINES[rank]
-            face = "white" if steps == frame.steps.min() else how["color"]
+            face = {"markerfacecolor": "white"} if steps == frame.steps.min() else {}
             words = f"{'all weights' if rank == np.inf else f'rank {rank:.0f}'}, {steps} steps"
-            left.plot(
-                line.beta, line.kl, form, marker=marker, color=how["color"], markerfacecolor=face, label=words
-            )
+            left.plot(line.beta, line.kl, form, marker=marker, color=color, label=words, **face)
     left.set(
         xscale="log",
         yscale="log",

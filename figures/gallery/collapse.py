@@ -37,9 +37,9 @@ def numbers(records: Records) -> dict[str, Any]:
     }
 
 
-def of_family(found: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def family_fits(numbers: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Along 1/beta of reverse KL the lowest minimum and what ascent reached; along alpha, to 1 (forward)."""
-    fits = found["fits"]
+    fits = numbers["fits"]
     fits = fits[fits.family == family]
     reverse = fits[fits.objective == "reverse_kl"].sort_values("inverse_beta")
     best = reverse[reverse.method == "global"]
@@ -48,10 +48,10 @@ def of_family(found: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.Data
     return best, reverse[reverse.method == "ascent"], covering
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Two measures along the strength of reverse KL, with what ascent reaches and the forward KL's fit."""
-    best, ascent, covering = of_family(found, FAMILY)
-    jumps = found["jumps"].query("family == @FAMILY").jump.dropna()
+    best, ascent, covering = family_fits(numbers, FAMILY)
+    jumps = numbers["jumps"].query("family == @FAMILY").jump.dropna()
     panels, forward = sheet.panels(2, height=2.5), covering[covering.alpha == 1].iloc[0]
     for axes, (measure, words) in zip(panels, list(MEASURES.items())[::2], strict=True):
         # No line is drawn through a jump.
@@ -65,7 +65,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
         marks = {"linestyle": "none", "marker": "x", "color": BLACK, "markersize": 5}
         axes.plot(ascent.inverse_beta, ascent[measure], label="reached by ascent from the base", **marks)
         axes.axhline(forward[measure], **look("forward KL", marker=""), label="forward KL to $p_*$, best fit")
-        level(axes, found["target"][measure], linestyle=(0, (1, 1)), label="$p_*$ itself")
+        level(axes, numbers["target"][measure], linestyle=(0, (1, 1)), label="$p_*$ itself")
         for at in jumps:
             axes.axvline(at, color=VERMILLION, linewidth=0.8, linestyle="--", label="the optimum jumps")
         axes.set(xscale="log", xlabel=r"$1/\beta$ of reverse KL", ylabel=words)
@@ -73,20 +73,20 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     sheet.legend([panels[0]], 3)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """By family and divergence: the last fit's measures; where the optimum jumps and ascent misses it."""
     rows = []
-    for family in found["fits"].family.unique():
-        best, ascent, covering = of_family(found, family)
-        jumps = found["jumps"].query("family == @family").jump.dropna()
+    for family in numbers["fits"].family.unique():
+        best, ascent, covering = family_fits(numbers, family)
+        jumps = numbers["jumps"].query("family == @family").jump.dropna()
         missed = ascent.inverse_beta[~ascent.is_global.astype(bool)]
-        told = [", ".join(f"{x:.4g}" for x in values) or "none" for values in (jumps, missed)]
+        places = [", ".join(f"{x:.4g}" for x in values) or "none" for values in (jumps, missed)]
         rows.append(
             (
                 family,
                 f"reverse KL, 1/beta = {best.inverse_beta.iloc[-1]:g}",
                 *best[list(MEASURES)].iloc[-1],
-                *told,
+                *places,
             )
         )
         rows += [
@@ -102,12 +102,12 @@ def table(found: dict[str, Any]) -> Table:
         "jumps at 1/beta",
         "ascent misses it at 1/beta",
     )
-    return Table.of(head, rows)
+    return Table.from_rows(head, rows)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """At the smallest beta reverse KL has one word; forward KL more words, more coverage, more errors."""
-    best, _, covering = of_family(found, FAMILY)
+    best, _, covering = family_fits(numbers, FAMILY)
     reverse, forward = best.iloc[-1], covering.iloc[-1]
     more = forward.effective > np.e > 1.01 > reverse.effective and forward.coverage > reverse.coverage
     return bool(more and forward.validity < reverse.validity)

@@ -34,13 +34,13 @@ MEASURES = {"validity": "Pass@1", "pass_at_16": "Pass@16"}
 
 def numbers(records: Records) -> pd.DataFrame:
     """A row a method and strength eta f''(1) (nan: none): measures, also less the baseline's of the seed."""
-    runs = records.laws.of(EXPERIMENT).copy()
+    runs = records.llama.runs_of(EXPERIMENT).copy()
     runs["method"], runs["strength"] = zip(*map(_method, runs.itertuples()), strict=True)
     base = runs[runs.method == BASELINE].set_index("seed")
-    found = []
-    for (method, strength), of in runs.groupby(["method", "strength"], sort=False, dropna=False):
-        line = {"method": method, "strength": strength, "seeds": len(of)}
-        paired = of.set_index("seed")
+    rows = []
+    for (method, strength), group in runs.groupby(["method", "strength"], sort=False, dropna=False):
+        line = {"method": method, "strength": strength, "seeds": len(group)}
+        paired = group.set_index("seed")
         for measure, words in MEASURES.items():
             change = (paired[measure] - base[measure]).dropna()
             mean, low, high = map(float, mean_interval(change.to_numpy()))
@@ -50,8 +50,8 @@ def numbers(records: Records) -> pd.DataFrame:
                 f"{words} low": low,
                 f"{words} high": high,
             }
-        found.append(line)
-    return pd.DataFrame(found)
+        rows.append(line)
+    return pd.DataFrame(rows)
 
 
 def _method(run: Any) -> tuple[str, float]:
@@ -68,16 +68,16 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes = sheet.panels(height=2.8)
     axes.plot(0, 0, "x", color=GREY, label=BASELINE)
     for row in shown.to_dict("records"):
-        how, weak = look(row["method"]), row["strength"] == strengths[0]
+        style, weak = look(row["method"]), row["strength"] == strengths[0]
         across, up = ([row[f"{words} {part}"] for part in PARTS] for words in MEASURES.values())
-        axes.plot(across[1:], [up[0]] * 2, color=how["color"], linewidth=0.8)
-        axes.plot([across[0]] * 2, up[1:], color=how["color"], linewidth=0.8)
+        axes.plot(across[1:], [up[0]] * 2, color=style["color"], linewidth=0.8)
+        axes.plot([across[0]] * 2, up[1:], color=style["color"], linewidth=0.8)
         label = written(row["method"]) if not weak else None
         axes.plot(
-            *(across[0], up[0], how["marker"]),
-            color=how["color"],
-            markerfacecolor="white" if weak else how["color"],
-            markersize=6 if how["marker"] == "*" else 4.5,
+            *(across[0], up[0], style["marker"]),
+            color=style["color"],
+            markerfacecolor="white" if weak else style["color"],
+            markersize=6 if style["marker"] == "*" else 4.5,
             label=label,
         )
     for strength, face in zip(strengths, ("white", GREY), strict=True):

@@ -32,8 +32,8 @@ def numbers(records: Records) -> pd.DataFrame:
     rows = []
     for name in LENGTHS:
         for length in (*ALONG, *({LENGTHS[name]} - set(ALONG))):
-            found = distances(name, length, bases=BASES, seed=0)
-            rows.append({"grammar": name, "length": length, **{key: getattr(found, key) for key in CURVES}})
+            kl = distances(name, length, bases=BASES, seed=0)
+            rows.append({"grammar": name, "length": length, **{key: getattr(kl, key) for key in CURVES}})
     return pd.DataFrame(rows).sort_values(["grammar", "length"])
 
 
@@ -41,9 +41,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """A panel a grammar."""
     panels = sheet.panels(len(DRAWN))
     for axes, (name, texts) in zip(panels, DRAWN.items(), strict=True):
-        of = frame[frame.grammar == name]
+        rows = frame[frame.grammar == name]
         for key, (words, color, line) in CURVES.items():
-            axes.plot(of.length, of[key], line, color=color, label=words)
+            axes.plot(rows.length, rows[key], line, color=color, label=words)
         axes.set(xlabel=f"length in symbols, {texts}", ylabel="KL in nats", ylim=(0, None))
     sheet.legend([panels[0]], 4)
 
@@ -57,4 +57,4 @@ def table(frame: pd.DataFrame) -> Table:
 
 def claim(frame: pd.DataFrame) -> bool:
     """The distance to the filtered model grows with the length on every grammar."""
-    return all(of.local_to_filtered.is_monotonic_increasing for _, of in frame.groupby("grammar"))
+    return all(rows.local_to_filtered.is_monotonic_increasing for _, rows in frame.groupby("grammar"))

@@ -45,45 +45,36 @@ def minima(divergence: FDivergence) -> list[tuple[float, np.ndarray]]:
     def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
         mean, deviation = point[0], np.exp(point[1])
         policy, distance = gaussian(mean, deviation), (X - mean) / deviation
-        pull = divergence.gradient(policy, TARGET)
+        by_logit = divergence.gradient(policy, TARGET)
         # The logits are -distance^2/2, point is (mean, log deviation).
-        slope = np.array([(pull * distance).sum() / deviation, (pull * distance**2).sum()])
+        slope = np.array([(by_logit * distance).sum() / deviation, (by_logit * distance**2).sum()])
         return float(divergence(policy, TARGET)), slope
 
-    found: list[tuple[float, np.ndarray]] = []
+    fits: list[tuple[float, np.ndarray]] = []
     for mean, deviation in (*(mode[1:] for mode in MODES), (TARGET @ X, WIDE)):
         bounds, options = ((X[0], X[-1]), tuple(np.log(DEVIATIONS))), {"gtol": 1e-10, "ftol": 1e-15}
         fit = minimize(value_and_slope, (mean, np.log(deviation)), jac=True, bounds=bounds, options=options)
-        if not any(np.allclose(fit.x, other, rtol=0, atol=SAME) for _, other in found):
-            found.append((float(fit.fun), fit.x))
-    return [(value, gaussian(x[0], np.exp(x[1]))) for value, x in sorted(found, key=lambda pair: pair[0])]
+        if not any(np.allclose(fit.x, other, rtol=0, atol=SAME) for _, other in fits):
+            fits.append((float(fit.fun), fit.x))
+    return [(value, gaussian(x[0], np.exp(x[1]))) for value, x in sorted(fits, key=lambda pair: pair[0])]
 
 
-def shares(law: np.ndarray) -> np.ndarray:
+def shares(distribution: np.ndarray) -> np.ndarray:
     """The mass of each mode's region, whose borders are where the target is least between neighbours."""
     between = [(a < X) & (b > X) for a, b in pairwise(mode[1] for mode in MODES)]
     valleys = [X[part][TARGET[part].argmin()] for part in between]
-    return np.bincount(np.digitize(X, valleys), weights=law, minlength=len(MODES))
+    return np.bincount(np.digitize(X, valleys), weights=distribution, minlength=len(MODES))
 
 
 def numbers(records: Records) -> pd.DataFrame:
     """A row a minimum: divergence, place among the minima, value, the weights and the mass on each mode."""
-    shown = {"reverse KL": REVERSE_KL, "JS": JENSEN_SHANNON, "forward KL": FORWARD_KL}
-    shown |= {f"alpha {alpha:.3g}": alpha_divergence(alpha) for alpha in ALPHAS}
-    along = {"reverse KL": 0.0, "forward KL": 1.0} | {f"alpha {alpha:.3g}": alpha for alpha in ALPHAS}
-    rows = [
-        {
-            "name": name,
-            "place": place,
-            "value": value,
-            "law": law,
-            "alpha": along.get(name),
-            "shares": shares(law),
-        }
-        for name, divergence in shown.items()
-        for place, (value, law) in enumerate(minima(divergence))
-    ]
-    return pd.DataFrame(rows)
+    named = [("reverse KL", 0.0, REVERSE_KL), ("JS", None, JENSEN_SHANNON), ("forward KL", 1.0, FORWARD_KL)]
+    named += [(f"alpha {alpha:.3g}", alpha, alpha_divergence(alpha)) for alpha in ALPHAS]
+    rows = []
+    for name, alpha, divergence in named:
+        for place, (value, fit) in enumerate(minima(divergence)):
+            rows.append((name, place, value, fit, alpha, shares(fit)))
+    return pd.DataFrame(rows, columns=["name", "place", "value", "fit", "alpha", "shares"])
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
@@ -92,27 +83,27 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     step, best = X[1] - X[0], frame[frame.place == 0].set_index("name")
     left.fill_between(X, TARGET / step, color=GREY, alpha=0.3, linewidth=0, label="target")
     for name in ("reverse KL", "JS", "forward KL"):
-        left.plot(X, best.law[name] / step, label=name, **look(name, marker=""))
-    for number, law in enumerate(frame.law[(frame.name == "reverse KL") & (frame.place > 0)]):
+        left.plot(X, best.fit[name] / step, label=name, **look(name, marker=""))
+    for number, fit in enumerate(frame.fit[(frame.name == "reverse KL") & (frame.place > 0)]):
         left.plot(
-            X, law / step, ":", color=PURPLE, linewidth=0.8, label=None if number else "reverse KL, others"
+            X, fit / step, ":", color=PURPLE, linewidth=0.8, label=None if number else "reverse KL, others"
         )
-    highest = max(law.max() for law in frame.law[frame.name == "reverse KL"]) / step
+    highest = max(fit.max() for fit in frame.fit[frame.name == "reverse KL"]) / step
     left.set(
         xlabel="outcome $y$", ylabel="probability density", title="The best fits", ylim=(0, 1.4 * highest)
     )
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3, handlelength=1.8)
-    along, beside = best[best.alpha.notna()].sort_values("alpha"), 1.15
+    along, js_place = best[best.alpha.notna()].sort_values("alpha"), 1.15
     looks = (("-", BLUE, "o"), ("--", ORANGE, "s"), ("-.", GREEN, "^"))
     for index, (name, (line, color, marker)) in enumerate(
         zip(("left", "middle", "right"), looks, strict=True)
     ):
-        how = {"linestyle": line, "color": color}
+        style = {"linestyle": line, "color": color}
         values = np.stack(along.shares)[:, index]
-        right.plot(along.alpha, values, marker=marker, markevery=5, label=f"{name} mode", **how)
-        level(right, shares(TARGET)[index], **how)
-        right.plot(beside, best.shares["JS"][index], marker, color=color)
-    right.set_xticks((0, 0.25, 0.5, 0.75, 1, beside), ["0\nreverse", "", "0.5", "", "1\nforward", "JS"])
+        right.plot(along.alpha, values, marker=marker, markevery=5, label=f"{name} mode", **style)
+        level(right, shares(TARGET)[index], **style)
+        right.plot(js_place, best.shares["JS"][index], marker, color=color)
+    right.set_xticks((0, 0.25, 0.5, 0.75, 1, js_place), ["0\nreverse", "", "0.5", "", "1\nforward", "JS"])
     right.set(xlabel=r"$\alpha$ of the divergence", ylabel="mass of the fit", ylim=(-0.02, 1.05))
     right.set_title("Which modes are kept")
     right.legend(loc="upper right", bbox_to_anchor=(0.93, 1.0))
@@ -129,7 +120,7 @@ def table(frame: pd.DataFrame) -> Table:
         for row in frame.itertuples(index=False)
         if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL"))
     ]
-    return Table.of(("divergence", "value at the fit", "least share of a mode's mass kept"), rows)
+    return Table.from_rows(("divergence", "value at the fit", "least share of a mode's mass kept"), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:

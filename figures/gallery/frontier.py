@@ -32,21 +32,21 @@ def numbers(records: Records) -> pd.DataFrame:
     parts = frame.setting.str.extract(r"^(.*?)(?:, ([\d.]+))?$")
     ends = pretrained.ends(pretrained.numbers(records)).set_index("method")
     strength = parts[1].astype(float).fillna(0.0)
-    found = frame.assign(
+    frame = frame.assign(
         method=parts[0], strength=strength, **{"trained_base 1": ends.loc["base", "trained 1"].item()}
     )
-    return found[found.method.isin(KINDS) & (found.seeds >= SEEDS)].sort_values(["method", "strength"])
+    return frame[frame.method.isin(KINDS) & (frame.seeds >= SEEDS)].sort_values(["method", "strength"])
 
 
-def draw(sheet: Sheet, found: pd.DataFrame) -> None:
+def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Both planes, the base marked."""
     panels = sheet.panels(2, height=2.6)
     for axes, across in zip(panels, ("trained_found 1", "found 1"), strict=True):
-        base = found.iloc[0]
+        base = frame.iloc[0]
         at = (base[across.replace("found", "base")], base["base 256"])
         axes.plot(*at, "*", color="black", markersize=9, label="base")
         for method, (kind, words) in KINDS.items():
-            rows = found[found.method == method]
+            rows = frame[frame.method == method]
             hollow = {"markerfacecolor": "white", "linestyle": ":"} if method.startswith("DPH") else {}
             axes.plot(rows[across], rows["found 256"], **look(kind, label=words) | hollow)
             for _, row in rows[rows.method.str.startswith("GRPO")].iterrows():
@@ -64,17 +64,17 @@ def draw(sheet: Sheet, found: pd.DataFrame) -> None:
     sheet.legend([panels[0]], 3)
 
 
-def table(found: pd.DataFrame) -> Table:
+def table(frame: pd.DataFrame) -> Table:
     """The rows behind the marks."""
     columns = ("method", "strength", "seeds", "trained_found 1", "found 1", "found 256")
     rows = [
-        tuple(round(x, 3) if isinstance(x, float) else x for x in row) for row in found[list(columns)].values
+        tuple(round(x, 3) if isinstance(x, float) else x for x in row) for row in frame[list(columns)].values
     ]
     head = ("method", "coefficient", "seeds", "trained Pass@1", "held-out Pass@1", "held-out Pass@256")
-    return Table.of(head, rows)
+    return Table.from_rows(head, rows)
 
 
-def claim(found: pd.DataFrame) -> bool:
+def claim(frame: pd.DataFrame) -> bool:
     """Along plain k3's and k2's coefficients more trained Pass@1 comes with less held-out Pass@256."""
-    kl = found[found.method.isin(("GRPO", "GRPO, k2"))]
+    kl = frame[frame.method.isin(("GRPO", "GRPO, k2"))]
     return bool(kl["trained_found 1"].corr(kl["found 256"]) < -0.8)

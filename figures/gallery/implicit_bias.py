@@ -53,11 +53,11 @@ def numbers(records: Records) -> dict[str, Any]:
     }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """The simplex, then the shares of three valid answers against time."""
     left, right = sheet.panels(2, height=2.6)
-    _simplex(left, found)
-    for kind, shares in found["shares"].items():
+    _simplex(left, numbers)
+    for kind, shares in numbers["shares"].items():
         for index, (share, shade) in enumerate(zip(shares, (BLUE, GREEN, ORANGE), strict=True)):
             right.plot(TIMES, share, LINES[kind], color=shade)
             if kind == "plain":
@@ -76,7 +76,7 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     )
 
 
-def _simplex(axes: Axes, found: dict[str, Any]) -> None:
+def _simplex(axes: Axes, numbers: dict[str, Any]) -> None:
     axes.fill(*CORNERS.T, facecolor="none", edgecolor=GREY, linewidth=0.8)
     for index, base in enumerate(BASES):
         # Each is explained once.
@@ -85,10 +85,10 @@ def _simplex(axes: Axes, found: dict[str, Any]) -> None:
             if index == 0
             else (None,) * 4
         )
-        axes.plot(*(found["plain"][index] @ CORNERS).T, color=VERMILLION, label=words[0])
-        axes.plot(*(found["natural"][index] @ CORNERS).T, "--", color=BLACK, label=words[1])
+        axes.plot(*(numbers["plain"][index] @ CORNERS).T, color=VERMILLION, label=words[0])
+        axes.plot(*(numbers["natural"][index] @ CORNERS).T, "--", color=BLACK, label=words[1])
         axes.plot(*base @ CORNERS, "o", color=GREY, label=words[2])
-        axes.plot(*found["filtered"][index] @ CORNERS, "D", color=BLACK, label=words[3], clip_on=False)
+        axes.plot(*numbers["filtered"][index] @ CORNERS, "D", color=BLACK, label=words[3], clip_on=False)
     places = (("$y_1$ valid", -0.06), ("$y_2$ valid", -0.06), ("invalid", 0.02))
     for corner, (name, drop) in zip(CORNERS, places, strict=True):
         axes.text(corner[0], corner[1] + drop, name, ha="center", va="top" if drop < 0 else "bottom")
@@ -97,18 +97,18 @@ def _simplex(axes: Axes, found: dict[str, Any]) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(-0.45, 1.05), handlelength=1.6)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """Where both flows have come to at the last time, from the base with three valid answers."""
     head = ("gradient", "time", "failure rate", "share of the likeliest valid answer", "at the start")
     likeliest = LONG[LONG_VALID].argmax()
     rows = [
-        (name, TIMES[-1], found["failure"][name][-1], *shares[likeliest, [-1, 0]])
-        for name, shares in found["shares"].items()
+        (name, TIMES[-1], numbers["failure"][name][-1], *shares[likeliest, [-1, 0]])
+        for name, shares in numbers["shares"].items()
     ]
-    return Table.of(head, [(name, *map(float, row)) for name, *row in rows])
+    return Table.from_rows(head, [(name, *map(float, row)) for name, *row in rows])
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """The plain gradient leaves one answer; the natural one leaves the base's shares."""
-    plain, natural = found["shares"]["plain"], found["shares"]["natural"]
+    plain, natural = numbers["shares"]["plain"], numbers["shares"]["natural"]
     return bool(plain[:, -1].max() > 0.9 and np.allclose(natural[:, -1], natural[:, 0]))

@@ -41,9 +41,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
                 dot(axes, line, row + shift, look(str(label)), filled=split == "train")
         counted = "base_solved" if measure == "retention" else "base_unsolved"
         counts = frame[frame.label == "base"].groupby("split", sort=False)[counted].mean()
-        told = "solved" if measure == "retention" else "not solved"
-        told = f"of {counts['train']:.0f} + {counts['held_out']:.0f} prompts {told} by the base"
-        axes.set(xlim=(-0.03, 1.03), xlabel=f"share {words}\n{told}")
+        of_which = "solved" if measure == "retention" else "not solved"
+        prompts = f"of {counts['train']:.0f} + {counts['held_out']:.0f} prompts {of_which} by the base"
+        axes.set(xlim=(-0.03, 1.03), xlabel=f"share {words}\n{prompts}")
         axes.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.5)
         axes.set_axisbelow(True)
     rows(panels[0], labels)
@@ -59,11 +59,11 @@ def table(frame: pd.DataFrame) -> Table:
         for split, words in SPLITS.items()
         for measure, word in MEASURES.items()
     }
-    found = pd.DataFrame(columns).rename_axis("method").reset_index()
-    return tabled(found, best=columns)
+    means = pd.DataFrame(columns).rename_axis("method").reset_index()
+    return tabled(means, best=columns)
 
 
 def claim(frame: pd.DataFrame) -> bool:
     """DAPO keeps about two thirds of the training prompts that the base solves; anchored methods most."""
-    kept = shares(frame, "train", "retention")["mean"]
-    return bool(abs(kept["DAPO"] - 2 / 3) < 0.05 and kept.drop(["GRPO", "DAPO"]).min() > 0.85)
+    retention = shares(frame, "train", "retention")["mean"]
+    return bool(abs(retention["DAPO"] - 2 / 3) < 0.05 and retention.drop(["GRPO", "DAPO"]).min() > 0.85)

@@ -27,37 +27,37 @@ MEASURES = {"reverse_kl": "KL(policy || base), nats", "forward_kl": "KL(base || 
 def numbers(records: Records) -> dict[str, Any]:
     """By method the steps, and both KL divergences to the base along them."""
     rows = {row["name"]: row for row in records.results("strategies")["methods"]}
+    columns = ("step", *(f"{measure}_curve" for measure in MEASURES))
     return {
-        called: {name: np.array(rows[of][name]) for name in ("step", *(f"{m}_curve" for m in MEASURES))}
-        for of, called in METHODS.items()
+        name: {column: np.array(rows[method][column]) for column in columns}
+        for method, name in METHODS.items()
     }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Reverse KL, forward KL; a line a method."""
     panels = sheet.panels(2, height=2.3)
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
-        for place, (name, of) in enumerate(found.items()):
-            how = look(name, label=written(name), markevery=(0.05 * place, 0.25))
-            curve(axes, of["step"], of[f"{measure}_curve"], **how)
-        axes.set(xscale="symlog", xlabel="gradient step", ylabel=words, xlim=(0, found["GRPO"]["step"][-1]))
+        for place, (name, curves) in enumerate(numbers.items()):
+            style = look(name, label=written(name), markevery=(0.05 * place, 0.25))
+            curve(axes, curves["step"], curves[f"{measure}_curve"], **style)
+        axes.set(xscale="symlog", xlabel="gradient step", ylabel=words, xlim=(0, numbers["GRPO"]["step"][-1]))
     sheet.legend([panels[0]], 5)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """Both at the end, and at a quarter of the steps."""
     rows: list[tuple[str | float, ...]] = []
-    for name, of in found.items():
-        quarter = int(np.searchsorted(of["step"], of["step"][-1] / 4))
-        ends = (float(of[f"{measure}_curve"][at]) for measure in MEASURES for at in (quarter, -1))
-        rows.append((name, *ends))
+    for name, curves in numbers.items():
+        quarter = int(np.searchsorted(curves["step"], curves["step"][-1] / 4))
+        rows.append((name, *(float(x) for m in MEASURES for x in curves[f"{m}_curve"][[quarter, -1]])))
     heads = [f"{words}, {when}" for words in MEASURES.values() for when in ("a quarter of the steps", "end")]
-    return Table.of(("method", *heads), rows)
+    return Table.from_rows(("method", *heads), rows)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """GRPO: after a quarter of the steps forward KL rises over a nat, reverse under .15; others stay."""
-    last = {row[0]: np.array(row[1:], dtype=float) for row in table(found).rows}
+    last = {row[0]: np.array(row[1:], dtype=float) for row in table(numbers).rows}
     free = last.pop("GRPO")
     settled = free[1] - free[0] < 0.15 and free[3] - free[2] > 1
     return bool(settled and max(values.max() for values in last.values()) < 0.4)

@@ -37,13 +37,13 @@ def numbers(records: Records) -> dict[str, Any]:
     }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """The pass rate against beta; random policies above the frontier."""
     left, right = sheet.panels(2)
-    for (rate, mu), line in zip(found["mu"].items(), ("-", "--", "-.", ":"), strict=True):
+    for (rate, mu), line in zip(numbers["mu"].items(), ("-", "--", "-.", ":"), strict=True):
         (drawn,) = left.plot(BETAS, mu, line)
-        how = {"textcoords": "offset points", "ha": "right", "va": "top", "color": drawn.get_color()}
-        left.annotate(f"$A_1 = {rate:g}$", (BETAS[-1], mu[-1]), (0, -3), **how)
+        style = {"textcoords": "offset points", "ha": "right", "va": "top", "color": drawn.get_color()}
+        left.annotate(f"$A_1 = {rate:g}$", (BETAS[-1], mu[-1]), (0, -3), **style)
     left.set(
         xscale="log",
         xlabel=r"$\beta$",
@@ -51,25 +51,25 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
         title=r"Pass rate by $\beta$",
         ylim=(-0.1, 1.05),
     )
-    mu, least = found["frontier"]
-    right.scatter(*found["policies"], s=3, color=GREY, alpha=0.5)
-    for line, part in (("-", mu >= found["rate"]), ("--", mu <= found["rate"])):
+    mu, least = numbers["frontier"]
+    right.scatter(*numbers["policies"], s=3, color=GREY, alpha=0.5)
+    for line, part in (("-", mu >= numbers["rate"]), ("--", mu <= numbers["rate"])):
         right.plot(mu[part], least[part], line, color=BLUE)
     right.text(0.02, 0.99, r"random policies $\pi$", transform=right.transAxes, va="top", color=GREY)
     right.text(0.99, 0.16, "tilted\nmodels $p_\\beta$", transform=right.transAxes, ha="right", color=BLUE)
     right.set(
         xlabel=r"pass rate $\mu$", ylabel=r"$\mathrm{KL}(\pi\,\|\,a)$ in nats", title="What a pass rate costs"
     )
-    right.set(ylim=(0, 1.2 * found["policies"][1].max()))
+    right.set(ylim=(0, 1.2 * numbers["policies"][1].max()))
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """How far the random policies stay above the frontier."""
-    excess = found["excess"]
+    excess = numbers["excess"]
     row = (excess.size, float(excess.min()), float(np.median(excess)))
-    return Table.of(("random policies", "least excess KL", "median excess KL"), [row])
+    return Table.from_rows(("random policies", "least excess KL", "median excess KL"), [row])
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """Every random policy lies above the frontier."""
-    return bool(found["excess"].min() > 0)
+    return bool(numbers["excess"].min() > 0)

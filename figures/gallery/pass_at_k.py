@@ -38,16 +38,16 @@ def numbers(records: Records) -> dict[str, Any]:
     return {"strategies": pd.DataFrame(curves, index=exact["draws"]), "changes": changes, "k": k}
 
 
-def of(found: dict[str, Any], split: str) -> dict[str, tuple[np.ndarray, ...]]:
+def mean_changes(numbers: dict[str, Any], split: str) -> dict[str, tuple[np.ndarray, ...]]:
     """By method the mean change along k with its interval."""
-    changes = found["changes"][found["changes"].split == split]
-    return {name: means(changes.loc[changes["name"] == name, found["k"]]) for name in STYLES}
+    changes = numbers["changes"][numbers["changes"].split == split]
+    return {name: means(changes.loc[changes["name"] == name, numbers["k"]]) for name in STYLES}
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Strategies, exact; the tiny transformer's changes, a row a method."""
     left, right = sheet.panels(2, height=2.6)
-    for name, values in found["strategies"].items():
+    for name, values in numbers["strategies"].items():
         face = {"markerfacecolor": "white"} if name in ANCHORED[2:] else {}
         curve(left, values.index, values, label=written(str(name)), **look(str(name), **face))
     left.set(title="Strategies, exact", ylabel=r"Pass@$k$")
@@ -55,11 +55,11 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     left.set_xticks(TICKS, [f"{k}" for k in TICKS])
     left.set_xlabel(r"samples $k$")
     right.axvline(0, **look("base", marker="", linewidth=0.8))
-    at = found["k"].index(SHOWN)
+    at = numbers["k"].index(SHOWN)
     for split, shift in (("train", -0.17), ("held_out", 0.17)):
-        for row, (name, change) in enumerate(of(found, split).items()):
-            found_at = [float(values[at]) for values in change]
-            dot(right, found_at, row + shift, look(name), filled=split == "held_out")
+        for row, (name, change) in enumerate(mean_changes(numbers, split).items()):
+            estimate = [float(values[at]) for values in change]
+            dot(right, estimate, row + shift, look(name), filled=split == "held_out")
     rows(right, STYLES)
     right.set(title="Tiny transformer", xlabel=f"Pass@{SHOWN} less the base's")
     for shade, words in (("white", "training prompts"), (GREY, "held-out prompts")):
@@ -67,26 +67,26 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     sheet.legend([left, right], 4)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """From which k on the Pass@k of each method is below the base's."""
-    exact = found["strategies"]
+    exact = numbers["strategies"]
     gains = {("strategies", name): (exact[name] - exact["base"]).items() for name in exact if name != "base"}
     for split, words in (("train", "training prompts"), ("held_out", "held-out prompts")):
-        changes = of(found, split).items()
+        changes = mean_changes(numbers, split).items()
         gains |= {
-            (f"tiny transformer, {words}", name): zip(found["k"], change[0], strict=True)
+            (f"tiny transformer, {words}", name): zip(numbers["k"], change[0], strict=True)
             for name, change in changes
         }
     shown = [(*names, next((k for k, gain in along if gain < 0), None)) for names, along in gains.items()]
-    return Table.of(("model", "method", "Pass@k is below the base's from k on"), shown)
+    return Table.from_rows(("model", "method", "Pass@k is below the base's from k on"), shown)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """At k = 16, strategies: anchors above the base above GRPO; transformer: DAPO below, anchors near."""
-    last = found["strategies"].loc[16]
-    kept = (last.drop(["base", "GRPO"]) > last["base"]).all() and last["base"] > last["GRPO"]
-    at = found["k"].index(SHOWN)
+    last = numbers["strategies"].loc[16]
+    as_titled = (last.drop(["base", "GRPO"]) > last["base"]).all() and last["base"] > last["GRPO"]
+    at = numbers["k"].index(SHOWN)
     for split in ("train", "held_out"):
-        change = of(found, split)
-        kept &= change["DAPO"][2][at] < 0 and min(change[name][0][at] for name in STYLES[2:]) > -0.1
-    return bool(kept)
+        change = mean_changes(numbers, split)
+        as_titled &= change["DAPO"][2][at] < 0 and min(change[name][0][at] for name in STYLES[2:]) > -0.1
+    return bool(as_titled)

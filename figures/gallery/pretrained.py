@@ -16,7 +16,7 @@ import pandas as pd
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
-from ..frames import Records
+from ..frames import Records, tabled
 from ..style import Sheet, curve, look
 
 NEEDS = ("pretrained",)
@@ -45,34 +45,34 @@ REHEARSED = ("weekdays by example", "months by example", "rain by example", "col
 
 def numbers(records: Records) -> dict[str, Any]:
     """Shares of the first digit by form, predicted and trained; a row a run of a method, with Pass@k."""
-    found = records.results("pretrained")
-    base = found["base"]
+    stored = records.results("pretrained")
+    base = stored["base"]
     shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
-    for run in found["runs"]:
-        how = run["run"]
-        if how["task"] == TASK and how.get("beta_from") and how["beta"] == BETA:
-            form, end = how["form"], run["tasks"][TASK]
-            law = run["laws"][form]
+    for run in stored["runs"]:
+        settings = run["run"]
+        if settings["task"] == TASK and settings.get("beta_from") and settings["beta"] == BETA:
+            form, end = settings["form"], run["tasks"][TASK]
+            policy = run["laws"][form]
             shares[form] = {
-                "law": law["first_shares"][TASK],
+                "law": policy["first_shares"][TASK],
                 "run": end["first_shares"][0],
-                "law_validity": law["validity"][TASK],
+                "law_validity": policy["validity"][TASK],
                 "validity": end["validity"][0],
                 "nearest": min(run["distances"], key=run["distances"].get),
             }
     rows = [{"method": "base", "strength": 0.0, "seed": -1} | _measures(base)]
-    for run in (run for run in found["runs"] if run["run"]["experiment"] == "methods"):
-        how = run["run"]
-        if how["form"] in METHODS:
-            name = METHODS[how["form"]] if how["beta"] or how["form"] != "GRPO" else FREE
-            rows.append(
-                {"method": name, "strength": how["beta"], "seed": how["seed"]} | _measures(run["tasks"])
-            )
-    to_a_law = {
-        name: [run for run in found["runs"] if run["run"]["experiment"] == name] for name in ("laws", "trl")
+    for run in stored["runs"]:
+        settings = run["run"]
+        if settings["experiment"] == "methods" and settings["form"] in METHODS:
+            strength = settings["beta"]
+            name = METHODS[settings["form"]] if strength or settings["form"] != "GRPO" else FREE
+            row = {"method": name, "strength": strength, "seed": settings["seed"]}
+            rows.append(row | _measures(run["tasks"]))
+    to_a_policy = {
+        name: [run for run in stored["runs"] if run["run"]["experiment"] == name] for name in ("laws", "trl")
     }
-    kept = {name: found[name] for name in ("claims", "at_equal_first")}
-    return {"shares": shares, "methods": pd.DataFrame(rows), **to_a_law, **kept}
+    judged = {name: stored[name] for name in ("claims", "at_equal_first")}
+    return {"shares": shares, "methods": pd.DataFrame(rows), **to_a_policy, **judged}
 
 
 def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
@@ -86,26 +86,26 @@ def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
     return measures
 
 
-def ends(found: dict[str, Any]) -> pd.DataFrame:
+def ends(numbers: dict[str, Any]) -> pd.DataFrame:
     """A row a method and strength, the mean over seeds; `seeds` counts them."""
-    grouped = found["methods"].groupby(["method", "strength"], sort=False)
+    grouped = numbers["methods"].groupby(["method", "strength"], sort=False)
     return grouped.mean().drop(columns="seed").assign(seeds=grouped.size()).reset_index()
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Decades of prime years; Pass@k by method on held-out prompts; Pass@256 over Pass@1 by strength."""
     left, middle, right = sheet.panels(3, height=2.7, width_ratios=(1.25, 1, 1))
     digits = np.arange(10)
-    left.bar(digits, found["shares"]["base"]["base"], color="#dddddd", label="base")
+    left.bar(digits, numbers["shares"]["base"]["base"], color="#dddddd", label="base")
     for form, words in FORMS.items():
-        of, how = found["shares"][form], look(words)
-        left.plot(digits, of["law"], color=how["color"], linestyle=how["linestyle"])
-        said = f"{words}: pass rate {of['validity']:.3f}, law {of['law_validity']:.3f}"
-        left.plot(digits, of["run"], how["marker"], color=how["color"], label=said, markersize=3.5)
+        shares, style = numbers["shares"][form], look(words)
+        left.plot(digits, shares["law"], color=style["color"], linestyle=style["linestyle"])
+        caption = f"{words}: pass rate {shares['validity']:.3f}, law {shares['law_validity']:.3f}"
+        left.plot(digits, shares["run"], style["marker"], color=style["color"], label=caption, markersize=3.5)
     left.set(xlabel="decade", ylabel="share of the right answers")
     left.set_xticks(digits, [f"{digit}x" for digit in digits], fontsize=6)
     left.set_title('"He was born in 19..", a prime wanted')
-    frame = ends(found)
+    frame = ends(numbers)
     base = frame[frame.method == "base"].iloc[0]
     curve(middle, K, [base[f"held {k}"] for k in K], **look("base", label="base"))
     for name, strength in SHOWN.items():
@@ -131,28 +131,22 @@ def _look(name: str) -> dict[str, Any]:
     return look(LOOKS.get(name, name), label=name, **hollow)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """A row a method and strength: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
-    rows = [
-        (
-            row["method"],
-            row["strength"],
-            int(row["seeds"]),
-            *(round(row[f"{where} {k}"], 3) for where in ("trained", "held") for k in (1, 16, 256)),
-            round(row["rehearsed"], 3),
-            round(row["answers"], 2),
-        )
-        for _, row in ends(found).iterrows()
-    ]
-    names = [f"Pass@{k}, {where}" for where in ("trained", "held out") for k in (1, 16, 256)]
-    solved = ("pass rate of solved prompts", "their effective number of right answers")
-    return Table.of(("method", "strength", "seeds", *names, *solved), rows)
+    names = {name: name for name in ("method", "strength", "seeds")}
+    for column, where in (("trained", "trained"), ("held", "held out")):
+        names |= {f"{column} {k}": f"Pass@{k}, {where}" for k in (1, 16, 256)}
+    names["rehearsed"] = "pass rate of solved prompts"
+    names["answers"] = "their effective number of right answers"
+    frame = ends(numbers).round({name: 2 if name == "answers" else 3 for name in [*names][3:]})
+    return tabled(frame, names)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """Each form converges to its own policy; without a KL Pass@256 falls; k3 retains more than k2."""
-    own = all(found["shares"][form]["nearest"] == form for form in FORMS)
-    frame = ends(found)
+    own = all(numbers["shares"][form]["nearest"] == form for form in FORMS)
+    frame = ends(numbers)
     free, base = (frame[frame.method == name].iloc[0] for name in (FREE, "base"))
     falls = all(free[f"{where} 256"] < base[f"{where} 256"] for where in ("held", "trained"))
-    return own and falls and all(kept > other for _, kept, other in found["at_equal_first"].values())
+    at_equal_first = numbers["at_equal_first"].values()
+    return own and falls and all(forward > reverse for _, forward, reverse in at_equal_first)

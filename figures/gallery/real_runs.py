@@ -23,20 +23,20 @@ _COLORS = ("white", BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 
 def numbers(records: Records) -> dict[str, Any]:
     """What is left in one domain, (runs, prompts), and the measures of all at Level 1 that show noise."""
-    found = records.results("real_runs")
-    frame = pd.DataFrame(found["groups"])
+    stored = records.results("real_runs")
+    frame = pd.DataFrame(stored["groups"])
     frame = frame[~frame.replay & (frame.level == "level1") & frame.p_varied_holm.notna()]
-    lucky = frame.assign(words=[f"{row.model}, {row.domain.split('_')[0]}" for row in frame.itertuples()])
-    return {"left": np.array(found["matrix"]["left"]), "measures": lucky[lucky.p_varied_holm < 0.05]}
+    domains = frame.assign(words=[f"{row.model}, {row.domain.split('_')[0]}" for row in frame.itertuples()])
+    return {"left": np.array(stored["matrix"]["left"]), "measures": domains[domains.p_varied_holm < 0.05]}
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """The matrix of what is left, its strategies by how often; named against shuffled."""
-    measures = found["measures"].sort_values("named", ascending=False)
+    measures = numbers["measures"].sort_values("named", ascending=False)
     left, right = sheet.panels(2, height=0.9 + 0.17 * len(measures))
-    often = np.bincount(found["left"][found["left"] >= 0])
-    rank = {strategy: min(i, len(_COLORS) - 1) for i, strategy in enumerate(np.argsort(-often), start=1)}
-    shown = np.vectorize(lambda each: rank.get(each, 0))(found["left"])
+    counts = np.bincount(numbers["left"][numbers["left"] >= 0])
+    rank = {strategy: min(i, len(_COLORS) - 1) for i, strategy in enumerate(np.argsort(-counts), start=1)}
+    shown = np.vectorize(lambda answer: rank.get(answer, 0))(numbers["left"])
     left.imshow(shown, aspect="auto", cmap=ListedColormap(_COLORS), vmin=0, vmax=len(_COLORS) - 1)
     left.set(xlabel="prompts", ylabel="runs", yticks=[], title="strategy left")
     right.plot(measures.named, range(len(measures)), "o", color=BLUE, label="as they are")
@@ -46,13 +46,14 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     sheet.legend([right], 2)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """The measures of each model and domain in which sampling noise shows."""
     names = {"words": "model, domain", "own": "a run agrees", "pairs": "runs keep the same", "named": "named"}
-    return tabled(found["measures"], names | {"named_shuffled": "shuffled", "varied": "variance over pairs"})
+    names |= {"named_shuffled": "shuffled", "varied": "variance over pairs"}
+    return tabled(numbers["measures"], names)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """Every solving run of the matrix has one strategy; other prompts name more than shuffled ones."""
-    one = all(len(set(row[row >= 0])) == 1 for row in found["left"])
-    return one and bool((found["measures"].named > found["measures"].named_shuffled).mean() > 0.5)
+    one = all(len(set(row[row >= 0])) == 1 for row in numbers["left"])
+    return one and bool((numbers["measures"].named > numbers["measures"].named_shuffled).mean() > 0.5)

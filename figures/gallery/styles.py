@@ -37,8 +37,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         mean, low, high = means(np.stack(frame.ranked[frame.label == label]))
         at = place + (index - (len(SHOWN) - 1) / 2) * width
         color = "white" if label == "base" else look(label)["color"]
-        how = {"color": color, "edgecolor": BLACK, "linewidth": 0.4, "hatch": hatch}
-        left.bar(at, mean, width, label=written(label), **how)
+        bar_style = {"color": color, "edgecolor": BLACK, "linewidth": 0.4, "hatch": hatch}
+        left.bar(at, mean, width, label=written(label), **bar_style)
         if np.isfinite(low).all():
             left.errorbar(
                 at, mean, np.abs([low - mean, high - mean]), fmt="none", ecolor=BLACK, elinewidth=0.6
@@ -46,23 +46,23 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     left.set_xticks(place, [str(rank + 1) for rank in place])
     left.set(xlabel="style by rank", ylabel="of 32 samples", ylim=(0, None), title="Each method's styles")
     left.legend(ncols=2)
-    found = estimates(frame.groupby("label", sort=False), "distinct_styles")
-    for row, (label, line) in enumerate(found.iterrows()):
+    distinct = estimates(frame.groupby("label", sort=False), "distinct_styles")
+    for row, (label, line) in enumerate(distinct.iterrows()):
         dot(right, line, row, look(str(label)))
-    right.axvline(found.loc["base", "mean"], color=GREY, linewidth=0.8, linestyle=":")
-    rows(right, list(found.index))
+    right.axvline(distinct.loc["base", "mean"], color=GREY, linewidth=0.8, linestyle=":")
+    rows(right, list(distinct.index))
     right.set(xlabel="distinct styles in 32 samples", title="How many are left")
 
 
 def table(frame: pd.DataFrame) -> Table:
     """Distinct styles in 32 samples by method, means over seeds."""
-    found = frame.groupby("label", sort=False).distinct_styles.mean().reset_index()
+    distinct = frame.groupby("label", sort=False).distinct_styles.mean().reset_index()
     names = {"label": "method", "distinct_styles": "distinct styles in 32 samples"}
-    return tabled(found, names, best=["distinct styles in 32 samples"])
+    return tabled(distinct, names, best=["distinct styles in 32 samples"])
 
 
 def claim(frame: pd.DataFrame) -> bool:
     """DAPO has fewer than four styles left; every method with a strong anchor nearly the base's."""
-    found = estimates(frame.groupby("label"), "distinct_styles")
-    anchored = found.drop(["base", "GRPO", "DAPO"])["mean"]
-    return bool(found.loc["DAPO", "high"] < 4 and anchored.min() > found.loc["base", "mean"] - 0.25)
+    distinct = estimates(frame.groupby("label"), "distinct_styles")
+    anchored = distinct.drop(["base", "GRPO", "DAPO"])["mean"]
+    return bool(distinct.loc["DAPO", "high"] < 4 and anchored.min() > distinct.loc["base", "mean"] - 0.25)

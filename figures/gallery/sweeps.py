@@ -32,21 +32,16 @@ TINY = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": 
 
 def numbers(records: Records) -> dict[str, Any]:
     """Both models: a row a divergence, place and strength; the strategies' ends without an anchor."""
-    record = records.of("strategies")
+    record = records.record("strategies")
     config, exact = record["config"], record["results"]
-    at, names = config["conditioning"], {**DIVERGENCES, f"alpha_{config['alpha']:g}": "alpha"}
-    swept = [
-        {
-            "model": "strategies",
-            "place": block["place"],
-            "divergence": names[block["divergence"]],
-            "strength": strength,
-        }
-        | {measure: block[measure][block["conditioning"].index(at)][i] for measure in MEASURES}
-        for block in exact["sweep"]
-        if block.get("divergence") in names
-        for i, strength in enumerate(block["strength"])
-    ]
+    names = {**DIVERGENCES, f"alpha_{config['alpha']:g}": "alpha"}
+    swept = []
+    for block in exact["sweep"]:
+        if block.get("divergence") in names:
+            at = block["conditioning"].index(config["conditioning"])
+            row = {"model": "strategies", "place": block["place"], "divergence": names[block["divergence"]]}
+            curves = {measure: block[measure][at] for measure in MEASURES}
+            swept.append(pd.DataFrame({**row, "strength": block["strength"], **curves}))
     tiny = records.styles
     tiny = tiny[
         (tiny.split == "train")
@@ -65,24 +60,24 @@ def numbers(records: Records) -> dict[str, Any]:
     free = next(method for method in exact["methods"] if method["name"] == "GRPO")
     return {
         "points": pd.concat(
-            [pd.DataFrame(swept), pd.DataFrame({**points, "pass_at_1": tiny[1], "pass_at_k": tiny[16]})]
+            [*swept, pd.DataFrame({**points, "pass_at_1": tiny[1], "pass_at_k": tiny[16]})], ignore_index=True
         ),
         "base": exact["base"],
         "none": free,
     }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Strategies: Pass@16 and Pass@1 along the strength, a line a divergence, a column a place."""
-    panels = sheet.panels(4, height=1.9, beside=2, sharex=True, sharey="row").reshape(2, 2)
-    points = found["points"][found["points"].model == "strategies"]
+    panels = sheet.panels(4, height=1.9, across=2, sharex=True, sharey="row").reshape(2, 2)
+    points = numbers["points"][numbers["points"].model == "strategies"]
     for row, (measure, words) in zip(panels, MEASURES.items(), strict=True):
         for axes, place in zip(row, PLACES, strict=True):
             for name in DIVERGENCES.values():
-                of = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
-                curve(axes, of.strength, of[measure], **look(name, label=written(name), markersize=3.2))
-            level(axes, found["base"][measure], label="base")
-            level(axes, found["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
+                swept = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
+                curve(axes, swept.strength, swept[measure], **look(name, label=written(name), markersize=3.2))
+            level(axes, numbers["base"][measure], label="base")
+            level(axes, numbers["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
             axes.set(xscale="log")
         row[0].set_ylabel(words)
     for axes, words in zip(panels[0], PLACES.values(), strict=True):
@@ -92,28 +87,28 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     sheet.legend([panels[0, 0]], 6)
 
 
-def worth(found: dict[str, Any]) -> pd.DataFrame:
+def worth(numbers: dict[str, Any]) -> pd.DataFrame:
     """By model and strength: the spread of Pass@16 over divergences on D_pef; what all prompts change."""
-    wide = found["points"].pivot_table(
+    wide = numbers["points"].pivot_table(
         index=["model", "strength"], columns=["place", "divergence"], values=list(MEASURES)
     )
     wide = wide.dropna()
-    here, there = ({m: wide[m][place] for m in MEASURES} for place in PLACES)
-    spread = here["pass_at_k"].max(axis=1) - here["pass_at_k"].min(axis=1)
-    gains = {m: (there[m] - here[m]).mean(axis=1) for m in MEASURES}
+    solved, everywhere = ({m: wide[m][place] for m in MEASURES} for place in PLACES)
+    spread = solved["pass_at_k"].max(axis=1) - solved["pass_at_k"].min(axis=1)
+    gains = {m: (everywhere[m] - solved[m]).mean(axis=1) for m in MEASURES}
     return pd.DataFrame({"spread": spread, **gains}).reset_index()
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """Place against divergence, by strength."""
     heads = ("Pass@16: divergence, at most", "Pass@16: all prompts", "Pass@1: all prompts")
-    shown = worth(found)
+    shown = worth(numbers)
     return tabled(shown, dict(zip(shown, ("model", "strength", *heads), strict=True)))
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """Divergences differ only below strength .3; the strongest anchor on all prompts costs Pass@1."""
-    exact = worth(found).query("model == 'strategies'")
+    exact = worth(numbers).query("model == 'strategies'")
     return bool(
         exact.strength[exact.spread > 0.03].max() < 0.3
         and exact.pass_at_1.iloc[np.argmax(exact.strength)] < -0.1

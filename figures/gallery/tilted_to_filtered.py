@@ -36,22 +36,21 @@ def numbers(records: Records) -> dict[str, Any]:
     }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Left: the policies as bars; right: their distances to the filtered model."""
     left, right = sheet.panels(2, width_ratios=(1.4, 1), height=2.4)
     # Light to dark, so that the order survives in grey.
-    shown = [
-        (rf"$p_\beta$, $\beta = {beta:g}$", *law)
-        for beta, law in zip(SHOWN, zip(found["tilted"], ("#C6E3F5", SKY, BLUE), strict=True), strict=True)
-    ]
-    series = [(r"base $a$", BASE, "white"), *shown, (r"filtered $p_*$", found["filtered"], BLACK)]
+    series = [(r"base $a$", BASE, "white")]
+    for beta, policy, color in zip(SHOWN, numbers["tilted"], ("#C6E3F5", SKY, BLUE), strict=True):
+        series.append((rf"$p_\beta$, $\beta = {beta:g}$", policy, color))
+    series.append((r"filtered $p_*$", numbers["filtered"], BLACK))
     places, width = np.arange(BASE.size), 0.8 / len(series)
-    for index, (name, law, color) in enumerate(series):
+    for index, (name, policy, color) in enumerate(series):
         at = places + (index - (len(series) - 1) / 2) * width
-        left.bar(at, law, width, color=color, edgecolor=BLACK, linewidth=0.4, label=name)
+        left.bar(at, policy, width, color=color, edgecolor=BLACK, linewidth=0.4, label=name)
     left.set_xticks(places, ["valid" if v else "invalid" for v in VALID])
     left.set(
-        xlabel="outcome", ylabel="probability", title="The laws", ylim=(0, 1.5 * found["filtered"].max())
+        xlabel="outcome", ylabel="probability", title="The laws", ylim=(0, 1.5 * numbers["filtered"].max())
     )
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3)
     looks = {
@@ -59,9 +58,9 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
         "KL(p_* || p_beta)": look("forward KL", marker=""),
         "TV(p_beta, p_*)": {"color": ORANGE, "linestyle": "--"},
     }
-    for name, how in looks.items():
+    for name, style in looks.items():
         words = name.replace("p_beta", r"$p_\beta$").replace("p_*", "$p_*$")
-        right.plot(BETAS, np.where(np.isinf(found[name]), INFINITE, found[name]), label=words, **how)
+        right.plot(BETAS, np.where(np.isinf(numbers[name]), INFINITE, numbers[name]), label=words, **style)
     right.set(
         xscale="log",
         yscale="log",
@@ -77,15 +76,15 @@ def draw(sheet: Sheet, found: dict[str, Any]) -> None:
     right.legend(loc="lower right")
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """The distances at both ends of beta."""
-    names = [name for name in found if name[:2] in ("TV", "KL")]
-    return Table.of(
+    names = [name for name in numbers if name[:2] in ("TV", "KL")]
+    return Table.from_rows(
         ("beta", *names),
-        [(f"{BETAS[end]:g}", *(float(found[name][end]) for name in names)) for end in (0, -1)],
+        [(f"{BETAS[end]:g}", *(float(numbers[name][end]) for name in names)) for end in (0, -1)],
     )
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """As beta falls the forward KL vanishes, while the reverse KL is infinite throughout."""
-    return bool(found["KL(p_* || p_beta)"][0] < 1e-6 and np.isinf(found["KL(p_beta || p_*)"]).all())
+    return bool(numbers["KL(p_* || p_beta)"][0] < 1e-6 and np.isinf(numbers["KL(p_beta || p_*)"]).all())

@@ -46,7 +46,7 @@ def numbers(records: Records) -> dict[str, Any]:
         }
         for name in STRATEGIES
     }
-    config = records.of("strategies")["config"]
+    config = records.record("strategies")["config"]
     return {
         "strategies": chosen,
         "styles": tiny,
@@ -56,46 +56,47 @@ def numbers(records: Records) -> dict[str, Any]:
     }
 
 
-def draw(sheet: Sheet, found: dict[str, Any]) -> None:
+def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Columns: the two models; rows: Pass@k and excess KL."""
-    axes = sheet.panels(4, height=1.9, beside=2, sharex="col").reshape(2, 2)
+    axes = sheet.panels(4, height=1.9, across=2, sharex="col").reshape(2, 2)
     for row, measure in zip(axes, ("pass", "excess"), strict=True):
-        for place, (name, of) in enumerate(found["strategies"].items()):
-            how = look(name, label=written(name), markevery=(0.06 * place, 0.3))
-            curve(row[0], of["step"], *of[measure], **how)
-        for place, (name, of) in enumerate(found["styles"].items()):
-            how = look(name, label=name, markevery=(place, len(STYLES)))
-            curve(row[1], of["step"], *of[measure], beside=0, **how)
-    axes[0, 0].set_ylabel(f"Pass@{found['k']}, strategies")
+        for place, (name, curves) in enumerate(numbers["strategies"].items()):
+            style = look(name, label=written(name), markevery=(0.06 * place, 0.3))
+            curve(row[0], curves["step"], *curves[measure], **style)
+        for place, (name, curves) in enumerate(numbers["styles"].items()):
+            style = look(name, label=name, markevery=(place, len(STYLES)))
+            curve(row[1], curves["step"], *curves[measure], bars=True, **style)
+    axes[0, 0].set_ylabel(f"Pass@{numbers['k']}, strategies")
     axes[0, 1].set_ylabel("Pass@8, tiny transformer")
     for ax in axes[1]:
         ax.set_ylabel("excess KL in nats")
-    axes[1, 0].set(xscale="symlog", xlabel="gradient step", xlim=(0, found["strategies"]["GRPO"]["step"][-1]))
+    last = numbers["strategies"]["GRPO"]["step"][-1]
+    axes[1, 0].set(xscale="symlog", xlabel="gradient step", xlim=(0, last))
     axes[1, 1].set_xlabel("update")
-    color, fallen = look("GRPO")["color"], found["leads"][0]["coverage_step"]
+    color, leads = look("GRPO")["color"], numbers["leads"]
     for ax in axes[:, 0]:
-        ax.axvline(fallen, color=color, linewidth=0.7, linestyle=":")
-    warned = [(lead["meter_step"], lead["rise"]) for lead in found["leads"] if lead["meter_step"] is not None]
+        ax.axvline(leads[0]["coverage_step"], color=color, linewidth=0.7, linestyle=":")
+    warned = [(lead["meter_step"], lead["rise"]) for lead in leads if lead["meter_step"] is not None]
     axes[1, 0].plot(*zip(*warned, strict=True), "s", color=color, markerfacecolor="white")
     sheet.legend(axes.ravel(), 4)
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(numbers: dict[str, Any]) -> Table:
     """Where the curves begin and end."""
     head, rows = ("Pass@k at the start", "Pass@k at the end", "excess KL at the end"), []
-    models = {"strategies": f"strategies, k = {found['k']}", "styles": "tiny transformer, k = 8"}
+    models = {"strategies": f"strategies, k = {numbers['k']}", "styles": "tiny transformer, k = 8"}
     for model, words in models.items():
-        for name, of in found[model].items():
-            start, end = of["pass"][0][[0, -1]].tolist()
-            rows.append((words, name, start, end, float(of["excess"][0][-1])))
-    return Table.of(("model", "method", *head), rows)
+        for name, curves in numbers[model].items():
+            start, end = curves["pass"][0][[0, -1]].tolist()
+            rows.append((words, name, start, end, float(curves["excess"][0][-1])))
+    return Table.from_rows(("model", "method", *head), rows)
 
 
-def claim(found: dict[str, Any]) -> bool:
+def claim(numbers: dict[str, Any]) -> bool:
     """The meter warns before coverage falls, in both models, under GRPO and DAPO."""
-    first = min(lead["meter_step"] for lead in found["leads"] if lead["meter_step"] is not None)
-    early = first < found["leads"][0]["coverage_step"]
+    first = min(lead["meter_step"] for lead in numbers["leads"] if lead["meter_step"] is not None)
+    early = first < numbers["leads"][0]["coverage_step"]
     for name in ("GRPO", "DAPO"):
-        excess, passed = (found["styles"][name][measure][0] for measure in ("excess", "pass"))
+        excess, passed = (numbers["styles"][name][measure][0] for measure in ("excess", "pass"))
         early &= excess[EARLY] > 0.1 and passed[EARLY] - passed[0] > -0.005 and passed[-1] < passed[0]
     return bool(early)

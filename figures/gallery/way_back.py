@@ -41,21 +41,21 @@ def numbers(records: Records) -> pd.DataFrame:
     The runs' time, steps times learning rate, is brought to the flow's by one factor for all of them, the
     median of what their half-way times ask for; half times are nan where half never came back.
     """
-    laws = records.laws
-    runs = laws.of(EXPERIMENT).set_index("digest")
-    ways = pd.DataFrame([way for way in laws.ways_back if way["digest"] in runs.index])
-    if ways.empty:
+    llama = records.llama
+    runs = llama.runs_of(EXPERIMENT).set_index("digest")
+    returns = pd.DataFrame([way for way in llama.ways_back if way["digest"] in runs.index])
+    if returns.empty:
         raise argument_error(
             "laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it"
         )
-    flows = pd.DataFrame([laws.flows[flow] for flow in ways.flow]).add_prefix("flow_")
-    frame = pd.concat([ways, flows], axis=1).join(
+    flows = pd.DataFrame([llama.flows[flow] for flow in returns.flow]).add_prefix("flow_")
+    frame = pd.concat([returns, flows], axis=1).join(
         runs[["form", "beta", "learning_rate", "seed"]], on="digest"
     )
     factor = (frame.flow_half_time / frame.half_time).median()
     strength = frame.beta.where(frame.form != "alpha_dpg", 1.0)
     pace = strength * factor * frame.learning_rate / LENGTH
-    courses = [laws.courses[digest] for digest in frame.digest]
+    courses = [llama.courses[digest] for digest in frame.digest]
     return frame.assign(
         kind=frame.form.map(KINDS),
         times=[p * np.array(course["step"]) for p, course in zip(pace, courses, strict=True)],
@@ -71,15 +71,16 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     panels = sheet.panels(len(SHOWN), height=2.5, sharey=True)
     for axes, (collapsed, lost) in zip(panels, SHOWN, strict=True):
         shown = frame[(frame.flow_collapsed == collapsed) & (frame.flow_lost == lost)]
-        for form, how in LOOKS.items():
-            of = shown[shown.form == form]
-            times = min(of.times, key=lambda found: found[-1])
-            shares = np.array([np.interp(times, *way) for way in zip(of.times, of.shares, strict=True)])
-            axes.plot(times, np.median(shares, axis=0), **how | {"label": None, "linewidth": 0.7})
+        for form, style in LOOKS.items():
+            runs = shown[shown.form == form]
+            times = min(runs.times, key=max)
+            curves = zip(runs.times, runs.shares, strict=True)
+            shares = np.array([np.interp(times, *curve) for curve in curves])
+            axes.plot(times, np.median(shares, axis=0), **style | {"label": None, "linewidth": 0.7})
             axes.fill_between(
-                times, shares.min(axis=0), shares.max(axis=0), color=how["color"], alpha=0.18, linewidth=0
+                times, shares.min(axis=0), shares.max(axis=0), color=style["color"], alpha=0.18, linewidth=0
             )
-            axes.plot(of.flow_times.iloc[0], of.flow_shares.iloc[0], **how | {"linewidth": 1.8})
+            axes.plot(runs.flow_times.iloc[0], runs.flow_shares.iloc[0], **style | {"linewidth": 1.8})
         axes.set(
             xlim=(0, max(times[-1] for times in shown.times)), yscale="log", xlabel=r"strength $\times$ time"
         )
@@ -90,18 +91,18 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 def table(frame: pd.DataFrame) -> Table:
     """How much later penalties bring back half the share than rehearsal does, medians; who does in time."""
     rows = []
-    for (collapsed, lost), of in frame.groupby(["flow_collapsed", "flow_lost"], sort=False):
-        half = of.groupby("kind")[["half", "flow_half"]].median()
+    for (collapsed, lost), group in frame.groupby(["flow_collapsed", "flow_lost"], sort=False):
+        half = group.groupby("kind")[["half", "flow_half"]].median()
         late = [float(half.loc["penalties", name] / half.loc["rehearsal", name]) for name in half]
         back = [
-            f"{of.half[of.kind == kind].count()} of {sum(of.kind == kind)}"
+            f"{group.half[group.kind == kind].count()} of {sum(group.kind == kind)}"
             for kind in dict.fromkeys(KINDS.values())
         ]
         rows.append(
             (lost, "training" if collapsed else "a fit", *(None if np.isnan(x) else x for x in late), *back)
         )
     head = ("share at the start", "lost by", "times later, runs", "times later, flow")
-    return Table.of((*head, *(f"{kind} back" for kind in dict.fromkeys(KINDS.values()))), rows)
+    return Table.from_rows((*head, *(f"{kind} back" for kind in dict.fromkeys(KINDS.values()))), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:

@@ -33,12 +33,12 @@ def numbers(records: Records) -> pd.DataFrame:
     from dph_theory.audit.advantage import tabulate, weight_of
     from dph_theory.trainers.advantages import FORMS
 
-    found: dict[str, Any] = {
+    weights: dict[str, Any] = {
         form.name: weight_of(tabulate(form.advantage, GROUP), V, drops_equal_groups=form.drops)
         for form in FORMS
         if form.largest_group >= GROUP
     }
-    return pd.DataFrame(found, index=V)
+    return pd.DataFrame(weights, index=V)
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
@@ -64,12 +64,12 @@ def table(frame: pd.DataFrame) -> Table:
     """The weight on the rarest and on the most frequent success, and at one half."""
     places = (0, len(V) // 2, len(V) - 1)
     rows: list[list[Cell]] = [[str(name), *frame[name].iloc[list(places)].tolist()] for name in frame]
-    return Table.of(("advantage", *(f"V = {V[place]:.2g}" for place in places)), rows)
+    return Table.from_rows(("advantage", *(f"V = {V[place]:.2g}" for place in places)), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:
     """GRPO weighs both ends alike; MaxRL and PKPO weigh rare success thrice as much and more."""
     ends = frame.iloc[[0, -1]].to_numpy()
     first, last = (dict(zip(frame.columns, row, strict=True)) for row in ends)
-    alike = np.isclose(first["GRPO, sample std"], last["GRPO, sample std"])
-    return bool(alike and all(first[name] > 3 * last[name] for name in ("MaxRL", "PKPO, k = 4")))
+    equal = np.isclose(first["GRPO, sample std"], last["GRPO, sample std"])
+    return bool(equal and all(first[name] > 3 * last[name] for name in ("MaxRL", "PKPO, k = 4")))

@@ -62,7 +62,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     axes.set_xticks(np.arange(len(columns)) + 0.5, list(columns.values()))
     axes.xaxis.tick_top()
     broken = shown.loss.map(lambda name: fill(name, 18) if sheet.narrow else name)
-    names = [f"{name}, on {DRAWN_FROM[of]}" for name, of in zip(broken, shown.samples, strict=True)]
+    names = broken + ", on " + shown.samples.map(DRAWN_FROM)
     axes.set_yticks(range(len(shown)), names, fontsize=size)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -98,12 +98,12 @@ def words(match: dict[str, Any]) -> tuple[str, str, bool]:
 
 def minimises_another(frame: pd.DataFrame) -> pd.Series:
     """Whether a form estimates one divergence exactly, and minimises another."""
-    said, done = frame.value, frame.gradient
+    estimated, minimised = frame.value, frame.gradient
     names = (
-        said.map(lambda match: match["name"].removesuffix(" + log A1")),
-        done.map(lambda match: match["name"]),
+        estimated.map(lambda match: match["name"].removesuffix(" + log A1")),
+        minimised.map(lambda match: match["name"]),
     )
-    exact = said.map(lambda match: match["exact"]) & done.map(lambda match: match["exact"])
+    exact = estimated.map(lambda match: match["exact"]) & minimised.map(lambda match: match["exact"])
     return exact & (names[1] != "zero") & (names[0] != names[1])
 
 
@@ -118,7 +118,7 @@ def table(frame: pd.DataFrame) -> Table:
         (what, int(which.sum()), ", ".join(dict.fromkeys(frame.loss[which])))
         for what, which in counts.items()
     ]
-    return Table.of(("forms", "number", "which"), [("audited", len(frame), ""), *rows])
+    return Table.from_rows(("forms", "number", "which"), [("audited", len(frame), ""), *rows])
 
 
 def claim(frame: pd.DataFrame) -> bool:

@@ -29,16 +29,16 @@ def test_the_list_names_every_figure():
 def test_figures_are_drawn_from_stored_records_at_a_papers_width(tmp_path):
     places = ("--folder", tmp_path / "out", "--tables", tmp_path, "--macros", tmp_path / "numbers.tex")
     words = ("--venue", "icml", "--width", "column", "--title", "none", "--format", "pdf,svg,png")
-    result = run(figures_command, "luck_or_time", *places, *words)
+    result = run(figures_command, "causes_of_misses", *places, *words)
     assert result.exit_code == 0, result.output
-    written = [tmp_path / "out" / f"luck_or_time.{kind}" for kind in ("pdf", "svg", "png", "caption.tex")]
-    written += [tmp_path / f"luck_or_time.{kind}" for kind in ("tex", "csv")]
+    written = [tmp_path / "out" / f"causes_of_misses.{kind}" for kind in ("pdf", "svg", "png", "caption.tex")]
+    written += [tmp_path / f"causes_of_misses.{kind}" for kind in ("tex", "csv")]
     assert result.output.split() == list(map(str, written))
     pdf, svg, png, caption, table, rows = (path.read_bytes() for path in written)
     assert pdf.startswith(b"%PDF-")
     # Fonts are embedded as TrueType, which editors and printers take; the record it is drawn from is named.
     assert b"/FontFile2" in pdf
-    assert f"laws sha256:{files.digest(Records().of('laws'))}".encode() in pdf
+    assert f"laws sha256:{files.digest(Records().record('laws'))}".encode() in pdf
     assert b'width="234pt"' in svg
     assert png.startswith(b"\x89PNG")
     assert rb"\toprule" in table
@@ -47,7 +47,12 @@ def test_figures_are_drawn_from_stored_records_at_a_papers_width(tmp_path):
     assert told.startswith(r"\caption{\textbf{")
     assert told.count("{") == told.count("}")
     assert not re.search(r"(?<!\\)[_%#&]", told)
-    assert (tmp_path / "numbers.tex").read_text().splitlines()[1].startswith(r"\newcommand{\luckOrTimeHeld}{")
+    assert (
+        (tmp_path / "numbers.tex")
+        .read_text()
+        .splitlines()[1]
+        .startswith(r"\newcommand{\causesOfMissesMatched}{")
+    )
 
 
 def test_the_digest_changes_with_the_numbers_and_not_with_the_versions():
@@ -62,7 +67,7 @@ ARTICLE = r"""
 \input{numbers.tex}
 \begin{document}
 \begin{figure}\includegraphics{mu_beta.pdf}\input{mu_beta.caption.tex}\end{figure}
-\input{mu_beta.tex} \lotteryWithin.
+\input{mu_beta.tex} \driftWithin.
 \end{document}
 """
 
@@ -72,7 +77,7 @@ def test_latex_sets_a_figure_its_caption_table_and_commands(tmp_path):
         pytest.skip("no pdflatex here: what a paper takes was not set by LaTeX")
     places = ("--folder", tmp_path, "--tables", tmp_path, "--macros", tmp_path / "numbers.tex")
     words = ("--venue", "icml", "--width", "column", "--format", "pdf")
-    assert run(figures_command, "mu_beta", "lottery", *places, *words).exit_code == 0
+    assert run(figures_command, "mu_beta", "drift", *places, *words).exit_code == 0
     (tmp_path / "article.tex").write_text(ARTICLE)
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "article.tex"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
@@ -85,7 +90,7 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
     """A broken or missing record is an error; the committed one is not drawn in its place."""
     (tmp_path / "laws.json").write_text("{")
     words = ("--numbers", tmp_path, "--folder", tmp_path / "out", "--format", "svg")
-    result = run(figures_command, "laws", "styles", "mu_beta", *words)
+    result = run(figures_command, "stationary_policies", "styles", "mu_beta", *words)
     assert result.exit_code == 1
     assert "valid JSON" in result.output
     assert "dph reproduce makes those of dph toy" in result.output
@@ -95,7 +100,7 @@ def test_a_folder_of_numbers_is_read_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("command", "words", "says"),
     [
-        (figures_command, ("mu_bet",), "one of transfer, frontier, pretrained, real_runs, laws"),
+        (figures_command, ("mu_bet",), "one of transfer, frontier, pretrained, real_runs"),
         (figures_command, ("--format", "svg,gif"), "one or more of pdf, png, svg"),
         (figures_command, ("--format", ""), "one or more of pdf, png, svg"),
         (figures_command, ("--venue", "nature"), "'icml'"),

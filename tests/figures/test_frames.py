@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dph_theory.support.record import record
-from figures.frames import NUMBERS, Laws, Records, estimates, load, means, stored_name
+from figures.frames import NUMBERS, LlamaRuns, Records, estimates, load, means, stored_name
 
 
 def put(folder, name, kind="toy.styles", **results):
@@ -20,18 +20,18 @@ def test_what_is_missing_broken_or_another_record_is_an_error_even_where_another
     put(tmp_path, "toy_styles", kind="toy.collapse")
     for records in (Records(tmp_path), Records(tmp_path, else_from=NUMBERS)):
         with pytest.raises(ValueError, match=r"laws\.json.*valid JSON"):
-            records.of("laws")
+            records.record("laws")
         with pytest.raises(ValueError, match=r"toy\.styles"):
-            records.of("styles")
+            records.record("styles")
     with pytest.raises(ValueError, match=r"toy_collapse\.json.*dph reproduce makes"):
-        Records(tmp_path).of("collapse")
+        Records(tmp_path).record("collapse")
 
 
 def test_only_what_a_folder_lacks_comes_from_elsewhere(tmp_path):
     put(tmp_path, "toy_styles_quick", x=1)
     records = Records(tmp_path, True, NUMBERS)
     assert records.results("styles") == {"x": 1}
-    assert records.of("laws") == load("laws", "laws")
+    assert records.record("laws") == load("laws", "laws")
     assert stored_name("styles", True) == "toy_styles_quick"
     assert stored_name("laws", True) == "laws"
 
@@ -47,10 +47,11 @@ def test_the_transformers_models_are_rows_by_split_with_pass_at_k_by_k():
 
 def test_runs_that_are_not_there_are_told_the_command_that_makes_them():
     runs = {"experiment": ["a"], "judged": [1]}
-    laws = Laws({"results": {"runs": runs, "courses": [], "flows": [], "ways_back": []}, "findings": []})
-    assert len(laws.of("a")) == len(laws.judged) == 1
+    results = {"runs": runs, "courses": [], "flows": [], "ways_back": []}
+    llama = LlamaRuns({"results": results, "findings": []})
+    assert len(llama.runs_of("a")) == len(llama.judged) == 1
     with pytest.raises(ValueError, match="dph laws --only drift and dph laws --only coin makes them"):
-        laws.of("drift", "coin")
+        llama.runs_of("drift", "coin")
 
 
 def test_means_have_intervals_over_several_seeds_and_a_group_without_values_has_none():

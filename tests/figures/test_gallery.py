@@ -71,12 +71,12 @@ FALSE = {
         n | {"at_equal_first": {task: (a, c, b) for task, (a, b, c) in n["at_equal_first"].items()}}
     ),
     "real_runs": lambda n: n | {"measures": exchanged(n["measures"], "named", "named_shuffled")},
-    "laws": lambda n: (n[0], exchanged(n[1], "kl token forward KL", "kl token reverse KL")),
+    "stationary_policies": lambda n: (n[0], exchanged(n[1], "kl token forward KL", "kl token reverse KL")),
     "way_back": lambda n: n.assign(kind=n.kind.replace({"penalties": "rehearsal", "rehearsal": "penalties"})),
     "budget_and_family": lambda n: n.assign(kl=n.kl * 1e-3),
     "budget_and_family, between": lambda n: n.assign(ends=[[6.0] * len(ends) for ends in n.ends]),
-    "lottery": lambda n: n.assign(predicted=2.5 * n.predicted),
-    "luck_or_time": lambda n: n.assign(unexplained=n.unexplained + 5),
+    "drift": lambda n: n.assign(predicted=2.5 * n.predicted),
+    "causes_of_misses": lambda n: n.assign(unexplained=n.unexplained + 5),
     "direction": lambda n: swapped(n, "method", "DAPO", "DPH-F"),
     "filtering": lambda n: n.assign(local_to_filtered=-n.local_to_filtered),
     "mu_beta": lambda n: n | {"excess": n["excess"] - 1},
@@ -122,13 +122,13 @@ def test_a_paper_is_offered_at_most_forty_numbers_with_short_names_of_their_own(
 
 
 def limits(found):
-    """The laws' limits as beta falls."""
-    return found[0][found[0].beta == 0].set_index("form")["first"].to_dict()
+    """The limits of the stationary policies as beta falls."""
+    return found[0][found[0].beta == 0].set_index("form").first_share.to_dict()
 
 
 VALUES = {
     # E3's limits; C2's counterexample at t = .04; A5 at A1 = .25, beta = .5.
-    "laws": (limits, {"k3": 0.675390529679, "k3_corrected": 0.5, "sequence_kl": 0.9}, 1e-9),
+    "stationary_policies": (limits, {"k3": 0.675390529679, "k3_corrected": 0.5, "sequence_kl": 0.9}, 1e-9),
     "bounds": (lambda n: n["at old"], {"forward KL": 0.0886, "alpha = 0.5": 0.0883, "JS": 0.0884}, 5e-5),
     "mu_beta": (lambda n: np.interp(0.5, np.geomspace(0.05, 10, 200), n["mu"][0.25]), 0.711234594, 1e-3),
     "what_your_advantage_weighs": (lambda n: n["Dr. GRPO, mean of all"].to_numpy(), np.full(41, 7 / 8), 1e-9),
@@ -157,10 +157,8 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 
 def test_an_unknown_name_is_told_the_others():
-    with pytest.raises(
-        ValueError,
-        match=r"figure='mona_lisa' is not allowed: one of transfer, frontier, pretrained, real_runs, laws, ",
-    ):
+    match = r"figure='mona_lisa' is not allowed: one of transfer, frontier, pretrained, real_runs, "
+    with pytest.raises(ValueError, match=match):
         figure("mona_lisa")
 
 

@@ -153,7 +153,7 @@ def test_an_experiment_is_stored_by_its_size_and_resumed_where_it_can_be(tmp_pat
         module.experiment(name, plan, lambda done, total: None)
     assert asked["collapse"] == {}
     assert asked["styles"]["folder"].parent == plan.results / "styles_runs"
-    found = Records(plan.results, quick).of("collapse")
+    found = Records(plan.results, quick).record("collapse")
     assert (found["kind"], found["seed"]) == ("toy.collapse", 5)
     assert found["results"] == {"size": "quick" if quick else "full", "third": 0.3333333333}
 
@@ -172,7 +172,7 @@ def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nob
     reports = [{"theorem": name, "verdict": "PROVED", "unexpected": []} for name in names]
     reports[2] = reports[2] | {"unexpected": ["<odd>"]}
     drawn = [
-        DrawnFigure("laws", "A title & more", "A caption.", None, None),
+        DrawnFigure("stationary_policies", "A title & more", "A caption.", None, None),
         drawn_figures(Records(), {"mu_beta": b"<?xml?><svg><g/></svg>"})[NAMES.index("mu_beta")],
     ]
     outcomes = [

@@ -56,7 +56,7 @@ def test_a_mean_has_a_band_or_bars_and_nothing_where_there_is_no_interval():
     x, mean = np.arange(3.0), np.arange(3.0)
     curve(axes, x, mean, mean - 1, mean + 1, color="red")
     assert len(axes.collections) == 1
-    curve(axes, x, mean, mean - 1, mean + 1, beside=2, color="red", markevery=(1, 2))
+    curve(axes, x, mean, mean - 1, mean + 1, bars=True, color="red", markevery=(1, 2))
     assert len(axes.collections[-1].get_segments()) == 1
     curve(axes, x, mean, mean - np.inf, mean + np.inf, color="red")
     dot(axes, (np.nan, np.nan, np.nan), 0, look("GRPO"))

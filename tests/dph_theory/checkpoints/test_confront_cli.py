@@ -12,7 +12,6 @@ from support.small_confrontation import written
 from dph_theory.checkpoints import Confrontation, Together
 from dph_theory.checkpoints.cli import confront_command
 from dph_theory.support.record import from_json
-from figures.cli import figures_command
 
 
 def run(*words):
@@ -50,22 +49,16 @@ def test_a_closed_pipe_ends_the_words_and_not_the_record(tmp_path):
     assert json.loads(stored.read_text())["results"]["runs"]
 
 
-def test_steps_stand_in_one_table_one_record_and_one_drawing(tmp_path):
+def test_steps_stand_in_one_table_and_one_record(tmp_path):
     base, after = written(tmp_path)
     rows = [row | {"step": step} for step, path in ((10, base), (20, after)) for row in rows_of(path)]
-    steps, out = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "out"
-    stored = tmp_path / "found.json"
+    steps, stored = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "found.json"
     result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", "--json", stored)
     assert result.exit_code == 0, result.output
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in told(result)
     assert "Pass@64 by" in result.output
-    words = ["--confront", str(stored), "--folder", str(out), "--format", "svg"]
-    assert CliRunner().invoke(figures_command, words).exit_code == 0
-    names = ("along_steps", "change_parts", "keep_and_explore", "laws", "pass_at_k")
-    drawn = {f"{name}.{form}" for name in names for form in ("caption.tex", "svg")}
-    assert {path.name for path in out.iterdir()} == drawn | {"confront.json", "index.html"}
-    found = from_json(Together, json.loads((out / "confront.json").read_text())["results"]["together"])
+    found = from_json(Together, json.loads(stored.read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
 
 

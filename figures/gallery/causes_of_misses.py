@@ -18,15 +18,15 @@ from ..style import BLACK, LIGHT, ORANGE, SKY, VERMILLION, YELLOW, Sheet
 
 NEEDS = ("laws",)
 CAUSES: dict[str, dict[str, Any]] = {
-    "held": {"label": "converged", "facecolor": LIGHT},
+    "matched": {"label": "converged", "facecolor": LIGHT},
     "time": {"label": "too few steps", "facecolor": SKY},
-    "luck": {"label": "sampling noise", "facecolor": ORANGE, "hatch": "////"},
-    "luck beyond first order": {"label": "noise beyond first order", "facecolor": YELLOW, "hatch": "----"},
+    "noise": {"label": "sampling noise", "facecolor": ORANGE, "hatch": "////"},
+    "noise beyond first order": {"label": "noise beyond first order", "facecolor": YELLOW, "hatch": "----"},
     "unexplained": {"label": "unexplained", "facecolor": VERMILLION, "hatch": "xxxx"},
-    "no twin": {"label": "no rerun", "facecolor": "white", "hatch": ".."},
+    "no expected-gradient run": {"label": "no rerun", "facecolor": "white", "hatch": ".."},
 }
 EXPERIMENTS = {
-    "which_law": "forms of the KL term",
+    "which_policy": "forms of the KL term",
     "long_enough": "small betas, long runs",
     "normalisation": "std-normalised advantages",
     "limits": "beta towards 0",
@@ -43,8 +43,8 @@ EXPERIMENTS = {
 
 def numbers(records: Records) -> pd.DataFrame:
     """By experiment, how many of its runs held and what the others' misses come from."""
-    runs = records.laws.judged
-    cause = runs.why_missed.where(runs.full_verdict != "held", "held")
+    runs = records.llama.judged
+    cause = runs.why_missed.where(runs.verdict != "matched", "matched")
     counts = pd.crosstab(runs.experiment, cause).reindex(columns=list(CAUSES), fill_value=0)
     return counts.loc[runs.experiment.unique()]
 
@@ -55,9 +55,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     words = [EXPERIMENTS.get(str(name), str(name)) for name in frame.index]
     names = [f"{what} ({total})" for what, total in zip(words, frame.sum(axis=1), strict=True)]
     left = np.zeros(len(frame))
-    for cause, how in CAUSES.items():
+    for cause, style in CAUSES.items():
         width = (frame[cause] / frame.sum(axis=1)).to_numpy()
-        axes.barh(names, width, left=left, edgecolor=BLACK, linewidth=0.3, **how)
+        axes.barh(names, width, left=left, edgecolor=BLACK, linewidth=0.3, **style)
         left += width
     axes.invert_yaxis()
     axes.set(xlabel="share of runs", ylabel="what is varied (runs)", xlim=(0, 1))
@@ -67,17 +67,17 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 def claim(frame: pd.DataFrame) -> bool:
     """Of the misses that an expected-gradient rerun can explain, under a tenth are not explained."""
     total = frame.sum()
-    told = total["time"] + total["luck"] + total["luck beyond first order"]
-    return bool(total["unexplained"] < 0.1 * told)
+    explained = total["time"] + total["noise"] + total["noise beyond first order"]
+    return bool(total["unexplained"] < 0.1 * explained)
 
 
 def table(frame: pd.DataFrame) -> Table:
     """The counts by experiment and cause."""
     return tabled(
-        frame.reset_index(), {"experiment": "experiment"} | {c: how["label"] for c, how in CAUSES.items()}
+        frame.reset_index(), {"experiment": "experiment"} | {c: style["label"] for c, style in CAUSES.items()}
     )
 
 
 def quotes(frame: pd.DataFrame) -> dict[str, float | str]:
     """The counts by cause."""
-    return {cause: int(count) for cause, count in frame.sum().items() if cause != "no twin"}
+    return {cause: int(count) for cause, count in frame.sum().items() if cause != "no expected-gradient run"}

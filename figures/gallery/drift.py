@@ -28,7 +28,7 @@ BASELINES = {
     "one": ("constant 1", GREEN, "D"),
 }
 """What is subtracted from rewards: in words, and how it is drawn."""
-TASKS = {"lottery-30": "rate 0.3", "lottery-10": "rate 0.1", "lottery-four": "rate 0.3, four"}
+TASKS = {"one-word-30": "rate 0.3", "one-word-10": "rate 0.1", "one-word-four": "rate 0.3, four"}
 """The base."""
 
 
@@ -37,14 +37,14 @@ def numbers(records: Records) -> pd.DataFrame:
 
     low, high: the 95% interval of chi squared of the measured one.
     """
-    runs = records.laws.of(EXPERIMENT)
+    runs = records.llama.runs_of(EXPERIMENT)
     runs = runs.assign(odds=logit(runs.favourite_share.astype(float)))
     frame = runs.groupby(SETTING, sort=False).agg(
         seeds=("odds", "size"),
         measured=("odds", "std"),
-        predicted=("twin_favourite_odds_deviation", "first"),
-        frozen=("twin_frozen_kernel", "first"),
-        tabular=("twin_tabular_formula", "first"),
+        predicted=("odds_deviation", "first"),
+        frozen=("odds_deviation_frozen_kernel", "first"),
+        tabular=("odds_deviation_tabular_formula", "first"),
         validity=("validity", "mean"),
         groups=("groups", "first"),
     )
@@ -70,9 +70,10 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     shown = frame.sort_values(["baseline", "predicted"])
     for name, (words, color, marker) in BASELINES.items():
         rows = np.flatnonzero(shown.baseline == name)
-        of = shown.iloc[rows]
-        axes.hlines(rows, of.low / of.predicted, of.high / of.predicted, color=color, linewidth=1)
-        axes.plot(of.measured / of.predicted, rows, marker, color=color, label=words)
+        own = shown.iloc[rows]
+        ratios = own[["low", "high", "measured"]].div(own.predicted, axis=0)
+        axes.hlines(rows, ratios.low, ratios.high, color=color, linewidth=1)
+        axes.plot(ratios.measured, rows, marker, color=color, label=words)
     axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(shown)), [f"{row.words} ({row.predicted:.2g})" for row in shown.itertuples()])
     axes.invert_yaxis()
@@ -89,8 +90,8 @@ def table(frame: pd.DataFrame) -> Table:
 
 def within(frame: pd.DataFrame, account: str) -> tuple[int, int]:
     """How many predictions of an account lie in their setting's interval, of how many."""
-    told = frame[frame[account].notna()]
-    return int(told[account].between(told.low, told.high).sum()), len(told)
+    predicted = frame[frame[account].notna()]
+    return int(predicted[account].between(predicted.low, predicted.high).sum()), len(predicted)
 
 
 def claim(frame: pd.DataFrame) -> bool:

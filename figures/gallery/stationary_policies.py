@@ -29,7 +29,7 @@ FORMS = {
     "k3_corrected": "corrected k3 in the loss",
     "sequence_kl": "KL in the reward",
 }
-LAWS = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
+POLICIES = dict(zip(FORMS, ("token forward KL", "token reverse KL", "sequence reverse KL"), strict=True))
 """The stationary policy of each form."""
 BASE = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
 """The first token's probabilities, and the second's after each; the second token valid is the first of its
@@ -48,37 +48,35 @@ def numbers(records: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
     for form, curve, limit in zip(
         FORMS, (*curves, sequence_policy(batch, accepted, betas)), limits, strict=True
     ):
-        for at, law in ((betas, curve), (np.zeros(1), limit(BASE, VALID))):
-            mass = np.atleast_2d(law[0] * law[1][..., 0])
+        for at, policy in ((betas, curve), (np.zeros(1), limit(BASE, VALID))):
+            mass = np.atleast_2d(policy[0] * policy[1][..., 0])
             validity = mass.sum(axis=-1)
-            parts.append(
-                pd.DataFrame({"form": form, "beta": at, "validity": validity, "first": mass[:, 0] / validity})
-            )
-    runs = records.laws.of("which_law", "limits").query("task == @TASK and form in @FORMS")
+            shares = {"validity": validity, "first_share": mass[:, 0] / validity}
+            parts.append(pd.DataFrame({"form": form, "beta": at, **shares}))
+    runs = records.llama.runs_of("which_policy", "limits").query("task == @TASK and form in @FORMS")
     return pd.concat(parts), runs
 
 
-def draw(sheet: Sheet, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """The pass rate, and the first answer's share of the valid ones, against beta; crosses missed it."""
-    laws, runs = found
+    policies, runs = numbers
     panels = sheet.panels(2)
     for form, words in FORMS.items():
-        how = look(words) | {"marker": ""}
-        line, of = laws[(laws.form == form) & (laws.beta > 0)], runs[runs.form == form]
-        limit = laws[(laws.form == form) & (laws.beta == 0)].iloc[0]
-        held = of.full_verdict == "held"
-        for axes, law, run in zip(panels, ("validity", "first"), ("validity", "first_share"), strict=True):
-            axes.plot(line.beta, line[law], label=f"{LAWS[form]} (law)", **how)
+        style = look(words) | {"marker": ""}
+        line = policies[(policies.form == form) & (policies.beta > 0)]
+        own = runs[runs.form == form]
+        limit = policies[(policies.form == form) & (policies.beta == 0)].iloc[0]
+        matched = own.verdict == "matched"
+        for axes, column in zip(panels, ("validity", "first_share"), strict=True):
+            axes.plot(line.beta, line[column], label=f"{POLICIES[form]} (law)", **style)
             dots = look(words) | {"linestyle": "none", "markerfacecolor": "white"}
-            axes.plot(of.beta[held], of[run][held], label=words, **dots)
-            axes.plot(of.beta[~held], of[run][~held], label=f"{words}, missed", **dots | {"marker": "x"})
-        panels[1].plot(
-            line.beta.min(), limit["first"], marker=4, color=how["color"], markersize=5, clip_on=False
-        )
+            axes.plot(own.beta[matched], own[column][matched], label=words, **dots)
+            dots |= {"marker": "x", "label": f"{words}, missed"}
+            axes.plot(own.beta[~matched], own[column][~matched], **dots)
+        end, color = (line.beta.min(), limit.first_share), style["color"]
+        panels[1].plot(*end, marker=4, color=color, markersize=5, clip_on=False)
         below = (4, -11 if form == "k3" else 4)
-        panels[1].annotate(
-            f"{limit['first']:.3g}", (line.beta.min(), limit["first"]), below, textcoords="offset points"
-        )
+        panels[1].annotate(f"{limit.first_share:.3g}", end, below, textcoords="offset points")
     for axes, words in zip(panels, ("pass rate", "P(first answer | valid)"), strict=True):
         axes.set(xscale="log", xlabel=r"$\beta$", ylabel=words)
     sheet.legend([panels[0]], 3)
@@ -86,23 +84,24 @@ def draw(sheet: Sheet, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
 
 def distances(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean KL(run || law) at BETA in nats: a row a form, a column a stationary policy."""
-    at = runs[(runs.experiment == "which_law") & (runs.beta == BETA)]
-    return at.groupby("form")[[f"kl {law}" for law in LAWS.values()]].mean().loc[list(FORMS)]
+    at = runs[(runs.experiment == "which_policy") & (runs.beta == BETA)]
+    return at.groupby("form")[[f"kl {policy}" for policy in POLICIES.values()]].mean().loc[list(FORMS)]
 
 
-def claim(found: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
+def claim(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
     """The nearest stationary policy of every form is its own."""
-    return list(distances(found[1]).idxmin(axis=1)) == [f"kl {law}" for law in LAWS.values()]
+    return list(distances(numbers[1]).idxmin(axis=1)) == [f"kl {policy}" for policy in POLICIES.values()]
 
 
-def table(found: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
+def table(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
     """Mean KL(run || law) by form; the least is the one that was predicted."""
-    told = distances(found[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
-    told.insert(0, "form", [FORMS[form] for form in told.index])
-    told.insert(1, "law predicted", [LAWS[form] for form in told.index])
-    return tabled(told, best=dict.fromkeys(told.columns[2:], min))
+    frame = distances(numbers[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
+    frame.insert(0, "form", [FORMS[form] for form in frame.index])
+    frame.insert(1, "law predicted", [POLICIES[form] for form in frame.index])
+    return tabled(frame, best=dict.fromkeys(frame.columns[2:], min))
 
 
-def quotes(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:
+def quotes(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float | str]:
     """The mean distance of each form's runs to its own stationary policy."""
-    return {f"own law of {form}": distances(found[1]).loc[form, f"kl {law}"] for form, law in LAWS.items()}
+    kl = distances(numbers[1])
+    return {f"KL of {form}": kl.loc[form, f"kl {policy}"] for form, policy in POLICIES.items()}
