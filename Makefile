@@ -40,11 +40,9 @@ real-runs: $(READY)  ## what 475 public runs of others keep (8 MB from the packa
 
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
 	$(BIN)/python benchmarks/verification.py
-	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/log_probs.py
-	$(BIN)/python benchmarks/prefill.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py

@@ -68,13 +68,13 @@ def train(run: Run) -> None:
     """Train and evaluate, unless that is done."""
     recipe = run.recipe()
     train_stage(recipe, lambda *_: None)
-    if not Folders.of(recipe).evaluation.is_file():
+    if not Folders.of_recipe(recipe).evaluation.is_file():
         evaluate_stage(recipe, lambda *_: None)
 
 
 def passed(recipe: Recipe) -> dict[str, float]:
     """Test Pass@k of a run that is evaluated."""
-    found = Evaluation.read(Folders.of(recipe).evaluation).sets[demo.SET].summary.pass_at_k
+    found = Evaluation.read(Folders.of_recipe(recipe).evaluation).sets[demo.SET].summary.pass_at_k
     return {f"Pass@{k}": found[str(k)].value for k in KS}
 
 
@@ -119,13 +119,13 @@ def main() -> None:
         for picked in ("at random", "by kernel")[: 1 if given.random else 2]
         for coefficient in COEFFICIENTS
     ]
-    for shared in {Folders.of(run.recipe()).presample: run for run in runs}.values():
+    for shared in {Folders.of_recipe(run.recipe()).presample: run for run in runs}.values():
         presample_stage(shared.recipe(), progress)
     progress("runs", 0, len(runs))
     rows: list[dict[str, Any]] = []
     for done, _ in enumerate(run_jobs(train, runs, workers=given.workers, one_torch_thread=True), start=1):
         progress("runs", done, len(runs))
-        ended = [run for run in runs if Folders.of(run.recipe()).evaluation.is_file()]
+        ended = [run for run in runs if Folders.of_recipe(run.recipe()).evaluation.is_file()]
         rows = [{**asdict(run), "folder": folder.name, **passed(run.recipe())} for run in ended]
         store("anchors", "torch", "transformers", "trl", solved=len(solved.pef), expected=EXPECTED, runs=rows)
     table = Table("anchors", "coefficient", *(f"Pass@{k}" for k in KS))
