@@ -1,4 +1,4 @@
-"""The base of a glass box: a small Llama fitted to given next-token tables, kept by its content."""
+"""The base of an enumerable task: a small Llama fitted to given next-token tables, stored by its content."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from transformers import LlamaForCausalLM
 from dph_theory.stationary import answer_probabilities
 
 from ...tasks.llama import random_llama
-from .box import GlassBox
 from .exact import longest_prefixes, next_token_log_probs, next_token_tables
+from .tasks import EnumerableTask
 
 
 @dataclass(frozen=True)
@@ -32,63 +32,65 @@ class LlamaFit:
 FIT = LlamaFit()
 
 
-def build_base(box: GlassBox, folder: Path, fit: LlamaFit = FIT) -> Path:
-    """The folder of a Llama whose next-token tables are nearly the box's; built if it is not there.
+def build_base(task: EnumerableTask, folder: Path, fit: LlamaFit = FIT) -> Path:
+    """The folder of a Llama whose next-token tables are nearly the task's; built if it is not there.
 
     What training is held against is the fitted model's own tables, so that the fit need not be close.
     """
-    path = folder / f"{box.name}-{_digest(box.base, fit)}"
+    path = folder / f"{task.name}-{_digest(task.base, fit)}"
     if not (path / "config.json").is_file():
-        model = _llama(box, fit)
-        fit_tables(model, box, box.base, fit)
-        save(model, box, path)
+        model = _llama(task, fit)
+        fit_tables(model, task, task.base, fit)
+        save(model, task, path)
     return path
 
 
-def pressed(box: GlassBox, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
+def pressed(task: EnumerableTask, base: Path, share: float, fit: LlamaFit = FIT) -> Path:
     """The base with the answers that do not begin with the first word pressed to a share of the valid ones.
 
-    Only the first token's row is changed; the base's own weights are fitted to it. Kept beside the base.
+    Only the first token's row is changed; the base's own weights are fitted to it. Stored beside the base.
     """
     path = base.with_name(f"{base.name}-lost-{share:g}")
     if not (path / "config.json").is_file():
         model = LlamaForCausalLM.from_pretrained(base)
-        tables = next_token_tables(model, box)
-        answers = np.where(box.valid, answer_probabilities(tables, box.end), 0.0)
+        tables = next_token_tables(model, task)
+        answers = np.where(task.valid, answer_probabilities(tables, task.end), 0.0)
         by_first = answers.reshape(*answers.shape[:2], -1).sum(axis=-1)
-        kept, lost = by_first[:, :1], by_first[:, 1:].sum(axis=1, keepdims=True)
-        factor = share / (1 - share) * kept / lost
+        retained, lost = by_first[:, :1], by_first[:, 1:].sum(axis=1, keepdims=True)
+        factor = share / (1 - share) * retained / lost
         first = np.concatenate([tables[0][:, :1], tables[0][:, 1:] * factor], axis=1)
         tables[0] = first / first.sum(axis=1, keepdims=True)
-        fit_tables(model, box, tables, fit)
-        save(model, box, path)
+        fit_tables(model, task, tables, fit)
+        save(model, task, path)
     return path
 
 
-def save(model: LlamaForCausalLM, box: GlassBox, path: Path) -> None:
+def save(model: LlamaForCausalLM, task: EnumerableTask, path: Path) -> None:
     """The folder, whole or not at all; another process may have made it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as part:
-        box.tokenizer().save_pretrained(part)
+        task.tokenizer().save_pretrained(part)
         model.save_pretrained(part)
         if not path.exists():
             Path(part).rename(path)
             Path(part).mkdir()
 
 
-def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarray], fit: LlamaFit) -> None:
+def fit_tables(
+    model: LlamaForCausalLM, task: EnumerableTask, tables: Sequence[np.ndarray], fit: LlamaFit
+) -> None:
     """Adam on the squared error of log-probabilities, so that rare tokens are as exact as frequent ones."""
-    wanted = [torch.from_numpy(np.log(table)).float() for table in tables]
-    counted = [torch.from_numpy(box.before_the_end(t)).float() for t in range(box.length)]
-    rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
+    targets = [torch.from_numpy(np.log(table)).float() for table in tables]
+    counted = [torch.from_numpy(task.before_the_end(t)).float() for t in range(task.length)]
+    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
     optimizer = torch.optim.Adam(model.parameters(), fit.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / fit.steps)
     model.train()
     for _ in range(fit.steps):
-        found = next_token_log_probs(model, rows, len(box.base[0]), box.vocabulary, box.length)
+        log_probs = next_token_log_probs(model, rows, len(task.base[0]), task.vocabulary, task.length)
         errors = [
-            ((f - w).square().mean(dim=-1) * c).sum() / c.sum() / len(w)
-            for f, w, c in zip(found, wanted, counted, strict=True)
+            ((table - target).square().mean(dim=-1) * counts).sum() / counts.sum() / len(target)
+            for table, target, counts in zip(log_probs, targets, counted, strict=True)
         ]
         optimizer.zero_grad()
         torch.stack(errors).sum().backward()
@@ -97,14 +99,14 @@ def fit_tables(model: LlamaForCausalLM, box: GlassBox, tables: Sequence[np.ndarr
     model.eval()
 
 
-def _llama(box: GlassBox, fit: LlamaFit) -> LlamaForCausalLM:
+def _llama(task: EnumerableTask, fit: LlamaFit) -> LlamaForCausalLM:
     return random_llama(
         fit.seed,
-        vocabulary=box.vocabulary,
+        vocabulary=task.vocabulary,
         hidden=fit.hidden,
         layers=fit.layers,
         heads=fit.heads,
-        end=box.end,
+        end=task.end,
         # A padding token would have no embedding, and the end symbol begins every text.
         pad_token_id=None,
         intermediate_size=2 * fit.hidden,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -19,7 +19,10 @@ from dph_theory.stationary import (
 )
 
 from ...models.generation import evaluating
-from .box import GlassBox, check_size
+from .tasks import EnumerableTask, check_size
+
+Tables: TypeAlias = list[np.ndarray]
+"""A policy's next-token tables, one a position."""
 
 
 def longest_prefixes(prompts: np.ndarray, vocabulary: int, length: int) -> Int[Tensor, "rows tokens"]:
@@ -42,22 +45,22 @@ def next_token_log_probs(
     `rows` are the `longest_prefixes`: a causal model's tables of shorter prefixes are in the same pass.
     """
     logits = model(input_ids=rows).logits[:, rows.shape[1] - length :].float()
-    found = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))
-    return [found[(slice(None),) * (t + 1) + (0,) * (length - 1 - t) + (t,)] for t in range(length)]
+    log_probs = logits.log_softmax(dim=-1).unflatten(0, (texts, *[vocabulary] * (length - 1)))
+    return [log_probs[(slice(None),) * (t + 1) + (0,) * (length - 1 - t) + (t,)] for t in range(length)]
 
 
-def next_token_tables(model: Any, box: GlassBox) -> list[np.ndarray]:
-    """The model's next-token tables on a box's texts, float64; the model is left as it was."""
-    rows = longest_prefixes(box.prompt_ids, box.vocabulary, box.length)
+def next_token_tables(model: Any, task: EnumerableTask) -> Tables:
+    """The model's next-token tables on a task's texts, float64; the model is left as it was."""
+    rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
     with evaluating(model):
-        found = next_token_log_probs(model, rows, len(box.prompt_ids), box.vocabulary, box.length)
-    tables = [table.double().exp().numpy() for table in found]
+        log_probs = next_token_log_probs(model, rows, len(task.prompt_ids), task.vocabulary, task.length)
+    tables = [table.double().exp().numpy() for table in log_probs]
     return [table / table.sum(axis=-1, keepdims=True) for table in tables]
 
 
 @dataclass(frozen=True)
-class Exact:
-    """What an enumerated policy is, exactly; each a mean over the box's rows unless it says otherwise."""
+class ExactMeasures:
+    """What an enumerated policy is, exactly; each a mean over the task's rows unless it says otherwise."""
 
     validity: tuple[float, ...]
     """Of each row."""
@@ -81,27 +84,27 @@ class Exact:
 PASS_AT = (1, 4, 16)
 
 
-def exact(box: GlassBox, tables: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> Exact:
+def exact(task: EnumerableTask, tables: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> ExactMeasures:
     """The measures of a policy's tables against the base's, tables of each text."""
-    rows, base_rows = box.of_rows(tables), box.of_rows(base)
-    rates = np.minimum(box.pass_rates(tables), 1.0)
-    shares, base_shares = (_valid_shares(box, law) for law in (rows, base_rows))
-    by_first = shares.reshape(len(shares), box.vocabulary, -1).sum(axis=2)
+    rows, base_rows = task.of_rows(tables), task.of_rows(base)
+    rates = np.minimum(task.pass_rates(tables), 1.0)
+    shares, base_shares = (_valid_shares(task, policy) for policy in (rows, base_rows))
+    by_first = shares.reshape(len(shares), task.vocabulary, -1).sum(axis=2)
     favourite = base_shares.argmax(axis=1)[:, None]
-    return Exact(
+    return ExactMeasures(
         validity=tuple(rates.tolist()),
         effective_answers=float(np.exp(entropy(shares)).mean()),
-        kl_to_base=float(policy_divergence(rows, base_rows, end=box.end).mean()),
-        excess_kl=float(policy_excess_kl(rows, base_rows, box.valid, box.end).excess.mean()),
+        kl_to_base=float(policy_divergence(rows, base_rows, end=task.end).mean()),
+        excess_kl=float(policy_excess_kl(rows, base_rows, task.valid, task.end).excess.mean()),
         first_share=float(by_first[:, 0].mean()),
         favourite_share=float(np.take_along_axis(shares, favourite, axis=1).mean()),
         # -log V is what the policy's mass on invalid answers costs.
         kl_from_filtered=float((REVERSE_KL(base_shares, shares) - np.log(rates)).mean()),
-        entropy=float(entropy(answer_probabilities(rows, box.end).reshape(len(rates), -1)).mean()),
+        entropy=float(entropy(answer_probabilities(rows, task.end).reshape(len(rates), -1)).mean()),
         pass_at_k=tuple(float(exact_pass_at_k(rates, np.asarray(k)).mean()) for k in PASS_AT),
     )
 
 
-def _valid_shares(box: GlassBox, rows: Sequence[np.ndarray]) -> np.ndarray:
+def _valid_shares(task: EnumerableTask, rows: Sequence[np.ndarray]) -> np.ndarray:
     """P(answer | valid) of each row, (rows, answers)."""
-    return valid_answer_shares(rows, box.valid, box.end).reshape(len(box.texts), -1)
+    return valid_answer_shares(rows, task.valid, task.end).reshape(len(task.texts), -1)

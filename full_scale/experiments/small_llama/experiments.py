@@ -13,28 +13,28 @@ import yaml
 
 from dph_theory.support.errors import choice
 
-from .runs import Run
+from .runs import LlamaRun
 
 TABLE = Path(__file__).with_name("experiments.yaml")
 PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
 """Steps and answers chosen before any of the runs, by task, form and beta: the fewest that are to hold."""
-WAYS = ("first_order", "sampled", "annealed")
+PLANNERS = ("first_order", "sampled", "annealed")
 """Planned by the expected-gradient run and the first order of its noise, each within a quarter of the bars;
 by a dozen trainings on samples too, which see an answer nearly lost; so with a beta that falls from 1."""
 
 
 @dataclass(frozen=True)
-class LawExperiment:
-    """What is asked, and the runs that answer: each with the seeds it has, as of seed 0."""
+class Experiment:
+    """What it asks, and the runs that answer: each with the seeds it has, as of seed 0."""
 
     name: str
     question: str
-    settings: tuple[tuple[int, Run], ...]
+    settings: tuple[tuple[int, LlamaRun], ...]
     seeds: int
     to_the_end: bool
     """Whether its runs are meant to converge; the others ask what happens on the way."""
 
-    def runs(self, seed: int) -> list[Run]:
+    def runs(self, seed: int) -> list[LlamaRun]:
         """The runs of one seed."""
         return [replace(run, seed=seed) for seeds, run in self.settings if seed < seeds]
 
@@ -45,7 +45,7 @@ class LawExperiment:
 
 
 @cache
-def experiments() -> dict[str, LawExperiment]:
+def experiments() -> dict[str, Experiment]:
     """All of them by name."""
     return {name: _experiment(name, **entry) for name, entry in yaml.safe_load(TABLE.read_text()).items()}
 
@@ -57,13 +57,13 @@ def _experiment(
     all: Mapping[str, Any] | None = None,
     seeds: int = 3,
     to_the_end: bool = True,
-) -> LawExperiment:
-    found = [
-        (entry.get("seeds", seeds), Run(name, **fields))
+) -> Experiment:
+    settings = [
+        (entry.get("seeds", seeds), LlamaRun(name, **fields))
         for entry in (planned_fields() if runs is None else runs)
         for fields in grid({**(all or {}), **entry})
     ]
-    return LawExperiment(name, question, tuple(dict.fromkeys(found)), seeds, to_the_end)
+    return Experiment(name, question, tuple(dict.fromkeys(settings)), seeds, to_the_end)
 
 
 def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -87,32 +87,34 @@ def _several(values: Any) -> list[Any]:
 
 
 def planned_lines() -> list[dict[str, Any]]:
-    """What PLANS holds: of each task, form and beta the plans of all WAYS, or null."""
+    """What PLANS holds: of each task, form and beta the plans by all PLANNERS, or null."""
     return [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
 
 
 def planned_fields() -> list[dict[str, Any]]:
     """The fields of the runs of all plans."""
     return [
-        {name: line[name] for name in ("task", "form", "beta")} | line[way]
-        for way in WAYS
+        {name: line[name] for name in ("task", "form", "beta")} | line[planner]
+        for planner in PLANNERS
         for line in planned_lines()
-        if line.get(way)
+        if line.get(planner)
     ]
 
 
-def record_runs(only: str | None = None, seeds: int | None = None) -> list[Run]:
+def record_runs(only: str | None = None, seeds: int | None = None) -> list[LlamaRun]:
     """The record's runs, or one experiment's (ValueError for another): the first seed of all, then more."""
-    known = experiments()
+    declared = experiments()
     if only is not None:
-        choice("only", only, known)
-    chosen = [known[only]] if only else list(known.values())
+        choice("only", only, declared)
+    chosen = [declared[only]] if only else list(declared.values())
     most = min(seeds or sys.maxsize, max(experiment.seeds for experiment in chosen))
     return [run for seed in range(most) for experiment in chosen for run in experiment.runs(seed)]
 
 
-def quick_runs() -> list[Run]:
+def quick_runs() -> list[LlamaRun]:
     """Three forms of the penalty at one beta, and one drift without: a minute on two cores."""
     drift = replace(experiments()["drift"].runs(0)[0], experiment="quick")
-    penalties = [run for run in record_runs("which_law", 1) if (run.task, run.beta) == ("selection-2", 0.2)]
+    penalties = [
+        run for run in record_runs("which_policy", 1) if (run.task, run.beta) == ("selection-2", 0.2)
+    ]
     return [*(replace(run, experiment="quick") for run in penalties[:3]), drift]

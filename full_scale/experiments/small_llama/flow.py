@@ -13,28 +13,32 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.record import as_json
 
 from ..enumerable_tasks.base import build_base
-from ..enumerable_tasks.box import GlassBox, box
-from ..enumerable_tasks.exact import exact
-from .record import FinishedRun
-from .runs import Run
-from .training import Tables, start_of, tables_of
+from ..enumerable_tasks.exact import Tables, exact
+from ..enumerable_tasks.tasks import EnumerableTask, enumerable_task
+from .finished_runs import FinishedRun
+from .runs import LlamaRun
+from .training import start_of, tables_of
 
 
 def flow(
-    run: Run, box: GlassBox, base: Sequence[np.ndarray], start: Sequence[np.ndarray], times: Sequence[float]
+    run: LlamaRun,
+    task: EnumerableTask,
+    base: Sequence[np.ndarray],
+    start: Sequence[np.ndarray],
+    times: Sequence[float],
 ) -> list[Tables]:
     """The policy's tables at increasing times from 0: `dph_theory.finite_training.flow` of the run's form.
 
-    Base and start: of a box of one text. ValueError for another box, or a form that no flow describes.
+    Base and start: of a task of one text. ValueError for another task, or a form that no flow describes.
     """
-    if len(box.texts) != 1:
-        raise argument_error("box", box.name, "a box of one text")
+    if len(task.texts) != 1:
+        raise argument_error("task", task.name, "a task of one text")
     form = "kl_dpg" if run.form == "alpha_dpg" and run.alpha == 1 else run.form
     if form not in FORMS or (form == "rehearsal" and run.rehearsed != "log_u"):
         raise argument_error("form", run.form, f"one of {', '.join(FORMS)}; rehearsal of -log u")
     begun, first = ([table[0] for table in tables] for tables in (start, base))
     course = finite_training.flow(
-        first, box.valid[0], times, form=form, beta=run.beta, start=begun, end=box.end, reward=run.reward
+        first, task.valid[0], times, form=form, beta=run.beta, start=begun, end=task.end, reward=run.reward
     )
     return [[table[None] for table in tables] for tables in course]
 
@@ -61,12 +65,12 @@ class LostFlow:
     shares: tuple[float, ...]
 
 
-def flow_of(run: Run) -> Run | None:
-    """The run that stands for all that have its flow; None for those that are asked for none."""
+def flow_of(run: LlamaRun) -> LlamaRun | None:
+    """The run that stands for all that have its flow; None for those that have none."""
     if run.experiment != EXPERIMENT or run.lost is None:
         return None
-    what = {name: getattr(run, name) for name in ("beta", "lost", "collapsed", "alpha", "rehearsed")}
-    return Run("flow", run.task, run.form, seed=run.seed if run.collapsed else 0, **what)
+    shared = {name: getattr(run, name) for name in ("beta", "lost", "collapsed", "alpha", "rehearsed")}
+    return LlamaRun("flow", run.task, run.form, seed=run.seed if run.collapsed else 0, **shared)
 
 
 def ways_back(
@@ -78,19 +82,22 @@ def ways_back(
     network's kernel: where theory holds, the ratio of the two half times is the same for every form
     and loss. A run's `flow` is the place of its flow among the flows, of those that are there. Theory: E7.
     """
-    of_runs = [(o, of.id) for o in outcomes if (of := flow_of(o.run)) is not None and of.id in flows]
-    names = list(dict.fromkeys(name for _, name in of_runs))
-    ways, courses = [], []
-    for outcome, name in of_runs:
+    with_flow = [(o, run.id) for o in outcomes if (run := flow_of(o.run)) is not None and run.id in flows]
+    names = list(dict.fromkeys(name for _, name in with_flow))
+    recoveries, courses = [], []
+    for outcome, name in with_flow:
         run, steps = outcome.run, np.array([point.step for point in outcome.course])
         # Of what the first answer leaves the digits count, and not those of a share near one.
         shares = np.array([1 - point.exact.first_share for point in outcome.course])
-        half = crossing(steps * run.learning_rate / box(run.task).length, shares, flows[name].level)
-        ways.append({"digest": run.digest, "flow": names.index(name), "half_time": half})
+        half = crossing(
+            steps * run.learning_rate / enumerable_task(run.task).length, shares, flows[name].level
+        )
+        recoveries.append({"digest": run.digest, "flow": names.index(name), "half_time": half})
         courses.append({"digest": run.digest, "step": steps, "lost_share": shares})
     drawn: list[dict[str, Any]] = as_json([flows[name] for name in names], 4)
-    told = [{key: value for key, value in one.items() if key != "level"} for one in drawn]
-    return {"ways_back": as_json(ways, 5), "flows": told, "courses": as_json(courses, 5)}
+    for drawn_flow in drawn:
+        del drawn_flow["level"]
+    return {"ways_back": as_json(recoveries, 5), "flows": drawn, "courses": as_json(courses, 5)}
 
 
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
@@ -104,9 +111,9 @@ def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | Non
     return float(t0 + (np.log(level) - s0) / (s1 - s0) * (t1 - t0))
 
 
-def lost_flow(run: Run, bases: Path) -> LostFlow:
+def lost_flow(run: LlamaRun, bases: Path) -> LostFlow:
     """The flow of `flow_of(run)` from the model that the run starts from, which is made if need be."""
-    task = box(run.task)
+    task = enumerable_task(run.task)
     base, start = (tables_of(task, path) for path in (build_base(task, bases), start_of(run, task, bases)))
     times = [0.0, *np.geomspace(1.0, LONGEST, 40).tolist()]
     course = flow(run, task, base, start, times)

@@ -1,4 +1,4 @@
-"""What runs say together: how many matched their prediction and why others did not, and what figures read."""
+"""What runs show together: how many matched their prediction, why others did not, what figures read."""
 
 import math
 from collections import Counter
@@ -12,21 +12,32 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
-from ..enumerable_tasks.exact import Exact
-from ..kept import Answer, Asked, store
+from ..enumerable_tasks.exact import ExactMeasures
+from ..stored_runs import StudyOptions, StudyReport, write_record
 from .experiments import experiments, quick_runs, record_runs
+from .finished_runs import (
+    BEYOND_FIRST_ORDER,
+    NO_EXPECTED_GRADIENT,
+    NOISE,
+    TIME,
+    UNEXPLAINED,
+    ExpectedGradientRun,
+    FinishedRun,
+    expected_gradient_in,
+    standardised_departures,
+    why_missed,
+)
 from .flow import LostFlow, ways_back
-from .record import LOST, LUCK, NO_TWIN, TIME, UNEXPLAINED, FinishedRun, Twin, luck, twin_in, why_missed
-from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, Run
+from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
 from .study import KIND, PREDICTION, Study
 
-Twins = Mapping[str, Twin]
+ExpectedGradientRuns = Mapping[str, ExpectedGradientRun]
 CAUSES = {
     TIME: "too few steps",
-    LUCK: "sampling noise",
-    LOST: "noise beyond first order",
+    NOISE: "sampling noise",
+    BEYOND_FIRST_ORDER: "noise beyond first order",
     UNEXPLAINED: "unexplained",
-    NO_TWIN: "without an expected-gradient run",
+    NO_EXPECTED_GRADIENT: "without an expected-gradient run",
 }
 """What a miss comes from, in words."""
 
@@ -35,13 +46,13 @@ class Tally(NamedTuple):
     """How many runs of an experiment are done, and matched their prediction."""
 
     experiment: str
-    asked: int
+    declared: int
     runs: int
     judged: int
     """Those that have a stationary policy and were meant to reach it."""
-    held: int
+    matched: int
     """By all bars."""
-    held_but_for_answers: int
+    matched_but_for_answers: int
     """By the nearest policy and the pass rate alone."""
     missed_by: Mapping[str, int]
     """The misses by `why_missed`."""
@@ -49,45 +60,56 @@ class Tally(NamedTuple):
 
 def is_judged(outcome: FinishedRun) -> bool:
     """Whether the run has a stationary policy and was meant to reach it."""
-    known = experiments().get(outcome.run.experiment)
-    return outcome.law is not None and (known is None or known.to_the_end)
+    experiment = experiments().get(outcome.run.experiment)
+    return outcome.prediction is not None and (experiment is None or experiment.to_the_end)
 
 
-def tallies(runs: Sequence[Run], outcomes: Sequence[FinishedRun], twins: Twins) -> list[Tally]:
-    """A `Tally` for each experiment of the runs asked for, in their order."""
-    found = []
-    for name, asked in Counter(run.experiment for run in runs).items():
+def tallies(
+    runs: Sequence[LlamaRun], outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns
+) -> list[Tally]:
+    """A `Tally` for each experiment of these runs, in their order."""
+    rows = []
+    for name, declared in Counter(run.experiment for run in runs).items():
         done = [outcome for outcome in outcomes if outcome.run.experiment == name]
         judged = [outcome for outcome in done if is_judged(outcome)]
-        held, but_for_answers = (sum(set(o.misses) <= of for o in judged) for of in (set(), {"answers"}))
-        causes = Counter(why for o in judged if (why := why_missed(o, twin_in(twins, o.run))))
-        found.append(Tally(name, asked, len(done), len(judged), held, but_for_answers, causes))
-    return found
+        causes = [why_missed(o, expected_gradient_in(expected_gradient, o.run)) for o in judged]
+        rows.append(
+            Tally(
+                experiment=name,
+                declared=declared,
+                runs=len(done),
+                judged=len(judged),
+                matched=sum(not outcome.misses for outcome in judged),
+                matched_but_for_answers=sum({*outcome.misses} <= {"answers"} for outcome in judged),
+                missed_by=Counter(cause for cause in causes if cause),
+            )
+        )
+    return rows
 
 
-def tally_table(found: Sequence[Tally]) -> Table:
+def tally_table(rows: Sequence[Tally]) -> Table:
     """A row an experiment: how many of its runs are done, how many converged, why the others did not."""
-    known = experiments()
-    rows = [
+    questions = {name: experiment.question for name, experiment in experiments().items()}
+    cells = [
         (
             tally.experiment,
-            known[tally.experiment].question if tally.experiment in known else "",
-            f"{tally.runs} of {tally.asked}",
-            f"{tally.held} of {tally.judged}" if tally.judged else "",
+            questions.get(tally.experiment, ""),
+            f"{tally.runs} of {tally.declared}",
+            f"{tally.matched} of {tally.judged}" if tally.judged else "",
             ", ".join(f"{count} {CAUSES[cause]}" for cause, count in tally.missed_by.items()),
         )
-        for tally in found
+        for tally in rows
     ]
-    return Table.of(("experiment", "", "runs", "converged", "missed by"), rows)
+    return Table.from_rows(("experiment", "", "runs", "converged", "missed by"), cells)
 
 
-def findings(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
+def findings(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> list[str]:
     """How many runs of each experiment that is meant to converge matched, and why the others did not."""
-    found = tallies([outcome.run for outcome in outcomes], outcomes, twins)
+    rows = tallies([outcome.run for outcome in outcomes], outcomes, expected_gradient)
     return [
-        *(_of_tally(tally) for tally in found if tally.judged),
-        *_near_their_twins(outcomes, twins),
-        *_of_random_rewards(outcomes, twins),
+        *(_of_tally(tally) for tally in rows if tally.judged),
+        *_near_expected_gradient(outcomes, expected_gradient),
+        *_of_random_rewards(outcomes, expected_gradient),
     ]
 
 
@@ -96,25 +118,31 @@ def _of_tally(tally: Tally) -> str:
     causes = [f"{missed_by[cause]} {words}" for cause, words in CAUSES.items() if missed_by.get(cause)]
     missed = f" (missed: {', '.join(causes)})" if causes else ""
     return (
-        f"{tally.experiment}: {tally.held} of {tally.judged} runs converged to their stationary policy"
-        f"{missed}; by the nearest policy and the pass rate alone {tally.held_but_for_answers}."
+        f"{tally.experiment}: {tally.matched} of {tally.judged} runs converged to their stationary policy"
+        f"{missed}; by the nearest policy and the pass rate alone {tally.matched_but_for_answers}."
     )
 
 
-def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
+def _near_expected_gradient(
+    outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns
+) -> list[str]:
     """Of experiments without a stationary policy: how many runs lie where noise is predicted to put them."""
-    found: dict[str, list[dict[str, float]]] = {}
+    departures: dict[str, dict[str, list[float]]] = {}
     for outcome in outcomes:
-        twin = twin_in(twins, outcome.run)
-        if outcome.law is None and twin is not None and (departures := luck(outcome, twin)):
-            found.setdefault(outcome.run.experiment, []).append(departures)
+        expected = expected_gradient_in(expected_gradient, outcome.run)
+        if outcome.prediction is not None or expected is None:
+            continue
+        for measure, departure in standardised_departures(outcome, expected).items():
+            by_measure = departures.setdefault(outcome.run.experiment, {})
+            by_measure.setdefault(measure, []).append(departure)
     words = {"validity": "pass rate", "favourite_odds": "log odds of correct answers"}
     sentences = []
-    for name, runs in found.items():
+    for name, by_measure in departures.items():
         counts = [
-            f"{sum(abs(departure) <= 2 for departure in of)} of {len(of)} in the {said}"
-            for measure, said in words.items()
-            if (of := [run[measure] for run in runs if measure in run])
+            f"{sum(abs(departure) <= 2 for departure in by_measure[measure])} of {len(by_measure[measure])}"
+            f" in the {measured}"
+            for measure, measured in words.items()
+            if measure in by_measure
         ]
         sentences.append(
             f"{name}: within two predicted std of the expected-gradient run {', '.join(counts)}."
@@ -122,7 +150,7 @@ def _near_their_twins(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str
     return sentences
 
 
-def _of_random_rewards(outcomes: Sequence[FinishedRun], twins: Twins) -> list[str]:
+def _of_random_rewards(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> list[str]:
     """How far entropy moved where rewards are a coin, by task, updates and clip, and how far on samples."""
     groups: dict[tuple[Any, ...], list[FinishedRun]] = {}
     for outcome in outcomes:
@@ -130,15 +158,16 @@ def _of_random_rewards(outcomes: Sequence[FinishedRun], twins: Twins) -> list[st
             run = outcome.run
             groups.setdefault((run.experiment, run.task, run.updates, run.clip), []).append(outcome)
     sentences = []
-    for (name, task, updates, clip), of in groups.items():
-        begun = of[0].course[0].exact.entropy or 0.0
-        moved = _mean_and_error([(outcome.last.exact.entropy or 0.0) - begun for outcome in of])
-        twin = twin_in(twins, of[0].run)
-        sampled = twin and twin.sampled and _mean_and_error([end.entropy - begun for end in twin.sampled])
-        sentences.append(
-            f"{name}: entropy moved by {moved} on {task}, updates {updates}{f', clip {clip}' if clip else ''}"
-            f"{f'; {len(twin.sampled)} trainings on samples: {sampled}' if twin and sampled else ''}."
-        )
+    for (name, task, updates, clip), group in groups.items():
+        begun = group[0].course[0].exact.entropy or 0.0
+        moved = _mean_and_error([(outcome.last.exact.entropy or 0.0) - begun for outcome in group])
+        clipped = f", clip {clip}" if clip else ""
+        sentence = f"{name}: entropy moved by {moved} on {task}, updates {updates}{clipped}"
+        expected = expected_gradient_in(expected_gradient, group[0].run)
+        if expected and expected.sampled:
+            sampled = _mean_and_error([end.entropy - begun for end in expected.sampled])
+            sentence += f"; {len(expected.sampled)} trainings on samples: {sampled}"
+        sentences.append(f"{sentence}.")
     return sentences
 
 
@@ -147,73 +176,83 @@ def _mean_and_error(values: Sequence[float]) -> str:
     return f"{fmean(values):+.4f} +- {error:.4f}"
 
 
-AT_LAW: Mapping[str, Callable[[Exact], float]] = {
+PREDICTED_MEASURES: Mapping[str, Callable[[ExactMeasures], float]] = {
     "validity": lambda exact: sum(exact.validity) / len(exact.validity),
     "first_share": attrgetter("first_share"),
     "effective_answers": attrgetter("effective_answers"),
 }
-MEASURES: Mapping[str, Callable[[Exact], float]] = {
-    **AT_LAW,
+MEASURES: Mapping[str, Callable[[ExactMeasures], float]] = {
+    **PREDICTED_MEASURES,
     "favourite_share": attrgetter("favourite_share"),
     "pass_at_16": lambda exact: exact.pass_at_k[-1],
 }
 """Of a run's end; those before of its stationary policy too."""
-LAWS = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)
+SHOWN_POLICIES = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)
 """Those whose distances are shown."""
 
 
-def facts(outcome: FinishedRun, twin: Twin | None) -> dict[str, Any]:
-    """A run's line of the table that figures read; what has no value, or None, is not known.
+def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[str, Any]:
+    """A run's row of the table that figures read; what has no value, or None, is not known.
 
-    Its fields and digest; judged (`is_judged`), `law` (predicted), nearest, full_verdict, kl_to_law; MEASURES
-    at the end, AT_LAW at its stationary policy as law_validity and so on, means over rows; `kl <law>`:
-    KL(run || law); what sampling noise is to do to the log odds, by its adjoint and by RIVALS; why_missed.
+    Its fields and digest; judged (`is_judged`), `predicted` (the stationary policy's name), nearest, verdict,
+    kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as predicted_validity
+    and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: what sampling noise is to do
+    to the log odds, by its adjoint and by RIVALS; why_missed.
     """
-    law, of_twin = outcome.law, {}
-    if twin is not None:
-        of_twin = {"favourite_odds_deviation": twin.deviations.get("favourite_odds"), **twin.rivals}
+    prediction, deviations = outcome.prediction, dict[str, float | None]()
+    if expected is not None:
+        deviations["odds_deviation"] = expected.deviations.get("favourite_odds")
+        deviations |= {f"odds_deviation_{name}": deviation for name, deviation in expected.rivals.items()}
+    predicted = {}
+    if prediction is not None:
+        measures = PREDICTED_MEASURES.items()
+        predicted = {f"predicted_{name}": measure(prediction.exact) for name, measure in measures}
     return {
         **asdict(outcome.run),
         "digest": outcome.run.digest,
         "judged": is_judged(outcome),
-        "law": law.law if law else None,
+        "predicted": outcome.own,
         "nearest": outcome.nearest,
-        "full_verdict": outcome.verdict,
-        "kl_to_law": outcome.kl_to_law,
-        **{name: of(outcome.last.exact) for name, of in MEASURES.items()},
-        **({f"law_{name}": of(law.exact) for name, of in AT_LAW.items()} if law else {}),
-        **{f"twin_{name}": value for name, value in of_twin.items()},
-        "why_missed": why_missed(outcome, twin),
-        **{f"kl {name}": outcome.last.kl[name] for name in LAWS if name in outcome.last.kl},
+        "verdict": outcome.verdict,
+        "kl_to_prediction": outcome.kl_to_prediction,
+        **{name: measure(outcome.last.exact) for name, measure in MEASURES.items()},
+        **predicted,
+        **deviations,
+        "why_missed": why_missed(outcome, expected),
+        **{f"kl {name}": outcome.last.kl[name] for name in SHOWN_POLICIES if name in outcome.last.kl},
     }
 
 
-def results(outcomes: Sequence[FinishedRun], twins: Twins, flows: Mapping[str, LostFlow]) -> dict[str, Any]:
+def results(
+    outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns, flows: Mapping[str, LostFlow]
+) -> dict[str, Any]:
     """What figures read: `runs`, a column a fact, and `ways_back`; five digits, more than a run can show."""
-    told = [facts(outcome, twin_in(twins, outcome.run)) for outcome in outcomes]
-    columns = dict.fromkeys(name for line in told for name in line)
-    runs = {name: [line.get(name) for line in told] for name in columns}
+    rows = [run_row(outcome, expected_gradient_in(expected_gradient, outcome.run)) for outcome in outcomes]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    runs = {name: [row.get(name) for row in rows] for name in columns}
     return {"runs": as_json(runs, digits=5), **ways_back(outcomes, flows)}
 
 
-def told(asked: Asked, *, twins: bool = False, progress: Progress = silent) -> Answer:
+def run_study(
+    options: StudyOptions, *, expected_gradient: bool = False, progress: Progress = silent
+) -> StudyReport:
     """Run what is declared and not finished, unless it is to be listed, and report what came of it.
 
-    With `twins`, of finished runs too what of each miss is too few steps, what sampling noise.
+    With `expected_gradient`, of finished runs too what of each miss is too few steps, what sampling noise.
     """
-    runs = quick_runs() if asked.quick else record_runs(asked.only, asked.seeds)
-    study = Study(asked.folder, asked.workers, progress)
-    if asked.packed is not None:
-        study.kept.adopt(asked.packed)
-    if not asked.listed:
-        study.run(runs, explained=not asked.quick)
-        if twins:
+    runs = quick_runs() if options.quick else record_runs(options.only, options.seeds)
+    study = Study(options.folder, options.workers, progress)
+    if options.packed is not None:
+        study.store.adopt(options.packed)
+    if not options.listed:
+        study.run(runs, explained=not options.quick)
+        if expected_gradient:
             study.explain(runs)
-    outcomes, found = study.outcomes(runs), study.twins
-    said = findings(outcomes, found)
-    if asked.json_path is not None:
+    outcomes, stored = study.outcomes(runs), study.expected_gradient
+    sentences = findings(outcomes, stored)
+    if options.json_path is not None:
         config = {"experiments": sorted({outcome.run.experiment for outcome in outcomes})}
-        store(asked.json_path, KIND, config, results(outcomes, found, study.flows), said)
-    if asked.pack is not None:
-        study.kept.pack(asked.pack, without=PREDICTION)
-    return Answer([tally_table(tallies(runs, outcomes, found))], said)
+        write_record(options.json_path, KIND, config, results(outcomes, stored, study.flows), sentences)
+    if options.pack is not None:
+        study.store.pack(options.pack, without=PREDICTION)
+    return StudyReport([tally_table(tallies(runs, outcomes, stored))], sentences)

@@ -1,4 +1,4 @@
-"""A run on a glass box as a value, what its trainer gets, and what it converges to."""
+"""A run on an enumerable task as a value, what its trainer gets, and what it converges to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from dph_theory.support.errors import argument_error, choice
 from dph_theory.trainers.kl_terms import DESCENDING
 from dph_theory.trainers.parts import ANSWERS
 
-from ...recipe.law import RunLaw, law_of
-from ..record import Settings
-from .sampled import SAMPLINGS, Sampling
+from ...recipe.stationary import StationaryPolicy, stationary_policy
+from ..outcome import Settings, annealed
+from .sampling import SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
 MEANS = ", per-answer means"
 """After the name of a token penalty's policy: that of penalties averaged over each answer's tokens."""
 FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
-"""Those with a KL term converge to what the trainer's arguments say (`recipe.law.law_of`).
+"""Those with a KL term converge to what the trainer's arguments say (`recipe.stationary`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
@@ -45,10 +45,23 @@ Baseline: TypeAlias = Literal["mean", "leave_one_out", "one", "none"]
 
 
 @dataclass(frozen=True)
-class Run(Settings):
-    """One training of a small Llama on a glass box; `form` is one of FORMS."""
+class LlamaRun(Settings):
+    """One training of a small Llama on an enumerable task; `form` is one of FORMS."""
 
+    experiment: str
+    task: str
+    form: str
+    """Of the loss: where its KL term stands, or a method's name."""
+    beta: float = 0.0
+    """Coefficient of the penalty; of the rehearsal, eta."""
+    beta_from: float | None = None
+    """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
+    learning_rate: float = 1e-3
+    steps: int = 250
     seed: int = 0
+    optimiser: Literal["adam", "sgd"] = "adam"
+    rank: int | None = None
+    """Of a LoRA adapter; None trains every weight."""
     scale: Literal["none", "group"] = "none"
     group_size: int = 128
     groups: int = 1
@@ -109,6 +122,15 @@ class Run(Settings):
             raise argument_error("rehearsed", self.rehearsed, "given for the form rehearsal alone")
 
     @property
+    def id(self) -> str:
+        """The name it is stored under."""
+        return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
+
+    def beta_at(self, step: int) -> float:
+        """The coefficient of a step."""
+        return annealed(self.beta, self.beta_from, step / self.steps)
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
         clip = (0.2, 0.28 if self.dapo else None) if self.clip is None else self.clip
@@ -144,18 +166,18 @@ class Run(Settings):
             case "alpha_dpg":
                 return {"online": "alpha_dpg", "alpha": self.alpha}
             case "rehearsal":
-                how = {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
-                return {"eta": self.beta, **how, **REHEARSED[self.rehearsed or "log_u"]}
+                of_answers = {"rehearsal_level": "sequence", "rehearsal_reduction": "sequence_mean"}
+                return {"eta": self.beta, **of_answers, **REHEARSED[self.rehearsed or "log_u"]}
         return {}
 
     @property
-    def law(self) -> str | None:
-        """What it converges to, also with per-answer means. Theory: E, G8."""
-        found = law_of(self.arguments)
-        if not found:
+    def stationary_policy(self) -> str | None:
+        """The name of what it converges to, also with per-answer means. Theory: E, G8."""
+        policy = stationary_policy(self.arguments)
+        if not policy:
             return None
-        name = _NAMES[found.place, found.divergence.name]
-        return name + MEANS if found.place == "token" and found.reduction == ANSWERS else name
+        name = _NAMES[policy.place, policy.divergence.name]
+        return name + MEANS if policy.place == "token" and policy.reduction == ANSWERS else name
 
     @property
     def informative(self) -> float:
@@ -179,5 +201,5 @@ class Run(Settings):
     @property
     def centring(self) -> str:
         """How the rewards of a run with a prediction are centred, by `dph_theory.stationary.SCALES`."""
-        found = law_of(self.arguments)
-        return found.scale if isinstance(found, RunLaw) else "none"
+        policy = stationary_policy(self.arguments)
+        return policy.scale if isinstance(policy, StationaryPolicy) else "none"

@@ -18,21 +18,18 @@ from dph_theory.stationary import answer_probabilities, filtered_policy
 from ...presampling.buffer import RehearsalBuffer, RehearsalRow
 from ...training.online import OnlineConfig, OnlineTrainer
 from ..enumerable_tasks.base import build_base, pressed, save
-from ..enumerable_tasks.box import GlassBox
-from ..enumerable_tasks.exact import exact, next_token_tables
-from ..record import Settings
-from .runs import Run
+from ..enumerable_tasks.exact import Tables, exact, next_token_tables
+from ..enumerable_tasks.tasks import EnumerableTask
+from .runs import LlamaRun
 
-Tables = list[np.ndarray]
-"""A policy's next-token tables, one a position."""
 STORED = 1024
 """Correct answers in the rehearsal's buffer; all of a step's rehearsal rows come from them."""
 ROWS = 256
 
 
-def tables_of(box: GlassBox, folder: Path) -> Tables:
-    """A stored model's next-token tables on the box's texts."""
-    return next_token_tables(LlamaForCausalLM.from_pretrained(folder), box)
+def tables_of(task: EnumerableTask, folder: Path) -> Tables:
+    """A stored model's next-token tables on the task's texts."""
+    return next_token_tables(LlamaForCausalLM.from_pretrained(folder), task)
 
 
 def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
@@ -60,22 +57,22 @@ def small(tokens: int, output: str, rows: int, **settings: Any) -> OnlineConfig:
 
 
 def trainer_of(
-    run: Run, box: GlassBox, model: Any, output: str, kind: Any = OnlineTrainer, **changes: Any
+    run: LlamaRun, task: EnumerableTask, model: Any, output: str, kind: Any = OnlineTrainer
 ) -> OnlineTrainer:
-    """The trainer of the run on the box, for a model whose folder holds the reference."""
-    settings = run.arguments | changes
+    """The trainer of the run on the task, for a model whose folder holds the reference."""
+    settings = run.arguments
     if run.form == "rehearsal":
         # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
-        settings["eta"] /= box.length
-    args = small(box.length, output, len(box.texts) * run.groups * run.group_size, **settings)
+        settings["eta"] /= task.length
+    args = small(task.length, output, len(task.texts) * run.groups * run.group_size, **settings)
     trainer: OnlineTrainer = kind(
         model=model,
-        reward_funcs=_reward(run, box),
+        reward_funcs=_reward(run, task),
         args=args,
-        train_dataset=_prompts(run, box),
-        processing_class=box.tokenizer(),
+        train_dataset=_prompts(run, task),
+        processing_class=task.tokenizer(),
         peft_config=None if run.rank is None else adapter(run.rank),
-        **_extras(run, box, model),
+        **_extras(run, task, model),
     )
     trainer.remove_callback(PrinterCallback)
     if run.sampling is not None:
@@ -90,69 +87,69 @@ def trainer_of(
 class FallingBeta(TrainerCallback):
     """Sets the beta of TRL's own KL term before each step."""
 
-    def __init__(self, run: Settings, trainer: OnlineTrainer) -> None:
+    def __init__(self, run: LlamaRun, trainer: OnlineTrainer) -> None:
         self.run, self.trainer = run, trainer
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_begin(self, args: Any, state: Any, control: Any, **objects: Any) -> None:
         """TRL reads it anew at each batch."""
         self.trainer.beta = self.run.beta_at(state.global_step)
 
 
-def _prompts(run: Run, box: GlassBox) -> Dataset:
+def _prompts(run: LlamaRun, task: EnumerableTask) -> Dataset:
     rows = [
         {"prompt": prompt, "example_id": str(row)}
-        for row, prompt in enumerate(box.prompts)
+        for row, prompt in enumerate(task.prompts)
         for _ in range(run.groups)
     ]
     # TRL makes a new data loader an epoch: long epochs make few.
     return Dataset.from_list(rows * 64)
 
 
-def _extras(run: Run, box: GlassBox, model: Any) -> dict[str, Any]:
-    tables = tables_of(box, Path(model.config._name_or_path))
+def _extras(run: LlamaRun, task: EnumerableTask, model: Any) -> dict[str, Any]:
+    tables = tables_of(task, Path(model.config._name_or_path))
     if run.form == "alpha_dpg" or run.excess_bound is not None:
-        rates = box.pass_rates(tables)
+        rates = task.pass_rates(tables)
         return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}
-    return {"rehearsal": stored_answers(box, tables)} if run.form == "rehearsal" else {}
+    return {"rehearsal": stored_answers(task, tables)} if run.form == "rehearsal" else {}
 
 
-def stored_answers(box: GlassBox, base: Tables) -> RehearsalBuffer:
+def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
     """STORED correct answers of the base, as many of each as the filtered model would expect, to within one.
 
-    An even number of each row; log-probabilities are the base's. The manifest names the box.
+    An even number of each row; log-probabilities are the base's. The manifest names the task.
     """
     rows = []
-    for row, text in enumerate(box.texts):
-        law = filtered_policy([table[text] for table in base], box.valid[row], end=box.end)
-        places = (np.arange(STORED // len(box.texts)) + 0.5) / (STORED // len(box.texts))
-        for answer in _systematic(law, places, box):
+    for row, text in enumerate(task.texts):
+        filtered = filtered_policy([table[text] for table in base], task.valid[row], end=task.end)
+        places = (np.arange(STORED // len(task.texts)) + 0.5) / (STORED // len(task.texts))
+        for answer in _systematic(filtered, places, task):
             log_ref = [np.log(base[t][(text, *answer[: t + 1])]) for t in range(len(answer))]
-            rows.append(RehearsalRow(str(row), box.prompt_ids[text].tolist(), answer, log_ref))
-    return RehearsalBuffer.from_rows(rows, {"box": box.name})
+            rows.append(RehearsalRow(str(row), task.prompt_ids[text].tolist(), answer, log_ref))
+    return RehearsalBuffer.from_rows(rows, {"task": task.name})
 
 
-def _systematic(law: Tables, places: np.ndarray, box: GlassBox) -> list[list[int]]:
-    """The answers at these places of the cumulative law, cut after the end symbol."""
-    cumulative = answer_probabilities(law, box.end).ravel().cumsum()
-    found = np.searchsorted(cumulative, places * cumulative[-1])
-    answers = np.array(np.unravel_index(found, (box.vocabulary,) * box.length)).T.tolist()
-    return [a[: a.index(box.end) + 1] if box.end in a else a for a in answers]
+def _systematic(policy: Tables, places: np.ndarray, task: EnumerableTask) -> list[list[int]]:
+    """The answers at these places of the cumulative probabilities, cut after the end symbol."""
+    cumulative = answer_probabilities(policy, task.end).ravel().cumsum()
+    indices = np.searchsorted(cumulative, places * cumulative[-1])
+    answers = np.array(np.unravel_index(indices, (task.vocabulary,) * task.length)).T.tolist()
+    return [a[: a.index(task.end) + 1] if task.end in a else a for a in answers]
 
 
-def _reward(run: Run, box: GlassBox) -> Callable[..., list[float]]:
+def _reward(run: LlamaRun, task: EnumerableTask) -> Callable[..., list[float]]:
     rng = np.random.default_rng([run.seed, 26])
     errors = run.false_positive, run.false_negative
 
-    def verdict(*, completion_ids: list[list[int]], example_id: list[str], **columns: Any) -> list[float]:
+    def rewards(*, completion_ids: list[list[int]], example_id: list[str], **columns: Any) -> list[float]:
         if not run.reward:
             return [0.0] * len(completion_ids)
-        found = box.verdicts([int(row) for row in example_id], completion_ids)
+        verdicts = task.verdicts([int(row) for row in example_id], completion_ids)
         if not any(errors):
-            return found
-        chances = [1 - errors[1] if right else errors[0] for right in found]
-        return (rng.random(len(found)) < chances).astype(float).tolist()
+            return verdicts
+        chances = [1 - errors[1] if right else errors[0] for right in verdicts]
+        return (rng.random(len(verdicts)) < chances).astype(float).tolist()
 
-    return verdict
+    return rewards
 
 
 def adapter(rank: int) -> LoraConfig:
@@ -164,42 +161,42 @@ LONGEST_COLLAPSE = 2000
 """Steps without KL in which answers are lost, at most."""
 
 
-def start_of(run: Run, box: GlassBox, bases: Path) -> Path:
+def start_of(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
     """The folder of the model that the run starts from, made if need be."""
-    base = build_base(box, bases)
+    base = build_base(task, bases)
     if run.lost is None:
         return base
-    return _collapsed(run, box, bases) if run.collapsed else pressed(box, base, run.lost)
+    return _collapsed(run, task, bases) if run.collapsed else pressed(task, base, run.lost)
 
 
-def _collapsed(run: Run, box: GlassBox, bases: Path) -> Path:
+def _collapsed(run: LlamaRun, task: EnumerableTask, bases: Path) -> Path:
     """The base trained without a KL term, up to the first step that leaves the lost answers their share."""
-    base = build_base(box, bases)
+    base = build_base(task, bases)
     path = base.with_name(f"{base.name}-collapsed-{run.lost:g}-seed{run.seed}")
     if not (path / "config.json").is_file():
-        plain = Run("collapse", run.task, "none", seed=run.seed, steps=LONGEST_COLLAPSE, constant=True)
+        plain = LlamaRun("collapse", run.task, "none", seed=run.seed, steps=LONGEST_COLLAPSE, constant=True)
         model = LlamaForCausalLM.from_pretrained(base, attn_implementation="eager")
-        first = next_token_tables(model, box)
+        first = next_token_tables(model, task)
         with TemporaryDirectory() as output:
-            trainer = trainer_of(plain, box, model, output)
-            lost = _Lost(box, first, run.lost or 0.0)
-            trainer.add_callback(lost)
+            trainer = trainer_of(plain, task, model, output)
+            until_lost = _UntilLost(task, first, run.lost or 0.0)
+            trainer.add_callback(until_lost)
             trainer.train()
-        if not lost.reached:
+        if not until_lost.reached:
             raise ArithmeticError(f"lost={run.lost:g} was not reached in {plain.steps} steps without KL")
-        save(trainer.accelerator.unwrap_model(trainer.model), box, path)
+        save(trainer.accelerator.unwrap_model(trainer.model), task, path)
     return path
 
 
-class _Lost(TrainerCallback):
+class _UntilLost(TrainerCallback):
     """Ends the training once the answers that do not begin with the first word have so small a share."""
 
-    def __init__(self, box: GlassBox, base: Tables, share: float) -> None:
-        self.box, self.base, self.share, self.reached = box, base, share, False
+    def __init__(self, task: EnumerableTask, base: Tables, share: float) -> None:
+        self.task, self.base, self.share, self.reached = task, base, share, False
 
-    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **others: Any) -> None:
-        found = exact(self.box, next_token_tables(model, self.box), self.base)
-        if 1 - found.first_share <= self.share:
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **objects: Any) -> None:
+        measures = exact(self.task, next_token_tables(model, self.task), self.base)
+        if 1 - measures.first_share <= self.share:
             self.reached = control.should_training_stop = True
 
 
@@ -211,42 +208,40 @@ class AfterSteps:
     tables: Tables
 
 
-def train(
-    run: Run, box: GlassBox, bases: Path, kind: Any = OnlineTrainer, **changes: Any
-) -> list[AfterSteps]:
+def train(run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTrainer) -> list[AfterSteps]:
     """The policy at the start, every `run.every` steps, and at the end; the base is built if need be.
 
-    `kind` and `changes` as in `trainer_of`.
+    `kind` is the trainer's class.
     """
     torch.set_num_threads(1)
-    model = LlamaForCausalLM.from_pretrained(build_base(box, bases), attn_implementation="eager")
+    model = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
     # The reference is loaded from the model's own folder, the base, whatever weights training starts from.
-    model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, box, bases)).state_dict())
-    course = [AfterSteps(0, next_token_tables(model, box))]
+    model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
+    course = [AfterSteps(0, next_token_tables(model, task))]
     with TemporaryDirectory() as output:
         for turn in range(run.rounds):
             if turn:
-                model = _next_round(course[-1], model, box, Path(output) / str(turn))
-            trainer = trainer_of(run, box, model, output, kind, **changes)
-            trainer.add_callback(_ExactTrainer(box, run, course))
+                model = _next_round(course[-1], model, task, Path(output) / str(turn))
+            trainer = trainer_of(run, task, model, output, kind)
+            trainer.add_callback(_MeasuredCourse(task, run, course))
             trainer.train()
             model = trainer.accelerator.unwrap_model(trainer.model)
     return course
 
 
-def _next_round(last: AfterSteps, model: Any, box: GlassBox, folder: Path) -> Any:
+def _next_round(last: AfterSteps, model: Any, task: EnumerableTask, folder: Path) -> Any:
     """The policy as a new start and reference."""
     model.save_pretrained(folder)
     return LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
 
 
-class _ExactTrainer(TrainerCallback):
+class _MeasuredCourse(TrainerCallback):
     """Enumerates the policy every so many steps, and after the last."""
 
-    def __init__(self, box: GlassBox, run: Run, course: list[AfterSteps]) -> None:
-        self.box, self.run, self.course, self.begun = box, run, course, course[-1].step
+    def __init__(self, task: EnumerableTask, run: LlamaRun, course: list[AfterSteps]) -> None:
+        self.task, self.run, self.course, self.begun = task, run, course, course[-1].step
 
-    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **objects: Any) -> None:
         step = state.global_step
         if step == self.run.steps or (self.run.every and step % self.run.every == 0):
-            self.course.append(AfterSteps(self.begun + step, next_token_tables(model, self.box)))
+            self.course.append(AfterSteps(self.begun + step, next_token_tables(model, self.task)))

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support.small_boxes import random_llama, uniform_box
+from support.small_tasks import random_llama, uniform_task
 from support.tiny_llama import plain_log_probs
 
 from dph_theory.stationary import answer_probabilities, filtered_policy
@@ -10,19 +10,19 @@ from full_scale.experiments.enumerable_tasks.exact import PASS_AT, exact, longes
 
 
 def test_tables_are_the_models_own_probabilities_one_answer_at_a_time():
-    box = uniform_box(texts=3, length=3)
-    model = random_llama(box)
-    found = answer_probabilities(next_token_tables(model, box))
-    for text, prompt in enumerate(box.prompt_ids):
-        for answer in itertools.product(range(box.vocabulary), repeat=box.length):
+    task = uniform_task(texts=3, length=3)
+    model = random_llama(task)
+    found = answer_probabilities(next_token_tables(model, task))
+    for text, prompt in enumerate(task.prompt_ids):
+        for answer in itertools.product(range(task.vocabulary), repeat=task.length):
             alone = plain_log_probs(model, prompt, answer).double().sum().exp().item()
             assert found[(text, *answer)] == pytest.approx(alone, rel=1e-5)
 
 
 def test_measures_of_the_base_and_of_its_filtered_model():
-    box = uniform_box()
-    base = next_token_tables(random_llama(box), box)
-    own = exact(box, base, base)
+    task = uniform_task()
+    base = next_token_tables(random_llama(task), task)
+    own = exact(task, base, base)
     assert own.kl_to_base == pytest.approx(0, abs=1e-12)
     assert own.excess_kl == pytest.approx(0, abs=1e-12)
     assert own.first_share == 1
@@ -30,7 +30,7 @@ def test_measures_of_the_base_and_of_its_filtered_model():
     hit = [np.mean(1 - (1 - np.array(own.validity)) ** k) for k in PASS_AT]
     assert own.pass_at_k == pytest.approx(hit)
     assert own.kl_from_filtered == pytest.approx(-np.log(own.validity).mean())
-    best = exact(box, filtered_policy(base, box.valid, end=box.end), base)
+    best = exact(task, filtered_policy(base, task.valid, end=task.end), base)
     assert best.validity == pytest.approx([1, 1])
     assert best.kl_to_base == pytest.approx(-np.log(own.validity).mean())
     assert best.effective_answers == pytest.approx(own.effective_answers)

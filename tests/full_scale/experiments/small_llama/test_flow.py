@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.law_outcomes import outcome
+from support.untrained_runs import outcome
 
 from dph_theory.stationary import filtered_policy, policy_divergence
-from full_scale.experiments.enumerable_tasks.box import box
+from full_scale.experiments.enumerable_tasks.tasks import enumerable_task
 from full_scale.experiments.small_llama.flow import LostFlow, crossing, flow, flow_of, ways_back
-from full_scale.experiments.small_llama.predictions import laws_of
-from full_scale.experiments.small_llama.runs import Run
+from full_scale.experiments.small_llama.predictions import stationary_policies
+from full_scale.experiments.small_llama.runs import LlamaRun
 
-TASK = box("selection-2")
+TASK = enumerable_task("selection-2")
 BASE = list(TASK.base)
 
 
@@ -18,28 +18,28 @@ BASE = list(TASK.base)
     "run",
     [
         # A large group, whose mean leaves the reward its weight.
-        Run("a", TASK.name, "k2", 0.5, group_size=10_000),
-        Run("a", TASK.name, "sequence_kl", 0.5, group_size=10_000),
-        Run("a", TASK.name, "rehearsal", 1.0, rehearsed="log_u", reward=False),
-        Run("a", TASK.name, "alpha_dpg", alpha=1.0),
+        LlamaRun("a", TASK.name, "k2", 0.5, group_size=10_000),
+        LlamaRun("a", TASK.name, "sequence_kl", 0.5, group_size=10_000),
+        LlamaRun("a", TASK.name, "rehearsal", 1.0, rehearsed="log_u", reward=False),
+        LlamaRun("a", TASK.name, "alpha_dpg", alpha=1.0),
     ],
     ids=lambda run: run.form,
 )
-def test_flows_end_at_their_law_or_at_the_filtered_model(run):
+def test_flows_end_at_their_policy_or_at_the_filtered_model(run):
     (end,) = flow(run, TASK, BASE, BASE, [300.0])
-    if run.law:
-        law = laws_of(run, TASK, BASE)[run.law]
-        assert policy_divergence(end, law, end=TASK.end) == pytest.approx([0], abs=1e-3)
+    if run.stationary_policy:
+        policy = stationary_policies(run, TASK, BASE)[run.stationary_policy]
+        assert policy_divergence(end, policy, end=TASK.end) == pytest.approx([0], abs=1e-3)
     else:
-        law = filtered_policy(BASE, TASK.valid, end=TASK.end)
-        assert policy_divergence(law, end, end=TASK.end) == pytest.approx([0], abs=2e-2)
+        policy = filtered_policy(BASE, TASK.valid, end=TASK.end)
+        assert policy_divergence(policy, end, end=TASK.end) == pytest.approx([0], abs=2e-2)
 
 
-def test_other_boxes_and_forms_are_refused():
-    with pytest.raises(ValueError, match="box='sums' is not allowed: a box of one text"):
-        flow(Run("a", "sums", "none"), box("sums"), BASE, BASE, [1.0])
+def test_other_tasks_and_forms_are_refused():
+    with pytest.raises(ValueError, match="task='sums' is not allowed: a task of one text"):
+        flow(LlamaRun("a", "sums", "none"), enumerable_task("sums"), BASE, BASE, [1.0])
     with pytest.raises(ValueError, match="form='rehearsal' is not allowed"):
-        flow(Run("a", TASK.name, "rehearsal", 0.2, rehearsed="k3"), TASK, BASE, BASE, [1.0])
+        flow(LlamaRun("a", TASK.name, "rehearsal", 0.2, rehearsed="k3"), TASK, BASE, BASE, [1.0])
 
 
 def test_the_crossing_is_between_the_points_around_it():
@@ -51,10 +51,12 @@ def test_the_crossing_is_between_the_points_around_it():
 
 def test_runs_with_lost_answers_have_the_flows_time_beside_theirs():
     found = LostFlow("sequence_kl", 0.001, False, 0.05, 5.0, (0.0, 8.0), (0.001, 0.1))
-    lost = Run("way_back", box("selection-2").name, "sequence_kl", 0.2, lost=0.001, learning_rate=0.1)
+    lost = LlamaRun(
+        "way_back", enumerable_task("selection-2").name, "sequence_kl", 0.2, lost=0.001, learning_rate=0.1
+    )
     other, third = replace(lost, seed=1), replace(lost, lost=0.01)
     # No flow describes k3 on stored answers, nor is it asked for; that of the third was not worked out.
-    target = Run("targets", lost.task, "rehearsal", 1.0, lost=0.03, rehearsed="k3", reward=False)
+    target = LlamaRun("targets", lost.task, "rehearsal", 1.0, lost=0.03, rehearsed="k3", reward=False)
     outcomes = [outcome(), *(outcome(run=run) for run in (lost, other, third, target))]
     made = ways_back(outcomes, {flow_of(lost).id: found})
     # At the base already at its start, the share is above half the base's. Both seeds have one flow.

@@ -2,14 +2,14 @@ import pytest
 
 from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from figures.frames import load
-from full_scale.experiments.enumerable_tasks.box import BOXES
+from full_scale.experiments.enumerable_tasks.tasks import TASKS
 from full_scale.experiments.small_llama.experiments import experiments, quick_runs, record_runs
-from full_scale.experiments.small_llama.runs import Run
+from full_scale.experiments.small_llama.runs import LlamaRun
 
 
 def test_an_id_is_the_content_whatever_the_process():
-    run = Run("which_law", "selection-2", "k3", 0.2, learning_rate=2e-3)
-    assert run.id == Run(**run.changed).id == "which_law-selection-2-k3-341b035939"
+    run = LlamaRun("which_policy", "selection-2", "k3", 0.2, learning_rate=2e-3)
+    assert run.id == LlamaRun(**run.changed).id == "which_policy-selection-2-k3-f9cc5de2a5"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_an_id_is_the_content_whatever_the_process():
 )
 def test_what_cannot_be_trained_is_refused(fields, message):
     with pytest.raises(ValueError, match=message):
-        Run("which_law", "selection-2", **fields)
+        LlamaRun("which_policy", "selection-2", **fields)
 
 
 def test_the_stored_runs_are_those_that_are_declared_under_the_same_ids_and_in_their_order():
@@ -43,14 +43,14 @@ def test_the_stored_runs_are_those_that_are_declared_under_the_same_ids_and_in_t
     assert [run.experiment for run in runs] == stored["experiment"]
     assert {run.experiment for run in runs} == set(experiments())
     assert sum(experiment.planned for experiment in experiments().values()) == len(runs)
-    assert {run.task for run in runs} <= set(BOXES)
+    assert {run.task for run in runs} <= set(TASKS)
 
 
 def test_one_experiment_and_the_quick_one():
     assert {run.experiment for run in record_runs("limits")} == {"limits"}
     assert [run.seed for run in record_runs("limits")] == [0] * 6 + [1] * 6 + [2] * 6
     assert [run.form for run in quick_runs()] == ["k3", "k3_corrected", "sequence_kl", "none"]
-    with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_law"):
+    with pytest.raises(ValueError, match="only='limit' is not allowed: one of which_policy"):
         record_runs("limit")
 
 

@@ -2,46 +2,61 @@ import json
 from dataclasses import replace
 
 import pytest
-from support.law_outcomes import RUN, TASK, outcome, twin_at
+from support.untrained_runs import RUN, TASK, expected_at, outcome
 
-from full_scale.experiments import kept
+from full_scale.experiments import stored_runs
 from full_scale.experiments.small_llama import study
+from full_scale.experiments.small_llama.finished_runs import (
+    BEYOND_FIRST_ORDER,
+    UNEXPLAINED,
+    ExpectedGradientRun,
+    SampledEnd,
+    expected_gradient_of,
+    why_missed,
+)
 from full_scale.experiments.small_llama.predictions import predictions
-from full_scale.experiments.small_llama.record import LOST, UNEXPLAINED, SampledEnd, Twin, twin_of, why_missed
-from full_scale.experiments.small_llama.runs import Run
-from full_scale.experiments.small_llama.study import PREDICTION, TWIN, Study
+from full_scale.experiments.small_llama.runs import LlamaRun
+from full_scale.experiments.small_llama.study import EXPECTED_GRADIENT, PREDICTION, Study
 
-RUNS = [Run("which_law", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")]
+RUNS = [LlamaRun("which_policy", TASK.name, form, 0.5) for form in ("k3", "sequence_kl")]
 
 
 @pytest.fixture(autouse=True)
 def no_training(monkeypatch):
-    """Every job at once and here; runs and twins end at their law, and one run fails."""
+    """Every job at once and here; all end at their stationary policy, and one run fails."""
 
     def conduct(run, predicted, bases):
         if run.form == "sequence_kl":
             raise RuntimeError("the machine went away")
-        return replace(outcome(run=run, found=predicted), predictions=predicted)
+        return replace(outcome(run=run, predicted=predicted), predictions=predicted)
 
-    def twin(run, bases, spreads):
-        law = predictions(run, TASK, TASK.base)[0]
-        return Twin(run, law.exact, {law.law: 0.0}, {"validity": 0.01, "favourite_odds": 0.1})
+    def in_expectation(run, bases):
+        policy = predictions(run, TASK, TASK.base)[0]
+        return ExpectedGradientRun(
+            run, policy.exact, {policy.name: 0.0}, {"validity": 0.01, "favourite_odds": 0.1}
+        )
 
-    monkeypatch.setattr(kept, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
+    monkeypatch.setattr(stored_runs, "run_jobs", lambda of, jobs, **options: ((job, of(job)) for job in jobs))
     monkeypatch.setattr(study, "tables_of", lambda task, folder: TASK.base)
     monkeypatch.setattr(study, "build_base", lambda task, folder: folder)
     monkeypatch.setattr(study, "conduct", conduct)
-    monkeypatch.setattr(study, "twin", twin)
+    monkeypatch.setattr(study, "train_in_expectation", in_expectation)
 
 
 def test_predictions_are_written_before_any_run_and_finished_runs_survive_a_failure(tmp_path):
     with pytest.raises(RuntimeError, match="went away"):
         Study(tmp_path).run(RUNS)
     lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
-    assert [line["what"] for line in lines[1:]] == [PREDICTION, PREDICTION, TWIN, TWIN, study.RUN]
+    assert [line["what"] for line in lines[1:]] == [
+        PREDICTION,
+        PREDICTION,
+        EXPECTED_GRADIENT,
+        EXPECTED_GRADIENT,
+        study.RUN,
+    ]
     again = Study(tmp_path)
     assert [outcome.run for outcome in again.outcomes(RUNS)] == RUNS[:1]
-    assert again.kept.lacks(study.RUN, [run.id for run in RUNS]) == [RUNS[1].id]
+    assert again.store.missing(study.RUN, [run.id for run in RUNS]) == [RUNS[1].id]
 
 
 def test_packed_runs_are_finished_runs_elsewhere_and_are_not_run_again(tmp_path):
@@ -52,46 +67,50 @@ def test_packed_runs_are_finished_runs_elsewhere_and_are_not_run_again(tmp_path)
         Study(tmp_path / "there"),
     )
     (found,) = here.run([run])
-    assert seen == [(TWIN, 1, 1), (study.RUN, 1, 1)]
+    assert seen == [(EXPECTED_GRADIENT, 1, 1), (study.RUN, 1, 1)]
     assert found.predictions == predictions(run, TASK, TASK.base)
-    here.kept.pack(tmp_path / "packed.xz", without=PREDICTION)
-    there.kept.adopt(tmp_path / "packed.xz")
+    here.store.pack(tmp_path / "packed.xz", without=PREDICTION)
+    there.store.adopt(tmp_path / "packed.xz")
     size = (tmp_path / "there" / "journal.jsonl").stat().st_size
     (read,) = Study(tmp_path / "there").run([run])
     assert (tmp_path / "there" / "journal.jsonl").stat().st_size == size
-    assert (read.run, read.kl_to_law) == (run, found.kl_to_law)
-    assert there.twins.keys() == {twin_of(run).id}
+    assert (read.run, read.kl_to_prediction) == (run, found.kl_to_prediction)
+    assert there.expected_gradient.keys() == {expected_gradient_of(run).id}
 
 
 def test_a_quick_run_trains_expected_gradient_runs_only_where_there_is_no_stationary_policy(
     tmp_path, monkeypatch
 ):
-    drift = Run("drift", TASK.name, "none", 0.0)
+    drift = LlamaRun("drift", TASK.name, "none", 0.0)
     monkeypatch.setattr(study, "conduct", lambda run, predicted, bases: outcome(run=run))
-    monkeypatch.setattr(study, "twin", lambda run, bases, spreads: Twin(run, outcome().last.exact, {}, {}))
+    monkeypatch.setattr(
+        study,
+        "train_in_expectation",
+        lambda run, bases: ExpectedGradientRun(run, outcome().last.exact, {}, {}),
+    )
     of = Study(tmp_path)
     of.run([RUNS[0], drift], explained=False)
-    assert of.twins.keys() == {twin_of(drift).id}
+    assert of.expected_gradient.keys() == {expected_gradient_of(drift).id}
     of.explain(RUNS[:1])
-    assert of.twins.keys() == {twin_of(drift).id, twin_of(RUNS[0]).id}
+    assert of.expected_gradient.keys() == {expected_gradient_of(drift).id, expected_gradient_of(RUNS[0]).id}
 
 
 def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(tmp_path, monkeypatch):
-    asked, narrow = [], twin_at(0, (0.0, 1.0, 1.0), {"validity": 1e-9})
+    drawn, narrow = [], expected_at(0, (0.0, 1.0, 1.0), {"validity": 1e-9})
 
     def ends(run, bases, seeds):
-        asked.append(run.id)
+        drawn.append(run.id)
         return (SampledEnd(1.0, 1.0, 0.0),)
 
     monkeypatch.setattr(study, "sampled_ends", ends)
-    missed = ("missed", outcome(ended_at=1), [narrow.run.id], LOST)
-    for name, found, sampled, why in (("held", outcome(), [], None), missed):
+    missed = ("missed", outcome(ended_at=1), [narrow.run.id], BEYOND_FIRST_ORDER)
+    for name, found, sampled, why in (("matched", outcome(), [], None), missed):
         of = Study(tmp_path / name)
-        of.kept.keep(study.RUN, RUN.id, found)
-        of.kept.keep(TWIN, narrow.run.id, narrow)
+        of.store.write(study.RUN, RUN.id, found)
+        of.store.write(EXPECTED_GRADIENT, narrow.run.id, narrow)
         assert why_missed(found, narrow) == (why and UNEXPLAINED)
         # The samples are in the journal, and are not drawn again.
         of.explain([RUN])
         Study(tmp_path / name).explain([RUN])
-        assert asked == sampled
-        assert why_missed(found, Study(tmp_path / name).twins[narrow.run.id]) == why
+        assert drawn == sampled
+        assert why_missed(found, Study(tmp_path / name).expected_gradient[narrow.run.id]) == why

@@ -4,22 +4,22 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from support.small_boxes import uniform_box
+from support.small_tasks import uniform_task
 from support.tiny_training import TRL_WARNS
 
 from dph_theory.stationary import answer_probabilities, filtered_policy
 from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
-from full_scale.experiments.enumerable_tasks.box import box
 from full_scale.experiments.enumerable_tasks.exact import exact
+from full_scale.experiments.enumerable_tasks.tasks import enumerable_task
 from full_scale.experiments.small_llama import training
-from full_scale.experiments.small_llama.runs import ANNEALED, Run
+from full_scale.experiments.small_llama.runs import ANNEALED, LlamaRun
 from full_scale.experiments.small_llama.training import STORED, start_of, stored_answers, tables_of, train
 from full_scale.training.online import OnlineTrainer
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 FIT = LlamaFit(hidden=16, steps=60)
 QUICK = {"group_size": 8, "steps": 2}
-TASK = box("selection-2")
+TASK = enumerable_task("selection-2")
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 
 
 def test_stored_answers_are_in_the_filtered_models_proportions():
-    task = uniform_box()
+    task = uniform_task()
     rows = stored_answers(task, list(task.base)).rows()
     assert Counter(row.example_id for row in rows) == {"0": STORED // 2, "1": STORED // 2}
     wanted = answer_probabilities(filtered_policy(task.base, task.valid, end=task.end), task.end)[0]
@@ -45,7 +45,7 @@ def test_stored_answers_are_in_the_filtered_models_proportions():
 
 
 def test_an_annealed_coefficient_falls_geometrically_by_the_middle_of_the_training():
-    run = Run("budget_and_family", "wide", "sequence_kl", 0.1, beta_from=1.0, steps=100)
+    run = LlamaRun("budget_and_family", "wide", "sequence_kl", 0.1, beta_from=1.0, steps=100)
     found = [run.beta_at(step) for step in (0, 25, 50, 99)]
     assert found == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
 
@@ -65,7 +65,9 @@ def test_the_trainer_weighs_its_penalty_by_the_annealed_coefficient(form, folder
             seen.extend([self.beta] * (form != "sequence_kl"))
             return super()._compute_loss(*given)
 
-    train(Run("x", TASK.name, form, 0.1, beta_from=1.0, group_size=8, steps=4), TASK, folder, kind=Noting)
+    train(
+        LlamaRun("x", TASK.name, form, 0.1, beta_from=1.0, group_size=8, steps=4), TASK, folder, kind=Noting
+    )
     assert seen == pytest.approx([1.0, 10**-0.5, 0.1, 0.1])
 
 
@@ -87,7 +89,7 @@ def test_the_trainer_weighs_its_penalty_by_the_annealed_coefficient(form, folder
     ids=lambda fields: fields["form"],
 )
 def test_every_form_trains_and_is_measured_from_the_start(fields, folder):
-    course = train(Run("try", TASK.name, **QUICK, **fields, every=1), TASK, folder)
+    course = train(LlamaRun("try", TASK.name, **QUICK, **fields, every=1), TASK, folder)
     assert [measured.step for measured in course] == list(range(1 + 2 * fields.get("rounds", 1)))
     still = fields.get("rehearsed") == "js" and "lost" not in fields
     assert (abs(course[0].tables[0] - course[-1].tables[0]).max() < 1e-7) == still
@@ -111,7 +113,7 @@ def test_a_baseline_is_subtracted_whatever_the_form(form, folder):
             return samples
 
     beta = 0.0 if form == "none" else 0.2
-    run = Run("x", TASK.name, form, beta, baseline="one", group_size=8, steps=1)
+    run = LlamaRun("x", TASK.name, form, beta, baseline="one", group_size=8, steps=1)
     train(run, TASK, folder, kind=Noting)
     ((advantages, verdicts),) = seen
     advantages = advantages if advantages.ndim == 1 else advantages[:, 0]
@@ -126,7 +128,7 @@ def test_training_without_kl_ends_at_the_first_step_that_has_lost_the_answers(fo
         return 1 - exact(TASK, tables_of(TASK, path), tables_of(TASK, base)).first_share
 
     def collapsing(share, seed=0):
-        return Run("way_back", TASK.name, "sequence_kl", 0.2, lost=share, collapsed=True, seed=seed)
+        return LlamaRun("way_back", TASK.name, "sequence_kl", 0.2, lost=share, collapsed=True, seed=seed)
 
     wanted = share_of_lost(base) / 2
     path = start_of(collapsing(wanted), TASK, folder)

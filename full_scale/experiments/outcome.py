@@ -1,4 +1,4 @@
-"""What every experiment keeps: a run's settings, its course, and whether it matched its prediction."""
+"""A run's settings, and its outcome: whether it matched the policy that was predicted before it."""
 
 import hashlib
 import json
@@ -6,28 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Those of every run; two runs with equal fields are the same run, and have the same id."""
-
-    experiment: str
-    task: str
-    form: str
-    """Of the loss: where its KL term stands, or a method's name."""
-    beta: float = 0.0
-    """Coefficient of the penalty; of the rehearsal, eta."""
-    beta_from: float | None = None
-    """beta at the first step, from which it falls geometrically to `beta` by the middle of the training."""
-    learning_rate: float = 1e-3
-    steps: int = 250
-    seed: int | None = 0
-    """None: without samples, in expectation."""
-    optimiser: Literal["adam", "sgd"] = "adam"
-    rank: int | None = None
-    """Of a LoRA adapter; None trains every weight."""
+    """Fields that say what a run is; runs with equal fields are the same run, and have the same digest."""
 
     @cached_property
     def digest(self) -> str:
@@ -35,23 +19,17 @@ class Settings:
         return hashlib.sha256(json.dumps(self.changed, sort_keys=True).encode()).hexdigest()[:10]
 
     @property
-    def id(self) -> str:
-        """The name it is kept under."""
-        return f"{self.experiment}-{self.task}-{self.form}-{self.digest}"
-
-    @property
     def changed(self) -> dict[str, Any]:
         """The fields that are not their defaults."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            field.name: values[field.name] for field in fields(self) if values[field.name] != field.default
-        }
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: setting for name, (setting, default) in values.items() if setting != default}
 
-    def beta_at(self, step: int) -> float:
-        """The coefficient: beta (beta_from / beta)^(1 - 2 step / steps), and beta after half."""
-        if self.beta_from is None:
-            return self.beta
-        return self.beta * float((self.beta_from / self.beta) ** max(1 - 2 * step / self.steps, 0.0))
+
+def annealed(beta: float, beta_from: float | None, progress: float) -> float:
+    """The coefficient when so much is done: beta (beta_from / beta)^(1 - 2 progress), and beta after half."""
+    if beta_from is None:
+        return beta
+    return beta * float((beta_from / beta) ** max(1 - 2 * progress, 0.0))
 
 
 @dataclass(frozen=True)
@@ -61,7 +39,7 @@ class Bounds:
     validity: float
     """Of the mean |V - predicted V|."""
     kl: float
-    """Of the mean KL(run || law), in nats.
+    """Of the mean KL(run || predicted policy), in nats.
 
     Chosen before any run was compared. By Pinsker's inequality run and prediction then give no set of
     answers probabilities further apart than sqrt(kl/2), .1 (selection: .07); and it takes 1/kl answers, 50
@@ -71,39 +49,40 @@ class Bounds:
 
 
 BARS, SELECTION_BARS = Bounds(0.02, 0.02), Bounds(0.01, 0.01)
+SELECTION_TASKS = ("selection-2", "selection-3")
 
 
 def bars_of(task: str) -> Bounds:
     """Those of a task."""
-    return SELECTION_BARS if task.startswith("selection") else BARS
+    return SELECTION_BARS if task in SELECTION_TASKS else BARS
 
 
-ALIKE = 1e-6
+SAME_DISTANCE = 1e-6
 """Nats by which distances must differ to distinguish two predictions: on some tasks two of them coincide."""
 
 
-def mean_gap(found: Sequence[float], wanted: Sequence[float]) -> float:
+def mean_gap(measured: Sequence[float], predicted: Sequence[float]) -> float:
     """The mean over rows of |V - predicted V|."""
-    return fmean(abs(one - other) for one, other in zip(found, wanted, strict=True))
+    return fmean(abs(rate - expected) for rate, expected in zip(measured, predicted, strict=True))
 
 
-def misses(law: str, distances: Mapping[str, float], gap: float, bars: Bounds = BARS) -> tuple[str, ...]:
+def misses(policy: str, distances: Mapping[str, float], gap: float, bars: Bounds = BARS) -> tuple[str, ...]:
     """What an end misses of its prediction: policy (a rival is nearer), pass rate, answers (their bars)."""
     missed = {
-        "law": distances[law] > min(distances.values()) + ALIKE,
+        "policy": distances[policy] > min(distances.values()) + SAME_DISTANCE,
         "validity": gap > bars.validity,
-        "answers": distances[law] > bars.kl,
+        "answers": distances[policy] > bars.kl,
     }
-    return tuple(name for name, found in missed.items() if found)
+    return tuple(name for name, is_missed in missed.items() if is_missed)
 
 
-class Finished:
+class Outcome:
     """A finished run of any kind beside its prediction: the one definition of a match."""
 
     run: Any
     course: tuple[Any, ...]
     distances: Any
-    """KL(run || law) of each stationary policy that it might have had, by name."""
+    """KL(run || policy) of each stationary policy that it might have had, by name."""
     own: Any
     """The name of its own; None where theory says nothing of its end."""
     gap: Any
@@ -119,11 +98,11 @@ class Finished:
         """The stationary policy nearest, its own if that is as near; None where none was predicted."""
         if self.own is None:
             return None
-        least = min(self.distances.values()) + ALIKE
+        least = min(self.distances.values()) + SAME_DISTANCE
         return next(name for name in (self.own, *self.distances) if self.distances[name] <= least)
 
     @property
-    def kl_to_law(self) -> float | None:
+    def kl_to_prediction(self) -> float | None:
         """The distance to the run's own prediction."""
         return None if self.own is None else self.distances[self.own]
 
@@ -136,6 +115,7 @@ class Finished:
 
     @property
     def verdict(self) -> str:
-        """held, or what was missed."""
-        missed = f"missed: {' and '.join(self.misses)}" if self.misses else "held"
-        return "no law" if self.own is None else missed
+        """matched, what was missed, or that nothing was predicted."""
+        if self.own is None:
+            return "no prediction"
+        return f"missed: {' and '.join(self.misses)}" if self.misses else "matched"

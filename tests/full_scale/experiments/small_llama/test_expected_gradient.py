@@ -8,11 +8,12 @@ import torch
 from transformers import LlamaForCausalLM
 
 from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base
-from full_scale.experiments.enumerable_tasks.box import box
 from full_scale.experiments.enumerable_tasks.exact import longest_prefixes, next_token_log_probs
-from full_scale.experiments.small_llama import training, twin
-from full_scale.experiments.small_llama.record import FROZEN, TABULAR, twin_of
-from full_scale.experiments.small_llama.runs import Run
+from full_scale.experiments.enumerable_tasks.tasks import enumerable_task
+from full_scale.experiments.small_llama import expected_gradient, training
+from full_scale.experiments.small_llama.expected_gradient import train_in_expectation
+from full_scale.experiments.small_llama.finished_runs import FROZEN, TABULAR, expected_gradient_of
+from full_scale.experiments.small_llama.runs import LlamaRun
 
 FIT = LlamaFit(hidden=16, steps=60)
 SGD = {"learning_rate": 0.01, "optimiser": "sgd", "constant": True}
@@ -20,7 +21,7 @@ SGD = {"learning_rate": 0.01, "optimiser": "sgd", "constant": True}
 
 @pytest.fixture(autouse=True)
 def small_bases(monkeypatch):
-    for module in (training, twin):
+    for module in (expected_gradient, training):
         monkeypatch.setattr(module, "build_base", partial(build_base, fit=FIT))
 
 
@@ -31,7 +32,7 @@ def folder(tmp_path_factory):
 
 def by_hand(run, folder):
     """SGD along the exact gradient of E v - beta KL of whole answers, by autograd alone."""
-    task = box(run.task)
+    task = enumerable_task(run.task)
     model = LlamaForCausalLM.from_pretrained(build_base(task, folder, FIT), attn_implementation="eager")
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
 
@@ -54,33 +55,37 @@ def by_hand(run, folder):
     return answers().exp().detach()
 
 
-def test_a_twin_is_gradient_descent_on_the_exact_objective(folder):
-    run = Run("x", "selection-2", "sequence_kl", 0.3, steps=5, **SGD)
-    found = twin.twin(run, folder, spreads=False)
+def test_the_expected_gradient_run_is_gradient_descent_on_the_exact_objective(folder):
+    run = LlamaRun("x", "selection-2", "sequence_kl", 0.3, steps=5, **SGD)
+    found = train_in_expectation(run, folder, spreads=False)
     p = by_hand(run, folder)
-    task = box(run.task)
+    task = enumerable_task(run.task)
     answers = np.array([*task.valid[0][: task.end].ravel(), False])
     assert found.exact.validity[0] == pytest.approx(float(p[answers].sum()), rel=1e-5)
     assert found.exact.validity[0] > 0.501
     assert found.deviations == {}
 
 
-def test_three_accounts_of_luck_and_a_baseline_that_leaves_hardly_any(folder):
-    run = Run("x", "lottery-30", "none", group_size=64, steps=5, **SGD)
-    found = twin.twin(run, folder)
+def test_three_accounts_of_noise_and_a_baseline_that_leaves_hardly_any(folder):
+    run = LlamaRun("x", "one-word-30", "none", group_size=64, steps=5, **SGD)
+    found = train_in_expectation(run, folder)
     assert set(found.rivals) == {FROZEN, TABULAR}
     # Along so short a path the kernel hardly moves.
     assert found.rivals[FROZEN] == pytest.approx(found.deviations["favourite_odds"], rel=0.01)
     assert found.rivals[TABULAR] == pytest.approx(found.deviations["favourite_odds"], rel=0.1)
     # Only wrong answers pushed drives right ones least apart.
-    pushed = twin.twin(replace(run, baseline="one"), folder)
+    pushed = train_in_expectation(replace(run, baseline="one"), folder)
     assert pushed.deviations["favourite_odds"] < 0.1 * found.deviations["favourite_odds"]
 
 
 def test_a_coin_for_a_verifier_moves_nothing_on_average(folder):
     coin = {"false_positive": 0.5, "false_negative": 0.5}
-    found = twin.twin(Run("x", "lottery-flat", "none", group_size=8, steps=3, **SGD, **coin), folder)
-    still = twin.twin(Run("x", "lottery-flat", "none", group_size=8, steps=1, **SGD, **coin), folder)
+    found = train_in_expectation(
+        LlamaRun("x", "one-word-flat", "none", group_size=8, steps=3, **SGD, **coin), folder
+    )
+    still = train_in_expectation(
+        LlamaRun("x", "one-word-flat", "none", group_size=8, steps=1, **SGD, **coin), folder
+    )
     assert found.exact == still.exact
     assert found.deviations["validity"] > still.deviations["validity"] > 0
 
@@ -88,9 +93,9 @@ def test_a_coin_for_a_verifier_moves_nothing_on_average(folder):
 @pytest.mark.parametrize(("scale", "rate"), [("none", 0.3), ("group", 0.2), ("group", 0.9)])
 @pytest.mark.parametrize("size", [2, 5])
 def test_advantages_have_the_moments_of_all_groups(size, scale, rate):
-    run = Run("x", "lottery-30", "none", scale=scale, group_size=size)
+    run = LlamaRun("x", "one-word-30", "none", scale=scale, group_size=size)
     verdicts = torch.tensor([1.0, 0.0], dtype=torch.float64)
-    mean, deviation = twin._advantage(run)(verdicts, torch.tensor([rate], dtype=torch.float64))
+    mean, deviation = expected_gradient._advantage(run)(verdicts, torch.tensor([rate], dtype=torch.float64))
     others = np.array(list(product([0.0, 1.0], repeat=size - 1)))
     chances = np.prod(np.where(others, rate, 1 - rate), axis=1)
     for index, own in enumerate((1, 0)):
@@ -104,15 +109,19 @@ def test_advantages_have_the_moments_of_all_groups(size, scale, rate):
 
 
 def test_a_verdict_that_is_a_coin_for_the_answer_moves_its_advantage():
-    run = Run("twin", "selection-2", "none", group_size=4)
-    _, spread = twin._advantage(run)(torch.tensor([0.0, 0.2, 1.0]).double(), torch.tensor([0.3]).double())
+    run = LlamaRun("x", "selection-2", "none", group_size=4)
+    _, spread = expected_gradient._advantage(run)(
+        torch.tensor([0.0, 0.2, 1.0]).double(), torch.tensor([0.3]).double()
+    )
     np.testing.assert_allclose(spread, [0.0, 0.75 * 0.4, 0.0], atol=1e-12)
 
 
-def test_runs_that_differ_by_seed_share_a_twin_and_some_have_none():
-    run = Run("x", "selection-2", "k3", 0.2)
-    assert twin_of(run) == twin_of(Run("y", "selection-2", "k3", 0.2, seed=4, every=10))
-    assert twin_of(replace(run, rank=1, seed=4)).seed == 4
+def test_runs_that_differ_by_seed_share_an_expected_gradient_and_some_have_none():
+    run = LlamaRun("x", "selection-2", "k3", 0.2)
+    assert expected_gradient_of(run) == expected_gradient_of(
+        LlamaRun("y", "selection-2", "k3", 0.2, seed=4, every=10)
+    )
+    assert expected_gradient_of(replace(run, rank=1, seed=4)).seed == 4
     for fields in (
         {"form": "alpha_dpg", "beta": 0.0, "alpha": 1.0},
         {"rounds": 2},
@@ -120,7 +129,7 @@ def test_runs_that_differ_by_seed_share_a_twin_and_some_have_none():
         {"form": "sequence_kl", "scale": "group"},
         {"form": "sequence_kl", "beta_from": 1.0, "excess_bound": 0.1},
     ):
-        assert twin_of(replace(run, **fields)) is None
+        assert expected_gradient_of(replace(run, **fields)) is None
 
 
 @pytest.mark.slow
@@ -134,16 +143,20 @@ def test_runs_that_differ_by_seed_share_a_twin_and_some_have_none():
     ],
     ids=str,
 )
-def test_twins_end_at_their_own_law(fields, folder):
-    run = Run("x", beta=0.5, steps=300, **{"task": "selection-2", "learning_rate": 8e-3, **fields})
-    found = twin.twin(run, folder, spreads=False)
-    assert next(iter(found.kl)) == run.law
-    assert found.kl[run.law] < min(1e-3, *(kl / 10 for law, kl in found.kl.items() if law != run.law))
+def test_expected_gradient_runs_end_at_their_own_policy(fields, folder):
+    run = LlamaRun("x", beta=0.5, steps=300, **{"task": "selection-2", "learning_rate": 8e-3, **fields})
+    found = train_in_expectation(run, folder, spreads=False)
+    assert next(iter(found.kl)) == run.stationary_policy
+    assert found.kl[run.stationary_policy] < min(
+        1e-3, *(kl / 10 for name, kl in found.kl.items() if name != run.stationary_policy)
+    )
 
 
 @pytest.mark.parametrize("fields", [{"per_answer_mean": True}, {"dapo": True}], ids=str)
 def test_the_noise_of_every_reduction_is_carried(fields, folder):
-    found = twin.twin(Run("x", "lengths", "k3", 0.5, steps=2, group_size=8, **SGD, **fields), folder)
+    found = train_in_expectation(
+        LlamaRun("x", "lengths", "k3", 0.5, steps=2, group_size=8, **SGD, **fields), folder
+    )
     assert found.deviations["validity"] > 0
     assert found.deviations["favourite_odds"] > 0
 
@@ -160,11 +173,11 @@ def test_the_noise_of_every_reduction_is_carried(fields, folder):
     ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
 def test_a_groups_own_baseline_is_as_noisy_as_what_it_averages(fields, share):
-    task = box("lottery-30")
+    task = enumerable_task("one-word-30")
     base = torch.cat([torch.from_numpy(np.log(table)).reshape(-1) for table in task.base])
     away = (base + torch.linspace(-0.5, 0.5, len(base), dtype=base.dtype)).log_softmax(dim=0)
-    run = Run("x", task.name, group_size=4, **fields)
-    found = twin._Draws(run, task, base)(away, 0)
+    run = LlamaRun("x", task.name, group_size=4, **fields)
+    found = expected_gradient._ExpectedUpdate(run, task, base)(away, 0)
     verdicts = torch.from_numpy(task.valid[0].astype(float))
     averaged = verdicts if fields.get("baseline") != "one" else torch.zeros_like(verdicts)
     if run.form == "sequence_kl":

@@ -2,29 +2,29 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.small_boxes import uniform_box
+from support.small_tasks import uniform_task
 from transformers import LlamaForCausalLM
 
 from dph_theory.stationary import locally_filtered, policy_divergence
 from full_scale.experiments.enumerable_tasks.base import LlamaFit, build_base, pressed
-from full_scale.experiments.enumerable_tasks.box import BOXES, box, dial
 from full_scale.experiments.enumerable_tasks.exact import exact, next_token_tables
+from full_scale.experiments.enumerable_tasks.tasks import TASKS, dial, enumerable_task
 
 
 def test_texts_are_written_in_words_and_read_back_by_the_tokenizer():
-    box = uniform_box(texts=3)
-    assert box.prompts == ["<end> a a", "<end> a b", "<end> b a"]
-    tokenizer = box.tokenizer()
-    assert tokenizer(box.prompts)["input_ids"] == box.prompt_ids.tolist()
-    assert tokenizer.eos_token_id == tokenizer.pad_token_id == box.end == 2
+    task = uniform_task(texts=3)
+    assert task.prompts == ["<end> a a", "<end> a b", "<end> b a"]
+    tokenizer = task.tokenizer()
+    assert tokenizer(task.prompts)["input_ids"] == task.prompt_ids.tolist()
+    assert tokenizer.eos_token_id == tokenizer.pad_token_id == task.end == 2
 
 
 def test_verdicts_of_full_ended_and_empty_answers():
-    assert uniform_box().verdicts([0, 1, 0, 1], [[0, 1], [1, 0], [0, 2], [2]]) == [1, 0, 1, 0]
+    assert uniform_task().verdicts([0, 1, 0, 1], [[0, 1], [1, 0], [0, 2], [2]]) == [1, 0, 1, 0]
 
 
-def test_a_box_that_cannot_be_is_refused():
-    whole = uniform_box()
+def test_a_task_that_cannot_be_is_refused():
+    whole = uniform_task()
     never = whole.valid.copy()
     never[1] = False
     for valid, says in (
@@ -34,19 +34,19 @@ def test_a_box_that_cannot_be_is_refused():
         with pytest.raises(ValueError, match=says):
             dataclasses.replace(whole, valid=valid)
     with pytest.raises(ValueError, match=r"answers=531441 .*at most 500,000"):
-        uniform_box(texts=1, words=8, length=6)
+        uniform_task(texts=1, words=8, length=6)
     with pytest.raises(ValueError, match="task='dial-9' is not allowed: one of selection-2"):
-        box("dial-9")
+        enumerable_task("dial-9")
 
 
 def test_rows_of_one_text_have_its_tables():
-    box = dataclasses.replace(uniform_box(texts=1), valid=np.ones((3, 3, 3), dtype=bool), texts=(0, 0, 0))
-    assert box.pass_rates(box.base) == pytest.approx([1, 1, 1])
+    task = dataclasses.replace(uniform_task(texts=1), valid=np.ones((3, 3, 3), dtype=bool), texts=(0, 0, 0))
+    assert task.pass_rates(task.base) == pytest.approx([1, 1, 1])
 
 
-@pytest.mark.parametrize("name", BOXES)
-def test_every_box_is_complete(name):
-    found = box(name)
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_is_complete(name):
+    found = enumerable_task(name)
     assert found.name == name
     assert all(np.allclose(table.sum(axis=-1), 1) for table in found.base)
     assert all(0 < rate < 1 for rate in found.pass_rates(found.base))
@@ -54,7 +54,7 @@ def test_every_box_is_complete(name):
 
 
 def test_the_two_token_example_is_that_of_theory_e3():
-    found = box("selection-2")
+    found = enumerable_task("selection-2")
     assert found.pass_rates(found.base) == pytest.approx([0.5], abs=1e-3)
     local = locally_filtered(found.base, found.valid, end=found.end)
     # 1.20397280433 without the end symbol's ten-thousandth.
@@ -62,7 +62,7 @@ def test_the_two_token_example_is_that_of_theory_e3():
 
 
 def test_brackets_are_balanced():
-    valid = box("brackets-6").valid[0]
+    valid = enumerable_task("brackets-6").valid[0]
     assert valid[0, 1, 2, 2, 2, 2]
     assert valid[0, 0, 1, 1, 0, 1]
     assert not valid[0, 1, 1, 0, 2, 2]
@@ -76,7 +76,7 @@ def test_a_dial_is_its_seeds():
 
 
 def test_the_base_has_the_wanted_tables_is_built_once_and_pressed_to_a_share(tmp_path):
-    wanted, fit = box("selection-2"), LlamaFit(hidden=32, steps=250, learning_rate=1e-2)
+    wanted, fit = enumerable_task("selection-2"), LlamaFit(hidden=32, steps=250, learning_rate=1e-2)
 
     def tables(folder):
         return next_token_tables(LlamaForCausalLM.from_pretrained(folder), wanted)
@@ -91,5 +91,5 @@ def test_the_base_has_the_wanted_tables_is_built_once_and_pressed_to_a_share(tmp
     assert [*tmp_path.iterdir()] == [base]
     lost = tables(pressed(wanted, base, 1e-3, fit))
     assert 1 - exact(wanted, lost, found).first_share == pytest.approx(1e-3, rel=0.2)
-    # The second token's law is the base's, up to the fit.
+    # The second token's distribution is the base's, up to the fit.
     assert np.abs(lost[1][:, :2] - found[1][:, :2]).max() < 0.02

@@ -11,6 +11,8 @@ import numpy as np
 from dph_theory.finite_training import Rollouts, flow
 from dph_theory.stationary import policy_after_resets, tempered, token_policy, truncated
 
+from ..enumerable_tasks.exact import Tables
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -60,12 +62,12 @@ LONG, STEP = 2000.0, 0.2
 """Time by which a flow has ended, and the size of its steps where the sampler jumps."""
 
 
-def sampled_law(
+def sampled_policy(
     sampling: Sampling, base: Sequence[np.ndarray], valid: np.ndarray, *, form: str, beta: float, end: int
-) -> list[np.ndarray]:
+) -> Tables:
     """Where the expected-gradient run of one text ends under the sampling: tables without batch axes."""
     if sampling.rounds > 1:
-        return policy_after_resets(base, valid, beta, sampling.rounds, law=token_policy, end=end)
+        return policy_after_resets(base, valid, beta, sampling.rounds, solver=token_policy, end=end)
     drawn = None
     if sampling.drawn_at != 1:
         drawn = partial(tempered, temperature=sampling.drawn_at)
@@ -73,7 +75,7 @@ def sampled_law(
         drawn = partial(truncated, top_p=sampling.top_p)
     finished = (np.indices(valid.shape)[-1] == end).astype(float)
     rollouts = Rollouts(drawn, weights=finished if sampling.masked else None)
-    (found,) = flow(
+    (end_tables,) = flow(
         tempered(base, sampling.temperature),
         valid,
         [LONG],
@@ -83,4 +85,4 @@ def sampled_law(
         rollouts=rollouts,
         step=STEP if sampling.top_p < 1 else None,
     )
-    return tempered(found, 1 / sampling.temperature)
+    return tempered(end_tables, 1 / sampling.temperature)

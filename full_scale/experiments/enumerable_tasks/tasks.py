@@ -21,7 +21,7 @@ MOST_ANSWERS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class GlassBox:
+class EnumerableTask:
     """Texts to continue by `length` tokens, V words and the end symbol, and which answers are valid.
 
     A row is what a trainer sees as a prompt: a text and a verifier. Several rows may share a text; a
@@ -124,7 +124,7 @@ RARE = 1e-4
 """The base's mass on an end symbol that no valid answer needs."""
 
 
-def selection(length: int = 2) -> GlassBox:
+def selection(length: int = 2) -> EnumerableTask:
     """Answers of two words: the last decides, and how likely it is correct depends on those before.
 
     Of two tokens: .5 for each first word, then correct with .9 or .1. Theory: E3.
@@ -134,10 +134,10 @@ def selection(length: int = 2) -> GlassBox:
     base.append(_with_end(np.stack([right, 1 - right], axis=-1)[None]))
     valid = np.zeros((1, *[3] * length), dtype=bool)
     valid[0][..., 0] = (np.indices((3,) * (length - 1)) != 2).all(axis=0)
-    return GlassBox(f"selection-{length}", ("a", "b"), tuple(base), valid, (0,))
+    return EnumerableTask(f"selection-{length}", ("a", "b"), tuple(base), valid, (0,))
 
 
-def dial(seed: int) -> GlassBox:
+def dial(seed: int) -> EnumerableTask:
     """Four texts, answers of two tokens out of five, bases and verifiers at random; the end symbol counts."""
     rng = np.random.default_rng([seed, 11])
     base = [_softmax(1.2 * rng.standard_normal((4, *[5] * (t + 1)))) for t in range(2)]
@@ -145,10 +145,10 @@ def dial(seed: int) -> GlassBox:
         valid = rng.random((4, 5, 5)) < 0.3
         valid[:, 4] = valid[:, 4, -1:]
         if valid.any(axis=(1, 2)).all():
-            return GlassBox(f"dial-{seed}", ("a", "b", "c", "d"), tuple(base), valid, (0, 1, 2, 3))
+            return EnumerableTask(f"dial-{seed}", ("a", "b", "c", "d"), tuple(base), valid, (0, 1, 2, 3))
 
 
-def strategies() -> GlassBox:
+def strategies() -> EnumerableTask:
     """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
 
     Each type is solved by its own strategy alone, and the policy cannot see the type: the more of the
@@ -159,10 +159,10 @@ def strategies() -> GlassBox:
     valid = np.zeros((10, 4, 4), dtype=bool)
     for row, kind in enumerate([0] * 5 + [1] * 3 + [2] * 2):
         valid[row, kind, 0] = True
-    return GlassBox("strategies", ("a", "b", "c"), tuple(base), valid, (0,) * 10)
+    return EnumerableTask("strategies", ("a", "b", "c"), tuple(base), valid, (0,) * 10)
 
 
-def brackets(length: int = 6) -> GlassBox:
+def brackets(length: int = 6) -> EnumerableTask:
     """Balanced brackets, ended or of the full length; the base opens more often than it closes."""
     base = [
         _with_end(np.broadcast_to([0.58, 0.42], (1, *[2] * t, 2)), 0.0 if t == 0 else 0.15)
@@ -171,10 +171,10 @@ def brackets(length: int = 6) -> GlassBox:
     valid = np.zeros((1, *[3] * length), dtype=bool)
     for answer in itertools.product(range(3), repeat=length):
         valid[(0, *answer)] = _balanced(answer)
-    return GlassBox(f"brackets-{length}", ("(", ")"), tuple(base), valid, (0,))
+    return EnumerableTask(f"brackets-{length}", ("(", ")"), tuple(base), valid, (0,))
 
 
-def sums(digits: int = 3) -> GlassBox:
+def sums(digits: int = 3) -> EnumerableTask:
     """That many digits which add up to the text's number; the base prefers some digits.
 
     Three digits of 0 to 3 for 2, 4 and 7; two of 0 to 4 for 3 and 5.
@@ -188,60 +188,62 @@ def sums(digits: int = 3) -> GlassBox:
     for row, total in enumerate(totals):
         valid[row][within] = np.indices((words,) * digits).sum(axis=0) == total
     name = "sums" if digits == 3 else f"sums-{digits}"
-    return GlassBox(name, tuple("01234"[:words]), tuple(base), valid, tuple(range(len(totals))))
+    return EnumerableTask(name, tuple("01234"[:words]), tuple(base), valid, tuple(range(len(totals))))
 
 
-def wide() -> GlassBox:
+def wide() -> EnumerableTask:
     """One text, two words out of six at random, about a third of the answers valid: many to lose."""
     rng = np.random.default_rng(5)
     base = [_with_end(_softmax(0.8 * rng.standard_normal((1, *[6] * (t + 1))))) for t in range(2)]
     valid = np.zeros((1, 7, 7), dtype=bool)
     valid[:, :6, :6] = rng.random((1, 6, 6)) < 0.35
-    return GlassBox("wide", tuple("abcdef"), tuple(base), valid, (0,))
+    return EnumerableTask("wide", tuple("abcdef"), tuple(base), valid, (0,))
 
 
-def lottery(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> GlassBox:
+def one_word(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> EnumerableTask:
     """One text and answers of one word, of these masses; the first ones are right."""
     masses = np.array([*right, *wrong])
     valid = np.arange(len(masses) + 1) < len(right)
     words = tuple("abcdefghij"[: len(masses)])
-    return GlassBox(f"lottery-{name}", words, (_with_end(masses[None]),), valid[None], (0,))
+    return EnumerableTask(f"one-word-{name}", words, (_with_end(masses[None]),), valid[None], (0,))
 
 
-def lengths() -> GlassBox:
+def lengths() -> EnumerableTask:
     """Correct answers of one token (the end symbol, .3) and of two (.4, then correct with .5). Theory: G8."""
     first, second = np.array([[0.4, 0.3, 0.3]]), _with_end(np.full((1, 2, 2), 0.5))
     ends = np.full((1, 1, 3), RARE)
     ends[..., 2] = 1 - 2 * RARE
     valid = np.zeros((1, 3, 3), dtype=bool)
     valid[0, 2, 2] = valid[0, 0, 0] = True
-    return GlassBox(
+    return EnumerableTask(
         "lengths", ("a", "b"), (first, np.concatenate([second[:, :2], ends], axis=1)), valid, (0,)
     )
 
 
-def cut() -> GlassBox:
+def cut() -> EnumerableTask:
     """A word and the end symbol, or another word, with .3, and no end: cut off. The first word is right."""
     base = (_with_end(np.array([[0.2, 0.8]])), _with_end(np.full((1, 2, 2), 0.5), 0.7))
     valid = np.zeros((1, 3, 3), dtype=bool)
     valid[0, 0, 2] = True
-    return GlassBox("cut", ("a", "b"), base, valid, (0,))
+    return EnumerableTask("cut", ("a", "b"), base, valid, (0,))
 
 
-def _lotteries() -> dict[str, Callable[[], GlassBox]]:
+def _one_word_tasks() -> dict[str, Callable[[], EnumerableTask]]:
     masses: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
         "30": ((0.15,) * 2, (0.14,) * 5),
         "10": ((0.05,) * 2, (0.18,) * 5),
         "four": ((0.075,) * 4, (0.14,) * 5),
-        "law": ((0.35,) * 2, (0.3,)),
+        "three": ((0.35,) * 2, (0.3,)),
         "flat": ((0.4,), (0.3, 0.2, 0.1)),
         "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
         "peaked": ((0.9,), (0.05, 0.03, 0.02)),
     }
-    return {f"lottery-{name}": partial(lottery, *both, name) for name, both in masses.items()}
+    return {
+        f"one-word-{name}": partial(one_word, right, wrong, name) for name, (right, wrong) in masses.items()
+    }
 
 
-BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
+TASKS: Mapping[str, Callable[[], EnumerableTask]] = MappingProxyType(
     {
         "selection-2": selection,
         "selection-3": partial(selection, 3),
@@ -254,15 +256,15 @@ BOXES: Mapping[str, Callable[[], GlassBox]] = MappingProxyType(
         "wide": wide,
         "lengths": lengths,
         "cut": cut,
-        **_lotteries(),
+        **_one_word_tasks(),
     }
 )
 
 
-def box(name: str) -> GlassBox:
-    """The glass box of that name. Raises ValueError for another."""
-    choice("task", name, BOXES)
-    return BOXES[name]()
+def enumerable_task(name: str) -> EnumerableTask:
+    """The task of that name. Raises ValueError for another."""
+    choice("task", name, TASKS)
+    return TASKS[name]()
 
 
 def _with_end(table: np.ndarray, mass: float = RARE) -> np.ndarray:

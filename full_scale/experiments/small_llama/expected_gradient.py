@@ -1,4 +1,4 @@
-"""The expected-gradient run (`twin`) of a run: its Llama, optimiser and schedule, without sampling.
+"""The expected-gradient run of a run: its Llama, optimiser and schedule, without sampling.
 
 What lies between its end and the stationary policy is too few steps; between a run's end and its own,
 sampling noise, whose std its adjoint gives. Theory: G5.
@@ -20,16 +20,16 @@ from torch.func import jacrev
 from transformers import LlamaForCausalLM
 
 from dph_theory.finite_training import drift_deviation
-from dph_theory.finite_training.answers import answer_tokens, less, update
-from dph_theory.finite_training.training import Course, Draws, group_baseline, spread_along
+from dph_theory.finite_training.answers import answer_tokens, reward_less, update
+from dph_theory.finite_training.training import DifferentiableTraining, Draws, group_baseline, spread_along
 
 from ..enumerable_tasks.base import build_base
-from ..enumerable_tasks.box import GlassBox, box
-from ..enumerable_tasks.exact import exact, longest_prefixes, next_token_log_probs
-from .predictions import distances, laws_of
-from .record import FROZEN, TABULAR, SampledEnd, Twin
-from .runs import Run
-from .training import Tables, adapter, start_of
+from ..enumerable_tasks.exact import Tables, exact, longest_prefixes, next_token_log_probs
+from ..enumerable_tasks.tasks import EnumerableTask, enumerable_task
+from .finished_runs import FROZEN, TABULAR, ExpectedGradientRun, SampledEnd
+from .predictions import distances, stationary_policies
+from .runs import LlamaRun
+from .training import adapter, start_of
 
 LONGEST = {"adam": 250, "sgd": 1000}
 """Steps up to which the noise is carried along: that takes five times as long as the run itself."""
@@ -39,36 +39,41 @@ SAMPLED = 12
 """Trainings on samples: if one in five runs missed, all would hold by chance one time in fifteen."""
 
 
-def twin(run: Run, bases: Path, *, spreads: bool = True) -> Twin:
-    """Train the expected-gradient run of `twin_of(run)`, and carry the noise along it."""
+def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) -> ExpectedGradientRun:
+    """Train a run of `expected_gradient_of`, and carry the noise along it for up to LONGEST steps."""
+    spreads = spreads and run.steps <= LONGEST[run.optimiser]
     torch.set_num_threads(1)
-    task = box(run.task)
-    base, course = course_of(run, task, bases, partial(_Draws, run, task))
-    draws = cast("_Draws", course.update)
-    measures = {"validity": draws.validity} if spreads else {}
+    task = enumerable_task(run.task)
+    base, course = course_of(run, task, bases, partial(_ExpectedUpdate, run, task))
+    exact_update = cast("_ExpectedUpdate", course.update)
+    measures = {"validity": exact_update.validity} if spreads else {}
     # Where every row has one right answer, its share of them is 1.
-    several = bool((draws.verdicts.sum(dim=-1) > 1).any())
+    several = bool((exact_update.verdicts.sum(dim=-1) > 1).any())
     if spreads and several:
-        measures["favourite_odds"] = draws.favourite_odds
-    found = spread_along(course, run.steps, measures)
-    ended = _at_end(run, task, base, found.log_probs, found.deviations)
-    alone = spreads and several and run.form == "none" and task.length == 1
-    return replace(ended, rivals=_rivals(course, draws, ended)) if alone else ended
+        measures["favourite_odds"] = exact_update.favourite_odds
+    spread = spread_along(course, run.steps, measures)
+    ended = _at_end(run, task, base, spread.log_probs, spread.deviations)
+    has_rivals = spreads and several and run.form == "none" and task.length == 1
+    return replace(ended, rivals=_rivals(course, exact_update, ended)) if has_rivals else ended
 
 
-def _rivals(course: Course, draws: "_Draws", ended: Twin) -> dict[str, float]:
+def _rivals(
+    course: DifferentiableTraining, exact_update: "_ExpectedUpdate", ended: ExpectedGradientRun
+) -> dict[str, float]:
     """The deviation of the favourite's log odds by cruder accounts than the adjoint's."""
     run, (start, *_) = ended.run, course.start()
     log_p, slopes = course.log_probs(start).detach(), jacrev(course.log_probs)(start).detach()
-    linear = _Linear(log_p, slopes, len(log_p) // len(draws.verdicts))
-    frozen = Course(linear, lambda model: model(), draws, course.batch, run.optimiser, course.rate, REFRESH)
-    found = dict(spread_along(frozen, run.steps, {FROZEN: draws.favourite_odds}).deviations)
-    right = draws.entries[0, draws.verdicts[0] > 0, 0]
+    linear = _Linear(log_p, slopes, len(log_p) // len(exact_update.verdicts))
+    frozen = DifferentiableTraining(
+        linear, lambda model: model(), exact_update, course.batch, run.optimiser, course.rate, REFRESH
+    )
+    deviations = dict(spread_along(frozen, run.steps, {FROZEN: exact_update.favourite_odds}).deviations)
+    right = exact_update.entries[0, exact_update.verdicts[0] > 0, 0]
     if run.optimiser == "sgd" and run.constant and len(right) > 1:
         apart = slopes[right[0]] - slopes[right[1]]
-        found[TABULAR] = float(
+        deviations[TABULAR] = float(
             drift_deviation(
-                float(draws.validity(log_p)),
+                float(exact_update.validity(log_p)),
                 fmean(ended.exact.validity),
                 valid=len(right),
                 invalid=linear.vocabulary - len(right),
@@ -78,7 +83,7 @@ def _rivals(course: Course, draws: "_Draws", ended: Twin) -> dict[str, float]:
                 group_size=run.group_size if run.scale == "group" else None,
             )
         )
-    return found
+    return deviations
 
 
 class _Linear(torch.nn.Module):
@@ -95,36 +100,41 @@ class _Linear(torch.nn.Module):
         return logits.view(-1, self.vocabulary).log_softmax(dim=-1).reshape(-1)
 
 
-def sampled_ends(run: Run, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
+def sampled_ends(run: LlamaRun, bases: Path, seeds: int) -> tuple[SampledEnd, ...]:
     """Where the same training on sampled answers ends: what the first order leaves out."""
     torch.set_num_threads(1)
-    task = box(run.task)
-    base, course = course_of(run, task, bases, partial(_Draws, run, task))
+    task = enumerable_task(run.task)
+    base, course = course_of(run, task, bases, partial(_ExpectedUpdate, run, task))
     ends = []
     for seed in range(seeds):
         generator, state = torch.Generator().manual_seed(seed), course.start()
         for step in range(run.steps):
             state = course.drawn(state, step, generator)
         with torch.no_grad():
-            found = _at_end(run, task, base, course.log_probs(state[0]), {})
-        kl = next(iter(found.kl.values()), 0.0)
-        ends.append(SampledEnd(found.gap, kl, found.exact.entropy or 0.0))
+            end = _at_end(run, task, base, course.log_probs(state[0]), {})
+        kl = next(iter(end.kl.values()), 0.0)
+        ends.append(SampledEnd(end.gap, kl, end.exact.entropy or 0.0))
     return tuple(ends)
 
 
 def _at_end(
-    run: Run, task: GlassBox, base: Tables, log_probs: Tensor, deviations: Mapping[str, float]
-) -> Twin:
+    run: LlamaRun, task: EnumerableTask, base: Tables, log_probs: Tensor, deviations: Mapping[str, float]
+) -> ExpectedGradientRun:
     tables = tables_from(task, log_probs)
-    laws = laws_of(run, task, base)
-    own = next(iter(laws.values()), None)
-    at_law = None if own is None else exact(task, own, base).validity
-    return Twin(run, exact(task, tables, base), distances(task, tables, laws), deviations, at_law)
+    policies = stationary_policies(run, task, base)
+    own = next(iter(policies.values()), None)
+    return ExpectedGradientRun(
+        run,
+        exact(task, tables, base),
+        kl=distances(task, tables, policies),
+        deviations=deviations,
+        predicted_validity=None if own is None else exact(task, own, base).validity,
+    )
 
 
 def course_of(
-    run: Run, task: GlassBox, bases: Path, draws_of: Callable[[Tensor], Any]
-) -> tuple[Tables, Course]:
+    run: LlamaRun, task: EnumerableTask, bases: Path, draws_of: Callable[[Tensor], Any]
+) -> tuple[Tables, DifferentiableTraining]:
     """The base's tables, and the expected-gradient run from the run's start.
 
     `draws_of` makes its update of the base's log-probabilities.
@@ -147,14 +157,14 @@ def course_of(
         torch.manual_seed(run.seed)
         model = get_peft_model(model, adapter(run.rank)).eval()
     batch = run.group_size * run.groups
-    course = Course(model, log_probs, draws_of(log_base), batch, run.optimiser, rate, REFRESH)
+    course = DifferentiableTraining(model, log_probs, draws_of(log_base), batch, run.optimiser, rate, REFRESH)
     return tables_from(task, log_base), course
 
 
-class _Draws:
-    """The update of a run's rows, as `Course` asks for it; beta is that of the step."""
+class _ExpectedUpdate:
+    """The update of a run's rows, as `DifferentiableTraining` asks for it; beta is that of the step."""
 
-    def __init__(self, run: Run, task: GlassBox, log_base: Tensor) -> None:
+    def __init__(self, run: LlamaRun, task: EnumerableTask, log_base: Tensor) -> None:
         tokens = answer_tokens(task.vocabulary, task.length, task.end)
         sizes = task.vocabulary ** np.arange(1, task.length + 1)
         starts = np.concatenate([[0], sizes.cumsum()[:-1]])
@@ -164,7 +174,7 @@ class _Draws:
         self.run, self.log_base = run, log_base
         self.counted = torch.from_numpy(tokens.counted)
         self.entries = torch.from_numpy(np.where(tokens.counted, entries, 0))
-        self.verdicts = torch.from_numpy(tokens.of(task.valid).astype(float))
+        self.verdicts = torch.from_numpy(tokens.per_answer(task.valid).astype(float))
         self.lengths = torch.from_numpy(tokens.lengths.astype(float))
         likeliest = (self._masses(log_base) * self.verdicts).argmax(-1, keepdim=True)
         self.favourite = torch.zeros_like(self.verdicts).scatter(1, likeliest, 1.0)
@@ -191,13 +201,13 @@ class _Draws:
             advantage=lambda v, rate: advantage,
         )
         variance, shared = spread.square().expand_as(p), None
-        if (others := _others(run)) is not None:
+        if (size := _baseline_size(run)) is not None:
             compared = verdicts if run.baseline in ("mean", "leave_one_out") else torch.zeros_like(verdicts)
             errors = (p * compared * (1 - compared)).sum(-1, keepdim=True)
             if run.form == "sequence_kl":
                 compared = compared - run.beta_at(step) * (log_policy - log_base).sum(-1)
-            added, shared = group_baseline(p, compared, others)
-            variance = variance + added + errors / others
+            added, shared = group_baseline(p, compared, size)
+            variance = variance + added + errors / size
         c, weight = (torch.where(self.counted, part * weight, 0.0) for part in (c, torch.ones_like(c)))
         return Draws(p, self.entries, c, weight, variance, shared)
 
@@ -223,8 +233,8 @@ class _Draws:
         return torch.tensor(1 / self.length, dtype=p.dtype)
 
 
-def _others(run: Run) -> float | None:
-    """The answers whose mean each answer is compared with; None for a constant, or where one divides too.
+def _baseline_size(run: LlamaRun) -> float | None:
+    """How many answers' mean each answer is compared with; None for a constant, or where one divides too.
 
     TRL's mean is that of the whole group: 1 - 1/G times the difference to the others.
     """
@@ -235,28 +245,28 @@ def _others(run: Run) -> float | None:
     return run.group_size**2 / (run.group_size - 1) if run.baseline == "mean" else None
 
 
-def _advantage(run: Run) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
     """The mean of an answer's advantage and its deviation, given the mean of its verdict and V."""
 
     def plain(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         share = 1 - 1 / run.group_size if run.baseline == "mean" and run.form != "sequence_kl" else 1.0
         name = "mean" if run.baseline == "leave_one_out" else run.baseline
-        return share * less(name)(v, rate), share * (v * (1 - v)).sqrt()
+        return share * reward_less(name)(v, rate), share * (v * (1 - v)).sqrt()
 
     def scaled(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
-        others = torch.arange(run.group_size, dtype=v.dtype)
+        others_correct = torch.arange(run.group_size, dtype=v.dtype)
         size, rate = run.group_size, rate.clamp(1e-12, 1 - 1e-12)
-        ways = [math.lgamma(size) - math.lgamma(k + 1) - math.lgamma(size - k) for k in range(size)]
-        chance = (
-            torch.tensor(ways, dtype=v.dtype) + others * rate.log() + (size - 1 - others) * (1 - rate).log()
-        ).exp()
+        binomials = [math.lgamma(size) - math.lgamma(k + 1) - math.lgamma(size - k) for k in range(size)]
+        others_wrong = size - 1 - others_correct
+        log_chance = others_correct * rate.log() + others_wrong * (1 - rate).log()
+        chance = (torch.tensor(binomials, dtype=v.dtype) + log_chance).exp()
         means, squares = [], []
         for own in (0, 1):
-            right = others + own
+            right = others_correct + own
             deviation = (right * (size - right) / (size * (size - 1))).sqrt()
-            value = torch.where(deviation > 0, (own - right / size) / deviation.clamp(min=1e-9), 0.0)
-            means.append((chance * value).sum(-1, keepdim=True))
-            squares.append((chance * value**2).sum(-1, keepdim=True))
+            advantage = torch.where(deviation > 0, (own - right / size) / deviation.clamp(min=1e-9), 0.0)
+            means.append((chance * advantage).sum(-1, keepdim=True))
+            squares.append((chance * advantage**2).sum(-1, keepdim=True))
         mean = v * means[1] + (1 - v) * means[0]
         second = v * squares[1] + (1 - v) * squares[0]
         return mean, (second - mean**2).clamp(min=0).sqrt()
@@ -264,13 +274,13 @@ def _advantage(run: Run) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
     return scaled if run.scale == "group" else plain
 
 
-def tables_from(task: GlassBox, log_probs: Tensor) -> Tables:
+def tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
     """The tables of each text from the joined vector of log-probabilities."""
-    found, start = [], 0
+    tables, start = [], 0
     for t in range(task.length):
         shape = (len(task.prompt_ids), *[task.vocabulary] * (t + 1))
         size = math.prod(shape)
         table = log_probs[start : start + size].detach().exp().numpy().reshape(shape)
-        found.append(table / table.sum(axis=-1, keepdims=True))
+        tables.append(table / table.sum(axis=-1, keepdims=True))
         start += size
-    return found
+    return tables

@@ -1,4 +1,4 @@
-"""One store for every experiment: each row is kept as it is made, and made once."""
+"""One store for every experiment: each row is written as it is made, and made once."""
 
 import json
 import lzma
@@ -23,7 +23,7 @@ PACKAGES = ("numpy", "torch", "transformers", "trl", "peft")
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudyOptions:
     """What a command is to run and to write."""
 
     folder: Path
@@ -44,17 +44,17 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StudyReport:
     """What the command prints."""
 
     tables: Sequence[Table]
     sentences: Sequence[str]
 
 
-class Kept:
-    """Rows in a file that only grows, by what they are and of which job.
+class RunStore:
+    """Rows in a file that only grows, by their kind and the name of the job that made them.
 
-    What comes before a run (a prediction, an expected-gradient run) is a row of its own, settled before the
+    What comes before a run (a prediction, an expected-gradient run) is a row of its own, made before the
     run is. `bases` is the folder of the models that runs start from. ValueError where the file holds anything
     else.
     """
@@ -64,24 +64,25 @@ class Kept:
         self.journal = Journal(folder / "journal.jsonl", identity)
         self._rows = _rows_of(self.journal.entries, "journal", self.journal.path)
 
-    def keep(self, what: str, name: str, row: Any) -> None:
+    def write(self, kind: str, name: str, row: Any) -> None:
         """Write a row down, on the disk before this returns; it replaces one of the same name."""
-        value = as_json(row)
-        self.journal.append({"what": what, "name": name, "row": value})
-        self._rows[what, name] = value
+        stored = as_json(row)
+        self.journal.append({"what": kind, "name": name, "row": stored})
+        self._rows[kind, name] = stored
 
-    def read(self, what: str, kind: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """The rows of that kind by name: those of `names`, or all; a list is a tuple of that kind."""
-        asked = (name for of, name in self._rows if of == what) if names is None else names
-        return {n: _as(kind, self._rows[what, n]) for n in asked if (what, n) in self._rows}
+    def read(self, kind: str, row_type: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """The rows of a kind by name: those of `names`, or all; a list is a tuple of that type."""
+        if names is None:
+            names = [name for row_kind, name in self._rows if row_kind == kind]
+        return {name: _as(row_type, self._rows[kind, name]) for name in names if (kind, name) in self._rows}
 
-    def lacks(self, what: str, names: Iterable[str]) -> list[str]:
+    def missing(self, kind: str, names: Iterable[str]) -> list[str]:
         """The names that have no such row yet, in order, each once."""
-        return [name for name in dict.fromkeys(names) if (what, name) not in self._rows]
+        return [name for name in dict.fromkeys(names) if (kind, name) not in self._rows]
 
-    def settle(
+    def fill(
         self,
-        what: str,
+        kind: str,
         function: Callable[..., Any],
         jobs: Mapping[str, tuple[Any, ...]],
         *,
@@ -89,19 +90,19 @@ class Kept:
         workers: int = 1,
         progress: Progress = silent,
     ) -> None:
-        """Make the rows not there yet, or all `anew`, side by side; `progress` gets (what, done, jobs).
+        """Make the rows not there yet, or all `anew`, side by side; `progress` gets (kind, done, jobs).
 
         A job holds the arguments of its row.
         """
-        missing = {name: jobs[name] for name in (jobs if anew else self.lacks(what, jobs))}
+        missing = {name: jobs[name] for name in (jobs if anew else self.missing(kind, jobs))}
         names = {id(job): name for name, job in missing.items()}
         quiet = partial(_quietly, function)
-        # One experiment settles several kinds of rows: what their workers import is imported once.
+        # One experiment makes several kinds of rows: what their workers import is imported once.
         context = prepared(function.__module__) if missing else None
-        made = run_jobs(quiet, [*missing.values()], workers=workers, one_torch_thread=True, context=context)
-        for done, (job, row) in enumerate(made, len(jobs) - len(missing) + 1):
-            self.keep(what, names[id(job)], row)
-            progress(what, done, len(jobs))
+        pairs = run_jobs(quiet, [*missing.values()], workers=workers, one_torch_thread=True, context=context)
+        for done, (job, row) in enumerate(pairs, len(jobs) - len(missing) + 1):
+            self.write(kind, names[id(job)], row)
+            progress(kind, done, len(jobs))
 
     def pack(self, path: Path, *, without: str | None = None) -> None:
         """Write the rows but those of a kind, compressed, a line each, as `adopt` reads them.
@@ -109,9 +110,9 @@ class Kept:
         Six digits, but for a row's run, whose id is its content.
         """
         lines = [
-            json.dumps({"what": what, "name": name, "row": _rounded(row, 6)}, separators=(",", ":"))
-            for (what, name), row in self._rows.items()
-            if what != without
+            json.dumps({"what": kind, "name": name, "row": _rounded(row, 6)}, separators=(",", ":"))
+            for (kind, name), row in self._rows.items()
+            if kind != without
         ]
         write_bytes(path, lzma.compress("\n".join(lines).encode(), preset=9))
 
@@ -120,11 +121,10 @@ class Kept:
         try:
             lines = [json.loads(line) for line in lzma.decompress(packed.read_bytes()).splitlines()]
         except (lzma.LZMAError, ValueError) as error:
-            allowed = f"a file that `dph laws --pack` wrote ({error})"
-            raise argument_error("from", str(packed), allowed) from error
-        for (what, name), row in _rows_of(lines, "from", packed).items():
-            if (what, name) not in self._rows:
-                self.keep(what, name, row)
+            raise argument_error("from", str(packed), f"a file that --pack wrote ({error})") from error
+        for (kind, name), row in _rows_of(lines, "from", packed).items():
+            if (kind, name) not in self._rows:
+                self.write(kind, name, row)
 
 
 def _quietly(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
@@ -134,13 +134,15 @@ def _quietly(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
     return function(*job)
 
 
-def _as(kind: Any, row: Any) -> Any:
-    return tuple(from_json(kind, one) for one in row) if isinstance(row, list) else from_json(kind, row)
+def _as(row_type: Any, row: Any) -> Any:
+    if isinstance(row, list):
+        return tuple(from_json(row_type, part) for part in row)
+    return from_json(row_type, row)
 
 
 def _rounded(row: Any, digits: int) -> Any:
-    found = as_json(row, digits)
-    return found | {"run": row["run"]} if isinstance(row, dict) and "run" in row else found
+    rounded = as_json(row, digits)
+    return rounded | {"run": row["run"]} if isinstance(row, dict) and "run" in row else rounded
 
 
 def _rows_of(lines: Iterable[Any], argument: str, path: Path) -> dict[tuple[str, str], Any]:
@@ -150,11 +152,12 @@ def _rows_of(lines: Iterable[Any], argument: str, path: Path) -> dict[tuple[str,
         raise argument_error(argument, str(path), f"rows of what and name, not without {error}") from error
 
 
-def store(
+def write_record(
     path: Path, kind: str, config: Mapping[str, Any], results: Mapping[str, Any], findings: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Write the compact record of an experiment, which figures and docs read, and return it."""
-    how: dict[str, Any] = {"config": config, "results": results, "findings": tuple(findings)}
-    made = record(kind, seed=0, packages=PACKAGES, **how)
-    write_json(path, made)
-    return made
+    written = record(
+        kind, seed=0, config=config, results=results, findings=tuple(findings), packages=PACKAGES
+    )
+    write_json(path, written)
+    return written

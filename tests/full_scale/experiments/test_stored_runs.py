@@ -1,0 +1,45 @@
+import pytest
+
+from full_scale.experiments.stored_runs import RunStore
+
+
+def store_in(folder):
+    return RunStore(folder, {"kind": "a"})
+
+
+def doubled(job: float) -> float:
+    return 2 * job
+
+
+def test_rows_are_made_once_and_those_of_one_name_replaced(tmp_path):
+    seen = []
+    for jobs in ({"x": (1.0,)}, {"x": (5.0,), "y": (2.0,)}):
+        again = store_in(tmp_path)
+        again.fill("run", doubled, jobs, progress=lambda *step: seen.append(step))
+    assert again.read("run", float) == {"x": 2.0, "y": 4.0}
+    assert seen == [("run", 1, 1), ("run", 2, 2)]
+    again.fill("run", doubled, {"x": (5.0,)}, anew=True)
+    assert store_in(tmp_path).read("run", float, ["x", "z"]) == {"x": 10.0}
+    assert again.missing("run", ["z", "x", "z"]) == ["z"]
+
+
+def test_packed_rows_are_adopted_but_for_those_that_are_there_and_a_run_is_never_rounded(tmp_path):
+    here, there = (store_in(tmp_path / name) for name in ("here", "there"))
+    here.write("run", "x", {"run": {"beta": 1 / 3}, "kl": 1 / 3})
+    here.write("flow", "x", [1 / 3])
+    here.write("guess", "x", [1 / 3])
+    here.pack(tmp_path / "packed.xz", without="guess")
+    there.write("flow", "x", [0.5])
+    there.adopt(tmp_path / "packed.xz")
+    assert there.read("run", dict) == {"x": {"run": {"beta": 1 / 3}, "kl": 0.333333}}
+    assert there.read("flow", float) == {"x": (0.5,)}
+    assert there.missing("guess", ["x"])
+
+
+def test_other_files_are_refused_in_words(tmp_path):
+    (tmp_path / "packed.xz").write_bytes(b"no such thing")
+    with pytest.raises(ValueError, match=r"from='.*packed.xz' is not allowed: a file that --pack wrote"):
+        store_in(tmp_path).adopt(tmp_path / "packed.xz")
+    store_in(tmp_path).journal.append({"id": "x", "predictions": []})
+    with pytest.raises(ValueError, match=r"journal='.*' is not allowed: rows of what and name"):
+        store_in(tmp_path)
