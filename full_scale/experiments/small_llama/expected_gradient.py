@@ -7,10 +7,9 @@ sampling noise, whose std its adjoint gives. Theory: G5.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,8 +43,7 @@ def train_in_expectation(run: LlamaRun, bases: Path, *, spreads: bool = True) ->
     spreads = spreads and run.steps <= LONGEST[run.optimiser]
     torch.set_num_threads(1)
     task = enumerable_task(run.task)
-    base, course = course_of(run, task, bases, partial(_ExpectedUpdate, run, task))
-    exact_update = cast("_ExpectedUpdate", course.update)
+    base, exact_update, course = _course_of(run, task, bases)
     measures = {"validity": exact_update.validity} if spreads else {}
     # Where every row has one right answer, its share of them is 1.
     several = bool((exact_update.verdicts.sum(dim=-1) > 1).any())
@@ -65,7 +63,13 @@ def _rivals(
     log_p, slopes = course.log_probs(start).detach(), jacrev(course.log_probs)(start).detach()
     linear = _Linear(log_p, slopes, len(log_p) // len(exact_update.verdicts))
     frozen = DifferentiableTraining(
-        linear, lambda model: model(), exact_update, course.batch, run.optimiser, course.rate, REFRESH
+        model=linear,
+        log_probs=lambda model: model(),
+        update=exact_update,
+        batch=course.batch,
+        optimiser=run.optimiser,
+        rate=course.rate,
+        refresh=REFRESH,
     )
     deviations = dict(spread_along(frozen, run.steps, {FROZEN: exact_update.favourite_odds}).deviations)
     right = exact_update.entries[0, exact_update.verdicts[0] > 0, 0]
@@ -104,7 +108,7 @@ def sampled_ends(run: LlamaRun, bases: Path, seeds: int) -> tuple[SampledEnd, ..
     """Where the same training on sampled answers ends: what the first order leaves out."""
     torch.set_num_threads(1)
     task = enumerable_task(run.task)
-    base, course = course_of(run, task, bases, partial(_ExpectedUpdate, run, task))
+    base, _, course = _course_of(run, task, bases)
     ends = []
     for seed in range(seeds):
         generator, state = torch.Generator().manual_seed(seed), course.start()
@@ -120,7 +124,7 @@ def sampled_ends(run: LlamaRun, bases: Path, seeds: int) -> tuple[SampledEnd, ..
 def _at_end(
     run: LlamaRun, task: EnumerableTask, base: Tables, log_probs: Tensor, deviations: Mapping[str, float]
 ) -> ExpectedGradientRun:
-    tables = tables_from(task, log_probs)
+    tables = _tables_from(task, log_probs)
     policies = stationary_policies(run, task, base)
     own = next(iter(policies.values()), None)
     return ExpectedGradientRun(
@@ -132,13 +136,10 @@ def _at_end(
     )
 
 
-def course_of(
-    run: LlamaRun, task: EnumerableTask, bases: Path, draws_of: Callable[[Tensor], Any]
-) -> tuple[Tables, DifferentiableTraining]:
-    """The base's tables, and the expected-gradient run from the run's start.
-
-    `draws_of` makes its update of the base's log-probabilities.
-    """
+def _course_of(
+    run: LlamaRun, task: EnumerableTask, bases: Path
+) -> tuple[Tables, "_ExpectedUpdate", DifferentiableTraining]:
+    """The base's tables, the run's update, and the expected-gradient run from the run's start."""
     rows = longest_prefixes(task.prompt_ids, task.vocabulary, task.length)
 
     def log_probs(model: Any) -> Tensor:
@@ -156,9 +157,10 @@ def course_of(
     if run.rank is not None:
         torch.manual_seed(run.seed)
         model = get_peft_model(model, adapter(run.rank)).eval()
+    exact_update = _ExpectedUpdate(run, task, log_base)
     batch = run.group_size * run.groups
-    course = DifferentiableTraining(model, log_probs, draws_of(log_base), batch, run.optimiser, rate, REFRESH)
-    return tables_from(task, log_base), course
+    course = DifferentiableTraining(model, log_probs, exact_update, batch, run.optimiser, rate, REFRESH)
+    return _tables_from(task, log_base), exact_update, course
 
 
 class _ExpectedUpdate:
@@ -274,7 +276,7 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
     return scaled if run.scale == "group" else plain
 
 
-def tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
+def _tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
     """The tables of each text from the joined vector of log-probabilities."""
     tables, start = [], 0
     for t in range(task.length):

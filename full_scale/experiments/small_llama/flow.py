@@ -120,4 +120,12 @@ def lost_flow(run: LlamaRun, bases: Path) -> LostFlow:
     shares = [1 - exact(task, tables, base).first_share for tables in course]
     level = (1 - exact(task, base, base).first_share) / 2
     half = crossing(np.array(times), np.array(shares), level)
-    return LostFlow(run.form, run.lost or 0.0, run.collapsed, level, half, tuple(times), tuple(shares))
+    return LostFlow(
+        form=run.form,
+        lost=run.lost or 0.0,
+        collapsed=run.collapsed,
+        level=level,
+        half_time=half,
+        times=tuple(times),
+        shares=tuple(shares),
+    )

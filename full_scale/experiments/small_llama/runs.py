@@ -133,7 +133,8 @@ class LlamaRun(Settings):
     @property
     def arguments(self) -> dict[str, Any]:
         """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
-        clip = (0.2, 0.28 if self.dapo else None) if self.clip is None else self.clip
+        low, high = self.clip or (0.2, 0.28 if self.dapo else None)
+        loss_type = "grpo" if self.per_answer_mean else "dr_grpo"
         return {
             "seed": self.seed,
             "max_steps": self.steps,
@@ -142,9 +143,9 @@ class LlamaRun(Settings):
             "optim": "sgd" if self.optimiser == "sgd" else "adamw_torch",
             "num_generations": self.group_size,
             "num_iterations": self.updates,
-            "loss_type": "dapo" if self.dapo else "grpo" if self.per_answer_mean else "dr_grpo",
-            "epsilon": clip[0],
-            "epsilon_high": clip[1],
+            "loss_type": "dapo" if self.dapo else loss_type,
+            "epsilon": low,
+            "epsilon_high": high,
             "scale_rewards": self.scale,
             "baseline": self.baseline,
             **(self.sampling.arguments if self.sampling else {}),
