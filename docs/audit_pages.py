@@ -131,7 +131,7 @@ def loss_page(
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return f"{Table.of(headers, rows).markdown()}\n"
+    return f"{Table.from_rows(headers, rows).markdown()}\n"
 
 
 def _of(form: Any) -> tuple[str, ...]:
@@ -140,17 +140,23 @@ def _of(form: Any) -> tuple[str, ...]:
 
 def _found(report: AuditReport) -> tuple[str, ...]:
     """What every table says of a loss."""
-    variance = "-" if report.variance is None else f"{report.variance:.2g}"
-    value = report.value.words if report.value.exact else "-"
-    found = (value, gradient_of(report), report.law, report.selects, variance)
-    return (report.samples.replace("_", " "), *found, report.dead, report.overflow or "-")
+    return (
+        report.samples.replace("_", " "),
+        report.value.words if report.value.exact else "-",
+        gradient_of(report),
+        report.acts_on,
+        report.selects,
+        "-" if report.variance is None else f"{report.variance:.2g}",
+        report.dead,
+        report.overflow or "-",
+    )
 
 
 def gradient_of(report: AuditReport) -> str:
     """Whose gradient it has, on what, and while what."""
     limits = f", while {' and '.join(limit.words for limit in report.limits)}" if report.limits else ""
-    single = f"on {report.scope}: " if report.known.exact and report.scope != "answers" else ""
-    return f"{single}{report.known.words}{limits}"
+    single = f"on {report.scope}: " if report.descended.exact and report.scope != "answers" else ""
+    return f"{single}{report.descended.words}{limits}"
 
 
 def _policy(first: AuditReport, later: AuditReport) -> tuple[str, ...]:
@@ -219,12 +225,10 @@ def advantage_page(reports: Sequence[AdvantageReport]) -> str:
     rows = []
     for report in reports:
         form = forms[report.advantage]
-        weights = [f"{weight:.4g}" for weight in report.weight]
-        rows.append(
-            (form.name, form.source, form.formula, str(report.group_size), maximises(report), *weights)
-        )
+        start = (form.name, form.source, form.formula, str(report.group_size))
+        rows.append((*start, maximises(report), *(f"{weight:.4g}" for weight in report.weight)))
     verdicts = [f"- {escaped(report.verdict)}" for report in reports if report.group_size == SIZES[1]]
-    start = (_ADVANTAGES, "## The weights", "", Table.of(_ADVANTAGE_HEADERS, rows).markdown(), "")
+    start = (_ADVANTAGES, "## The weights", "", Table.from_rows(_ADVANTAGE_HEADERS, rows).markdown(), "")
     return "\n".join((*start, "## In words", "", *verdicts, ""))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, zip_longest
 
 import numpy as np
 import torch
@@ -52,18 +52,17 @@ class ByCount:
 
     def weight(self, validity: Scalars) -> Values:
         """alpha_G(V), shape of `validity` in [0, 1]."""
-        found: Values = (
-            success_weights(self.group_size - 1, probability("validity", validity)) * self.gains
-        ).sum(axis=-1)
-        return found
+        chances = success_weights(self.group_size - 1, probability("validity", validity))
+        alpha: Values = (chances * self.gains).sum(axis=-1)
+        return alpha
 
     def objective(self, validity: Scalars) -> Values:
         """J_G(V), the integral of alpha_G from 0 to V: exact Gauss quadrature of a polynomial."""
         v = probability("validity", validity)
         nodes, weights = np.polynomial.legendre.leggauss(self.group_size)
         at = v[..., None] * (nodes + 1) / 2
-        found: Values = (self.weight(at) * weights).sum(axis=-1) * v / 2
-        return found
+        integral: Values = (self.weight(at) * weights).sum(axis=-1) * v / 2
+        return integral
 
     def variance(self, validity: Scalars) -> Values:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
@@ -72,8 +71,8 @@ class ByCount:
         chance = success_weights(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size
         mean = (chance * gradient).sum(axis=-1, keepdims=True)
-        found: Values = size * (chance * (gradient - mean) ** 2).sum(axis=-1)
-        return found
+        scaled: Values = size * (chance * (gradient - mean) ** 2).sum(axis=-1)
+        return scaled
 
 
 def tabulate(advantage: Advantage, group_size: int) -> ByCount:
@@ -93,34 +92,34 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
         return np.concatenate([called(advantage, group[None]) for group in groups])
 
     rows = (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
-    found = alone(rows)
-    coupled = not _agree(called(advantage, rows), found)
+    advantages = alone(rows)
+    coupled = not _agree(called(advantage, rows), advantages)
     shuffled = np.random.default_rng(0).permuted(rows, axis=1)
-    right, wrong = _by_count(rows, found)
-    symmetric = all(
-        _agree(each, _spread(right, wrong, of)) for each, of in ((found, rows), (alone(shuffled), shuffled))
+    right, wrong = _by_count(rows, advantages)
+    symmetric = _agree(advantages, _spread(right, wrong, rows)) and _agree(
+        alone(shuffled), _spread(right, wrong, shuffled)
     )
     if not symmetric:
         if size > MOST_ENUMERATED:
             most = f"only groups up to {MOST_ENUMERATED} can be enumerated"
             raise AdvantageError(f"the advantage tells the places of a group apart: {most}")
         rows = (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(float)
-        found = alone(rows)
-    finite = np.isfinite(found)
+        advantages = alone(rows)
+    finite = np.isfinite(advantages)
     bad = np.unique(rows.sum(axis=1)[~finite.all(axis=1)].astype(int)).tolist()
-    return ByCount(*_by_count(rows, np.where(finite, found, 0.0)), symmetric, coupled, tuple(bad))
+    return ByCount(*_by_count(rows, np.where(finite, advantages, 0.0)), symmetric, coupled, tuple(bad))
 
 
-def _agree(found: np.ndarray, wanted: np.ndarray) -> bool:
-    return bool(np.allclose(found, wanted, rtol=1e-9, atol=1e-12, equal_nan=True))
+def _agree(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True))
 
 
-def _by_count(rows: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean advantages of right and of wrong answers, by the group's count; 0 where there is none."""
     counts, size = rows.sum(axis=1).astype(int), rows.shape[1] + 1
     means = []
     for chosen in (rows > 0, rows == 0):
-        totals = np.bincount(counts, np.where(chosen, found, 0.0).sum(axis=1), size)
+        totals = np.bincount(counts, np.where(chosen, advantages, 0.0).sum(axis=1), size)
         numbers = np.bincount(counts, chosen.sum(axis=1), size)
         means.append(np.divide(totals, numbers, out=np.zeros(size), where=numbers > 0))
     return means[0], means[1]
@@ -135,19 +134,18 @@ def _spread(right: np.ndarray, wrong: np.ndarray, rows: np.ndarray) -> np.ndarra
 def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
     """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array."""
     try:
-        found = advantage(torch.as_tensor(rewards.copy()))
+        advantages = advantage(torch.as_tensor(rewards.copy()))
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
+        raised = f"{type(error).__name__}: {error}"
         try:
-            found = advantage(rewards.copy())
+            advantages = advantage(rewards.copy())
         except Exception as other:
-            also = (
-                f" (of an array it raised {type(other).__name__}: {other})"
-                if str(other) != str(error)
-                else ""
-            )
-            raise AdvantageError(f"the advantage raised {said}{also}") from error
-    numbers = found.detach().double().numpy() if isinstance(found, torch.Tensor) else np.asarray(found, float)
+            if str(other) != str(error):
+                raised += f" (of an array it raised {type(other).__name__}: {other})"
+            raise AdvantageError(f"the advantage raised {raised}") from error
+    if isinstance(advantages, torch.Tensor):
+        advantages = advantages.detach().double()
+    numbers = np.asarray(advantages, float)
     if numbers.shape != rewards.shape:
         shapes = f"{numbers.shape} for rewards {rewards.shape}"
         raise AdvantageError(f"the advantage returned {shapes}: as many are needed")
@@ -177,18 +175,18 @@ def find_spike(advantage: Advantage, group_size: int) -> Spike | None:
         return None
     rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
 
-    def largest(of: np.ndarray) -> float:
-        return float(np.abs(np.nan_to_num(called(advantage, of[None]), posinf=0.0, neginf=0.0)).max())
+    def largest(rewards: np.ndarray) -> float:
+        return float(np.abs(np.nan_to_num(called(advantage, rewards[None]), posinf=0.0, neginf=0.0)).max())
 
     plain = max(1.0, *(largest(row) for row in rows))
-    found = [
+    spikes = [
         Spike(largest((low + (high - low) * row).astype(dtype)), low, high, right, dtype)
         for low, high in REWARDS
         for dtype in ("float32", "float64")
         for right, row in enumerate(rows)
     ]
-    most = max(found, key=lambda spike: spike.size)
-    return most if most.size > SPIKE * plain else None
+    largest_spike = max(spikes, key=lambda spike: spike.size)
+    return largest_spike if largest_spike.size > SPIKE * plain else None
 
 
 VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -223,10 +221,8 @@ class AdvantageReport(LossReport):
 
     def tables(self) -> Sequence[Table]:
         """One row a pass rate."""
-        columns = [
-            each or [None] * len(self.validities) for each in (self.weight, self.objective, self.variance)
-        ]
-        return (Table.from_rows(("V", "weight", "J_G", "variance"), zip(self.validities, *columns, strict=True)),)
+        rows = zip_longest(self.validities, self.weight, self.objective, self.variance)
+        return (Table.from_rows(("V", "weight", "J_G", "variance"), rows),)
 
 
 def audit_advantage(
@@ -267,11 +263,11 @@ def audit_advantage(
 
 
 def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
-    """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that a group is kept, if equal ones are dropped."""
+    """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that verdicts differ, if equal ones are dropped."""
     size = table.group_size
-    kept = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
-    found: np.ndarray = table.weight(validity) / kept
-    return found
+    mixed_chance = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
+    weight: np.ndarray = table.weight(validity) / mixed_chance
+    return weight
 
 
 def verdict_line(report: AdvantageReport) -> str:
@@ -280,7 +276,7 @@ def verdict_line(report: AdvantageReport) -> str:
     even = high - low <= 1e-9 * max(abs(high), 1e-300)
     three = f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
     weighs = f"{high:.4g} at every pass rate V" if even else three
-    known = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
+    subject = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
     alone = ", in a group alone," if report.couples_groups else ""
     if report.drops_equal_groups:
         ends = "Groups that are all correct or all incorrect are replaced."
@@ -288,20 +284,20 @@ def verdict_line(report: AdvantageReport) -> str:
         ends = "Groups that are all correct or all incorrect give nothing."
     else:
         ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
-    said = [*_alarms(report), f"{known} prompt weighs{alone} {weighs}.", ends]
-    return f"{report.advantage} at G = {report.group_size}: {' '.join(said)}"
+    sentences = [*_alarms(report), f"{subject} prompt weighs{alone} {weighs}.", ends]
+    return f"{report.advantage} at G = {report.group_size}: {' '.join(sentences)}"
 
 
 def _alarms(report: AdvantageReport) -> list[str]:
     """What is wrong, or couples what should stand alone."""
     right, spike = ", ".join(map(str, report.not_finite)), report.spike
-    found = [f"It is NOT FINITE in groups with {right} correct."] if right else []
+    alarms = [f"It is NOT FINITE in groups with {right} correct."] if right else []
     if spike is not None:
         where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
-        found.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a std ({where}).")
+        alarms.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a std ({where}).")
     if report.couples_groups:
-        found.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
-    return found if report.symmetric else [*found, "It depends on the order of a group's answers."]
+        alarms.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
+    return alarms if report.symmetric else [*alarms, "It depends on the order of a group's answers."]
 
 
 ROUNDING = 1e-9
@@ -316,21 +312,20 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
     """
     size = table.group_size
     grid = (1 - np.cos(np.pi * (np.arange(2 * size + 6) + 0.5) / (2 * size + 6))) / 2
-    wanted = table.weight(grid)
-    if np.abs(wanted).max() < 1e-12:
+    weight, slopes = table.weight(grid), _slopes(size, grid)
+    if np.abs(weight).max() < 1e-12:
         return ((0.0, "V"),)
-    rounded = np.array_equal(table.right, table.right.astype(np.float32))
-    if one := find_sum(wanted, _slopes(size, grid), ROUNDING, most_terms=1):
-        return one
-    if found := _with_an_epsilon(size, grid, wanted, FLOAT32 if rounded else ROUNDING):
-        return found
+    tolerance = FLOAT32 if np.array_equal(table.right, table.right.astype(np.float32)) else ROUNDING
+    single = find_sum(weight, slopes, ROUNDING, most_terms=1)
+    terms = single or _with_an_epsilon(size, grid, weight, tolerance)
     # Groups of two and three have too few dimensions for a sum to mean anything.
-    two = find_sum(wanted, _slopes(size, grid), ROUNDING, most_terms=2) if size > 3 else None
-    return two or ()
+    if terms or size <= 3:
+        return terms
+    return find_sum(weight, slopes, ROUNDING, most_terms=2) or ()
 
 
 def _with_an_epsilon(
-    size: int, v: np.ndarray, wanted: np.ndarray, tolerance: float
+    size: int, v: np.ndarray, weight: np.ndarray, tolerance: float
 ) -> tuple[tuple[float, str], ...]:
     """The objective of an advantage over a deviation or a mean with one of EPSILONS added; () for others."""
     named = {
@@ -338,15 +333,15 @@ def _with_an_epsilon(
         "population_std": "the arcsine's (population std + {:g})",
         "mean": f"log V truncated at order {size - 1} (mean + {{:g}})",
     }
-    found = []
+    fits = []
     for scale, epsilon in product(named, EPSILONS):
         slope = group_weight(size, v, scale, epsilon=epsilon)
-        constant = float(wanted @ slope / (slope @ slope))
-        error = float(np.abs(constant * slope - wanted).max() / np.abs(wanted).max())
+        constant = float(weight @ slope / (slope @ slope))
+        error = float(np.abs(constant * slope - weight).max() / np.abs(weight).max())
         if error < tolerance:
-            found.append((error, constant, named[scale].format(epsilon)))
+            fits.append((error, constant, named[scale].format(epsilon)))
     # A sample std is a population std up to a factor: the one without a factor is meant.
-    exact = [(c, name) for error, c, name in found if error <= 10 * min(found)[0] + 1e-14]
+    exact = [(c, name) for error, c, name in fits if error <= 10 * min(fits)[0] + 1e-14]
     return tuple(sorted(exact, key=lambda term: abs(np.log(abs(term[0]))))[:1])
 
 
@@ -356,13 +351,13 @@ EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit 
 
 def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
     """The derivatives of the named objectives at v."""
-    found = {"V": np.ones_like(v)}
-    found |= {f"pass@{k}": k * (1 - v) ** (k - 1) for k in range(2, size + 1)}
-    found |= {f"log V truncated at order {m}": (1 - (1 - v) ** m) / v for m in range(2, size + 1)}
-    found["the arcsine's (sample std)"] = group_weight(size, v, "std")
-    found["the arcsine's (population std)"] = group_weight(size, v, "population_std")
-    found |= {f"all@{k}": k * v ** (k - 1) for k in range(2, size + 1)}
-    return found
+    slopes = {"V": np.ones_like(v)}
+    slopes |= {f"pass@{k}": k * (1 - v) ** (k - 1) for k in range(2, size + 1)}
+    slopes |= {f"log V truncated at order {m}": (1 - (1 - v) ** m) / v for m in range(2, size + 1)}
+    slopes["the arcsine's (sample std)"] = group_weight(size, v, "std")
+    slopes["the arcsine's (population std)"] = group_weight(size, v, "population_std")
+    slopes |= {f"all@{k}": k * v ** (k - 1) for k in range(2, size + 1)}
+    return slopes
 
 
 def objective_words(terms: tuple[tuple[float, str], ...]) -> str:
@@ -371,6 +366,5 @@ def objective_words(terms: tuple[tuple[float, str], ...]) -> str:
         return "none known"
     if terms[0][0] == 0:
         return "nothing"
-    return " + ".join(name if abs(c - 1) < 1e-9 else f"{c:.6g} {name}" for c, name in terms).replace(
-        "+ -", "- "
-    )
+    words = " + ".join(name if abs(c - 1) < 1e-9 else f"{c:.6g} {name}" for c, name in terms)
+    return words.replace("+ -", "- ")

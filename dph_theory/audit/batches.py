@@ -5,13 +5,14 @@ of one, two and three sequences.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from .exact import Audited, Given, LossError, Measured, Problem, padded
+from .exact import Audited, ExpectedLoss, LossError, LossInputs, Problem, padded
 from .quantities import match_gradient
-from .report import AddingUp, Batches, Match
+from .report import Batches, Match, Reduction
 
 AGREES, AGREES32 = 1e-9, 1e-4
 """Relative agreement of two batches that counts: in float64, and for a loss that computes in float32."""
@@ -20,58 +21,62 @@ REPEATED = (2, 16)
 SIZES = (1, 2, 3)
 MOST_BATCHES = 70
 """Problems with more batches of a size than this are left out for that size."""
-Sloped = tuple[float, Tensor]
+ValueAndSlopes = tuple[float, Tensor]
 
 
-def reduction_of(audited: Audited, problem: Problem) -> AddingUp:
+def reduction_of(audited: Audited, problem: Problem) -> Reduction:
     """The reduction of a loss, by its values and slopes on some batches of a problem.
 
     The problem's sequences should differ in length where the loss takes a mask.
     """
-    given = audited.batch(problem)
-    padding = _padding(audited, given, problem) if "mask" in audited.names else "no mask"
-    return AddingUp(_batch(audited, given, problem), _tokens(audited, given, problem), padding)
-
-
-def _same(audited: Audited, found: Sloped, wanted: Sloped) -> bool:
-    """Whether two losses and their slopes agree."""
-    values = (torch.tensor(each[0], dtype=torch.float64) for each in (found, wanted))
-    tolerance = AGREES32 if audited.single else AGREES
-    return all(
-        float((a - b).norm()) <= tolerance * max(float(a.norm()), float(b.norm()), 1e-6)
-        for a, b in (tuple(values), (found[1], wanted[1]))
+    inputs = audited.batch(problem)
+    return Reduction(
+        batch=_batch_reduction(audited, inputs, problem),
+        tokens=_token_reduction(audited, inputs, problem),
+        padding=_padding_effect(audited, inputs, problem) if "mask" in audited.names else "no mask",
     )
 
 
-def _batch(audited: Audited, given: Given, problem: Problem) -> str:
-    count = len(problem.token)
-    alike = [i for i in range(count) if "mask" in audited.names or problem.lengths[i] == problem.lengths[0]]
-    batches = [[alike[0], alike[-1]], [alike[-1], alike[0]], [alike[0], alike[1]], alike]
+def _same(audited: Audited, one: ValueAndSlopes, other: ValueAndSlopes) -> bool:
+    """Whether two losses and their slopes agree."""
+    tolerance = AGREES32 if audited.single else AGREES
+    values = torch.tensor([one[0], other[0]], dtype=torch.float64)
+    return all(
+        float((a - b).norm()) <= tolerance * max(float(a.norm()), float(b.norm()), 1e-6)
+        for a, b in ((values[0], values[1]), (one[1], other[1]))
+    )
+
+
+def _batch_reduction(audited: Audited, inputs: LossInputs, problem: Problem) -> str:
+    lengths = problem.lengths.tolist()
+    places = [i for i, length in enumerate(lengths) if "mask" in audited.names or length == lengths[0]]
+    batches = [[places[0], places[-1]], [places[-1], places[0]], [places[0], places[1]], places]
     try:
-        whole = [audited.slope(audited.rows(given, chosen, problem)) for chosen in batches]
+        batched = [audited.slope(audited.rows(inputs, batch, problem)) for batch in batches]
     except LossError:
         return "unknown"
     try:
-        parts = [audited.slope(audited.rows(given, [i], problem)) for i in range(count)]
+        parts = [audited.slope(audited.rows(inputs, [i], problem)) for i in range(len(lengths))]
     except LossError:
         return "pairs only"
 
-    def predicted(kind: str, chosen: Sequence[int]) -> Sloped:
-        weights = problem.lengths[chosen] if kind == "token mean" else torch.ones(len(chosen)).double()
+    def predicted(kind: str, batch: Sequence[int]) -> ValueAndSlopes:
+        weights = problem.lengths[batch] if kind == "token mean" else torch.ones(len(batch)).double()
         weights = weights if kind == "sum" else weights / weights.sum()
-        each = [(float(w) * parts[i][0], w * parts[i][1]) for w, i in zip(weights, chosen, strict=True)]
-        return sum(value for value, _ in each), torch.cat([slope for _, slope in each])
+        value = sum(float(weight) * parts[i][0] for weight, i in zip(weights, batch, strict=True))
+        return value, torch.cat([weight * parts[i][1] for weight, i in zip(weights, batch, strict=True)])
 
     for kind in ("mean", "sum", "token mean"):
-        if all(_same(audited, at, predicted(kind, of)) for at, of in zip(whole, batches, strict=True)):
+        expected = [predicted(kind, batch) for batch in batches]
+        if all(map(partial(_same, audited), batched, expected)):
             return kind
     return "coupled"
 
 
-def _tokens(audited: Audited, given: Given, problem: Problem) -> str:
+def _token_reduction(audited: Audited, inputs: LossInputs, problem: Problem) -> str:
     longest = int(problem.lengths.argmax())
     width = int(problem.lengths[longest])
-    once = {name: tensor[longest : longest + 1, :width] for name, tensor in given.items()}
+    once = {name: tensor[longest : longest + 1, :width] for name, tensor in inputs.items()}
     kinds = {"mean", "sum"}
     try:
         value, slope = audited.slope(once)
@@ -85,11 +90,11 @@ def _tokens(audited: Audited, given: Given, problem: Problem) -> str:
     return kinds.pop() if len(kinds) == 1 else "other"
 
 
-def _padding(audited: Audited, given: Given, problem: Problem) -> str:
-    real = {name: tensor[:, : problem.length] for name, tensor in given.items()}
+def _padding_effect(audited: Audited, inputs: LossInputs, problem: Problem) -> str:
+    real = {name: tensor[:, : problem.length] for name, tensor in inputs.items()}
     nothing = torch.zeros(1)
 
-    def near(one: Sloped, other: Sloped, factor: float = 1.0) -> bool:
+    def near(one: ValueAndSlopes, other: ValueAndSlopes, factor: float = 1.0) -> bool:
         return _same(audited, (one[0], nothing), (factor * other[0], nothing))
 
     try:
@@ -110,32 +115,32 @@ def _padding(audited: Audited, given: Given, problem: Problem) -> str:
     return "divides by the padded length" if near(wide, behind, ratio) else "other"
 
 
-def _holed(given: Given, fill: float) -> Given:
+def _holed(inputs: LossInputs, fill: float) -> LossInputs:
     """The same, but what was padded behind the answers stands after their first token: a tool's tokens."""
-    wide = padded(given, 1, fill)
+    wide = padded(inputs, 1, fill)
     width = wide["mask"].shape[1]
     return {name: tensor[:, [0, width - 1, *range(1, width - 1)]] for name, tensor in wide.items()}
 
 
-def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Batches, list[Measured]]:
+def enumerate_batches(audited: Audited, problems: Sequence[Problem]) -> tuple[Batches, list[ExpectedLoss]]:
     """What the loss minimises on single outcomes at each batch size, and the problems measured at two.
 
     Of sums with two terms at most: the problems that are left are too small to find more. Raises LossError
     if it can be evaluated at no size.
     """
-    found: dict[int, Match] = {}
-    pairs: list[Measured] = []
-    why = ""
+    matches: dict[int, Match] = {}
+    pairs: list[ExpectedLoss] = []
+    reason = ""
     for size in SIZES:
         small = [p for p in problems if len(p.token) ** size <= MOST_BATCHES]
         try:
             measured = [audited.measure(p, size=size) for p in small]
         except LossError as error:
-            why = why or str(error)
+            reason = reason or str(error)
             continue
         pairs = measured if size == 2 else pairs
         outcomes = [m for m in measured if m.problem.length == 1]
-        found[size] = match_gradient(outcomes, single=audited.single, most_terms=2)
-    if 2 not in found:
-        raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {why}")
-    return Batches(tuple(found.items())), pairs
+        matches[size] = match_gradient(outcomes, single=audited.single, most_terms=2)
+    if 2 not in matches:
+        raise LossError(f"it couples the sequences of a batch, and fails on pairs of them: {reason}")
+    return Batches(tuple(matches.items())), pairs

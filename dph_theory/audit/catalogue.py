@@ -41,8 +41,8 @@ def audit_catalogue(
 
     `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    each = partial(audit_form, table=table, seed=seed, samples=samples)
-    return in_order(each, range(len(LOSSES[table])), on_result=on_report)
+    audit_one = partial(audit_form, table=table, seed=seed, samples=samples)
+    return in_order(audit_one, range(len(LOSSES[table])), on_result=on_report)
 
 
 def form_of(report: AuditReport, table: str = "published") -> Any:

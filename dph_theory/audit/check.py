@@ -35,9 +35,9 @@ SEARCHED = {
 tries, the value that a claim lies around, and the largest that it tries."""
 TOLERANCE = 5e-3
 """A search finds an end within so much of it, relatively."""
-KEPT = ("law", "selects", "scope", "reduction", "precision", "broadcast", "advantages")
+COMPARED = ("acts_on", "selects", "scope", "reduction", "precision", "broadcast", "advantages")
 """The fields that must equal the stored ones, beside the quantity descended and its limits."""
-Between = tuple[float, float]
+Interval = tuple[float, float]
 
 
 class CheckError(AssertionError):
@@ -48,8 +48,8 @@ def check(
     loss: Loss,
     *,
     descends: str | None = None,
-    ratio: Between | None = None,
-    log_ratio: Between | None = None,
+    ratio: Interval | None = None,
+    log_ratio: Interval | None = None,
     advantage: float | None = None,
     mask: str | None = None,
     stored: Path | str | None = None,
@@ -70,8 +70,8 @@ def check(
     >>> check(k2, descends="token reverse KL", log_ratio=(-20, 20)).sequence_gradient.exact
     True
     """
-    given = {"ratio": ratio, "log_ratio": log_ratio, "advantage": advantage}
-    claims = [_claim(arguments_of(loss), name, value) for name, value in given.items() if value is not None]
+    values = {"ratio": ratio, "log_ratio": log_ratio, "advantage": advantage}
+    claims = [_claim(arguments_of(loss), name, value) for name, value in values.items() if value is not None]
     if descends is not None:
         choice("descends", descends, DESCENDS)
     if mask is not None:
@@ -81,19 +81,19 @@ def check(
     if ratio is not None and samples != "old_policy":
         raise argument_error("samples", samples, "old_policy, where a ratio is given")
     report = audit(loss, samples=samples)
-    wrong = [report.verdict] if report.failed else _descends(report, descends)
-    for said, claim in [] if report.failed else claims:
-        wrong += _ends_before(report, said, claim)
+    faults = [report.verdict] if report.failed else _descent_faults(report, descends)
+    for words, claim in [] if report.failed else claims:
+        faults += _extent_faults(report, words, claim)
     if mask is not None and report.reduction is not None and report.reduction.padding not in MASKS[mask]:
-        wrong.append(f"mask={mask!r}: {report.reduction.padding_words}")
-    if not wrong and stored is not None:
-        wrong = _changed(report, Path(stored))
-    if wrong:
-        raise CheckError("\n".join(wrong))
+        faults.append(f"mask={mask!r}: {report.reduction.padding_words}")
+    if not faults and stored is not None:
+        faults = _changes(report, Path(stored))
+    if faults:
+        raise CheckError("\n".join(faults))
     return report
 
 
-def _claim(names: tuple[str, ...], name: str, given: Between | float) -> tuple[str, Limit]:
+def _claim(names: tuple[str, ...], name: str, given: Interval | float) -> tuple[str, Limit]:
     """What is claimed, in words and as a Limit; ValueError for what was never searched."""
     argument, what, least, middle, most = SEARCHED[name]
     if argument not in names:
@@ -107,70 +107,69 @@ def _claim(names: tuple[str, ...], name: str, given: Between | float) -> tuple[s
     return f"{name}={given}", Limit(what, *ends, "")
 
 
-def _ends_before(report: AuditReport, said: str, claim: Limit) -> list[str]:
+def _extent_faults(report: AuditReport, words: str, claim: Limit) -> list[str]:
     """Where what it descends holds not as far as is claimed, by more than a search resolves."""
-    if not report.known.exact:
-        return [f"{said}: its gradient is of nothing known exactly, at any"]
+    if not report.descended.exact:
+        return [f"{words}: its gradient is of nothing known exactly, at any"]
     if report.batches is not None:
-        return [f"{said}: it couples its batch, where no extent is searched"]
+        return [f"{words}: it couples its batch, where no extent is searched"]
 
-    def short(end: float, wanted: float) -> bool:
-        return wanted - end > TOLERANCE * max(1.0, abs(wanted))
+    def short(end: float, claimed: float) -> bool:
+        return claimed - end > TOLERANCE * max(1.0, abs(claimed))
 
     return [
-        f"{said}: exact only while {limit.words} ({limit.example})"
+        f"{words}: exact only while {limit.words} ({limit.example})"
         for limit in report.limits
         if limit.low == limit.high
         or (limit.what == claim.what and (short(limit.high, claim.high) or short(-limit.low, -claim.low)))
     ]
 
 
-def _descends(report: AuditReport, descends: str | None) -> list[str]:
-    exact = report.known.exact and report.scope == ANSWERS
-    named = [(c, name.removesuffix(PER_TOKEN[1])) for c, name in report.known.each] if exact else []
+def _descent_faults(report: AuditReport, descends: str | None) -> list[str]:
+    exact = report.descended.exact and report.scope == ANSWERS
+    named = [(c, name.removesuffix(PER_TOKEN[1])) for c, name in report.descended.all_terms] if exact else []
     if raised := [name for c, name in named if c < 0 and name in (REWARD, *DESCENDS.values())]:
         return [f"it raises {' + '.join(raised)}: a sign error"]
     if descends is None:
         return []
     penalties = [name for _, name in named if name not in (REWARD, "zero")]
-    wanted = [name for name in [DESCENDS[descends]] if name is not None]
-    if not exact or penalties != wanted:
-        said = (" + ".join(penalties) or "no penalty") if exact else "nothing known"
-        return [f"descends={descends!r}: on sequences its gradient is that of {said}"]
-    if wanted and report.drops_penalty:
+    penalty = DESCENDS[descends]
+    if not exact or penalties != ([] if penalty is None else [penalty]):
+        words = (" + ".join(penalties) or "no penalty") if exact else "nothing known"
+        return [f"descends={descends!r}: on sequences its gradient is that of {words}"]
+    if penalty and report.drops_penalty:
         return [f"descends={descends!r}: not where all advantages of a group are zero"]
     return []
 
 
-def _changed(report: AuditReport, path: Path) -> list[str]:
+def _changes(report: AuditReport, path: Path) -> list[str]:
     """How the audit differs from the stored one, but for what was searched or rounded."""
     if not path.is_file():
-        return [
-            f"stored={str(path)!r}: there is no such file; dph audit loss FILE.py:function --json writes it"
-        ]
-    held = json.loads(path.read_text(encoding="utf-8"))
-    if isinstance(other := held.get("off_policy"), dict) and other.get("samples") == report.samples:
-        held = other
+        command = "dph audit loss FILE.py:function --json"
+        return [f"stored={str(path)!r}: there is no such file; {command} writes it"]
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(other := stored.get("off_policy"), dict) and other.get("samples") == report.samples:
+        stored = other
     now = json.loads(json.dumps(report.to_dict()))
-    if missing := [name for name in ("verdict", "known", "limits", *KEPT) if name not in held]:
+    if missing := [name for name in ("verdict", "descended", "limits", *COMPARED) if name not in stored]:
         return [f"stored={str(path)!r}: it has no {', '.join(missing)}"]
-    if _alike(_told(held), _told(now)):
+    if _agree(_compared(stored), _compared(now)):
         return []
-    return [f"it was: {held['verdict']}\nit is:  {now['verdict']}"]
+    return [f"it was: {stored['verdict']}\nit is:  {now['verdict']}"]
 
 
-def _told(audited: Mapping[str, Any]) -> list[Any]:
-    """What must not change: what is descended, while what, and KEPT."""
-    known = audited["known"]
-    each = known["terms"] or [[known["constant"], known["name"]]]
-    ends = [[limit[name] for name in ("what", "low", "high")] for limit in audited["limits"]]
-    return [known["exact"], each, ends, *(audited[name] for name in KEPT)]
+def _compared(report: Mapping[str, Any]) -> list[Any]:
+    """What must not change: what is descended, while what, and COMPARED."""
+    descended = report["descended"]
+    terms = descended["terms"] or [[descended["constant"], descended["name"]]]
+    ends = [[limit[name] for name in ("what", "low", "high")] for limit in report["limits"]]
+    return [descended["exact"], terms, ends, *(report[name] for name in COMPARED)]
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _agree(one: Any, other: Any) -> bool:
     """Whether two records are the same but for the last digits of their numbers."""
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_alike, one, other))
+        return len(one) == len(other) and all(map(_agree, one, other))
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=0.01)
     return bool(one == other)

@@ -65,9 +65,9 @@ def loss_command(
 
     def audits(loss: Callable[..., Any]) -> list[LossReport]:
         both = ("policy", "old_policy") if "log_old" in arguments_of(loss) else ("policy",)
-        return [audit(loss, samples=of, seed=seed) for of in ([samples] if samples else both)]
+        return [audit(loss, samples=source, seed=seed) for source in ([samples] if samples else both)]
 
-    reports = _told(target, time_limit, json_path, audits)
+    reports = _audit(target, time_limit, json_path, audits)
     sys.exit(int(all(report.failed for report in reports)))
 
 
@@ -80,7 +80,7 @@ def loss_command(
 @_json
 def advantage_command(target: str, group_size: int, time_limit: float, json_path: Path | None) -> None:
     """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises."""
-    _told(target, time_limit, json_path, lambda found: [audit_advantage(found, group_size=group_size)])
+    _audit(target, time_limit, json_path, lambda function: [audit_advantage(function, group_size=group_size)])
 
 
 @click.command(name="metric", short_help="Whether a Pass@k is one, and its bias.")
@@ -89,10 +89,10 @@ def advantage_command(target: str, group_size: int, time_limit: float, json_path
 @_json
 def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
     """What a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and its bias."""
-    _told(target, time_limit, json_path, lambda found: [audit_metric(found)])
+    _audit(target, time_limit, json_path, lambda metric: [audit_metric(metric)])
 
 
-def _told(
+def _audit(
     target: str,
     seconds: float,
     json_path: Path | None,
@@ -105,13 +105,13 @@ def _told(
         reports = audits(function)
         bars("auditing", 1, 1, target)
     if json_path is not None:
-        others = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
-        write_json(json_path, {**reports[0].to_dict(), **others})
-    said: list[tuple[str, str]] = []
+        off_policy = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
+        write_json(json_path, {**reports[0].to_dict(), **off_policy})
+    printed: list[tuple[str, str]] = []
     for report in reports:
-        rows = [row for row in report.rows() if row not in said]
+        rows = [row for row in report.rows() if row not in printed]
         say(console, report.verdict, rows)
-        said += rows
+        printed += rows
         if not rows:
             for table in report.tables():
                 console.print(table.rich())
@@ -155,18 +155,17 @@ def load(target: str) -> Callable[..., Any]:
     """The callable that FILE.py:function names; UsageError says what is wrong, or what is there instead."""
     file, colon, name = target.rpartition(":")
     if not (file and colon and name):
-        raise click.UsageError(
-            f"{target}: a file and a function are needed, as {_TARGET}; the colon is missing"
-        )
+        needed = f"a file and a function are needed, as {_TARGET}; the colon is missing"
+        raise click.UsageError(f"{target}: {needed}")
     path = Path(file)
     if not path.is_file():
         raise click.UsageError(f"{target}: there is no file {path}")
     module = _imported(path)
-    found = getattr(module, name, None)
-    if not callable(found):
+    function = getattr(module, name, None)
+    if not callable(function):
         own = [key for key, value in vars(module).items() if _is_own(value, module)]
         raise click.UsageError(f"{path} has no callable {name!r}; found in it: {', '.join(own) or 'none'}")
-    return found
+    return function
 
 
 def _imported(path: Path) -> ModuleType:

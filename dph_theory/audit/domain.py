@@ -39,14 +39,14 @@ class _DomainSearch:
 
     def off(self, problem: Problem, size: float = 1.0) -> float:
         """How far its gradient is from the match's, with all advantages times `size`; inf if it fails."""
-        scaled = self.audited.but(advantages=lambda given: size * given["advantages"])
+        scaled = self.audited.with_inputs(advantages=lambda inputs: size * inputs["advantages"])
         try:
-            found = (self.audited if size == 1 else scaled).measure(problem)
+            measured = (self.audited if size == 1 else scaled).measure(problem)
         except LossError:
             return math.inf
-        wanted = gradient_of(self.match, problem, self.audited.samples, size)
-        whole = float(wanted.norm()) or found.scale
-        return float((found.gradient - wanted).norm()) / max(whole, 1e-300)
+        expected = gradient_of(self.match, problem, self.audited.samples, size)
+        norm = float(expected.norm()) or measured.scale
+        return float((measured.gradient - expected).norm()) / max(norm, 1e-300)
 
     @property
     def tolerance(self) -> float:
@@ -79,15 +79,15 @@ def limits_of(
     if not match.exact:
         return ()
     search = _DomainSearch(audited, match, length, reach)
-    if (off := search.off(_base(length, reach, right=True))) > search.tolerance:
-        return (
-            Limit("log(pi/ref)", 0.0, 0.0, f"with all log ratios within {reach:g} it is {_off_words(off)}"),
-        )
+    error = search.off(_base(length, reach, right=True))
+    if error > search.tolerance:
+        example = f"with all log ratios within {reach:g} it is {_off_words(error)}"
+        return (Limit("log(pi/ref)", 0.0, 0.0, example),)
     tried = ["log_ref"] + (["log_old"] if audited.samples == "old_policy" else [])
-    found = [_ratios(search, name) for name in tried if name in audited.names]
+    limits = [_ratios(search, name) for name in tried if name in audited.names]
     if "advantages" in audited.names:
-        found.append(_sizes(search))
-    return tuple(limit for limit in found if limit is not None)
+        limits.append(_sizes(search))
+    return tuple(limit for limit in limits if limit is not None)
 
 
 def _ratios(search: _DomainSearch, to: str) -> Limit | None:
@@ -101,27 +101,27 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
         ends[sign] = sign * first[0]
         beyond = min(1.25 * first[0] + 0.05, first[1])
         problem = search.at(to, x := sign * beyond, right)
-        far = _off_words(search.off(problem))
+        distance = _off_words(search.off(problem))
         whose = f"{'a correct' if right else 'an incorrect'} answer's token" if weighed else "a token"
         # A ratio to the old policy as it is clipped, the log of that to the reference.
         size = f"{math.exp(x):.2g}" if to == "log_old" else f"log(pi/ref) = {x:.3g}"
         logs = ", ".join(f"{name} = {float(log[0, 0]):.3g}" for name, log in _logs(problem).items())
-        example, place = f"{whose} at {size} is {far}", f"at {logs}: {far}"
+        example, place = f"{whose} at {size} is {distance}", f"at {logs}: {distance}"
     return Limit(f"log(pi/{to.removeprefix('log_')})", ends[-1], ends[1], example, place) if example else None
 
 
 def _sizes(search: _DomainSearch) -> Limit | None:
     """The largest and the least advantages at which the match holds."""
     problem = _base(search.length, search.reach, right=True)
-    chance = (problem.samples(search.audited.samples) * problem.valid).sum()
+    chance = (problem.sample_distribution(search.audited.samples) * problem.valid).sum()
     most = float((problem.valid - chance).abs().max())
     ends, example = {-1: 0.0, 1: math.inf}, ""
     for sign in (1, -1):
         if first := first_failure(partial(search.size_holds, problem, sign), SIZES):
             ends[sign] = most * math.exp(sign * first[0])
             size = math.exp(sign * first[1])
-            far = _off_words(search.off(problem, size))
-            example = f"an advantage of {most * size:.3g} is {far}"
+            distance = _off_words(search.off(problem, size))
+            example = f"an advantage of {most * size:.3g} is {distance}"
     return Limit("|A|", ends[-1], ends[1], example) if example else None
 
 
@@ -131,8 +131,8 @@ def _base(length: int, reach: float, *, right: bool) -> Problem:
 
     Token 0 is rare at every prefix, so that what it gains or loses changes little of the others.
     """
-    made = random_problem(3, length, torch.Generator().manual_seed(0))
-    near = near_the_reference(replace(made, valid=((made.token[:, 0] == 0) == right).double()), reach)
+    problem = random_problem(3, length, torch.Generator().manual_seed(0))
+    near = near_the_reference(replace(problem, valid=((problem.token[:, 0] == 0) == right).double()), reach)
     logs = {name: log[:, 0] for name, log in _logs(near).items()}
     return _moved_to(near, {name: log + math.log(RARE) - logs["log_ref"] for name, log in logs.items()})
 
@@ -153,7 +153,7 @@ def _moved(to: str, x: float, length: int, reach: float, *, right: bool) -> Prob
 
 def _logs(problem: Problem) -> dict[str, Tensor]:
     """The log-probabilities of the next token, (prefixes, vocabulary) each."""
-    return {name: torch.log_softmax(getattr(problem, of), -1) for name, of in LOGITS.items()}
+    return {name: torch.log_softmax(getattr(problem, field), -1) for name, field in LOGITS.items()}
 
 
 def _moved_to(problem: Problem, first: dict[str, Tensor]) -> Problem:
@@ -161,8 +161,8 @@ def _moved_to(problem: Problem, first: dict[str, Tensor]) -> Problem:
     logs = _logs(problem)
     moved: dict[str, Any] = {}
     for name, value in first.items():
-        others = torch.log_softmax(logs[name][:, 1:], -1) + torch.log(-torch.expm1(value))[:, None]
-        moved[LOGITS[name]] = torch.cat([value[:, None], others], dim=-1)
+        rest = torch.log_softmax(logs[name][:, 1:], -1) + torch.log(-torch.expm1(value))[:, None]
+        moved[LOGITS[name]] = torch.cat([value[:, None], rest], dim=-1)
     return replace(problem, **moved)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .exact import Audited, Given, LossError, Problem, first_of
-from .report import Extremes, Stopped
+from .exact import Audited, LossError, LossInputs, Problem, first_of
+from .report import Extremes, StoppedRatios
 
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
 _FAR = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
@@ -52,9 +52,9 @@ def _tokens(
     *,
     shift: float = 0.0,
     advantage: float = 0.0,
-    of: str = "pi/ref",
-) -> Given:
-    """A batch of answers of one token, x = log of the ratio `of` each, (points, 1).
+    ratio: str = "pi/ref",
+) -> LossInputs:
+    """A batch of answers of one token, x = log of the ratio each, (points, 1).
 
     Neither log-probability is positive: log_pi = min(x, 0) - shift, the other is log_pi - x, the third one
     is the policy. With an advantage of zero what is seen is the penalty, unless the loss ignores it.
@@ -63,16 +63,16 @@ def _tokens(
     log_pi, other = ((y.clamp(max=0.0) - shift).to(dtype)[:, None] for y in (x, -x))
     return {
         "log_pi": log_pi.requires_grad_(),
-        "log_ref": other if of == "pi/ref" else log_pi.detach(),
-        "log_old": other if of == "pi/old" else log_pi.detach() - (0.0 if advantage else shift / 10),
+        "log_ref": other if ratio == "pi/ref" else log_pi.detach(),
+        "log_old": other if ratio == "pi/old" else log_pi.detach() - (0.0 if advantage else shift / 10),
         "advantages": torch.full_like(other, advantage),
         "mask": torch.ones_like(other),
     }
 
 
-def _alone(audited: Audited, given: Given, row: int) -> tuple[float, float]:
+def _alone(audited: Audited, inputs: LossInputs, row: int) -> tuple[float, float]:
     """The value and the slope of one answer of a batch, nan both where the value is."""
-    one = {name: tensor[row : row + 1].detach().clone() for name, tensor in given.items()}
+    one = {name: tensor[row : row + 1].detach().clone() for name, tensor in inputs.items()}
     one["log_pi"].requires_grad_()
     try:
         value, slope = audited.slope(one, finite=False)
@@ -90,21 +90,21 @@ def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any
 
     They add up if three of them have the slopes that they have alone. Further arguments: as `_tokens`.
     """
-    given, count = _tokens(points, *args, **at), len(points)
-    some = [0, count // 2, count - 1] if count > 3 else range(count)
-    alone = [_alone(audited, given, i)[1] for i in some]
+    inputs, count = _tokens(points, *args, **at), len(points)
+    checked = [0, count // 2, count - 1] if count > 3 else range(count)
+    alone = [_alone(audited, inputs, i)[1] for i in checked]
     if count <= 3:
         return np.array(alone)
     try:
-        (slope,) = torch.autograd.grad(first_of(audited.loss(**given)), given["log_pi"])
+        (slope,) = torch.autograd.grad(first_of(audited.loss(**inputs)), inputs["log_pi"])
     except Exception:
         # What fails on a batch of several is evaluated alone.
         slope = torch.full((count, 1), np.nan)
     slopes = slope.double().numpy().reshape(-1)
     for times in (1.0, float(count)):
-        if np.allclose(times * slopes[some], alone, rtol=1e-6, atol=0.0):
+        if np.allclose(times * slopes[checked], alone, rtol=1e-6, atol=0.0):
             return times * slopes
-    return np.array([_alone(audited, given, i)[1] for i in range(count)])
+    return np.array([_alone(audited, inputs, i)[1] for i in range(count)])
 
 
 def extremes(audited: Audited) -> tuple[Extremes, ...]:
@@ -113,24 +113,24 @@ def extremes(audited: Audited) -> tuple[Extremes, ...]:
     Against the log ratio to the reference, or to the old policy of advantages 1 and -1 where it takes none.
     """
     to_old = "log_ref" not in audited.names and {"log_old", "advantages"} <= set(audited.names)
-    of, advantages = ("pi/old", (1.0, -1.0)) if to_old else ("pi/ref", (0.0,))
+    ratio, advantages = ("pi/old", (1.0, -1.0)) if to_old else ("pi/ref", (0.0,))
 
     @cache
     def at(x: float, dtype: torch.dtype) -> np.ndarray:
-        ways = (_tokens([x], dtype, advantage=each, of=of) for each in advantages)
-        return np.array([_alone(audited, given, 0) for given in ways])
+        tokens = (_tokens([x], dtype, advantage=advantage, ratio=ratio) for advantage in advantages)
+        return np.array([_alone(audited, inputs, 0) for inputs in tokens])
 
     def finite(dtype: torch.dtype, sign: float, size: float) -> bool:
         return bool(np.isfinite(at(sign * size, dtype)).all())
 
-    found = []
+    by_dtype = []
     for dtype in DTYPES:
         low, high = (first_failure(partial(finite, dtype, sign), (0.0, *EXTREME)) for sign in (-1.0, 1.0))
         ends = (-np.inf if low is None else -low[0], np.inf if high is None else high[0])
         grid = (*(-x for x in EXTREME[::-1]), 0.0, *EXTREME)
         nan = tuple(x for x in grid if np.isnan(at(x, dtype)).any())
-        found.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, f"log({of})"))
-    return tuple(found)
+        by_dtype.append(Extremes(str(dtype).removeprefix("torch."), nan, ends, f"log({ratio})"))
+    return tuple(by_dtype)
 
 
 def penalty_of(audited: Audited) -> Audited:
@@ -140,8 +140,8 @@ def penalty_of(audited: Audited) -> Audited:
     )
     if not silenced:
         return audited
-    ones = audited.but(advantages=lambda given: torch.ones_like(given["advantages"]))
-    return ones.less(ones.but(log_ref=lambda given: given["log_pi"].detach()))
+    ones = audited.with_inputs(advantages=lambda inputs: torch.ones_like(inputs["advantages"]))
+    return ones.minus(ones.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach()))
 
 
 def _without_slope(
@@ -172,26 +172,26 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
 
 
-def stopped_slopes(audited: Audited) -> tuple[Stopped, ...]:
+def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
     """The ratios, to three digits, at which a token of advantage 1 or -1 has zero gradient.
 
     The ratio to the old policy, or to the reference of a loss that takes no old policy.
     """
-    ways = {"log_old": "pi/old", "log_ref": "pi/ref"}
-    of = next((ways[name] for name in ways if name in audited.names), None)
-    if "advantages" not in audited.names or of is None:
+    ratios = {"log_old": "pi/old", "log_ref": "pi/ref"}
+    ratio = next((ratios[name] for name in ratios if name in audited.names), None)
+    if "advantages" not in audited.names or ratio is None:
         return ()
-    found = []
+    stopped = []
     for advantage in (1.0, -1.0):
-        for low, high in _zones(audited, POWERS, advantage=advantage, of=of):
+        for low, high in _zones(audited, POWERS, advantage=advantage, ratio=ratio):
             least = 0.0 if low == POWERS[0] else float(f"{np.exp(low):.3g}")
             most = np.inf if high == POWERS[-1] else float(f"{np.exp(high):.3g}")
-            found.append(Stopped(of, advantage, least, most))
-    return tuple(found)
+            stopped.append(StoppedRatios(ratio, advantage, least, most))
+    return tuple(stopped)
 
 
 @dataclass(frozen=True)
-class Slopes:
+class ZeroGradientZones:
     """The x = log(pi/ref) where a token gets no gradient: a clamp or constant, or rounding swallows it."""
 
     dead: tuple[tuple[float, float], ...] = ()
@@ -203,23 +203,23 @@ class Slopes:
         return max((high for low, high in self.dead if low == FINE[0]), default=-np.inf)
 
 
-def slopes_of(audited: Audited) -> Slopes:
+def zero_gradient_zones(audited: Audited) -> ZeroGradientZones:
     """Intervals of x without gradient at an advantage of zero; none if it vanishes everywhere."""
     if not np.any(slopes_at(audited, FINE)):
-        return Slopes()
+        return ZeroGradientZones()
     zones = _zones(audited, FINE)
     rounded = [zone for zone in zones if _is_rounding(audited, zone)]
     dead = tuple(zone for zone in zones if zone not in rounded)
     # Between two of them rounding leaves a rest at some points: at which, differs by processor.
     sides = [[zone for zone in rounded if sum(zone) * sign > 0] for sign in (-1, 1)]
-    return Slopes(dead, tuple((side[0][0], side[-1][1]) for side in sides if side))
+    return ZeroGradientZones(dead, tuple((side[0][0], side[-1][1]) for side in sides if side))
 
 
 def _is_rounding(audited: Audited, zone: tuple[float, float]) -> bool:
     """Whether the value is so large that the slope is lost in it, or float32 loses it nearer to zero."""
     inner = min(zone, key=abs)
-    given = _tokens(zone)
-    ends = [_alone(audited, given, i)[0] for i in range(2)]
+    inputs = _tokens(zone)
+    ends = [_alone(audited, inputs, i)[0] for i in range(2)]
     # A clamp's value is one constant, however large.
     if ends[0] != ends[1] and abs(ends[zone.index(inner)]) > LARGE:
         return True
@@ -232,13 +232,13 @@ def _is_rounding(audited: Audited, zone: tuple[float, float]) -> bool:
 
 def computes_in(audited: Audited, problem: Problem) -> str:
     """Float64, float32 or 16 bits, in these words: where it rounds what it is given, a line has stairs."""
-    given = audited.rows(audited.batch(problem), range(len(problem.token)), problem)
-    direction = torch.cos(torch.arange(given["log_pi"].numel(), dtype=torch.float64))
+    inputs = audited.rows(audited.batch(problem), range(len(problem.token)), problem)
+    direction = torch.cos(torch.arange(inputs["log_pi"].numel(), dtype=torch.float64))
     times = np.arange(8.0)
 
     def along(step: float) -> np.ndarray:
-        moved = [given["log_pi"] + time * step * direction.reshape(given["log_pi"].shape) for time in times]
-        return np.array([float(audited.value({**given, "log_pi": y}).detach()) for y in moved])
+        moved = [inputs["log_pi"] + time * step * direction.reshape(inputs["log_pi"].shape) for time in times]
+        return np.array([float(audited.value({**inputs, "log_pi": y}).detach()) for y in moved])
 
     values = along(1e-6)
     heights = np.abs(values - np.polyval(np.polyfit(times, values, 2), times)).max() / max(1, abs(values[0]))

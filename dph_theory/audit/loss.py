@@ -15,10 +15,17 @@ import torch
 
 from ..support.errors import choice
 from .batches import enumerate_batches, reduction_of
+from .convergence import convergence_of, find_minimiser
 from .domain import NEAR_REFERENCE, limits_of
-from .exact import Audited, Loss, LossError, Measured, Problem, near_the_reference, random_problems
-from .law import find_minimiser, law_of
-from .log_ratios import Slopes, computes_in, extremes, penalty_of, slopes_of, stopped_slopes
+from .exact import Audited, ExpectedLoss, Loss, LossError, Problem, near_the_reference, random_problems
+from .log_ratios import (
+    ZeroGradientZones,
+    computes_in,
+    extremes,
+    penalty_of,
+    stopped_ratios,
+    zero_gradient_zones,
+)
 from .quantities import match_gradient, match_value, nearest
 from .report import (
     ANSWERS,
@@ -59,13 +66,13 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     'reverse KL(pi||ref)'
     """
     choice("samples", samples, SAMPLES)
-    plain = Audited.of(loss, samples)
+    plain = Audited.from_function(loss, samples)
     audited = with_one_an_answer(plain)
     draft = _Audit(audited, seed).draft(name or str(getattr(loss, "__name__", "the loss")))
     draft = replace(draft, advantages="one a token" if audited is plain else "one an answer")
     if draft.drops_penalty:
         # Where a prompt is solved its groups agree: what holds the others there is not there.
-        draft = replace(draft, law="not known", selects="none")
+        draft = replace(draft, acts_on="not known", selects="none")
     return replace(draft, verdict=verdict_of(draft))
 
 
@@ -75,80 +82,82 @@ class _Audit:
     def __init__(self, audited: Audited, seed: int) -> None:
         self.audited, self.seed, self.failures = audited, seed, list[Failure]()
 
-    def tried(self, what: str, made: Callable[[], _T], otherwise: _T) -> _T:
-        """What is made, or something else and a failure."""
+    def attempt(self, what: str, compute: Callable[[], _T], otherwise: _T) -> _T:
+        """What is computed, or something else and a failure."""
         try:
-            return made()
+            return compute()
         except LossError as error:
             self.failures.append(Failure(what, str(error)))
             return otherwise
 
-    def match(self, measured: Sequence[Measured]) -> Match:
+    def match(self, measured: Sequence[ExpectedLoss]) -> Match:
         """What the gradients are, in the precision that the loss has."""
         return match_gradient(measured, single=self.audited.single)
 
-    def draft(self, called: str) -> AuditReport:
-        """All that is found, before a verdict."""
-        why = self.look()
-        batches, measured = self.measure_all()
-        if why and measured and why not in {failure.what for failure in self.failures}:
-            self.failures.append(Failure(SEVERAL, why))
-        audited, outcomes = self.audited, [m for m in measured if m.problem.length == 1]
+    def matches(self, measured: Sequence[ExpectedLoss]) -> dict[str, tuple[list[ExpectedLoss], Match]]:
+        """The same apart on answers of several tokens and on single tokens."""
         sequences = [m for m in measured if m.problem.length > 1]
+        outcomes = [m for m in measured if m.problem.length == 1]
+        return {ANSWERS: (sequences, self.match(sequences)), TOKENS: (outcomes, self.match(outcomes))}
+
+    def draft(self, name: str) -> AuditReport:
+        """All findings, before a verdict."""
+        failure = self.settle_reduction()
+        batches, measured = self.measure_all()
+        if failure and measured and failure not in {earlier.what for earlier in self.failures}:
+            self.failures.append(Failure(SEVERAL, failure))
+        audited, matches = self.audited, self.matches(measured)
+        (_, sequence_gradient), (outcomes, gradient) = matches[ANSWERS], matches[TOKENS]
         single = bool(measured) and audited.adds != "pairs only"
-        gradient, sequence_gradient = self.match(outcomes), self.match(sequences)
-        found_extremes, slopes = self.at_extremes() if single else ((), Slopes())
-        found = {ANSWERS: (sequences, sequence_gradient), TOKENS: (outcomes, gradient)}
+        extreme_ratios, zones = self.at_extremes() if single else ((), ZeroGradientZones())
         alone = bool(measured) and batches is None
-        scope, known = self.known(found, slopes) if alone else (ANSWERS, sequence_gradient)
+        scope, descended = self.descended(matches, zones) if alone else (ANSWERS, sequence_gradient)
         length = 2 if scope == ANSWERS else 1
         minimiser = None
         if audited.samples == "filtered" and batches is None and outcomes:
-            on = [m.problem for m in outcomes]
-            minimiser = self.tried(
-                "its minimiser on filtered samples", lambda: find_minimiser(audited, on), None
-            )
-        # Beyond a clamp that holds a value and not its slope, the law near says nothing.
-        near = known if scope == ANSWERS and known.exact and slopes.dead else sequence_gradient
-        law = law_of(audited.samples, near, minimiser, slopes.released_below)
+            minimise = partial(find_minimiser, audited, [m.problem for m in outcomes])
+            minimiser = self.attempt("its minimiser on filtered samples", minimise, None)
+        # Beyond a clamp that holds a value and not its slope, the policy near says nothing.
+        near = descended if scope == ANSWERS and descended.exact and zones.dead else sequence_gradient
+        convergence = convergence_of(audited.samples, near, minimiser, zones.released_below)
         return AuditReport(
-            loss=called,
+            loss=name,
             samples=audited.samples,
             verdict="",
             value=match_value(outcomes, single=audited.single),
             gradient=gradient,
             sequence_gradient=sequence_gradient,
             unequal_gradient=self.unequal() if measured else FAILED,
-            known=known,
+            descended=descended,
             scope=scope,
-            limits=limits_of(audited, known, length=length, reach=_reach(slopes)) if alone else (),
+            limits=limits_of(audited, descended, length=length, reach=_reach(zones)) if alone else (),
             terms=self.terms() if alone else (),
             reduction=audited.reduction,
             precision=audited.precision,
             batches=batches,
             minimiser=minimiser,
-            law=law.law,
-            selects=law.selects,
+            acts_on=convergence.acts_on,
+            selects=convergence.selects,
             variance=_relative_variance(measured),
-            extremes=found_extremes,
-            dead_zones=slopes.dead,
-            rounded_zones=slopes.rounded,
+            extremes=extreme_ratios,
+            dead_zones=zones.dead,
+            rounded_zones=zones.rounded,
             failures=tuple(self.failures),
-            stopped=_or(lambda: stopped_slopes(audited), ()) if single else (),
+            stopped=_attempt(lambda: stopped_ratios(audited), ()) if single else (),
             equal_groups=self.equal_groups() if alone else None,
             broadcast=mixing_broadcast(audited),
         )
 
-    def look(self) -> str:
-        """Tell whether it is steady, how precisely it computes, and how it adds up; why it fails, if it does.
+    def settle_reduction(self) -> str:
+        """Set how precisely it computes and how it adds up, if it is steady; why it fails, if it does.
 
-        It is asked on a batch of several sequences, of unequal lengths where it takes a mask.
+        By a batch of several sequences, of unequal lengths where it takes a mask.
         """
         problem = random_problems(self.seed, ends="mask" in self.audited.names)[-1]
         try:
             if self.audited.is_random(problem):
-                why = "two calls on the same batch differ: it is random, or remembers"
-                self.failures.append(Failure(EVERY, why))
+                what = "two calls on the same batch differ: it is random, or remembers"
+                self.failures.append(Failure(EVERY, what))
                 return ""
             self.audited = replace(self.audited, precision=computes_in(self.audited, problem))
             if self.audited.precision != "16 bits":
@@ -157,39 +166,39 @@ class _Audit:
             return str(error)
         return ""
 
-    def measure_all(self) -> tuple[Batches | None, list[Measured]]:
+    def measure_all(self) -> tuple[Batches | None, list[ExpectedLoss]]:
         """The results of every problem that does not fail, on pairs where the loss couples its batch."""
         problems = random_problems(self.seed)
         if any(failure.problem == EVERY for failure in self.failures):
             return None, []
         if self.audited.adds in ("coupled", "pairs only"):
-            nothing: tuple[Batches | None, list[Measured]] = (None, [])
+            nothing: tuple[Batches | None, list[ExpectedLoss]] = (None, [])
             what = "batches of one, two and three"
-            return self.tried(what, lambda: enumerate_batches(self.audited, problems), nothing)
-        found = [self.tried(p.name, partial(self.audited.measure, p), None) for p in problems]
-        return None, [measured for measured in found if measured is not None]
+            return self.attempt(what, lambda: enumerate_batches(self.audited, problems), nothing)
+        measured = [self.attempt(p.name, partial(self.audited.measure, p), None) for p in problems]
+        return None, [m for m in measured if m is not None]
 
-    def known(
-        self, found: Mapping[str, tuple[Sequence[Measured], Match]], slopes: Slopes
+    def descended(
+        self, matches: Mapping[str, tuple[Sequence[ExpectedLoss], Match]], zones: ZeroGradientZones
     ) -> tuple[str, Match]:
-        """What is said of its gradient, and on what: exact, near log ratios of zero, or the nearest."""
-        for scope, (measured, match) in found.items():
-            near = match if match.exact else self.near(measured, _reach(slopes))
+        """What its gradient is, and on what: exactly, near log ratios of zero, or the nearest."""
+        for scope, (measured, match) in matches.items():
+            near = match if match.exact else self.near(measured, _reach(zones))
             if near.exact:
                 return scope, near
-        scope = ANSWERS if found[ANSWERS][1].name != "failed" else TOKENS
-        measured, match = found[scope]
+        scope = ANSWERS if matches[ANSWERS][1].name != "failed" else TOKENS
+        measured, match = matches[scope]
         if match.angle is None:
             return scope, match
         shapes = {m.problem.name for m in measured}
         seeds = range(self.seed + 1, self.seed + 1 + OTHER_SEEDS)
-        others = [p for seed in seeds for p in random_problems(seed) if p.name in shapes]
-        return scope, _or(lambda: nearest([*measured, *map(self.audited.measure, others)]), match)
+        problems = [p for seed in seeds for p in random_problems(seed) if p.name in shapes]
+        return scope, _attempt(lambda: nearest([*measured, *map(self.audited.measure, problems)]), match)
 
-    def near(self, measured: Sequence[Measured], reach: float) -> Match:
+    def near(self, measured: Sequence[ExpectedLoss], reach: float) -> Match:
         """The gradient near log ratios of zero, of a loss whose gradient elsewhere is not exact."""
         problems = [near_the_reference(m.problem, reach) for m in measured]
-        match = _or(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
+        match = _attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
         # Near zero all divergences are alike: a sum of two of them fits what is none.
         divergences = [name for _, name in match.terms if not name.startswith((REWARD, ENTROPY))]
         return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
@@ -198,25 +207,22 @@ class _Audit:
         """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
         if self.audited.adds in ("coupled", "pairs only", "unknown"):
             return FAILED
-        problems = random_problems(self.seed, ends=True)
-        found = self.tried(
-            "sequences of unequal lengths",
-            lambda: self.match([self.audited.measure(p, undivided=True) for p in problems]),
-            FAILED,
-        )
+        measure = partial(self.audited.measure, undivided=True)
+        what, problems = "sequences of unequal lengths", random_problems(self.seed, ends=True)
+        match = self.attempt(what, lambda: self.match([*map(measure, problems)]), FAILED)
         # The mean over all tokens of a large batch is the sum over them by the expected length.
-        divided = self.audited.adds == "token mean" and found.exact and found.name != "zero"
-        return replace(found, per_token=1) if divided else found
+        divided = self.audited.adds == "token mean" and match.exact and match.name != "zero"
+        return replace(match, per_token=1) if divided else match
 
-    def at_extremes(self) -> tuple[tuple[Extremes, ...], Slopes]:
+    def at_extremes(self) -> tuple[tuple[Extremes, ...], ZeroGradientZones]:
         """What happens at extreme log ratios of a single token, to the penalty of a loss that has one."""
 
-        def found() -> tuple[tuple[Extremes, ...], Slopes]:
+        def at_extremes() -> tuple[tuple[Extremes, ...], ZeroGradientZones]:
             penalty = penalty_of(self.audited)
-            return extremes(penalty), slopes_of(penalty)
+            return extremes(penalty), zero_gradient_zones(penalty)
 
-        nothing: tuple[tuple[Extremes, ...], Slopes] = ((), Slopes())
-        return self.tried("extreme log ratios", found, nothing)
+        nothing: tuple[tuple[Extremes, ...], ZeroGradientZones] = ((), ZeroGradientZones())
+        return self.attempt("extreme log ratios", at_extremes, nothing)
 
     def terms(self) -> tuple[Term, ...]:
         """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
@@ -227,28 +233,26 @@ class _Audit:
         if not {"advantages", "log_ref"} <= set(self.audited.names):
             return ()
         rest = _silent(self.audited)
-        other = rest.but(log_ref=lambda given: given["log_pi"].detach())
-        parts = {"policy": self.audited.less(rest), "KL": rest.less(other), "other": other}
-        found = []
+        other = rest.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach())
+        parts = {"policy": self.audited.minus(rest), "KL": rest.minus(other), "other": other}
+        terms = []
         for name, part in parts.items():
             try:
                 measured = [part.measure(p) for p in random_problems(self.seed)]
             except LossError:
                 return ()
             audit = _Audit(part, self.seed)
-            of = {ANSWERS: [m for m in measured if m.problem.length > 1]}
-            of[TOKENS] = [m for m in measured if m.problem.length == 1]
-            told = {scope: (some, audit.match(some)) for scope, some in of.items()}
-            if any(match.name != "zero" for _, match in told.values()):
-                found.append(Term(name, audit.known(told, Slopes())[1]))
-        return tuple(found) if len(found) > 1 else ()
+            matches = audit.matches(measured)
+            if any(match.name != "zero" for _, match in matches.values()):
+                terms.append(Term(name, audit.descended(matches, ZeroGradientZones())[1]))
+        return tuple(terms) if len(terms) > 1 else ()
 
     def equal_groups(self) -> EqualGroups | None:
         """What it descends where all advantages are zero, and what such answers weigh beside others."""
         if "advantages" not in self.audited.names:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
-        weight = _or(lambda: _weight(self.audited, problems[-1]), "unknown")
+        weight = _attempt(lambda: _weight(self.audited, problems[-1]), "unknown")
         silent = replace(_silent(self.audited), reduction=None)
         try:
             return EqualGroups(self.match([silent.measure(p) for p in problems]), weight)
@@ -256,42 +260,44 @@ class _Audit:
             return EqualGroups(FAILED, weight, str(error))
 
 
-def _or(made: Callable[[], _T], otherwise: _T) -> _T:
-    """What is made, or something else where the loss fails."""
+def _attempt(compute: Callable[[], _T], otherwise: _T) -> _T:
+    """What is computed, or something else where the loss fails."""
     try:
-        return made()
+        return compute()
     except LossError:
         return otherwise
 
 
 def _silent(audited: Audited) -> Audited:
     """The loss of answers whose advantages are all zero, as where a group's verdicts agree."""
-    return audited.but(advantages=lambda given: 0 * given["advantages"])
+    return audited.with_inputs(advantages=lambda inputs: 0 * inputs["advantages"])
 
 
 def _weight(audited: Audited, problem: Problem) -> str:
     """Whether an answer of advantage zero counts in the mean that the other answers are divided by."""
     if audited.adds not in ("mean", "token mean"):
         return "unknown"
-    given, kept = audited.batch(problem), []
-    halved = audited.but(advantages=lambda given: given["advantages"] * torch.tensor([[1.0], [0.0]]))
+    inputs, unchanged = audited.batch(problem), []
+    first = torch.tensor([[1.0], [0.0]])
+    silenced = audited.with_inputs(advantages=lambda inputs: inputs["advantages"] * first)
     for one, other in ((0, 1), (1, 2), (2, 0)):
         # A mean of two of one length halves what each has alone.
-        alone = audited.slope(audited.rows(given, [one], problem))[1][0]
-        beside = halved.slope(audited.rows(given, [one, other], problem))[1][0]
+        alone = audited.slope(audited.rows(inputs, [one], problem))[1][0]
+        paired = silenced.slope(audited.rows(inputs, [one, other], problem))[1][0]
         if float(alone.norm()) > 0:
-            kept.append(bool(torch.allclose(beside, alone, rtol=1e-6, atol=1e-12)))
-    return "unknown" if not kept else "left out" if all(kept) else "counted"
+            unchanged.append(bool(torch.allclose(paired, alone, rtol=1e-6, atol=1e-12)))
+    if not unchanged:
+        return "unknown"
+    return "left out" if all(unchanged) else "counted"
 
 
-def _reach(slopes: Slopes) -> float:
+def _reach(zones: ZeroGradientZones) -> float:
     """Log ratios that count as near zero: within half of what a clamp lets through."""
-    return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in slopes.dead for end in zone if end)])
+    return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in zones.dead for end in zone if end)])
 
 
-def _relative_variance(measured: Sequence[Measured]) -> float | None:
+def _relative_variance(measured: Sequence[ExpectedLoss]) -> float | None:
     """The median of Var/|mean|^2; None where the mean vanishes on every problem."""
-    ratios = [
-        m.variance / float(m.gradient @ m.gradient) for m in measured if m.gradient.norm() > 1e-10 * m.scale
-    ]
+    moving = [m for m in measured if m.gradient.norm() > 1e-10 * m.scale]
+    ratios = [m.variance / float(m.gradient @ m.gradient) for m in moving]
     return float(np.median(ratios)) if ratios else None

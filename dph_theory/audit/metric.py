@@ -41,13 +41,13 @@ def _value(metric: Metric, n: int, c: int, k: int) -> float:
     by_count = _by_count(metric)
     try:
         value = metric(n, c, k) if by_count else metric(_orders(n, c).copy(), k)
-        found = float(np.mean(np.asarray(value, dtype=float)))
+        mean = float(np.mean(np.asarray(value, dtype=float)))
     except Exception as error:
         what = f"{type(error).__name__} at n={n}, c={c}, k={k}: {error}"
         raise MetricError(f"the metric raised {what}") from error
-    if not math.isfinite(found):
+    if not math.isfinite(mean):
         raise MetricError(f"the metric is not finite at n={n}, c={c}, k={k}")
-    return found
+    return mean
 
 
 def _by_count(metric: Metric) -> bool:
@@ -76,8 +76,8 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
         orders = [1 if by_count else math.comb(n, c) for c in range(n + 1)]
         calls = [max(FEWEST, min(CALLS, DRAWN // at_once)) for at_once in orders]
         drawn = [np.array([_value(metric, n, c, k) for _ in range(many)]) for c, many in enumerate(calls)]
-        means[n, k] = np.array([each.mean() for each in drawn])
-        error = max(error, *(float(each.std()) / len(each) ** 0.5 for each in drawn))
+        means[n, k] = np.array([values.mean() for values in drawn])
+        error = max(error, *(float(values.std()) / len(values) ** 0.5 for values in drawn))
     return means, 5 * error
 
 
@@ -91,8 +91,8 @@ def _positional(metric: Metric) -> list[str]:
     rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = [p.name for p in parameters if p.default is p.empty and p.kind not in rest]
     if len(required) not in (2, 3):
-        said = f"the metric takes ({', '.join(required)})"
-        raise MetricError(f"{said}: (n, c, k) or (matrix of 0 and 1, k) is needed")
+        takes = f"the metric takes ({', '.join(required)})"
+        raise MetricError(f"{takes}: (n, c, k) or (matrix of 0 and 1, k) is needed")
     return required
 
 
@@ -190,21 +190,14 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
     'the mean (pass@1)'
     """
     tables, tolerance = _tables(metric)
-    biases = {
-        target: tuple(
-            Bias(n, k, tuple(map(float, success_weights(n, np.array(RATES)) @ (found - unbiased))))
-            for (n, k), found in tables.items()
-            for unbiased in [_choices(n, k) @ _truths(k)[target]]
-        )
-        for target in _truths(1)
-    }
-    worst = {target: max(max(map(abs, b.bias)) for b in each) for target, each in biases.items()}
-    nearest = min(worst, key=lambda target: worst[target])
-    unbiased = worst[nearest] < tolerance
-    known = [
+    biases = {target: _biases(tables, target) for target in _truths(1)}
+    largest = {target: max(abs(b) for at in biases[target] for b in at.bias) for target in biases}
+    nearest = min(largest, key=largest.__getitem__)
+    unbiased = largest[nearest] < tolerance
+    estimators = [
         name
         for name in _biased(1, 1)
-        if all(np.abs(_biased(n, k)[name] - found).max() < tolerance for (n, k), found in tables.items())
+        if all(np.abs(_biased(n, k)[name] - values).max() < tolerance for (n, k), values in tables.items())
     ]
     draft = MetricReport(
         metric=name or str(getattr(metric, "__name__", "the metric")),
@@ -212,20 +205,32 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
         estimates=nearest if unbiased else None,
         nearest=nearest,
         biases=biases[nearest],
-        known_as=None if unbiased else next(iter(sorted(known)), None),
+        known_as=None if unbiased else min(estimators, default=None),
         example=float(tables[4, 4][1]),
         within=None if tolerance == ROUNDING else tolerance,
     )
     return replace(draft, verdict=_verdict(draft))
 
 
+def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[Bias, ...]:
+    """Of a metric with these values, against the target."""
+    biases = []
+    for (n, k), values in tables.items():
+        unbiased = _choices(n, k) @ _truths(k)[target]
+        bias = success_weights(n, np.array(RATES)) @ (values - unbiased)
+        biases.append(Bias(n, k, tuple(bias.tolist())))
+    return tuple(biases)
+
+
 def _verdict(report: MetricReport) -> str:
     """Such as: pass_at_k: an unbiased estimate of pass@k (best@k) at every p, n and k tried."""
     if report.estimates is not None:
-        said = "" if report.within is None else f", within {report.within:.1g}: it draws at random"
-        return f"{report.metric}: an unbiased estimate of {report.estimates} at every p, n and k tried{said}"
-    all_biases = ((b, rate, at) for at in report.biases for rate, b in zip(RATES, at.bias, strict=True))
-    off, rate, at = max(all_biases, key=lambda found: abs(found[0]))
-    found = f"BIASED, nearest {report.nearest}: off by {off:+.3g} at p = {rate:g}, n = {at.n}, k = {at.k}"
-    known = f"; it is {report.known_as}" if report.known_as is not None else ""
-    return f"{report.metric}: {found}{known}; one correct answer of four at k = 4 gives {report.example:.3f}"
+        precision = "" if report.within is None else f", within {report.within:.1g}: it draws at random"
+        unbiased = f"an unbiased estimate of {report.estimates} at every p, n and k tried"
+        return f"{report.metric}: {unbiased}{precision}"
+    biases = ((b, rate, at) for at in report.biases for rate, b in zip(RATES, at.bias, strict=True))
+    off, rate, at = max(biases, key=lambda bias: abs(bias[0]))
+    biased = f"BIASED, nearest {report.nearest}: off by {off:+.3g} at p = {rate:g}, n = {at.n}, k = {at.k}"
+    estimator = "" if report.known_as is None else f"; it is {report.known_as}"
+    example = f"one correct answer of four at k = 4 gives {report.example:.3f}"
+    return f"{report.metric}: {biased}{estimator}; {example}"

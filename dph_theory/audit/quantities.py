@@ -20,7 +20,7 @@ from ..divergences import (
     alpha_divergence,
 )
 from ..fdivergence import FDivergence
-from .exact import Measured, Problem
+from .exact import ExpectedLoss, Problem
 from .report import ENTROPY, PER_TOKEN, REWARD, Match
 
 DIVERGENCES: Mapping[str, FDivergence] = {
@@ -57,36 +57,37 @@ class Quantity:
 @cache
 def quantities(problem: Problem, source: str) -> dict[str, Quantity]:
     """Every candidate on this problem; token-level ones only where there are several tokens."""
-    return {name: made() for name, made in _candidates(problem, source).items()}
+    return {name: quantity() for name, quantity in _candidates(problem, source).items()}
 
 
 def _candidates(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
-    through = problem.through.sum(dim=1).numpy()
-    pi, ref, old = (problem.law(of).numpy() for of in (problem.policy, problem.reference, problem.old))
+    jacobian = problem.jacobian.sum(dim=1).numpy()
+    logits = (problem.policy, problem.reference, problem.old)
+    pi, ref, old = (problem.probabilities(policy_logits).numpy() for policy_logits in logits)
     valid = problem.valid.numpy()
     target = ref * valid / (ref * valid).sum()
     aims = [(DIVERGENCES, ref)] + ([(TO_OLD, old)] if source == "old_policy" else [])
-    # On the policy's own samples right answers are no samples of p_*: what they pull is the reward.
+    # On the policy's own samples correct answers are no samples of p_*: what they raise is the reward.
     aims += [(TO_FILTERED, target)] if source in ("reference", "filtered") else []
 
-    def of(divergence: FDivergence, aim: np.ndarray, shift: float = 0.0) -> Quantity:
-        pull = divergence.gradient(pi, aim)
-        return Quantity(float(divergence(pi, aim)) + shift, torch.as_tensor(pull @ through))
+    def divergence_to(aim: np.ndarray, divergence: FDivergence, shift: float = 0.0) -> Quantity:
+        gradient = divergence.gradient(pi, aim)
+        return Quantity(float(divergence(pi, aim)) + shift, torch.as_tensor(gradient @ jacobian))
 
-    def under_policy(mean_of: np.ndarray) -> Quantity:
-        return Quantity(float((pi * mean_of).sum()), torch.as_tensor((pi * mean_of) @ through))
+    def mean_of(values: np.ndarray) -> Quantity:
+        return Quantity(float((pi * values).sum()), torch.as_tensor((pi * values) @ jacobian))
 
-    found: dict[str, Callable[[], Quantity]] = {
-        REWARD: partial(under_policy, -valid),
-        ENTROPY: lambda: under_policy(-np.log(pi)),
+    candidates: dict[str, Callable[[], Quantity]] = {
+        REWARD: partial(mean_of, -valid),
+        ENTROPY: lambda: mean_of(-np.log(pi)),
     }
     for group, aim in aims:
-        found |= {name: partial(of, divergence, aim) for name, divergence in group.items()}
+        candidates |= {name: partial(divergence_to, aim, divergence) for name, divergence in group.items()}
     if source == "filtered":
         # What -log u averages to on correct samples: no base rate is known there, and none moves.
         base_rate = float(np.log((ref * valid).sum()))
-        found["forward KL(p_*||pi) + log A1"] = lambda: of(FORWARD_KL, target, base_rate)
-    return found | (_token_sums(problem, source) if problem.length > 1 else {})
+        candidates["forward KL(p_*||pi) + log A1"] = partial(divergence_to, target, FORWARD_KL, base_rate)
+    return candidates | (_token_sums(problem, source) if problem.length > 1 else {})
 
 
 def token_sum(name: str) -> str:
@@ -95,23 +96,24 @@ def token_sum(name: str) -> str:
 
 
 def _token_sums(problem: Problem, source: str) -> dict[str, Callable[[], Quantity]]:
-    """The sums over prefixes, as often as samples visit them, of divergences of the next-token laws."""
-    visits = problem.prefix_law(source).numpy()
+    """The sums over prefixes, as often as samples visit them, of divergences of the next-token policies."""
+    visits = problem.prefix_visits(source).numpy()
     pi, ref = (torch.softmax(logits, -1).numpy() for logits in (problem.policy, problem.reference))
 
-    def of(values: np.ndarray, pull: np.ndarray) -> Quantity:
-        return Quantity(float((visits * values).sum()), torch.as_tensor(visits[:, None] * pull).flatten())
+    def over_visits(values: np.ndarray, gradients: np.ndarray) -> Quantity:
+        gradient = torch.as_tensor(visits[:, None] * gradients).flatten()
+        return Quantity(float((visits * values).sum()), gradient)
 
-    def entropy() -> Quantity:
+    def entropy_sum() -> Quantity:
         surprise = -pi * np.log(pi)
-        whole = surprise.sum(axis=-1)
-        return of(whole, surprise - pi * whole[:, None])
+        entropy = surprise.sum(axis=-1)
+        return over_visits(entropy, surprise - pi * entropy[:, None])
 
-    def made(divergence: FDivergence) -> Quantity:
-        return of(divergence(pi, ref), divergence.gradient(pi, ref))
+    def divergence_sum(divergence: FDivergence) -> Quantity:
+        return over_visits(divergence(pi, ref), divergence.gradient(pi, ref))
 
-    sums = {token_sum(name): partial(made, divergence) for name, divergence in DIVERGENCES.items()}
-    return {**sums, token_sum(ENTROPY): entropy}
+    sums = {token_sum(name): partial(divergence_sum, divergence) for name, divergence in DIVERGENCES.items()}
+    return {**sums, token_sum(ENTROPY): entropy_sum}
 
 
 def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0) -> Tensor:
@@ -119,12 +121,12 @@ def gradient_of(match: Match, problem: Problem, source: str, reward: float = 1.0
     total = torch.zeros(problem.policy.numel(), dtype=torch.float64)
     if match.name == "zero":
         return total
-    known = _candidates(problem, source)
-    for coefficient, name in match.each:
+    candidates = _candidates(problem, source)
+    for coefficient, name in match.all_terms:
         bare = name.removesuffix(PER_TOKEN[1])
         power = match.per_token if bare == name else 1
         times = coefficient * (reward if bare == REWARD else 1.0)
-        total += times * known[bare]().gradient / problem.length**power
+        total += times * candidates[bare]().gradient / problem.length**power
     return total
 
 
@@ -139,9 +141,9 @@ Terms = tuple[tuple[float, str], ...]
 
 
 def find_sum(
-    wanted: np.ndarray, columns: Columns, tolerance: float, most_terms: int = MOST_TERMS
+    target: np.ndarray, columns: Columns, tolerance: float, most_terms: int = MOST_TERMS
 ) -> Terms | None:
-    """The terms of the shortest sum of columns that is `wanted` (rows,) within the tolerance of its norm.
+    """The terms of the shortest sum of columns that is `target` (rows,) within the tolerance of its norm.
 
     Of equally short ones the best; None if there is no such sum, or if it needs a column in two scales.
     """
@@ -151,18 +153,18 @@ def find_sum(
         if unit.any() and not any(abs(other @ unit) > 1 - 1e-12 for other in units.values()):
             units[name] = unit
     names = tuple(units)
-    stacked, whole = np.stack(list(units.values()), axis=1), float(np.linalg.norm(wanted))
-    gram, pull = stacked.T @ stacked, stacked.T @ wanted
+    stacked, size = np.stack(list(units.values()), axis=1), float(np.linalg.norm(target))
+    gram, projections = stacked.T @ stacked, stacked.T @ target
     for count in range(1, most_terms + 1):
-        # The share of |wanted|^2 that each sum explains, by its normal equations.
+        # The share of |target|^2 that each sum explains, by its normal equations.
         places = _sums(names, count)
         normal = gram[places[:, :, None], places[:, None, :]] + 1e-13 * np.eye(count)
-        solved = np.linalg.solve(normal, pull[places][..., None])[..., 0]
+        solved = np.linalg.solve(normal, projections[places][..., None])[..., 0]
         best, least = None, tolerance
-        for chosen in places[np.argsort(-(pull[places] * solved).sum(axis=-1))[:_SHORTLIST]]:
-            shares, _, rank, _ = np.linalg.lstsq(stacked[:, chosen], wanted, rcond=1e-12)
-            sizes = np.abs(shares) / whole
-            error = float(np.linalg.norm(stacked[:, chosen] @ shares - wanted)) / whole
+        for chosen in places[np.argsort(-(projections[places] * solved).sum(axis=-1))[:_SHORTLIST]]:
+            shares, _, rank, _ = np.linalg.lstsq(stacked[:, chosen], target, rcond=1e-12)
+            sizes = np.abs(shares) / size
+            error = float(np.linalg.norm(stacked[:, chosen] @ shares - target)) / size
             needed = rank == count and (sizes >= _SMALLEST).all() and sizes.max() <= _LARGEST
             if needed and error < least:
                 least = error
@@ -200,7 +202,7 @@ NOTHING = Match("none", exact=False)
 
 
 def match_gradient(
-    measured: Sequence[Measured], *, single: bool = False, most_terms: int = MOST_TERMS
+    measured: Sequence[ExpectedLoss], *, single: bool = False, most_terms: int = MOST_TERMS
 ) -> Match:
     """Which quantity's gradient the measured ones are, or which sum of quantities'; else the nearest.
 
@@ -211,39 +213,36 @@ def match_gradient(
         return Match("failed", exact=False)
     if all(m.gradient.norm() <= (FLOAT32_ZERO if single else ZERO) * max(m.scale, 1e-300) for m in measured):
         return Match("zero", exact=True)
-    wanted = torch.cat([m.gradient for m in measured]).numpy()
+    gradients = torch.cat([m.gradient for m in measured]).numpy()
     lengths = np.concatenate([[m.problem.length] * len(m.gradient) for m in measured])
-    columns = {
-        name: torch.cat([of.gradient for of in each]).numpy() for name, each in _known(measured).items()
-    }
+    by_name = _moving(measured).items()
+    columns = {name: torch.cat([q.gradient for q in by_problem]).numpy() for name, by_problem in by_name}
     by_power: list[dict[str, np.ndarray]] = [
         {f"{name}{divided}": column / lengths**power for name, column in columns.items()}
         for power, divided in enumerate(PER_TOKEN)
     ]
-    alone = find_sum(wanted, by_power[0] | by_power[1] | by_power[2], FLOAT32 if single else EXACT, 1)
+    alone = find_sum(gradients, by_power[0] | by_power[1] | by_power[2], FLOAT32 if single else EXACT, 1)
     if alone is not None:
         return _one(alone[0])
     if all(m.scale <= NOISE for m in measured):
         return Match("zero", exact=True)
     most = min(most_terms, 2) if single else most_terms
-    terms = find_sum(wanted, by_power[0] | by_power[1], FLOAT32 if single else SUM_EXACT, most)
+    terms = find_sum(gradients, by_power[0] | by_power[1], FLOAT32 if single else SUM_EXACT, most)
     if terms is None:
         return nearest(measured)
     words = " + ".join(f"{c:.6g} {name}" for c, name in terms)
     return Match(words.replace("+ -", "- "), True, 1.0, terms=terms)
 
 
-def match_value(measured: Sequence[Measured], *, single: bool = False) -> Match:
+def match_value(measured: Sequence[ExpectedLoss], *, single: bool = False) -> Match:
     """Which quantity the measured values are, up to one constant; else the nearest, and how far off."""
     if not measured:
         return Match("failed", exact=False)
     values = np.array([m.value for m in measured])
     if (np.abs(values) <= (FLOAT32_ZERO if single else ZERO)).all():
         return Match("zero", exact=True)
-    known = [quantities(m.problem, m.samples) for m in measured]
-    columns = {
-        k: np.array([each[k].value for each in known]) for k in known[0] if all(k in of for of in known)
-    }
+    by_name = _by_problem(measured).items()
+    columns = {name: np.array([quantity.value for quantity in by_problem]) for name, by_problem in by_name}
     if alone := find_sum(values, columns, FLOAT32 if single else EXACT, 1):
         return _one(alone[0])
     best, least = NOTHING, FAR_OFF
@@ -257,11 +256,11 @@ def match_value(measured: Sequence[Measured], *, single: bool = False) -> Match:
     return best
 
 
-def nearest(measured: Sequence[Measured]) -> Match:
+def nearest(measured: Sequence[ExpectedLoss]) -> Match:
     """The quantity, or its opposite, with the smallest largest angle on any problem."""
     best, least = NOTHING, FAR
-    for name, each in _known(measured).items():
-        angles = [_angle(m.gradient, of.gradient) for m, of in zip(measured, each, strict=True)]
+    for name, by_problem in _moving(measured).items():
+        angles = [_angle(m.gradient, q.gradient) for m, q in zip(measured, by_problem, strict=True)]
         for sign, angle in ((1.0, max(angles)), (-1.0, 180 - min(angles))):
             if angle < least:
                 best, least = Match(name, exact=False, angle=angle, constant=sign), angle
@@ -275,16 +274,22 @@ def _one(term: tuple[float, str]) -> Match:
     return Match(bare, True, constant, PER_TOKEN.index(name.removeprefix(bare)))
 
 
-def _known(measured: Sequence[Measured]) -> dict[str, list[Quantity]]:
-    """The quantities that are known on all problems and do not vanish on all, by problem."""
-    known = [quantities(m.problem, m.samples) for m in measured]
-    found = {name: [each[name] for each in known] for name in known[0] if all(name in of for of in known)}
-    return {name: each for name, each in found.items() if any(of.gradient.any() for of in each)}
+def _by_problem(measured: Sequence[ExpectedLoss]) -> dict[str, list[Quantity]]:
+    """The quantities that are known on all problems, by problem."""
+    tables = [quantities(m.problem, m.samples) for m in measured]
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    return {name: [table[name] for table in tables] for name in shared}
 
 
-def _angle(found: Tensor, wanted: Tensor) -> float:
+def _moving(measured: Sequence[ExpectedLoss]) -> dict[str, list[Quantity]]:
+    """Those of them whose gradient does not vanish on all problems."""
+    by_name = _by_problem(measured).items()
+    return {name: by_problem for name, by_problem in by_name if any(q.gradient.any() for q in by_problem)}
+
+
+def _angle(one: Tensor, other: Tensor) -> float:
     """The angle between two directions, in degrees, 0 to 180: accurate for those near to 0 and to 180."""
-    a, b = (of / of.norm().clamp_min(1e-300) for of in (found, wanted))
-    near, far = float((a - b).norm()), float((a + b).norm())
-    angle = math.degrees(2 * math.asin(min(1.0, min(near, far) / 2)))
-    return angle if near <= far else 180 - angle
+    a, b = (vector / vector.norm().clamp_min(1e-300) for vector in (one, other))
+    apart, opposed = float((a - b).norm()), float((a + b).norm())
+    angle = math.degrees(2 * math.asin(min(1.0, min(apart, opposed) / 2)))
+    return angle if apart <= opposed else 180 - angle

@@ -38,19 +38,20 @@ class LossReport(Shown):
 
     def summary(self) -> str:
         """The summary and the findings."""
-        said = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
-        return "\n".join((f"{type(self).__name__}: {said}", *(f"  {k}: {words}" for k, words in self.rows())))
+        verdict = textwrap.fill(self.verdict, 100, subsequent_indent="  ")
+        findings = (f"  {name}: {words}" for name, words in self.rows())
+        return "\n".join((f"{type(self).__name__}: {verdict}", *findings))
 
     def tables(self) -> Sequence[Table]:
         """The findings."""
-        return (Table.of(("finding", "words"), self.rows()),)
+        return (Table.from_rows(("finding", "words"), self.rows()),)
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(self.verdict)}</p>{self.tables()[0].html()}"
 
 
 @dataclass(frozen=True)
-class AddingUp:
+class Reduction:
     """What the loss of a batch is made of.
 
     batch: "mean" or "sum" of its sequences' losses; "token mean", their mean weighted by their lengths;
@@ -82,10 +83,8 @@ class AddingUp:
             return "sum over tokens, divided by the padded length"
         if self.batch not in ("mean", "sum"):
             return f"{self.batch} over the batch"
-        inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}.get(
-            self.tokens, ""
-        )
-        return f"{inner}{self.batch} over sequences"
+        inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}
+        return f"{inner.get(self.tokens, '')}{self.batch} over sequences"
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Match:
     terms: tuple[tuple[float, str], ...] = ()
 
     @property
-    def each(self) -> tuple[tuple[float, str], ...]:
+    def all_terms(self) -> tuple[tuple[float, str], ...]:
         """Its terms, also of what is no sum."""
         return self.terms or ((self.constant or 1.0, self.name),)
 
@@ -119,12 +118,11 @@ class Match:
             return {"zero": "zero", "failed": "-"}[self.name]
         if not self.exact:
             return f"none of the known quantities; {self.near_words}"
-        words = " plus ".join(_term(constant, name) for constant, name in self.each)
-        divided = {name.endswith(PER_TOKEN[1]) for _, name in self.each} == {True}
-        per = PER_TOKEN[self.per_token or int(divided)].replace(
-            "per token", "divided by the number of tokens"
-        )
-        return words.replace("plus minus", "minus") + per
+        words = " plus ".join(_term(constant, name) for constant, name in self.all_terms)
+        divided = all(name.endswith(PER_TOKEN[1]) for _, name in self.all_terms)
+        power = PER_TOKEN[self.per_token or int(divided)]
+        per_token = power.replace("per token", "divided by the number of tokens")
+        return words.replace("plus minus", "minus") + per_token
 
     @property
     def near_words(self) -> str:
@@ -134,10 +132,9 @@ class Match:
         if self.angle is None:
             return "nothing is near"
         opposite = "the opposite of " if self.constant == -1 else ""
-        degrees = (
-            f"up to {self.angle:.0f} degree{'s' if self.angle >= 1.5 else ''}" if self.angle >= 1 else ""
-        )
-        return f"nearest is {opposite}{plain(self.name)} ({degrees or 'under 1 degree'} off)"
+        unit = "degrees" if self.angle >= 1.5 else "degree"
+        angle = f"up to {self.angle:.0f} {unit}" if self.angle >= 1 else "under 1 degree"
+        return f"nearest is {opposite}{plain(self.name)} ({angle} off)"
 
 
 def plain(name: str) -> str:
@@ -186,11 +183,9 @@ class Limit:
             what, low, high = "every ratio pi/old", math.exp(low) or -math.inf, math.exp(high)
         if math.isinf(low):
             return f"{what} is at most {high:.3g}"
-        return (
-            f"{what} is at least {low:.3g}"
-            if math.isinf(high)
-            else f"{what} is between {low:.3g} and {high:.3g}"
-        )
+        if math.isinf(high):
+            return f"{what} is at least {low:.3g}"
+        return f"{what} is between {low:.3g} and {high:.3g}"
 
 
 @dataclass(frozen=True)
@@ -209,10 +204,10 @@ class Minimiser:
     @property
     def words(self) -> str:
         """Such as: valid mass 0.368 A1."""
+        if self.target == "constant":
+            return f"valid mass {self.ratio:.3g} A1"
         mass = {"p_*": "p_*, valid mass 1", "base rate": "valid mass A1", "other": "another valid mass"}
-        return (
-            f"valid mass {self.ratio:.3g} A1" if self.target == "constant" else mass.get(self.target, "none")
-        )
+        return mass.get(self.target, "none")
 
 
 @dataclass(frozen=True)
@@ -232,7 +227,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class Extremes:
-    """Behaviour of the loss of one token against x, the log ratio `of`, up to |x| = 1e4, in one dtype.
+    """Behaviour of the loss of one token against x, a `log_ratio`, up to |x| = 1e4, in one dtype.
 
     `nan` lists the x where value or gradient is nan; `finite`: between which x both are finite, with
     infinite ends where no other was found.
@@ -241,7 +236,7 @@ class Extremes:
     dtype: str
     nan: tuple[float, ...]
     finite: tuple[float, float] = (-math.inf, math.inf)
-    of: str = "log(pi/ref)"
+    log_ratio: str = "log(pi/ref)"
 
     @property
     def words(self) -> str:
@@ -249,11 +244,11 @@ class Extremes:
         ends = [f"below {self.finite[0]:.3g}"] if math.isfinite(self.finite[0]) else []
         ends += [f"above {self.finite[1]:.3g}"] if math.isfinite(self.finite[1]) else []
         nan = f", nan from |x| = {min(map(abs, self.nan)):g} on" if self.nan else ""
-        return f"at {self.of} {' and '.join(ends)}{nan}" if ends or nan else ""
+        return f"at {self.log_ratio} {' and '.join(ends)}{nan}" if ends or nan else ""
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedRatios:
     """A ratio's interval without a slope: `what` is "pi/old" or "pi/ref", the advantage 1 or -1."""
 
     what: str
@@ -265,10 +260,10 @@ class Stopped:
     def words(self) -> str:
         """Such as: pi/old >= 1.2 if A > 0."""
         if math.isinf(self.high):
-            found = f"any {self.what}" if self.low == 0 else f"{self.what} >= {self.low:.3g}"
+            interval = f"any {self.what}" if self.low == 0 else f"{self.what} >= {self.low:.3g}"
         else:
-            found = (f"{self.low:.3g} <= " if self.low > 0 else "") + f"{self.what} <= {self.high:.3g}"
-        return f"{found} if A {'>' if self.advantage > 0 else '<'} 0"
+            interval = (f"{self.low:.3g} <= " if self.low > 0 else "") + f"{self.what} <= {self.high:.3g}"
+        return f"{interval} if A {'>' if self.advantage > 0 else '<'} 0"
 
 
 @dataclass(frozen=True)
@@ -319,14 +314,14 @@ class AuditReport(LossReport):
 
     `gradient` is matched on single tokens, `sequence_gradient` on answers of several of one length,
     `unequal_gradient` on answers whose lengths differ, a token mean there in the limit of large batches.
-    `known` is what is said of it, on `scope`: what is exact on answers, there or near log ratios of zero, or
-    else on single tokens, or else the nearest; `limits` say how far an exact one holds. `terms` has the parts
-    of a loss that has several.
+    `descended` is what it is reported to descend, on `scope`: what is exact on answers, there or near log
+    ratios of zero, or else on single tokens, or else the nearest; `limits` say how far an exact one holds.
+    `terms` has the parts of a loss that has several.
     `reduction` says how tokens and sequences are added up; `precision` is "float32" for a loss that rounds to
     it, and agreement then is that of float32; "16 bits" for one that rounds more, too coarse to match. A loss
     that couples its batch has `batches`, and is matched on pairs. `variance` is that of the one-sample
     gradient over the squared norm of the exact one (median over problems; None if the exact one vanishes).
-    `law` and `selects` are those of `law.law_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
+    `acts_on` and `selects` are those of `convergence_of`: `selects` is a key of `kl_terms.ENDS`, or "none".
     `dead_zones` are intervals of x = log(pi/ref) where the gradient of a sampled token is zero away from x =
     0, `rounded_zones` those where it is lost to rounding in float64; both at an advantage of zero, the
     penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups`
@@ -341,22 +336,22 @@ class AuditReport(LossReport):
     gradient: Match
     sequence_gradient: Match
     unequal_gradient: Match
-    known: Match
+    descended: Match
     scope: str
     limits: tuple[Limit, ...]
     terms: tuple[Term, ...]
-    reduction: AddingUp | None
+    reduction: Reduction | None
     precision: str
     batches: Batches | None
     minimiser: Minimiser | None
-    law: str
+    acts_on: str
     selects: str
     variance: float | None
     extremes: tuple[Extremes, ...]
     dead_zones: tuple[tuple[float, float], ...]
     rounded_zones: tuple[tuple[float, float], ...]
     failures: tuple[Failure, ...]
-    stopped: tuple[Stopped, ...] = ()
+    stopped: tuple[StoppedRatios, ...] = ()
     equal_groups: EqualGroups | None = None
     advantages: str = "one a token"
     broadcast: str = ""
@@ -371,16 +366,16 @@ class AuditReport(LossReport):
         """Whether a loss that has a penalty beside the reward has none where all advantages are zero."""
         if self.equal_groups is None or self.equal_groups.gradient.name not in ("zero", "failed"):
             return False
-        penalties = [name for _, name in self.known.terms if not name.startswith(REWARD)]
-        return self.scope == ANSWERS and self.known.exact and bool(penalties)
+        penalties = [name for _, name in self.descended.terms if not name.startswith(REWARD)]
+        return self.scope == ANSWERS and self.descended.exact and bool(penalties)
 
     @property
     def extent(self) -> str:
         """While what an exact match holds; "" where nothing is exact, or where it was not searched."""
-        if not self.known.exact or self.batches is not None:
+        if not self.descended.exact or self.batches is not None:
             return ""
-        held = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
-        return "\n".join(held) or "wherever tried (log ratios to +-20)"
+        extents = [f"while {limit.words} ({limit.place or limit.example})" for limit in self.limits]
+        return "\n".join(extents) or "wherever tried (log ratios to +-20)"
 
     @property
     def end(self) -> str:
@@ -393,16 +388,17 @@ class AuditReport(LossReport):
     @property
     def overflow(self) -> str:
         """From which log ratio on each dtype overflows, or is nan."""
-        found: dict[str, list[str]] = {}
-        for each in self.extremes:
-            found.setdefault(each.words, []).append(each.dtype)
-        return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in found.items() if words)
+        by_words: dict[str, list[str]] = {}
+        for extremes in self.extremes:
+            by_words.setdefault(extremes.words, []).append(extremes.dtype)
+        return "; ".join(f"{' and '.join(dtypes)} {words}" for words, dtypes in by_words.items() if words)
 
     @property
     def dead(self) -> str:
         """The intervals without a gradient, or "none"."""
-        found = [(self.dead_zones, ""), (self.rounded_zones, " by rounding")]
-        return ", ".join(f"[{a:.3g}, {b:.3g}]{why}" for zones, why in found for a, b in zones) or "none"
+        zones = [f"[{low:.3g}, {high:.3g}]" for low, high in self.dead_zones]
+        zones += [f"[{low:.3g}, {high:.3g}] by rounding" for low, high in self.rounded_zones]
+        return ", ".join(zones) or "none"
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The findings that say something, (name, words) each; of a loss that was not evaluated, why."""
@@ -412,26 +408,26 @@ class AuditReport(LossReport):
         lengths = (self.unequal_gradient, self.sequence_gradient)
         one, other = ((match.name.replace(PER_TOKEN[1], ""), match.exact) for match in lengths)
         equal = self.equal_groups.words if self.equal_groups else ""
-        said = [(f"{term.name} term", term.gradient.words) for term in self.terms]
-        found = (
+        terms = [(f"{term.name} term", term.gradient.words) for term in self.terms]
+        findings = (
             ("value estimates", "" if self.value.name == "none" else self.value.words),
-            ("gradient", self.known.words),
+            ("gradient", self.descended.words),
             ("on", self.scope if self.scope == TOKENS else ""),
             ("exact", self.extent),
-            *said,
+            *terms,
             ("where lengths differ", self.unequal_gradient.words if one != other else ""),
             ("adds up", self.reduction.words if self.reduction else ""),
             ("masked tokens", self.reduction.padding_words if self.reduction else ""),
             ("batch of B", self.batches.words if self.batches else ""),
-            ("its KL acts on", "" if self.law == "not known" else self.law),
+            ("its KL acts on", "" if self.acts_on == "not known" else self.acts_on),
             ("converges to, small beta", self.end),
             ("minimiser", self.minimiser.words if self.minimiser else ""),
             ("relative variance", "" if self.variance is None else f"{self.variance:.2g}"),
             ("overflow", self.overflow),
             ("no KL gradient at", f"log(pi/ref) in {self.dead}" if self.dead != "none" else ""),
             ("zero gradient at", ", ".join(zone.words for zone in self.stopped)),
-            ("advantages of zero", "" if ("KL term", equal) in said else equal),
+            ("advantages of zero", "" if ("KL term", equal) in terms else equal),
             ("computes in", "" if self.precision == "float64" else self.precision),
             failures,
         )
-        return tuple((name, words) for name, words in found if words not in ("", "-", "none"))
+        return tuple((name, words) for name, words in findings if words not in ("", "-", "none"))

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from .exact import Audited, Given, LossError
+from .exact import Audited, LossError, LossInputs
 
 ROWS, COLUMNS = 6, 5
 """Of the batch that is tried; different, so that a shape tells what it counts."""
 
 
-def _given() -> Given:
+def _random_inputs() -> LossInputs:
     """A batch of random log-probabilities, nothing masked."""
     generator = torch.Generator().manual_seed(0)
     log_pi, log_ref, log_old, drawn = (
@@ -33,18 +33,20 @@ def with_one_an_answer(audited: Audited) -> Audited:
     """
     if "advantages" not in audited.names:
         return audited
-    answers = audited.but(advantages=lambda given: given["advantages"][:, 0])
-    here, there = _mixes(audited), _mixes(answers)
-    return answers if there is not None and (here is None or (here and not there)) else audited
+    answers = audited.with_inputs(advantages=lambda inputs: inputs["advantages"][:, 0])
+    by_token, by_answer = _mixes(audited), _mixes(answers)
+    if by_answer is None:
+        return audited
+    return answers if by_token is None or (by_token and not by_answer) else audited
 
 
 def _mixes(audited: Audited) -> bool | None:
     """Whether the first answer's slopes move with the advantages of the others; None if it fails."""
-    given = _given()
-    moved = torch.cat([given["advantages"][:1], 1.7 * given["advantages"][1:]])
+    inputs = _random_inputs()
+    moved = torch.cat([inputs["advantages"][:1], 1.7 * inputs["advantages"][1:]])
     try:
         first, second = (
-            audited.slope({**given, "advantages": a})[1][0] for a in (given["advantages"], moved)
+            audited.slope({**inputs, "advantages": a})[1][0] for a in (inputs["advantages"], moved)
         )
     except LossError:
         return None
@@ -60,34 +62,34 @@ def mixing_broadcast(audited: Audited) -> str:
     watch = _Watch()
     try:
         with watch:
-            audited.slope(_given())
+            audited.slope(_random_inputs())
     except LossError:
         return ""
-    return watch.found
+    return watch.broadcast
 
 
 class _Watch(TorchFunctionMode):
     """Remembers the first such broadcast."""
 
-    found = ""
+    broadcast = ""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """What the function returns."""
-        made = func(*args, **(kwargs or {}))
-        if not self.found and isinstance(made, Tensor) and made.shape.count(ROWS) > 1:
-            self.found = _words([a for a in args if isinstance(a, Tensor)], made)
-        return made
+        output = func(*args, **(kwargs or {}))
+        if not self.broadcast and isinstance(output, Tensor) and output.shape.count(ROWS) > 1:
+            self.broadcast = _broadcast_words([a for a in args if isinstance(a, Tensor)], output)
+        return output
 
 
-def _words(operands: Sequence[Tensor], made: Tensor) -> str:
-    shapes = [tuple(each.shape) for each in operands]
-    views = len({each.untyped_storage().data_ptr() for each in operands}) < 2
+def _broadcast_words(operands: Sequence[Tensor], output: Tensor) -> str:
+    shapes = [tuple(operand.shape) for operand in operands]
+    views = len({operand.untyped_storage().data_ptr() for operand in operands}) < 2
     if views or len(set(map(len, shapes))) < 2 or any(shape.count(ROWS) > 1 for shape in shapes):
         return ""
     try:
-        if torch.broadcast_shapes(*shapes) != made.shape:
+        if torch.broadcast_shapes(*shapes) != output.shape:
             return ""
     except RuntimeError:
         return ""

@@ -63,42 +63,40 @@ def verdict_of(report: AuditReport) -> str:
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
     alarms = _alarms(report)
-    found = [*alarms[: MOST - 1], _main(report), *_beside(report), *alarms[MOST - 1 :]]
-    return start + " ".join(found[:MOST])
+    sentences = [*alarms[: MOST - 1], _main(report), *_further(report), *alarms[MOST - 1 :]]
+    return start + " ".join(sentences[:MOST])
 
 
 def _alarms(report: AuditReport) -> list[str]:
-    said = [words for holds, words in _ALARMS if holds(report)]
-    terms = report.known.each if report.known.exact else ()
+    alarms = [words for holds, words in _ALARMS if holds(report)]
+    terms = report.descended.all_terms if report.descended.exact else ()
     for coefficient, name in terms if any(name.startswith(REWARD) for _, name in terms) else ():
         if coefficient < 0 and "entropy" not in name and not name.startswith(REWARD):
-            said.insert(0, f"It RAISES {plain(name)} beside the policy gradient: a sign error.")
+            alarms.insert(0, f"It RAISES {plain(name)} beside the policy gradient: a sign error.")
     if report.broadcast:
-        said.insert(0, f"It MIXES ANSWERS: a broadcast of {report.broadcast} meets each with every other.")
+        alarms.insert(0, f"It MIXES ANSWERS: a broadcast of {report.broadcast} meets each with every other.")
     for failure in report.failures:
         if failure.problem == SEVERAL:
-            said.append(f"It FAILS on {SEVERAL} ({failure.what}): all this is about batches of one.")
+            alarms.append(f"It FAILS on {SEVERAL} ({failure.what}): all this is about batches of one.")
     if report.equal_groups is not None and report.equal_groups.why:
-        said.append(f"Where all advantages are 0, {report.equal_groups.why}.")
-    return said
+        alarms.append(f"Where all advantages are 0, {report.equal_groups.why}.")
+    return alarms
 
 
 def _main(report: AuditReport) -> str:
     """Whose gradient it has, on answers where it is known there, and while what."""
     if report.batches is not None:
         return f"It couples the answers of a batch; its gradient is that of, {report.batches.words}."
-    single = report.known.exact and report.scope == TOKENS and report.sequence_gradient.name != "failed"
-    found = ["on single tokens, not on longer answers"] if single else []
+    single = report.descended.exact and report.scope == TOKENS and report.sequence_gradient.name != "failed"
+    clauses = ["on single tokens, not on longer answers"] if single else []
     if report.limits:
-        found.append(f"while {' and '.join(limit.words for limit in report.limits)}")
-    sentence = _sentence(report.known)
-    if not found:
+        clauses.append(f"while {' and '.join(limit.words for limit in report.limits)}")
+    sentence = _sentence(report.descended)
+    if not clauses:
         return sentence
     # What follows "while" goes on without a comma, as one clause.
-    whole = (
-        f"{', '.join(found)}{', ' if len(found) == 1 and single else ' '}{sentence[0].lower()}{sentence[1:]}"
-    )
-    return whole[0].upper() + whole[1:]
+    start = ", ".join(clauses) + ("" if report.limits else ",")
+    return f"{start[0].upper()}{start[1:]} {sentence[0].lower()}{sentence[1:]}"
 
 
 def _sentence(match: Match) -> str:
@@ -106,38 +104,39 @@ def _sentence(match: Match) -> str:
         return "Its gradient is ZERO in expectation: training on it changes nothing but noise."
     if not match.exact:
         return f"Its gradient is {match.words}."
-    reward = any(name.startswith(REWARD) for _, name in match.each)
-    if len(match.each) == 1 and match.each[0][0] < 0 and "entropy" not in match.name:
-        return (
-            f"It {'LOWERS the expected reward' if reward else f'RAISES {plain(match.name)}'}: a sign error."
-        )
+    reward = any(name.startswith(REWARD) for _, name in match.all_terms)
+    if len(match.all_terms) == 1 and match.all_terms[0][0] < 0 and "entropy" not in match.name:
+        fault = "LOWERS the expected reward" if reward else f"RAISES {plain(match.name)}"
+        return f"It {fault}: a sign error."
     return f"{'This is' if reward else 'It has the gradient of'} {match.words}."
 
 
-def _beside(report: AuditReport) -> list[str]:
+def _further(report: AuditReport) -> list[str]:
     """What else is worth a sentence, the most important first."""
-    said = [f"Beyond, it is not: {limit.example}." for limit in report.limits[:1] if limit.example]
+    sentences = [f"Beyond, it is not: {limit.example}." for limit in report.limits[:1] if limit.example]
     near = [f"its {term.name} term is {term.gradient.words}" for term in report.terms if term.gradient.exact]
-    if near and not report.known.exact:
-        said.append(f"Near ratios of one {' and '.join(near)}.")
-    said += _value(report)
+    if near and not report.descended.exact:
+        sentences.append(f"Near ratios of one {' and '.join(near)}.")
+    sentences += _value(report)
     if report.selects in _ENDS:
-        said.append(f"{_ENDS[report.selects]} ({report.end}).")
+        sentences.append(f"{_ENDS[report.selects]} ({report.end}).")
     elif report.minimiser is not None:
-        said.append(f"On correct samples {_MINIMISERS[report.minimiser.target]}.")
-    elif report.law == "no penalty" and report.known.name == REWARD:
-        said.append("No KL: nothing constrains the policy to the base.")
-    others = [failure for failure in report.failures if failure.problem != SEVERAL]
-    return said + [f"It failed on {len(others)} of the problems ({f.what})." for f in others[:1]]
+        sentences.append(f"On correct samples {_MINIMISERS[report.minimiser.target]}.")
+    elif report.acts_on == "no penalty" and report.descended.name == REWARD:
+        sentences.append("No KL: nothing constrains the policy to the base.")
+    failures = [failure for failure in report.failures if failure.problem != SEVERAL]
+    if failures:
+        sentences.append(f"It failed on {len(failures)} of the problems ({failures[0].what}).")
+    return sentences
 
 
 def _value(report: AuditReport) -> list[str]:
     """What the logged number estimates, where that is exact and another quantity than its gradient's."""
-    bare, descended = report.value.name.removesuffix(" + log A1"), report.gradient
-    known = report.value.exact and descended.exact and not descended.terms
-    if not known or "zero" in (bare, descended.name) or bare == descended.name:
+    bare, gradient = report.value.name.removesuffix(" + log A1"), report.gradient
+    exact = report.value.exact and gradient.exact and not gradient.terms
+    if not exact or "zero" in (bare, gradient.name) or bare == gradient.name:
         return []
-    if descended.name.startswith(REWARD):
+    if gradient.name.startswith(REWARD):
         what = "entropy" if "entropy" in bare else "penalty"
         words = f"{report.value.words} is logged and constrains nothing"
         return [f"Its {what} has NO GRADIENT in expectation: {words}."]

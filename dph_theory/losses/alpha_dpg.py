@@ -58,9 +58,8 @@ def _log_ratio(
     valid = booleans("valid", valid)
     same_shape(log_pi=log_pi, log_base=log_base, valid=valid)
     if log_base_rate.shape != log_pi.shape[:-1]:
-        raise argument_error(
-            "log_base_rate.shape", tuple(log_base_rate.shape), f"one for each {tuple(log_pi.shape[:-1])}"
-        )
+        allowed = f"one for each {tuple(log_pi.shape[:-1])}"
+        raise argument_error("log_base_rate.shape", tuple(log_base_rate.shape), allowed)
     if not (log_base_rate <= 0).all():
         raise argument_error("log_base_rate", log_base_rate.max().item(), "log-probabilities, at most 0")
     dtype = working_dtype(*tensors.values())

@@ -65,9 +65,8 @@ def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
         floats("advantages", advantages, ("batch",))
         allowed, shaped = mask.shape[:1], advantages[:, None]
     if advantages.shape != allowed:
-        raise argument_error(
-            "advantages.shape", tuple(advantages.shape), f"must match mask's {tuple(mask.shape)}"
-        )
+        required = f"must match mask's {tuple(mask.shape)}"
+        raise argument_error("advantages.shape", tuple(advantages.shape), required)
     return shaped.expand(mask.shape) if level == "token" else shaped
 
 

@@ -42,9 +42,8 @@ def excess_kl_estimate(
     same_shape(rewards=valid, log_pi=log_pi, log_ref=log_ref)
     prompts, n = valid.shape
     if base_rates.shape != (prompts,):
-        raise argument_error(
-            "base_rates.shape", tuple(base_rates.shape), f"({prompts},), one for each prompt"
-        )
+        allowed = f"({prompts},), one for each prompt"
+        raise argument_error("base_rates.shape", tuple(base_rates.shape), allowed)
     if prompts == 0 or n < 2:
         raise argument_error("rewards.shape", (prompts, n), "at least one prompt and two samples")
     outside = ~((base_rates > 0) & (base_rates < 1))

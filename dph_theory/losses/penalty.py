@@ -39,9 +39,8 @@ def kl_penalty(
     tensors = {"log_pi": log_pi, "log_ref": log_ref}
     if (estimator == "k3_corrected") != (log_old is not None):
         given = "None" if log_old is None else "a tensor"
-        raise ValueError(
-            f"log_old={given} is not allowed: k3_corrected needs it, no other estimator takes it"
-        )
+        allowed = "k3_corrected needs it, no other estimator takes it"
+        raise ValueError(f"log_old={given} is not allowed: {allowed}")
     if log_old is not None:
         tensors["log_old"] = log_old
     mask = token_batch(mask, **tensors)

@@ -41,18 +41,18 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
         raise click.UsageError(f"there is no file {path}")
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     try:
-        report, others = audit_file(Path(path), samples=samples, seed=seed)
+        report, ignored = audit_file(Path(path), samples=samples, seed=seed)
     except AdvantageError as error:
         terminal.say(console, f"could not be audited with TRL {version('trl')}: {error}")
         sys.exit(1)
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"{path}: {error}") from error
     if json_path is not None:
-        write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": others})
+        write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": ignored})
     say(console, report.loss.verdict, report.loss.rows())
     if report.later is not None:
         later = [row for row in report.later.rows() if row not in report.loss.rows()]
         say(console, report.later.verdict, later)
     say(console, f"Advantage: {report.advantage.verdict}", ())
-    for note in (*report.notes, *([f"Not settings of GRPOConfig: {', '.join(others)}."] if others else ())):
+    for note in (*report.notes, *([f"Not settings of GRPOConfig: {', '.join(ignored)}."] if ignored else ())):
         say(console, note, ())

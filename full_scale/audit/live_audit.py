@@ -29,7 +29,7 @@ from dph_theory.support.errors import argument_error
 
 from ..tasks.llama import random_llama, word_level
 
-HERE: Mapping[str, Any] = {
+LOCAL_SETTINGS: Mapping[str, Any] = {
     "use_cpu": True,
     "bf16": False,
     "fp16": False,
@@ -102,8 +102,8 @@ def audit_file(
 
     Raises ValueError for a file that holds no settings, or a name that none of TRL's arguments has.
     """
-    settings, others = _settings_of(path)
-    return audit_settings(settings, samples=samples, seed=seed), others
+    settings, ignored = _settings_of(path)
+    return audit_settings(settings, samples=samples, seed=seed), ignored
 
 
 def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
@@ -112,18 +112,19 @@ def loss_of_file(path: Path | str) -> Callable[..., Tensor]:
     Raises ValueError as `audit_file` does.
     """
     settings, _ = _settings_of(Path(path))
-    return trainer_loss(built(settings), vllm=bool(settings.get("use_vllm")))
+    return trainer_loss(build_trainer(settings), vllm=bool(settings.get("use_vllm")))
 
 
 def _settings_of(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The settings of GRPOConfig in a YAML file, and the other names that TRL's scripts know."""
-    given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(given, dict):
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(document, dict):
         raise argument_error("config", str(path), "a YAML file of settings of GRPOConfig")
-    besides = {f.name for of in (GRPOScriptArguments, ModelConfig) for f in fields(of)} | {"datasets"}
-    settings = {name: value for name, value in given.items() if name not in besides}
+    script_fields = (*fields(GRPOScriptArguments), *fields(ModelConfig))
+    script_names = {field.name for field in script_fields} | {"datasets"}
+    settings = {name: value for name, value in document.items() if name not in script_names}
     checked(dict.fromkeys(get_type_hints(GRPOConfig), Any), settings, "setting ", owner="TRL's GRPOConfig")
-    return settings, tuple(sorted(given.keys() & besides))
+    return settings, tuple(sorted(document.keys() & script_names))
 
 
 def audit_settings(
@@ -135,18 +136,16 @@ def audit_settings(
     seed: int = 0,
 ) -> TrainerReport:
     """The audit of a trainer with these settings; errors as `audit_trainer`."""
-    made, vllm = built(settings, trainer, config), bool(settings.get("use_vllm"))
-    loss, name = trainer_loss(made, vllm=vllm), f"{trainer.__name__} ({made.loss_type})"
-    told = configuration_of(settings, "trl")
-    updates = told.updates or 1.0
+    built_trainer, vllm = build_trainer(settings, trainer, config), bool(settings.get("use_vllm"))
+    loss, name = trainer_loss(built_trainer, vllm=vllm), f"{trainer.__name__} ({built_trainer.loss_type})"
+    configuration, advantage = configuration_of(settings, "trl"), trainer_advantage(built_trainer)
+    updates = configuration.updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
-        advantage=audit_advantage(
-            trainer_advantage(made), group_size=made.num_generations, name=trainer.__name__
-        ),
+        advantage=audit_advantage(advantage, group_size=built_trainer.num_generations, name=trainer.__name__),
         loss=audit(loss, samples=samples, name=name, seed=seed),
         later=audit(loss, samples="old_policy", name=name, seed=seed) if later else None,
-        notes=_notes(made, vllm, updates, (*told.moved_by, *told.not_read)),
+        notes=_notes(built_trainer, vllm, updates, (*configuration.moved_by, *configuration.not_read)),
     )
 
 
@@ -162,19 +161,21 @@ IN_THE_LOSS = (
 here."""
 
 
-def _notes(made: GRPOTrainer, vllm: bool, updates: float, aside: Sequence[str]) -> tuple[str, ...]:
-    besides = ", ".join(each for each in aside if not each.startswith(IN_THE_LOSS))
-    corrected = made.vllm_importance_sampling_correction
-    how = f"corrected by {made.vllm_importance_sampling_mode}" if corrected else "not corrected"
-    notes = {
-        f"Not run here, may change what the run selects: {besides}.": besides,
-        f"A batch is used for {updates:g} updates (on one process): old policy samples are those of the "
-        "later ones.": updates > 1,
-        f"vLLM samples: where it differs from the policy, old policy samples are its, {how}.": vllm,
-        f"The reference follows the policy every {made.args.ref_model_sync_steps} steps (sync_ref_model): no "
-        "law of a fixed base holds.": made.args.sync_ref_model,
-    }
-    return tuple(note for note, told in notes.items() if told)
+def _notes(trainer: GRPOTrainer, vllm: bool, updates: float, unread: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    if settings := ", ".join(setting for setting in unread if not setting.startswith(IN_THE_LOSS)):
+        notes.append(f"Not run here, may change what the run selects: {settings}.")
+    if updates > 1:
+        batch = f"A batch is used for {updates:g} updates (on one process)"
+        notes.append(f"{batch}: old policy samples are those of the later ones.")
+    if vllm:
+        corrected = trainer.vllm_importance_sampling_correction
+        words = f"corrected by {trainer.vllm_importance_sampling_mode}" if corrected else "not corrected"
+        notes.append(f"vLLM samples: where it differs from the policy, old policy samples are its, {words}.")
+    if trainer.args.sync_ref_model:
+        steps = f"every {trainer.args.ref_model_sync_steps} steps (sync_ref_model)"
+        notes.append(f"The reference follows the policy {steps}: no law of a fixed base holds.")
+    return tuple(notes)
 
 
 RUN_HERE = ("_generate_and_score_completions", "compute_loss")
@@ -212,8 +213,8 @@ class _Scripted(torch.nn.Module):
 
     def forward(self, input_ids: Tensor, **_: Any) -> SimpleNamespace:
         """The log-probabilities of all but the first token."""
-        found = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
-        return SimpleNamespace(log_probs=found, entropy=torch.zeros_like(found), aux_loss=None)
+        answers = self.log_probs[: len(input_ids), : input_ids.shape[1] - 1]
+        return SimpleNamespace(log_probs=answers, entropy=torch.zeros_like(answers), aux_loss=None)
 
 
 class _Script:
@@ -229,9 +230,9 @@ class _Script:
         lengths = [int(row.nonzero()[-1]) + 1 if row.any() else 1 for row in mask]
         ids = [[2] * length for length in lengths]
         logs = [row[:length].tolist() for row, length in zip(sampler, lengths, strict=True)]
-        tools = [row[:length].long().tolist() for row, length in zip(mask, lengths, strict=True)]
-        holes = any(0 in row for row in tools)
-        answer = ([[2]] * rows, ids, tools if holes else None, ["a"] * rows)
+        masks = [row[:length].long().tolist() for row, length in zip(mask, lengths, strict=True)]
+        holes = any(0 in row for row in masks)
+        answer = ([[2]] * rows, ids, masks if holes else None, ["a"] * rows)
         trainer._generate = lambda prompts: (*answer, logs if self.vllm else None, {}, None, [])
         trainer.model, trainer.ref_model = self.policy, self.reference if trainer.beta else None
         trainer.reward_funcs, trainer.reward_weights = [lambda **_: list(rewards)], torch.ones(1)
@@ -239,14 +240,14 @@ class _Script:
         usual = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)  # Lists of a sampler's log-probabilities are made tensors.
         try:
-            found = trainer._generate_and_score_completions([{"prompt": "a"} for _ in range(rows)])
+            scored = trainer._generate_and_score_completions([{"prompt": "a"} for _ in range(rows)])
         finally:
             torch.set_default_dtype(usual)
         trainer._metrics["eval"].clear()
-        for kept in trainer._logs.values():
-            for values in kept.values() if isinstance(kept, dict) else (kept,):
+        for logged in trainer._logs.values():
+            for values in logged.values() if isinstance(logged, dict) else (logged,):
                 values.clear()
-        return found
+        return scored
 
 
 def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., Tensor]:
@@ -263,24 +264,24 @@ def trainer_loss(trainer: GRPOTrainer, *, vllm: bool = False) -> Callable[..., T
         rows, width = mask.shape
         script.policy.log_probs = log_pi.detach() if vllm else log_old
         script.reference.log_probs = log_ref
-        asked = tuple(map(_told_apart, (mask, log_old, log_ref, script.policy.log_probs)))
-        if asked not in scored or not as_trl:
-            scored[asked] = script.score(mask, log_old, [0.0] * rows, rows)
-        inputs = {name: _widened(name, value, width) for name, value in scored[asked].items()}
+        key = tuple(map(_fingerprint, (mask, log_old, log_ref, script.policy.log_probs)))
+        if key not in scored or not as_trl:
+            scored[key] = script.score(mask, log_old, [0.0] * rows, rows)
+        inputs = {name: _widened(name, value, width) for name, value in scored[key].items()}
         own = inputs["advantages"].to(advantages.dtype)
         inputs["advantages"] = advantages[:, 0] + own if own.dim() == 1 else advantages + own
         if not torch.equal(log_old, log_pi):  # Else the trainer's own rule: the policy itself.
             inputs.setdefault("old_per_token_logps", log_old)
         script.policy.log_probs = log_pi
-        found: Tensor = trainer.compute_loss(script.policy, inputs)
+        total: Tensor = trainer.compute_loss(script.policy, inputs)
         trainer._metrics["eval"].clear()
-        return found
+        return total
 
     return loss
 
 
-def _told_apart(tensor: Tensor) -> tuple[Any, ...]:
-    """What two tensors differ in."""
+def _fingerprint(tensor: Tensor) -> tuple[Any, ...]:
+    """What decides whether two tensors are the same."""
     plain = tensor.detach().contiguous()
     return tensor.shape, tensor.dtype, plain.view(torch.uint8).numpy().tobytes()
 
@@ -303,29 +304,29 @@ def trainer_advantage(trainer: GRPOTrainer) -> Callable[[Tensor], Tensor]:
         groups, size = rewards.shape
         mask = torch.ones(groups * size, 1, dtype=torch.float64)
         script.policy.log_probs = script.reference.log_probs = -mask
-        found = script.score(mask, -mask, rewards.flatten().tolist(), size)["advantages"]
-        advantages: Tensor = found.reshape(groups, size, -1)[..., 0].double()
+        scored = script.score(mask, -mask, rewards.flatten().tolist(), size)
+        advantages: Tensor = scored["advantages"].reshape(groups, size, -1)[..., 0].double()
         return advantages
 
     return advantage
 
 
-def built(
+def build_trainer(
     settings: Mapping[str, Any],
     trainer: type[GRPOTrainer] = GRPOTrainer,
     config: type[GRPOConfig] = GRPOConfig,
 ) -> GRPOTrainer:
-    """The trainer with these settings, but for those of HERE; errors as `audit_trainer`."""
+    """The trainer with these settings, but for LOCAL_SETTINGS; errors as `audit_trainer`."""
     _refuse(settings, trainer)
     sizes = {"vocabulary": len(_WORDS), "hidden": 8, "layers": 2, "heads": 2, "intermediate_size": 16}
     size = int(settings.get("num_generations") or 8)
+    batch = {"per_device_train_batch_size": size, "num_generations": size}
     with TemporaryDirectory() as folder:
         random_llama(0, **sizes, end=1, pad_token_id=0).save_pretrained(folder)
-        here = {**HERE, "output_dir": folder, "per_device_train_batch_size": size, "num_generations": size}
         return trainer(
             model=folder,
             reward_funcs=lambda completions, **_: [0.0] * len(completions),
-            args=config(**{**settings, **here}),
+            args=config(**{**settings, **LOCAL_SETTINGS, **batch, "output_dir": folder}),
             train_dataset=Dataset.from_list([{"prompt": "a"}] * size),
             processing_class=word_level(_WORDS, "<pad>", pad_token="<pad>", eos_token="<eos>"),
         )

@@ -1,8 +1,7 @@
 """B6. KL estimators and the gradients they give.
 
 k1, k2 and k3 as values estimate one KL; differentiated as losses at fixed samples they minimise different
-ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward
-the reverse KL.
+ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward the reverse KL.
 """
 
 from collections.abc import Callable
@@ -10,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ...divergences import FORWARD_KL, REVERSE_KL, each
+from ...divergences import FORWARD_KL, REVERSE_KL, stacked
 from ...numeric.elementary import Values, trailing
 from ...references import Source
 from ...verification.charts import chart, example, simplex
 from ...verification.statement import Side, Theorem, neighbour, scaled, theorem
 from .._estimators import K1, K2, K3
-from .._laws import PI_REF
+from .._policies import FAR_PAIR, PI_REF
 
 SOURCE = Source("schulman2020kl")
 CHART = chart(pi=simplex(4), ref=simplex(4))
 
 
 def expected_k1_and_k3(pi: Values, ref: Values) -> Values:
-    return each(lambda estimator: estimator.expected_value(pi, ref), (K1, K3))
+    return stacked(lambda estimator: estimator.expected_value(pi, ref), (K1, K3))
 
 
 def reverse_kl(pi: Values, ref: Values) -> Values:
@@ -41,7 +40,8 @@ VALUES = theorem(
     coq="estimators_as_values",
     false=(
         neighbour(
-            "k2 is unbiased too", lhs=lambda pi, ref: each(lambda k: k.expected_value(pi, ref), (K1, K2, K3))
+            "k2 is unbiased too",
+            lhs=lambda pi, ref: stacked(lambda k: k.expected_value(pi, ref), (K1, K2, K3)),
         ),
         neighbour("unbiased for the forward KL", rhs=lambda pi, ref: reverse_kl(ref, pi)),
     ),
@@ -148,7 +148,7 @@ def by_autograd(pi: Values, ref: Values) -> Values:
         "corrected k3": kl_term("ratio", "k3"),
         "k1 in the reward": kl_term("reward", "k1"),
     }
-    return expected_gradients(losses, pi, ref, law=pi)
+    return expected_gradients(losses, pi, ref, sampler=pi)
 
 
 def by_theory(pi: Values, ref: Values) -> Values:
@@ -172,6 +172,6 @@ AUTOGRAD = theorem(
     on=chart(pi=simplex(3, spread=4), ref=simplex(3, spread=4)),
     equal=(by_autograd, by_theory),
     needs="torch",
-    examples=(example(pi=".5 .3 .2", ref=".2 .2 .6"),),
+    examples=(FAR_PAIR,),
     false=(neighbour("every form minimises the reverse KL", rhs=as_hoped),),
 )

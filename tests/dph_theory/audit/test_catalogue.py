@@ -58,11 +58,11 @@ LAWS = {"each token": True, "whole answer": False}
 def test_a_trainer_s_kl_term_has_the_law_and_the_end_that_its_table_derives():
     for term, found in zip(KL_TERMS, reports("KL terms"), strict=True):
         if term.divergence is None:
-            assert found.law in ("not known", "no penalty"), term.title
+            assert found.acts_on in ("not known", "no penalty"), term.title
             assert (found.selects, term.selects) == ("none", "not known"), term.title
         else:
-            assert (LAWS[found.law], found.selects) == (term.token, term.selects), term.title
-            assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.known.name
+            assert (LAWS[found.acts_on], found.selects) == (term.token, term.selects), term.title
+            assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.descended.name
 
 
 def test_in_parallel_the_reports_keep_their_order_and_another_table_s_are_no_forms(monkeypatch):

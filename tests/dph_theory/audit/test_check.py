@@ -142,8 +142,8 @@ def test_a_stored_verdict_holds_a_loss_to_it(tmp_path):
     assert (
         CliRunner().invoke(main, ["audit", "loss", f"{path}:penalty", "--json", str(stored)]).exit_code == 0
     )
-    assert json.loads(stored.read_text())["law"] == "each token"
-    assert audit.check(penalty(1e9), stored=stored).law == "each token"
+    assert json.loads(stored.read_text())["acts_on"] == "each token"
+    assert audit.check(penalty(1e9), stored=stored).acts_on == "each token"
     # A clamp leaves what it descends near, and moves the verdict.
     with pytest.raises(audit.CheckError, match=r"it was: penalty(.|\n)*it is:  penalty"):
         audit.check(penalty(8.0), stored=stored)
@@ -155,5 +155,5 @@ def test_a_stored_verdict_holds_a_loss_to_it(tmp_path):
         with pytest.raises(audit.CheckError, match="it was") if fails else nullcontext():
             audit.check(penalty(8.0), stored=stored)
     stored.write_text("{}")
-    with pytest.raises(audit.CheckError, match="it has no verdict, known, limits, law, selects"):
+    with pytest.raises(audit.CheckError, match="it has no verdict, descended, limits, acts_on, selects"):
         audit.check(penalty(1e9), stored=stored)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dph_theory import FORWARD_KL, REVERSE_KL
-from dph_theory.audit import audit
+from dph_theory.audit import SAMPLES, audit
 from dph_theory.audit.exact import Audited, expected_gradients, random_problems
 
 
@@ -22,17 +22,17 @@ PROBLEMS = (*random_problems(0), *random_problems(0, ends=True))
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
-def test_every_answer_is_enumerated_once_with_a_proper_law(problem):
-    answers = {tuple(row[kept > 0].tolist()) for row, kept in zip(problem.token, problem.mask, strict=True)}
+def test_every_answer_is_enumerated_once_with_a_proper_distribution(problem):
+    answers = {tuple(row[mask > 0].tolist()) for row, mask in zip(problem.token, problem.mask, strict=True)}
     assert len(answers) == len(problem.token)
-    laws = {source: problem.samples(source) for source in ("policy", "old_policy", "reference", "filtered")}
-    for source, law in laws.items():
-        assert float(law.sum()) == pytest.approx(1, abs=1e-12)
-        visits = problem.prefix_law(source)
+    distributions = {source: problem.sample_distribution(source) for source in SAMPLES}
+    for source, distribution in distributions.items():
+        assert float(distribution.sum()) == pytest.approx(1, abs=1e-12)
+        visits = problem.prefix_visits(source)
         assert float(visits[0]) == pytest.approx(1)
-        assert float(visits.sum()) == pytest.approx(float((law * problem.lengths).sum()))
-    assert torch.equal(laws["filtered"] > 0, problem.valid > 0)
-    ratio = (laws["filtered"] / laws["reference"])[problem.valid > 0]
+        assert float(visits.sum()) == pytest.approx(float((distribution * problem.lengths).sum()))
+    assert torch.equal(distributions["filtered"] > 0, problem.valid > 0)
+    ratio = (distributions["filtered"] / distributions["reference"])[problem.valid > 0]
     assert float(ratio.max() / ratio.min()) == pytest.approx(1, rel=1e-12)
     assert problem.valid.sum() >= 2
     assert problem.valid.min() == 0
@@ -45,12 +45,13 @@ def test_a_seed_gives_the_same_problems():
 
 
 def test_expectation_is_the_limit_of_sampling():
-    problem, loss = random_problems(1)[1], Audited.of(k3)
+    problem, loss = random_problems(1)[1], Audited.from_function(k3)
     exact, errors = loss.measure(problem), []
     generator = torch.Generator().manual_seed(0)
     for count in (400, 40_000):
         logits = problem.policy.clone().requires_grad_()
-        drawn = torch.multinomial(problem.samples("policy"), count, replacement=True, generator=generator)
+        chances = problem.sample_distribution("policy")
+        drawn = torch.multinomial(chances, count, replacement=True, generator=generator)
         loss.value(loss.rows(loss.batch(problem, logits), drawn.tolist(), problem)).backward()
         errors.append(float((logits.grad.flatten() - exact.gradient).norm()))
         # The variance of one sample predicts the error of the mean of many.
@@ -60,13 +61,13 @@ def test_expectation_is_the_limit_of_sampling():
 
 def test_the_gradient_is_that_of_finite_differences():
     problem = random_problems(1)[3]
-    found = Audited.of(policy_gradient).measure(problem).gradient
+    found = Audited.from_function(policy_gradient).measure(problem).gradient
     for i in range(problem.policy.numel()):
         sides = []
         for step in (1e-5, -1e-5):
             logits = problem.policy.clone()
             logits.view(-1)[i] += step
-            sides.append(float((problem.law(logits) * problem.valid).sum()))
+            sides.append(float((problem.probabilities(logits) * problem.valid).sum()))
         assert -(sides[0] - sides[1]) / 2e-5 == pytest.approx(float(found[i]), abs=1e-9)
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from dph_theory.audit import Match, audit
-from dph_theory.audit.law import law_of
+from dph_theory.audit.convergence import convergence_of
 from dph_theory.audit.report import Minimiser
 
 NONE = "none of the known quantities"
@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_report_as_plain_data():
     ],
 )
 def test_the_place_and_the_divergence_decide_what_is_selected(samples, match, target, law):
-    assert law_of(samples, match, target and Minimiser(target, None, 0.0)) == law
+    assert convergence_of(samples, match, target and Minimiser(target, None, 0.0)) == law
 
 
 def test_a_report_is_shown_in_a_few_lines_and_as_a_table():

@@ -13,7 +13,7 @@ from full_scale.audit.live_audit import (
     audit_file,
     audit_settings,
     audit_trainer,
-    built,
+    build_trainer,
     loss_of_file,
     trainer_advantage,
     trainer_loss,
@@ -26,7 +26,7 @@ def settings(**changes):
 
 def audited(trainer=GRPOTrainer, samples="policy", **changes):
     """The audit of a trainer's loss alone."""
-    made = built(settings(**changes), trainer)
+    made = build_trainer(settings(**changes), trainer)
     return audit(trainer_loss(made, vllm=bool(changes.get("use_vllm"))), samples=samples)
 
 
@@ -54,7 +54,7 @@ def test_the_flag_whose_default_flipped_decides_the_divergence_and_the_model_sel
 ):
     report = audited(use_bias_correction_kl=corrected)
     assert terms(report) == REWARD | kl(term)
-    assert (report.law, report.selects) == ("each token", selects)
+    assert (report.acts_on, report.selects) == ("each token", selects)
     assert report.reduction.words == "token mean over the batch"
 
 
@@ -138,7 +138,7 @@ def test_what_is_no_configuration_of_trl_is_refused(tmp_path, text, message):
     ("scale", "weight"), [("none", "It maximises 0.75 V"), ("group", "sample std + 0.0001")]
 )
 def test_the_advantage_is_the_trainer_s_own(scale, weight):
-    own = trainer_advantage(built(settings(scale_rewards=scale, num_generations=4)))
+    own = trainer_advantage(build_trainer(settings(scale_rewards=scale, num_generations=4)))
     assert weight in audit_advantage(own, group_size=4).verdict
 
 
@@ -216,7 +216,7 @@ def form(forms, flags):
 )
 def test_the_catalogue_restates_the_installed_code(flags, restated):
     """The trainer's own code and the catalogue's formula, on the same tensors: value and gradient."""
-    own, given = trainer_loss(built(settings(beta=1.0, loss_type="bnpo", **flags))), drawn()
+    own, given = trainer_loss(build_trainer(settings(beta=1.0, loss_type="bnpo", **flags))), drawn()
     assert_same(form(KL_TERMS, restated), own, {**given, "advantages": 0 * given["advantages"]})
 
 
@@ -240,7 +240,7 @@ SEQUENCE = {"importance_sampling_level": "sequence"}
     ],
 )
 def test_the_policy_losses_restate_the_installed_code(flags, restated):
-    own, given = trainer_loss(built(settings(beta=0.0, max_completion_length=4) | flags)), drawn()
+    own, given = trainer_loss(build_trainer(settings(beta=0.0, max_completion_length=4) | flags)), drawn()
     given["log_old"] = given["log_pi"] + 4 * (given["log_old"] - given["log_pi"])
     assert_same(form(POLICY_LOSSES, restated), own, given)
 
@@ -250,7 +250,7 @@ def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl():
     (kl,) = [f for f in KL_TERMS if f.trainer == "TRL" and "vLLM" in f.flags]
     given = drawn()
     given["log_old"] -= 1
-    made = built(settings(beta=0.5, loss_type="bnpo", vllm_importance_sampling_mode="token_truncate"))
+    made = build_trainer(settings(beta=0.5, loss_type="bnpo", vllm_importance_sampling_mode="token_truncate"))
 
     def restated(log_pi, log_ref, log_old, advantages, mask):
         first = policy.loss(log_pi=log_pi, log_old=log_old, advantages=advantages, mask=mask)
@@ -260,7 +260,7 @@ def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl():
 
 
 def test_masked_tokens_between_an_answer_s_own_are_a_tool_s():
-    own, given = trainer_loss(built(settings(beta=0.5, loss_type="grpo"))), drawn()
+    own, given = trainer_loss(build_trainer(settings(beta=0.5, loss_type="grpo"))), drawn()
     holed = {name: values[:, [0, 3, 1, 2]] for name, values in given.items()}
     holed["mask"] = torch.tensor([[1.0, 0, 1, 1], [1, 0, 1, 0], [1, 0, 0, 0]], dtype=torch.float64)
     plain = {name: values[:, [0, 2, 3]] for name, values in holed.items()}

@@ -1,4 +1,4 @@
-"""Where training with a loss ends: on filtered samples, at a given beta, and with a small one."""
+"""Where training with a loss ends: on filtered samples, at a inputs beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -20,17 +20,16 @@ CLOSE = 2e-3
 
 def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
     """Minimise over all tabular policies on each problem, from the reference slightly disturbed."""
-    masses, ratios, distances, moved = [], [], [], []
+    masses, ratios, distances, least = [], [], [], []
     for problem in problems:
-        logits, bounded = _minimise(audited, problem)
-        law, ref, valid = problem.law(logits), problem.law(problem.reference), problem.valid
-        mass, base_rate = float((law * valid).sum()), float((ref * valid).sum())
-        inside, aim = law * valid / max(mass, 1e-300), ref * valid / base_rate
+        logits, has_least = _minimise(audited, problem)
+        policy, ref = (problem.probabilities(x) * problem.valid for x in (logits, problem.reference))
+        mass, base_rate = float(policy.sum()), float(ref.sum())
         masses.append(mass)
         ratios.append(mass / base_rate)
-        distances.append(float((inside - aim).abs().sum() / 2))
-        moved.append(bounded)
-    if not all(moved):
+        distances.append(float((policy / max(mass, 1e-300) - ref / base_rate).abs().sum() / 2))
+        least.append(has_least)
+    if not all(least):
         return Minimiser("none", None, max(distances))
     middle = float(np.mean(ratios))
     kinds = {
@@ -45,7 +44,7 @@ def find_minimiser(audited: Audited, problems: Sequence[Problem]) -> Minimiser:
 
 def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
     """The logits reached by L-BFGS, and whether the loss has a least value that the search moved to."""
-    law = problem.samples("filtered")
+    distribution = problem.sample_distribution("filtered")
     noise = torch.sin(torch.arange(problem.policy.numel(), dtype=torch.float64)).reshape(problem.policy.shape)
     logits = (problem.reference + 0.3 * noise).requires_grad_()
     start = logits.detach().clone()
@@ -55,14 +54,12 @@ def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        given = audited.batch(problem, logits)
-        each = [
-            law[i] * audited.value(audited.rows(given, [i], problem))
-            for i in torch.nonzero(law)[:, 0].tolist()
-        ]
-        value = torch.stack(each).sum()
-        value.backward()
-        return value
+        inputs = audited.batch(problem, logits)
+        answers = torch.nonzero(distribution)[:, 0].tolist()
+        values = [distribution[i] * audited.value(audited.rows(inputs, [i], problem)) for i in answers]
+        total = torch.stack(values).sum()
+        total.backward()
+        return total
 
     optimiser.step(closure)
     final = float(closure().detach())
@@ -91,16 +88,16 @@ as beta, and for chi-squared(ref||pi) more slowly: its limit is not known here.
 """
 
 
-class DescendedLaw(NamedTuple):
+class Convergence(NamedTuple):
     """What a loss penalises where training stands still, and where it ends with a small beta."""
 
-    law: str
+    acts_on: str
     selects: str
 
 
-def law_of(
+def convergence_of(
     samples: str, gradient: Match, minimiser: Minimiser | None, released_below: float = -np.inf
-) -> DescendedLaw:
+) -> Convergence:
     """The stationary policy of E v less a little of a loss, by what its gradient on sequences is exactly.
 
     A divergence of whole answers converges to the filtered model, a token sum at the policy's prefixes
@@ -110,25 +107,24 @@ def law_of(
     alone, or nothing, is "no penalty". Anything else: "not known", and "none" is selected. Theory: E1, E3.
     """
     if minimiser is not None:
-        return DescendedLaw(
-            "rehearsal", {"p_*": FILTERED, "base rate": BASE_RATE}.get(minimiser.target, "none")
-        )
+        ends = {"p_*": FILTERED, "base rate": BASE_RATE}
+        return Convergence("rehearsal", ends.get(minimiser.target, "none"))
     penalty = gradient.name
     if gradient.terms:
-        # Beside the reward, which a run has anyhow, one penalty has a law.
+        # Beside the reward, which a run has anyhow, one penalty has a stationary policy that is known.
         bare = [(c, name.removesuffix(PER_TOKEN[1])) for c, name in gradient.terms]
         rest = [(c, name) for c, name in bare if name != REWARD]
         penalty = rest[0][1] if len(rest) == 1 and rest[0][0] > 0 else "none"
     if not gradient.exact or (gradient.constant or 0) < 0:
-        return DescendedLaw("not known", "none")
+        return Convergence("not known", "none")
     if gradient.name in ("zero", REWARD):
-        return DescendedLaw("no penalty", "none")
+        return Convergence("no penalty", "none")
     if penalty in SMOOTH:
-        return DescendedLaw("whole answer", FILTERED)
+        return Convergence("whole answer", FILTERED)
     if penalty in _FILTERED_TARGETS:
-        return DescendedLaw("whole answer, to p_*", FILTERED)
+        return Convergence("whole answer, to p_*", FILTERED)
     if samples in ("policy", "old_policy"):
         for name, end in SMOOTH.items():
             if penalty == token_sum(name):
-                return DescendedLaw("each token", LOCAL if released_below > NEVER_RELEASED else end)
-    return DescendedLaw("not known", "none")
+                return Convergence("each token", LOCAL if released_below > NEVER_RELEASED else end)
+    return Convergence("not known", "none")
