@@ -178,17 +178,17 @@ def _counting(progress: StageProgress, total: int) -> Callable[[Any], None]:
 
 
 def llama_runs(plan: Plan, progress: StageProgress) -> str:
-    """Test the predicted policies on a small Llama by `dph laws --quick`, where TRL is installed."""
+    """Test the predicted policies by `dph experiment small-llama --quick`, where TRL is installed."""
     missing = [name for name in TRAINERS if find_spec(name) is None]
     if missing:
         return f"left out: {', '.join(missing)} not installed (extra full)"
     runs, stored = plan.results / "laws_quick_runs", plan.results / "laws_quick.json"
     options = ["--quick", "--folder", str(runs), "--json", str(stored)]
-    command = [sys.executable, "-m", "dph_cli", "laws", *options]
+    command = [sys.executable, "-m", "dph_cli", "experiment", "small-llama", *options]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
-        words = f"dph laws --quick ended with {ended.returncode}: {ended.stderr.strip()[-500:]}"
-        raise UnexpectedError(words)
+        words = f"dph experiment small-llama --quick ended with {ended.returncode}"
+        raise UnexpectedError(f"{words}: {ended.stderr.strip()[-500:]}")
     shutil.rmtree(runs, ignore_errors=True)
     progress(1, 1)
     return " ".join(frames.load("laws_quick", "laws", plan.results)["findings"])
@@ -196,10 +196,10 @@ def llama_runs(plan: Plan, progress: StageProgress) -> str:
 
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
     """Run and store a toy experiment; its own finished runs, if it keeps them, outlive an interruption."""
-    package, runs = toy(name), plan.results / f"{name}_runs"
-    config = package.Config.quick() if plan.quick else package.Config()
+    chosen, runs = toy(name), plan.results / f"{name}_runs"
+    config = chosen.configuration.quick() if plan.quick else chosen.configuration()
     options = {"folder": runs / plan.digest(BY)[:16]} if name == RESUMABLE else {}
-    finished = package.run(config, seed=plan.seed, progress=lambda _, *moved: progress(*moved), **options)
+    finished = chosen.run(config, seed=plan.seed, progress=lambda _, *moved: progress(*moved), **options)
     write_json(plan.results / f"{frames.stored_name(name, plan.quick)}.json", as_json(finished, DIGITS))
     shutil.rmtree(runs, ignore_errors=True)
     return f"findings: {len(finished['findings'])}"

@@ -92,15 +92,15 @@ def filtering(path: Path | None, seed: int, quick: bool) -> None:
     """How far the locally filtered model is from the filtered one, on three grammars; exact, in nats."""
     from .filtering import GRAMMARS, distances
 
-    found = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
+    measured = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
     if path is not None:
-        write_json(path, {"seed": seed, "rows": [asdict(row) for row in found]})
+        write_json(path, {"seed": seed, "rows": [asdict(row) for row in measured]})
     headers = ("grammar", "length", "-log A1", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
     rows: list[tuple[str, ...]] = []
-    for row in found:
+    for row in measured:
         nats = (row.filtering, row.local, row.local_to_filtered, row.filtered_to_local)
         rows.append((row.grammar, str(row.length), *(f"{value:.3f}" for value in nats)))
-    terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.of(headers, rows).rich())
+    terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.from_rows(headers, rows).rich())
 
 
 @toy.command(name="all")
@@ -133,43 +133,44 @@ def _run_one(
 ) -> None:
     """Run an experiment, write its record, print its findings and tables; exit 130 if interrupted."""
     _check_parent("--folder", folder)
-    found = experiment(name)
+    chosen = experiment(name)
     try:
-        config = found.Config.quick() if quick else found.Config()
+        config = chosen.configuration.quick() if quick else chosen.configuration()
         config = replace(config, **(changes or {}))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
-        given = {key: value for key, value in (("folder", folder), ("problem", problem)) if value is not None}
-        record = _with_progress(found.run, name, config, seed, given)
+        inputs = {"folder": folder, "problem": problem}
+        inputs = {name: value for name, value in inputs.items() if value is not None}
+        record = _with_progress(chosen.run, name, config, seed, inputs)
         if path is not None:
             write_json(path, record)
     except KeyboardInterrupt:
-        terminal.say(terminal.console(), _kept(earlier or [], folder))
+        terminal.say(terminal.console(), _written(earlier or [], folder))
         sys.exit(terminal.INTERRUPTED)
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     for sentence in record["findings"]:
         terminal.say(console, sentence)
-    for table in found.tables(record):
+    for table in chosen.tables(record):
         console.print(table.rich())
     terminal.say(console, f"Next: dph figures {' '.join(FIGURES[name])} --tables out (of the stored runs)")
 
 
 def _with_progress(
-    run: Callable[..., Any], name: str, config: Any, seed: int, given: dict[str, Any]
+    run: Callable[..., Any], name: str, config: Any, seed: int, inputs: dict[str, Any]
 ) -> dict[str, Any]:
     """What the experiment returns, its stages shown as bars while it works."""
     with terminal.Bars(prefix=f"{name}: ") as bars:
         try:
-            return run(config, seed=seed, progress=bars, **given)
+            return run(config, seed=seed, progress=bars, **inputs)
         except ValueError as error:
-            if not given:
+            if not inputs:
                 raise
             # What was given may be at fault: a folder of another configuration, a problem without an answer.
             raise click.UsageError(str(error)) from error
 
 
-def _kept(written: list[Path], folder: Path | None) -> str:
+def _written(written: list[Path], folder: Path | None) -> str:
     """What an interrupted run leaves behind."""
     parts = [f"wrote {', '.join(map(str, written))}"] if written else []
     if folder is not None:

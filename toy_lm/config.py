@@ -18,5 +18,5 @@ def check(config: Any) -> None:
     """Hold a frozen class to its annotations; ValueError names the field, its value and what is allowed."""
     hints = get_type_hints(type(config), include_extras=True)
     # What is a class of its own has been held to its own.
-    known = {name: value for name, value in vars(config).items() if not hasattr(value, "__dict__")}
-    arguments({name: hints[name] for name in known}, known, "")
+    own = {name: value for name, value in vars(config).items() if not hasattr(value, "__dict__")}
+    arguments({name: hints[name] for name in own}, own, "")

@@ -1,12 +1,13 @@
 """The experiments by name."""
 
 import importlib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from dph_theory.support.errors import choice
 
-EXPERIMENTS = ("collapse", "strategies", "styles")
-"""Each is a package beside this file with Config, run(config, seed=, progress=) and tables(record)."""
+EXPERIMENTS = {"collapse": "CollapseConfig", "strategies": "StrategiesConfig", "styles": "StylesConfig"}
+"""Each is a package beside this file, with the class of its configuration, `run` and `tables`."""
 FIGURES = {
     "collapse": ("collapse",),
     "strategies": ("pass_at_k", "sweeps", "training_curves", "kl_both_ways"),
@@ -17,7 +18,16 @@ RESUMABLE = "styles"
 """The experiment that keeps its finished runs in a folder, if it is given one."""
 
 
-def experiment(name: str) -> Any:
-    """The package of that experiment; ValueError says which there are."""
+class ToyExperiment(NamedTuple):
+    """The class of the configuration, with a `quick` one; run(config, seed=, progress=); tables(record)."""
+
+    configuration: Any
+    run: Callable[..., dict[str, Any]]
+    tables: Callable[[dict[str, Any]], Any]
+
+
+def experiment(name: str) -> ToyExperiment:
+    """The experiment of that name; ValueError says which there are."""
     choice("experiment", name, EXPERIMENTS)
-    return importlib.import_module(f"toy_lm.{name}")
+    package = importlib.import_module(f"toy_lm.{name}")
+    return ToyExperiment(getattr(package, EXPERIMENTS[name]), package.run, package.tables)

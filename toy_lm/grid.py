@@ -42,10 +42,10 @@ def run_grid(
     done(len(rows), len(jobs))
     missing = [(i, job, places[i]) for i, job in enumerate(jobs) if i not in rows]
     settle = partial(_settle, make)
-    made: Iterator[tuple[tuple[int, Job, Path | None], Row]] = ((job, settle(job)) for job in missing)
+    finished: Iterator[tuple[tuple[int, Job, Path | None], Row]] = ((job, settle(job)) for job in missing)
     if workers > 1 and len(missing) > 1:
-        made = run_jobs(settle, missing, workers=workers, finish_begun=folder is not None)
-    for (i, *_), row in made:
+        finished = run_jobs(settle, missing, workers=workers, finish_begun=folder is not None)
+    for (i, *_), row in finished:
         rows[i] = row
         done(len(rows), len(jobs))
     return [rows[i] for i in range(len(jobs))]
@@ -60,8 +60,8 @@ def _settle(make: Callable[[Job], Row], job: tuple[int, Job, Path | None]) -> Ro
 
 
 def _name(job: Any, packages: Sequence[str]) -> str:
-    said = json.dumps([as_json(job), versions(*packages)], sort_keys=True)
-    return f"{hashlib.sha256(said.encode()).hexdigest()[:16]}.json"
+    contents = json.dumps([as_json(job), versions(*packages)], sort_keys=True)
+    return f"{hashlib.sha256(contents.encode()).hexdigest()[:16]}.json"
 
 
 def _read(place: Path) -> Row:

@@ -9,7 +9,7 @@ from dph_theory import FORWARD_KL, excess_kl, filtered, rehearsal_guarantee, val
 from dph_theory.numeric.elementary import Values
 
 
-class Kept(NamedTuple):
+class Retained(NamedTuple):
     """Of each policy of a batch, a prompt each; every number is exact."""
 
     rate: Values
@@ -20,13 +20,13 @@ class Kept(NamedTuple):
     """exp(-KL(p_* || pi)), the least pass rate that the rehearsal loss vouches for."""
 
 
-def kept(
+def retained_of_base(
     policy: Float[np.ndarray, "*batch outcomes"],
     base: Float[np.ndarray, "*#batch outcomes"],
     valid: Bool[np.ndarray, "*#batch outcomes"],
-) -> Kept:
-    """What the policy kept of the base, given what is valid; ValueError as `dph_theory.excess_kl`."""
-    return Kept(
+) -> Retained:
+    """What the policy retains of the base, given what is valid; ValueError as `dph_theory.excess_kl`."""
+    return Retained(
         valid_mass(policy, valid),
         excess_kl(policy, base, valid).excess,
         rehearsal_guarantee(FORWARD_KL(policy, filtered(base, valid))),

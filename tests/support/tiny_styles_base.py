@@ -5,7 +5,7 @@ from functools import cache
 from toy_lm.styles.samples import presample
 from toy_lm.styles.tasks import make_task
 from toy_lm.styles.train import TrainingSettings, pretrain
-from toy_lm.styles.transformer import exact_law
+from toy_lm.styles.transformer import exact_distribution
 
 SETTINGS = TrainingSettings(
     width=16,
@@ -25,7 +25,7 @@ def base():
     """The task of seed 0, a base for it, and the base's law."""
     task = make_task(0)
     model = pretrain(task, SETTINGS, seed=0)
-    return task, model, exact_law(model, task.prompts)
+    return task, model, exact_distribution(model, task.prompts)
 
 
 def rehearsed():

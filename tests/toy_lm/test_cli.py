@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
 
 
 @dataclass(frozen=True)
-class Config:
+class StubConfig:
     size: str = "full"
     methods: tuple[str, ...] = ("GRPO", "DPH-F")
     seeds: int = 3
@@ -41,7 +41,7 @@ class Stub(SimpleNamespace):
     """An experiment that records how it was called; `raises` is what its run ends with."""
 
     def __init__(self, name, raises=None):
-        super().__init__(name=name, raises=raises, calls=[], Config=Config)
+        super().__init__(name=name, raises=raises, calls=[], **{EXPERIMENTS[name]: StubConfig})
 
     def run(self, config, *, seed=0, progress=None, **rest):
         self.calls.append((config, seed, rest))
@@ -73,7 +73,7 @@ def test_an_experiment_shows_its_findings_then_its_tables_and_writes_its_record(
     path = tmp_path / "out.json"
     done = call(name, "--json", path, "--seed", 7, "--quick")
     assert done.exit_code == 0, done.output
-    assert stubs[name].calls == [(Config("quick"), 7, {})]
+    assert stubs[name].calls == [(StubConfig("quick"), 7, {})]
     assert done.stdout.index(f"{name} [n=1] found.") < done.stdout.index(f"table of toy.{name}")
     assert done.stdout.splitlines()[-1].startswith("Next: dph figures ")
     assert "training" in done.stderr
@@ -85,7 +85,8 @@ def test_an_experiment_shows_its_findings_then_its_tables_and_writes_its_record(
 def test_styles_takes_methods_seeds_and_a_folder_and_the_others_do_not(stubs, tmp_path):
     done = call("styles", "--methods", "DPH-F, GRPO", "--seeds", 5, "--folder", tmp_path / "runs")
     assert done.exit_code == 0, done.output
-    assert stubs["styles"].calls == [(Config("full", ("DPH-F", "GRPO"), 5), 0, {"folder": tmp_path / "runs"})]
+    config = StubConfig("full", ("DPH-F", "GRPO"), 5)
+    assert stubs["styles"].calls == [(config, 0, {"folder": tmp_path / "runs"})]
     assert call("styles", "--resume", tmp_path).exit_code == 0
     assert stubs["styles"].calls[-1][2] == {"folder": tmp_path}
     assert call("strategies", "--seeds", 5).exit_code == 2
@@ -153,8 +154,8 @@ def test_a_folder_of_another_configuration_is_wrong_usage_and_other_errors_are_n
 
 
 def test_strategies_runs_as_it_is(monkeypatch, tmp_path):
-    quick = replace(strategies.Config.quick(), steps=2, random_tasks=4)
-    monkeypatch.setattr(strategies.Config, "quick", classmethod(lambda cls: quick))
+    quick = replace(strategies.StrategiesConfig.quick(), steps=2, random_tasks=4)
+    monkeypatch.setattr(strategies.StrategiesConfig, "quick", classmethod(lambda cls: quick))
     done = call("strategies", "--quick", "--json", tmp_path / "out.json")
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "out.json").read_text())

@@ -18,7 +18,7 @@ from toy_lm.experiments import EXPERIMENTS, RESUMABLE, experiment
 
 RHYMES = from_regex("aaa|aba|bab|bbb", "ab")
 CONFIGS = {
-    "collapse": collapse.Config(
+    "collapse": collapse.CollapseConfig(
         strengths=(0.5,),
         alphas=(0.5,),
         targets=(0.9,),
@@ -31,8 +31,8 @@ CONFIGS = {
         random_starts=1,
         rounds=1,
     ),
-    "strategies": replace(strategies.Config.quick(), steps=2, random_tasks=4),
-    "styles": styles.Config(
+    "strategies": replace(strategies.StrategiesConfig.quick(), steps=2, random_tasks=4),
+    "styles": styles.StylesConfig(
         methods=("DAPO", "DPH-F"),
         seeds=1,
         updates=4,
@@ -120,7 +120,8 @@ def test_an_experiment_reads_its_own_records_only(name):
 
 @each
 def test_the_quick_run_is_a_part_of_the_full_one(name):
-    quick, full = asdict(experiment(name).Config.quick()), asdict(experiment(name).Config())
+    configuration = experiment(name).configuration
+    quick, full = (asdict(make()) for make in (configuration.quick, configuration))
     assert quick != full
     for field, value in quick.items():
         if isinstance(value, tuple | list):
@@ -149,7 +150,7 @@ def test_of_random_bases_the_collapse_experiment_says_how_often_they_collapse(ma
 def test_the_sentences_that_are_stored_are_those_of_the_numbers_that_are_stored(name):
     kept = json.loads((NUMBERS / f"toy_{name}.json").read_text())
     made = importlib.import_module(f"toy_lm.{name}.results")
-    config = [from_json(made.Config, kept["config"])] if name == "strategies" else []
+    config = [from_json(made.StrategiesConfig, kept["config"])] if name == "strategies" else []
     assert made.findings(*config, kept["results"]) == kept["findings"]
 
 
@@ -175,7 +176,7 @@ def test_trainings_of_styles_say_what_they_are_and_measure_their_curve_and_their
 
 
 def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_the_first():
-    jobs = styles.Config().jobs(5)
+    jobs = styles.StylesConfig().jobs(5)
     main = jobs["main"]
     assert {job.seed for job in main} == {5, 6, 7}
     assert len(main) == len(set(main)) == 3 * 10
@@ -219,7 +220,7 @@ def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_th
 )
 def test_a_setting_that_is_not_allowed_is_named(name, changed, message):
     with pytest.raises(ValueError, match=message):
-        experiment(name).Config(**changed)
+        experiment(name).configuration(**changed)
 
 
 @each

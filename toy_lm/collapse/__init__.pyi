@@ -1,3 +1,3 @@
 from .experiment import run as run
-from .results import Config as Config
+from .results import CollapseConfig as CollapseConfig
 from .results import tables as tables

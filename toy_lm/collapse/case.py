@@ -48,10 +48,10 @@ def problem(
 def _positive(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Distributions above zero, of this shape."""
     try:
-        found = np.shape(value)
+        own_shape = np.shape(value)
     except ValueError:  # Rows of several lengths.
-        found = None
-    if found != shape:
+        own_shape = None
+    if own_shape != shape:
         raise argument_error(name, value, f"probabilities of shape {shape}: one for each symbol in a row")
     table = distribution(name, value)
     if not (table > 0).all():
@@ -81,18 +81,18 @@ def read_problem(path: Path) -> CollapseProblem:
     named with its line.
     """
     try:
-        said = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")
-        if (said.pattern is None) == (said.function is None):
+        keys = build(ProblemFile, tomllib.loads(path.read_text(encoding="utf-8")), "")
+        if (keys.pattern is None) == (keys.function is None):
             raise argument_error(
-                "(pattern, function)", (said.pattern, said.function), "one of them, which says what is valid"
+                "(pattern, function)", (keys.pattern, keys.function), "one of them, which says what is valid"
             )
         return problem(
-            said.alphabet,
-            initial=said.initial,
-            transition=said.transition,
-            valid=_function(said.function, path.parent) if said.pattern is None else said.pattern,
-            length=said.length,
-            name=said.name,
+            keys.alphabet,
+            initial=keys.initial,
+            transition=keys.transition,
+            valid=_function(keys.function, path.parent) if keys.pattern is None else keys.pattern,
+            length=keys.length,
+            name=keys.name,
         )
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
@@ -104,15 +104,15 @@ def _function(place: str | None, folder: Path) -> Callable[[str], bool]:
     if not name or not (folder / file).is_file():
         raise argument_error("function", place, f"FILE.py:NAME, the file in {folder}")
     try:
-        found = runpy.run_path(str(folder / file)).get(name)
+        function = runpy.run_path(str(folder / file)).get(name)
     except (Exception, SystemExit) as error:
         raise ValueError(f"{file} could not be run: {blamed(error, folder / file)}") from error
-    if not callable(found):
+    if not callable(function):
         raise argument_error("function", place, f"the name of a function in {file}")
 
     def valid(text: str) -> bool:
         try:
-            return bool(found(text))
+            return bool(function(text))
         except (Exception, SystemExit) as error:
             raise ValueError(
                 f"function={place!r} failed on {text!r}: {blamed(error, folder / file)}"

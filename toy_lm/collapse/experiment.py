@@ -22,7 +22,7 @@ from .family import Bigrams
 from .measure import measure, rates, targets
 from .optimum import SAME, Optimum, best_dirac, confirmed_minimum, projected, random_points, starting_points
 from .problem import CollapseProblem, Objective, random_brackets, random_counts, reference
-from .results import KIND, Config, extended, findings
+from .results import KIND, CollapseConfig, extended, findings
 from .search import RADIUS, descend, find_jump, follow, minimise
 
 LEAP = 0.3
@@ -42,7 +42,7 @@ class Fits:
     strengths: Float[np.ndarray, "cases settings"]
     rng: np.random.Generator
     starts: int
-    config: Config
+    config: CollapseConfig
 
     def lines(self, mus: Sequence[float | None], alphas: Sequence[float]) -> list[Row]:
         """Every fit: the reverse KL at each strength, a mu as its target or none; and the others."""
@@ -113,12 +113,12 @@ class Fits:
         projection = projected(self.problem, self.family).flatten(-2)
         lines = self._lines(projection, "forward_kl", "closed form")
         for alpha in alphas:
-            found = self._global(self.problem.alpha(self.family, alpha), self._every, self._bases)
+            optimum = self._global(self.problem.alpha(self.family, alpha), self._every, self._bases)
             lines += extended(
-                self._lines(found.theta, "alpha", "global"),
+                self._lines(optimum.theta, "alpha", "global"),
                 alpha=alpha,
-                value=found.value.tolist(),
-                certificate=found.certificates(),
+                value=optimum.value.tolist(),
+                certificate=optimum.certificates(),
             )
         return lines
 
@@ -139,12 +139,12 @@ class Fits:
         At `jump` two minima have one value; both exist between `high_from` and `low_until`, where what an
         optimiser finds depends on where it comes from. Without a jump one minimum moves steeply.
         """
-        found, strengths = self.optima.theta, self.strengths[0].tolist()
-        validity = [line["validity"] for line in measure(self.problem, self.family, found, self.case)]
+        minima, strengths = self.optima.theta, self.strengths[0].tolist()
+        validity = [line["validity"] for line in measure(self.problem, self.family, minima, self.case)]
         leaps, search = [], (0.0, strengths[-1])
         for i in range(len(strengths) - 1):
             if validity[i + 1] - validity[i] > LEAP:
-                low, high = (strengths[i], found[i]), (strengths[i + 1], found[i + 1])
+                low, high = (strengths[i], minima[i]), (strengths[i + 1], minima[i + 1])
                 jump = find_jump(self.problem, self.family, low, high, search=search)
                 leap: Row = {"family": self.family.name, "below": low[0], "above": high[0]}
                 if jump is not None:
@@ -174,7 +174,7 @@ STAGE = "families fitted"
 
 
 def run(
-    config: Config | None = None,
+    config: CollapseConfig | None = None,
     *,
     seed: int = 0,
     progress: Progress = silent,
@@ -185,23 +185,23 @@ def run(
     Given a problem, of one base, only that is fitted, in place of the reference case.
     """
     integers("seed", seed, at_least=0)
-    config, rng, given = config or Config(), np.random.default_rng(seed), {}
+    config, rng, own_problem = config or CollapseConfig(), np.random.default_rng(seed), {}
     if problem is None:
         problems = [reference(), random_brackets(config.cases, rng), random_counts(config.cases, rng)]
-        first, *others = _fitted(problems, config, rng, progress)
+        first, *random_problems = _fitted(problems, config, rng, progress)
     else:
-        first, others = fits(problem, config, seed=seed, progress=progress), []
+        first, random_problems = fits(problem, config, seed=seed, progress=progress), []
         automaton = problem.automaton
-        given["problem"] = {
+        own_problem["problem"] = {
             "alphabet": "".join(automaton.alphabet),
             "transitions": automaton.transitions.tolist(),
             "accepting": automaton.accepting.tolist(),
         }
-    results = {"reference": first, "random": others}
+    results = {"reference": first, "random": random_problems}
     return record(
         KIND,
         seed=seed,
-        config=asdict(config) | given,
+        config=asdict(config) | own_problem,
         results=results,
         findings=findings(results),
         packages=("numpy", "scipy", "torch"),
@@ -209,7 +209,11 @@ def run(
 
 
 def fits(
-    problem: CollapseProblem, config: Config | None = None, *, seed: int = 0, progress: Progress = silent
+    problem: CollapseProblem,
+    config: CollapseConfig | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> Row:
     """Every fit to a problem of one base, in both families of bigrams: rows of "fits", and "leaps".
 
@@ -217,12 +221,12 @@ def fits(
     """
     if problem.cases != 1:
         raise argument_error("problem.cases", problem.cases, "one base")
-    (found,) = _fitted([problem], config or Config(), np.random.default_rng(seed), progress)
-    return found
+    (fitted,) = _fitted([problem], config or CollapseConfig(), np.random.default_rng(seed), progress)
+    return fitted
 
 
 def _fitted(
-    problems: Sequence[CollapseProblem], config: Config, rng: np.random.Generator, progress: Progress
+    problems: Sequence[CollapseProblem], config: CollapseConfig, rng: np.random.Generator, progress: Progress
 ) -> list[Row]:
     """Each problem in both families: every fit of the first, and how often those of the others collapse."""
 
@@ -230,45 +234,37 @@ def _fitted(
         problem, homogeneous = job
         family, first = problem.family(homogeneous=homogeneous), problem is problems[0]
         strengths, mus = _strengths(problem, config, first)
-        found = Fits(
-            problem, family, strengths, rng, config.starts if first else config.random_starts, config
-        )
-        lines = found.lines(mus, config.alphas if first else config.random_alphas)
-        return {"fits": lines, "leaps": found.leaps() if first else []}
+        fits = Fits(problem, family, strengths, rng, config.starts if first else config.random_starts, config)
+        lines = fits.lines(mus, config.alphas if first else config.random_alphas)
+        return {"fits": lines, "leaps": fits.leaps() if first else []}
 
     jobs = [(problem, homogeneous) for problem in problems for homogeneous in (True, False)]
     with one_thread():
-        made = run_grid(fitted, jobs, done=partial(progress, STAGE))
-    both = [
-        {name: one[name] + other[name] for name in one}
-        for one, other in zip(made[::2], made[1::2], strict=True)
-    ]
-    (target,) = targets(problems[0])
-    told: list[Row] = [{"target": target, **both[0]}]
-    for problem, lines in zip(problems[1:], both[1:], strict=True):
-        told.append({"rates": rates(lines["fits"], targets(problem))})
-    return [
-        {
-            "name": problem.name,
-            "length": problem.length,
-            "words": problem.automaton.symbols**problem.length,
-            "valid_words": len(problem.valid_words),
-            **facts,
-        }
-        for problem, facts in zip(problems, told, strict=True)
-    ]
+        families = run_grid(fitted, jobs, done=partial(progress, STAGE))
+    rows: list[Row] = []
+    for problem, *both in zip(problems, families[::2], families[1::2], strict=True):
+        row = {"name": problem.name, "length": problem.length}
+        row |= {"words": problem.automaton.symbols**problem.length, "valid_words": len(problem.valid_words)}
+        lines = {name: [line for family in both for line in family[name]] for name in ("fits", "leaps")}
+        if rows:
+            row["rates"] = rates(lines["fits"], targets(problem))
+        else:
+            (row["target"],) = targets(problem)
+            row |= lines
+        rows.append(row)
+    return rows
 
 
 def _strengths(
-    problem: CollapseProblem, config: Config, first: bool
+    problem: CollapseProblem, config: CollapseConfig, first: bool
 ) -> tuple[Float[np.ndarray, "cases settings"], list[float | None]]:
     """The lambdas of every base, and the target mu of each, None where it has none."""
     if not first:
         # One target is a different 1/beta for every base.
-        mus = sorted(config.random_targets)
-        return 1 / beta_from_mu(problem.base_rates[:, None], np.array(mus)), [*mus]
-    wanted = [mu for mu in config.targets if mu > problem.base_rates[0]]
-    aims = 1 / beta_from_mu(problem.base_rates[0], np.array(wanted))
+        sorted_mus = sorted(config.random_targets)
+        return 1 / beta_from_mu(problem.base_rates[:, None], np.array(sorted_mus)), [*sorted_mus]
+    reachable = [mu for mu in config.targets if mu > problem.base_rates[0]]
+    aims = 1 / beta_from_mu(problem.base_rates[0], np.array(reachable))
     strengths = np.unique([*config.strengths, *aims])
-    named = dict(zip(aims.tolist(), wanted, strict=True))
+    named = dict(zip(aims.tolist(), reachable, strict=True))
     return strengths[None], [named.get(strength) for strength in strengths.tolist()]

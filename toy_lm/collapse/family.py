@@ -85,19 +85,19 @@ class Bigrams:
 
         Rows that the word never uses stay uniform. With a scale of inf the others get no mass at all.
         """
-        said = torch.zeros(len(words), self.size, dtype=torch.bool)
-        said = said.scatter(-1, self.cells(words), True).unflatten(-1, (self.contexts, self.vocabulary))
-        others = said.any(-1, keepdim=True) & ~said
-        return torch.zeros(said.shape, dtype=torch.float64).masked_fill(others, -scale).flatten(-2)
+        used = torch.zeros(len(words), self.size, dtype=torch.bool)
+        used = used.scatter(-1, self.cells(words), True).unflatten(-1, (self.contexts, self.vocabulary))
+        unused = used.any(-1, keepdim=True) & ~used
+        return torch.zeros(used.shape, dtype=torch.float64).masked_fill(unused, -scale).flatten(-2)
 
     def visits(self, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch contexts"]:
         """The expected number of times that each row is used in a word."""
         rows = self.rows(theta).exp()
-        laws, tables = [rows[..., :1, :]], rows[..., 1:, :]
+        symbols, tables = [rows[..., :1, :]], rows[..., 1:, :]
         for t in range(self.length - 2):
             start = 0 if self.homogeneous else t * self.vocabulary
-            laws.append(laws[-1] @ tables[..., start : start + self.vocabulary, :])
-        used = torch.cat(laws, dim=-2)
+            symbols.append(symbols[-1] @ tables[..., start : start + self.vocabulary, :])
+        used = torch.cat(symbols, dim=-2)
         used = used.sum(-2) if self.homogeneous else used.flatten(-2)
         return torch.cat([torch.ones_like(used[..., :1]), used], dim=-1)
 

@@ -129,8 +129,8 @@ def global_minimum(
     """
     rows, count = starts.shape[:2]
     spread = [parameter.repeat_interleave(count, 0) for parameter in parameters]
-    found = minimise(objective, family.frame, starts.flatten(0, 1), *spread)
-    value, converged = found.value.view(rows, count), found.converged.view(rows, count)
+    minima = minimise(objective, family.frame, starts.flatten(0, 1), *spread)
+    value, converged = minima.value.view(rows, count), minima.converged.view(rows, count)
     # Only a minimum may be the best: a start that was cut short on its way says nothing of it.
     ranked = value.masked_fill(~converged, torch.inf)
     best, index = ranked.min(-1)
@@ -140,14 +140,14 @@ def global_minimum(
     at_dirac = objective(dirac, *parameters)
     boundary = best.isfinite() & (best >= at_dirac - ON_THE_BOUNDARY * unit)
     return Optimum(
-        theta=torch.where(boundary[:, None], dirac, found.theta[flat]),
+        theta=torch.where(boundary[:, None], dirac, minima.theta[flat]),
         value=torch.where(boundary, at_dirac, best),
         starts=torch.full((rows,), count),
         agree=(ranked <= (best + SAME * unit)[:, None]).sum(-1),
         unconverged=(~converged).sum(-1),
         gap=beyond - best,
-        gradient_norm=found.gradient_norm[flat],
-        curvature=found.curvature[flat],
+        gradient_norm=minima.gradient_norm[flat],
+        curvature=minima.curvature[flat],
         dirac=at_dirac,
         boundary=boundary,
     )
@@ -167,16 +167,16 @@ def confirmed_minimum(
     Those rows get further starts from `fresh`, at most `rounds` times. Raises ValueError where none of the
     first starts led to a minimum.
     """
-    found = global_minimum(objective, family, starts, dirac, *parameters)
-    if not found.value.isfinite().all():
+    optimum = global_minimum(objective, family, starts, dirac, *parameters)
+    if not optimum.value.isfinite().all():
         allowed = "more starts: from none of them was a minimum reached"
         raise argument_error("starts", starts.shape[1], allowed)
     for _ in range(rounds):
-        (rare,) = torch.where(found.agree < ENOUGH)
+        (rare,) = torch.where(optimum.agree < ENOUGH)
         if not len(rare):
             break
         points = fresh().expand(len(rare), -1, -1)
         again = global_minimum(objective, family, points, dirac[rare], *(p[rare] for p in parameters))
-        joined = Optimum(*(column[rare] for column in found)).joined(again)
-        found = Optimum(*(old.index_copy(0, rare, new) for old, new in zip(found, joined, strict=True)))
-    return found
+        joined = Optimum(*(column[rare] for column in optimum)).joined(again)
+        optimum = Optimum(*(old.index_copy(0, rare, new) for old, new in zip(optimum, joined, strict=True)))
+    return optimum

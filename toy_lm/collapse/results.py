@@ -24,7 +24,7 @@ _Aims: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=HIGHEST_RATE, lt=1)
 
 
 @dataclass(frozen=True)
-class Config:
+class CollapseConfig:
     """How much is fitted; raises ValueError that names the field, its value and what is allowed.
 
     strengths: the values of 1/beta of the reverse KL. targets: pass rates mu, whose beta is tried too.
@@ -50,7 +50,7 @@ class Config:
         check(self)
 
     @classmethod
-    def quick(cls) -> "Config":
+    def quick(cls) -> "CollapseConfig":
         """A run of seconds, with every part of the full one."""
         return cls(
             strengths=(4.0, 4.5, 10.0),
@@ -72,24 +72,24 @@ FAMILIES = ("homogeneous", "inhomogeneous")
 _SETTING = ("objective", "mu", "alpha")
 
 
-def select(rows: Iterable[Row], **wanted: object) -> list[Row]:
+def select(rows: Iterable[Row], **values: object) -> list[Row]:
     """The rows with these values."""
-    return [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+    return [row for row in rows if all(row.get(name) == value for name, value in values.items())]
 
 
 def extended(rows: Sequence[Row], **columns: Any) -> list[Row]:
     """The rows with further facts: of each column a list's entry, or the one value; None is left out."""
-    each = [value if isinstance(value, list) else [value] * len(rows) for value in columns.values()]
+    cells = [value if isinstance(value, list) else [value] * len(rows) for value in columns.values()]
     return [
         row | {name: value for name, value in zip(columns, values, strict=True) if value is not None}
-        for row, *values in zip(rows, *each, strict=True)
+        for row, *values in zip(rows, *cells, strict=True)
     ]
 
 
 def optima(reference: Mapping[str, Any], family: str) -> list[Row]:
     """The global minima of the reverse KL, 1/beta rising."""
-    found = select(reference["fits"], family=family, objective="reverse_kl", method="global")
-    return sorted(found, key=lambda fit: fit["inverse_beta"])
+    fits = select(reference["fits"], family=family, objective="reverse_kl", method="global")
+    return sorted(fits, key=lambda fit: fit["inverse_beta"])
 
 
 def label(row: Row) -> str:
@@ -107,15 +107,15 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     reference = results["reference"]
     fits = reference["fits"]
     last = [optima(reference, family)[-1] for family in FAMILIES]
-    found = select(fits, objective="reverse_kl", method="global")
+    minima = select(fits, objective="reverse_kl", method="global")
     missed = select(fits, method="ascent", is_global=False)
     certificates = [fit["certificate"] for fit in fits if "certificate" in fit]
-    surest = min(certificates, key=lambda found: found["agree"] / found["starts"])
+    surest = min(certificates, key=lambda met: met["agree"] / met["starts"])
     return [
-        f"The global optimum of the reverse KL at {label(last[0])} keeps {_kept(last)}; the filtered model "
-        f"p_* has effective number {reference['target']['effective']:.2f}.",
-        f"The forward-KL fit to p_* keeps {_kept(select(fits, objective='forward_kl'))}.",
-        f"Gradient ascent from the base ends above {len(missed)} of the {len(found)} global optima of the "
+        f"The global optimum of the reverse KL at {label(last[0])} keeps {_words_left(last)}; the filtered "
+        f"model p_* has effective number {reference['target']['effective']:.2f}.",
+        f"The forward-KL fit to p_* keeps {_words_left(select(fits, objective='forward_kl'))}.",
+        f"Gradient ascent from the base ends above {len(missed)} of the {len(minima)} global optima of the "
         f"reverse KL; each global optimum was met from at least {surest['agree']} of {surest['starts']} "
         "starts, which is strong evidence and no proof.",
         *(_over_bases(problem) for problem in results["random"]),
@@ -126,10 +126,10 @@ def _over_bases(problem: Mapping[str, Any]) -> str:
     """How many random bases' optima are one answer (nearly), of each objective and family."""
     rates = [rate for rate in problem["rates"] if rate["method"] != "annealing"]
     optima = [rate for rate in rates if rate["method"] != "ascent" or rate["objective"] == "reward"]
-    told = {label(rate): select(optima, **{k: rate[k] for k in _SETTING}) for rate in optima}
-    counts = "; ".join(
-        f"{words}: {' and '.join(str(rate['collapsed']) for rate in found)}" for words, found in told.items()
-    )
+    collapsed: dict[str, list[str]] = {}
+    for rate in optima:
+        collapsed.setdefault(label(rate), []).append(str(rate["collapsed"]))
+    counts = "; ".join(f"{words}: {' and '.join(numbers)}" for words, numbers in collapsed.items())
     answers = f"{problem['valid_words']} of {problem['words']} words correct"
     return (
         f"{problem['name']} ({answers}), optima that collapse onto one answer, of {optima[0]['bases']} "
@@ -137,7 +137,7 @@ def _over_bases(problem: Mapping[str, Any]) -> str:
     )
 
 
-def _kept(fits: Sequence[Row]) -> str:
+def _words_left(fits: Sequence[Row]) -> str:
     words = "effective number {effective:.2f} at pass rate {validity:.3f} ({family} bigrams)"
     return " and ".join(words.format(**fit) for fit in fits)
 
@@ -160,17 +160,17 @@ def _fits(reference: Mapping[str, Any], family: str) -> Table:
             cells = (f"{fit[n]:.4f}" for n in ("validity", "top", "effective", "coverage", "excess_kl"))
             reached = [_reached(reference["fits"], fit, method) for method in ("ascent", "annealing")]
             shown.append((label(fit), *cells, *_certified(fit), *reached))
-    return Table.of(("optimum of", *headers, "ascent", "annealing"), shown, title)
+    return Table.from_rows(("optimum of", *headers, "ascent", "annealing"), shown, title)
 
 
 def _certified(fit: Row) -> tuple[str, str]:
     """From how many of the starts the optimum was met, and how far above it the next minimum lies."""
-    found = fit.get("certificate")
-    if found is None:
+    certificate = fit.get("certificate")
+    if certificate is None:
         return "-", "-"
-    at = " (Dirac)" if found["boundary"] else ""
-    gap = float(found["gap"])  # In a file what is infinite is a word.
-    return f"{found['agree']}/{found['starts']}{at}", f"{gap:.3f}" if gap < float("inf") else "-"
+    at = " (Dirac)" if certificate["boundary"] else ""
+    gap = float(certificate["gap"])  # In a file what is infinite is a word.
+    return f"{certificate['agree']}/{certificate['starts']}{at}", f"{gap:.3f}" if gap < float("inf") else "-"
 
 
 def _reached(fits: Sequence[Row], fit: Row, method: str) -> str:

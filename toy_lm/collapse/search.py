@@ -75,25 +75,23 @@ def minimise(
     if not value.isfinite().all():
         raise argument_error("start", start[~value.isfinite()][0].tolist(), "a finite objective there")
     # What is known of each row where it is: value, gradient norm, decrement, curvature.
-    known = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
+    summaries = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
     taken = torch.zeros(len(theta), dtype=torch.int64)
     active = torch.arange(len(theta))
     for step in range(steps + 1):
-        here = [p[active] for p in parameters]
-        local = _expand(objective, frame, theta[active], here)
-        known[:, active] = local.summary()
+        own = [p[active] for p in parameters]
+        local = _expand(objective, frame, theta[active], own)
+        summaries[:, active] = local.summary()
         open_ = local.decrement > TOLERANCE * (1 + local.value.abs())
-        active, here = active[open_], [p[open_] for p in here]
+        active, own = active[open_], [p[open_] for p in own]
         if step == steps or not len(active):
             break
         direction, slope = local.step[open_], 2 * local.decrement[open_]
         direction = direction * (radius / direction.abs().amax(-1, keepdim=True)).clamp(max=1)
-        moved, theta[active] = _backtrack(
-            objective, theta[active], direction, local.value[open_], slope, here
-        )
+        moved, theta[active] = _backtrack(objective, theta[active], direction, local.value[open_], slope, own)
         active = active[moved]
         taken[active] += 1
-    value, gradient_norm, decrement, curvature = known
+    value, gradient_norm, decrement, curvature = summaries
     converged = decrement <= TOLERANCE * (1 + value.abs())
     return Minima(theta, value, gradient_norm, decrement, curvature, converged, taken)
 
@@ -125,8 +123,8 @@ def _backtrack(
     left, scale = torch.arange(len(theta)), 1.0
     for _ in range(HALVINGS):
         trial = theta[left] + scale * step[left]
-        wanted = value[left] - ARMIJO * scale * slope[left]
-        good = objective(trial, *(p[left] for p in parameters)) <= wanted
+        bound = value[left] - ARMIJO * scale * slope[left]
+        good = objective(trial, *(p[left] for p in parameters)) <= bound
         theta[left[good]] = trial[good]
         moved[left[good]] = True
         left, scale = left[~good], scale / 2
@@ -154,11 +152,11 @@ def descend(
     for _ in range(steps):
         gain = eta * slope.square().sum(-1)
         trial = theta - eta[:, None] * slope
-        there, slope_there = _value_and_slope(objective, trial, parameters)
-        good = there <= value - FOLLOWS * gain
+        trial_value, trial_slope = _value_and_slope(objective, trial, parameters)
+        good = trial_value <= value - FOLLOWS * gain
         theta = torch.where(good[:, None], trial, theta)
         hopeless = gain <= torch.finfo(theta.dtype).eps * (1 + value.abs())
-        slope, value = torch.where(good[:, None], slope_there, slope), torch.where(good, there, value)
+        slope, value = torch.where(good[:, None], trial_slope, slope), torch.where(good, trial_value, value)
         eta = torch.where(good, GROWTH * eta, eta / 2)
         if hopeless.all():
             break
@@ -213,8 +211,8 @@ def follow(
     base = problem.rows(family)
     stages, theta = [], start
     for strength in torch.from_numpy(strengths):
-        found = minimise(problem.reverse_kl(family), family.frame, theta, base, strength, radius=RADIUS)
-        theta = found.theta
+        minima = minimise(problem.reverse_kl(family), family.frame, theta, base, strength, radius=RADIUS)
+        theta = minima.theta
         stages.append(theta)
     return torch.stack(stages)
 
@@ -241,14 +239,14 @@ class _Branch:
 
     def end(self, outside: float, middle: float) -> "_Branch":
         """The last minimum towards `outside` before its pass rate crosses `middle`, by bisection."""
-        here, low = self, self.validity() < middle
-        while abs(outside - here.strength) > RESOLUTION:
-            ahead = here.moved((here.strength + outside) / 2)
+        branch, low = self, self.validity() < middle
+        while abs(outside - branch.strength) > RESOLUTION:
+            ahead = branch.moved((branch.strength + outside) / 2)
             if (ahead.validity() < middle) == low:
-                here = ahead
+                branch = ahead
             else:
                 outside = ahead.strength
-        return here
+        return branch
 
 
 def find_jump(
@@ -284,12 +282,12 @@ def find_jump(
 
     # Within what both ends allow, and no further from where they are known than need be.
     root = brentq(lead, max(high_end.strength, low[0]), min(low_end.strength, high[0]), xtol=1e-12)
-    low_there, high_there = below.at(root), above.at(root)
+    low_minimum, high_minimum = below.at(root), above.at(root)
     return Jump(
         strength=root,
-        value=float(low_there.value),
-        low=low_there.theta[0],
-        high=high_there.theta[0],
+        value=float(low_minimum.value),
+        low=low_minimum.theta[0],
+        high=high_minimum.theta[0],
         high_from=high_end.strength,
         low_until=low_end.strength,
     )

@@ -71,11 +71,12 @@ class ValidityAutomaton:
 
     def require_informative(self, length: int) -> None:
         """Raise ValueError if the automaton accepts none of the words of this length, or all of them."""
-        some = every = self.accepting
+        accepts_one = accepts_all = self.accepting
         for _ in range(checked_length(length)):
-            some, every = some[self.transitions].any(axis=1), every[self.transitions].all(axis=1)
-        if not some[self.initial] or every[self.initial]:
-            what = "accepts all" if some[self.initial] else "accepts none"
+            accepts_one = accepts_one[self.transitions].any(axis=1)
+            accepts_all = accepts_all[self.transitions].all(axis=1)
+        if not accepts_one[self.initial] or accepts_all[self.initial]:
+            what = "accepts all" if accepts_one[self.initial] else "accepts none"
             allowed = f"the automaton {what} of the words of this length; some must be valid and some not"
             raise argument_error("length", length, allowed)
 

@@ -36,14 +36,14 @@ class TokenDistribution:
     def course(self) -> Iterator[np.ndarray]:
         """The probability of (state, context) before each step and after the last."""
         V = self.automaton.symbols
-        here = np.zeros(self.steps[0].shape[:2])
-        here[self.automaton.initial, 0] = 1.0
-        yield here
+        probabilities = np.zeros(self.steps[0].shape[:2])
+        probabilities[self.automaton.initial, 0] = 1.0
+        yield probabilities
         for table in self.steps:
-            said = (here[..., None] * table).sum(axis=1)
-            here = np.zeros((self.automaton.states, V))
-            np.add.at(here, (self.automaton.transitions, np.arange(V)), said)
-            yield here
+            emitted = (probabilities[..., None] * table).sum(axis=1)
+            probabilities = np.zeros((self.automaton.states, V))
+            np.add.at(probabilities, (self.automaton.transitions, np.arange(V)), emitted)
+            yield probabilities
 
     def validity(self) -> float:
         """The probability that the automaton accepts."""
@@ -53,10 +53,10 @@ class TokenDistribution:
 
 def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """The base itself, over the automaton."""
-    law, _ = _backward(
+    tokens, _ = _backward(
         base, automaton, length, np.ones(automaton.states), lambda rows, ahead: (rows, ahead[..., 0])
     )
-    return law
+    return tokens
 
 
 def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
@@ -73,11 +73,11 @@ def filtered_lm(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> To
         # Long words have a small mass: only its ratios are handed on.
         return joint / np.where(mass > 0, mass, 1.0), mass[..., 0] / (mass.max() or 1.0)
 
-    law, mass = _backward(base, automaton, length, automaton.accepting.astype(float), rule)
+    tokens, mass = _backward(base, automaton, length, automaton.accepting.astype(float), rule)
     if mass == 0:
         allowed = "the base must give some valid word of this length positive probability"
         raise argument_error("length", length, allowed)
-    return law
+    return tokens
 
 
 def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
@@ -87,23 +87,23 @@ def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) 
     """
 
     def rule(rows: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kept = np.where(alive > 0, rows, 0.0)
-        mass = kept.sum(axis=-1, keepdims=True)
-        law = np.where(mass > 0, kept / np.where(mass > 0, mass, 1.0), rows)
-        return law, (mass[..., 0] > 0).astype(float)
+        allowed = np.where(alive > 0, rows, 0.0)
+        mass = allowed.sum(axis=-1, keepdims=True)
+        conditioned = np.where(mass > 0, allowed / np.where(mass > 0, mass, 1.0), rows)
+        return conditioned, (mass[..., 0] > 0).astype(float)
 
-    law, _ = _backward(base, automaton, length, automaton.accepting.astype(float), rule)
-    return law
+    tokens, _ = _backward(base, automaton, length, automaton.accepting.astype(float), rule)
+    return tokens
 
 
-def token_distribution_kl(law: TokenDistribution, reference: TokenDistribution) -> float:
+def token_distribution_kl(policy: TokenDistribution, reference: TokenDistribution) -> float:
     """KL(this || reference) in nats over one automaton, by the chain rule; inf where the reference misses."""
-    same = np.array_equal(law.automaton.transitions, reference.automaton.transitions)
-    if not same or law.length != reference.length:
+    same = np.array_equal(policy.automaton.transitions, reference.automaton.transitions)
+    if not same or policy.length != reference.length:
         raise argument_error("reference", reference, "a distribution over the same automaton and length")
     total = 0.0
-    for here, ours, theirs in zip(law.course(), law.steps, reference.steps, strict=False):
-        total += float((here * np.where(here > 0, rel_entr(ours, theirs).sum(axis=-1), 0.0)).sum())
+    for reached, ours, theirs in zip(policy.course(), policy.steps, reference.steps, strict=False):
+        total += float((reached * np.where(reached > 0, rel_entr(ours, theirs).sum(axis=-1), 0.0)).sum())
     return total
 
 
@@ -135,8 +135,8 @@ def _backward(
         rows = base.step(t)
         ahead = value[automaton.transitions, np.arange(V)][:, None, :]
         ahead = np.broadcast_to(ahead, (automaton.states, len(rows), V))
-        law, value = rule(np.broadcast_to(rows, ahead.shape), ahead)
-        steps.append(law)
+        conditioned, value = rule(np.broadcast_to(rows, ahead.shape), ahead)
+        steps.append(conditioned)
     return TokenDistribution(automaton, tuple(reversed(steps))), float(value[automaton.initial, 0])
 
 

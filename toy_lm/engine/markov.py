@@ -29,9 +29,9 @@ class MarkovLM:
     transition: np.ndarray
 
     def __post_init__(self) -> None:
-        wanted = (*self.initial.shape, *self.initial.shape[-1:])
-        if not self.initial.ndim or self.transition.shape != wanted:
-            raise argument_error("transition.shape", self.transition.shape, f"{wanted}")
+        expected = (*self.initial.shape, *self.initial.shape[-1:])
+        if not self.initial.ndim or self.transition.shape != expected:
+            raise argument_error("transition.shape", self.transition.shape, f"{expected}")
         for name, rows in (("initial", self.initial), ("transition", self.transition)):
             if rows.size:
                 distribution(name, rows)

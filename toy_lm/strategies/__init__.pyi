@@ -1,3 +1,3 @@
 from .experiment import run as run
-from .results import Config as Config
+from .results import StrategiesConfig as StrategiesConfig
 from .results import tables as tables

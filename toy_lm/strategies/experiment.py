@@ -24,12 +24,12 @@ from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
 
 from ..grid import Row, run_grid
-from .results import KIND, PLACES, Config, directions, findings
+from .results import KIND, PLACES, StrategiesConfig, directions, findings
 from .task import StrategiesTask, pass_rates, random_tasks
 from .train import Anchor, Measures, mean_pass_at_k, measure, train
 
 
-def targets(config: Config) -> Row:
+def targets(config: StrategiesConfig) -> Row:
     """Mean pass rate predicted and reached for each target, rows over conditionings where policies share.
 
     "unrestricted" trains free logits of outcomes on every type; "best_of_family" is the optimum of the shared
@@ -80,7 +80,7 @@ _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 """A divergence, its place, and the conditionings to try."""
 
 
-def sweep(config: Config, done: StageProgress) -> list[Row]:
+def sweep(config: StrategiesConfig, done: StageProgress) -> list[Row]:
     """One block without an anchor, and one for each divergence and place.
 
     Matrices are [conditioning][strength]; the strengths are eta f''(1). coverage_step is when Pass@k fell,
@@ -90,32 +90,35 @@ def sweep(config: Config, done: StageProgress) -> list[Row]:
     jobs: list[_Job] = [(None, None, config.conditionings)]
     for place in PLACES:
         jobs += [(divergence, place, config.conditionings) for divergence in config.divergences.values()]
-        others = [alpha_divergence(alpha) for alpha in config.alphas if alpha != config.alpha]
-        jobs += [(divergence, place, (config.conditioning,)) for divergence in others]
+        more = [alpha_divergence(alpha) for alpha in config.alphas if alpha != config.alpha]
+        jobs += [(divergence, place, (config.conditioning,)) for divergence in more]
     return run_grid(lambda job: _block(config, *job), jobs, done=done)
 
 
-def kept_steps(steps: int) -> Int[np.ndarray, " times"]:
+def recorded_steps(steps: int) -> Int[np.ndarray, " times"]:
     """0, 1, 2, ... and then steps about 4% apart, to the last: fine where collapse begins."""
     spaced = np.geomspace(1, steps, 2 + int(np.log(steps) / np.log(1.04)))
     return np.unique(np.append(0, np.round(spaced).astype(int)))
 
 
 def _block(
-    config: Config, divergence: FDivergence | None, place: str | None, conditionings: tuple[float, ...]
+    config: StrategiesConfig,
+    divergence: FDivergence | None,
+    place: str | None,
+    conditionings: tuple[float, ...],
 ) -> Row:
     strengths = np.array(config.strengths if divergence else (0.0,))
     eta = strengths / divergence.curvature if divergence else strengths
     anchor = Anchor(divergence, PLACES[place]) if divergence and place else None
-    keep = kept_steps(config.steps)
-    run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, keep)
-    found = measure(run, config.task, config.coverage_draws)
-    times = [_lead_times(config, keep, found, rise) for rise in config.rises]
+    stored = recorded_steps(config.steps)
+    run = train(config.task, anchor, eta, np.array(conditionings)[:, None], config.optimiser, stored)
+    measures = measure(run, config.task, config.coverage_draws)
+    times = [_lead_times(config, stored, measures, rise) for rise in config.rises]
     block = {
         "conditioning": conditionings,
         "strength": strengths,
-        "pass_at_1": found.pass_at_1[-1],
-        "pass_at_k": found.pass_at_k[-1],
+        "pass_at_1": measures.pass_at_1[-1],
+        "pass_at_k": measures.pass_at_k[-1],
         "coverage_step": [[at.coverage_step for at in row] for row in times[0]],
         "meter_step": [[[at.meter_step for at in row] for row in matrix] for matrix in times],
     }
@@ -125,23 +128,20 @@ def _block(
     return as_json(block)
 
 
-def _lead_times(config: Config, steps: np.ndarray, found: Measures, rise: float) -> list[list[LeadTime]]:
+def _lead_times(
+    config: StrategiesConfig, steps: np.ndarray, measures: Measures, rise: float
+) -> list[list[LeadTime]]:
     """When the meter warned and when coverage fell, [conditioning][strength]."""
-    rows, columns = found.excess_kl.shape[1:]
-    return [
-        [
-            lead_time(steps, found.excess_kl[:, i, j], found.pass_at_k[:, i, j], rise=rise, fall=config.fall)
-            for j in range(columns)
-        ]
-        for i in range(rows)
-    ]
+    curves = [np.moveaxis(measure, 0, -1) for measure in (measures.excess_kl, measures.pass_at_k)]
+    timed = partial(lead_time, steps, rise=rise, fall=config.fall)
+    return [list(map(timed, *rows)) for rows in zip(*curves, strict=True)]
 
 
 _DPH = {"forward KL": "DPH-F", "JS": "DPH-JS", "alpha": "DPH-alpha"}
 """li2025choice's names of the mass-covering anchors on rehearsed prompts."""
 
 
-class Named(NamedTuple):
+class ComparedMethod(NamedTuple):
     """A method of the comparison."""
 
     name: str
@@ -149,17 +149,18 @@ class Named(NamedTuple):
     eta: float
 
 
-def methods(config: Config) -> Iterator[Named]:
+def methods(config: StrategiesConfig) -> Iterator[ComparedMethod]:
     """GRPO alone, then every direction at every place, all at the same strength eta f''(1)."""
-    yield Named("GRPO", None, 0.0)
+    yield ComparedMethod("GRPO", None, 0.0)
     for place, everywhere in PLACES.items():
         for direction, divergence in config.divergences.items():
             name = _DPH.get(direction) if place == "D_pef" else None
             anchor = Anchor(divergence, everywhere)
-            yield Named(name or f"{direction} on {place}", anchor, config.strength / divergence.curvature)
+            eta = config.strength / divergence.curvature
+            yield ComparedMethod(name or f"{direction} on {place}", anchor, eta)
 
 
-def compare(config: Config, done: StageProgress) -> tuple[Row, list[Row]]:
+def compare(config: StrategiesConfig, done: StageProgress) -> tuple[Row, list[Row]]:
     """The measures of the base, and of each method at its end and along the steps that are kept.
 
     The measures are those of `toy_lm.strategies.train.Measures`, and pass_at_draws over the configured draws;
@@ -171,12 +172,12 @@ def compare(config: Config, done: StageProgress) -> tuple[Row, list[Row]]:
     return _score(config, measured, config.task.base_distribution), rows
 
 
-def _method(config: Config, method: Named) -> Row:
+def _method(config: StrategiesConfig, method: ComparedMethod) -> Row:
     every = np.arange(config.steps + 1)
     eta, conditioning = np.array(method.eta), np.array(config.conditioning)
     run = train(config.task, method.anchor, eta, conditioning, config.optimiser, every)
     along = measure(run, config.task, config.coverage_draws)
-    kept, base = kept_steps(config.steps), config.task.base_distribution
+    stored, base = recorded_steps(config.steps), config.task.base_distribution
     leads = [
         {"rise": rise}
         | as_json(lead_time(every, along.excess_kl, along.pass_at_k, rise=rise, fall=config.fall))
@@ -187,27 +188,27 @@ def _method(config: Config, method: Named) -> Row:
         "eta": method.eta,
         "guarantee_margin": float((along.easy_rate - along.guarantee).min()),
         "leads": leads,
-        "step": kept.tolist(),
-        "pass_at_k_curve": along.pass_at_k[kept].tolist(),
-        "excess_kl_curve": along.excess_kl[kept].tolist(),
+        "step": stored.tolist(),
+        "pass_at_k_curve": along.pass_at_k[stored].tolist(),
+        "excess_kl_curve": along.excess_kl[stored].tolist(),
         **{
-            f"{name}_curve": (config.task.weights * divergence(run[kept], base)).sum(axis=-1).tolist()
+            f"{name}_curve": (config.task.weights * divergence(run[stored], base)).sum(axis=-1).tolist()
             for name, divergence in (("reverse_kl", REVERSE_KL), ("forward_kl", FORWARD_KL))
         },
     }
 
 
-def _score(config: Config, measured: Measures, outcomes: np.ndarray) -> Row:
+def _score(config: StrategiesConfig, measured: Measures, outcomes: np.ndarray) -> Row:
     numbers = {name: float(value) for name, value in measured._asdict().items()}
     return numbers | {"pass_at_draws": _pass_at_draws(config, outcomes)}
 
 
-def _pass_at_draws(config: Config, outcomes: np.ndarray) -> list[float]:
-    found: list[float] = mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist()
-    return found
+def _pass_at_draws(config: StrategiesConfig, outcomes: np.ndarray) -> list[float]:
+    curve: list[float] = mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist()
+    return curve
 
 
-def where_direction_matters(config: Config, directions: pd.DataFrame) -> Row:
+def where_direction_matters(config: StrategiesConfig, directions: pd.DataFrame) -> Row:
     """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
     strength = float(directions.loc["D_pef"].gap.abs().idxmax())
     ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
@@ -218,7 +219,7 @@ def where_direction_matters(config: Config, directions: pd.DataFrame) -> Row:
     return {"strength": strength, "pass_at_draws": curves}
 
 
-def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
+def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[Row]:
     """GRPO and both directions of KL on D_pef, on random tasks: mean changes of Pass@1 and Pass@k.
 
     Each change is (mean, low, high) with its 95% interval; rise_and_fall is the share of tasks on which
@@ -230,8 +231,8 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
     for name, divergence in (("GRPO", None), ("DPH-F", FORWARD_KL), ("reverse KL on D_pef", REVERSE_KL)):
         anchor = Anchor(divergence, everywhere=False) if divergence else None
         run = train(task, anchor, np.array(config.strength), conditioning, config.optimiser, ends)
-        found = measure(run, task, config.coverage_draws)
-        one, many = (np.diff(values, axis=0)[0] for values in (found.pass_at_1, found.pass_at_k))
+        measures = measure(run, task, config.coverage_draws)
+        one, many = (np.diff(values, axis=0)[0] for values in (measures.pass_at_1, measures.pass_at_k))
         rows.append(
             {
                 "name": name,
@@ -243,7 +244,7 @@ def on_random_tasks(config: Config, rng: np.random.Generator) -> list[Row]:
     return rows
 
 
-def run(config: Config, *, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
+def run(config: StrategiesConfig, *, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
     """Train every method and sweep by exact gradients; the record of all numbers and what follows from them.
 
     The seed draws the random tasks; everything else is deterministic. progress(stage, done, total)

@@ -28,7 +28,7 @@ _STRENGTHS = tuple(float(f"{s:.3g}") for s in np.geomspace(0.01, 10, 13))
 
 
 @dataclass(frozen=True)
-class Config:
+class StrategiesConfig:
     """The task, the optimiser, the reference point and the sweeps around it.
 
     Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its value
@@ -80,7 +80,7 @@ class Config:
             )
 
     @classmethod
-    def quick(cls) -> "Config":
+    def quick(cls) -> "StrategiesConfig":
         """The same task, fewer steps, and thin sweeps."""
         return cls(
             conditionings=(0.0, 0.1, 1.0),
@@ -121,11 +121,10 @@ PLACES = {"D_pef": False, "all prompts": True}
 
 def method(results: Mapping[str, Any], name: str) -> Row:
     """The method of that name."""
-    found: Row = next(row for row in results["methods"] if row["name"] == name)
-    return found
+    return next(row for row in results["methods"] if row["name"] == name)
 
 
-def directions(config: Config, sweep: Sequence[Row]) -> pd.DataFrame:
+def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
     """The directions at the configured conditioning, a row a place and strength, strengths rising.
 
     Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
@@ -133,35 +132,30 @@ def directions(config: Config, sweep: Sequence[Row]) -> pd.DataFrame:
     """
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}
-    entries = [
-        {"place": block["place"], "strength": strength, "direction": named[block["divergence"]]}
-        | {name: block[name][g][column] for name in ("pass_at_1", "pass_at_k")}
-        for block in sweep
-        if block.get("divergence") in named
-        for column, strength in enumerate(config.strengths)
-    ]
-    rows = pd.DataFrame(entries).pivot(index=["place", "strength"], columns="direction")
+    frames = []
+    for block in sweep:
+        if block.get("divergence") in named:
+            row = {"place": block["place"], "direction": named[block["divergence"]]}
+            curves = {name: block[name][g] for name in ("pass_at_1", "pass_at_k")}
+            frames.append(pd.DataFrame({**row, "strength": config.strengths, **curves}))
+    rows = pd.concat(frames).pivot(index=["place", "strength"], columns="direction")
     rows["gap", ""] = rows["pass_at_k"]["forward KL"] - rows["pass_at_k"]["reverse KL"]
     return rows.reindex(list(PLACES), level="place")
 
 
-def meter(config: Config, sweep: Sequence[Row]) -> list[Warnings]:
+def meter(config: StrategiesConfig, sweep: Sequence[Row]) -> list[Warnings]:
     """The collapse meter as a warning over all trainings of the sweep, at each threshold."""
-    return [
-        Warnings(
-            rise,
-            tuple(
-                LeadTime(*steps)
-                for block in sweep
-                for warned, fallen in zip(block["meter_step"][index], block["coverage_step"], strict=True)
-                for steps in zip(warned, fallen, strict=True)
-            ),
-        )
-        for index, rise in enumerate(config.rises)
-    ]
+    warnings = []
+    for index, rise in enumerate(config.rises):
+        leads: list[LeadTime] = []
+        for block in sweep:
+            for warned, fallen in zip(block["meter_step"][index], block["coverage_step"], strict=True):
+                leads += map(LeadTime, warned, fallen)
+        warnings.append(Warnings(rise, tuple(leads)))
+    return warnings
 
 
-def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
+def findings(config: StrategiesConfig, results: Mapping[str, Any]) -> list[str]:
     """Training without and with an anchor, when the direction of its KL matters, random tasks, the meter."""
     k = config.coverage_draws
     (base_1, base_k), (free_1, free_k), (held_1, held_k) = (
@@ -194,8 +188,8 @@ def findings(config: Config, results: Mapping[str, Any]) -> list[str]:
 
 def tables(record: dict[str, Any]) -> list[Table]:
     """The methods; ValueError for what is no record of this experiment."""
-    found = checked(record, KIND)
-    return [_methods(from_json(Config, found["config"]), found["results"])]
+    stored = checked(record, KIND)
+    return [_methods(from_json(StrategiesConfig, stored["config"]), stored["results"])]
 
 
 _METHOD_COLUMNS = {
@@ -208,10 +202,10 @@ _METHOD_COLUMNS = {
 }
 
 
-def _methods(config: Config, results: Mapping[str, Any]) -> Table:
+def _methods(config: StrategiesConfig, results: Mapping[str, Any]) -> Table:
     first = {"name": "base", "eta": 0.0, "guarantee_margin": 0.0} | results["base"]
     shown: list[tuple[str, ...]] = []
     for row in (first, *results["methods"]):
         shown.append((row["name"], f"{row['eta']:g}", *(f"{row[name]:.3f}" for name in _METHOD_COLUMNS)))
     headers = (name.format(config.coverage_draws) for name in _METHOD_COLUMNS.values())
-    return Table.of(("method", "eta", *headers), shown, f"Methods at g = {config.conditioning:g}")
+    return Table.from_rows(("method", "eta", *headers), shown, f"Methods at g = {config.conditioning:g}")

@@ -78,7 +78,7 @@ def random_tasks(count: int, strategies: int, easy_rate: float, rng: np.random.G
     )
 
 
-class Policy(NamedTuple):
+class StrategiesPolicy(NamedTuple):
     """The trained parameters, one policy a batch entry."""
 
     theta: Float[np.ndarray, "*batch strategies"]
@@ -89,7 +89,7 @@ class Policy(NamedTuple):
     """Log odds that strategy j passes on H_j."""
 
 
-class PolicyLaw(NamedTuple):
+class PolicyOutcomes(NamedTuple):
     """What a policy does on each type of prompt."""
 
     outcomes: Float[np.ndarray, "*batch types outcomes"]
@@ -105,17 +105,19 @@ def pass_rates(outcomes: Float[np.ndarray, "*batch outcomes"]) -> Values:
     return np.minimum(outcomes[..., outcomes.shape[-1] // 2 :].sum(axis=-1), 1.0)
 
 
-def start(task: StrategiesTask, shape: tuple[int, ...]) -> Policy:
+def start(task: StrategiesTask, shape: tuple[int, ...]) -> StrategiesPolicy:
     """The base itself, once for each entry of the batch `shape`."""
     strategies = task.base.shape[-1]
-    return Policy(
+    return StrategiesPolicy(
         np.broadcast_to(np.log(task.base), (*shape, strategies)),
         np.zeros((*shape, strategies + 1, strategies)),
         np.broadcast_to(logit(task.hard_rate), (*shape, strategies)),
     )
 
 
-def law(policy: Policy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]) -> PolicyLaw:
+def policy_outcomes(
+    policy: StrategiesPolicy, task: StrategiesTask, conditioning: Float[np.ndarray, "*#batch"]
+) -> PolicyOutcomes:
     """The outcomes' probabilities on each type, and log ratio to the base's; g is `conditioning`."""
     logits = policy.theta[..., None, :] + conditioning[..., None, None] * policy.phi
     logits = logits - logits.max(axis=-1, keepdims=True)
@@ -131,23 +133,23 @@ def law(policy: Policy, task: StrategiesTask, conditioning: Float[np.ndarray, "*
     pi = np.exp(log_pi)
     outcomes = np.concatenate([pi * (1 - passes), pi * passes], axis=-1)
     ratio = np.concatenate([failing, np.where(passes > 0, passing, 0.0)], axis=-1)
-    return PolicyLaw(outcomes, ratio, expit(policy.skill))
+    return PolicyOutcomes(outcomes, ratio, expit(policy.skill))
 
 
 def step_along(
-    policy: Policy, pull: np.ndarray, at: PolicyLaw, conditioning: np.ndarray, size: float
-) -> Policy:
+    policy: StrategiesPolicy, gradient: np.ndarray, at: PolicyOutcomes, conditioning: np.ndarray, size: float
+) -> StrategiesPolicy:
     """One step of that size along a gradient given in the logits of the outcomes, P_y (F_y - E_P F).
 
     The logit of pair (s, passed) is log pi(s|t) + log c, of (s, failed) log pi(s|t) + log(1-c): by the chain
     rule each strategy's logit collects both of its outcomes, and its skill (1-c) passed - c failed.
     """
-    failed, passed = np.split(pull, 2, axis=-1)
+    failed, passed = np.split(gradient, 2, axis=-1)
     strategy = failed + passed
     hard = np.arange(policy.skill.shape[-1])
     c = at.skill
     own = (1 - c) * passed[..., hard + 1, hard] - c * failed[..., hard + 1, hard]
-    return Policy(
+    return StrategiesPolicy(
         policy.theta + size * strategy.sum(axis=-2),
         policy.phi + size * conditioning[..., None, None] * strategy,
         policy.skill + size * own,

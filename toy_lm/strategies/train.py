@@ -14,8 +14,8 @@ from dph_theory.numeric.arrays import Scalars, first, integers, probability
 from dph_theory.numeric.elementary import Values, trailing
 from dph_theory.support.errors import argument_error
 
-from ..measure import kept
-from .task import ALL, EASY, PolicyLaw, StrategiesTask, law, pass_rates, start, step_along
+from ..measure import retained_of_base
+from .task import ALL, EASY, PolicyOutcomes, StrategiesTask, pass_rates, policy_outcomes, start, step_along
 
 
 class Measures(NamedTuple):
@@ -40,15 +40,15 @@ def mean_pass_at_k(outcomes: np.ndarray, task: StrategiesTask, k: int | np.ndarr
 
 def measure(outcomes: Float[np.ndarray, "*batch types outcomes"], task: StrategiesTask, k: int) -> Measures:
     """All measures of policies, from their probabilities of outcomes."""
-    easy, found = outcomes[..., 0, :], kept(outcomes, task.base_distribution, task.valid)
+    easy, retained = outcomes[..., 0, :], retained_of_base(outcomes, task.base_distribution, task.valid)
     failed, passed = np.split(easy, 2, axis=-1)
     return Measures(
         mean_pass_at_k(outcomes, task, 1),
         mean_pass_at_k(outcomes, task, k),
-        (task.weights * found.excess).sum(axis=-1),
+        (task.weights * retained.excess).sum(axis=-1),
         entropy(failed + passed),
         pass_rates(easy),
-        found.guarantee[..., 0],
+        retained.guarantee[..., 0],
     )
 
 
@@ -136,9 +136,9 @@ def train(
     eta: Float[np.ndarray, "*#batch"],
     conditioning: Float[np.ndarray, "*#batch"],
     optimiser: Optimiser,
-    keep: Int[np.ndarray, " times"],
+    recorded: Int[np.ndarray, " times"],
 ) -> Float[np.ndarray, "times *batch types outcomes"]:
-    """Train policies from the base: their probabilities of outcomes at the steps `keep`, rising from 0.
+    """Train policies from the base: their probabilities of outcomes at the steps `recorded`, rising from 0.
 
     eta >= 0 weighs the anchor and conditioning is g; their shapes and the task's batch broadcast. Each type's
     term counts with its share of the prompts, that of the anchor too. Raises ValueError for an eta so large
@@ -152,33 +152,33 @@ def train(
                 "eta", first(eta, bad), f"eta f''(1) below {most.min():.4g}, or the steps overshoot"
             )
     batch = np.broadcast_shapes(eta.shape, conditioning.shape, task.base.shape[:-1])
-    policy, found, wanted = start(task, batch), [], set(keep.tolist())
+    policy, course = start(task, batch), []
     for step in range(optimiser.steps + 1):
-        now = law(policy, task, conditioning)
-        if step in wanted:
-            found.append(now.outcomes)
-        pull = reward_pull(now, task, optimiser.group)
+        current = policy_outcomes(policy, task, conditioning)
+        if step in recorded:
+            course.append(current.outcomes)
+        gradient = reward_gradient(current, task, optimiser.group)
         if anchor is not None:
-            pull[..., anchor.types, :] -= eta[..., None, None] * anchor_pull(now, task, anchor)
-        policy = step_along(policy, pull, now, conditioning, optimiser.learning_rate)
-    return np.stack(found)
+            gradient[..., anchor.types, :] -= eta[..., None, None] * anchor_gradient(current, task, anchor)
+        policy = step_along(policy, gradient, current, conditioning, optimiser.learning_rate)
+    return np.stack(course)
 
 
-def reward_pull(
-    now: PolicyLaw, task: StrategiesTask, group: int | None
+def reward_gradient(
+    current: PolicyOutcomes, task: StrategiesTask, group: int | None
 ) -> Float[np.ndarray, "*batch types outcomes"]:
     """The reward's gradient in the logits of the outcomes, w_t h(p_t) P_y (v_y - p_t); h = 1 if plain."""
-    p = pass_rates(now.outcomes)
+    p = pass_rates(current.outcomes)
     gain = task.weights if group is None else task.weights * group_gain(p, group)
-    return gain[..., None] * now.outcomes * (task.valid - p[..., None])
+    return gain[..., None] * current.outcomes * (task.valid - p[..., None])
 
 
-def anchor_pull(
-    now: PolicyLaw, task: StrategiesTask, anchor: Anchor
+def anchor_gradient(
+    current: PolicyOutcomes, task: StrategiesTask, anchor: Anchor
 ) -> Float[np.ndarray, "*batch types outcomes"]:
     """The gradient w_t P_y (f'(u_y) - E f'(u)) of the divergence, on the types where the anchor acts."""
     types = anchor.types
-    pi, base = now.outcomes[..., types, :], task.base_distribution[..., types, :]
+    pi, base = current.outcomes[..., types, :], task.base_distribution[..., types, :]
     # P f'(u) = base u f'(u), and u f'(u) is the slope of f in log u; what is impossible has base 0.
-    slope = base * anchor.divergence.on_log_ratio(now.log_ratio[..., types, :]).derivative
+    slope = base * anchor.divergence.on_log_ratio(current.log_ratio[..., types, :]).derivative
     return task.weights[..., types, None] * (slope - pi * slope.sum(axis=-1, keepdims=True))

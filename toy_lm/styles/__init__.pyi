@@ -1,3 +1,3 @@
-from .experiment import Config as Config
+from .experiment import StylesConfig as StylesConfig
 from .experiment import run as run
 from .results import tables as tables

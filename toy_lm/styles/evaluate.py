@@ -10,9 +10,9 @@ from dph_theory import exact_pass_at_k, expected_distinct_valid
 from dph_theory.coverage import entropy
 
 from ..grid import Row
-from ..measure import Kept, kept
+from ..measure import Retained, retained_of_base
 from .tasks import STYLES, StylesTask
-from .transformer import ResponseLaw
+from .transformer import ResponseDistribution
 
 KS = tuple(2**power for power in range(9))
 """The k of Pass@k: 1, 2, 4, ..., 256."""
@@ -28,55 +28,55 @@ class Yardstick(NamedTuple):
     valid: Bool[np.ndarray, "prompts outcomes"]
     prompts: torch.Tensor
 
-    def law(self, law: ResponseLaw) -> Float[np.ndarray, "prompts outcomes"]:
+    def probabilities(self, policy: ResponseDistribution) -> Float[np.ndarray, "prompts outcomes"]:
         """A policy's probabilities on these prompts."""
-        return law.joint()[self.prompts].exp().numpy()
+        return policy.joint()[self.prompts].exp().numpy()
 
-    def kept(self, law: ResponseLaw) -> Kept:
-        """What a policy kept of the base on each of these prompts."""
-        return kept(self.law(law), self.base, self.valid)
+    def retained(self, policy: ResponseDistribution) -> Retained:
+        """What a policy retains of the base on each of these prompts."""
+        return retained_of_base(self.probabilities(policy), self.base, self.valid)
 
 
-def yardstick(base: ResponseLaw, task: StylesTask, prompts: torch.Tensor) -> Yardstick:
+def yardstick(base: ResponseDistribution, task: StylesTask, prompts: torch.Tensor) -> Yardstick:
     """The yardstick of the prompts with these indices."""
     return Yardstick(base.joint()[prompts].exp().numpy(), task.valid[prompts].numpy(), prompts)
 
 
-def on_the_way(law: ResponseLaw, train: Yardstick, rehearsed: Yardstick) -> dict[str, float]:
+def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardstick) -> dict[str, float]:
     """One point of a training curve, exact means over prompts.
 
     Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its
     guarantee exp(-KL(p_* || pi)) and their least difference. Source: ours, theory A8, C4.
     """
-    all_, own = train.kept(law), rehearsed.kept(law)
+    on_trained, on_rehearsed = train.retained(policy), rehearsed.retained(policy)
     numbers = {
-        "pass_at_8": exact_pass_at_k(all_.rate, 8),
-        "pass_at_16": exact_pass_at_k(all_.rate, 16),
-        "excess": all_.excess,
-        "guarantee": own.guarantee,
-        "rehearsed_pass": own.rate,
+        "pass_at_8": exact_pass_at_k(on_trained.rate, 8),
+        "pass_at_16": exact_pass_at_k(on_trained.rate, 16),
+        "excess": on_trained.excess,
+        "guarantee": on_rehearsed.guarantee,
+        "rehearsed_pass": on_rehearsed.rate,
     }
     means = {name: float(values.mean()) for name, values in numbers.items()}
-    return means | {"guarantee_margin": float((own.rate - own.guarantee).min())}
+    return means | {"guarantee_margin": float((on_rehearsed.rate - on_rehearsed.guarantee).min())}
 
 
-def at_the_end(law: ResponseLaw, by: Yardstick) -> Row:
+def at_the_end(policy: ResponseDistribution, by: Yardstick) -> Row:
     """Pass@k for k in KS, styles over 32 samples, and which prompts are still solved or newly solved.
 
     `retention` is the share solved among the prompts that the base solves, `exploration` among the others;
     neither is said where there are none. See SOLVED.
     """
-    found, base = by.kept(law), kept(by.base, by.base, by.valid)
-    solved, before = (exact_pass_at_k(one.rate, SOLVED_K) >= SOLVED for one in (found, base))
-    shares = styles(by.law(law))
+    end, base = by.retained(policy), retained_of_base(by.base, by.base, by.valid)
+    solved, before = (exact_pass_at_k(one.rate, SOLVED_K) >= SOLVED for one in (end, base))
+    shares = styles(by.probabilities(policy))
     every = np.ones_like(shares, dtype=bool)
     shown = {"retention": solved[before], "exploration": solved[~before]}
     return {
-        "pass_at_k": [float(exact_pass_at_k(found.rate, k).mean()) for k in KS],
+        "pass_at_k": [float(exact_pass_at_k(end.rate, k).mean()) for k in KS],
         "style_entropy": float(entropy(shares).mean()),
         "distinct_styles": float(expected_distinct_valid(shares, every, STYLE_SAMPLES).mean()),
         "style_histogram": (STYLE_SAMPLES * shares.mean(axis=0)).tolist(),
-        "excess": float(found.excess.mean()),
+        "excess": float(end.excess.mean()),
         "base_solved": int(before.sum()),
         "base_unsolved": int((~before).sum()),
         **{name: float(flags.mean()) for name, flags in shown.items() if len(flags)},

@@ -19,7 +19,7 @@ from .results import KIND, findings
 from .samples import presample
 from .tasks import StylesTask, make_task
 from .train import ALPHA_DPG, KL_CONTROL, TRAINABLE, TrainingSettings, Variant, coefficient, pretrain, train
-from .transformer import Transformer, exact_law, pass_rates
+from .transformer import Transformer, exact_distribution, pass_rates
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def run_one(job: TrainingJob) -> Row:
     """Train, and measure exactly: the `base` that it starts from, and the `run`, its curve and its end."""
     with one_thread():
         task, base = _base(job.settings, job.seed)
-        reference = exact_law(base, task.prompts)
+        reference = exact_distribution(base, task.prompts)
         rehearsed = presample(
             reference, task, presamples=job.settings.presamples, stored=job.settings.stored, seed=job.seed
         )
@@ -45,13 +45,16 @@ def run_one(job: TrainingJob) -> Row:
             "train": yardstick(reference, task, task.train),
             "held_out": yardstick(reference, task, task.held_out),
         }
-        kept = yardstick(reference, task, rehearsed.prompts)
+        on_rehearsed = yardstick(reference, task, rehearsed.prompts)
         curve = []
-        for update, law in train(base, task, job.variant, job.settings, updates=job.updates, seed=job.seed):
+        updates = train(base, task, job.variant, job.settings, updates=job.updates, seed=job.seed)
+        for update, policy in updates:
             if update % job.every == 0 or update == job.updates:
-                curve.append({"update": update} | on_the_way(law, measures["train"], kept))
+                curve.append({"update": update} | on_the_way(policy, measures["train"], on_rehearsed))
         rates = pass_rates(reference, task)[task.train].numpy()
-    ends = ({name: at_the_end(of, by) for name, by in measures.items()} for of in (reference, law))
+    before, after = (
+        {name: at_the_end(model, by) for name, by in measures.items()} for model in (reference, policy)
+    )
     what = asdict(job.variant) | {"coefficient": coefficient(job.variant.method(rates))}
     run = {
         **{name: value for name, value in what.items() if value is not None},
@@ -64,7 +67,6 @@ def run_one(job: TrainingJob) -> Row:
         "guarantee_margin": min(point["guarantee_margin"] for point in curve),
     }
     sizes = {"rehearsed_prompts": len(rehearsed.prompts), "rehearsed_samples": len(rehearsed.samples.valid)}
-    before, after = ends
     return {"base": {"seed": job.seed, **sizes, **before}, "run": run | after}
 
 
@@ -85,7 +87,7 @@ STAGE = "trainings"
 
 
 @dataclass(frozen=True)
-class Config:
+class StylesConfig:
     """What is trained, and how long; the defaults are the full experiment.
 
     `methods` start from `seeds` bases each, anchored ones at `strength` (GRPO at its published one), KL
@@ -109,7 +111,7 @@ class Config:
     settings: TrainingSettings = field(default_factory=TrainingSettings)
 
     @classmethod
-    def quick(cls) -> "Config":
+    def quick(cls) -> "StylesConfig":
         """One base, without an anchor and with one, in a few seconds."""
         return cls(
             methods=("DAPO", "DPH-F"),
@@ -150,18 +152,18 @@ class Config:
         main = [variant for name in self.methods for variant in self.variants(name)]
         strengths = sorted({self.strength, *self.strengths}) if self.strengths else []
         everywhere = [Variant(n, strength=s, place="all") for n in placed for s in self.place_strengths]
-        here = [Variant(n, strength=s) for n in placed for s in self.place_strengths]
+        rehearsed = [Variant(n, strength=s) for n in placed for s in self.place_strengths]
         long = [variant for name in self.long_methods for variant in self.variants(name)]
         return {
             "main": [job(variant, seed + i) for i in range(self.seeds) for variant in main],
             "strengths": [job(Variant(name, strength=s)) for name in anchored for s in strengths],
-            "places": [job(variant) for variant in (*here, *everywhere)],
+            "places": [job(variant) for variant in (*rehearsed, *everywhere)],
             "long": [job(variant, updates=self.long_updates) for variant in long],
         }
 
 
 def run(
-    config: Config, *, seed: int = 0, progress: Progress = silent, folder: str | Path | None = None
+    config: StylesConfig, *, seed: int = 0, progress: Progress = silent, folder: str | Path | None = None
 ) -> dict[str, Any]:
     """Train everything and return the record of kind KIND.
 
@@ -173,14 +175,14 @@ def run(
     groups = config.jobs(seed)
     # Seed by seed, so that a worker makes each base once.
     jobs = sorted(dict.fromkeys(job for group in groups.values() for job in group), key=lambda job: job.seed)
-    found = run_grid(
+    rows = run_grid(
         run_one,
         jobs,
         done=partial(progress, STAGE),
         workers=config.workers,
         folder=None if folder is None else Path(folder),
     )
-    results = _results(groups, dict(zip(jobs, found, strict=True)))
+    results = _results(groups, dict(zip(jobs, rows, strict=True)))
     return record(
         KIND,
         seed=seed,
@@ -191,12 +193,12 @@ def run(
     )
 
 
-def _results(groups: Mapping[str, Sequence[TrainingJob]], made: Mapping[TrainingJob, Row]) -> Row:
+def _results(groups: Mapping[str, Sequence[TrainingJob]], rows: Mapping[TrainingJob, Row]) -> Row:
     """The bases, one a seed, and the runs, each with the questions it answers."""
-    bases = {job.seed: row["base"] for job, row in made.items()}
+    bases = {job.seed: row["base"] for job, row in rows.items()}
     runs = [
         row["run"] | {"groups": [name for name, jobs in groups.items() if job in jobs]}
-        for job, row in made.items()
+        for job, row in rows.items()
     ]
-    found: Row = as_json({"k": KS, "bases": [*bases.values()], "runs": runs})
-    return found
+    stored: Row = as_json({"k": KS, "bases": [*bases.values()], "runs": runs})
+    return stored

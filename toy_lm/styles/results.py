@@ -43,14 +43,15 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[str, Inte
     """
     models = [*({"label": "base"} | base for base in results["bases"]), *main(results)]
     rows = pd.DataFrame([{"label": model["label"], **_scored(results, model[split])} for model in models])
-    return {
-        str(label): {
-            name: (mean_interval if name in _MEANS else probability_interval)(known.to_numpy())
-            for name in _COLUMNS
-            if name in of and len(known := of[name].dropna())
+    table: dict[str, dict[str, Interval]] = {}
+    for label, seeds in rows.groupby("label", sort=False):
+        measured = {name: seeds[name].dropna().to_numpy() for name in _COLUMNS if name in seeds}
+        table[str(label)] = {
+            name: (mean_interval if name in _MEANS else probability_interval)(values)
+            for name, values in measured.items()
+            if len(values)
         }
-        for label, of in rows.groupby("label", sort=False)
-    }
+    return table
 
 
 def _scored(results: Mapping[str, Any], end: Row) -> Row:
@@ -72,14 +73,14 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     """Which method keeps the most and the least on training prompts, what others gain, and the meter."""
     base, *methods = scores(results, "train").items()
     best, worst = (choose(methods, key=lambda m: float(m[1]["pass_at_16"].mean)) for choose in (max, min))
-    held_base, *held_out = (float(of["pass_at_16"].mean) for of in scores(results, "held_out").values())
+    held_base, *held_out = (float(score["pass_at_16"].mean) for score in scores(results, "held_out").values())
     better = sum(passed > held_base for passed in held_out)
     meter = warnings(results)[1]
     fallen, stood = len(meter.fallen), len(meter.leads) - len(meter.fallen)
     return [
         f"Pass@1 and Pass@16 on training prompts, means over {len(results['bases'])} seed(s): "
-        f"{_told(*base)}; the method with the highest Pass@16 is {_told(*best)}, the one with the lowest "
-        f"{_told(*worst)}.",
+        f"{_with_rates(*base)}; the method with the highest Pass@16 is {_with_rates(*best)}, the one with "
+        f"the lowest {_with_rates(*worst)}.",
         f"On held-out prompts {better} of {len(held_out)} methods exceed the base's Pass@16 of "
         f"{held_base:.3f}.",
         f"A rise of the excess KL by {meter.rise:g} nats came before a fall of Pass@16 by {FALL:g} in "
@@ -88,7 +89,7 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _told(label: str, score: Mapping[str, Interval]) -> str:
+def _with_rates(label: str, score: Mapping[str, Interval]) -> str:
     return f"{label} ({score['pass_at_1'].mean:.3f} and {score['pass_at_16'].mean:.3f})"
 
 
@@ -103,11 +104,11 @@ def _methods(results: Mapping[str, Any], split: Split, title: str) -> Table:
     for label, score in scores(results, split).items():
         shown.append((label, *(_cell(score.get(name)) for name in _COLUMNS)))
     title = f"{title} (seeds: {len(results['bases'])}; in brackets 95% intervals)"
-    return Table.of(("", *_COLUMNS.values()), shown, title)
+    return Table.from_rows(("", *_COLUMNS.values()), shown, title)
 
 
-def _cell(found: Interval | None) -> str:
-    if found is None:
+def _cell(score: Interval | None) -> str:
+    if score is None:
         return "-"
-    known = f" ({found.low:.3f}, {found.high:.3f})" if np.isfinite(found.low) else ""
-    return f"{found.mean:.3f}{known}"
+    interval = f" ({score.low:.3f}, {score.high:.3f})" if np.isfinite(score.low) else ""
+    return f"{score.mean:.3f}{interval}"

@@ -11,7 +11,7 @@ from torch import Tensor
 from dph_theory.support.errors import argument_error
 
 from .tasks import StylesTask, tokens_of
-from .transformer import ResponseLaw
+from .transformer import ResponseDistribution
 
 
 class Samples(NamedTuple):
@@ -42,34 +42,34 @@ class RehearsedSamples(NamedTuple):
     samples: Samples
 
 
-Anchors: TypeAlias = Callable[[ResponseLaw], Samples | None]
+AnchorSampler: TypeAlias = Callable[[ResponseDistribution], Samples | None]
 """From the policy's probabilities, the samples on which an update is anchored; None for those it explores."""
 
 
 def draw(
-    law: ResponseLaw,
-    reference: ResponseLaw,
+    policy: ResponseDistribution,
+    reference: ResponseDistribution,
     task: StylesTask,
     prompts: Int[Tensor, " rows"],
     generator: torch.Generator,
 ) -> Samples:
     """One sample of the policy for each prompt index given, repeated as often as samples are wanted."""
     # The inverse of the distribution function, an order faster here than drawing one of many categories.
-    reached = law.joint().exp().cumsum(dim=1)[prompts]
+    reached = policy.joint().exp().cumsum(dim=1)[prompts]
     level = torch.rand(len(prompts), 1, dtype=reached.dtype, generator=generator) * reached[:, -1:]
     outcomes = torch.searchsorted(reached, level, right=True)[:, 0]
     responses = tokens_of(outcomes)
     return Samples(
         prompts,
         responses,
-        law.tokens(prompts, responses),
+        policy.tokens(prompts, responses),
         reference.tokens(prompts, responses),
         task.valid[prompts, outcomes],
     )
 
 
 def presample(
-    reference: ResponseLaw, task: StylesTask, *, presamples: int, stored: int, seed: int
+    reference: ResponseDistribution, task: StylesTask, *, presamples: int, stored: int, seed: int
 ) -> RehearsedSamples:
     """D_pef, the prompts whose pre-samples are all correct, and the base's correct samples on them.
 

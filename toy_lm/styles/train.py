@@ -19,9 +19,9 @@ from dph_theory.numeric.arrays import Scalars
 from dph_theory.support.errors import argument_error, choice
 
 from ..config import AtLeastTwo, Count, Positive, check
-from .samples import Anchors, Samples, draw, presample, stream
+from .samples import AnchorSampler, Samples, draw, presample, stream
 from .tasks import DIGITS, STYLES, StylesTask, tokens_of
-from .transformer import ResponseLaw, Transformer, exact_law, pass_rates, token_log_probs
+from .transformer import ResponseDistribution, Transformer, exact_distribution, pass_rates, token_log_probs
 
 PLACES = ("explored", "rehearsed", "all")
 """Where an anchor acts: on the samples explored, on the rehearsed prompts D_pef, on all prompts alike."""
@@ -59,18 +59,18 @@ class Variant:
         places = ("explored",) if own == "explored" else ("rehearsed", "all")
         if self.place not in places:
             raise argument_error("place", self.place, f"for {self.name} one of {', '.join(places)}")
-        self._check_setting("mu", self.mu, wanted=method is KL_CONTROL, below=1)
-        self._check_setting("alpha", self.alpha, wanted=method is ALPHA_DPG, below=math.inf)
+        self._check_setting("mu", self.mu, required=method is KL_CONTROL, below=1)
+        self._check_setting("alpha", self.alpha, required=method is ALPHA_DPG, below=math.inf)
         anchored = (method.penalty or method.rehearsal) is not None and method is not KL_CONTROL
         if self.strength is not None and not (anchored and 0 <= self.strength < math.inf):
             raise argument_error(
                 "strength", self.strength, f"for {self.name} {'at least 0' if anchored else 'None'}"
             )
 
-    def _check_setting(self, name: str, value: float | None, *, wanted: bool, below: float) -> None:
-        if (value is not None) != wanted or (value is not None and not 0 < value < below):
+    def _check_setting(self, name: str, value: float | None, *, required: bool, below: float) -> None:
+        if (value is not None) != required or (value is not None and not 0 < value < below):
             raise argument_error(
-                name, value, f"for {self.name} {f'a number in (0, {below:g})' if wanted else 'None'}"
+                name, value, f"for {self.name} {f'a number in (0, {below:g})' if required else 'None'}"
             )
 
     @property
@@ -143,7 +143,7 @@ def pretrain(task: StylesTask, settings: TrainingSettings, *, seed: int) -> Tran
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.base_rate)
     for update in range(settings.base_updates):
         if update % settings.check == 0:
-            passed = pass_rates(law_where_trained(model, task), task)[task.train].mean().item()
+            passed = pass_rates(distribution_where_trained(model, task), task)[task.train].mean().item()
             if passed >= settings.base_pass:
                 return model
         rows = torch.randint(len(sums), (settings.base_rows,), generator=generator)
@@ -163,7 +163,7 @@ def train(
     *,
     updates: int,
     seed: int,
-) -> Iterator[tuple[int, ResponseLaw]]:
+) -> Iterator[tuple[int, ResponseDistribution]]:
     """Reinforcement learning from the base: the updates made, and the policy's exact probabilities then.
 
     A round draws a group for each training prompt, then makes one update for each minibatch of groups. They
@@ -172,7 +172,7 @@ def train(
     """
     if updates < 0 or updates % settings.minibatches:
         raise argument_error("updates", updates, f"whole rounds of {settings.minibatches} minibatches")
-    reference = exact_law(base, task.prompts)
+    reference = exact_distribution(base, task.prompts)
     rates = pass_rates(reference, task)
     method = variant.method(rates[task.train].numpy())
     anchors = anchoring(reference, task, method, variant, settings, seed=seed)
@@ -181,44 +181,44 @@ def train(
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.rate)
     for update in range(0, updates + 1, settings.minibatches):
         if update == updates:
-            yield update, exact_law(model, task.prompts)
+            yield update, exact_distribution(model, task.prompts)
             return
-        law = law_where_trained(model, task)
-        yield update, law
+        policy = distribution_where_trained(model, task)
+        yield update, policy
         order = task.train[torch.randperm(len(task.train), generator=generator)]
-        samples = draw(law, reference, task, order.repeat_interleave(settings.group), generator)
-        advantages, kept = judge(samples, rates, method, variant, settings.group)
+        samples = draw(policy, reference, task, order.repeat_interleave(settings.group), generator)
+        advantages, trained = judge(samples, rates, method, variant, settings.group)
         groups = torch.arange(len(samples.valid)).unflatten(0, (-1, settings.group))
         for step, part in enumerate(groups.tensor_split(settings.minibatches), start=update + 1):
             rows = part.flatten()
-            rows = rows[kept[rows]]
-            loss = objective(model, task, method, samples.at(rows), advantages[rows], anchors(law))
+            rows = rows[trained[rows]]
+            loss = objective(model, task, method, samples.at(rows), advantages[rows], anchors(policy))
             # Adam's first steps have full length whatever the gradient, and would wreck the base.
             optimiser.param_groups[0]["lr"] = settings.rate * min(1, step / settings.warm_up)
             descend(optimiser, loss, settings.clip_norm)
 
 
-def law_where_trained(model: Transformer, task: StylesTask) -> ResponseLaw:
+def distribution_where_trained(model: Transformer, task: StylesTask) -> ResponseDistribution:
     """The model's exact probabilities on the prompts trained on, nan on the others, not computed."""
-    return exact_law(model, task.prompts[task.train]).among(task.train, len(task.prompts))
+    return exact_distribution(model, task.prompts[task.train]).among(task.train, len(task.prompts))
 
 
 def anchoring(
-    reference: ResponseLaw,
+    reference: ResponseDistribution,
     task: StylesTask,
     method: Method,
     variant: Variant,
     settings: TrainingSettings,
     *,
     seed: int,
-) -> Anchors:
+) -> AnchorSampler:
     """From where an update takes the samples on which the policy is regularised to the base; see PLACES.
 
     A rehearsal draws from a store of the base's samples: the correct ones on D_pef, or all on all prompts. A
     penalty has the policy answer the same prompts anew.
     """
     if variant.place == "explored":
-        return lambda law: None
+        return lambda policy: None
     generator, rows = stream(seed, "anchor"), (settings.anchor_rows,)
     chosen, store = presample(
         reference, task, presamples=settings.presamples, stored=settings.stored, seed=seed
@@ -227,9 +227,9 @@ def anchoring(
         chosen = task.train
         store = draw(reference, reference, task, chosen.repeat_interleave(settings.stored), generator)
     if method.rehearsal is not None:
-        return lambda law: store.at(torch.randint(len(store.valid), rows, generator=generator))
-    return lambda law: draw(
-        law, reference, task, chosen[torch.randint(len(chosen), rows, generator=generator)], generator
+        return lambda policy: store.at(torch.randint(len(store.valid), rows, generator=generator))
+    return lambda policy: draw(
+        policy, reference, task, chosen[torch.randint(len(chosen), rows, generator=generator)], generator
     )
 
 
@@ -246,8 +246,8 @@ def judge(
     if penalty is not None and penalty.form == "reward":
         costs = kl_penalty(penalty.estimator, log_pi, log_ref, _every(log_pi), form="reward")
         rewards = rewards - penalty.coefficient * costs
-    advantages, kept = exploration.advantages(rewards), exploration.trained_groups(rewards)
-    return advantages.flatten(), kept.repeat_interleave(group)
+    advantages, trained = exploration.advantages(rewards), exploration.trained_groups(rewards)
+    return advantages.flatten(), trained.repeat_interleave(group)
 
 
 def objective(

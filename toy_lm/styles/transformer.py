@@ -32,12 +32,12 @@ class Transformer(nn.Module):
         self,
         tokens: Int[Tensor, "batch places"],
         position: Int[Tensor, " places"],
-        seen: Bool[Tensor, "places places"],
+        visible: Bool[Tensor, "places places"],
     ) -> Float[Tensor, "batch places symbols"]:
         """Logits at each place, which has a position in the response and sees the places before it."""
         x = self.token(tokens) + self.position(position)
         for block in self.blocks:
-            x = block(x, seen)
+            x = block(x, visible)
         return self.head(self.norm(x))
 
 
@@ -52,17 +52,17 @@ class AttentionBlock(nn.Module):
         self.perceptron = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
 
     def forward(
-        self, x: Float[Tensor, "batch places width"], seen: Bool[Tensor, "places places"]
+        self, x: Float[Tensor, "batch places width"], visible: Bool[Tensor, "places places"]
     ) -> Float[Tensor, "batch places width"]:
         """The residual stream after the block."""
         packed = self.query_key_value(self.before_attention(x)).unflatten(-1, (3, self.heads, -1))
         query, key, value = packed.permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
         x = x + self.out(mixed.transpose(1, 2).flatten(2))
         return x + self.perceptron(self.before_perceptron(x))
 
 
-class ResponseLaw(NamedTuple):
+class ResponseDistribution(NamedTuple):
     """Each response's exact probability, as log-conditionals of the three tokens; float64."""
 
     style: Float[Tensor, "prompts styles"]
@@ -86,10 +86,10 @@ class ResponseLaw(NamedTuple):
         )
         return torch.stack(terms, dim=1)
 
-    def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseLaw":
+    def among(self, prompts: Int[Tensor, " prompts"], count: int) -> "ResponseDistribution":
         """The probabilities with their prompts in these places among so many; nan in the others."""
         nowhere = (part.new_full((count, *part.shape[1:]), torch.nan) for part in self)
-        return ResponseLaw(
+        return ResponseDistribution(
             *(rows.index_copy(0, prompts, part) for rows, part in zip(nowhere, self, strict=True))
         )
 
@@ -109,27 +109,27 @@ def token_log_probs(
 
 
 @torch.no_grad()
-def exact_law(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> ResponseLaw:
+def exact_distribution(model: Transformer, prompts: Int[Tensor, "prompts 2"]) -> ResponseDistribution:
     """The probabilities of all responses by one pass over their prefixes, each computed once.
 
     The prefixes of a prompt form a tree: a, b, =, then the styles, then the tens of each style. Laid out as
     one row in which a place sees its ancestors and itself, they cost one batched pass, since attention
     knows order only from the positions given. Normalised in float64: they sum to one to rounding.
     """
-    tokens, position, seen = _tree()
+    tokens, position, visible = _tree()
     rows = torch.cat([_opened(prompts), tokens.expand(len(prompts), -1)], dim=1)
-    logits = model(rows, position, seen)[:, 2:].double()
+    logits = model(rows, position, visible)[:, 2:].double()
     style, tens, ones = logits.split([1, STYLES, STYLES * DIGITS], dim=1)
-    return ResponseLaw(
+    return ResponseDistribution(
         style[:, 0, :STYLES].log_softmax(dim=-1),
         tens[..., STYLES:].log_softmax(dim=-1),
         ones[..., STYLES:].log_softmax(dim=-1).unflatten(1, (STYLES, DIGITS)),
     )
 
 
-def pass_rates(law: ResponseLaw, task: StylesTask) -> Float[Tensor, " prompts"]:
+def pass_rates(policy: ResponseDistribution, task: StylesTask) -> Float[Tensor, " prompts"]:
     """Each prompt's exact pass rate."""
-    return (law.joint().exp() * task.valid).sum(dim=1)
+    return (policy.joint().exp() * task.valid).sum(dim=1)
 
 
 def _opened(prompts: Int[Tensor, "batch 2"]) -> Int[Tensor, "batch 3"]:
@@ -142,7 +142,7 @@ def _tree() -> tuple[Int[Tensor, " prefixes"], Int[Tensor, " places"], Bool[Tens
     tokens = torch.cat([_STYLE + styles, _DIGIT + tens % DIGITS])
     position = torch.cat([torch.arange(3), torch.full((STYLES,), 3), torch.full((STYLES * DIGITS,), 4)])
     parent = torch.cat([torch.arange(3) - 1, torch.full((STYLES,), 2), 3 + tens // DIGITS])
-    seen = torch.eye(len(parent), dtype=torch.bool)
+    visible = torch.eye(len(parent), dtype=torch.bool)
     for place in range(1, len(parent)):
-        seen[place] |= seen[parent[place]]
-    return tokens, position, seen
+        visible[place] |= visible[parent[place]]
+    return tokens, position, visible

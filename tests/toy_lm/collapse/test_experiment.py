@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from toy_lm.collapse import Config, run, tables
+from toy_lm.collapse import CollapseConfig, run, tables
 from toy_lm.collapse import problem as problems
 from toy_lm.collapse.experiment import Fits, fits
 from toy_lm.collapse.results import findings, label, optima, select
 
-SMALL = Config(
+SMALL = CollapseConfig(
     strengths=(4.0, 4.5, 10.0),
     alphas=(0.5,),
     targets=(0.01, 0.7),
@@ -126,7 +126,7 @@ def test_the_tables_show_every_fit(record):
 
 def test_lines_come_base_by_base_repeat_and_no_method_is_below_the_global_minimum():
     strengths, problem = np.array([[2.0, 4.5, 6.0], [1.0, 3.0, 5.0]]), problems.random_brackets(2, 0)
-    family, config = problem.family(homogeneous=True), Config(rounds=2, ascent_steps=48, stages=2)
+    family, config = problem.family(homogeneous=True), CollapseConfig(rounds=2, ascent_steps=48, stages=2)
     pair, again = (Fits(problem, family, strengths, np.random.default_rng(0), 1, config) for _ in range(2))
     best = pair.global_lines()
     assert again.global_lines() == best

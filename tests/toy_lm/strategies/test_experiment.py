@@ -10,11 +10,11 @@ import pytest
 
 from dph_theory import beta_for_mean_validity
 from dph_theory.meter import LeadTime, lead_time
-from toy_lm.strategies import Config, run, tables
+from toy_lm.strategies import StrategiesConfig, run, tables
 from toy_lm.strategies.experiment import (
-    kept_steps,
     methods,
     on_random_tasks,
+    recorded_steps,
     targets,
     where_direction_matters,
 )
@@ -22,7 +22,7 @@ from toy_lm.strategies.results import directions, findings, meter, method
 from toy_lm.strategies.train import Anchor, measure, train
 
 SMALL = replace(
-    Config(),
+    StrategiesConfig(),
     learning_rate=1.0,
     steps=160,
     conditionings=(0.1, 1.0),
@@ -85,7 +85,7 @@ def test_the_sweep_has_a_block_for_none_and_for_each_divergence_and_place(result
 def test_an_entry_of_the_sweep_is_the_training_it_stands_for(results):
     wanted = {"divergence": "jensen_shannon", "place": "all prompts"}
     block = next(b for b in results["sweep"] if b.items() >= wanted.items())
-    anchor, keep = Anchor(SMALL.divergences["JS"], everywhere=True), kept_steps(SMALL.steps)
+    anchor, keep = Anchor(SMALL.divergences["JS"], everywhere=True), recorded_steps(SMALL.steps)
     # The strength eta f''(1) is 0.1, and the f''(1) of JS 1/2.
     found = measure(
         train(SMALL.task, anchor, np.array(0.2), np.array(1.0), SMALL.optimiser, keep), SMALL.task, 16
@@ -98,7 +98,7 @@ def test_an_entry_of_the_sweep_is_the_training_it_stands_for(results):
 
 @pytest.mark.parametrize("steps", [1, 2, 100, 2000])
 def test_steps_are_kept_finely_at_first_and_to_the_end(steps):
-    kept = kept_steps(steps)
+    kept = recorded_steps(steps)
     assert (kept[0], kept[-1]) == (0, steps)
     gaps = np.diff(kept)
     assert (gaps >= 1).all()

@@ -3,15 +3,21 @@ import pytest
 
 from dph_theory import DIVERGENCES, alpha_divergence
 from dph_theory.numeric.elementary import expit
-from toy_lm.strategies.task import Policy, law, pass_rates, random_tasks, step_along, task
+from toy_lm.strategies.task import (
+    StrategiesPolicy,
+    pass_rates,
+    policy_outcomes,
+    random_tasks,
+    step_along,
+    task,
+)
 
 
-def test_the_base_law_is_that_of_pairs_failures_first():
-    law = task(
-        np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4]), easy_rate=0.9, hard_rate=0.25
-    ).base_distribution
+def test_the_base_distribution_is_that_of_pairs_failures_first():
+    weights, base = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
+    base_distribution = task(weights, base, easy_rate=0.9, hard_rate=0.25).base_distribution
     expected = [[0.06, 0.04, 0.54, 0.36], [0.45, 0.4, 0.15, 0], [0.6, 0.3, 0, 0.1]]
-    np.testing.assert_allclose(law, expected, rtol=0, atol=1e-16)
+    np.testing.assert_allclose(base_distribution, expected, rtol=0, atol=1e-16)
 
 
 def test_random_tasks_are_a_batch_and_follow_their_generator():
@@ -29,12 +35,12 @@ CONDITIONING = np.array([0.7, 0.0])
 
 def random_policy(seed, scale=1.0):
     rng = np.random.default_rng(seed)
-    return Policy(*(scale * rng.normal(size=(2, *shape)) for shape in ((3,), (4, 3), (3,))))
+    return StrategiesPolicy(*(scale * rng.normal(size=(2, *shape)) for shape in ((3,), (4, 3), (3,))))
 
 
 def test_the_law_is_softmax_times_skill():
     policy = random_policy(0)
-    found = law(policy, TASK, CONDITIONING)
+    found = policy_outcomes(policy, TASK, CONDITIONING)
     np.testing.assert_allclose(found.outcomes.sum(axis=-1), 1, rtol=1e-14)
     logits = policy.theta[0] + 0.7 * policy.phi[0, 2]
     pi = np.exp(logits) / np.exp(logits).sum()
@@ -47,12 +53,12 @@ def test_the_law_is_softmax_times_skill():
 
 
 def test_the_log_ratio_is_formed_without_loss_where_the_masses_underflow():
-    found = law(random_policy(1), TASK, CONDITIONING)
+    found = policy_outcomes(random_policy(1), TASK, CONDITIONING)
     possible = np.broadcast_to(TASK.base_distribution > 0, found.outcomes.shape)
     ratio = (found.outcomes / np.where(TASK.base_distribution > 0, TASK.base_distribution, 1))[possible]
     np.testing.assert_allclose(found.log_ratio[possible], np.log(ratio), rtol=1e-9)
     assert (found.log_ratio[~possible] == 0).all()
-    assert np.isfinite(law(random_policy(2, scale=2000), TASK, CONDITIONING).log_ratio).all()
+    assert np.isfinite(policy_outcomes(random_policy(2, scale=2000), TASK, CONDITIONING).log_ratio).all()
 
 
 @pytest.mark.parametrize("divergence", [*DIVERGENCES.values(), alpha_divergence(0.3)], ids=lambda d: d.name)
@@ -62,12 +68,13 @@ def test_the_chain_rule_agrees_with_finite_differences(divergence):
     base = TASK.base_distribution
 
     def objective(changed):
-        return (TASK.weights * divergence(law(changed, TASK, CONDITIONING).outcomes, base)).sum(axis=-1)
+        outcomes = policy_outcomes(changed, TASK, CONDITIONING).outcomes
+        return (TASK.weights * divergence(outcomes, base)).sum(axis=-1)
 
-    here = law(policy, TASK, CONDITIONING)
+    here = policy_outcomes(policy, TASK, CONDITIONING)
     pull = TASK.weights[:, None] * divergence.gradient(here.outcomes, base)
     step = step_along(policy, pull, here, CONDITIONING, 1.0)
-    for name in Policy._fields:
+    for name in StrategiesPolicy._fields:
         values = getattr(policy, name)
         gradient = getattr(step, name) - values
         for index in np.ndindex(values.shape[1:]):

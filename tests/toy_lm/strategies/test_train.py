@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.losses import group_advantages
 from dph_theory.stationary import group_weight
-from toy_lm.strategies.results import Config
-from toy_lm.strategies.task import ALL, EASY, Policy, law, random_tasks, start, task
+from toy_lm.strategies.results import StrategiesConfig
+from toy_lm.strategies.task import ALL, EASY, StrategiesPolicy, policy_outcomes, random_tasks, start, task
 from toy_lm.strategies.train import (
     Anchor,
     Optimiser,
-    anchor_pull,
+    anchor_gradient,
     group_gain,
     largest_strength,
     mean_pass_at_k,
@@ -25,7 +25,7 @@ from toy_lm.strategies.train import (
 TASK = task(np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4]), easy_rate=0.9, hard_rate=0.25)
 COLLAPSED = np.array([[0.1, 0, 0.9, 0], [0.5, 0, 0.5, 0], [1, 0, 0, 0]])
 """Only the first strategy is left, and passes on its own type with probability one half."""
-DEFAULT = Config().task
+DEFAULT = StrategiesConfig().task
 
 
 def test_the_base_and_a_collapsed_policy_by_hand():
@@ -48,7 +48,8 @@ def test_the_base_and_a_collapsed_policy_by_hand():
 @given(st.lists(st.floats(-30, 30), min_size=10, max_size=10))
 def test_of_any_policy_the_bounds_hold(parameters):
     theta, phi, skill = np.split(np.array(parameters), [2, 8])
-    outcomes = law(Policy(theta, phi.reshape(3, 2), skill), TASK, np.array(1.0)).outcomes
+    policy = StrategiesPolicy(theta, phi.reshape(3, 2), skill)
+    outcomes = policy_outcomes(policy, TASK, np.array(1.0)).outcomes
     found = measure(outcomes, TASK, 8)
     assert found.guarantee <= found.easy_rate + 1e-15
     assert found.excess_kl >= 0
@@ -67,8 +68,8 @@ def curvature(divergence, task, g, types):
 
     def value(vector):
         parts = np.split(vector, np.cumsum([np.prod(shape) for shape in shapes])[:-1])
-        policy = Policy(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
-        laws = law(policy, task, g).outcomes[types]
+        policy = StrategiesPolicy(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+        laws = policy_outcomes(policy, task, g).outcomes[types]
         return (task.weights[types] * divergence(laws, task.base_distribution[types])).sum()
 
     # At the base value and slope vanish: H_ij = D(h e_i + h e_j)/h^2 - H_ii/2 - H_jj/2, to first order.
@@ -109,16 +110,16 @@ def test_above_it_training_is_refused():
 
 @pytest.mark.parametrize("group", [2, 4])
 def test_the_gradient_is_that_of_all_groups_enumerated(group):
-    law, valid = np.array([0.3, 0.2, 0.4, 0.1]), np.array([0.0, 1, 0, 1])
+    policy, valid = np.array([0.3, 0.2, 0.4, 0.1]), np.array([0.0, 1, 0, 1])
     exact = np.zeros(4)
     for answers in product(range(4), repeat=group):
         chosen = list(answers)
         advantages = group_advantages(torch.tensor(valid[chosen])[None])[0].numpy()
         # d log P(y) / d logits = e_y - P.
-        scores = np.eye(4)[chosen] - law
-        exact += law[chosen].prod() * (advantages[:, None] * scores).mean(axis=0)
-    rate = law @ valid
-    np.testing.assert_allclose(group_gain(rate, group) * law * (valid - rate), exact, rtol=1e-12)
+        scores = np.eye(4)[chosen] - policy
+        exact += policy[chosen].prod() * (advantages[:, None] * scores).mean(axis=0)
+    rate = policy @ valid
+    np.testing.assert_allclose(group_gain(rate, group) * policy * (valid - rate), exact, rtol=1e-12)
 
 
 @given(st.sampled_from([0.0, 1.0]) | st.floats(1e-100, 1.0), st.integers(2, 40))
@@ -134,7 +135,7 @@ def test_other_rates_and_groups_are_refused(p, group, message):
 
 def ends(anchor, eta, conditioning):
     """Pass@1 and Pass@16 of the base and after training as the experiment does."""
-    optimiser = Config().optimiser
+    optimiser = StrategiesConfig().optimiser
     run = train(DEFAULT, anchor, eta, conditioning, optimiser, np.array([0, optimiser.steps]))
     return mean_pass_at_k(run, DEFAULT, 1), mean_pass_at_k(run, DEFAULT, 16)
 
@@ -159,10 +160,10 @@ def test_the_forward_kl_on_the_easy_type_raises_both():
 @pytest.mark.parametrize("divergence", [FORWARD_KL, REVERSE_KL, JENSEN_SHANNON, alpha_divergence(0.5)])
 def test_the_anchor_s_pull_is_the_divergence_s_own_gradient(divergence, everywhere):
     rng = np.random.default_rng(0)
-    policy = Policy(*(rng.normal(size=(3, *shape)) for shape in ((5,), (6, 5), (5,))))
-    now, anchor = law(policy, DEFAULT, np.array(0.5)), Anchor(divergence, everywhere)
+    policy = StrategiesPolicy(*(rng.normal(size=(3, *shape)) for shape in ((5,), (6, 5), (5,))))
+    now, anchor = policy_outcomes(policy, DEFAULT, np.array(0.5)), Anchor(divergence, everywhere)
     expected = DEFAULT.weights[:, None] * divergence.gradient(now.outcomes, DEFAULT.base_distribution)
-    np.testing.assert_allclose(anchor_pull(now, DEFAULT, anchor), expected[:, anchor.types], atol=1e-14)
+    np.testing.assert_allclose(anchor_gradient(now, DEFAULT, anchor), expected[:, anchor.types], atol=1e-14)
 
 
 def test_a_batch_trains_and_is_measured_as_each_alone():

@@ -5,7 +5,7 @@ from support.tiny_styles_base import base, rehearsed
 
 from toy_lm.styles.evaluate import KS, at_the_end, on_the_way, yardstick
 from toy_lm.styles.samples import draw, stream
-from toy_lm.styles.transformer import ResponseLaw, pass_rates
+from toy_lm.styles.transformer import ResponseDistribution, pass_rates
 
 
 def measures():
@@ -16,7 +16,7 @@ def measures():
 def committed(law, sharpness):
     """The law with its styles sharpened, a collapse of the kind that training brings."""
     style = (sharpness * law.style).log_softmax(dim=-1)
-    return ResponseLaw(style, law.tens, law.ones)
+    return ResponseDistribution(style, law.tens, law.ones)
 
 
 def test_the_base_measured_against_itself():
@@ -61,7 +61,7 @@ def test_a_collapse_shows_in_every_measure():
 
 @pytest.mark.parametrize("sharpness", [0.0, 0.5, 5.0])
 def test_the_guarantee_holds_prompt_by_prompt(sharpness):
-    found = measures()[1].kept(committed(base()[2], sharpness))
+    found = measures()[1].retained(committed(base()[2], sharpness))
     assert (found.guarantee <= found.rate + 1e-14).all()
     assert (found.guarantee < found.rate - 1e-3).any()
 
@@ -75,7 +75,7 @@ def test_retention_and_exploration_count_prompts():
     style, tens, ones = (torch.full_like(part, -1e4) for part in law)
     path = (torch.arange(256), task_first // 100, task_first // 10 % 10, task_first % 10)
     style[path[:2]], tens[path[:3]], ones[path] = 0.0, 0.0, 0.0
-    perfect = ResponseLaw(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
+    perfect = ResponseDistribution(*(part.log_softmax(dim=-1) for part in (style, tens, ones)))
     end = at_the_end(perfect, train)
     assert (end["retention"], end["exploration"], end["pass_at_k"][0]) == (1.0, 1.0, 1.0)
     assert end["style_entropy"] == 0

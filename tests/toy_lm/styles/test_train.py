@@ -8,7 +8,7 @@ from support.tiny_styles_base import SETTINGS, base, rehearsed
 
 from dph_theory import mu_from_beta
 from dph_theory.losses import METHODS, alpha_dpg_rewards, group_advantages
-from toy_lm.styles import Config, run
+from toy_lm.styles import StylesConfig, run
 from toy_lm.styles import train as training
 from toy_lm.styles.samples import draw, presample, stream
 from toy_lm.styles.train import (
@@ -21,7 +21,7 @@ from toy_lm.styles.train import (
     pretrain,
     train,
 )
-from toy_lm.styles.transformer import exact_law, pass_rates, token_log_probs
+from toy_lm.styles.transformer import exact_distribution, pass_rates, token_log_probs
 
 RATES = np.array([0.1, 0.3, 0.6])
 
@@ -164,7 +164,7 @@ def test_reverse_kl_on_samples_of_the_policy_has_the_exact_gradient_in_expectati
     policy, samples, advantages, kept = explored()
     task, _, law = base()
     rows = task.train[:2].repeat_interleave(10_000)
-    anchors = draw(exact_law(policy, task.prompts), law, task, rows, stream(0, "anchor"))
+    anchors = draw(exact_distribution(policy, task.prompts), law, task, rows, stream(0, "anchor"))
     method = Variant("reverse", strength=1.0).method([0.5])
     none = torch.zeros_like(kept)
     sampled = gradient(loss_of(method, policy, samples, advantages, none, anchors), policy)
@@ -269,7 +269,7 @@ def test_steps_grow_to_their_full_length_over_the_warm_up(monkeypatch):
 
 @pytest.mark.slow
 def test_without_an_anchor_styles_collapse_and_rehearsal_keeps_more_of_them():
-    config = replace(Config.quick(), methods=("GRPO", "DAPO", "DPH-F"), updates=240, every=240, seeds=3)
+    config = replace(StylesConfig.quick(), methods=("GRPO", "DAPO", "DPH-F"), updates=240, every=240, seeds=3)
     results = run(config, seed=0)["results"]
     sixteenth = results["k"].index(16)
     for start in results["bases"]:

@@ -1,7 +1,7 @@
 import torch
 
 from toy_lm.styles.tasks import tokens_of
-from toy_lm.styles.transformer import Transformer, exact_law, token_log_probs
+from toy_lm.styles.transformer import Transformer, exact_distribution, token_log_probs
 
 PROMPTS = torch.tensor([[0, 0], [3, 12], [12, 3]])
 
@@ -14,7 +14,7 @@ def fresh():
 def test_the_tree_gives_a_law_and_what_a_causal_pass_over_each_response_gives():
     model, prompts = fresh(), torch.arange(3).repeat_interleave(500)
     responses = tokens_of(torch.arange(500)).repeat(3, 1)
-    law = exact_law(model, PROMPTS)
+    law = exact_distribution(model, PROMPTS)
     joint = law.joint()
     torch.testing.assert_close(joint.exp().sum(dim=1), torch.ones(3).double(), atol=1e-13, rtol=0)
     one_by_one = token_log_probs(model, PROMPTS[prompts], responses).double()
