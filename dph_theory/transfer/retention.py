@@ -132,7 +132,7 @@ def trained_shares(base: Any, success: Any, rho: Any, weighting: Weighting, time
 
 
 def retained_shares(merits: Any, weighting: Weighting) -> Values:
-    """Where training ends that has all strategies at the start, of which no two solve a prompt together.
+    """The end of training that starts with all strategies, of which no two solve a prompt together.
 
     Water filling: rho_s alpha(q_s) = lambda where q_s > 0; a strategy is lost where rho_s alpha(0) is lambda or
     less. Where alpha does not fall, or shares would pass the rate up to which it does, the strategy of most
