@@ -40,7 +40,7 @@ EXPECTED = {
 
 
 @dataclass(frozen=True)
-class Run:
+class AnchorRun:
     """A setting at a seed."""
 
     folder: str
@@ -52,9 +52,9 @@ class Run:
 
     def recipe(self) -> Recipe:
         """The demo's, with anchors in the place of solved prompts."""
-        how = f"anchors={self.anchors}" if self.picked == "at random" else f"anchors={self.anchors} by kernel"
-        output = f"{self.folder}/{how.replace(' ', '-')}"
-        kernel = () if self.picked == "at random" else (f"presample.kernel={self.folder}/kernel.npz",)
+        by_kernel = self.picked == "by kernel"
+        output = f"{self.folder}/anchors={self.anchors}" + ("-by-kernel" if by_kernel else "")
+        kernel = (f"presample.kernel={self.folder}/kernel.npz",) if by_kernel else ()
         changes = (
             f"output={output}", f"model.path={self.folder}/task/model", f"task.data={self.folder}/task",
             f"presample.anchors={self.anchors}", *kernel, "method.name=DPH-F",
@@ -64,7 +64,7 @@ class Run:
         return load_recipe("tiny-sql", changes)
 
 
-def train(run: Run) -> None:
+def train(run: AnchorRun) -> None:
     """Train and evaluate, unless that is done."""
     recipe = run.recipe()
     train_stage(recipe, lambda *_: None)
@@ -74,8 +74,8 @@ def train(run: Run) -> None:
 
 def passed(recipe: Recipe) -> dict[str, float]:
     """Test Pass@k of a run that is evaluated."""
-    found = Evaluation.read(Folders.of_recipe(recipe).evaluation).sets[demo.SET].summary.pass_at_k
-    return {f"Pass@{k}": found[str(k)].value for k in KS}
+    measured = Evaluation.read(Folders.of_recipe(recipe).evaluation).sets[demo.SET].summary.pass_at_k
+    return {f"Pass@{k}": measured[str(k)].value for k in KS}
 
 
 def progress(stage: str, done: int, total: int, note: str = "") -> None:
@@ -113,7 +113,7 @@ def main() -> None:
         )
     counts = {size: max(2, round(part * len(solved.pef))) for size, part in COUNTS}
     runs = [
-        Run(str(folder), size, count, picked, coefficient, seed)
+        AnchorRun(str(folder), size, count, picked, coefficient, seed)
         for seed in range(given.seeds)
         for size, count in [*counts.items()][given.random :]
         for picked in ("at random", "by kernel")[: 1 if given.random else 2]
@@ -130,11 +130,11 @@ def main() -> None:
         store("anchors", "torch", "transformers", "trl", solved=len(solved.pef), expected=EXPECTED, runs=rows)
     table = Table("anchors", "coefficient", *(f"Pass@{k}" for k in KS))
     for key in dict.fromkeys((row["size"], row["picked"], row["coefficient"]) for row in rows):
-        of = [row for row in rows if (row["size"], row["picked"], row["coefficient"]) == key]
+        seed_rows = [row for row in rows if (row["size"], row["picked"], row["coefficient"]) == key]
         table.add_row(
-            f"{of[0]['anchors']} {key[1]}",
+            f"{seed_rows[0]['anchors']} {key[1]}",
             f"{key[2]:g}",
-            *(f"{fmean(r[f'Pass@{k}'] for r in of):.3f}" for k in KS),
+            *(f"{fmean(r[f'Pass@{k}'] for r in seed_rows):.3f}" for k in KS),
         )
     Console().print(table)
 

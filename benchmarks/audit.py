@@ -36,17 +36,17 @@ def command_seconds() -> tuple[float, float]:
 def form_seconds() -> dict[str, float]:
     """Seconds of each form's audit, in this process, on one thread; the first audit of a process is apart."""
     torch.set_num_threads(1)
-    found = {}
+    seconds = {}
     for name, form in (("first in a process", CATALOGUE[0]), *((None, form) for form in CATALOGUE)):
         start = time.process_time()
         audit(form.loss, samples=form.samples, name=form.title)
-        found[name or f"{form.title}, {form.samples}"] = time.process_time() - start
-    return found
+        seconds[name or f"{form.title}, {form.samples}"] = time.process_time() - start
+    return seconds
 
 
 def other_seconds() -> dict[str, float]:
     """Seconds of all KL terms and policy losses of trainers, of all advantages, and of a metric."""
-    found = {}
+    seconds = {}
     for name, work in (
         ("trainers", lambda: [audit_form(i, "KL terms") for i in range(len(KL_TERMS))]),
         ("policy losses", lambda: [audit_form(i, "policy losses") for i in range(len(POLICY_LOSSES))]),
@@ -55,8 +55,8 @@ def other_seconds() -> dict[str, float]:
     ):
         start = time.process_time()
         work()
-        found[name] = time.process_time() - start
-    return found
+        seconds[name] = time.process_time() - start
+    return seconds
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 from stored import store
 
-from dph_theory.checkpoints import Pairs, confront, matched, read_counts, sentences
+from dph_theory.checkpoints import PairedCounts, confront, matched, read_counts, sentences
 from dph_theory.checkpoints.pass_at_k import pass_curves
 
 MOST_SECONDS, MOST_GIGABYTES = 60.0, 1.0
@@ -38,7 +38,7 @@ def write(folder: Path, prompts: int, answers: int) -> list[Path]:
     return paths
 
 
-def bands(pairs: Pairs) -> tuple[float, float]:
+def bands(pairs: PairedCounts) -> tuple[float, float]:
     """Seconds of one core that the bands of so few prompts take, the naive way and ours."""
     import passk_inference
 
@@ -57,17 +57,17 @@ def main(prompts: int = 10**5, answers: int = 10**3) -> int:
         base, run = map(read_counts, paths)
         both = matched(base, run)
         read = time.process_time() - start
-        found = confront(base, run)
+        confrontation = confront(base, run)
     seconds = time.process_time() - start
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(*sentences(found), sep="\n")
+    print(*sentences(confrontation), sep="\n")
     print(f"reading {read:.1f} s, all {seconds:.1f} s of one core, {gigabytes:.2f} GB")
     naive, ours = bands(both.counts.chosen(np.arange(min(prompts, NAIVE))))
     print(f"the band of {min(prompts, NAIVE)} prompts alone: naive {naive:.1f} s, ours {ours:.1f} s")
     if (prompts, answers) == (10**5, 10**3):
-        told = {"prompts": prompts, "answers": answers, "seconds": seconds, "gigabytes": gigabytes}
-        told |= {"naive_band_2000": naive, "band_2000": ours}
-        store("confront", **{name: round(value, 2) for name, value in told.items()})
+        numbers = {"prompts": prompts, "answers": answers, "seconds": seconds, "gigabytes": gigabytes}
+        numbers |= {"naive_band_2000": naive, "band_2000": ours}
+        store("confront", **{name: round(value, 2) for name, value in numbers.items()})
     return int(seconds > MOST_SECONDS or gigabytes > MOST_GIGABYTES)
 
 

@@ -27,15 +27,15 @@ def timed(trainer: Any, device: str) -> list[float]:
 
     def generate_timed(prompts: Any) -> Any:
         start = now(device)
-        found = generate(prompts)
+        output = generate(prompts)
         sampled.append(now(device) - start)
-        return found
+        return output
 
     trainer._generate = generate_timed
     return sampled
 
 
-class Marks(TrainerCallback):
+class StepTimes(TrainerCallback):
     """When each step began and ended."""
 
     def __init__(self, device: str) -> None:
@@ -43,24 +43,24 @@ class Marks(TrainerCallback):
         self.ends: list[float] = []
         self.device = device
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_begin(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
         """A step begins."""
         self.begins.append(now(self.device))
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
         """A step ends."""
         self.ends.append(now(self.device))
 
 
-class Held(TorchDispatchMode):
+class PeakMemory(TorchDispatchMode):
     """Counts the bytes of all tensors that are alive, and keeps the most there were."""
 
     def __enter__(self) -> Any:
         self.alive: dict[int, int] = {}
-        self.held = self.peak = 0
-        for found in gc.get_objects():
-            if type(found) in (torch.Tensor, torch.nn.Parameter):
-                self.see(found)
+        self.total = self.peak = 0
+        for tensor in gc.get_objects():
+            if type(tensor) in (torch.Tensor, torch.nn.Parameter):
+                self.see(tensor)
         return super().__enter__()
 
     def see(self, tensor: torch.Tensor) -> None:
@@ -69,20 +69,20 @@ class Held(TorchDispatchMode):
         name = storage._cdata
         if name not in self.alive:
             self.alive[name] = storage.nbytes()
-            self.held += storage.nbytes()
-            self.peak = max(self.peak, self.held)
+            self.total += storage.nbytes()
+            self.peak = max(self.peak, self.total)
             weakref.finalize(storage, self.forget, name)
 
     def forget(self, name: int) -> None:
         """The storage is gone."""
-        self.held -= self.alive.pop(name)
+        self.total -= self.alive.pop(name)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        found = func(*args, **(kwargs or {}))
-        for leaf in tree_leaves(found):
+        output = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(output):
             if isinstance(leaf, torch.Tensor):
                 self.see(leaf)
-        return found
+        return output
 
 
 class SecondStep(TrainerCallback):
@@ -91,13 +91,13 @@ class SecondStep(TrainerCallback):
     def __init__(self, *modes: Any) -> None:
         self.modes = modes
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_begin(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
         """On, if it is the second."""
         if state.global_step == 1:
             for mode in self.modes:
                 mode.__enter__()
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
         """Off, if it was the second."""
         if state.global_step == 2:
             for mode in reversed(self.modes):
@@ -106,14 +106,14 @@ class SecondStep(TrainerCallback):
 
 def counted(trainer: Any, device: str) -> dict[str, float]:
     """Operations of the training in the second of two steps, and the most bytes that its tensors held."""
-    operations, memory, sampling = FlopCounterMode(display=False), Held(), []
+    operations, memory, sampling = FlopCounterMode(display=False), PeakMemory(), []
     generate = trainer._generate
 
     def generate_counted(prompts: Any) -> Any:
         before = operations.get_total_flops()
-        found = generate(prompts)
+        output = generate(prompts)
         sampling.append(operations.get_total_flops() - before)
-        return found
+        return output
 
     trainer._generate = generate_counted
     trainer.add_callback(SecondStep(operations, memory))

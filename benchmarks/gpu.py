@@ -50,18 +50,18 @@ def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
     at = lab(path)
     at.reset()
     loaded = LoadedModel(at.model, at.tokenizer, ModelHashes.of_model(path))
-    each = listed_prompts(at.tokenizer, (EVERY,))[: prompts // 2]
-    each += listed_prompts(at.tokenizer, (EVERY + HELD_OUT,))[: prompts - prompts // 2]
+    listed = listed_prompts(at.tokenizer, (EVERY,))[: prompts // 2]
+    listed += listed_prompts(at.tokenizer, (EVERY + HELD_OUT,))[: prompts - prompts // 2]
     begun = time.monotonic()
 
     def progress(stage: str, done: int, total: int, note: str = "") -> None:
         print(f"\r{stage}: {done} of {total}", end="", flush=True)
 
     # The log odds of the correct answer need its gradient alone.
-    how: dict[str, Any] = {"wrong": 0, "trained": (EVERY,), "progress": progress}
-    kernel = measure_listed(loaded, ModelConfig(path=path), each, folder / "every.npz", **how)
-    told = {"seconds": time.monotonic() - begun, "rates": kernel.log_odds.rates.tolist()}
-    return {"prompts": len(each), **told, **initial_slopes(kernel)}
+    options: dict[str, Any] = {"wrong": 0, "trained": (EVERY,), "progress": progress}
+    kernel = measure_listed(loaded, ModelConfig(path=path), listed, folder / "every.npz", **options)
+    cost = {"seconds": time.monotonic() - begun, "rates": kernel.log_odds.rates.tolist()}
+    return {"prompts": len(listed), **cost, **initial_slopes(kernel)}
 
 
 def planned(seeds: int, steps: int) -> Iterator[OpenRun]:
@@ -71,23 +71,23 @@ def planned(seeds: int, steps: int) -> Iterator[OpenRun]:
         yield from (replace(plain, beta=beta) for beta in (0.0, 0.1, 0.3, 1.0, 3.0))
         for count in (1, 4, 8):
             for picked in (RANDOM, BY_KERNEL, ALONE):
-                held = replace(plain, form=ANCHORED, anchors=count, picked=picked)
-                yield from (replace(held, beta=strength) for strength in (0.3, 1.0, 3.0))
+                anchored = replace(plain, form=ANCHORED, anchors=count, picked=picked)
+                yield from (replace(anchored, beta=strength) for strength in (0.3, 1.0, 3.0))
 
 
 def conducted(path: str, run: OpenRun, folder: Path) -> dict[str, Any]:
     """A run's exact Pass@k on what is trained, and on held-out prompts that it does not hold."""
     kernel = kernel_of(path, run, folder)
     candidates = kernel.prompts_in(EXPLORED + HELD_OUT)
-    held = tuple((anchors_of(run, kernel, candidates) - candidates[0]).tolist())
+    anchors = tuple((anchors_of(run, kernel, candidates) - candidates[0]).tolist())
     begun = time.monotonic()
-    end = conduct(path, run, held).course[-1].tasks
+    end = conduct(path, run, anchors).course[-1].tasks
     return {
         "run": run.id,
         "seconds": time.monotonic() - begun,
-        "anchors": held,
+        "anchors": anchors,
         "trained": [pass_at(end, [EXPLORED], k) for k in KS],
-        "held out": [pass_at(end, [EXPLORED + HELD_OUT], k, without=held) for k in KS],
+        "held out": [pass_at(end, [EXPLORED + HELD_OUT], k, without=anchors) for k in KS],
     }
 
 
@@ -109,19 +109,19 @@ def main() -> None:
     device = torch.cuda.get_device_name(0) if gpu else "cpu"
     prompts, seeds, steps = (6, 1, 2) if given.quick else (given.prompts, given.seeds, 20)
     config = {"model": given.model, "prompts": prompts, "seeds": seeds, "steps": steps, "ks": KS}
-    with TemporaryDirectory() as made:
-        folder = Path(made)
-        found: dict[str, Any] = {"kernel": slopes(path, prompts, folder), "runs": []}
-        told: dict[str, Any] = {"path": given.to, "device": device, "config": config}
-        store("gpu", "torch", "transformers", **told, **found)
-        print(json.dumps({name: found["kernel"][name] for name in ("k", "held out", "pairs")}))
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        numbers: dict[str, Any] = {"kernel": slopes(path, prompts, folder), "runs": []}
+        header: dict[str, Any] = {"path": given.to, "device": device, "config": config}
+        store("gpu", "torch", "transformers", **header, **numbers)
+        print(json.dumps({name: numbers["kernel"][name] for name in ("k", "held out", "pairs")}))
         runs = [*planned(seeds, steps)]
         for run in runs[:: len(runs) // 3] if given.quick else runs:
             if time.monotonic() > end:
                 break
-            found["runs"].append(conducted(path, run, folder))
-            print(run.id, np.round(found["runs"][-1]["held out"], 3).tolist(), flush=True)
-            store("gpu", "torch", "transformers", **told, **found)
+            numbers["runs"].append(conducted(path, run, folder))
+            print(run.id, np.round(numbers["runs"][-1]["held out"], 3).tolist(), flush=True)
+            store("gpu", "torch", "transformers", **header, **numbers)
     if gpu and not given.quick and time.monotonic() < end:
         subprocess.run(
             [sys.executable, Path(__file__).with_name("training.py"), "--device", "cuda"], check=True

@@ -47,12 +47,12 @@ def measured(folder: Path) -> list[dict[str, Any]]:
     """A row for each number of rows scored at once."""
     from full_scale.models.log_probs import SLICE_BYTES
 
-    found = []
+    lines = []
     for rows in ROWS:
         command = [sys.executable, __file__, "--rows", str(rows), "--model", str(folder)]
         bytes_held = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         tokens = rows * (PROMPT + COMPLETION)
-        found.append(
+        lines.append(
             {
                 "tokens": tokens,
                 "bytes_per_token": bytes_held / tokens,
@@ -60,7 +60,7 @@ def measured(folder: Path) -> list[dict[str, Any]]:
                 "all_logits_bytes_per_token": 2 * 4 * WORDS * COMPLETION / (PROMPT + COMPLETION),
             }
         )
-    return found
+    return lines
 
 
 def main() -> None:

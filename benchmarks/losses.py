@@ -177,8 +177,8 @@ def main() -> None:
         for name, repeats in zip(MODELS, (30, 2), strict=True)
         for case in ("JS", "alpha 0.2")
     ]
-    found = {"seed": 0, "repeats": options.repeats, "shape": list(SHAPE), "alone": rows, "in_a_step": steps}
-    store("losses", "numpy", "torch", "transformers", **found)
+    numbers = {"seed": 0, "repeats": options.repeats, "shape": list(SHAPE), "alone": rows, "in_a_step": steps}
+    store("losses", "numpy", "torch", "transformers", **numbers)
     report(rows, steps)
 
 

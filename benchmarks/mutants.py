@@ -91,7 +91,7 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found = []
+    mutants = []
     for node in below(ast.parse(source)):
         change = changed(node)
         if change is not None:
@@ -99,8 +99,8 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
             end = starts[node.end_lineno - 1] + node.end_col_offset
             was = " ".join(source[start:end].decode().split())
             name = str(path.relative_to(root))
-            found.append(Mutant(name, node.lineno, change[0], was, change[1], start, end))
-    return found
+            mutants.append(Mutant(name, node.lineno, change[0], was, change[1], start, end))
+    return mutants
 
 
 def drawn(count: int, seed: int, root: Path) -> list[Mutant]:
@@ -113,9 +113,9 @@ def drawn(count: int, seed: int, root: Path) -> list[Mutant]:
             for mutant in mutants_of(path, root):
                 lines.setdefault((mutant.path, mutant.line), []).append(mutant)
         by_package[package] = lines
-    whole = sum(map(len, by_package.values()))
+    lines_in_all = sum(map(len, by_package.values()))
     for lines in by_package.values():
-        share = max(1, round(count * len(lines) / whole))
+        share = max(1, round(count * len(lines) / lines_in_all))
         chosen += [draw.choice(lines[place]) for place in draw.sample(sorted(lines), share)]
     draw.shuffle(chosen)
     return chosen[:count]
@@ -123,14 +123,15 @@ def drawn(count: int, seed: int, root: Path) -> list[Mutant]:
 
 def again(stored: Path, root: Path) -> list[Mutant]:
     """The changes of a stored run whose lines still stand, wherever in their files."""
-    found = []
-    for each in json.loads(stored.read_text(encoding="utf-8"))["results"]["mutants"]:
-        mutant = Mutant(**{field.name: each[field.name] for field in fields(Mutant)})
+    standing = []
+    for row in json.loads(stored.read_text(encoding="utf-8"))["results"]["mutants"]:
+        mutant = Mutant(**{field.name: row[field.name] for field in fields(Mutant)})
         path = root / mutant.path
-        there = mutants_of(path, root) if path.exists() else []
-        same = [one for one in there if (one.kind, one.was, one.now) == (mutant.kind, mutant.was, mutant.now)]
-        found += sorted(same, key=lambda one: abs(one.line - mutant.line))[:1]
-    return found
+        changes = mutants_of(path, root) if path.exists() else []
+        change = (mutant.kind, mutant.was, mutant.now)
+        same = [one for one in changes if (one.kind, one.was, one.now) == change]
+        standing += sorted(same, key=lambda one: abs(one.line - mutant.line))[:1]
+    return standing
 
 
 def reached(root: Path, store: Path) -> CoverageData:
@@ -154,11 +155,11 @@ def tests_of(mutant: Mutant, data: CoverageData, root: Path) -> list[str]:
         for line, names in data.contexts_by_lineno(file).items()
     }
     how_much = Counter(name for names in by_line.values() for name in names)
-    here, path = by_line.get(mutant.line) or how_much, Path(mutant.path)
+    reaching, path = by_line.get(mutant.line) or how_much, Path(mutant.path)
     # A constant may be asked for by a test that reaches no line beside it.
     module = Path("tests") / path.parent / f"test_{path.stem}.py"
-    first = [str(module)] if here is how_much and (root / module).exists() else []
-    particular = sorted(here, key=lambda name: (how_much[name], name))
+    first = [str(module)] if reaching is how_much and (root / module).exists() else []
+    particular = sorted(reaching, key=lambda name: (how_much[name], name))
     return [*first, *(name for name in particular if stands(name, root))]
 
 
@@ -171,12 +172,12 @@ def stands(test: str, root: Path) -> bool:
 
 def pytest(arguments: list[str], root: Path, limit: float | None) -> subprocess.CompletedProcess[str]:
     """Run tests in the copy; raises subprocess.TimeoutExpired."""
-    here = {**os.environ, "PYTHONPATH": str(root), "CI": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    environment = {"PYTHONPATH": str(root), "CI": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     words = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", *arguments]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         cwd=root,
-        env=here,
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -200,8 +201,8 @@ def judged(
     write(before[: mutant.start] + mutant.now.encode() + before[mutant.end :])
     try:
         # The most particular first: most changes are seen by one of them.
-        for some in filter(None, (tests[:FEW], tests[FEW:])):
-            done = pytest(["-x", "-n", "0", *some], root, limit)
+        for part in filter(None, (tests[:FEW], tests[FEW:])):
+            done = pytest(["-x", "-n", "0", *part], root, limit)
             # Nothing fails where all that reach a line are slow.
             if done.returncode not in (0, 5):
                 failed = FAILED.search(done.stdout)
@@ -231,13 +232,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="where to store the verdicts")
     options = parser.parse_args()
     git = ["git", "-C", str(ROOT)]
-    found, clock = [], iter(range(int(time.time()), 2**62))
+    judgements, clock = [], iter(range(int(time.time()), 2**62))
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "copy"
         subprocess.run([*git, "worktree", "add", "--quiet", "--detach", root, options.revision], check=True)
         try:
-            known = again(options.again, root) if options.again else drawn(options.count, options.seed, root)
-            chosen = [m for m in known if m.path.startswith(options.only)]
+            stored, count, seed = options.again, options.count, options.seed
+            mutants = again(stored, root) if stored else drawn(count, seed, root)
+            chosen = [m for m in mutants if m.path.startswith(options.only)]
             if options.list:
                 for m in chosen:
                     print(f"{m.path}:{m.line}: {m.kind}: {m.was}  ->  {m.now}")
@@ -245,22 +247,23 @@ def main() -> None:
             data = reached(root, options.reached or Path(place) / "reached")
             for mutant in chosen:
                 tests = tests_of(mutant, data, root)
-                found.append(judged(mutant, tests, root, options.limit, clock))
-                print("{path}:{line}: {was} -> {now}: {verdict} {by} ({seconds} s)".format(**found[-1]))
-                _store(options, found)
+                judgements.append(judged(mutant, tests, root, options.limit, clock))
+                print("{path}:{line}: {was} -> {now}: {verdict} {by} ({seconds} s)".format(**judgements[-1]))
+                _store(options, judgements)
         finally:
             subprocess.run([*git, "worktree", "remove", "--force", root], check=True)
 
 
-def _store(options: argparse.Namespace, found: list[dict[str, object]]) -> None:
-    counts = Counter(str(each["verdict"]) for each in found)
-    told = f"{counts['killed']} of {len(found)} changed lines are killed, {counts['survived']} survive."
+def _store(options: argparse.Namespace, judgements: list[dict[str, object]]) -> None:
+    counts = Counter(str(judgement["verdict"]) for judgement in judgements)
+    killed = f"{counts['killed']} of {len(judgements)} changed lines are killed"
     again = options.again and options.again.name
     config = {"count": options.count, "only": options.only, "limit": options.limit, "again": again}
-    made = record(
-        "mutants", seed=options.seed, config=config, results={"mutants": found, **counts}, findings=[told]
+    findings = [f"{killed}, {counts['survived']} survive."]
+    results = {"mutants": judgements, **counts}
+    write_json(
+        options.out, record("mutants", seed=options.seed, config=config, results=results, findings=findings)
     )
-    write_json(options.out, made)
 
 
 if __name__ == "__main__":

@@ -30,15 +30,15 @@ from dph_theory.checkpoints import Counts, confront, matched, read_counts
 from dph_theory.checkpoints.answers import (
     CLEAR,
     ONE,
-    agreed,
-    agreement,
-    counted,
-    left,
+    answer_agreement,
+    code_counts,
+    majority_answers,
     mean_known,
+    run_agreement,
     styles_left,
 )
-from dph_theory.checkpoints.doubts import independent, ordered, shared
-from dph_theory.checkpoints.pairs import row
+from dph_theory.checkpoints.counts import prompt_row
+from dph_theory.checkpoints.data_warnings import independent, ordered, shared
 from dph_theory.intervals import mean_of
 from dph_theory.support.files import write_json, write_text
 from dph_theory.support.record import as_json, record
@@ -69,27 +69,31 @@ def measures(
     base: np.ndarray, runs: Sequence[np.ndarray], styles: tuple[np.ndarray, np.ndarray], draws: int = 199
 ) -> Numbers:
     """What tells the accounts apart, from right answers (prompts, answers) and `answers.styles_left`."""
-    found = asdict(agreed(runs, styles, draws=draws))
-    found.pop("same")
-    often = counted(base, max(int(x.max()) for x in (base, *runs)) + 2)
-    top = np.sort(often, axis=1)
+    numbers = asdict(run_agreement(runs, styles, draws=draws))
+    numbers.pop("same")
+    counts = code_counts(base, max(int(x.max()) for x in (base, *runs)) + 2)
+    top = np.sort(counts, axis=1)
     clear = top[:, -1] - top[:, -2] >= CLEAR
-    rows = [left(run) for run in runs]
-    led = [(each == often.argmax(axis=1))[(each >= 0) & clear] for each in rows]
-    beside = [mean_known(agreement(base, run)[each >= 0]) for run, each in zip(runs, rows, strict=True)]
-    first, some = (np.array([how(run >= 0).mean() for run in runs]) for how in (np.array, _any))
-    found |= {
-        "base_agrees": mean_known(agreement(base, base)[often.sum(axis=1) >= 2]),
-        "with_base": mean_known(beside),
-        "likeliest": mean_known([mean_known(each) for each in led]),
+    rows = [majority_answers(run) for run in runs]
+    led = [(majority == counts.argmax(axis=1))[(majority >= 0) & clear] for majority in rows]
+    with_base = [
+        mean_known(answer_agreement(base, run)[majority >= 0])
+        for run, majority in zip(runs, rows, strict=True)
+    ]
+    first = np.array([(run >= 0).mean() for run in runs])
+    solved = np.array([_any(run >= 0).mean() for run in runs])
+    numbers |= {
+        "base_agrees": mean_known(answer_agreement(base, base)[counts.sum(axis=1) >= 2]),
+        "with_base": mean_known(with_base),
+        "likeliest": mean_known([mean_known(leads) for leads in led]),
         "likeliest_of": len(np.concatenate(led)),
         "base_pass_1": (base >= 0).mean(),
         "pass_1": first.mean(),
         "base_any": _any(base >= 0).mean(),
-        "any": some.mean(),
-        "any_less_pass_1": (some - first).mean(),
+        "any": solved.mean(),
+        "any_less_pass_1": (solved - first).mean(),
     }
-    return {name: None if x is None or np.isnan(x) else float(x) for name, x in found.items()}
+    return {name: None if x is None or np.isnan(x) else float(x) for name, x in numbers.items()}
 
 
 def _any(right: np.ndarray) -> np.ndarray:
@@ -98,19 +102,19 @@ def _any(right: np.ndarray) -> np.ndarray:
 
 # What each account would show.
 
-Law = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
+RunPolicies = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 """(base policies (prompts, strategies), right (prompts, strategies), rng) -> policies of runs (runs, ...)."""
 
 
-def _each(law: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(law, (RUNS, *law.shape))
+def _every_run(policies: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(policies, (RUNS, *policies.shape))
 
 
 def _right(base: np.ndarray, right: np.ndarray) -> np.ndarray:
     return base * right / (base * right).sum(axis=1, keepdims=True)
 
 
-def _lottery(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _drawn_by_prompt(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     ticket = rng.random((RUNS, len(base), 1))
     return np.eye(STRATEGIES)[(_right(base, right).cumsum(axis=1) < ticket).sum(axis=2)]
 
@@ -119,24 +123,24 @@ def _everywhere(policies: np.ndarray) -> np.ndarray:
     return np.broadcast_to(policies[:, None, :], (RUNS, PROMPTS, STRATEGIES))
 
 
-def _by_luck(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _drawn_by_run(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return _everywhere(np.eye(STRATEGIES)[rng.choice(STRATEGIES, RUNS, p=base.mean(axis=0))])
 
 
 def _trained(base: np.ndarray, right: np.ndarray, rng: np.random.Generator, *, step: float) -> np.ndarray:
     weights = np.full(PROMPTS, 1 / PROMPTS)
-    how: dict[str, Any] = {"group_size": GROUP, "step": step, "steps": STEPS, "seeds": RUNS, "rng": rng}
-    return _everywhere(strategies.final_policies(base.mean(axis=0), right.astype(int), weights, **how))
+    settings: dict[str, Any] = {"group_size": GROUP, "step": step, "steps": STEPS, "seeds": RUNS, "rng": rng}
+    return _everywhere(strategies.final_policies(base.mean(axis=0), right.astype(int), weights, **settings))
 
 
-ACCOUNTS: Mapping[str, Law] = {
-    "kept": lambda base, right, rng: _each(_right(base, right)),
-    "likeliest": lambda base, right, rng: _each(np.eye(STRATEGIES)[(base * right).argmax(axis=1)]),
-    "a lottery a prompt": _lottery,
+ACCOUNTS: Mapping[str, RunPolicies] = {
+    "kept": lambda base, right, rng: _every_run(_right(base, right)),
+    "likeliest": lambda base, right, rng: _every_run(np.eye(STRATEGIES)[(base * right).argmax(axis=1)]),
+    "a lottery a prompt": _drawn_by_prompt,
     "shared, by merit": lambda base, right, rng: _everywhere(
         np.eye(STRATEGIES)[np.full(RUNS, right.mean(axis=0).argmax())]
     ),
-    "shared, by luck": _by_luck,
+    "shared, by luck": _drawn_by_run,
     "shared, trained in small steps": partial(_trained, step=0.3),
     "shared, trained in large steps": partial(_trained, step=5.0),
 }
@@ -147,7 +151,7 @@ the base's share; and what `transfer.strategies.final_policies` gives, with litt
 
 def accounts(worlds: int = 20, seed: int = 1) -> dict[str, Numbers]:
     """The measures, means over simulated worlds, that each account would show."""
-    found: dict[str, list[Numbers]] = {name: [] for name in ACCOUNTS}
+    worlds_of: dict[str, list[Numbers]] = {name: [] for name in ACCOUNTS}
     for world in range(worlds):
         rng = np.random.default_rng([seed, world])
         merit = rng.permutation(np.linspace(0.1, 0.65, STRATEGIES))
@@ -156,28 +160,28 @@ def accounts(worlds: int = 20, seed: int = 1) -> dict[str, Numbers]:
         base = rng.dirichlet(np.full(STRATEGIES, 0.5)) * rng.gamma(4, 1, (PROMPTS, STRATEGIES))
         base /= base.sum(axis=1, keepdims=True)
         first = _drawn(base, right, rng)
-        for name, law in ACCOUNTS.items():
-            runs = [_drawn(policies, right, rng) for policies in law(base, right, rng)]
-            won = np.array([left(run) for run in runs])
-            found[name].append(measures(first, runs, (won, right), draws=99))
-    names = next(iter(found.values()))[0]
+        for name, policies_of in ACCOUNTS.items():
+            runs = [_drawn(policies, right, rng) for policies in policies_of(base, right, rng)]
+            won = np.array([majority_answers(run) for run in runs])
+            worlds_of[name].append(measures(first, runs, (won, right), draws=99))
+    names = next(iter(worlds_of.values()))[0]
     return {
-        name: {key: mean_known([np.nan if (v := x[key]) is None else v for x in each]) for key in names}
-        for name, each in found.items()
+        name: {key: mean_known([np.nan if (v := x[key]) is None else v for x in measured]) for key in names}
+        for name, measured in worlds_of.items()
     }
 
 
-def _drawn(law: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _drawn(policies: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Answers (prompts, PLACES): the strategy's number where it is right, else -1."""
-    said = (law.cumsum(axis=1)[:, None, :] < rng.random((len(law), PLACES, 1))).sum(axis=2)
-    said = np.minimum(said, STRATEGIES - 1)
-    return np.where(np.take_along_axis(right, said, axis=1), said, -1)
+    strategy = (policies.cumsum(axis=1)[:, None, :] < rng.random((len(policies), PLACES, 1))).sum(axis=2)
+    strategy = np.minimum(strategy, STRATEGIES - 1)
+    return np.where(np.take_along_axis(right, strategy, axis=1), strategy, -1)
 
 
 # The public runs.
 
 
-class Run(NamedTuple):
+class PublicRun(NamedTuple):
     """A run: what it is of, and its groups of answers by prompt, before and after training."""
 
     level: str
@@ -197,18 +201,18 @@ def archive() -> Path:
     return Path(spec.submodule_search_locations[0]) / ARCHIVE
 
 
-def read_runs(path: Path) -> list[Run]:
+def read_runs(path: Path) -> list[PublicRun]:
     """The runs of the archive."""
     with gzip.open(path, "rt") as file:
         next(file)
         cells = [json.loads(line) for line in file]
 
     def draws(cell: dict[str, Any], step: int) -> dict[str, list[list[str | None]]] | None:
-        found = cell["checkpoints"].get(str(step))
-        return found and {prompt: each["draws"] for prompt, each in found["prompts"].items()}
+        checkpoint = cell["checkpoints"].get(str(step))
+        return checkpoint and {prompt: stored["draws"] for prompt, stored in checkpoint["prompts"].items()}
 
     names = ("level", "scale", "domain", "method", "seed")
-    return [Run(*(cell[name] for name in names), draws(cell, 0), draws(cell, STEPS)) for cell in cells]
+    return [PublicRun(*(cell[name] for name in names), draws(cell, 0), draws(cell, STEPS)) for cell in cells]
 
 
 def strategies_of(domain: str, answers: set[str]) -> tuple[int, dict[str, str]]:
@@ -218,51 +222,51 @@ def strategies_of(domain: str, answers: set[str]) -> tuple[int, dict[str, str]]:
     expression with its numbers replaced by their ranks; graph_coloring: the digits that are filled in.
     Elsewhere the answer itself.
     """
-    said = {answer: answer.split(":")[-1] for answer in answers}
+    texts = {answer: answer.split(":")[-1] for answer in answers}
     if domain == "graph_coloring":
-        free = [i for i, digits in enumerate(zip(*said.values(), strict=True)) if len({*digits}) > 1]
-        return len(free), {answer: "".join(text[i] for i in free) for answer, text in said.items()}
+        free = [i for i, digits in enumerate(zip(*texts.values(), strict=True)) if len({*digits}) > 1]
+        return len(free), {answer: "".join(text[i] for i in free) for answer, text in texts.items()}
     if domain not in ("pantry_plan", "countdown"):
-        return 0, said
+        return 0, texts
     name = re.compile(r"\d+" if domain == "countdown" else r"[a-z_]+")
-    names = {found for text in said.values() for found in name.findall(text)}
-    in_order = sorted(names, key=lambda found: (len(found), found) if found.isdigit() else (0, found))
-    rank = {found: chr(ord("a") + i) for i, found in enumerate(in_order)}
+    names = {word for text in texts.values() for word in name.findall(text)}
+    in_order = sorted(names, key=lambda word: (len(word), word) if word.isdigit() else (0, word))
+    rank = {word: chr(ord("a") + i) for i, word in enumerate(in_order)}
 
     def translated(text: str) -> str:
         if domain == "pantry_plan":
-            return "".join(rank[found] for found in text.split("+"))
-        text = name.sub(lambda found: rank[found[0]], text)
+            return "".join(rank[word] for word in text.split("+"))
+        text = name.sub(lambda match: rank[match[0]], text)
         # The archive has the operands of sums and products in the order of their digits.
         return re.sub(r"(add|mul)\((\w),(\w)\)", lambda m: f"{m[1]}({','.join(sorted((m[2], m[3])))})", text)
 
-    return len(names), {answer: translated(text) for answer, text in said.items()}
+    return len(names), {answer: translated(text) for answer, text in texts.items()}
 
 
-def readings(runs: Sequence[Run]) -> dict[tuple[str, str], dict[str, dict[str, str]]]:
+def readings(runs: Sequence[PublicRun]) -> dict[tuple[str, str], dict[str, dict[str, str]]]:
     """Each right answer's strategy, by level and domain, and prompt; of prompts that use most names."""
-    seen: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    answers_to: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for run in runs:
         for side in (run.before, run.after):
             for prompt, groups in (side or {}).items():
-                seen[run.level, run.domain][prompt].update(x for group in groups for x in group if x)
-    found = {}
-    for (level, domain), prompts in seen.items():
+                answers_to[run.level, run.domain][prompt].update(x for group in groups for x in group if x)
+    chosen = {}
+    for (level, domain), prompts in answers_to.items():
         read = {p: strategies_of(domain, answers) for p, answers in prompts.items() if answers}
         most = max(names for names, _ in read.values())
-        found[level, domain] = {p: of for p, (names, of) in read.items() if names == most}
-    return found
+        chosen[level, domain] = {p: by_answer for p, (names, by_answer) in read.items() if names == most}
+    return chosen
 
 
 def lines_of(side: Mapping[str, Any], read: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """All stored answers of a checkpoint as rows that `dph confront` reads; a wrong one is empty."""
     for prompt, groups in sorted(side.items()):
-        said = [x for group in groups for x in group]
+        answers = [x for group in groups for x in group]
         yield {
             "id": prompt,
-            "correct": [int(x is not None) for x in said],
-            "answer": [x or "" for x in said],
-            "style": [read.get(prompt, {}).get(x) for x in said],
+            "correct": [int(x is not None) for x in answers],
+            "answer": [x or "" for x in answers],
+            "style": [read.get(prompt, {}).get(x) for x in answers],
         }
 
 
@@ -291,20 +295,20 @@ class Cell(NamedTuple):
 def cell(sides: Sequence[Mapping[str, Any]], read: Mapping[str, Mapping[str, str]]) -> Cell:
     """The different answers of checkpoints as arrays."""
     prompts = sorted(sides[0])
-    styles = sorted({style for of in read.values() for style in of.values()})
+    styles = sorted({style for by_answer in read.values() for style in by_answer.values()})
     place = {style: i for i, style in enumerate(styles)}
-    known: list[dict[str, int]] = [{} for _ in prompts]
+    numbers_of: list[dict[str, int]] = [{} for _ in prompts]
     codes, kinds = [], []
     for side in sides:
-        said = [different(side[prompt]) for prompt in prompts]
+        answers = [different(side[prompt]) for prompt in prompts]
         numbered = [
-            [-1 if x is None else of.setdefault(x, len(of)) for x in line]
-            for line, of in zip(said, known, strict=True)
+            [-1 if x is None else numbers.setdefault(x, len(numbers)) for x in line]
+            for line, numbers in zip(answers, numbers_of, strict=True)
         ]
         codes.append(np.array(numbered))
         styled = [
             [place.get(read.get(prompt, {}).get(x or "", ""), -1) for x in line]
-            for prompt, line in zip(prompts, said, strict=True)
+            for prompt, line in zip(prompts, answers, strict=True)
         ]
         kinds.append(np.array(styled))
     possible = np.zeros((len(prompts), len(styles)), bool)
@@ -313,16 +317,17 @@ def cell(sides: Sequence[Mapping[str, Any]], read: Mapping[str, Mapping[str, str
     return Cell(codes, kinds, possible, styles)
 
 
-def merits(of: Cell) -> Numbers:
+def merits(checkpoints: Cell) -> Numbers:
     """How much merit, the share of prompts that a strategy is right on, the leading strategies have.
 
     `base_merit` is the mean over the base's right answers, `best_merit` that of the best strategy; of the
     runs with a choice `above` lead with more than the base's mean, and `best` with the most.
     """
-    told = of.possible.any(axis=1)
-    merit = of.possible[told].mean(axis=0)
-    base = of.kinds[0][of.kinds[0] >= 0]
-    led = [np.bincount(row[row >= 0]).argmax() for row in _choices(of) if (row >= 0).sum() >= FEW_PROMPTS]
+    solved = checkpoints.possible.any(axis=1)
+    merit = checkpoints.possible[solved].mean(axis=0)
+    base = checkpoints.kinds[0][checkpoints.kinds[0] >= 0]
+    choices = (row[row >= 0] for row in _choices(checkpoints))
+    led = [np.bincount(row).argmax() for row in choices if len(row) >= FEW_PROMPTS]
     if not led or not base.size:
         return {"base_merit": None, "best_merit": float(merit.max()), "leads": len(led)}
     mine, mean = merit[led], float(merit[base].mean())
@@ -336,82 +341,86 @@ def merits(of: Cell) -> Numbers:
     }
 
 
-def _choices(of: Cell) -> np.ndarray:
+def _choices(checkpoints: Cell) -> np.ndarray:
     """The styles left, on prompts with a choice of two known ones."""
-    return np.where(of.possible.sum(axis=1) >= 2, of.won, -1)
+    return np.where(checkpoints.possible.sum(axis=1) >= 2, checkpoints.won, -1)
 
 
-def groups(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def groups(runs: Sequence[PublicRun]) -> list[dict[str, Any]]:
     """The measures of each level, model and domain, of runs without replay and with it."""
-    read, found = readings(runs), []
+    read, rows = readings(runs), []
     keys = sorted({(run.level, run.model, run.domain) for run in runs})
     for level, model, domain in keys:
-        of = [run for run in runs if (run.level, run.model, run.domain) == (level, model, domain)]
-        base = next(run.before for run in of if run.before)
+        own_runs = [run for run in runs if (run.level, run.model, run.domain) == (level, model, domain)]
+        base = next(run.before for run in own_runs if run.before)
         for replay in (False, True):
-            some = [run for run in of if run.after and run.method.startswith("replay") == replay]
-            here = cell([base, *(run.after for run in some if run.after)], read[level, domain])
-            counting = ((_choices(here) >= 0).sum(axis=1) >= FEW_PROMPTS).sum()
-            own = [mean_known(agreement(x, x)[left(x) >= 0]) for x in here.codes[1:]]
-            solving = [own[i] for i in range(len(own)) if (left(here.codes[i + 1]) >= 0).sum() >= FEW_PROMPTS]
-            found.append(
-                {"level": level, "model": model, "domain": domain, "replay": replay, "runs": len(some)}
+            trained = [run for run in own_runs if run.after and run.method.startswith("replay") == replay]
+            checkpoints = cell([base, *(run.after for run in trained if run.after)], read[level, domain])
+            base_codes, *run_codes = checkpoints.codes
+            counting = ((_choices(checkpoints) >= 0).sum(axis=1) >= FEW_PROMPTS).sum()
+            solving = []
+            for codes in run_codes:
+                solved = majority_answers(codes) >= 0
+                if solved.sum() >= FEW_PROMPTS:
+                    solving.append(mean_known(answer_agreement(codes, codes)[solved]))
+            rows.append(
+                {"level": level, "model": model, "domain": domain, "replay": replay, "runs": len(trained)}
                 | {"counts": bool(counting >= FEW_RUNS), "with_choice": int(counting)}
                 | {"solving": len(solving), "one_left": int(np.sum(np.array(solving) >= ONE))}
-                | measures(here.codes[0], here.codes[1:], (here.won, here.possible), draws=DRAWS[replay])
-                | merits(here)
+                | measures(base_codes, run_codes, (checkpoints.won, checkpoints.possible), DRAWS[replay])
+                | merits(checkpoints)
             )
     for name in ("p_named", "p_varied"):
-        told = [each for each in found if each["counts"] and not each["replay"] and each[name] is not None]
-        for each, p in zip(told, holm([each[name] for each in told]), strict=True):
-            each[f"{name}_holm"] = p
-    return found
+        tested = [row for row in rows if row["counts"] and not row["replay"] and row[name] is not None]
+        for row, p in zip(tested, holm([row[name] for row in tested]), strict=True):
+            row[f"{name}_holm"] = p
+    return rows
 
 
 def holm(p: Sequence[float]) -> list[float]:
     """p-values that hold for all at once."""
-    order, found, top = np.argsort(p), np.empty(len(p)), 0.0
+    order, adjusted, top = np.argsort(p), np.empty(len(p)), 0.0
     for rank, i in enumerate(order):
         top = max(top, min(1.0, (len(p) - rank) * p[i]))
-        found[i] = top
-    return found.tolist()
+        adjusted[i] = top
+    return adjusted.tolist()
 
 
-def verdicts(of: Mapping[str, Any]) -> dict[str, str]:
+def verdicts(row: Mapping[str, Any]) -> dict[str, str]:
     """What a model and domain says of each account, by what was written down before."""
 
     def below(name: str, level: float) -> bool | None:
-        return None if of.get(name) is None else of[name] < level
+        return None if row.get(name) is None else row[name] < level
 
     def close(one: float | None, other: float | None) -> bool | None:
         return None if one is None or other is None else abs(one - other) <= 0.05
 
-    named, varied, base = below("p_named_holm", 0.01), below("p_varied_holm", 0.05), of["base_agrees"]
-    alike = of["least"] is not None and of["least"] >= 0.9
-    above, best, likeliest = of.get("above"), of.get("best"), of["likeliest"]
-    told: dict[str, tuple[bool | None, bool | None]] = {
-        "kept": (close(of["own"], base), base is not None and of["own"] >= 0.9 and base <= 0.8),
+    named, varied, base = below("p_named_holm", 0.01), below("p_varied_holm", 0.05), row["base_agrees"]
+    same = row["least"] is not None and row["least"] >= 0.9
+    above, best, likeliest = row.get("above"), row.get("best"), row["likeliest"]
+    tests: dict[str, tuple[bool | None, bool | None]] = {
+        "kept": (close(row["own"], base), base is not None and row["own"] >= 0.9 and base <= 0.8),
         "likeliest": (likeliest and likeliest >= 0.9, likeliest is not None and likeliest < 0.7),
-        "a lottery a prompt": (close(of["with_base"], base) and not named, named),
-        "shared, by merit": (alike, varied or (best is not None and best < 0.5)),
+        "a lottery a prompt": (close(row["with_base"], base) and not named, named),
+        "shared, by merit": (same, varied or (best is not None and best < 0.5)),
     }
     if above is not None:
-        told["shared, by luck"] = (varied and above < 0.9, above >= 0.9)
-        no_others = named is False and not alike
-        told["shared, merit with luck"] = (
-            (named or alike) and varied and above >= 0.9 and best != 1,
+        tests["shared, by luck"] = (varied and above < 0.9, above >= 0.9)
+        no_others = named is False and not same
+        tests["shared, merit with luck"] = (
+            (named or same) and varied and above >= 0.9 and best != 1,
             no_others or best == 1 or above < 0.9,
         )
-    return {name: "refuted" if no else "holds" if yes else "open" for name, (yes, no) in told.items()}
+    return {name: "refuted" if no else "holds" if yes else "open" for name, (yes, no) in tests.items()}
 
 
-def crossings(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def crossings(runs: Sequence[PublicRun]) -> list[dict[str, Any]]:
     """Of each run Pass@1 and the prompts solved by any of the answers, before and after; lost against gained.
 
     `p`: exact (McNemar), over all runs without replay at once (Holm).
     """
     bases = {(run.level, run.model, run.domain): run.before for run in runs if run.before}
-    found = []
+    rows = []
     for run in runs:
         if run.after is None:
             continue
@@ -422,24 +431,24 @@ def crossings(runs: Sequence[Run]) -> list[dict[str, Any]]:
         )
         lost, gained = ((a.any(axis=1) & ~b.any(axis=1)).sum() for a, b in ((old, new), (new, old)))
         p = binomtest(int(lost), int(lost + gained)).pvalue if lost + gained else 1.0
-        found.append(
+        rows.append(
             {"level": run.level, "model": run.model, "domain": run.domain, "method": run.method}
             | {"seed": run.seed, "pass_1": [float(old.mean()), float(new.mean())]}
             | {"any": [float(_any(old).mean()), float(_any(new).mean())]}
             | {"lost": int(lost), "gained": int(gained), "p": float(p)}
         )
-    plain = [each for each in found if not each["method"].startswith("replay")]
-    for each, p in zip(plain, holm([each["p"] for each in plain]), strict=True):
-        each["p"] = p
-    return found
+    plain = [row for row in rows if not row["method"].startswith("replay")]
+    for row, p in zip(plain, holm([row["p"] for row in plain]), strict=True):
+        row["p"] = p
+    return rows
 
 
-def replay(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def replay(crossed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What replay of found answers changes: of each cell the mean difference over seeds, with t intervals."""
-    of = {(*(run[k] for k in ("level", "model", "domain", "method", "seed")),): run for run in found}
+    by_run = {(*(run[k] for k in ("level", "model", "domain", "method", "seed")),): run for run in crossed}
     gaps: dict[tuple[str, ...], list[tuple[float, float]]] = defaultdict(list)
-    for (*where, method, seed), run in of.items():
-        other = of.get((*where, f"replay_{method}", seed))
+    for (*where, method, seed), run in by_run.items():
+        other = by_run.get((*where, f"replay_{method}", seed))
         if other is not None:
             gaps[*where, method].append(tuple(other[k][1] - run[k][1] for k in ("pass_1", "any")))
     rows = []
@@ -452,29 +461,29 @@ def replay(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def predicted(
-    found: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
     runs: Sequence[Mapping[str, Any]],
     changes: Sequence[Mapping[str, Any]],
     data: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The predictions of the runs at Level 2 that nobody had looked at, in order, and what was found."""
-    plain = [each for each in found if each["level"] == "level2" and not each["replay"]]
-    told = [each for each in plain if each["counts"]]
-    one, solving = (sum(each[name] for each in plain) for name in ("one_left", "solving"))
-    named = [each for each in told if each["named"] is not None]
+    plain = [row for row in rows if row["level"] == "level2" and not row["replay"]]
+    counting = [row for row in plain if row["counts"]]
+    one, solving = (sum(row[name] for row in plain) for name in ("one_left", "solving"))
+    named = [row for row in counting if row["named"] is not None]
     by_others = [
-        (each["named"] >= 0.7 and each["p_named"] < 0.01) or (each["least"] or 0) >= 0.9 for each in named
+        (row["named"] >= 0.7 and row["p_named"] < 0.01) or (row["least"] or 0) >= 0.9 for row in named
     ]
-    likeliest = [each["likeliest"] for each in told if each["likeliest"] is not None]
-    seldom = sum(each <= 0.6 for each in likeliest)
-    varied = [each["p_varied"] for each in told if each["p_varied"] is not None]
+    likeliest = [row["likeliest"] for row in counting if row["likeliest"] is not None]
+    seldom = sum(share <= 0.6 for share in likeliest)
+    varied = [row["p_varied"] for row in counting if row["p_varied"] is not None]
     gaps = [
         run["any"][1] - run["pass_1"][1]
         for run in runs
         if run["level"] == "level2" and not run["method"].startswith("replay")
     ]
     small = sum(gap <= 0.1 for gap in gaps)
-    moved = [each["any"] for each in changes if each["level"] == "level2"]
+    moved = [row["any"] for row in changes if row["level"] == "level2"]
     raised, lowered = sum(x["low"] > 0 for x in moved), sum(x["high"] < 0 for x in moved)
     return [
         {"held": 3 * one >= 2 * solving, "found": f"in {one} of {solving} runs that solve ten prompts"},
@@ -500,57 +509,57 @@ def predicted(
     ]
 
 
-def repeats(runs: Sequence[Run]) -> dict[str, Any]:
+def repeats(runs: Sequence[PublicRun]) -> dict[str, Any]:
     """How the stored answers repeat, and what `doubts` tells of the bases' answers, of every level's."""
-    found: dict[str, Any] = {}
+    levels: dict[str, Any] = {}
     for level in sorted({run.level for run in runs}):
-        same = of = 0
+        same = compared = 0
         independent_of, variances = [], []
-        for run in (each for each in runs if each.level == level):
+        for run in (one for one in runs if one.level == level):
             sides = [side for side in (run.before, run.after) if side]
             for groups_ in (x for side in sides for x in side.values()):
                 if len({x for group in groups_ for x in group}) > 1:
                     pairs = [(a[j + 1], b[j]) for a, b in pairwise(groups_) for j in range(7)]
-                    same, of = same + sum(a == b for a, b in pairs), of + len(pairs)
-            lines = [
-                {f"{i}{line['id']}": row(line | {"id": f"{i}{line['id']}"}) for line in lines_of(side, {})}
-                for i, side in enumerate(sides)
-            ]
-            told = [ordered(Counts("", rows, "")) for rows in lines]
-            if known := [x for x in told if x is not None]:
-                independent_of.append(independent(np.vstack([codes for _, codes in known])))
-            if run.before and told[0] is not None:
-                variances.append(shared(told[0][0]))
-        found[level] = {
+                    same, compared = same + sum(a == b for a, b in pairs), compared + len(pairs)
+            sampled = []
+            for i, side in enumerate(sides):
+                lines = [line | {"id": f"{i}{line['id']}"} for line in lines_of(side, {})]
+                rows = {line["id"]: prompt_row(line) for line in lines}
+                sampled.append(ordered(Counts("", rows, "")))
+            if in_order := [x for x in sampled if x is not None]:
+                independent_of.append(independent(np.vstack([codes for _, codes in in_order])))
+            if run.before and sampled[0] is not None:
+                variances.append(shared(sampled[0][0]))
+        levels[level] = {
             "repeated": same,
-            "of": of,
+            "of": compared,
             "independent": dict(sorted(Counter(independent_of).items())),
             "variance": {"median": float(np.median(variances)), "most": float(max(variances))},
             "bases": len(variances),
             "bases_shared": int(np.sum(np.array(variances) > 1)),
         }
-    return found
+    return levels
 
 
 def matrix(
-    runs: Sequence[Run], read: Mapping[tuple[str, str], Any], level: str, model: str, domain: str
+    runs: Sequence[PublicRun], read: Mapping[tuple[str, str], Any], level: str, model: str, domain: str
 ) -> dict[str, Any]:
     """The strategy that each run without replay is left with, by prompt; prompts with a choice."""
-    of = [
+    own_runs = [
         run
         for run in runs
         if (run.level, run.model, run.domain) == (level, model, domain) and "replay" not in run.method
     ]
-    base = next(run.before for run in of if run.before)
-    after = [run for run in of if run.after]
-    here = cell([base, *(run.after for run in after if run.after)], read[level, domain])
-    choice = here.possible.sum(axis=1) >= 2
+    base = next(run.before for run in own_runs if run.before)
+    after = [run for run in own_runs if run.after]
+    checkpoints = cell([base, *(run.after for run in after if run.after)], read[level, domain])
+    choice = checkpoints.possible.sum(axis=1) >= 2
     return {
         "model": model,
         "domain": domain,
         "runs": [f"{run.method} {run.seed}" for run in after],
-        "left": here.won[:, choice].tolist(),
-        "styles": here.styles,
+        "left": checkpoints.won[:, choice].tolist(),
+        "styles": checkpoints.styles,
     }
 
 
@@ -567,27 +576,28 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
         base, run = (read_counts(Path(folder, name)) for name in ("base.jsonl", "rl.jsonl"))
     pairs = matched(base, run).counts
     theirs = passk_inference.compare(pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
-    found = confront(base, run)
-    again, mixed = found.kept, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
+    confrontation = confront(base, run)
+    curves = confrontation.curves
+    again, mixed = confrontation.kept, (pairs.run_c > 0) & (pairs.run_c < pairs.run_n)
     return {
         "prompts": len(pairs),
         "answers": int(pairs.least),
-        "lines": found.summary().splitlines(),
+        "lines": confrontation.summary().splitlines(),
         "theirs": {
             "better": [theirs["certified_positive_budgets"][i] for i in (0, -1)],
             "worse": [theirs["certified_negative_budgets"][i] for i in (0, -1)],
             "first_worse": theirs["first_loss_interval"],
         },
         "ours": {
-            "better": [found.curves.better[i] for i in (0, -1)],
-            "worse": [found.curves.worse[i] for i in (0, -1)],
-            "first_worse": found.curves.first_worse,
+            "better": [curves.better[i] for i in (0, -1)],
+            "worse": [curves.worse[i] for i in (0, -1)],
+            "first_worse": curves.first_worse,
         },
-        "pass": {str(k): [found.curves.base[k - 1], found.curves.run[k - 1]] for k in (1, 8, 32, 128)},
+        "pass": {str(k): [curves.base[k - 1], curves.run[k - 1]] for k in (1, 8, 32, 128)},
         "lost": again.lost,
         "solved": again.solved_by_base,
-        "by_chance": again.solved_by_base * (1 - (again.kept_unchanged or 0)),
-        "fits": found.best is not None and not found.best.rejected,
+        "by_chance": again.solved_by_base * (1 - (again.retained_unchanged or 0)),
+        "fits": confrontation.best is not None and not confrontation.best.rejected,
         "mixed": [float(((pairs.base_c > 0) & (pairs.base_c < pairs.base_n)).mean()), float(mixed.mean())],
     }
 
@@ -595,17 +605,17 @@ def deepscaler(sdist: Path) -> dict[str, Any]:
 def study(sdist: Path) -> dict[str, Any]:
     """The record: accounts, the measures of every model and domain, what was predicted, DeepScaleR."""
     runs = read_runs(archive())
-    read, found, each = readings(runs), groups(runs), crossings(runs)
-    changes, data = replay(each), repeats(runs)
-    for one in found:
+    read, rows, crossed = readings(runs), groups(runs), crossings(runs)
+    changes, data = replay(crossed), repeats(runs)
+    for one in rows:
         if one["counts"] and not one["replay"]:
             one["verdicts"] = verdicts(one)
     results = {
         "accounts": accounts(),
-        "groups": found,
-        "runs": each,
+        "groups": rows,
+        "runs": crossed,
         "replay": changes,
-        "predicted": predicted(found, each, changes, data["level2"]),
+        "predicted": predicted(rows, crossed, changes, data["level2"]),
         "data": data,
         "matrix": matrix(runs, read, "level1", "qwen05b", "pantry_plan"),
         "deepscaler": deepscaler(sdist),

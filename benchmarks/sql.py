@@ -46,12 +46,12 @@ def database(path: Path, rows: int) -> Path:
 
 def plainly(path: Path, gold: str, queries: Sequence[str]) -> list[bool]:
     """The verdicts of a loop without safety."""
-    found = []
+    verdicts = []
     for query in queries:
         with contextlib.closing(sqlite3.connect(path)) as connection:
             expected, rows = (set(connection.execute(text).fetchall()) for text in (gold, query))
-        found.append(expected == rows)
-    return found
+        verdicts.append(expected == rows)
+    return verdicts
 
 
 def in_one_process(path: Path, gold: str, queries: Sequence[str]) -> list[bool]:
@@ -65,7 +65,7 @@ def rates(path: Path, kind: str, rounds: int) -> dict[str, list[float]]:
     _, count, text = KINDS[kind]
     queries, gold = [text.format(i / 10) for i in range(count)], text.format(7)
     example = Prompt("e", "", {"database": str(path), "query": gold})
-    found: dict[str, list[float]] = {}
+    per_second: dict[str, list[float]] = {}
     with SqlVerifier(workers=2) as verifier:
 
         def by_workers(*_: Any) -> list[bool]:
@@ -80,10 +80,10 @@ def rates(path: Path, kind: str, rounds: int) -> dict[str, list[float]]:
             for case, work in cases.items():
                 start = time.perf_counter()
                 verdicts.append(work(path, gold, queries))
-                found.setdefault(case, []).append(count / (time.perf_counter() - start))
+                per_second.setdefault(case, []).append(count / (time.perf_counter() - start))
             if verdicts[0] != verdicts[1] or verdicts[0] != verdicts[2]:
                 raise RuntimeError(f"{kind}: the verdicts differ")
-    return found
+    return per_second
 
 
 def main() -> None:
@@ -94,9 +94,9 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for kind, (size, _, _) in KINDS.items():
-            found = rates(database(Path(folder) / f"{kind}.sqlite", size), kind, options.rounds)
-            for case, measured in found.items():
-                ratios = np.divide(measured, found["plain loop"])
+            per_second = rates(database(Path(folder) / f"{kind}.sqlite", size), kind, options.rounds)
+            for case, measured in per_second.items():
+                ratios = np.divide(measured, per_second["plain loop"])
                 rows.append(
                     {
                         "queries": kind,

@@ -137,12 +137,12 @@ def trainer_of(case: str, device: str, model: Path, output: Path, steps: int) ->
 
 def train(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
     """Median seconds of a step and of its training, its operations and peak memory. In this process."""
-    from counting import Marks, counted, timed
+    from counting import StepTimes, counted, timed
 
     with tempfile.TemporaryDirectory() as output:
         trainer = trainer_of(case, device, model, Path(output), steps)
         sampled = timed(trainer, device)
-        marks = Marks(device)
+        marks = StepTimes(device)
         trainer.add_callback(marks)
         trainer.train()
         # The first step also recomputes the reference of the whole buffer, and warms up.
@@ -157,10 +157,10 @@ def train(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
 
 def in_its_own_process(case: str, device: str, model: Path, steps: int) -> dict[str, float]:
     """`train`, where nothing else has ever used memory."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as found:
+    with tempfile.NamedTemporaryFile(suffix=".json") as numbers:
         command = [sys.executable, __file__, "--device", device, "--steps", str(steps)]
         done = subprocess.run(
-            [*command, "--case", case, "--model", str(model), "--out", found.name],
+            [*command, "--case", case, "--model", str(model), "--out", numbers.name],
             check=False,
             capture_output=True,
             text=True,
@@ -168,23 +168,24 @@ def in_its_own_process(case: str, device: str, model: Path, steps: int) -> dict[
         )
         if done.returncode:
             raise RuntimeError(f"{case}: {done.stderr[-2000:]}")
-        return json.loads(Path(found.name).read_text())
+        return json.loads(Path(numbers.name).read_text())
 
 
 def measured(device: str, rounds: int, steps: int, cases: Sequence[str]) -> list[dict[str, Any]]:
     """Medians over the rounds, and the median over the rounds of the ratio to GRPO in the same round."""
-    found: dict[str, list[dict[str, float]]] = {case: [] for case in cases}
+    rounds_of: dict[str, list[dict[str, float]]] = {case: [] for case in cases}
     with tempfile.TemporaryDirectory() as model:
         build(SIZES[device], Path(model))
         for _ in range(rounds):
             for case in cases:
-                found[case].append(in_its_own_process(case, device, Path(model), steps))
+                rounds_of[case].append(in_its_own_process(case, device, Path(model), steps))
     rows = []
     for case in cases:
         row: dict[str, Any] = {"case": case}
+        own, base = rounds_of[case], rounds_of[BASE]
         for what in WHAT:
-            ratios = [mine[what] / grpo[what] for mine, grpo in zip(found[case], found[BASE], strict=True)]
-            row[what] = float(np.median([round_[what] for round_ in found[case]]))
+            ratios = [mine[what] / grpo[what] for mine, grpo in zip(own, base, strict=True)]
+            row[what] = float(np.median([round_[what] for round_ in own]))
             row[f"{what}_over_grpo"] = float(np.median(ratios))
             row[f"{what}_over_grpo_range"] = [min(ratios), max(ratios)]
         rows.append(row)
@@ -217,10 +218,10 @@ def main() -> None:
 
     rows = measured(options.device, options.rounds, options.steps, list(CASES))
     name = "training" if options.device == "cpu" else "training-cuda"
-    found = {"gpu": torch.cuda.get_device_name() if options.device == "cuda" else None, "rows": rows}
-    found |= {"model": SIZES[options.device], "generations": GENERATIONS}
-    found |= {"rounds": options.rounds, "steps": options.steps}
-    store(name, "torch", "transformers", "trl", **found)
+    numbers = {"gpu": torch.cuda.get_device_name() if options.device == "cuda" else None, "rows": rows}
+    numbers |= {"model": SIZES[options.device], "generations": GENERATIONS}
+    numbers |= {"rounds": options.rounds, "steps": options.steps}
+    store(name, "torch", "transformers", "trl", **numbers)
     report(rows)
 
 

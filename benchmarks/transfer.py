@@ -46,8 +46,8 @@ def cases() -> dict[str, Callable[[], None]]:
 
     def step() -> None:
         together = whole_answers(reading.log_probs(at.model)[TASK], reading.word_ids(TASK))
-        how = {"size": GROUP, "generator": torch.Generator().manual_seed(0)}
-        sampled_loss(together, prompts, NAMED["GRPO"], 0.0, **how).backward()
+        options = {"size": GROUP, "generator": torch.Generator().manual_seed(0)}
+        sampled_loss(together, prompts, NAMED["GRPO"], 0.0, **options).backward()
         at.model.zero_grad()
 
     def kernel() -> None:
@@ -55,8 +55,9 @@ def cases() -> dict[str, Callable[[], None]]:
             kernels.append(measure_listed(loaded, config, listed, Path(folder, "k.npz"), trained=(TASK,)))
 
     def forecast() -> None:
-        some, step_size = kernels[-1].prompts_in(TASK), 1e-5 * kernels[-1].about["adam"]
-        linearised_training(kernels[-1], LinearisedMethod("std", GROUP), some, steps=STEPS, step=step_size, seeds=SEEDS)
+        kernel, method = kernels[-1], LinearisedMethod("std", GROUP)
+        prompts, step_size = kernel.prompts_in(TASK), 1e-5 * kernel.about["adam"]
+        linearised_training(kernel, method, prompts, steps=STEPS, step=step_size, seeds=SEEDS)
 
     first = listed[0]
     answers = [answer for atom in listed_atoms(at.model, first, WRONG) for answer in atom.answers]
@@ -92,22 +93,22 @@ def measure(rounds: int) -> dict[str, float]:
             start = time.process_time()
             case()
             taken[name].append(time.process_time() - start)
-    found = {name: float(np.median(times)) for name, times in taken.items()}
-    ratios = {f"{name} in steps": found[name] / found["step"] for name in timed if name != "step"}
-    ratios["one by one in ours"] = found["a prompt, one by one"] / found["a prompt"]
-    return found | ratios
+    seconds = {name: float(np.median(times)) for name, times in taken.items()}
+    ratios = {f"{name} in steps": seconds[name] / seconds["step"] for name in timed if name != "step"}
+    ratios["one by one in ours"] = seconds["a prompt, one by one"] / seconds["a prompt"]
+    return seconds | ratios
 
 
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each case")
-    found = measure(parser.parse_args().rounds)
+    measured = measure(parser.parse_args().rounds)
     table = Table("what", "seconds, or steps")
-    for name, number in found.items():
+    for name, number in measured.items():
         table.add_row(name, f"{number:.2f}")
     Console(width=100).print(table)
-    store("transfer", "torch", "transformers", group=GROUP, seconds=found)
+    store("transfer", "torch", "transformers", group=GROUP, seconds=measured)
 
 
 if __name__ == "__main__":

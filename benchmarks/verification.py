@@ -41,7 +41,7 @@ def seconds(function: Callable[[], Any], repeats: int = 5) -> float:
 
 def whole_command() -> dict[str, Any]:
     """Wall and processor seconds of `dph verify` and of `dph verify --quick`, and their instances."""
-    found = {}
+    commands = {}
     # The process that workers are forked from outlives the command by a moment, and is adopted here.
     ctypes.CDLL(None).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
     for name, options in (("full", []), ("quick", ["--quick"])):
@@ -54,18 +54,18 @@ def whole_command() -> dict[str, Any]:
         after = os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
         counts = re.search(r"^\d+ theorems: .*", done.stdout, re.MULTILINE | re.DOTALL)
-        found[name] = {"wall_s": wall, "cpu_s": cpu, "last_line": " ".join(counts[0].split())}
-    found["quick_over_full"] = found["quick"]["wall_s"] / found["full"]["wall_s"]
-    return found
+        commands[name] = {"wall_s": wall, "cpu_s": cpu, "last_line": " ".join(counts[0].split())}
+    commands["quick_over_full"] = commands["quick"]["wall_s"] / commands["full"]["wall_s"]
+    return commands
 
 
 def instances_per_second() -> dict[str, float]:
     """Instances per second of both sides of each theorem, in one process."""
-    found = {}
+    rates = {}
     for name, theorem in THEOREMS.items():
         instance = theorem.instances(sample(theorem.instances, CHUNK, np.random.default_rng(0)))
-        found[name] = CHUNK / seconds(lambda t=theorem, i=instance: t.violation(i), repeats=3)
-    return found
+        rates[name] = CHUNK / seconds(lambda t=theorem, i=instance: t.violation(i), repeats=3)
+    return rates
 
 
 def report(numbers: dict[str, Any]) -> None:
