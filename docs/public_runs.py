@@ -36,35 +36,23 @@ Group = Mapping[str, Any]
 
 def blocks() -> dict[str, str]:
     """The blocks by name."""
-    told = Records().results("real_runs")
-    plain = [of for of in told["groups"] if not of["replay"]]
-    judged = [of for of in plain if "verdicts" in of]
-    held = [
-        (number, "matched" if each["held"] else "missed", each["found"])
-        for number, each in enumerate(told["predicted"], start=1)
+    study = Records().results("real_runs")
+    plain = [group for group in study["groups"] if not group["replay"]]
+    simulated = [
+        (ACCOUNTS.get(name, name), *(f"{means[measure]:.2f}" for measure in SIMULATED))
+        for name, means in study["accounts"].items()
+    ]
+    predictions = [
+        (number, "matched" if prediction["held"] else "missed", prediction["found"])
+        for number, prediction in enumerate(study["predicted"], start=1)
     ]
     return {
-        "accounts": _table(
-            ("account", *SIMULATED.values()),
-            [
-                (ACCOUNTS.get(name, name), *(f"{of[key]:.2f}" for key in SIMULATED))
-                for name, of in told["accounts"].items()
-            ],
-        ),
+        "accounts": _table(("account", *SIMULATED.values()), simulated),
         "measures": _measures(plain),
-        "verdicts": _table(
-            ("model, domain", *ACCOUNTS.values()),
-            [
-                *((_name(of), *(of["verdicts"].get(name, "-") for name in ACCOUNTS)) for of in judged),
-                *(
-                    (f"{word}, of {len(judged)}", *(_often(judged, name, word) for name in ACCOUNTS))
-                    for word in ("holds", "refuted")
-                ),
-            ],
-        ),
-        "predicted": _table(("prediction", "", "found"), held),
-        "sentences": "\n".join(f"- {line}" for line in _sentences(told)),
-        "deepscaler": _deepscaler(told["deepscaler"]),
+        "verdicts": _verdicts([group for group in plain if "verdicts" in group]),
+        "predicted": _table(("prediction", "", "found"), predictions),
+        "sentences": "\n".join(f"- {line}" for line in _sentences(study)),
+        "deepscaler": _deepscaler(study["deepscaler"]),
     }
 
 
@@ -72,70 +60,77 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return Table.from_rows(head, rows).markdown()
 
 
-def _name(of: Group) -> str:
-    return f"{MODELS[of['model']]}, {DOMAINS[of['domain']]}" + ", Level 2" * (of["level"] == "level2")
+def _name(group: Group) -> str:
+    level = ", Level 2" if group["level"] == "level2" else ""
+    return f"{MODELS[group['model']]}, {DOMAINS[group['domain']]}{level}"
 
 
-def _often(judged: Sequence[Group], name: str, word: str) -> str:
-    return str(sum(of["verdicts"].get(name) == word for of in judged))
+def _verdicts(judged: Sequence[Group]) -> str:
+    verdicts = [[group["verdicts"].get(name, "-") for name in ACCOUNTS] for group in judged]
+    rows = [(_name(group), *words) for group, words in zip(judged, verdicts, strict=True)]
+    for word in ("holds", "refuted"):
+        counts = (str(column.count(word)) for column in zip(*verdicts, strict=True))
+        rows.append((f"{word}, of {len(judged)}", *counts))
+    return _table(("model, domain", *ACCOUNTS.values()), rows)
 
 
 def _measures(plain: Sequence[Group]) -> str:
-    head = {
-        "model, domain": _name,
-        "one answer left": lambda of: f"{of['one_left']} of {of['solving']}",
-        "a run agrees (base)": lambda of: _beside(of, "own", "base_agrees"),
-        "two runs keep the same (pairs)": lambda of: _beside(of, "pairs", "least", "most", joined=" to "),
-        "other prompts name it (shuffled)": lambda of: _beside(of, "named", "named_shuffled"),
-        "variance over pairs (shuffled)": lambda of: _beside(of, "varied", "varied_shuffled", form=".3f"),
-        "base's likeliest (of prompts)": lambda of: _likeliest(of),
-        "merit left (base, best)": lambda of: _beside(of, "merit", "base_merit", "best_merit"),
-        "Pass@1, Pass@11": lambda of: (
-            f"{of['base_pass_1']:.2f} to {of['pass_1']:.2f}, {of['base_any']:.2f} to {of['any']:.2f}"
-        ),
-    }
-    return _table(tuple(head), [tuple(cell(of) for cell in head.values()) for of in plain])
+    rows = [
+        {
+            "model, domain": _name(group),
+            "one answer left": f"{group['one_left']} of {group['solving']}",
+            "a run agrees (base)": _bracketed(group, "own", "base_agrees"),
+            "two runs keep the same (pairs)": _bracketed(group, "pairs", "least", "most", joined=" to "),
+            "other prompts name it (shuffled)": _bracketed(group, "named", "named_shuffled"),
+            "variance over pairs (shuffled)": _bracketed(group, "varied", "varied_shuffled", form=".3f"),
+            "base's likeliest (of prompts)": _likeliest(group),
+            "merit left (base, best)": _bracketed(group, "merit", "base_merit", "best_merit"),
+            "Pass@1, Pass@11": "{base_pass_1:.2f} to {pass_1:.2f}, {base_any:.2f} to {any:.2f}".format(
+                **group
+            ),
+        }
+        for group in plain
+    ]
+    return _table(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
-def _beside(of: Group, name: str, *beside: str, form: str = ".2f", joined: str = ", ") -> str:
+def _bracketed(group: Group, name: str, *compared: str, form: str = ".2f", joined: str = ", ") -> str:
     """A number, and in brackets those beside it."""
-    if of.get(name) is None:
+    if group.get(name) is None:
         return "-"
-    others = [format(of[other], form) for other in beside if of.get(other) is not None]
-    return format(of[name], form) + (f" ({joined.join(others)})" if others else "")
+    numbers = [format(group[other], form) for other in compared if group.get(other) is not None]
+    return format(group[name], form) + (f" ({joined.join(numbers)})" if numbers else "")
 
 
-def _likeliest(of: Group) -> str:
-    return "-" if of["likeliest_of"] < CLEAR else f"{of['likeliest']:.2f} ({of['likeliest_of']:.0f})"
+def _likeliest(group: Group) -> str:
+    return "-" if group["likeliest_of"] < CLEAR else f"{group['likeliest']:.2f} ({group['likeliest_of']:.0f})"
 
 
-def _sentences(told: Mapping[str, Any]) -> list[str]:
+def _sentences(study: Mapping[str, Any]) -> list[str]:
     """What was found at Level 1, in numbers."""
-    plain = [of for of in told["groups"] if not of["replay"] and of["level"] == "level1"]
-    one, solving = (sum(of[name] for of in plain) for name in ("one_left", "solving"))
+    plain = [group for group in study["groups"] if not group["replay"] and group["level"] == "level1"]
+    one, solving = (sum(group[name] for group in plain) for name in ("one_left", "solving"))
     runs = [
-        run for run in told["runs"] if not run["method"].startswith("replay") and run["level"] == "level1"
+        run for run in study["runs"] if not run["method"].startswith("replay") and run["level"] == "level1"
     ]
     clear = [run for run in runs if run["p"] < 0.05 and run["pass_1"][1] > run["pass_1"][0]]
     falls, rises = (sum(sign * (run["lost"] - run["gained"]) > 0 for run in clear) for sign in (1, -1))
     small = sum(run["any"][1] - run["pass_1"][1] <= 0.1 for run in runs)
-    changes = [each["any"] for each in told["replay"] if each["level"] == "level1"]
+    changes = [cell["any"] for cell in study["replay"] if cell["level"] == "level1"]
     raised, lowered = sum(x["low"] > 0 for x in changes), sum(x["high"] < 0 for x in changes)
-    lucky = [of["p_varied_holm"] for of in plain if of.get("p_varied_holm") is not None]
-    leads = [of for of in plain if of.get("best") is not None]
-    above, best, never = (
-        sum(test(of) for of in leads)
-        for test in (lambda of: of["above"] >= 0.9, lambda of: of["best"] == 1, lambda of: of["best"] == 0)
-    )
-    data, shared = told["data"]["level1"], told["data"]["level1"]["variance"]
-    judged = [of["verdicts"] for of in told["groups"] if "verdicts" in of]
+    p_varied = [group["p_varied_holm"] for group in plain if group.get("p_varied_holm") is not None]
+    leads = [group for group in plain if group.get("best") is not None]
+    above = sum(group["above"] >= 0.9 for group in leads)
+    best, never = (sum(group["best"] == share for group in leads) for share in (1, 0))
+    data, shared = study["data"]["level1"], study["data"]["level1"]["variance"]
+    judged = [group["verdicts"] for group in study["groups"] if "verdicts" in group]
     alone, shared_ones = (
-        sum(any(of.get(name) == "holds" for name in names) for of in judged)
+        sum(any(group.get(name) == "holds" for name in names) for group in judged)
         for names in ([*ACCOUNTS][:3], [*ACCOUNTS][3:])
     )
     return [
         f"*One correct answer a prompt is left* in {one} of {solving} runs that solve ten prompts or more.",
-        f"*Chance acts once a run* in {sum(p < 0.05 for p in lucky)} of {len(lucky)} models and "
+        f"*Chance acts once a run* in {sum(p < 0.05 for p in p_varied)} of {len(p_varied)} models and "
         "domains that show it: pairs of runs vary more than shuffled ones (below .05, Holm).",
         "*A policy that prompts share* (by merit, by chance or both) survives the rules below in "
         f"{shared_ones} of {len(judged)} models and domains, one for each prompt in {alone}.",
@@ -155,8 +150,8 @@ def _sentences(told: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _deepscaler(of: Mapping[str, Any]) -> str:
-    theirs, ours = of["theirs"], of["ours"]
+def _deepscaler(comparison: Mapping[str, Any]) -> str:
+    theirs, ours = comparison["theirs"], comparison["ours"]
     table = _table(
         ("Pass@k of the run is", "published (Table 1, 32k fresh), recomputed", "`dph confront`"),
         [
@@ -165,8 +160,8 @@ def _deepscaler(of: Mapping[str, Any]) -> str:
             ("first worse in", *("{} to {}".format(*side["first_worse"]) for side in (theirs, ours))),
         ],
     )
-    before, after = of["mixed"]
-    lines = "\n".join(of["lines"])
+    before, after = comparison["mixed"]
+    lines = "\n".join(comparison["lines"])
     return (
         f"{table}\n\n```text\n{lines}\n```\n\nAll as predicted. It has not collapsed: {after:.0%} of the "
         f"prompts still have correct and incorrect answers (base {before:.0%})."
