@@ -23,8 +23,8 @@ _SPEC.loader.exec_module(pages)
 def test_the_committed_page_is_what_the_command_writes():
     published, trainers, first = map(reports, ("published", "KL terms", "policy losses"))
     later = reports("policy losses", "old_policy")
-    made = pages.loss_page(published, trainers, list(zip(first, later, strict=True)))
-    assert (DOCS / "appendix" / "kl-terms.md").read_text() == made, "run: make audit-pages"
+    page = pages.loss_page(published, trainers, list(zip(first, later, strict=True)))
+    assert (DOCS / "appendix" / "kl-terms.md").read_text() == page, "run: make audit-pages"
 
 
 def test_the_committed_page_of_advantages_is_what_the_command_writes():

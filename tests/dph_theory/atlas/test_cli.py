@@ -32,7 +32,7 @@ def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
     assert "pushed &" in paths["latex"].read_text()
 
 
-def test_wrong_usage_is_told_in_a_line(tmp_path):
+def test_wrong_usage_is_one_line(tmp_path):
     (tmp_path / "mine.py").write_text("def broken(rewards):\n    raise KeyError('no')\n")
     unknown = CliRunner().invoke(atlas_command, ["--only", "GPRO"])
     assert unknown.exit_code == 2

@@ -26,8 +26,8 @@ def test_every_method_says_where_it_was_read():
         assert method.read in (STANDARD, CATALOGUE, CODE, SUMMARY)
 
 
-def test_ways_back_have_the_powers_of_their_pulls():
-    # On-policy the pull is eps log(1/eps), of alpha-DPG eps^(1-alpha), rehearsed it is what is lacking (E7).
+def test_recovery_has_the_power_of_its_gradient():
+    # On-policy the gradient is eps log(1/eps), of alpha-DPG eps^(1-alpha), rehearsed what is lacking (E7).
     share = np.log(np.log(1 / LOST[0]) / np.log(1 / LOST[1])) / np.log(LOST[0] / LOST[1])
     assert recovery(BY_NAME["KL in the reward"], 0.1) == (
         "slow, if drawn",
@@ -36,18 +36,18 @@ def test_ways_back_have_the_powers_of_their_pulls():
     assert recovery(BY_NAME["alpha-DPG"], 0.0) == ("between, if drawn", pytest.approx(0.5, abs=0.02))
     assert recovery(BY_NAME["KL-DPG"], 0.0) == ("quick, if drawn", pytest.approx(0, abs=1e-3))
     assert recovery(BY_NAME["DPH-F"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
-    # Of rehearsed divergences only the forward KL pulls on what has no mass: alpha's pull is u^(1-alpha).
+    # Of rehearsed divergences only the forward KL raises what has no mass: alpha's gradient is u^(1-alpha).
     assert recovery(BY_NAME["DPH-alpha"], 0.1) == ("slow, undrawn", pytest.approx(0.8, abs=0.05))
     assert recovery(BY_NAME["DPH-JS"], 0.1)[0] == "slow, undrawn"
     assert recovery(BY_NAME["GRPO"], 0.0) == ("none", None)
 
 
 def test_a_row_of_what_is_known():
-    kept = row_of(BY_NAME["DPH-F"])
-    assert (kept.selects, kept.selects_single, kept.fixed) == (*["base's proportions"] * 2, True)
-    assert (kept.rare, kept.long) == (pytest.approx(1, abs=0.01), pytest.approx(1, abs=0.01))
-    assert kept.wrong < 1e-4
-    assert kept.drift == pytest.approx(0.631, abs=0.02)
+    row = row_of(BY_NAME["DPH-F"])
+    assert (row.selects, row.selects_single, row.fixed) == (*["base's proportions"] * 2, True)
+    assert (row.rare, row.long) == (pytest.approx(1, abs=0.01), pytest.approx(1, abs=0.01))
+    assert row.wrong < 1e-4
+    assert row.drift == pytest.approx(0.631, abs=0.02)
 
 
 def test_replay_of_found_answers_forgets_the_base_and_brings_back_what_is_nearly_lost():
@@ -69,15 +69,15 @@ def _own(function):
 
 
 def test_a_method_of_ones_own_is_its_table_or_is_called_with_what_it_asks_for():
-    asked = []
+    shapes = []
 
     def towards_the_base(rewards, log_pi, log_ref):
-        asked.append(tuple(rewards.shape))
+        shapes.append(tuple(rewards.shape))
         penalised = rewards - 0.1 * (log_pi - log_ref)
         return penalised - penalised.mean(dim=-1, keepdim=True)
 
     assert selected(_own(towards_the_base), 0.0) == "base's proportions"
-    assert all(shape[1] == 4 for shape in asked)
+    assert all(shape[1] == 4 for shape in shapes)
     assert selected(_own(lambda rewards: rewards - 0.5), 0.0) == "one answer"
 
 

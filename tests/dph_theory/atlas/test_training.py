@@ -47,30 +47,30 @@ def test_every_group_stands_for_its_orders_and_has_its_chance():
 )
 def test_weights_of_the_verdict_move_as_the_plain_gradient_on_their_clock(name, weight):
     theta = np.log([0.1, 0.3, 0.2, 0.4])
-    found = gradient(BY_NAME[name], UNEQUAL, theta, expected(UNEQUAL, theta), 0.0)
+    update = gradient(BY_NAME[name], UNEQUAL, theta, expected(UNEQUAL, theta), 0.0)
     plain = plain_gradient(theta, UNEQUAL.valid)
-    assert found == pytest.approx(weight(0.6) * plain, abs=1e-12)
+    assert update == pytest.approx(weight(0.6) * plain, abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("name", "law", "settings"),
+    ("name", "policy", "settings"),
     [
         ("KL in the reward", sequence_policy, {}),
         ("corrected k3, answer means", token_policy, {"per_answer_mean": True}),
         ("k3 in the loss", token_policy, {"divergence": FORWARD_KL}),
     ],
 )
-def test_a_penalty_ends_at_its_law(name, law, settings):
+def test_a_penalty_ends_at_its_stationary_policy(name, policy, settings):
     end = flow(BY_NAME[name], LENGTHS, 0.3)[1]
-    tables = law(LENGTHS.base, LENGTHS.valid, 0.3, end=LENGTHS.end, **settings)
-    wanted = LENGTHS.tokens.of(answer_probabilities(tables, LENGTHS.end))
-    assert distance(LENGTHS.answers(end), wanted) < 2e-3
+    tables = policy(LENGTHS.base, LENGTHS.valid, 0.3, end=LENGTHS.end, **settings)
+    stationary = LENGTHS.tokens.per_answer(answer_probabilities(tables, LENGTHS.end))
+    assert distance(LENGTHS.answers(end), stationary) < 2e-3
 
 
 def test_targets_end_at_the_filtered_model_and_the_plain_gradient_at_the_likeliest():
-    wanted = filtered(UNEQUAL.base[0], UNEQUAL.valid)
+    target = filtered(UNEQUAL.base[0], UNEQUAL.valid)
     for name in ("DPH-F", "alpha-DPG", "KL-DPG", "rejection fine-tuning"):
-        assert distance(UNEQUAL.answers(flow(BY_NAME[name], UNEQUAL, 0.1)[1]), wanted) < 2e-3
+        assert distance(UNEQUAL.answers(flow(BY_NAME[name], UNEQUAL, 0.1)[1]), target) < 2e-3
     likeliest = uniform_on_likeliest(UNEQUAL.base[0], UNEQUAL.valid)
     assert distance(UNEQUAL.answers(flow(BY_NAME["RLOO"], UNEQUAL, 0.0)[1]), likeliest) < 1e-2
     entropy = flow(BY_NAME["entropy bonus, answer"], UNEQUAL, 0.3)[1]
@@ -88,18 +88,18 @@ def test_targets_end_at_the_filtered_model_and_the_plain_gradient_at_the_likelie
 def test_chains_drift_as_the_closed_form_says(name, settings):
     method, rounds = BY_NAME[name], 40
     step = flow(method, EQUAL, 0.0, pass_rate=REACHED)[0] / rounds
-    wanted = drift_deviation(0.3, REACHED, valid=2, invalid=2, step=step, answers=GROUPS * GROUP, **settings)
-    found = drift_over_chains(method, EQUAL, 0.0, rounds=rounds)
-    assert found == pytest.approx(float(wanted), rel=0.12, abs=1e-9)
+    formula = drift_deviation(0.3, REACHED, valid=2, invalid=2, step=step, answers=GROUPS * GROUP, **settings)
+    drift = drift_over_chains(method, EQUAL, 0.0, rounds=rounds)
+    assert drift == pytest.approx(float(formula), rel=0.12, abs=1e-9)
 
 
 def test_a_round_of_drawn_groups_is_the_expected_one_on_average():
     method, rng = BY_NAME["unlikeliness"], np.random.default_rng(1)
     theta = np.tile(LENGTHS.start, (2000, 1))
     moved = updated_logits(method, LENGTHS, theta, drawn(LENGTHS, theta, 8, rng), 0.0, 1.0) - theta
-    wanted = gradient(method, LENGTHS, LENGTHS.start, expected(LENGTHS, LENGTHS.start), 0.0)
+    update = gradient(method, LENGTHS, LENGTHS.start, expected(LENGTHS, LENGTHS.start), 0.0)
     error = moved.std(axis=0) / np.sqrt(len(moved))
-    assert (np.abs(moved.mean(axis=0) - wanted) < 5 * error + 1e-9).all()
+    assert (np.abs(moved.mean(axis=0) - update) < 5 * error + 1e-9).all()
     assert (error > 0).sum() >= 6
 
 
@@ -107,16 +107,16 @@ def test_clips_act_on_later_updates_alone_and_only_where_the_ratio_has_moved():
     theta = UNEQUAL.start
     samples = expected(UNEQUAL, theta)
     plain, clipped = BY_NAME["GRPO"], BY_NAME["PPO clip"]
-    # at the first update, and near it, a clipped token is pulled as any other
+    # at the first update, and near it, a clipped token is moved as any other
     for method in (clipped, BY_NAME["CISPO"], BY_NAME["DPPO mask"]):
         assert gradient(method, UNEQUAL, theta, samples, 0.0) == pytest.approx(
             gradient(plain, UNEQUAL, theta, samples, 0.0)
         )
     moved = theta + np.array([0.5, 0.0, 0.0, 0.0])
     late, free = (
-        np.bincount(entries.ravel(), pull.ravel())
+        np.bincount(entries.ravel(), coefficient.ravel())
         for old in (samples.log_pi, None)
-        for entries, pull in token_coefficients(clipped, UNEQUAL, moved, samples, 0.0, old)
+        for entries, coefficient in token_coefficients(clipped, UNEQUAL, moved, samples, 0.0, old)
     )
     # the first answer is right and has risen by more than a fifth: nothing pushes it further up
     assert free[0] > 0

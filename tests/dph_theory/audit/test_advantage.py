@@ -34,34 +34,34 @@ def test_the_verdict_says_what_is_maximised_and_what_is_wrong(advantage, size, w
     assert words in audit_advantage(advantage, group_size=size).verdict
 
 
-def test_the_ends_of_a_group_and_a_dropped_one_are_told():
-    found = audit_advantage(forms.mean_of_all, group_size=8)
-    assert found.weight == pytest.approx((7 / 8,) * 7)
-    assert found.all_right == found.all_wrong == 0
-    assert [row[2] for row in found.tables()[0].rows] == list(found.objective)
+def test_the_ends_of_a_group_and_a_dropped_one_are_reported():
+    report = audit_advantage(forms.mean_of_all, group_size=8)
+    assert report.weight == pytest.approx((7 / 8,) * 7)
+    assert report.all_right == report.all_wrong == 0
+    assert [row[2] for row in report.tables()[0].rows] == list(report.objective)
     assert audit_advantage(lambda r: r).all_right == 1
-    # Groups drawn anew weigh by the chance to be kept.
-    found = audit_advantage(forms.sample_deviation, group_size=2, drops_equal_groups=True)
-    v = np.array(found.validities)
-    np.testing.assert_allclose(found.weight, 0.5**0.5 / (2 * v * (1 - v)))
-    assert found.maximises == ()
+    # Groups drawn anew weigh by the chance to be mixed.
+    report = audit_advantage(forms.sample_deviation, group_size=2, drops_equal_groups=True)
+    v = np.array(report.validities)
+    np.testing.assert_allclose(report.weight, 0.5**0.5 / (2 * v * (1 - v)))
+    assert report.maximises == ()
 
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-6, 1e-4, 0.03])
 @pytest.mark.parametrize(
-    ("scale", "wanted"),
+    ("scale", "objective"),
     [
         (lambda r: r.std(dim=-1, keepdim=True), "the arcsine's (sample std + {:g})"),
         (lambda r: r.std(dim=-1, keepdim=True, correction=0), "the arcsine's (population std + {:g})"),
         (lambda r: r.mean(dim=-1, keepdim=True), "log V truncated at order 7 (mean + {:g})"),
     ],
 )
-def test_what_trainers_add_to_the_denominator_is_told(scale, wanted, epsilon):
+def test_what_trainers_add_to_the_denominator_is_named(scale, objective, epsilon):
     def advantage(r):
         return (r - r.mean(dim=-1, keepdim=True)) / (scale(r) + epsilon)
 
     ((constant, name),) = objective_of(tabulate(advantage, 8))
-    assert name == wanted.format(epsilon)
+    assert name == objective.format(epsilon)
     assert constant == pytest.approx(1, rel=1e-8)
 
 
@@ -90,7 +90,7 @@ V = np.array([0.01, 0.25, 0.5, 0.9])
         (forms.over_the_mean, "mean"),
     ],
 )
-def test_weights_and_objectives_are_those_of_the_laws(advantage, scale, size):
+def test_weights_and_objectives_are_those_of_the_group_formulas(advantage, scale, size):
     table = tabulate(advantage, size)
     np.testing.assert_allclose(table.weight(V), group_weight(size, V, scale), rtol=1e-12)
     np.testing.assert_allclose(table.objective(V), group_objective(size, V, scale), rtol=1e-11)
@@ -107,9 +107,9 @@ def test_the_gradient_and_its_variance_are_those_of_all_outcomes(form):
     mean = chance @ group
     assert table.weight(v) == pytest.approx(mean)
     variance = size * (chance @ (group - mean) ** 2)
-    # Where the places of a group are told apart, what varies among outcomes with as many right is left out.
-    told = table.variance(v)
-    assert told == pytest.approx(variance) if table.symmetric else 0.99 * variance < told < variance
+    # Where a group's places differ, what varies among outcomes with as many right is left out.
+    tabulated = table.variance(v)
+    assert tabulated == pytest.approx(variance) if table.symmetric else 0.99 * variance < tabulated < variance
 
 
 def test_what_fails_is_said():
@@ -117,7 +117,7 @@ def test_what_fails_is_said():
         (lambda r: 1 / 0, 4, "raised ZeroDivisionError"),
         (lambda r: r.sum(-1), 4, "as many are needed"),
         (forms.rank_bonus, 20, "places of a group"),
-        # Told is the error of the code as it is called first, with tensors.
+        # Reported is the error of the code as it is called first, with tensors.
         (
             lambda r: r.mean(dtype="no such type"),
             4,
@@ -142,10 +142,10 @@ def test_a_large_batch_weighs_every_prompt_by_one_over_the_deviation_of_all_verd
 
 def others_by_squares(r):
     """The same with the deviation of the others as E[r^2] - E[r]^2, undivided where that is zero."""
-    others = r.shape[-1] - 1
-    mean = (r.sum(dim=-1, keepdim=True) - r) / others
-    squares = ((r**2).sum(dim=-1, keepdim=True) - r**2) / others
-    deviation = ((squares - mean**2).clamp(min=0) * others / (others - 1)).sqrt()
+    count = r.shape[-1] - 1
+    mean = (r.sum(dim=-1, keepdim=True) - r) / count
+    squares = ((r**2).sum(dim=-1, keepdim=True) - r**2) / count
+    deviation = ((squares - mean**2).clamp(min=0) * count / (count - 1)).sqrt()
     centred = r - mean
     return torch.where(deviation > 0, centred / (deviation + 1e-6), centred)
 

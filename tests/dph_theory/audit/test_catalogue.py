@@ -17,8 +17,8 @@ PUBLIC_CODE_OR_REPORTS = ("DeepSeek-V3.2, arXiv:", "verl, ", "TRL, ")
 def test_every_form_is_one_and_has_a_source():
     assert len({(form.title, form.samples) for form in CATALOGUE}) == len(CATALOGUE)
     for form in CATALOGUE:
-        known = form.source.split(",")[0] in REFERENCES
-        assert known or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
+        cited = form.source.split(",")[0] in REFERENCES
+        assert cited or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
 
 
 ESTIMATES_AND_DESCENDS = [
@@ -50,26 +50,26 @@ ESTIMATES_AND_DESCENDS = [
 ]
 
 
-LAWS = {"each token": True, "whole answer": False}
+TOKEN_LEVEL = {"each token": True, "whole answer": False}
 
 
 @pytest.mark.slow
 @IN_ONE_PROCESS
-def test_a_trainer_s_kl_term_has_the_law_and_the_end_that_its_table_derives():
-    for term, found in zip(KL_TERMS, reports("KL terms"), strict=True):
+def test_a_trainer_s_kl_term_acts_and_ends_as_its_table_derives():
+    for term, report in zip(KL_TERMS, reports("KL terms"), strict=True):
         if term.divergence is None:
-            assert found.acts_on in ("not known", "no penalty"), term.title
-            assert (found.selects, term.selects) == ("none", "not known"), term.title
+            assert report.acts_on in ("not known", "no penalty"), term.title
+            assert (report.selects, term.selects) == ("none", "not known"), term.title
         else:
-            assert (LAWS[found.acts_on], found.selects) == (term.token, term.selects), term.title
-            assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in found.descended.name
+            assert (TOKEN_LEVEL[report.acts_on], report.selects) == (term.token, term.selects), term.title
+            assert (FORWARD if term.divergence.name == "forward_kl" else REVERSE) in report.descended.name
 
 
 def test_in_parallel_the_reports_keep_their_order_and_another_table_s_are_no_forms(monkeypatch):
     monkeypatch.setattr(catalogue, "LOSSES", {"published": CATALOGUE[:3]})
-    seen = []
-    made = audit_catalogue(on_report=seen.append)
-    assert [each.loss for each in made] == ["k1", "k2", "k3"]
-    assert {each.loss for each in seen} == {"k1", "k2", "k3"}
+    finished = []
+    audits = audit_catalogue(on_report=finished.append)
+    assert [report.loss for report in audits] == ["k1", "k2", "k3"]
+    assert {report.loss for report in finished} == {"k1", "k2", "k3"}
     with pytest.raises(ValueError, match="k1 on filtered samples is no form"):
-        form_of(type(made[0])(**{**vars(made[0]), "samples": "filtered"}))
+        form_of(type(audits[0])(**{**vars(audits[0]), "samples": "filtered"}))

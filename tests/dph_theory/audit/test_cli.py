@@ -46,8 +46,8 @@ def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
     out = tmp_path / "k3.json"
     done = CliRunner().invoke(main, ["audit", "loss", f"{losses}:k3", "--json", str(out)])
     assert done.exit_code == 0, done.stderr
-    said = " ".join(done.stdout.split())
-    assert said.startswith(
+    output = " ".join(done.stdout.split())
+    assert output.startswith(
         "k3 on policy samples: It has the gradient of the forward KL(ref||pi) of each token"
     )
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -55,7 +55,7 @@ def test_a_file_s_loss_is_audited_and_the_verdict_comes_first(losses, tmp_path):
         assert row in done.stdout
     assert "dead zones" not in done.stdout
     report = json.loads(out.read_text())
-    assert said.startswith(report["verdict"])
+    assert output.startswith(report["verdict"])
     assert report["gradient"]["name"] == "forward KL(ref||pi)"
 
 
@@ -102,9 +102,9 @@ def test_without_torch_it_says_what_to_install(tmp_path, losses):
     (tmp_path / "torch.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
     )
-    here = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     words = [DPH, "audit", "loss", f"{losses}:k3"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=here)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
     assert 'pip install "dph[toy]"' in done.stderr
     assert "Traceback" not in done.stderr
@@ -187,8 +187,8 @@ def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
         "clipped on old policy samples: On single tokens, not on longer answers, while every ratio pi/old is "
         "between 0.8 and 1.2 this is the reward's policy gradient. Beyond, it is not: an incorrect answer's "
     )
-    found = json.loads(out.read_text())
-    assert (found["samples"], found["off_policy"]["samples"]) == ("policy", "old_policy")
+    findings = json.loads(out.read_text())
+    assert (findings["samples"], findings["off_policy"]["samples"]) == ("policy", "old_policy")
 
 
 def test_what_code_prints_is_not_shown_and_its_time_is_limited(tmp_path):

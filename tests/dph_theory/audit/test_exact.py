@@ -61,14 +61,14 @@ def test_expectation_is_the_limit_of_sampling():
 
 def test_the_gradient_is_that_of_finite_differences():
     problem = random_problems(1)[3]
-    found = Audited.from_function(policy_gradient).measure(problem).gradient
+    exact = Audited.from_function(policy_gradient).measure(problem).gradient
     for i in range(problem.policy.numel()):
         sides = []
         for step in (1e-5, -1e-5):
             logits = problem.policy.clone()
             logits.view(-1)[i] += step
             sides.append(float((problem.probabilities(logits) * problem.valid).sum()))
-        assert -(sides[0] - sides[1]) / 2e-5 == pytest.approx(float(found[i]), abs=1e-9)
+        assert -(sides[0] - sides[1]) / 2e-5 == pytest.approx(float(exact[i]), abs=1e-9)
 
 
 def test_randomness_in_a_tenth_of_the_calls_is_noticed():
@@ -94,7 +94,7 @@ def test_arguments_are_those_it_names_and_others_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("loss", "law", "gradient"),
+    ("loss", "sampler", "gradient"),
     [
         (lambda log_pi, log_ref: (log_pi - log_ref).mean(), "pi", lambda pi, ref: 0 * pi),
         (lambda log_pi, log_ref: ((log_pi - log_ref) ** 2 / 2).mean(), "pi", REVERSE_KL.gradient),
@@ -102,9 +102,9 @@ def test_arguments_are_those_it_names_and_others_are_refused():
     ],
     ids=["k1", "k2", "minus log u"],
 )
-def test_many_problems_at_once_have_the_known_gradients(loss, law, gradient):
+def test_many_problems_at_once_have_the_known_gradients(loss, sampler, gradient):
     rng = np.random.default_rng(0)
     given = {"pi": rng.dirichlet(np.ones(4), 50), "ref": rng.dirichlet(np.ones(4), 50)}
-    found = expected_gradients({"it": loss}, given["pi"], given["ref"], given[law])
-    assert found.shape == (50, 1, 4)
-    np.testing.assert_allclose(found[:, 0], gradient(**given), atol=1e-9)
+    gradients = expected_gradients({"it": loss}, given["pi"], given["ref"], given[sampler])
+    assert gradients.shape == (50, 1, 4)
+    np.testing.assert_allclose(gradients[:, 0], gradient(**given), atol=1e-9)

@@ -98,10 +98,10 @@ def test_biased_ones_are_named_with_their_bias(metric, words):
 
 def test_the_bias_is_the_exact_one():
     report = audit_metric(bootstrap)
-    found = next(b for b in report.biases if (b.n, b.k) == (4, 4))
+    smallest = next(b for b in report.biases if (b.n, b.k) == (4, 4))
     p = 0.25
     exact = sum(comb(4, c) * p**c * (1 - p) ** (4 - c) * (1 - (1 - c / 4) ** 4) for c in range(5))
-    assert found.bias[3] == pytest.approx(exact - (1 - (1 - p) ** 4))
+    assert smallest.bias[3] == pytest.approx(exact - (1 - (1 - p) ** 4))
 
 
 def test_one_that_draws_answers_is_unbiased_within_its_noise():

@@ -22,7 +22,7 @@ def test_the_same_seed_gives_the_same_report_as_plain_data():
 
 
 @pytest.mark.parametrize(
-    ("samples", "match", "target", "law"),
+    ("samples", "match", "target", "convergence"),
     [
         ("filtered", Match("none", False), "p_*", ("rehearsal", "filtered model")),
         ("filtered", Match("none", False), "base rate", ("rehearsal", "base's own rate")),
@@ -37,17 +37,17 @@ def test_the_same_seed_gives_the_same_report_as_plain_data():
         ("policy", Match("alpha-divergence 2.5", True, 1.0), None, ("not known", "none")),
     ],
 )
-def test_the_place_and_the_divergence_decide_what_is_selected(samples, match, target, law):
-    assert convergence_of(samples, match, target and Minimiser(target, None, 0.0)) == law
+def test_the_place_and_the_divergence_decide_what_is_selected(samples, match, target, convergence):
+    assert convergence_of(samples, match, target and Minimiser(target, None, 0.0)) == convergence
 
 
 def test_a_report_is_shown_in_a_few_lines_and_as_a_table():
-    found = audit(k3)
-    shown = repr(found).splitlines()
+    report = audit(k3)
+    shown = repr(report).splitlines()
     assert shown[0].startswith(
         "AuditReport: k3 on policy samples: It has the gradient of the forward KL(ref||pi)"
     )
     assert len(shown) < 30
-    assert "np.float64" not in repr(found)
-    assert "<td>value estimates</td><td>the reverse KL(pi||ref)</td>" in found._repr_html_()
-    assert found.to_dict()["gradient"]["name"] == "forward KL(ref||pi)"
+    assert "np.float64" not in repr(report)
+    assert "<td>value estimates</td><td>the reverse KL(pi||ref)</td>" in report._repr_html_()
+    assert report.to_dict()["gradient"]["name"] == "forward KL(ref||pi)"

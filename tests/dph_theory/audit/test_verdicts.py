@@ -27,7 +27,7 @@ def mean(values, mask):
     return (values * mask).sum() / mask.sum()
 
 
-def whole(values, mask):
+def summed(values, mask):
     """Of each answer."""
     return (values * mask).sum(dim=-1)
 
@@ -43,16 +43,16 @@ def clipped(ratio, advantages):
 
 def cost(log_pi, log_ref, mask):
     """k1 of each answer, held fixed."""
-    return whole((log_pi - log_ref).detach(), mask)
+    return summed((log_pi - log_ref).detach(), mask)
 
 
 def grpo(log_pi, log_ref, log_old, advantages, mask, over="batch", keep=1.0):
     """TRL's idiom: per token the clipped ratio times the advantage, and .04 k3."""
-    each = clipped((log_pi - log_old).exp(), advantages) + 0.04 * k3(log_ref - log_pi)
-    kept = mask * keep
+    terms = clipped((log_pi - log_old).exp(), advantages) + 0.04 * k3(log_ref - log_pi)
+    counted = mask * keep
     if over == "answers":
-        return (whole(each, kept) / kept.sum(-1).clamp(min=1.0)).mean()
-    return whole(each, kept).sum() / kept.sum().clamp(min=1.0)
+        return (summed(terms, counted) / counted.sum(-1).clamp(min=1.0)).mean()
+    return summed(terms, counted).sum() / counted.sum().clamp(min=1.0)
 
 
 def by_unsqueeze(log_pi, log_ref, log_old, advantages, mask):
@@ -87,24 +87,24 @@ def sequence_masked(log_pi, log_old, advantages):
 def minus_batch_mean(log_pi, log_ref, mask):
     """The mean over a batch of B holds the answer itself: (1 - 1/B) of the reverse KL."""
     costs = cost(log_pi, log_ref, mask)
-    return (whole(log_pi, mask) * (costs - costs.mean())).mean()
+    return (summed(log_pi, mask) * (costs - costs.mean())).mean()
 
 
 def minus_the_others(log_pi, log_ref, mask):
     """Fails on a batch of one."""
     costs = cost(log_pi, log_ref, mask)
-    return (whole(log_pi, mask) * (costs - (costs.sum() - costs) / (len(costs) - 1))).mean()
+    return (summed(log_pi, mask) * (costs - (costs.sum() - costs) / (len(costs) - 1))).mean()
 
 
 def less_its_mean(log_pi, log_ref, mask):
     """Zero on every batch of several, but for rounding; not a number on one."""
-    away = whole(log_pi - log_ref, mask) - whole(log_pi - log_ref, mask).mean()
+    away = summed(log_pi - log_ref, mask) - summed(log_pi - log_ref, mask).mean()
     return (away / ((away**2).sum() / (len(away) - 1) + 1e-3)).mean()
 
 
 def all_pairs(log_pi, log_ref, mask):
     """B(B-1) ordered pairs, each a fourth of 2 (x_i^2 - x_i x_j): B - 1 answers' E[x s] twice over."""
-    x = whole(log_pi - log_ref, mask)
+    x = summed(log_pi - log_ref, mask)
     return ((x[:, None] - x[None, :]) ** 2).sum() / 4
 
 
@@ -116,14 +116,14 @@ def kl_counted_by_the_batch(log_pi, log_ref, log_old, advantages, mask):
 
 def misaligned(log_pi, advantages, mask):
     """A number for each token meets the sums over the sequences: alone a sequence goes through."""
-    return -(advantages * mask * whole(log_pi, mask)).mean()
+    return -(advantages * mask * summed(log_pi, mask)).mean()
 
 
 def preference(log_pi, log_ref, advantages, mask):
     """A logistic loss of pairs, which a single answer does not make: none of the known."""
     if len(log_pi) % 2:
         raise ValueError("pairs are needed")
-    x, better = whole(log_pi - log_ref, mask), torch.sign(advantages[::2, 0] - advantages[1::2, 0])
+    x, better = summed(log_pi - log_ref, mask), torch.sign(advantages[::2, 0] - advantages[1::2, 0])
     return -torch.nn.functional.logsigmoid(better * (x[::2] - x[1::2])).mean()
 
 
@@ -191,10 +191,10 @@ ROWS = [
     # f' = (1 - u^-a)/a at a = .37, which nobody declared; f = (u-1)^2/(u+1), f' = (u-1)(u+3)/(u+1)^2.
     ("alpha .37", POLICY, f"{UNKNOWN}; nearest is the alpha-divergence 0.5",
      lambda log_pi, log_ref, mask:
-         (whole(log_pi, mask) * (-torch.exp(-0.37 * cost(log_pi, log_ref, mask)) / 0.37)).mean()),
+         (summed(log_pi, mask) * (-torch.exp(-0.37 * cost(log_pi, log_ref, mask)) / 0.37)).mean()),
     ("triangular", POLICY, f"{UNKNOWN}; nearest is the JS generator",
      lambda log_pi, log_ref, mask:
-         (whole(log_pi, mask) * ((u := cost(log_pi, log_ref, mask).exp()) - 1) * (u + 3) / (u + 1) ** 2
+         (summed(log_pi, mask) * ((u := cost(log_pi, log_ref, mask).exp()) - 1) * (u + 3) / (u + 1) ** 2
           ).mean()),
     ("sin(40 log pi)", POLICY, f"{UNKNOWN}; nothing is near", lambda log_pi: torch.sin(40 * log_pi).mean()),
     ("sin^2 x, tiny", POLICY, UNKNOWN,
@@ -208,7 +208,7 @@ ROWS = [
     ("policy gradient", POLICY, "This is the reward's policy gradient. No KL: nothing constrains",
      lambda log_pi, advantages: -(log_pi * advantages).sum(dim=-1).mean()),
     ("one advantage an answer", POLICY, "This is the reward's policy gradient",
-     lambda log_pi, advantages, mask: -(advantages * whole(log_pi, mask)).mean()),
+     lambda log_pi, advantages, mask: -(advantages * summed(log_pi, mask)).mean()),
     ("sign of the reward", POLICY, "It LOWERS the expected reward: a sign error.",
      lambda log_pi, advantages: (log_pi * advantages).mean()),
     ("reward, k2 and entropy", POLICY, f"gradient plus 0.1 times {REVERSE}",
@@ -216,7 +216,7 @@ ROWS = [
          (0.1 * (log_pi - log_ref) ** 2 / 2 - log_pi * advantages + 0.02 * log_pi * log_pi.detach()).mean()),
     ("entropy bonus", POLICY, "gradient plus an entropy bonus of 0.05",
      lambda log_pi, advantages, mask:
-         ((y := whole(log_pi, mask)) * 0.05 * y.detach() - advantages[:, 0] * y).mean()),
+         ((y := summed(log_pi, mask)) * 0.05 * y.detach() - advantages[:, 0] * y).mean()),
     ("three terms", POLICY, f"0.04 times {FORWARD}", three_terms),
     ("three terms", OLD, "Near ratios of one its policy term is the reward's policy gradient", three_terms),
     ("by unsqueeze", POLICY, f"gradient plus 0.04 times {FORWARD}", by_unsqueeze),
@@ -229,7 +229,7 @@ ROWS = [
          mean(-log_pi * advantages + 0.02 * (log_pi - log_ref) ** 2 * (advantages != 0), mask)),
     ("divided by kept", POLICY, "Where all advantages are 0, it returned nan",
      lambda log_pi, advantages, mask:
-         whole(-log_pi * advantages, mask).sum() / ((advantages != 0) * mask).sum()),
+         summed(-log_pi * advantages, mask).sum() / ((advantages != 0) * mask).sum()),
     # Wrong ones that look right: what their authors mean is in the name.
     ("k3 with pi and ref exchanged", POLICY, "0.5 times the chi-squared(pi||ref)",
      lambda log_pi, log_ref, mask: mean(k3(log_pi - log_ref), mask)),
@@ -238,7 +238,7 @@ ROWS = [
     ("JS, one half of it", REFERENCE, UNKNOWN,
      lambda log_pi, log_ref, mask: mean(-(((log_pi - log_ref).exp() + 1) / 2).log(), mask)),
     ("k1 in the reward, not held", POLICY, "entropy",
-     lambda log_pi, log_ref, mask: (whole(log_pi, mask) * whole(log_pi - log_ref, mask)).mean()),
+     lambda log_pi, log_ref, mask: (summed(log_pi, mask) * summed(log_pi - log_ref, mask)).mean()),
     ("u log u with its gauge's sign wrong", CORRECT, "a multiple of the base's own pass rate",
      lambda log_pi, log_ref, mask: mean((x := log_pi - log_ref) * x.exp() + torch.expm1(x), mask)),
     ("k3 within the advantage", POLICY, UNKNOWN,
@@ -265,17 +265,17 @@ ROWS = [
     # How tokens and answers are added up.
     ("token mean", POLICY, FORWARD, lambda log_pi, log_ref, mask: mean(k3(log_ref - log_pi), mask)),
     ("mean of means", POLICY, "where all lengths are equal",
-     lambda log_pi, log_ref, mask: (whole((log_pi - log_ref) ** 2 / 2, mask) / mask.sum(-1)).mean()),
+     lambda log_pi, log_ref, mask: (summed((log_pi - log_ref) ** 2 / 2, mask) / mask.sum(-1)).mean()),
     ("padded mean", POLICY, "It depends on how far the batch is padded.",
      lambda log_pi, log_ref, mask: ((log_pi - log_ref) ** 2 / 2 * mask).mean()),
-    ("answer sums", POLICY, FORWARD, lambda log_pi, log_ref, mask: whole(k3(log_ref - log_pi), mask).mean()),
+    ("answer sums", POLICY, FORWARD, lambda log_pi, log_ref, mask: summed(k3(log_ref - log_pi), mask).mean()),
     ("sum of the batch", POLICY, REVERSE,
-     lambda log_pi, log_ref, mask: whole((log_pi - log_ref) ** 2 / 2, mask).sum()),
+     lambda log_pi, log_ref, mask: summed((log_pi - log_ref) ** 2 / 2, mask).sum()),
     ("mask not used", POLICY, "It IGNORES ITS MASK",
      lambda log_pi, log_ref, mask: ((log_pi - log_ref) ** 2 / 2).mean()),
     ("holes filled", POLICY, "It FILLS HOLES in its mask",
      lambda log_pi, log_ref, mask:
-         whole((log_pi - log_ref).square(), mask.flip(1).cumsum(1).flip(1) > 0).mean() / 2),
+         summed((log_pi - log_ref).square(), mask.flip(1).cumsum(1).flip(1) > 0).mean() / 2),
     ("twenty tokens", POLICY, REVERSE,
      lambda log_pi, log_ref: (log_pi - log_ref)[:, :20].square().sum(-1).mean() / 2),
     ("squared mean of tokens", POLICY, "divided by the number of tokens squared",
@@ -283,10 +283,10 @@ ROWS = [
     ("squared mean of a batch", POLICY, "at B = 3, 0.666667 times the reverse KL",
      lambda log_pi, log_ref: (log_pi - log_ref).mean() ** 2),
     ("k1 in the reward", POLICY, FILTERED,
-     lambda log_pi, log_ref, mask: (whole(log_pi, mask) * cost(log_pi, log_ref, mask)).mean()),
+     lambda log_pi, log_ref, mask: (summed(log_pi, mask) * cost(log_pi, log_ref, mask)).mean()),
     ("discounted", POLICY, "On single tokens, not on longer answers, it has the gradient of the reverse KL",
      lambda log_pi, log_ref, mask:
-         whole(0.5 ** torch.arange(mask.shape[1]) * (log_pi - log_ref) ** 2 / 2, mask).mean()),
+         summed(0.5 ** torch.arange(mask.shape[1]) * (log_pi - log_ref) ** 2 / 2, mask).mean()),
     ("minus the batch's mean", POLICY, "at B = 2, 0.5 times the reverse KL(pi||ref); at B = 3, 0.666667",
      minus_batch_mean),
     ("minus the others' mean", POLICY, "at B = 2, the reverse KL(pi||ref); at B = 3, the reverse",
@@ -295,11 +295,11 @@ ROWS = [
     ("all pairs", POLICY, "at B = 2, 2 times the reverse KL(pi||ref); at B = 3, 6 times the reverse",
      all_pairs),
     ("spread", POLICY, "at B = 2, 0.5 times the reverse KL(pi||ref)",
-     lambda log_pi, log_ref, mask: whole(log_pi - log_ref, mask).var(correction=0) / 2),
+     lambda log_pi, log_ref, mask: summed(log_pi - log_ref, mask).var(correction=0) / 2),
     ("log of the mean 1/u", POLICY, "at B = 3, " + UNKNOWN,
-     lambda log_pi, log_ref, mask: whole(log_ref - log_pi, mask).exp().mean().log()),
+     lambda log_pi, log_ref, mask: summed(log_ref - log_pi, mask).exp().mean().log()),
     ("log of the mean u", REFERENCE, "at B = 1, minus the forward KL(ref||pi); at B = 2, none of the",
-     lambda log_pi, log_ref, mask: whole(log_pi - log_ref, mask).logsumexp(0) - math.log(len(mask))),
+     lambda log_pi, log_ref, mask: summed(log_pi - log_ref, mask).logsumexp(0) - math.log(len(mask))),
     ("KL counted by the batch", POLICY, "at B = 3, the reward's policy gradient plus 0.12 times the reverse",
      kl_counted_by_the_batch),
     ("preference", POLICY, COUPLED, preference),
@@ -383,26 +383,26 @@ def book():
 @pytest.mark.parametrize("row", range(len(ROWS)), ids=lambda row: f"{ROWS[row][0]}, {ROWS[row][1]}")
 def test_an_audit_says_what_a_loss_descends_and_how_far(row, book):
     name, samples, derived, loss = ROWS[row]
-    found = audit(loss, samples=samples, name=name)
-    assert derived in found.verdict
-    assert found.summary() == book[row].rstrip()
+    report = audit(loss, samples=samples, name=name)
+    assert derived in report.verdict
+    assert report.summary() == book[row].rstrip()
     # In at most three sentences, but for what could not be evaluated; and every finding says something.
-    assert found.verdict.count(". ") < 4
-    assert found.failed or all(words not in ("", "-", "none") for _, words in found.rows())
+    assert report.verdict.count(". ") < 4
+    assert report.failed or all(words not in ("", "-", "none") for _, words in report.rows())
 
 
 def written():
     """The book as the audits of today have it."""
-    said = (audit(loss, samples=samples, name=name).summary() for name, samples, _, loss in ROWS)
-    return "\n\n".join(said) + "\n"
+    summaries = (audit(loss, samples=samples, name=name).summary() for name, samples, _, loss in ROWS)
+    return "\n\n".join(summaries) + "\n"
 
 
-def beside(of, sign=1.0):
+def clipped_with(term, sign=1.0):
     """PPO's clip, and a term of every token beside it."""
 
     def loss(log_pi, log_ref, log_old, advantages, mask):
         a = advantages if advantages.dim() == 2 else advantages[:, None]
-        return mean(clipped((log_pi - log_old).exp(), a) + sign * of(log_pi, log_ref), mask)
+        return mean(clipped((log_pi - log_old).exp(), a) + sign * term(log_pi, log_ref), mask)
 
     return loss
 
@@ -414,24 +414,25 @@ NUMBER = "is logged and constrains nothing."
 @pytest.mark.parametrize(
     ("loss", "says"),
     [
-        (beside(lambda pi, ref: 0.1 * k3(ref - pi), -1.0), RAISED),
-        (beside(lambda pi, ref: 0.04 * (pi - ref)),
+        (clipped_with(lambda pi, ref: 0.1 * k3(ref - pi), -1.0), RAISED),
+        (clipped_with(lambda pi, ref: 0.04 * (pi - ref)),
          f"Its penalty has NO GRADIENT in expectation: 0.04 times the reverse KL(pi||ref) {NUMBER}"),
-        (beside(lambda pi, ref: 0.01 * pi.detach()),
+        (clipped_with(lambda pi, ref: 0.01 * pi.detach()),
          f"Its entropy has NO GRADIENT in expectation: an entropy bonus of 0.01 {NUMBER}"),
-        (beside(lambda pi, ref: 0.1 * k3(ref - pi)), "plus 0.1 times the forward KL(ref||pi) of each token"),
+        (clipped_with(lambda pi, ref: 0.1 * k3(ref - pi)),
+         "plus 0.1 times the forward KL(ref||pi) of each token"),
     ],
 )  # fmt: skip
-def test_a_term_beside_the_policy_gradient_that_pulls_the_wrong_way_or_not_at_all_is_said(loss, says):
+def test_a_term_beside_the_policy_gradient_that_moves_the_wrong_way_or_not_at_all_is_said(loss, says):
     assert says in audit(loss).verdict
 
 
-@pytest.mark.parametrize(("name", "known"), [("old_log_pi", "log_old"), ("ref_logps", "log_ref")])
-def test_a_parameter_of_another_name_is_told_the_known_one(name, known):
-    made = {}
-    exec(f"def loss(log_pi, {name}, mask):\n    return (log_pi * mask).sum()\n", made)
-    with pytest.raises(ValueError, match=f"parameter='{name}' is not allowed: rename it to {known}"):
-        audit(made["loss"])
+@pytest.mark.parametrize(("name", "argument"), [("old_log_pi", "log_old"), ("ref_logps", "log_ref")])
+def test_a_parameter_of_another_name_is_refused_with_the_known_one(name, argument):
+    namespace = {}
+    exec(f"def loss(log_pi, {name}, mask):\n    return (log_pi * mask).sum()\n", namespace)
+    with pytest.raises(ValueError, match=f"parameter='{name}' is not allowed: rename it to {argument}"):
+        audit(namespace["loss"])
 
 
 if __name__ == "__main__":

@@ -37,9 +37,9 @@ def test_value_and_gradient_are_the_textbooks(seed, dual_clip):
         x = x if level == "token" else (x * mask).sum(dim=1, keepdim=True)
         terms = mask if level == "token" else mask.any(dim=1, keepdim=True)
         expected = (textbook(x, advantages[:, None], dual_clip) * terms).sum() / mask.sum()
-        found = ppo_clip_loss(log_pi, log_old, advantages, mask, level=level, dual_clip=dual_clip, **CLIP)
-        assert found.item() == pytest.approx(expected.item(), rel=1e-12, abs=1e-14)
-        gradients = [torch.autograd.grad(loss, log_pi)[0] for loss in (found, expected)]
+        computed = ppo_clip_loss(log_pi, log_old, advantages, mask, level=level, dual_clip=dual_clip, **CLIP)
+        assert computed.item() == pytest.approx(expected.item(), rel=1e-12, abs=1e-14)
+        gradients = [torch.autograd.grad(loss, log_pi)[0] for loss in (computed, expected)]
         torch.testing.assert_close(*gradients, rtol=1e-11, atol=1e-14)
 
 
@@ -90,11 +90,11 @@ def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
     rewards = torch.tensor(rewards, dtype=torch.float64)
     plain, unit = (group_advantages(rewards, normalise=normalise) for normalise in (False, True))
     np.testing.assert_allclose(plain.mean(dim=1), 0, atol=1e-10)
-    others = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
+    rest_mean = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
     for baseline, taken in (("none", 0.0), ("one", 1.0)):
         assert torch.equal(group_advantages(rewards, normalise=False, baseline=baseline), rewards - taken)
     left_out = group_advantages(rewards, normalise=False, baseline="leave_one_out")
-    np.testing.assert_allclose(left_out, rewards - others, atol=1e-10)
+    np.testing.assert_allclose(left_out, rewards - rest_mean, atol=1e-10)
     deviation = unit.square().mean(dim=1).sqrt()
     np.testing.assert_allclose(deviation, informative_groups(rewards).double(), rtol=1e-9)
     for dtype in DTYPES:
@@ -103,8 +103,8 @@ def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
 
 def test_grpo_advantages_of_binary_rewards():
     rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
-    found = group_advantages(rewards)
-    np.testing.assert_allclose(found[0], [3**0.5, -(3**-0.5), -(3**-0.5), -(3**-0.5)], rtol=1e-6)
+    advantages = group_advantages(rewards)
+    np.testing.assert_allclose(advantages[0], [3**0.5, -(3**-0.5), -(3**-0.5), -(3**-0.5)], rtol=1e-6)
     assert informative_groups(rewards).tolist() == [True, False]
 
 

@@ -39,17 +39,17 @@ def test_it_is_the_declared_expression_in_60_digits(divergence, gauge):
         shift = 0 if gauge == "printed" else -mpmath.mpf(sympy.Rational(divergence._gauge).p)
         for dtype, tolerance in TOLERANCE.items():
             x, info = torch.tensor(GRID, dtype=dtype), torch.finfo(dtype)
-            value, derivative = (found.tolist() for found in generator(divergence, gauge)(x))
+            value, derivative = (computed.tolist() for computed in generator(divergence, gauge)(x))
             for at, *pair in zip(x.tolist(), value, derivative, strict=True):
                 ratio = mpmath.exp(mpmath.mpf(at))
                 truths = f(ratio) + shift * (ratio - 1), ratio * (slope(ratio) + shift)
-                for found, true in zip(pair, truths, strict=True):
+                for computed, true in zip(pair, truths, strict=True):
                     if abs(true) > info.max:
-                        assert found == float("inf") * mpmath.sign(true), at
+                        assert computed == float("inf") * mpmath.sign(true), at
                     elif abs(true) >= info.tiny:
-                        assert abs(mpmath.mpf(found) - true) < tolerance * abs(true), at
+                        assert abs(mpmath.mpf(computed) - true) < tolerance * abs(true), at
                     else:
-                        assert found == found, at
+                        assert computed == computed, at
 
 
 @given(divergence=st.sampled_from(FAMILY), c=st.floats(-50, 50), x=st.floats(-1e4, 1e4))
@@ -80,12 +80,12 @@ def test_the_gauge_that_is_the_normalised_one_keeps_its_accuracy():
     torch.testing.assert_close(value, x * x / 2 * (1 + x / 3 + x * x / 12), rtol=1e-14, atol=0)
 
 
-def expected(law, theta, ref, **arguments):
+def expected(sampler, theta, ref, **arguments):
     """The exact mean over one-token outcomes of a law of the loss at each, and its gradient in logits."""
     theta = torch.tensor(theta, dtype=torch.float64, requires_grad=True)
     log_ratio = torch.log_softmax(theta, 0) - torch.tensor(ref).log()
     losses = [generator_loss(log_ratio=x[None, None], mask=ALL, **arguments) for x in log_ratio]
-    value = sum(p * loss for p, loss in zip(law.tolist(), losses, strict=True) if p > 0)
+    value = sum(p * loss for p, loss in zip(sampler.tolist(), losses, strict=True) if p > 0)
     return value.item(), torch.autograd.grad(value, theta)[0].numpy()
 
 
@@ -121,11 +121,11 @@ def test_sequence_level_gradient_is_that_of_the_divergence_between_sequences(div
     losses = [
         generator_loss(divergence, row[None], mask, level="sequence", reduction="sum") for row in tokens
     ]
-    found = torch.autograd.grad((log_q.exp() * torch.stack(losses)).sum(), theta, retain_graph=True)[0]
+    gradient = torch.autograd.grad((log_q.exp() * torch.stack(losses)).sum(), theta, retain_graph=True)[0]
     log_p = torch.stack([pi[0, a] + pi[1 + a, b] for a, b in rows])
-    pull = torch.tensor(divergence.generator_derivative((log_p - log_q).exp().detach().numpy()))
-    exact = torch.autograd.grad((pull * log_p.exp()).sum(), theta)[0]
-    np.testing.assert_allclose(found, exact, atol=1e-12)
+    slopes = torch.tensor(divergence.generator_derivative((log_p - log_q).exp().detach().numpy()))
+    exact = torch.autograd.grad((slopes * log_p.exp()).sum(), theta)[0]
+    np.testing.assert_allclose(gradient, exact, atol=1e-12)
 
 
 @given(base=laws(), valid=verifiers(), pi=laws())
@@ -152,13 +152,13 @@ def test_never_nan_up_to_ten_thousand_and_garbage_under_the_mask_is_zero(diverge
     # A row of which no token counts changes nothing.
     rows = torch.tensor([[-2.0, 1.0], [float("nan"), 0.0], [1.5, 0.5]], dtype=dtype, requires_grad=True)
     mask = torch.tensor([[True, True], [False, False], [True, False]])
-    whole, without = (
-        generator_loss(divergence, rows[kept], mask[kept], level=level, reduction="sequence_mean")
-        for kept in ([0, 1, 2], [0, 2])
+    with_masked, without_masked = (
+        generator_loss(divergence, rows[places], mask[places], level=level, reduction="sequence_mean")
+        for places in ([0, 1, 2], [0, 2])
     )
-    whole.backward()
+    with_masked.backward()
     assert (rows.grad[1] == 0).all()
-    assert whole.item() == pytest.approx(without.item(), rel=1e-6)
+    assert with_masked.item() == pytest.approx(without_masked.item(), rel=1e-6)
 
 
 def test_the_kink_of_total_variation_has_the_middle_slope():

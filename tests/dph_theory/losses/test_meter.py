@@ -11,7 +11,7 @@ VALID = np.array([True, True, False, False])
 
 def sampled(prompts, samples, seed=0):
     drawn = np.random.default_rng(seed).choice(4, size=(prompts, samples), p=POLICY)
-    log_pi, log_ref = (torch.tensor(np.log(law)[drawn]) for law in (POLICY, BASE))
+    log_pi, log_ref = (torch.tensor(np.log(policy)[drawn]) for policy in (POLICY, BASE))
     return torch.tensor(VALID[drawn]), log_pi, log_ref, torch.full((prompts,), 0.25, dtype=torch.float64)
 
 
@@ -32,20 +32,22 @@ def test_the_jackknife_by_leaving_out_one_at_a_time():
         mean = rewards[0, keep].double().mean().item()
         return (log_pi - log_ref)[0, keep].mean().item() - float(kappa(mean, 0.25))
 
-    parts = np.array([plug_in([j for j in range(6) if j != i]) for i in range(6)])
-    found = excess_kl_estimate(rewards, log_pi, log_ref, rates)
-    assert found.excess[0].item() == pytest.approx(6 * plug_in(list(range(6))) - 5 * parts.mean(), rel=1e-12)
-    assert found.standard_error[0].item() == pytest.approx(np.sqrt(5 * parts.var()), rel=1e-12)
+    left_out = np.array([plug_in([j for j in range(6) if j != i]) for i in range(6)])
+    estimate = excess_kl_estimate(rewards, log_pi, log_ref, rates)
+    assert estimate.excess[0].item() == pytest.approx(
+        6 * plug_in(list(range(6))) - 5 * left_out.mean(), rel=1e-12
+    )
+    assert estimate.standard_error[0].item() == pytest.approx(np.sqrt(5 * left_out.var()), rel=1e-12)
 
 
 def test_equal_rewards_and_any_dtype():
     for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
         log_pi = torch.tensor([[-1.0, -2.0], [-1.0, -1.0]], dtype=dtype)
-        found = excess_kl_estimate(
+        estimate = excess_kl_estimate(
             torch.tensor([[1.0, 1.0], [0.0, 0.0]]), log_pi, log_pi - 1, torch.tensor([0.25, 0.5], dtype=dtype)
         )
-        np.testing.assert_allclose(found.excess, [1 + np.log(0.25), 1 + np.log(0.5)], rtol=1e-12)
-        assert found.standard_error.tolist() == pytest.approx([0, 0], abs=1e-12)
+        np.testing.assert_allclose(estimate.excess, [1 + np.log(0.25), 1 + np.log(0.5)], rtol=1e-12)
+        assert estimate.standard_error.tolist() == pytest.approx([0, 0], abs=1e-12)
 
 
 @pytest.mark.parametrize(("samples", "least"), [(8, 0.04), (32, 0.01)])
@@ -56,9 +58,9 @@ def test_rates_from_a_few_samples_no_longer_make_the_excess_look_less_than_nothi
     rates = torch.tensor((rng.binomial(samples, true) + 0.5) / (samples + 1))
     rewards, zero = torch.tensor(rng.random((20_000, 16)) < true[:, None]), torch.zeros(20_000, 16)
     plain = excess_kl_estimate(rewards, zero, zero, rates)
-    found = excess_kl_estimate(rewards, zero, zero, rates, rate_samples=samples)
+    corrected = excess_kl_estimate(rewards, zero, zero, rates, rate_samples=samples)
     assert plain.mean < -least
-    assert abs(found.mean) < 0.35 * abs(plain.mean)
-    assert (found.standard_error >= plain.standard_error).all()
+    assert abs(corrected.mean) < 0.35 * abs(plain.mean)
+    assert (corrected.standard_error >= plain.standard_error).all()
     with pytest.raises(ValueError, match="rate_samples=0 is not allowed"):
         excess_kl_estimate(rewards, zero, zero, rates, rate_samples=0)

@@ -41,9 +41,9 @@ def test_every_value_is_an_argument_of_a_loss(method):
     assert not filtered or informative_groups(rewards).all()
     loss = ppo_clip_loss(log_pi, log_pi.detach(), advantages[0], mask, **arguments)
     if method.penalty:
-        how, old = method.penalty, log_pi.detach() if method.penalty.estimator == "k3_corrected" else None
-        cost = kl_penalty(how.estimator, log_pi, log_ref, mask, log_old=old, form=how.form)
-        loss = loss + how.coefficient * cost.sum()
+        term, old = method.penalty, log_pi.detach() if method.penalty.estimator == "k3_corrected" else None
+        cost = kl_penalty(term.estimator, log_pi, log_ref, mask, log_old=old, form=term.form)
+        loss = loss + term.coefficient * cost.sum()
     if method.rehearsal:
         part = method.rehearsal
         rehearsal = generator_loss(

@@ -32,11 +32,11 @@ def test_loss_gradients_are_the_enumerated_ones(pi, ref):
         scale = np.abs(pi * estimator.slope(np.log(pi / ref))).sum() + 1
         exact = estimator.loss_gradient(pi, ref)
         np.testing.assert_allclose(expected_gradient(estimator.name, pi, ref), exact, atol=1e-12 * scale)
-    found = expected_gradient("k3_corrected", pi, ref)
-    np.testing.assert_allclose(found, REVERSE_KL.gradient(pi, ref), atol=1e-10)
+    corrected = expected_gradient("k3_corrected", pi, ref)
+    np.testing.assert_allclose(corrected, REVERSE_KL.gradient(pi, ref), atol=1e-10)
     # K3's own form adds k3 and its slope, two large numbers where the ratio is, to get x.
     if (ref / pi).max() < 1e3:
-        np.testing.assert_allclose(found, K3.corrected_loss_gradient(pi, ref), atol=1e-10)
+        np.testing.assert_allclose(corrected, K3.corrected_loss_gradient(pi, ref), atol=1e-10)
 
 
 @given(pi=laws(), ref=laws())
@@ -44,8 +44,8 @@ def test_k1_in_the_reward_gives_the_reverse_kl_gradient(pi, ref):
     log_pi, log_ref = torch.tensor(np.log(pi)).requires_grad_(), torch.tensor(np.log(ref))
     penalties = kl_penalty("k1", log_pi[None], log_ref[None], torch.ones(1, 4), form="reward")
     assert not penalties.requires_grad
-    pull = pi * penalties[0].numpy()
-    np.testing.assert_allclose(pull - pi * pull.sum(), REVERSE_KL.gradient(pi, ref), atol=1e-10)
+    weighted = pi * penalties[0].numpy()
+    np.testing.assert_allclose(weighted - pi * weighted.sum(), REVERSE_KL.gradient(pi, ref), atol=1e-10)
 
 
 @pytest.mark.parametrize("estimator", [K1, K2, K3], ids=lambda estimator: estimator.name)
@@ -54,11 +54,11 @@ def test_rewards_are_the_estimates_and_zero_under_the_mask(estimator):
     mask = torch.rand(3, 4) < 0.5
     mask[0, 0] = True
     garbage = torch.where(mask, log_pi, float("nan"))
-    found = kl_penalty(estimator.name, garbage, log_ref, mask, form="reward")
+    penalties = kl_penalty(estimator.name, garbage, log_ref, mask, form="reward")
     exact = estimator.on_samples((log_pi - log_ref).numpy())
-    np.testing.assert_allclose(found, np.where(mask, exact, 0), rtol=1e-13)
+    np.testing.assert_allclose(penalties, np.where(mask, exact, 0), rtol=1e-13)
     loss = kl_penalty(estimator.name, garbage, log_ref, mask, reduction="sum")
-    assert loss.item() == pytest.approx(found.sum().item(), rel=1e-12)
+    assert loss.item() == pytest.approx(penalties.sum().item(), rel=1e-12)
 
 
 @given(x=st.floats(-300, 300), w=st.floats(-300, 300))
@@ -71,9 +71,9 @@ def test_corrected_k3_in_60_digits(x, w):
     with mpmath.workdps(60):
         x, w = mpmath.mpf(x), mpmath.mpf(w)
         value, slope = mpmath.exp(w) * (mpmath.exp(-x) - 1 + x), mpmath.exp(w) * x
-        for found, true in ((loss.item(), value), (log_pi.grad.item(), slope)):
+        for computed, true in ((loss.item(), value), (log_pi.grad.item(), slope)):
             if 1e-300 < abs(true) < 1e300:
-                assert abs(found - true) < 1e-12 * abs(true)
+                assert abs(computed - true) < 1e-12 * abs(true)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -14,26 +14,26 @@ def audited(folder, text, *options):
 
 
 def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
-    settings, found = "loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\n", tmp_path / "found.json"
-    done = audited(tmp_path, f"{settings}model_name_or_path: any\n", "--json", str(found))
+    settings, path = ("loss_type: dapo\nbeta: 0.04\nuse_bias_correction_kl: false\n", tmp_path / "found.json")
+    done = audited(tmp_path, f"{settings}model_name_or_path: any\n", "--json", str(path))
     assert done.exit_code == 0, done.output
-    said = " ".join(done.output.split())
+    printed = " ".join(done.output.split())
     for words in (
         "the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token",
         "With a small beta only correct answers remain, not in the base's proportions (token forward",
         "Advantage: GRPOTrainer at G = 8",
         "Not settings of GRPOConfig: model_name_or_path.",
     ):
-        assert words in said
+        assert words in printed
     assert max(map(len, done.stdout.splitlines())) <= 80
-    written = json.loads(found.read_text())
+    written = json.loads(path.read_text())
     assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
     assert written["loss"]["selects"] == "token forward limit"
     assert written["not_read"] == ["model_name_or_path"]
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         (None, (), "there is no file"),
         ("entropy_coef: 0.01\n", (), "entropy_coef=0.01 is not allowed"),
@@ -41,7 +41,7 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
         ("beta: 0.0\n", ("--page", "x.md"), "No such option"),
     ],
 )
-def test_what_cannot_be_audited_is_wrong_usage(tmp_path, text, options, said):
+def test_what_cannot_be_audited_is_wrong_usage(tmp_path, text, options, message):
     done = audited(tmp_path, text, *options)
     assert done.exit_code == 2
-    assert said in done.output
+    assert message in done.output

@@ -6,7 +6,7 @@ import torch
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.audit import audit, audit_advantage
-from dph_theory.predict.configuration import configuration_of
+from dph_theory.predict.interpretation import configuration_of
 from dph_theory.trainers.kl_terms import KL_TERMS
 from dph_theory.trainers.policy_losses import POLICY_LOSSES
 from full_scale.audit.live_audit import (
@@ -26,13 +26,13 @@ def settings(**changes):
 
 def audited(trainer=GRPOTrainer, samples="policy", **changes):
     """The audit of a trainer's loss alone."""
-    made = build_trainer(settings(**changes), trainer)
-    return audit(trainer_loss(made, vllm=bool(changes.get("use_vllm"))), samples=samples)
+    instance = build_trainer(settings(**changes), trainer)
+    return audit(trainer_loss(instance, vllm=bool(changes.get("use_vllm"))), samples=samples)
 
 
 def terms(report):
-    found = report.sequence_gradient
-    return {name: round(constant, 6) for constant, name in found.terms or ((found.constant, found.name),)}
+    match = report.sequence_gradient
+    return {name: round(constant, 6) for constant, name in match.terms or ((match.constant, match.name),)}
 
 
 REWARD = {"minus expected reward, per token": 1}
@@ -62,8 +62,8 @@ class OwnStep(GRPOTrainer):
     """Its log-probabilities are a quarter, its loss twice TRL's."""
 
     def _get_per_token_logps_and_entropies(self, *args, **kwargs):
-        found, *rest = super()._get_per_token_logps_and_entropies(*args, **kwargs)
-        return (found / 4, *rest)
+        log_probs, *rest = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        return (log_probs / 4, *rest)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         return 2 * super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
@@ -73,9 +73,9 @@ class KLInAdvantages(GRPOTrainer):
     """The KL of each sampled token, in its advantage."""
 
     def _generate_and_score_completions(self, inputs):
-        found = super()._generate_and_score_completions(inputs)
-        old, ref = found["old_per_token_logps"], found["ref_per_token_logps"]
-        return {**found, "advantages": found["advantages"][:, None] - 0.5 * (old - ref)}
+        scored = super()._generate_and_score_completions(inputs)
+        old, ref = scored["old_per_token_logps"], scored["ref_per_token_logps"]
+        return {**scored, "advantages": scored["advantages"][:, None] - 0.5 * (old - ref)}
 
 
 class ReSampled(GRPOTrainer):
@@ -84,27 +84,27 @@ class ReSampled(GRPOTrainer):
 
 
 @pytest.mark.parametrize(
-    ("trainer", "changes", "found"),
+    ("trainer", "changes", "descended"),
     [
         (OwnStep, {"beta": 0.0}, {"minus expected reward": 0.5}),
         # TRL's own term is all but off; with two updates it keeps the old log-probabilities.
         (KLInAdvantages, {"beta": 1e-12, "num_iterations": 2}, REWARD | kl("reverse KL(pi||ref)", 0.5)),
     ],
 )
-def test_a_subclass_is_audited_by_what_it_does_itself(trainer, changes, found):
-    assert terms(audited(trainer, **changes)) == found
+def test_a_subclass_is_audited_by_what_it_does_itself(trainer, changes, descended):
+    assert terms(audited(trainer, **changes)) == descended
 
 
 def test_what_is_no_trainer_or_does_not_run_here_is_refused_by_name(tmp_path):
-    here = {"use_cpu": True, "bf16": False, "activation_checkpointing": False}
-    config = GRPOConfig(str(tmp_path), beta=0.0, max_completion_length=1, **here)
+    plain = {"use_cpu": True, "bf16": False, "activation_checkpointing": False}
+    config = GRPOConfig(str(tmp_path), beta=0.0, max_completion_length=1, **plain)
     for trainer, named in ((ReSampled, r"ReSampled\._generate"), (torch.nn.Linear, "Linear")):
         with pytest.raises(ValueError, match=rf"trainer='{named}' is not allowed"):
             audit_trainer(config, trainer)
     assert terms(audit_trainer(config).loss) == {"minus expected reward": 1}
 
 
-def test_a_file_s_other_names_are_told_and_its_step_is_a_loss(tmp_path):
+def test_a_file_s_other_names_are_listed_and_its_step_is_a_loss(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("loss_type: dr_grpo\nmax_completion_length: 4\nbeta: 0.0\nlora_r: 8\n")
     report, ignored = audit_file(path)
@@ -151,11 +151,11 @@ def test_the_advantage_is_the_trainer_s_own(scale, weight):
     ],
 )
 def test_off_policy_a_loss_holds_between_the_ratios_where_the_trainer_drops_an_answer(changes, limit):
-    found = audited(samples="old_policy", beta=0.0, **changes)
-    assert [each.words for each in found.limits] == [f"every ratio pi/old {limit}"]
+    report = audited(samples="old_policy", beta=0.0, **changes)
+    assert [bound.words for bound in report.limits] == [f"every ratio pi/old {limit}"]
 
 
-def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_told():
+def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_noted():
     batch = {"generation_batch_size": 512, "per_device_train_batch_size": 8, "scale_rewards": "batch"}
     follows = {"sync_ref_model": True, "ref_model_sync_steps": 64, "use_vllm": True}
     report = audit_settings(settings(top_p=0.5, reward_weights=[1.0, 0.5], **batch, **follows))
@@ -174,8 +174,8 @@ def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_tol
 
 def test_the_installed_defaults_are_all_read_or_harmless(tmp_path):
     config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, activation_checkpointing=False)
-    found = configuration_of(config)
-    assert (found.not_read, found.group_size, found.updates) == ((), 8, 1)
+    configuration = configuration_of(config)
+    assert (configuration.not_read, configuration.group_size, configuration.updates) == ((), 8, 1)
 
 
 def drawn():
@@ -202,8 +202,8 @@ def assert_same(restated, own, given):
 
 def form(forms, flags):
     """The catalogue's formula of TRL with these flags, as it words them."""
-    (found,) = [each.loss for each in forms if each.trainer == "TRL" and each.flags == flags]
-    return found
+    (formula,) = [entry.loss for entry in forms if entry.trainer == "TRL" and entry.flags == flags]
+    return formula
 
 
 @pytest.mark.parametrize(
@@ -250,13 +250,15 @@ def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl():
     (kl,) = [f for f in KL_TERMS if f.trainer == "TRL" and "vLLM" in f.flags]
     given = drawn()
     given["log_old"] -= 1
-    made = build_trainer(settings(beta=0.5, loss_type="bnpo", vllm_importance_sampling_mode="token_truncate"))
+    instance = build_trainer(
+        settings(beta=0.5, loss_type="bnpo", vllm_importance_sampling_mode="token_truncate")
+    )
 
     def restated(log_pi, log_ref, log_old, advantages, mask):
         first = policy.loss(log_pi=log_pi, log_old=log_old, advantages=advantages, mask=mask)
         return first + 0.5 * kl.loss(log_pi=log_pi, log_ref=log_ref, mask=mask)
 
-    assert_same(restated, trainer_loss(made, vllm=True), given)
+    assert_same(restated, trainer_loss(instance, vllm=True), given)
 
 
 def test_masked_tokens_between_an_answer_s_own_are_a_tool_s():
