@@ -80,7 +80,7 @@ def drift_deviation(
     # In log odds z the variance is (2 eta g/N) int e^{2g(z_T - z)} (1-c)^2 (1 + e^z) dz.
     power = np.exp(2 * trailing(share, 1) * (trailing(stop, 1) - z))
     variance = 2 * step * share / answers * (width * power * left).sum(axis=-1)
-    return _trusted(np.sqrt(variance))
+    return trusted(np.sqrt(variance))
 
 
 def excess_by_noise(
@@ -153,6 +153,14 @@ def pass_rate_along(
     return expit(path.y[0])
 
 
+def odds_growth(low: Values, high: Values, power: Values) -> Values:
+    """The mean over log odds z from `low` to `high`, pass rates, of e^(power (z_high - z)) (1 - V)."""
+    start, stop = logit(low), logit(high)
+    z, width = _nodes(start, start + 1.0)
+    z = trailing(start, 1) + trailing(stop - start, 1) * (z - trailing(start, 1))
+    return (width * np.exp(trailing(power, 1) * (trailing(stop, 1) - z)) * expit(-z)).sum(axis=-1)
+
+
 def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
     """The nodes between two numbers and their weights, on a last axis."""
     points, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -189,7 +197,7 @@ def stationary_spread(
     Std-normalised by the group, KL in the reward keeps advantages of size one on differences that vanish:
     its spread falls with no number of groups, and no form here describes it.
 
-    Parameters: base_rate A1 in (0, 1); beta > 0; form, as `dph laws` names it; step eta > 0 in logits;
+    Parameters: base_rate A1 in (0, 1); beta > 0; form, as in `experiment small-llama`; step > 0 in logits;
     answers N a step. Shapes broadcast. Returns the std. Raises ValueError for another form and for numbers
     out of range.
 
@@ -203,7 +211,7 @@ def stationary_spread(
     answers = integers("answers", answers, at_least=1)
     together(base_rate=base_rate, beta=beta, step=step, answers=answers)
     deviation = np.sqrt(step * beta / answers) * _stationary_kl(base_rate, beta)
-    return 0 * deviation if form in _CENTRED else _trusted(deviation)
+    return 0 * deviation if form in _CENTRED else trusted(deviation)
 
 
 def _stationary_kl(base_rate: Values, beta: Values) -> Values:
@@ -227,7 +235,8 @@ def saturation(deviation: Scalars) -> Values:
     return np.where(deviation == 0, 0.0, 1 - np.tanh(safe) / safe)
 
 
-def _trusted(deviation: Values) -> Any:
+def trusted(deviation: Values) -> Any:
+    """The std, with a `SmallNoiseWarning` where the first order in the noise is too large."""
     most = float(np.max(saturation(deviation), initial=0.0))
     if most > SATURATED:
         words = f"the noise is not small: the first order may be {most:.0%} too large"

@@ -134,8 +134,8 @@ def trained_shares(base: Any, success: Any, rho: Any, weighting: Weighting, time
 def retained_shares(merits: Any, weighting: Weighting) -> Values:
     """The end of training that starts with all strategies, of which no two solve a prompt together.
 
-    Water filling: rho_s alpha(q_s) = lambda where q_s > 0; a strategy is lost where rho_s alpha(0) is lambda or
-    less. Where alpha does not fall, or shares would pass the rate up to which it does, the strategy of most
+    Water filling: rho_s alpha(q_s) = lambda where q_s > 0; a strategy is lost where rho_s alpha(0) is at most
+    lambda. Where alpha does not fall, or shares would pass the rate up to which it does, the strategy of most
     merit is left alone.
 
     Parameters: merits (strategies,), the shares of prompts that each solves, positive, of any sum; equal ones

@@ -1,73 +1,50 @@
-"""A policy over strategies that all prompts share, trained on groups without a KL: which strategy is left.
+"""A policy over strategies that all prompts share, trained on sampled groups: which strategy is left.
 
-A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is correct on
-some prompts (success 1) and incorrect on others (0); its merit is the share of prompts that it solves. On
-average training moves all mass to the most merit. Groups add sampling noise, shared by all prompts: another
-strategy can win, and takes every prompt with it.
+A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is correct
+on some prompts (success 1) and incorrect on others (0); its merit is the share of prompts that it solves.
+What the expected gradient leaves, one strategy or several, is the subject of `retention`; where it leaves one,
+groups add sampling noise, shared by all prompts: another strategy can win, and takes every prompt with it.
 
 Steps are in logits: `step` times the mean over a step's answers of advantage times score. A step draws
 `prompts` prompts by their weights rho, and a group of `group_size` answers to each; advantages are rewards
-less their group's mean, over `scale` (`stationary.groups.SCALES`). Source: ours, theory N6, D3, G3.
+less their group's mean, over `scale` (`stationary.groups.SCALES`). Source: ours, entries `strategies`.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import cumulative_simpson, quad, solve_ivp
+from scipy.integrate import cumulative_simpson
 from scipy.linalg import solve_banded
 from scipy.special import expit, logit, softmax
 
+from ..finite_training.drift import odds_growth, trusted
 from ..numeric.arrays import distribution, integers, one, positive, probability, rate, real
 from ..stationary.groups import SCALES, group_weight, success_weights
 from ..support.errors import argument_error, choice
 
-_GRID, _MOST_CELLS = 4001, 200_000
-"""Points of log odds between the two ends of a race; the most states of one that is solved exactly."""
-
-
-def mean_path(
-    base: Any, success: Any, rho: Any, times: Any, *, group_size: int | None = None, scale: str = "none"
-) -> np.ndarray:
-    """The policy of the expected-gradient run: d theta_s = q_s (m_s - q.m), m_s = sum rho alpha(V) c_s.
-
-    Parameters: base (strategies,), success (prompts, strategies), rho (prompts,); times, steps times the step
-    in logits; with `group_size` alpha_G(V) of `scale`, else 1. Returns q (times, strategies). Raises
-    ValueError for shapes and values that do not fit.
-
-    >>> sets = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
-    >>> mean_path([0.2, 0.3, 0.5], sets, [0.2] * 5, [0, 3000])[-1].round(2)
-    array([1., 0., 0.])
-    """
-    base, success, rho = _checked(base, success, rho)
-
-    def slope(_: float, theta: np.ndarray) -> np.ndarray:
-        q = softmax(theta)
-        rates = np.clip(success @ q, 0, 1)
-        weight = np.ones(len(rho)) if group_size is None else group_weight(group_size, rates, scale)
-        worth = (rho * weight) @ success
-        return q * (worth - q @ worth)
-
-    moments = real("times", times, at_least=0)
-    span = (0.0, max(float(moments.max()), 1e-9))
-    solution: Any = solve_ivp(
-        slope, span, np.log(base), t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-11
-    )
-    return softmax(solution.y.T, axis=-1)
+_GRID, _MOST_CELLS = 4001, 6_000_000
+"""Points of log odds between the two ends of a race; the most coefficients of one that is solved exactly."""
 
 
 def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none") -> np.ndarray:
-    """How fast a rare r gains beside s that has all: alpha_G(0) rho(r only) - alpha_G(1) rho(s only), (r, s).
+    """How fast a rare r gains beside s that has all: sum_x rho_x alpha_G(c_xs) (c_xr - c_xs), (r, s).
 
-    Per unit of time and of q_r; where positive, r survives. With advantages not divided or std-normalised,
-    alpha_G is alike at both ends, and the most merit alone stays; MaxRL ("mean") has G - 1 and 1.
+    Per unit of time and of q_r; where positive, r survives. Of prompts solved always or never it is
+    alpha_G(0) rho(r only) - alpha_G(1) rho(s only): undivided and std-normalised, alpha_G is alike at both
+    ends, so that the strategy of most merit is stable alone (under the std not the only end: `retention`);
+    MaxRL ("mean") has G - 1 and 1.
+
+    Parameters: success (prompts, strategies), the chance that a strategy solves a prompt, in [0, 1]; rho
+    (prompts,). Raises ValueError for what are none, or shapes that do not fit.
 
     >>> growth_beside([[1, 0], [0, 1]], [0.9, 0.1], group_size=12, scale="mean")[1].round(6).tolist()
     [0.2, 0.0]
     """
     success, rho = probability("success", success), distribution("rho", rho)
-    only = np.einsum("t,tr,ts->rs", rho, success, 1 - success)
-    rare, common = group_weight(group_size, np.array([0.0, 1.0]), scale)
-    return rare * only - common * only.T
+    if success.ndim != 2 or rho.shape != success.shape[:1]:
+        raise argument_error("success", success.shape, f"(prompts, strategies), of {rho.size} prompts")
+    weight = rho[:, None] * group_weight(group_size, success, scale)
+    return success.T @ weight - (weight * success).sum(axis=0)
 
 
 def chance_to_win(
@@ -91,7 +68,7 @@ def chance_to_win(
     start, end, unit = _boundaries(share, left, first_only, second_only, group_size, step)
     low, high = int(np.ceil((end + start) / unit - 1e-9)), int(np.ceil((end - start) / unit - 1e-9))
     size, reach = low + high - 1, group_size**2 // 4
-    if size > _MOST_CELLS:
+    if size * (2 * reach + 1) > _MOST_CELLS:
         raise argument_error("step", step, "larger: use chance_of_small_steps for such small steps")
     mixed = success_weights(group_size, expit(start + unit * np.arange(1 - low, high)))
     bands, absorbed, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
@@ -140,9 +117,10 @@ def log_odds_with_kl(
 ) -> tuple[float, float]:
     """With a KL in the reward: mean and std of the log odds after so many mixed groups of two; exact.
 
-    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): all seeds end near the one stationary
-    policy x0 + (w1 - w2)/beta, however long they train, and no strategy wins by the seed. Parameters and
-    errors as in `chance_to_win`; beta step below 4.
+    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): the mean ends at x0 + (w1 - w2)/beta,
+    and the std over seeds near sqrt(step (w1 + w2 - (w1 - w2)^2)/beta)/2: it grows as beta falls, so that at
+    a small beta a strategy still wins by the seed. Parameters and errors as in `chance_to_win`; beta step
+    below 4.
 
     >>> [round(x, 4) for x in log_odds_with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
     [1.0, 0.7876]
@@ -193,17 +171,18 @@ def drift_variances(
     """
     c, m = one("coupling", probability("coupling", coupling)), int(integers("prompts", prompts, at_least=1))
     low, high = one("base_rate", rate("base_rate", base_rate)), one("reached", rate("reached", reached))
+    if high < low:
+        raise argument_error("reached", reached, "at least the base rate: training without a KL raises it")
     wrong, right = int(integers("invalid", invalid, at_least=1)), int(integers("valid", valid, at_least=2))
     power, size = 2 * wrong / (wrong + right), one("step", positive("step", step))
     together, slower = 1 + (m - 1) * c, (1 - c) / (1 + (m - 1) * c)
     noise = power * size * together / m**2 / int(integers("answers", answers, at_least=1))
-
-    def grown(p: float) -> float:
-        return float((high / (1 - high)) ** p * quad(lambda v: ((1 - v) / v) ** p / v, low, high)[0])
-
-    common, own = noise * grown(power), noise * m * slower**2 * (1 - 1 / m) * grown(power * slower)
-    parts = np.array([m * common, *[m / max(m - 1, 1) * own] * (m - 1)])
-    return DriftVariances(common, own, float(parts.sum() ** 2 / (parts**2).sum()))
+    shared, apart = odds_growth(np.array(low), np.array(high), power * np.array([1.0, slower]))
+    parts = noise * m * np.array([shared, *[slower**2 * apart] * (m - 1)])
+    common, own = parts[0] / m, parts[1:].sum() / m
+    rise = float(logit(high) - logit(low))
+    trusted(np.sqrt(rise * (common + own)))
+    return DriftVariances(float(rise * common), float(rise * own), float(parts.sum() ** 2 / (parts**2).sum()))
 
 
 def final_policies(
@@ -222,9 +201,9 @@ def final_policies(
 ) -> np.ndarray:
     """Trainings on sampled groups: the policy (seeds, strategies) at the end of each seed.
 
-    Parameters: base, success and rho as in `mean_path`; `beta` of a KL in the reward, with advantages that
-    are not divided. How often each strategy leads is its chance to win. Raises ValueError for values that do
-    not fit.
+    Parameters: base (strategies,), success (prompts, strategies), rho (prompts,); `beta` of a KL in the
+    reward, with advantages that are not divided. How often each strategy leads is its chance to win. Raises
+    ValueError for values that do not fit.
     """
     base, success, rho = _checked(base, success, rho)
     choice("scale", scale, ("none", "leave_one_out") if beta else tuple(SCALES))

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from dph_theory.finite_training import SmallNoiseWarning, drift_deviation
+from dph_theory.transfer.retention import group_weighting, strategy_drive, trained_shares
 from dph_theory.transfer.strategies import (
     chance_of_small_steps,
     chance_to_win,
@@ -11,7 +13,6 @@ from dph_theory.transfer.strategies import (
     final_policies,
     growth_beside,
     log_odds_with_kl,
-    mean_path,
 )
 
 SETS, RHO, BASE = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], [0.2] * 5, [0.2, 0.3, 0.5]
@@ -22,9 +23,9 @@ def apart(rarer):
     return [[1, 0], [0, 1]], [1 - rarer, rarer]
 
 
-@pytest.mark.parametrize(("scale", "size"), [("none", None), ("std", 8)])
-def test_on_average_the_most_merit_is_left_and_not_the_likeliest(scale, size):
-    path = mean_path(BASE, SETS, RHO, [0, 3000], group_size=size, scale=scale)
+@pytest.mark.parametrize("scale", ["none", "std"])
+def test_of_these_sets_the_most_merit_is_left_and_not_the_likeliest(scale):
+    path = trained_shares(BASE, SETS, RHO, group_weighting(8, scale), [0, 3000])
     assert path[0] == pytest.approx(BASE)
     assert path[1, 0] > 0.998
     end = path[1] @ np.array(SETS).T
@@ -35,7 +36,7 @@ def test_on_average_the_most_merit_is_left_and_not_the_likeliest(scale, size):
 @pytest.mark.parametrize(("size", "kept"), [(8, 0.0), (12, 0.033846), (16, 0.067071)])
 def test_maxrl_keeps_the_rarer_strategy_from_its_threshold_on(size, kept):
     success, rho = apart(0.1)
-    end = mean_path([0.5, 0.5], success, rho, [0, 3e4], group_size=size, scale="mean")[-1, 1]
+    end = trained_shares([0.5, 0.5], success, rho, group_weighting(size, "mean"), [0, 3e4])[-1, 1]
     assert end == pytest.approx(kept, abs=2e-3)
     gains = growth_beside(success, rho, group_size=size, scale="mean")[1, 0]
     assert (gains > 0) == (kept > 0)
@@ -59,7 +60,7 @@ def test_the_exact_chance_is_that_of_groups_drawn_until_one_has_won(size):
 def test_trainings_in_small_steps_follow_the_mean_path():
     for scale in ("none", "std", "mean"):
         how = {"group_size": 8, "scale": scale}
-        path = mean_path(BASE, SETS, RHO, [0, 20], **how)[-1]
+        path = trained_shares(BASE, SETS, RHO, group_weighting(8, scale), [20])[-1]
         ended = final_policies(
             BASE, SETS, RHO, step=0.1, steps=200, prompts=8, seeds=200, rng=np.random.default_rng(0), **how
         )
@@ -128,9 +129,35 @@ def test_luck_is_drawn_once_a_shared_direction(coupling, common, own, number):
     assert found == pytest.approx((common, own, number), abs=5e-5)
 
 
-def test_one_lottery_is_the_drift_of_one_prompt():
-    from dph_theory.finite_training import drift_deviation
+def test_rare_successes_keep_their_digits_and_warn():
+    # By 30 digits: an integral in V, not in log odds, misses it altogether.
+    with pytest.warns(SmallNoiseWarning):
+        rare = drift_variances(0, **LOTTERY | {"prompts": 1, "base_rate": 1e-6})
+    assert rare.common == pytest.approx(1.3390172e9, rel=1e-7)
+    with pytest.warns(SmallNoiseWarning):
+        many = drift_variances(
+            0.1, **LOTTERY | {"prompts": 32, "base_rate": 1e-6, "reached": 0.99, "invalid": 1000}
+        )
+    assert many[:2] == pytest.approx((3.6461443e11, 0.86525081), rel=1e-7)
 
+
+def test_where_nothing_has_risen_there_is_no_drift_and_a_number_of_prompts():
+    same = drift_variances(0.1, **LOTTERY | {"reached": 0.2})
+    assert (same.common, same.own) == (0, 0)
+    assert 1 < same.number < 8
+
+
+@pytest.mark.parametrize("scale", ["none", "std", "mean"])
+def test_growth_beside_strategies_that_solve_prompts_sometimes_is_the_flow_s(scale):
+    success, rho = np.array([[0.4, 0.0], [0.0, 0.4]]), np.array([0.5, 0.5])
+    weighting, rare = group_weighting(8, scale), 1e-7
+    drive = strategy_drive([rare, 1 - rare], success, rho, weighting)[0] / rare
+    assert growth_beside(success, rho, group_size=8, scale=scale)[0, 1] == pytest.approx(
+        drive, rel=1e-4, abs=1e-6
+    )
+
+
+def test_one_lottery_is_the_drift_of_one_prompt():
     alone = drift_deviation(0.2, 0.9, valid=2, invalid=8, step=0.02, answers=128)
     assert drift_variances(1, **LOTTERY | {"step": 0.02, "answers": 16}).common == pytest.approx(
         float(alone) ** 2
@@ -143,7 +170,9 @@ def test_one_lottery_is_the_drift_of_one_prompt():
         (lambda: chance_to_win(0.999, 0.3, 0.2, group_size=2, step=1.0), "share=0.999"),
         (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "use chance_of_small_steps"),
         (lambda: log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
-        (lambda: mean_path(BASE, SETS[:2], RHO, [0]), "success="),
+        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1.0), "use chance_of_small_steps"),
+        (lambda: growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
+        (lambda: drift_variances(0.1, **LOTTERY | {"reached": 0.1}), "reached=0.1"),
         (
             lambda: final_policies(
                 BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG
