@@ -1,7 +1,7 @@
 """What the site is made of beside the pages: hooks of mkdocs.
 
 The README is its first page; theorem pages, the API's and pictures are made here and stand in no folder;
-entries such as `A5` link to their page, and displayed formulas become MathML, which needs no network.
+entries such as `kl_control.cost` link to their page, and displayed formulas become MathML: no network is needed.
 """
 
 import ast
@@ -14,7 +14,7 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
-from dph_theory.theorems import FAMILIES, THEOREMS
+from dph_theory.theorems import SUBJECTS, THEOREMS
 from dph_theory.verification import pages
 from figures.catalogue import NAMES, figure
 from figures.files import rendered
@@ -33,7 +33,7 @@ API = {
     "models": ("toy_lm", "full_scale", "figures"),
 }
 """The packages whose docstrings are shown, by page."""
-_ENTRY = re.compile(r"(?<!\[)`([A-L]\d{1,2})(\.\w+)?`")
+_ENTRY = re.compile(r"(?<!\[)`([a-z]\w+)(\.\w+)?`")
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https://|#)(docs/)?([^)]+)\)")
 _DISPLAYED = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.M | re.S)
 
@@ -115,6 +115,6 @@ def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
 
 
 def _linked(entry: re.Match[str], up: str) -> str:
-    family, name = entry[1], f"{entry[1]}{entry[2] or ''}"
-    known = family in FAMILIES and (entry[2] is None or name in THEOREMS)
-    return f"[{entry[0]}]({up}theorems/{pages.file_name(family)})" if known else entry[0]
+    subject, name = entry[1], f"{entry[1]}{entry[2] or ''}"
+    known = name in THEOREMS or name in SUBJECTS
+    return f"[{entry[0]}]({up}theorems/{subject}.md)" if known else entry[0]

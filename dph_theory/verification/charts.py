@@ -109,10 +109,10 @@ class Example:
         self, *, value: str | None = None, lhs: str | None = None, rhs: str | None = None
     ) -> "Example":
         """The example with what both sides of a statement must give there, to the digits written, or one."""
-        kept = (value if side is None else side for side in (lhs, rhs))
-        return Example(self.parts, *(None if side is None else np.array(side.split()) for side in kept))
+        sides = (value if side is None else side for side in (lhs, rhs))
+        return Example(self.parts, *(None if side is None else np.array(side.split()) for side in sides))
 
-    def of(self, chart: "Chart") -> "Example":
+    def restricted_to(self, chart: "Chart") -> "Example":
         """The example with the parts alone that instances of a chart have."""
         return replace(self, parts={name: part for name, part in self.parts.items() if name in chart.parts})
 
@@ -122,8 +122,8 @@ class Example:
         The values of the sides there are not known.
         """
         new = example(**{name: part for name, part in parts.items() if part is not None}).parts
-        kept = {name: part for name, part in self.parts.items() if name not in parts}
-        return Example({**kept, **new})
+        unchanged = {name: part for name, part in self.parts.items() if name not in parts}
+        return Example({**unchanged, **new})
 
 
 def example(*, value: Any = None, lhs: Any = None, rhs: Any = None, **parts: Any) -> Example:
@@ -165,17 +165,20 @@ def _round_rates(rates: np.ndarray, digits: int) -> np.ndarray:
     return np.where(rates <= 0.5, fractions, 1 - fractions)
 
 
-def _round_law(law: np.ndarray, digits: int) -> np.ndarray:
+def _round_distribution(distribution: np.ndarray, digits: int) -> np.ndarray:
     """Fractions that sum to one: every entry is rounded but the largest, which takes the rest."""
-    fractions = np.array([_round(value, digits) for value in law], dtype=object)
-    top = int(np.argmax(law))
+    fractions = np.array([_round(value, digits) for value in distribution], dtype=object)
+    top = int(np.argmax(distribution))
     fractions[top] = 1 - (fractions.sum() - fractions[top])
-    return fractions if fractions[top] > 0 else _round_law(law, digits + 1)
+    return fractions if fractions[top] > 0 else _round_distribution(distribution, digits + 1)
 
 
-def _round_laws(laws: np.ndarray, digits: int) -> np.ndarray:
-    rows = [_round_law(law, digits) for law in laws.reshape(-1, laws.shape[-1])]
-    return np.array(rows, dtype=object).reshape(laws.shape)
+def _round_distributions(distributions: np.ndarray, digits: int) -> np.ndarray:
+    rows = [
+        _round_distribution(distribution, digits)
+        for distribution in distributions.reshape(-1, distributions.shape[-1])
+    ]
+    return np.array(rows, dtype=object).reshape(distributions.shape)
 
 
 def _centred(cube: np.ndarray, power: int) -> np.ndarray:
@@ -201,7 +204,7 @@ def simplex(outcomes: int, *leading: int, spread: float = 12.0, zeros: bool = Fa
         weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return weights / weights.sum(axis=-1, keepdims=True)
 
-    return Part(int(np.prod(shape)), from_cube, _round_laws)
+    return Part(int(np.prod(shape)), from_cube, _round_distributions)
 
 
 def masks(outcomes: int) -> Part:

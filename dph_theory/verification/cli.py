@@ -11,7 +11,7 @@ import click
 
 from ..support import processes, terminal
 from ..support.files import STANDARD_OUTPUT, write_json
-from .reports import INSTANCES, QUICK_INSTANCES, Report, Settings, settings
+from .reports import INSTANCES, QUICK_INSTANCES, Report, SearchSettings, settings_for
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +50,7 @@ def verify(
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     if listing and path is not None:
         raise click.UsageError("--json writes what a run finds; --list runs nothing")
-    asked = _allowed(lambda: settings(instances=instances, seed=seed, quick=quick))
+    search_settings = _allowed(lambda: settings_for(instances=instances, seed=seed, quick=quick))
     try:
         with processes.deferred():
             # Two processes load the registry at once: the one that workers are forked from, and this one.
@@ -63,7 +63,7 @@ def verify(
             console.print(tables.listing(theorems).rich())
             return
         accepted = not kernel or _compiled(console)
-        reports = _run_with_progress(theorems, asked, context)
+        reports = _run_with_progress(theorems, search_settings, context)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
         sys.exit(terminal.INTERRUPTED)
@@ -79,29 +79,31 @@ def _compiled(console: "Console") -> bool:
 
     if not compiler.installed():
         console.print(f"kernel: not compiled, Coq is not installed ({compiler.INSTALL}); as recorded:")
-        console.print(compiler.recorded().told(), highlight=False)
+        console.print(compiler.recorded().summary(), highlight=False)
         return True
     try:
-        found = compiler.compiled()
+        compilation = compiler.compiled()
     except compiler.CoqError as error:
         console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
         return False
-    other = found.coq == compiler.recorded().coq and found != compiler.recorded()
-    words = found.told() + ("\n  the record says otherwise: python docs/generate.py" if other else "")
-    console.print(f"kernel: compiled here in {found.seconds:.0f} seconds:\n{words}", highlight=False)
-    return not (other or found.beyond_the_reals or found.beyond_primitives)
+    differs = compilation.coq == compiler.recorded().coq and compilation != compiler.recorded()
+    words = compilation.summary() + (
+        "\n  the record says otherwise: python docs/generate.py" if differs else ""
+    )
+    console.print(f"kernel: compiled here in {compilation.seconds:.0f} seconds:\n{words}", highlight=False)
+    return not (differs or compilation.beyond_the_reals or compilation.beyond_primitives)
 
 
-def _allowed(made: Callable[[], Made]) -> Made:
+def _allowed(compute: Callable[[], Made]) -> Made:
     """What was made, or wrong usage with the reason."""
     try:
-        return made()
+        return compute()
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
 
 def _run_with_progress(
-    theorems: "list[Theorem]", asked: Settings, context: BaseContext | None
+    theorems: "list[Theorem]", search_settings: SearchSettings, context: BaseContext | None
 ) -> list[Report]:
     from .run import verify as run
 
@@ -110,7 +112,7 @@ def _run_with_progress(
         bars("verifying", 0, len(theorems))
         return run(
             theorems,
-            asked,
+            search_settings,
             context=context,
             on_report=lambda report: bars(
                 "verifying", next(done), len(theorems), f"{report.theorem} {report.verdict}"

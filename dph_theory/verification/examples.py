@@ -12,8 +12,8 @@ MARGIN = 5
 def falls(theorem: Theorem, false: FalseNeighbour) -> bool:
     """Whether a near-miss statement fails at its counterexample, or else at the theorem's example."""
     statement = theorem.changed(false)
-    kept = (false.witness,) if false.witness is not None else statement.examples
-    return any(fails(statement, example.parts) for example in kept)
+    instances = (false.witness,) if false.witness is not None else statement.examples
+    return any(fails(statement, example.parts) for example in instances)
 
 
 def fails(statement: Theorem, instance: Instance) -> bool:
@@ -29,17 +29,17 @@ def wrong_values(theorem: Theorem) -> list[str]:
         if example.lhs is None and example.rhs is None:
             continue
         sides = theorem.sides(as_floats(example.parts), **last)
-        for name, kept, side in zip(("lhs", "rhs"), (example.lhs, example.rhs), sides, strict=True):
-            if kept is None:
+        for name, expected, side in zip(("lhs", "rhs"), (example.lhs, example.rhs), sides, strict=True):
+            if expected is None:
                 continue
-            written, found = kept.ravel().astype(float), side.ravel()
+            written, computed = expected.ravel().astype(float), side.ravel()
             units = np.array(
-                [10.0 ** -len(word.lower().partition("e")[0].partition(".")[2]) for word in kept.ravel()]
+                [10.0 ** -len(word.lower().partition("e")[0].partition(".")[2]) for word in expected.ravel()]
             )
-            allowed = np.maximum(units, theorem.tolerance * (1 + np.abs(found)))
+            allowed = np.maximum(units, theorem.tolerance * (1 + np.abs(computed)))
             with np.errstate(invalid="ignore"):
-                same = (found == written) | (np.abs(found - written) <= allowed)
-            if written.size not in (1, found.size) or not same.all():
-                shown = " ".join(f"{x:.15g}" for x in found)
-                wrong.append(f"example {number}: {name} = {shown}, not {' '.join(kept.ravel())}")
+                same = (computed == written) | (np.abs(computed - written) <= allowed)
+            if written.size not in (1, computed.size) or not same.all():
+                shown = " ".join(f"{x:.15g}" for x in computed)
+                wrong.append(f"example {number}: {name} = {shown}, not {' '.join(expected.ravel())}")
     return wrong

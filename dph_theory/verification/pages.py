@@ -1,4 +1,4 @@
-"""The registry as Markdown: a page a family of theorems, and the index of them all."""
+"""The registry as Markdown: a page a subject, and the index of them all."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ..coq import compiler, sources
 from ..references import REFERENCES
 from ..support.table import escaped
-from ..theorems import FAMILIES, THEOREMS
+from ..theorems import SUBJECTS, THEOREMS
 from .statement import Relation, Theorem, Verdict
 
 MEANINGS = {
@@ -25,29 +25,24 @@ _RELATIONS = {
 _AGAIN = "This page is made from the registry."
 
 
-def members(name: str) -> list[Theorem]:
-    """The theorems of a family, in the registry's order."""
-    return [theorem for theorem in THEOREMS.values() if theorem.family == name]
-
-
-def file_name(name: str) -> str:
-    """The file of a family's page; A5 gives a05.md, so that folders list them in order."""
-    return f"{name[0].lower()}{int(name[1:]):02d}.md"
+def members(subject: str) -> list[Theorem]:
+    """The theorems of a subject, in the registry's order."""
+    return [theorem for theorem in THEOREMS.values() if theorem.subject == subject]
 
 
 def pages() -> dict[str, str]:
-    """Every page by the name of its file: the index, and one a family."""
-    return {"index.md": index()} | {file_name(name): family_page(name) for name in FAMILIES}
+    """Every page by the name of its file: the index, and one a subject."""
+    return {"index.md": index()} | {f"{name}.md": subject_page(name) for name in SUBJECTS}
 
 
 def index() -> str:
-    """The page that lists the families, what is expected of them, and the papers."""
+    """The page that lists the subjects, what is expected of them, and the papers."""
     counts = Counter(theorem.expected for theorem in THEOREMS.values())
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     neighbours = sum(len(theorem.false_neighbours) for theorem in THEOREMS.values())
     rows = [
-        f"| [{name}]({file_name(name)}) | {escaped(title)} | {_tally(members(name))} |"
-        for name, title in FAMILIES.items()
+        f"| [{name}]({name}.md) | {escaped(subject.title)} | {_tally(members(name))} |"
+        for name, subject in SUBJECTS.items()
     ]
     papers = [
         f"- `{key}`: {escaped(f'{paper.authors}, {paper.title}, {paper.where}')}."
@@ -56,14 +51,14 @@ def index() -> str:
     return "\n".join(
         (
             "# The theorems\n",
-            f"{len(THEOREMS)} statements in {len(FAMILIES)} families; expected: {words}. "
+            f"{len(THEOREMS)} statements on {len(SUBJECTS)} subjects; expected: {words}. "
             f"{neighbours} near-miss statements, next to a theorem and false, must fail at the "
             f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base policy a > 0; verifier v with values 0 and 1; Y1 the "
             "outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, p\\_0 is a given the rest; "
             "p\\_beta is proportional to a e^(v/beta); u = pi/pi\\_ref; kl is the Bernoulli KL; TV is half "
             "the L1 distance; logs are natural; D\\_f(pi \\|\\| ref) = E\\_ref[f(u)], policy first.\n",
-            "| family | about | expected |",
+            "| subject | about | expected |",
             "| --- | --- | --- |",
             *rows,
             "\n## Papers\n",
@@ -76,10 +71,10 @@ def index() -> str:
     )
 
 
-def family_page(name: str) -> str:
-    """The page of one family: each theorem's statement, source, expected status, checks, near misses."""
+def subject_page(name: str) -> str:
+    """The page of one subject: each theorem's statement, source, expected status, checks, near misses."""
     head = (
-        f"# {name}. {FAMILIES[name]}\n\n"
+        f"# {SUBJECTS[name].title}\n\n"
         f"`dph verify {name}` checks what stands here. {_AGAIN} Notation: [all theorems](index.md).\n"
     )
     return "\n".join((head, *map(_section, members(name))))
@@ -87,7 +82,7 @@ def family_page(name: str) -> str:
 
 def _section(theorem: Theorem) -> str:
     facts = [
-        f"- Source: {escaped(str(theorem.source))}.",
+        f"- Source: {escaped(str(theorem.source))} ({theorem.origin}); label {theorem.label}.",
         f"- Expected status: **{theorem.expected}** ({MEANINGS[theorem.expected]}).",
         f"- Checked as: {_RELATIONS[theorem.relation]}, {_checked(theorem)}.",
         *_in_kernel(theorem),
@@ -114,7 +109,10 @@ def in_kernel() -> str:
         "a part of it": [theorem for theorem in named if theorem.expected is Verdict.CHECKED],
         "that it is false": [theorem for theorem in named if theorem.false],
     }
-    table = [f"| {words} | {len(found)} | {', '.join(map(_link, found))} |" for words, found in rows.items()]
+    table = [
+        f"| {words} | {len(theorems)} | {', '.join(map(_link, theorems))} |"
+        for words, theorems in rows.items()
+    ]
     modules = Counter(axiom.partition(".")[0] for axiom in compiler.recorded().computing)
     computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
     rest = f"Besides the classical reals, `Print Assumptions` shows below the examples axioms of {computing}."
@@ -130,10 +128,10 @@ def _in_kernel(theorem: Theorem) -> list[str]:
     of = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
     of = "that it fails at its counterexample" if theorem.false else of
     lines = []
-    for found in map(sources.statement, theorem.coq.split()):
-        place = f"`{found.name}` in `dph_theory/coq/{found.file}`"
+    for proof in map(sources.statement, theorem.coq.split()):
+        place = f"`{proof.name}` in `dph_theory/coq/{proof.file}`"
         lines += [f"- In the kernel, {of}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
-        lines += [*(f"        {line}" for line in found.text.splitlines()), ""]
+        lines += [*(f"        {line}" for line in proof.text.splitlines()), ""]
     return lines
 
 

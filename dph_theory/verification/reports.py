@@ -14,7 +14,7 @@ FEWEST = 200
 
 
 @dataclass(frozen=True)
-class Settings:
+class SearchSettings:
     """How long to look: random instances, the optimiser's population and generations, a seed."""
 
     instances: int = INSTANCES
@@ -28,7 +28,7 @@ class Settings:
         if self.seed < 0:
             raise argument_error("seed", self.seed, "at least 0")
 
-    def part(self, share: float) -> "Settings":
+    def part(self, share: float) -> "SearchSettings":
         """Those that try this share of the instances, at random and by the optimiser; but never few."""
         few = min(self.instances, FEWEST)
         fewer = {
@@ -39,11 +39,11 @@ class Settings:
         return replace(self, **fewer)
 
 
-def settings(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> Settings:
+def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = False) -> SearchSettings:
     """The long form or the short one, with so many random instances and that seed."""
     if quick:
-        return Settings(QUICK_INSTANCES if instances is None else instances, 64, 5, seed)
-    return Settings(INSTANCES if instances is None else instances, seed=seed)
+        return SearchSettings(QUICK_INSTANCES if instances is None else instances, 64, 5, seed)
+    return SearchSettings(INSTANCES if instances is None else instances, seed=seed)
 
 
 @dataclass(frozen=True)

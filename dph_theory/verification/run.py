@@ -10,34 +10,39 @@ from multiprocessing.context import BaseContext
 
 from ..support.errors import argument_error
 from ..support.processes import run_jobs
-from ..theorems import THEOREMS
+from ..theorems import SUBJECTS, THEOREMS
 from . import examples
 from .charts import as_floats
-from .reports import NeighbourReport, Report, Settings
-from .search import Found, plain, search
+from .reports import NeighbourReport, Report, SearchSettings
+from .search import SearchOutcome, plain, search
 from .statement import Relation, Theorem, Verdict
 from .ties import untied
 
 
 def select(names: Sequence[str]) -> list[Theorem]:
-    """The theorems with these names, or of these groups and families ("A5", "A" find "A5.validity").
+    """The theorems of these names, or of these modules, folders or labels; all of them for no name.
 
-    All of them for no name. Raises ValueError for an unknown name, with the nearest ones.
+    "kl_control.pass_rate" is one entry, "kl_control" a module's, "binary_rewards" a folder's; the labels
+    A5.validity, A5 and A select as much. Raises ValueError for an unknown name, with the nearest ones.
     """
     if not names:
         return list(THEOREMS.values())
-    chosen: dict[str, Theorem] = {}
+    chosen: set[str] = set()
     for name in names:
-        wanted = name.lower()
-        found = {k: t for k, t in THEOREMS.items() if wanted in (k.lower(), t.family.lower(), k[0].lower())}
-        if not found:
-            known = {key.lower(): key for key in THEOREMS}
-            nearest = [known[key] for key in get_close_matches(wanted, known, cutoff=0)]
-            raise argument_error(
-                "theorem", name, f"the nearest names are {', '.join(nearest)}; A5 and A select all of theirs"
-            )
-        chosen |= found
+        word = name.lower()
+        matching = {entry for entry, theorem in THEOREMS.items() if word in _groups(theorem)}
+        if not matching:
+            groups = {group: entry for entry, theorem in THEOREMS.items() for group in _groups(theorem)}
+            nearest = dict.fromkeys(groups[group] for group in get_close_matches(word, groups, cutoff=0))
+            raise argument_error("theorem", name, f"the nearest names are {', '.join(nearest)}")
+        chosen |= matching
     return [theorem for theorem in THEOREMS.values() if theorem.name in chosen]
+
+
+def _groups(theorem: Theorem) -> tuple[str, ...]:
+    """The names that select a theorem: its own, its module's and folder's, and its labels."""
+    labels = (theorem.label, theorem.family, theorem.label[0])
+    return (theorem.name, *SUBJECTS[theorem.subject].groups, *map(str.lower, labels))
 
 
 def available(theorem: Theorem) -> bool:
@@ -45,57 +50,59 @@ def available(theorem: Theorem) -> bool:
     return theorem.needs is None or find_spec(theorem.needs) is not None
 
 
-def verify_one(theorem: Theorem, settings: Settings) -> Report:
+def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     """Search, the kept values, the near-miss statements, and what Coq says.
 
     A false claim has to fail at its counterexample; nothing is searched for.
     """
-    start, seed = time.perf_counter(), zlib.crc32(f"{settings.seed}/{theorem.name}".encode())
+    start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.label}".encode())
     unexpected = examples.wrong_values(theorem) + untied(theorem)
     if theorem.false:
-        found, refuted = _counterexample(theorem)
+        outcome, refuted = _counterexample(theorem)
     else:
-        found = search(theorem, settings, seed)
-        refuted = found.witness is not None
+        outcome = search(theorem, search_settings, seed)
+        refuted = outcome.witness is not None
     fallen = [NeighbourReport(f.name, examples.falls(theorem, f)) for f in theorem.false_neighbours]
-    unexpected += [f"near-miss statement not refuted: {each.name}" for each in fallen if not each.refuted]
+    unexpected += [
+        f"near-miss statement not refuted: {neighbour.name}" for neighbour in fallen if not neighbour.refuted
+    ]
     verdict = theorem.expected
     if refuted is not theorem.false:
         verdict = Verdict.REFUTED if refuted else Verdict.CHECKED
-        unexpected.insert(0, f"{verdict}, expected {theorem.expected}, worst gap {found.worst:.2g}")
+        unexpected.insert(0, f"{verdict}, expected {theorem.expected}, worst gap {outcome.worst:.2g}")
     elif verdict is Verdict.PROVED and untied(theorem):
         verdict = Verdict.CHECKED
     seconds = time.perf_counter() - start
     return Report(
-        *(theorem.name, str(theorem.expected), str(verdict), found.instances, found.worst),
-        *(tuple(fallen), tuple(unexpected), seconds, found.witness),
+        *(theorem.name, str(theorem.expected), str(verdict), outcome.instances, outcome.worst),
+        *(tuple(fallen), tuple(unexpected), seconds, outcome.witness),
     )
 
 
-def _counterexample(theorem: Theorem) -> tuple[Found, bool]:
+def _counterexample(theorem: Theorem) -> tuple[SearchOutcome, bool]:
     """What is found at a false claim's counterexample, and whether it fails."""
-    kept = as_floats(theorem.examples[0].parts)
-    found = Found(1, float(theorem.violation(kept)[0]), plain(kept))
-    return found, examples.fails(theorem, theorem.examples[0].parts)
+    instance = as_floats(theorem.examples[0].parts)
+    outcome = SearchOutcome(1, float(theorem.violation(instance)[0]), plain(instance))
+    return outcome, examples.fails(theorem, theorem.examples[0].parts)
 
 
-def _verify_by_name(names: tuple[str, ...], settings: Settings) -> list[Report]:
+def _verify_by_name(names: tuple[str, ...], search_settings: SearchSettings) -> list[Report]:
     """The reports of the theorems of one job."""
-    found = []
+    reports = []
     for name in names:
         try:
-            found.append(verify_one(THEOREMS[name], settings))
+            reports.append(verify_one(THEOREMS[name], search_settings))
         except Exception as error:
             error.add_note(f"while checking {name}")
             raise
-    return found
+    return reports
 
 
 def _jobs(chosen: Sequence[Theorem]) -> list[tuple[str, ...]]:
     """One theorem a job, the costly first; those that load a package share one, so that it is loaded once."""
     loading = {t.needs: tuple(o.name for o in chosen if o.needs == t.needs) for t in chosen if t.needs}
-    others = sorted((t for t in chosen if not t.needs), key=_cost, reverse=True)
-    return [*loading.values(), *((theorem.name,) for theorem in others)]
+    light = sorted((t for t in chosen if not t.needs), key=_cost, reverse=True)
+    return [*loading.values(), *((theorem.name,) for theorem in light)]
 
 
 def _cost(theorem: Theorem) -> tuple[bool, int]:
@@ -105,7 +112,7 @@ def _cost(theorem: Theorem) -> tuple[bool, int]:
 
 def verify(
     theorems: Sequence[Theorem],
-    settings: Settings,
+    search_settings: SearchSettings,
     *,
     on_report: Callable[[Report], None] = lambda report: None,
     workers: int | None = None,
@@ -118,15 +125,15 @@ def verify(
     """
     chosen = [theorem for theorem in theorems if available(theorem)]
     reports: dict[str, Report] = {}
-    job, jobs = partial(_verify_by_name, settings=settings), _jobs(chosen)
+    job, jobs = partial(_verify_by_name, search_settings=search_settings), _jobs(chosen)
     # A single job is done here: to start a process takes longer than most theorems do.
     done = (
         run_jobs(job, jobs, workers=workers, one_torch_thread=True, context=context)
         if len(jobs) > 1
         else ((names, job(names)) for names in jobs)
     )
-    for _, found in done:
-        for report in found:
+    for _, job_reports in done:
+        for report in job_reports:
             reports[report.theorem] = report
             on_report(report)
     return [reports[theorem.name] for theorem in chosen]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from .charts import Chart, Instance, as_floats
-from .reports import Settings
+from .reports import SearchSettings
 from .statement import Theorem
 
 CHUNK = 10_000
@@ -23,7 +23,7 @@ _CEILING = 1e6
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """How many instances a search tried, the worst violation among them, and its witness if it is one."""
 
     instances: int
@@ -66,7 +66,7 @@ class _Search:
         """Whether a violation was found."""
         return self.worst > self.theorem.tolerance
 
-    def _kept(self, batch: Instance, violation: np.ndarray) -> bool:
+    def _is_worst(self, batch: Instance, violation: np.ndarray) -> bool:
         """Count a batch; whether it has the worst instance so far, which is kept."""
         self.count += len(violation)
         if not violation.max() > self.worst:
@@ -80,7 +80,7 @@ class _Search:
         """The negative violations at cube points (batch, dimension)."""
         batch = self.theorem.instances(np.clip(cube, 0.0, 1.0))
         violation = self.theorem.violation(batch)
-        if self._kept(batch, violation):
+        if self._is_worst(batch, violation):
             self.point = cube[int(violation.argmax())].copy()
         return -np.clip(violation, -_CEILING, _CEILING)
 
@@ -88,7 +88,7 @@ class _Search:
         """Try the kept instances."""
         for example in self.theorem.examples:
             batch = as_floats(example.parts)
-            self._kept(batch, self.theorem.violation(batch))
+            self._is_worst(batch, self.theorem.violation(batch))
 
     def random(self, instances: int, rng: np.random.Generator) -> None:
         """Try so many random instances."""
@@ -124,12 +124,13 @@ class _Search:
             )
 
 
-def search(theorem: Theorem, asked: Settings, seed: int) -> Found:
+def search(theorem: Theorem, search_settings: SearchSettings, seed: int) -> SearchOutcome:
     """Look for a violation: at random, where that finds none with an optimiser, and at the kept instances."""
-    looking, rng, asked = _Search(theorem), np.random.default_rng(seed), asked.part(theorem.share)
-    looking.random(asked.instances, rng)
-    if not looking.refuted and theorem.instances.dimension:
-        looking.optimised(asked.population, asked.generations, rng)
-    looking.examples()
-    witness = None if looking.witness is None else smallest(theorem, looking.witness)
-    return Found(looking.count, looking.worst, witness)
+    attack, rng = _Search(theorem), np.random.default_rng(seed)
+    search_settings = search_settings.part(theorem.share)
+    attack.random(search_settings.instances, rng)
+    if not attack.refuted and theorem.instances.dimension:
+        attack.optimised(search_settings.population, search_settings.generations, rng)
+    attack.examples()
+    witness = None if attack.witness is None else smallest(theorem, attack.witness)
+    return SearchOutcome(attack.count, attack.worst, witness)

@@ -29,6 +29,10 @@ class Verdict(StrEnum):
     REFUTED = "REFUTED"
 
 
+PUBLISHED_CLAIM = "a published claim"
+_ORIGINS = {"dymetman2026binary": "Dymetman", "li2025choice": "Li et al.", "ours": "ours"}
+
+
 class Relation(StrEnum):
     """How the two sides relate; `TENDS` compares them along a ladder of shrinking `eps`."""
 
@@ -68,6 +72,9 @@ def scaled(side: Side, factor: float) -> Side:
 class Theorem:
     """One statement and what is needed to check it.
 
+    Its `name` says where it stands, `kl_control.pass_rate`: the module of `dph_theory.theorems` and the name
+    there; the registry gives it. `label` is its short code, by which the Coq proofs know it.
+
     `lhs` and `rhs` take the parts of an instance by name (those they need), batched, and return arrays
     with the same leading batch axis; further axes hold several components that must all obey. A `TENDS`
     theorem's sides may also take `eps`.
@@ -78,7 +85,7 @@ class Theorem:
     instances asked for that a search tries, below one where an instance costs a solver of its own.
     """
 
-    name: str
+    label: str
     title: str
     source: Source
     statement: str
@@ -97,11 +104,26 @@ class Theorem:
     note: str = ""
     needs: str | None = None
     share: float = 1.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        # Outside of the registry a statement is called by its label.
+        object.__setattr__(self, "name", self.name or self.label)
 
     @property
     def family(self) -> str:
-        """The family that it belongs to: A5 for A5.validity."""
+        """The label of its group: A5 for A5.validity."""
+        return self.label.partition(".")[0]
+
+    @property
+    def subject(self) -> str:
+        """The module that it stands in: kl_control."""
         return self.name.partition(".")[0]
+
+    @property
+    def origin(self) -> str:
+        """Whose statement it is: of one of the two papers, of another, a published claim, or ours."""
+        return PUBLISHED_CLAIM if self.false else _ORIGINS.get(self.source.key, "another paper")
 
     @property
     def expected(self) -> Verdict:
@@ -149,7 +171,7 @@ def _worst(values: np.ndarray) -> np.ndarray:
 
 def _entry(
     is_false: bool,
-    name: str,
+    label: str,
     title: str,
     *,
     statement: str,
@@ -159,7 +181,7 @@ def _entry(
     at_most: tuple[Side, Side] | None = None,
     tends: tuple[Side, Side] | None = None,
     false: tuple[FalseNeighbour, ...],
-    **others: Any,
+    **fields: Any,
 ) -> Theorem:
     """An entry of the registry, of the two sides under one of `equal`, `at_most` and `tends`.
 
@@ -171,14 +193,14 @@ def _entry(
     related = {Relation.EQUAL: equal, Relation.AT_MOST: at_most, Relation.TENDS: tends}
     given = {relation: sides for relation, sides in related.items() if sides is not None}
     if len(given) != 1:
-        raise argument_error(name, [str(relation) for relation in given], "one of equal, at_most and tends")
+        raise argument_error(label, [str(relation) for relation in given], "one of equal, at_most and tends")
     if not false:
-        raise argument_error("false", false, f"at least one near-miss statement of {name}")
-    if is_false and not others.get("examples"):
-        raise argument_error("examples", (), f"the counterexample of {name} first")
+        raise argument_error("false", false, f"at least one near-miss statement of {label}")
+    if is_false and not fields.get("examples"):
+        raise argument_error("examples", (), f"the counterexample of {label} first")
     ((relation, (lhs, rhs)),) = given.items()
-    others["examples"] = tuple(kept.of(on) for kept in others.get("examples", ()))
-    return Theorem(name, title, source, statement, relation, lhs, rhs, on, is_false, false, **others)
+    fields["examples"] = tuple(example.restricted_to(on) for example in fields.get("examples", ()))
+    return Theorem(label, title, source, statement, relation, lhs, rhs, on, is_false, false, **fields)
 
 
 theorem = partial(_entry, False)
@@ -196,13 +218,15 @@ def parameters(side: Side) -> tuple[str, ...]:
 @cache
 def _required(side: Side) -> frozenset[str]:
     """The parts without which a side cannot be computed."""
-    found = inspect.signature(side).parameters.values()
-    return frozenset(part.name for part in found if part.default is part.empty)
+    signature_parameters = inspect.signature(side).parameters.values()
+    return frozenset(part.name for part in signature_parameters if part.default is part.empty)
 
 
 def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
     """The side on the parts it asks for; ValueError names those that the instances lack."""
     if missing := _required(side) - values.keys():
-        name, asked = getattr(side, "__name__", "side"), ", ".join(sorted(missing))
-        raise argument_error(name, f"a function of {asked}", f"instances have {', '.join(values)}")
+        name = getattr(side, "__name__", "side")
+        raise argument_error(
+            name, f"a function of {', '.join(sorted(missing))}", f"instances have {', '.join(values)}"
+        )
     return np.asarray(side(**{name: values[name] for name in parameters(side) if name in values}))

@@ -22,7 +22,7 @@ _HEADERS = ("theorem", "status", "instances", "near misses refuted", "seconds")
 def listing(theorems: list[Theorem]) -> Table:
     """The theorems, a line each."""
     rows = [(t.name, str(t.source), t.expected, t.title) for t in theorems]
-    return Table.of(("theorem", "source", "expected", "statement"), rows)
+    return Table.from_rows(("theorem", "source", "expected", "statement"), rows)
 
 
 def print_reports(console: Console, theorems: list[Theorem], reports: list[Report]) -> None:
@@ -31,7 +31,7 @@ def print_reports(console: Console, theorems: list[Theorem], reports: list[Repor
     for key in REFERENCES:
         group = [report for report in reports if THEOREMS[report.theorem].source.key == key]
         rows += [(f"[bold]{key}[/]",), *map(_row, group)] if group else []
-    console.print(Table.of(_HEADERS, rows).rich(markup=True))
+    console.print(Table.from_rows(_HEADERS, rows).rich(markup=True))
     for report in reports:
         if report.verdict == Verdict.REFUTED:
             console.print(f"[yellow]{report.theorem}[/] {THEOREMS[report.theorem].note}", highlight=False)
@@ -46,17 +46,15 @@ def print_reports(console: Console, theorems: list[Theorem], reports: list[Repor
 
 def stated(theorem: Theorem) -> list[str]:
     """What a theorem states, of which instances, and its two sides at its first example."""
-    said = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
-    said.append(f"  of {', '.join(theorem.instances.parts)}, drawn at random and by an optimiser")
+    lines = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
+    lines.append(f"  of {', '.join(theorem.instances.parts)}, drawn at random and by an optimiser")
     if theorem.examples:
         extra = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
-        left, right = (
-            _shown(side)
-            for side in theorem.sides(as_floats(theorem.examples[0].of(theorem.instances).parts), **extra)
-        )
+        parts = as_floats(theorem.examples[0].parts)
+        left, right = map(_shown, theorem.sides(parts, **extra))
         claimed = "claimed, and false: " if theorem.false else ""
-        said.append(f"  at its first example, {claimed}{left} {theorem.relation} {right}")
-    return said
+        lines.append(f"  at its first example, {claimed}{left} {theorem.relation} {right}")
+    return lines
 
 
 def _shown(side: np.ndarray) -> str:

@@ -4,16 +4,23 @@ import numpy as np
 import pytest
 
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.reports import Settings
+from dph_theory.verification.reports import SearchSettings
 from dph_theory.verification.run import verify_one
 from dph_theory.verification.search import sample
 from dph_theory.verification.statement import Verdict
 
 every = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda t: t.name)
 
-FAMILIES = {"A": 11, "B": 9, "C": 4, "D": 3, "E": 7, "F": 10, "G": 10, "H": 2, "J": 8, "L": 1, "N": 8}
-STATEMENTS = {f"{letter}{i}" for letter, last in FAMILIES.items() for i in range(1, last + 1)}
-IN_BALLS = {*(f"A{i}" for i in range(4, 10)), "B1", "B2", "B3", "B4", "C2", "C4", "D1", "D2", "E1", "E4"}
+LAST = {"A": 11, "B": 9, "C": 4, "D": 3, "E": 7, "F": 10, "G": 10, "H": 2, "J": 8, "N": 8, "O": 3}
+"""The last statement of each letter of the specification."""
+
+
+def test_every_statement_has_an_entry_and_every_entry_is_named_where_it_stands():
+    statements = {f"{letter}{i}" for letter, last in LAST.items() for i in range(1, last + 1)}
+    assert {theorem.family for theorem in THEOREMS.values()} == statements
+    for name, theorem in THEOREMS.items():
+        subject, _, word = name.partition(".")
+        assert (theorem.name, theorem.subject, word.isidentifier()) == (name, subject, True)
 
 
 @every
@@ -32,4 +39,4 @@ def test_an_entry_is_complete_and_its_sides_are_batched(theorem):
 @every
 def test_a_short_search_finds_what_is_expected(theorem):
     # The verdict, the values kept with examples, the fall of every false neighbour, what the kernel has.
-    assert verify_one(theorem, Settings(200, 16, 2, 2)).unexpected == ()
+    assert verify_one(theorem, SearchSettings(200, 16, 2, 2)).unexpected == ()

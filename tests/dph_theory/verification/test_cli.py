@@ -28,18 +28,18 @@ def here(*arguments):
 
 def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     path = tmp_path / "verify.json"
-    done = here("A8", "A5.validity", "C2.old", "--quick", "--instances", "500", "--json", str(path))
+    done = here("A8", "kl_control.cost", "dph_theorem_1", "--quick", "--instances", "500", "--json", str(path))
     assert done.exit_code == 0, done.output
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("5 theorems: 4 proved, 1 refuted; 5 as expected; ")
+    assert last.startswith("8 theorems: 5 proved, 3 refuted; 8 as expected; ")
     assert "near-miss statements refuted" in last
     published, ours = done.stdout.index("dymetman2026binary"), re.search(r"ours +│", done.stdout).start()
-    assert published < done.stdout.index("A5.validity") < ours < done.stdout.index("A8.frontier")
+    assert published < done.stdout.index("kl_control.cost") < ours < done.stdout.index(".frontier")
     words = " ".join(done.stdout.split())
-    assert THEOREMS["C2.old"].note.split(";")[0] in words
+    assert THEOREMS["dph_theorem_1.old"].note.split(";")[0] in words
     assert "witness: {'P': " in words
-    names = ["A5.validity", "A8.decomposition", "A8.frontier", "A8.equality", "C2.old"]
-    assert [report["theorem"] for report in json.loads(path.read_text())] == names
+    words = ["cost", "decomposition", "frontier", "equality", "old", "new", "generic", "undiscounted"]
+    assert [r["theorem"].partition(".")[2] for r in json.loads(path.read_text())] == words
 
 
 def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(monkeypatch):
@@ -62,7 +62,7 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
 
         monkeypatch.setattr(compiler, "installed", lambda installed=installed: installed)
         monkeypatch.setattr(compiler, "compiled", compiled)
-        done = here("A5.validity", "--kernel", "--quick")
+        done = here("kl_control.cost", "--kernel", "--quick")
         assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
         assert (otherwise in done.stdout) is (said == otherwise)
         assert ("not compiled, Coq is not installed" in done.stdout) is not installed
@@ -83,8 +83,8 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
 
 
 def test_reports_on_standard_output_stand_alone_and_the_list_names_every_theorem():
-    done = here("A8.frontier", "--quick", "--json", "-")
-    assert [report["theorem"] for report in json.loads(done.stdout)] == ["A8.frontier"]
+    done = here("kl_control.cost", "--quick", "--json", "-")
+    assert [report["theorem"] for report in json.loads(done.stdout)] == ["kl_control.cost"]
     assert "1 theorem: 1 proved" in done.stderr
     listed = here("--list").stdout
     assert all(name in listed for name in THEOREMS)
@@ -93,7 +93,7 @@ def test_reports_on_standard_output_stand_alone_and_the_list_names_every_theorem
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("A5.validty",), "the nearest names are A5.validity, "),
+        (("kl_control.cots",), "the nearest names are kl_control.cost, "),
         (("Z9",), "the nearest names are "),
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
@@ -144,7 +144,7 @@ def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
 
 def test_a_theorem_that_is_named_is_stated_with_its_sides_at_an_example(capsys):
     refuted = CliRunner().invoke(verify, ["C2.undiscounted", "--quick"]).output
-    assert "C2.undiscounted: At gamma = 0 the stated bound says" in refuted
+    assert "dph_theorem_1.undiscounted: At gamma = 0 the stated bound says" in refuted
     assert "at its first example, claimed, and false: 0.8 <= 0.6" in refuted
-    checked = CliRunner().invoke(verify, ["N2.slope", "--quick"]).output
+    checked = CliRunner().invoke(verify, ["between_prompts.slope", "--quick"]).output
     assert "at its first example, -0.0208531 -> -0.0208531" in checked

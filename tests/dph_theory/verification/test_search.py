@@ -5,10 +5,10 @@ import pytest
 from support.small_theorems import BINOMIAL, LIMIT, NEEDLE, PINSKER
 
 from dph_theory.verification.charts import example
-from dph_theory.verification.reports import Settings
+from dph_theory.verification.reports import SearchSettings
 from dph_theory.verification.search import sample, search, smallest
 
-SHORT = Settings(1000, 64, 5)
+SHORT = SearchSettings(1000, 64, 5)
 
 
 @pytest.mark.parametrize("theorem", [BINOMIAL, PINSKER, LIMIT], ids=lambda t: t.name)
@@ -31,11 +31,11 @@ def test_a_violation_at_random_ends_the_search_with_a_short_witness():
 
 def test_a_theorem_whose_instances_are_costly_asks_for_a_share_of_them():
     costly = replace(PINSKER, share=0.05)
-    few, all_of_them = (search(t, Settings(20_000, 64, 20), 1).instances for t in (costly, PINSKER))
+    few, all_of_them = (search(t, SearchSettings(20_000, 64, 20), 1).instances for t in (costly, PINSKER))
     assert 1000 < few < all_of_them / 10
-    assert search(costly, Settings(500, 64, 5), 1).instances > 200
+    assert search(costly, SearchSettings(500, 64, 5), 1).instances > 200
     false = costly.changed(costly.false_neighbours[0])
-    assert search(false, Settings(20_000, 64, 20), 1).witness
+    assert search(false, SearchSettings(20_000, 64, 20), 1).witness
 
 
 def test_same_seed_same_result():
@@ -49,8 +49,8 @@ def test_samples_reach_the_corners_and_stay_in_the_cube():
 
 
 def test_the_optimiser_finds_what_random_points_miss():
-    assert search(NEEDLE, Settings(1000, 8, 0), 3).instances > 1000
-    found = search(replace(NEEDLE, examples=()), Settings(1000), 3)
+    assert search(NEEDLE, SearchSettings(1000, 8, 0), 3).instances > 1000
+    found = search(replace(NEEDLE, examples=()), SearchSettings(1000), 3)
     assert (found.witness["x"] - 0.3) ** 2 + (found.witness["y"] - 0.7) ** 2 < 0.005**2
 
 
@@ -62,7 +62,7 @@ def test_a_violation_on_a_small_part_of_the_cube_is_found(width, seed):
         return 1e-3 / (1 + ((x - 0.31) ** 2 + (y - 0.83) ** 2) / width**2)
 
     hidden = replace(NEEDLE, lhs=lhs, rhs=lambda x: 5e-4 + 0 * x, tolerance=1e-6, examples=())
-    assert search(hidden, Settings(1), seed).witness
+    assert search(hidden, SearchSettings(1), seed).witness
 
 
 def test_a_violation_at_a_kept_instance_alone_is_found():

@@ -12,7 +12,7 @@ from dph_theory.verification.statement import Verdict
 from dph_theory.verification.ties import examples_of, untied
 
 PROVED = [theorem for theorem in THEOREMS.values() if theorem.expected is Verdict.PROVED]
-VALIDITY, POINTWISE, SLOPE = (THEOREMS[name] for name in ("A5.validity", "A6.pointwise", "A5.slope"))
+VALIDITY, POINTWISE, SLOPE = (THEOREMS[name] for name in ("kl_control.validity", "kl_control.pointwise", "kl_control.slope"))
 
 
 def kept_at(theorem, **values):
@@ -42,7 +42,7 @@ def test_every_printed_digit_counts_and_every_component_needs_an_example():
 
 def test_a_theorem_without_an_example_of_it_proves_nothing():
     assert untied(replace(VALIDITY, coq="gibbs")) == ["A5_validity is not of gibbs"]
-    assert untied(replace(VALIDITY, name="A5.elsewhere")) == ["the kernel has no example of validity for it"]
+    assert untied(replace(VALIDITY, label="A5.elsewhere")) == ["the kernel has no example of validity for it"]
     assert untied(replace(VALIDITY, coq="no_such")) == ["the kernel has no theorem no_such"]
     report = verify_one(replace(VALIDITY, coq="gibbs"), settings(instances=10, quick=True))
     assert (report.verdict, report.as_expected) == (Verdict.CHECKED, False)
@@ -58,7 +58,7 @@ def test_files_that_coq_has_not_accepted_prove_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [("A9.dual", "targets"), ("E4.ends", "the_limit"), ("J8.best", "any_sampler")]
+    ("name", "other"), [("many_prompts.dual", "targets"), ("group_advantages.ends", "the_limit"), ("samplers.best", "any_sampler")]
 )
 def test_another_theorem_is_no_proof_though_the_proof_names_it(name, other):
     said = untied(replace(THEOREMS[name], coq=other))

@@ -1,0 +1,429 @@
+"""Which advantage retains the strategies that prompts share.
+
+A group-relative advantage ascends J(q) = sum_x rho_x J_G(V_x), J_G' = alpha_G, over policies q of strategies
+that all prompts share. Divided by the group's mean (MaxRL), or weighed by V^-p, J is concave, and its one
+maximiser is the end from every base; divided by the std it is concave up to one half only, where strategies
+of about equal merit coexist; undivided it is linear, and one strategy is left.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from ...references import Source
+from ...stationary.groups import SCALES, group_weight
+from ...transfer.retention import (
+    Weighting,
+    group_weighting,
+    power_weighting,
+    shared_objective,
+    strategy_drive,
+    trained_shares,
+)
+from ...transfer.strategies import log_odds_with_kl
+from ...verification.charts import chart, example, integers, log_uniform, rates, simplex, uniform
+from ...verification.statement import neighbour, refuted, theorem
+
+Values = np.ndarray
+SOURCE = Source("ours", "which advantage retains strategies")
+FORMS = ("none", "std", "mean")
+LONG = 1e6
+"""Steps times the step in logits after which a flow of a few strategies has ended."""
+WITHIN_HALF, MAXRL = group_weighting(16, "std"), group_weighting(4, "mean")
+LINES = np.eye(4)
+"""Four strategies, of which each solves prompts of its own."""
+
+
+def by_instance(function: Callable[..., Any], *parts: Values) -> Values:
+    return np.array([function(*row) for row in zip(*parts, strict=True)])
+
+
+def sets(members: Values) -> Values:
+    """Success sets (batch, prompts, strategies) by coins; the first strategy solves the first prompt."""
+    success = (members < 0.5).astype(float)
+    success[:, 0, 0] = 1.0
+    return success
+
+
+def update_of_groups(policy: Values, members: Values, rho: Values, size: Values) -> Values:
+    """The expected update of the strategies' logits, over all counts of the strategies in a group."""
+    return by_instance(expected_update, policy, sets(members), rho, size)
+
+
+def expected_update(policy: Values, success: Values, rho: Values, size: int) -> Values:
+    size = int(size)
+    update = np.zeros((len(FORMS), policy.size))
+    for counts in product(range(size + 1), repeat=policy.size):
+        if sum(counts) != size:
+            continue
+        number = np.array(counts)
+        chance = factorial(size) / prod(map(factorial, counts)) * np.prod(policy**number)
+        correct = success @ number
+        for form, moves in zip(FORMS, update, strict=True):
+            for reward, solved, weight in zip(success, correct, rho, strict=True):
+                if 0 < solved < size:
+                    spread = SCALES[form](np.array([solved]), size)[0]
+                    # The advantages of a group sum to zero: the policy's own share in the score drops out.
+                    moves += chance * weight * number * (reward - solved / size) / spread / size
+    return update
+
+
+def gradient_of_objective(policy: Values, members: Values, rho: Values, size: Values) -> Values:
+    return by_instance(
+        lambda q, c, weights, n: [
+            strategy_drive(q, c, weights, group_weighting(int(n), form)) for form in FORMS
+        ],
+        *(policy, sets(members), rho, size),
+    )
+
+
+GRADIENT = theorem(
+    "O1.gradient",
+    "A group-relative advantage over shared strategies ascends the sum of J_G(V_x), J_G' = alpha_G",
+    statement=r"E\,\dot\theta_s = q_s \sum_x \rho_x\,\alpha_G(V_x)\,(c_{xs} - V_x)"
+    r" = \partial_{\theta_s} \sum_x \rho_x J_G(V_x),\quad V_x = \sum_s q_s c_{xs}",
+    source=SOURCE,
+    on=chart(
+        policy=simplex(3, spread=3),
+        members=uniform(0, 1, 2, 3),
+        rho=simplex(2, spread=2),
+        size=integers(2, 5),
+    ),
+    equal=(update_of_groups, gradient_of_objective),
+    examples=(example(policy=".2 .3 .5", members=[".1 .1 .9", ".9 .1 .9"], rho=".4 .6", size="4"),),
+    share=0.004,
+    false=(
+        neighbour(
+            "of every form, the gradient of the mean pass rate",
+            at=example(policy=".2 .3 .5", members=[".1 .1 .9", ".9 .1 .9"], rho=".4 .6", size="4"),
+            rhs=lambda policy, members, rho: by_instance(
+                lambda q, c, weights: [strategy_drive(q, c, weights, power_weighting(0.0))] * len(FORMS),
+                *(policy, sets(members), rho),
+            ),
+        ),
+    ),
+)
+
+
+def mean_of_objectives(policy: Values, other: Values, rho: Values, weighting: Weighting) -> Values:
+    return (shared_lines(policy, rho, weighting) + shared_lines(other, rho, weighting)) / 2
+
+
+def objective_of_mean(policy: Values, other: Values, rho: Values, weighting: Weighting) -> Values:
+    return shared_lines((policy + other) / 2, rho, weighting)
+
+
+def shared_lines(policy: Values, rho: Values, weighting: Weighting) -> Values:
+    return by_instance(lambda q, weights: shared_objective(q, LINES, weights, weighting), policy, rho)
+
+
+CONCAVE = theorem(
+    "O1.concave",
+    "MaxRL's objective is concave over shared policies",
+    statement=r"\tfrac12\bigl(J(p) + J(q)\bigr) \le J\bigl(\tfrac{p+q}2\bigr),\quad"
+    r" J(q) = \sum_s \rho_s \sum_{k=1}^{G-1} \frac{1-(1-q_s)^k}{k}",
+    source=SOURCE,
+    on=chart(policy=simplex(4, spread=3), other=simplex(4, spread=3), rho=simplex(4, spread=2)),
+    at_most=(partial(mean_of_objectives, weighting=MAXRL), partial(objective_of_mean, weighting=MAXRL)),
+    examples=(example(policy=".7 .1 .1 .1", other=".1 .7 .1 .1", rho=".4 .3 .2 .1"),),
+    share=0.05,
+    false=(
+        neighbour(
+            "so is that of std-normalised advantages, above one half too",
+            at=example(policy=".97 .01 .01 .01", other=".51 .47 .01 .01", rho=".97 .01 .01 .01"),
+            lhs=partial(mean_of_objectives, weighting=WITHIN_HALF),
+            rhs=partial(objective_of_mean, weighting=WITHIN_HALF),
+        ),
+    ),
+)
+
+
+def half(policy: Values) -> Values:
+    """Policies of four strategies, moved towards equal shares until none has more than one half."""
+    beyond = policy.max(axis=-1, keepdims=True) - 0.25
+    return 0.25 + (policy - 0.25) * np.minimum(1.0, 0.25 / np.maximum(beyond, 0.25))
+
+
+CONCAVE_BELOW_HALF = theorem(
+    "O1.half",
+    "Std-normalised, groups of sixteen: the objective is concave where no pass rate is above one half",
+    statement=r"V_x \le \tfrac12 \;\Rightarrow\;"
+    r" \tfrac12\bigl(J(p) + J(q)\bigr) \le J\bigl(\tfrac{p+q}2\bigr)",
+    source=SOURCE,
+    on=chart(policy=simplex(4, spread=3), other=simplex(4, spread=3), rho=simplex(4, spread=2)),
+    at_most=(
+        lambda policy, other, rho: mean_of_objectives(half(policy), half(other), rho, WITHIN_HALF),
+        lambda policy, other, rho: objective_of_mean(half(policy), half(other), rho, WITHIN_HALF),
+    ),
+    examples=(example(policy=".7 .1 .1 .1", other=".1 .7 .1 .1", rho=".4 .3 .2 .1"),),
+    share=0.05,
+    false=(
+        neighbour(
+            "at every policy",
+            at=example(policy=".97 .01 .01 .01", other=".51 .47 .01 .01", rho=".97 .01 .01 .01"),
+            lhs=partial(mean_of_objectives, weighting=WITHIN_HALF),
+            rhs=partial(objective_of_mean, weighting=WITHIN_HALF),
+        ),
+    ),
+)
+
+SIZES = (4, 8, 16, 64)
+
+
+def std_weights(rate: Values, scale: str = "std") -> Values:
+    return np.stack([group_weight(size, rate, scale) for size in SIZES], axis=-1)
+
+
+SYMMETRIC = theorem(
+    "O1.symmetric",
+    "Std-normalised advantages weigh a pass rate as its complement: alpha_G(V) = alpha_G(1 - V)",
+    statement=r"\alpha_G(V) = \alpha_G(1-V)",
+    source=SOURCE,
+    on=chart(rate=rates(low=1e-3, high=1e-3)),
+    equal=(std_weights, lambda rate: std_weights(1 - rate)),
+    examples=(example(rate=".1"),),
+    share=0.2,
+    false=(
+        neighbour(
+            "so do those divided by the mean",
+            lhs=lambda rate: std_weights(rate, "mean"),
+            rhs=lambda rate: std_weights(1 - rate, "mean"),
+        ),
+    ),
+)
+
+
+def water_merits(shares: Values, slack: Values, weighting: Weighting) -> Values:
+    """The merits at which these shares meet the condition: 1/alpha(q), less by the slack where q = 0."""
+    weights = weighting.weight(shares)
+    merits = np.where(shares > 0, 1.0, slack) / weights
+    return merits / merits.sum(axis=-1, keepdims=True)
+
+
+def objective_beside(policy: Values, shares: Values, slack: Values) -> Values:
+    return shared_lines(policy, water_merits(shares, slack, MAXRL), MAXRL)
+
+
+def objective_of_shares(shares: Values, slack: Values) -> Values:
+    return shared_lines(shares, water_merits(shares, slack, MAXRL), MAXRL)
+
+
+WATER = theorem(
+    "O2.water",
+    "MaxRL, strategies that share no prompt: shares of equal rho_s alpha_G(q_s) maximise the objective",
+    statement=r"q_s > 0 \Rightarrow \rho_s\,\alpha_G(q_s) = \lambda,\; q_s = 0 \Rightarrow"
+    r" \rho_s\,\alpha_G(0) \le \lambda \;\Longrightarrow\; J(p) \le J(q) \text{ for every } p",
+    source=SOURCE,
+    on=chart(policy=simplex(4, spread=4), shares=simplex(4, spread=4, zeros=True), slack=uniform(0, 1, 4)),
+    at_most=(objective_beside, objective_of_shares),
+    examples=(example(policy=".7 .1 .1 .1", shares=".4 .3 .3 0", slack="1 1 1 .5"),),
+    share=0.05,
+    false=(
+        neighbour(
+            "where the lost strategy has twice the merit that the condition allows",
+            at=example(policy=".3 .3 .2 .2", shares=".4 .3 .3 0", slack="1 1 1 2"),
+            lhs=objective_beside,
+        ),
+        neighbour(
+            "shares as the merits",
+            at=example(policy=".4 .3 .3 0", shares=".4 .3 .3 0", slack="1 1 1 .5"),
+            rhs=lambda shares, slack: by_instance(
+                lambda rho: shared_objective(rho, LINES, rho, MAXRL), water_merits(shares, slack, MAXRL)
+            ),
+        ),
+    ),
+)
+
+
+def coexisting(policy: Values, shares: Values, weighting: Weighting) -> Values:
+    return shared_lines(policy, water_merits(shares, np.ones(4), weighting), weighting)
+
+
+COEXIST = theorem(
+    "O2.coexist",
+    "Std-normalised, groups of sixteen: shares up to one half of equal rho_s alpha_G(q_s) are a maximum",
+    statement=r"q_s, p_s \le \tfrac12,\; \rho_s\,\alpha_{16}(q_s) = \lambda \text{ for every } s"
+    r" \;\Rightarrow\; J(p) \le J(q)",
+    source=SOURCE,
+    on=chart(policy=simplex(4, spread=3), shares=simplex(4, spread=3)),
+    at_most=(
+        lambda policy, shares: coexisting(half(policy), half(shares), WITHIN_HALF),
+        lambda shares: coexisting(half(shares), half(shares), WITHIN_HALF),
+    ),
+    examples=(example(policy=".7 .1 .1 .1", shares=".4 .3 .2 .1"),),
+    share=0.05,
+    note="Four strategies of merits 20, 19, 18, 17 coexist so, in groups of eight, at .381, .275, .202, .141;"
+    " a single strategy is a maximum too. Which of the two a run ends at depends on its base.",
+    false=(
+        neighbour(
+            "beyond one half too",
+            at=example(policy="1 0 0 0", shares=".85 .05 .05 .05"),
+            lhs=partial(coexisting, weighting=WITHIN_HALF),
+            rhs=lambda shares: coexisting(shares, shares, WITHIN_HALF),
+        ),
+    ),
+)
+
+
+def by_powers(merits: Values, power: Values) -> Values:
+    """The shares rho^(1/p), normalised."""
+    return softmax(np.log(merits) / power[:, None], axis=-1)
+
+
+def power_objective(policy: Values, merits: Values, power: Values) -> Values:
+    return by_instance(
+        lambda q, rho, p: shared_objective(q, LINES, rho, power_weighting(p)), policy, merits, power
+    )
+
+
+POWERS = theorem(
+    "O2.powers",
+    "Weighed by V^-p, strategies that share no prompt end at shares as rho^(1/p): none is lost",
+    statement=r"J(q) = \sum_s \rho_s \frac{q_s^{1-p}}{1-p} \text{ (log at } p = 1) \;\le\;"
+    r" J(q^*),\quad q^*_s \propto \rho_s^{1/p}",
+    source=SOURCE,
+    on=chart(policy=simplex(4, spread=2), merits=simplex(4, spread=1), power=uniform(0.3, 2.0)),
+    at_most=(power_objective, lambda merits, power: power_objective(by_powers(merits, power), merits, power)),
+    examples=(
+        example(policy=".4 .3 .2 .1", merits=".4 .3 .2 .1", power="1"),
+        example(policy=".5 .3 .1 .1", merits=".4 .3 .2 .1", power=".5"),
+    ),
+    share=0.02,
+    false=(
+        neighbour(
+            "shares as rho^p",
+            at=example(policy=".5 .3 .1 .1", merits=".4 .3 .2 .1", power=".5"),
+            rhs=lambda merits, power: power_objective(by_powers(merits, 1 / power), merits, power),
+        ),
+    ),
+)
+
+
+def two_strategies(share: Values, first: Values, second: Values) -> Values:
+    """The drive of the log odds of two strategies that share no prompt, over q (1-q)."""
+    policies, rho = np.stack([share, 1 - share], axis=-1), np.stack([first, second], axis=-1)
+    drives = by_instance(
+        lambda q, weights: strategy_drive(q, np.eye(2), weights / weights.sum(), WITHIN_HALF), policies, rho
+    )
+    return (drives[:, 0] - drives[:, 1]) / (2 * share * (1 - share)) * (first + second)
+
+
+TWO = theorem(
+    "O2.two",
+    "Std-normalised, two strategies that share no prompt: the better gains at every share, as if undivided",
+    statement=r"\frac{\dot\theta_1 - \dot\theta_2}{2 q (1-q)} = (\rho_1 - \rho_2)\,\alpha_G(q)",
+    source=SOURCE,
+    on=chart(share=rates(low=1e-3, high=1e-3), first=uniform(0.1, 1), second=uniform(0.1, 1)),
+    equal=(two_strategies, lambda share, first, second: (first - second) * group_weight(16, share)),
+    examples=(example(share=".3", first=".6", second=".4"),),
+    share=0.02,
+    false=(
+        neighbour(
+            "each weighed by its own share alone",
+            rhs=lambda share, first, second: (
+                first * group_weight(16, share) - second * group_weight(16, share / 2)
+            ),
+        ),
+    ),
+)
+
+
+def band(eps: float) -> Values:
+    """alpha_G(0)/alpha_G(1/2), between which merits coexist, over sqrt(G)/2, at G = 1/eps."""
+    size = round(1 / eps)
+    ratio = group_weight(size, 0.0) / group_weight(size, 0.5)
+    return np.asarray(ratio / (np.sqrt(size) / 2))
+
+
+BAND = theorem(
+    "O2.band",
+    "The merits that coexist under std-normalised groups lie within sqrt(G)/2, for large groups",
+    statement=r"\frac{\alpha_G(0)}{\alpha_G(1/2)} \Big/ \frac{\sqrt G}{2} \to 1 \quad (G \to \infty)",
+    source=SOURCE,
+    on=chart(unit=uniform(1, 2)),
+    tends=(lambda unit, eps: band(eps) * unit, lambda unit: unit),
+    examples=(example(unit="1"),),
+    tolerance=1e-3,
+    ladder=(1e-1, 1e-2, 1e-3, 1e-4),
+    note="alpha_G(0)/alpha_G(1/2) = 1.0718, 1.4258, 2.0024, 4.0003, 8.0000 at G = 4, 8, 16, 64, 256: larger"
+    " groups retain more.",
+    share=0.001,
+    false=(neighbour("within the square root of G", rhs=lambda unit: 2 * unit),),
+)
+
+FOUR_MERITS = example(merits="20/74 19/74 18/74 17/74", start=".25 .25 .25 .25")
+
+
+def best_share(merits: Values, start: Values, scale: str) -> Values:
+    """The share of the strategy of most merit at the end, groups of eight."""
+    weighting = group_weighting(8, scale)
+    return by_instance(
+        lambda rho, base: trained_shares(base, LINES, rho, weighting, [LONG])[0][rho.argmax()], merits, start
+    )
+
+
+MOST_MERIT = refuted(
+    "O2.most_merit",
+    "'GRPO without a KL ends at the strategy of most merit alone': refuted",
+    statement=r"\lim_{t\to\infty} q_{\arg\max \rho}(t) = 1",
+    source=SOURCE,
+    on=chart(merits=simplex(4, spread=1), start=simplex(4, spread=1)),
+    equal=(partial(best_share, scale="std"), lambda merits: np.ones(len(merits))),
+    examples=(FOUR_MERITS.giving(lhs=".381435757536", rhs="1"),),
+    note="Divided by the std in groups of eight, merits 20, 19, 18, 17 end at shares .381, .275, .202, .141:"
+    " one strategy is left where nothing is divided, and not where the std is.",
+    false=(neighbour("MaxRL too ends there", lhs=partial(best_share, scale="mean")),),
+)
+
+SPEED = refuted(
+    "O2.speed",
+    "'Dividing by the std changes the speed alone': refuted",
+    statement=r"\lim_{t\to\infty} q(t) \text{ divided by the std} = \lim_{t\to\infty} q(t) \text{ undivided}",
+    source=SOURCE,
+    on=chart(merits=simplex(4, spread=1), start=simplex(4, spread=1)),
+    equal=(partial(best_share, scale="std"), partial(best_share, scale="none")),
+    examples=(FOUR_MERITS.giving(lhs=".381435757536", rhs="1"),),
+    note="Undivided, the strategy of most merit takes all; divided by the std four strategies stay.",
+    false=(neighbour("divided by the mean, the speed alone", lhs=partial(best_share, scale="mean")),),
+)
+
+
+def std_times_root(step: Values, first: Values, second: Values, eps: float) -> Values:
+    """The std over seeds at the stationary policy of a KL of beta = eps, times sqrt(beta)."""
+    return by_instance(
+        lambda eta, w1, w2: (
+            log_odds_with_kl(0.5, w1, w2, beta=eps, step=eta, groups=10**15)[1] * np.sqrt(eps)
+        ),
+        *(step, first, second),
+    )
+
+
+def limit_of_std(step: Values, first: Values, second: Values) -> Values:
+    return np.sqrt(step * (first + second - (first - second) ** 2)) / 2
+
+
+KL_SPREAD = theorem(
+    "O3.spread",
+    "A KL on strategies: the std over seeds of their log odds grows as 1/sqrt(beta) as beta falls",
+    statement=r"\sqrt\beta\;\mathrm{std}\,x_\infty \to \tfrac12\sqrt{\eta\,(w_1 + w_2 - (w_1-w_2)^2)}"
+    r" \quad (\beta \to 0)",
+    source=SOURCE,
+    on=chart(step=log_uniform(0.05, 1), first=uniform(0.05, 0.45), second=uniform(0.05, 0.45)),
+    tends=(std_times_root, limit_of_std),
+    examples=(example(step="1", first=".25", second=".25", rhs=".3535533905933"),),
+    tolerance=1e-5,
+    share=0.02,
+    note="So 'with a KL no strategy wins by the seed' speaks of beta and step: at beta = .01, a step of one"
+    " and merits of .25 the std is 3.5, and the leading strategy has .91 in the median seed.",
+    false=(
+        neighbour(
+            "the std stays as it is at beta = 1",
+            rhs=lambda step, first, second: std_times_root(step, first, second, 1.0),
+        ),
+    ),
+)
