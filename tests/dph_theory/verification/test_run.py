@@ -6,11 +6,11 @@ from support.small_theorems import BINOMIAL, PINSKER
 
 from dph_theory.support.record import from_json
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.reports import Report, Settings
+from dph_theory.verification.reports import Report, SearchSettings
 from dph_theory.verification.run import select, verify, verify_one
 from dph_theory.verification.statement import Verdict
 
-SMALL = Settings(500, 64, 5, 4)
+SMALL = SearchSettings(500, 64, 5, 4)
 
 
 def test_a_false_statement_is_refuted_and_a_true_one_is_no_counterexample():

@@ -6,7 +6,7 @@ import pytest
 
 from dph_theory.coq import compiler
 from dph_theory.theorems import THEOREMS
-from dph_theory.verification.reports import settings
+from dph_theory.verification.reports import settings_for
 from dph_theory.verification.run import verify_one
 from dph_theory.verification.statement import Verdict
 from dph_theory.verification.ties import examples_of, untied
@@ -44,7 +44,7 @@ def test_a_theorem_without_an_example_of_it_proves_nothing():
     assert untied(replace(VALIDITY, coq="gibbs")) == ["A5_validity is not of gibbs"]
     assert untied(replace(VALIDITY, label="A5.elsewhere")) == ["the kernel has no example of validity for it"]
     assert untied(replace(VALIDITY, coq="no_such")) == ["the kernel has no theorem no_such"]
-    report = verify_one(replace(VALIDITY, coq="gibbs"), settings(instances=10, quick=True))
+    report = verify_one(replace(VALIDITY, coq="gibbs"), settings_for(instances=10, quick=True))
     assert (report.verdict, report.as_expected) == (Verdict.CHECKED, False)
 
 
