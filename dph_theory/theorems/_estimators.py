@@ -1,4 +1,4 @@
-"""KL estimators and the gradients they really give; definition against generator form; alpha-DPG.
+"""Estimators: of the KL, with the gradients they give; of f-divergences, in two forms; alpha-DPG's reward.
 
 An estimator is declared once, as a sympy expression in x = log(pi/ref) at a sampled outcome. Its value on
 samples and its gradient, when a loss differentiates it through log pi at fixed samples, follow, exactly,
@@ -18,7 +18,8 @@ from ..numeric.compiled import compiled
 from ..numeric.elementary import Values, exp_remainder, log_ratio, trailing
 from ..support.record import readable
 from ..trainers.kl_terms import ESTIMATORS
-from ._tokens import ratio_where
+from ._policies import expected_update
+from ._token_pairs import ratio_where
 
 x = sympy.Symbol("x", real=True)
 """log(pi/ref) at the sampled outcome."""
@@ -47,7 +48,7 @@ class Estimator:
 
     def loss_gradient(self, pi: Values, ref: Values) -> Values:
         """E_pi[grad k] with the samples held fixed: the gradient of k as a loss term."""
-        return _score_mean(pi, self.slope(log_ratio(pi, ref)))
+        return expected_update(pi, self.slope(log_ratio(pi, ref)))
 
     def corrected_loss_gradient(self, pi: Values, ref: Values) -> Values:
         """E_{pi_old}[grad (pi/pi_old) k] at pi_old = pi: the importance-corrected loss term.
@@ -55,11 +56,11 @@ class Estimator:
         The ratio is differentiated too, so k itself joins its slope as a weight.
         """
         log_ratios = log_ratio(pi, ref)
-        return _score_mean(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
+        return expected_update(pi, self.on_samples(log_ratios) + self.slope(log_ratios))
 
     def reward_gradient(self, pi: Values, ref: Values) -> Values:
         """E_pi[k grad log pi]: the gradient of the penalty when -k is added to the reward."""
-        return _score_mean(pi, self.on_samples(log_ratio(pi, ref)))
+        return expected_update(pi, self.on_samples(log_ratio(pi, ref)))
 
 
 K1, K2, K3 = (Estimator(name, ESTIMATORS[name].value(sympy, x)) for name in ("k1", "k2", "k3"))
@@ -89,12 +90,6 @@ def _evaluate(expression: sympy.Expr, log_ratios: Any) -> Values:
     return np.broadcast_to(compiled(expression, x)(log_ratios), log_ratios.shape)
 
 
-def _score_mean(pi: Values, weight: Values) -> Values:
-    """E_pi[w grad log pi] in logits: pi_j (w_j - E_pi w)."""
-    pull = pi * weight
-    return pull - pi * pull.sum(axis=-1, keepdims=True)
-
-
 class Moments(NamedTuple):
     """Mean and variance of a one-sample estimator, each (...)."""
 
@@ -107,22 +102,22 @@ class Moments(NamedTuple):
 
 def generator_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
     """One stored reference sample, f(u) in the normalised gauge: mean D_f. Source: li2025choice."""
-    return _moments(ref, _normalised(divergence, pi / ref))
+    return _moments(ref, normalised_generator(divergence, pi / ref))
 
 
 def definition_form(divergence: FDivergence, pi: Values, ref: Values) -> Moments:
     """One fresh policy sample, f(u)/u in the normalised gauge: mean D_f. Needs ref online."""
-    return _moments(pi, _normalised(divergence, pi / ref) / (pi / ref))
+    return _moments(pi, normalised_generator(divergence, pi / ref) / (pi / ref))
 
 
-def _normalised(divergence: FDivergence, ratio: Values) -> Values:
+def normalised_generator(divergence: FDivergence, ratio: Values) -> Values:
     """f(u) - f'(1)(u-1)."""
-    return divergence.generator(ratio) - divergence.generator_derivative(ratio * 0 + 1) * (ratio - 1)
+    return divergence.generator(ratio) - divergence.gauge * (ratio - 1)
 
 
-def _moments(law: Values, value: Values) -> Moments:
-    mean = (law * value).sum(axis=-1)
-    return Moments(mean, (law * np.square(value - trailing(mean, 1))).sum(axis=-1))
+def _moments(distribution: Values, value: Values) -> Moments:
+    mean = (distribution * value).sum(axis=-1)
+    return Moments(mean, (distribution * np.square(value - trailing(mean, 1))).sum(axis=-1))
 
 
 def alpha_dpg_reward(pi: Values, base: Values, valid: Values, alpha: Values | float) -> Values:
@@ -133,10 +128,5 @@ def alpha_dpg_reward(pi: Values, base: Values, valid: Values, alpha: Values | fl
     """
     target, power = filtered(base, valid), trailing(alpha, 1)
     paid = target > 0
-    log_ratios = log_ratio(*(np.where(paid, law, 1.0) for law in (target, pi)))
+    log_ratios = log_ratio(np.where(paid, target, 1.0), np.where(paid, pi, 1.0))
     return np.where(paid, np.expm1(power * log_ratios) / power, -1 / power)
-
-
-def reward_gradient(pi: Values, reward: Values) -> Values:
-    """E_pi[R grad log pi] in logits, the policy gradient; shapes (..., outcomes)."""
-    return _score_mean(pi, reward)

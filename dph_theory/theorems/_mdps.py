@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence, each
+from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence, stacked
 from ..improvement import (
     anchor_gain,
     pinsker_constant,
@@ -171,11 +171,11 @@ def stated_bounds(
     mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values, reading: str, constant: float = 1
 ) -> Values:
     """The three right sides times 1-gamma, shape (batch, 3), with C_f times the given constant."""
-    bounds = each(lambda d: (1 - mdp.gamma) * stated_bound(mdp, pi, pi_old, pi_pef, d, reading), STATED)
+    bounds = stacked(lambda d: (1 - mdp.gamma) * stated_bound(mdp, pi, pi_old, pi_pef, d, reading), STATED)
     if constant == 1:
         return bounds
     weight = (constant - 1) * worst_advantage(mdp, pi_pef) * mdp.gamma / (1 - mdp.gamma)
-    return bounds - each(
+    return bounds - stacked(
         lambda d: weighted(weight * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), STATED
     )
 

@@ -1,4 +1,6 @@
-"""F1. k2 in the loss against k1 in the reward.
+"""Published claims, as summarised, and what holds of each.
+
+F1. k2 in the loss against k1 in the reward.
 
 That k2 in the loss and k1 in the reward have one gradient is true for one token and false for sequences:
 the loss leaves out the KL of the tokens to come.
@@ -13,8 +15,8 @@ That MaxRL's objective has the order of the group size: where all-wrong groups a
 
 F4. Entropy under a reward.
 
-That an update by reward never raises entropy: it does where the base prefers one incorrect answer
-to several correct ones.
+That an update by reward never raises entropy: it does where the base prefers one incorrect answer to several
+correct ones.
 
 F5. Pass rate against entropy.
 
@@ -23,8 +25,8 @@ together.
 
 F6. PKPO's weights.
 
-PKPO's weights of a sample, k/n if correct and (k/n) rho(n-1, c, k-1) if not, are unbiased for the gradient
-of pass@k.
+That PKPO's weights of a sample, k/n if correct and (k/n) rho(n-1, c, k-1) if not, are unbiased for the
+gradient of pass@k: they are.
 
 F7. Does reverse KL accelerate the decay?.
 
@@ -53,25 +55,35 @@ from math import comb
 import numpy as np
 
 from ..binary_reward import filtered, tilted, valid_mass
-from ..divergences import REVERSE_KL
+from ..divergences import REVERSE_KL, stacked
 from ..finite_training.decision import uniform_on_likeliest
-from ..numeric.elementary import Values
+from ..numeric.elementary import Values, trailing
 from ..references import Source
 from ..restricted import projection
 from ..verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ..verification.statement import neighbour, refuted, scaled, theorem
 from ._estimators import K2
-from ._laws import RUN, RUNS, chosen_law, entropy, expected_weights, lost_with_penalty, lost_without
-from ._tokens import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
+from ._group_weights import expected_weights
+from ._policies import (
+    TRAINING_RUN,
+    TRAINING_RUNS,
+    chosen_member,
+    entropy,
+    lost_with_penalty,
+    lost_without_penalty,
+)
+from ._token_pairs import FIRST_AND_SECOND, FIRST_DIFFERS, first_token_gradient, kl_to_come
+
+PASS_RATES = chart(validity=rates(low=1e-3, high=1e-3))
 
 
-def in_the_loss(first: Values, ref_first: Values) -> Values:
-    """The first token's expected gradient, prefixes as sampled."""
+def k2_gradient(first: Values, ref_first: Values) -> Values:
+    """The first token's expected gradient of k2 in the loss, prefixes as sampled."""
     return K2.loss_gradient(first, ref_first)
 
 
 def with_half_to_come(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
-    return in_the_loss(first, ref_first) + kl_to_come(first, second, ref_second, 0.5)
+    return k2_gradient(first, ref_first) + kl_to_come(first, second, ref_second, 0.5)
 
 
 LOSS = refuted(
@@ -81,7 +93,7 @@ LOSS = refuted(
     r"\mathrm{KL}(\pi\|\pi_{ref}) \text{ of whole answers}",
     source=Source("liu2025rethinking", "as summarised; the paper was not read"),
     on=FIRST_AND_SECOND,
-    equal=(in_the_loss, first_token_gradient),
+    equal=(k2_gradient, first_token_gradient),
     examples=(FIRST_DIFFERS,),
     note="True for answers of one token (B6.squared). For sequences the loss leaves out the KL of the tokens"
     " to come (F1.future), and its stationary policy is another one (E2, E3).",
@@ -89,13 +101,11 @@ LOSS = refuted(
 )
 
 
-def with_future(
-    first: Values, second: Values, ref_first: Values, ref_second: Values, factor: float = 1
-) -> Values:
-    return REVERSE_KL.gradient(first, ref_first) + kl_to_come(first, second, ref_second, factor)
+def with_future(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+    return REVERSE_KL.gradient(first, ref_first) + kl_to_come(first, second, ref_second)
 
 
-def uncentred(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
+def with_uncentred_future(first: Values, second: Values, ref_first: Values, ref_second: Values) -> Values:
     return REVERSE_KL.gradient(first, ref_first) + first * REVERSE_KL(second, ref_second)
 
 
@@ -118,24 +128,20 @@ FUTURE = theorem(
         ),
     ),
     coq="kl_to_come",
-    false=(neighbour("the KL to come not centred", rhs=uncentred),),
+    false=(neighbour("the KL to come not centred", rhs=with_uncentred_future),),
 )
 
 
-SIZES = (4, 8, 64)
+GROUP_SIZES = (4, 8, 64)
 
 
-def weights(validity: Values) -> Values:
-    return expected_weights(SIZES, validity)
+def population_weight(validity: Values) -> Values:
+    return trailing(1 / np.sqrt(validity * (1 - validity)), 1)
 
 
-def population(validity: Values) -> Values:
-    return np.stack([1 / np.sqrt(validity * (1 - validity))] * len(SIZES), axis=-1)
-
-
-def population_of_groups(validity: Values) -> Values:
+def rescaled_population_weight(validity: Values) -> Values:
     """The claim's refinement by the factor that makes it exact at p = 1/2."""
-    return population(validity) * weights(0.5 + 0 * validity) / 2
+    return population_weight(validity) * expected_weights(GROUP_SIZES, np.full_like(validity, 0.5)) / 2
 
 
 DEVIATION = refuted(
@@ -143,28 +149,23 @@ DEVIATION = refuted(
     "GRPO weighs prompts by 1/sqrt(p(1-p)): refuted for groups of 4, 8 and 64",
     statement=r"\alpha_G(p) = 1/\sqrt{p(1-p)}",
     source=Source("mroueh2025grpo", "true of the population std"),
-    on=chart(validity=rates(low=1e-3, high=1e-3)),
-    equal=(weights, population),
+    on=PASS_RATES,
+    equal=(partial(expected_weights, GROUP_SIZES), population_weight),
     examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
     note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
     " the weight is bounded by (G-1)/sqrt G (E4.ends).",
     coq="not_the_deviation",
-    false=(neighbour("up to a factor for each group size", rhs=population_of_groups),),
+    false=(neighbour("up to a factor for each group size", rhs=rescaled_population_weight),),
 )
 
 
-SIZES_F03 = (2, 4, 8)
+SMALL_SIZES = (2, 4, 8)
 
 
-def weights_f03(validity: Values) -> Values:
-    return expected_weights(SIZES_F03, validity, "mean")
-
-
-def slopes(validity: Values, beyond: int = 0) -> Values:
+def summed_slopes(validity: Values, beyond: int = 0) -> Values:
     """d/dV of sum_{k <= G + beyond} pass@k/k, which is the sum of (1-V)^(k-1)."""
-    return np.stack(
-        [sum((1 - validity) ** (k - 1) for k in range(1, size + beyond + 1)) for size in SIZES_F03], axis=-1
-    )
+    powers = (1 - trailing(validity, 1)) ** np.arange(max(SMALL_SIZES) + beyond)
+    return powers.cumsum(axis=-1)[..., [size + beyond - 1 for size in SMALL_SIZES]]
 
 
 ORDER = refuted(
@@ -172,18 +173,14 @@ ORDER = refuted(
     "MaxRL's order is the group size: refuted, it is G - 1",
     statement=r"\alpha_G(V) = \tfrac{d}{dV}\textstyle\sum_{k=1}^{G} \tfrac{1-(1-V)^k}{k}",
     source=Source("tajwar2026maxrl", "as summarised; the paper was not read"),
-    on=chart(validity=rates(low=1e-3, high=1e-3)),
-    equal=(weights_f03, slopes),
+    on=PASS_RATES,
+    equal=(partial(expected_weights, SMALL_SIZES, scale="mean"), summed_slopes),
     examples=(example(validity=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
     note="Of (r - mean)/mean with all-wrong groups dropped the sum stops at k = G - 1 (E4.mean). Of r/mean"
     " it stops at G: where groups are dropped, subtracting the mean is not free.",
     coq="not_the_group_size",
-    false=(neighbour("order G + 1", rhs=partial(slopes, beyond=1)),),
+    false=(neighbour("order G + 1", rhs=partial(summed_slopes, beyond=1)),),
 )
-
-
-def after(base: Values, valid: Values, beta: Values) -> Values:
-    return entropy(tilted(base, valid, beta))
 
 
 ENTROPY = refuted(
@@ -192,7 +189,7 @@ ENTROPY = refuted(
     statement=r"H(p_\beta) \le H(a)",
     source=Source("wu2025leash", "as described by others; the paper was not read"),
     on=chart(base=simplex(4, spread=3.0), valid=masks(4), beta=log_uniform(0.1, 10)),
-    at_most=(after, lambda base: entropy(base)),
+    at_most=(lambda base, valid, beta: entropy(tilted(base, valid, beta)), lambda base: entropy(base)),
     examples=(
         example(
             base=".7 .1 .1 .1",
@@ -215,15 +212,17 @@ ENTROPY = refuted(
 )
 
 
-def exchange(base: Values, valid: Values, beta: Values, less: Values) -> Values:
-    """The change of pass rate times that of entropy, from one beta to a smaller one."""
-    early, late = tilted(base, valid, beta), tilted(base, valid, beta * less)
+def product_of_changes(early: Values, late: Values, valid: Values) -> Values:
+    """The change of pass rate times that of entropy."""
     return (valid_mass(late, valid) - valid_mass(early, valid)) * (entropy(late) - entropy(early))
 
 
-def from_the_base(base: Values, valid: Values, beta: Values) -> Values:
-    law = tilted(base, valid, beta)
-    return (valid_mass(law, valid) - valid_mass(base, valid)) * (entropy(law) - entropy(base))
+def changes_along_path(base: Values, valid: Values, beta: Values, less: Values) -> Values:
+    return product_of_changes(tilted(base, valid, beta), tilted(base, valid, beta * less), valid)
+
+
+def changes_from_base(base: Values, valid: Values, beta: Values) -> Values:
+    return product_of_changes(base, tilted(base, valid, beta), valid)
 
 
 EXCHANGE = refuted(
@@ -234,7 +233,7 @@ EXCHANGE = refuted(
     on=chart(
         base=simplex(4, spread=3.0), valid=masks(4), beta=log_uniform(0.2, 10), less=log_uniform(0.2, 0.9)
     ),
-    at_most=(exchange, lambda beta: 0 * beta),
+    at_most=(changes_along_path, lambda beta: 0 * beta),
     examples=(
         example(
             base=".7 .1 .1 .1",
@@ -247,7 +246,7 @@ EXCHANGE = refuted(
     ),
     note="Along the tilted path entropy can rise with the pass rate (F4). A fit to runs whose entropy falls"
     " may hold there; the objective does not imply it.",
-    false=(neighbour("from the base on", lhs=from_the_base),),
+    false=(neighbour("from the base on", lhs=changes_from_base),),
 )
 
 
@@ -255,35 +254,33 @@ CASES = ((4, 2), (6, 3), (8, 8))
 """Samples n and the k of pass@k."""
 
 
-def rho(n: int, c: int, k: int) -> tuple[int, int]:
-    """The unbiased estimate of pass@k from c correct of n, as a fraction."""
-    return comb(n, k) - comb(n - c, k), comb(n, k)
+def rho(n: int, c: int, k: int) -> float:
+    """The unbiased estimate of pass@k from c correct of n."""
+    return 1 - comb(n - c, k) / comb(n, k)
 
 
-def expected_gradient(validity: Values) -> Values:
+def expected_gradient(
+    validity: Values, rho_of_wrong: Callable[[int, int, int], float] = lambda n, c, k: rho(n - 1, c, k - 1)
+) -> Values:
     """E[sum_i w_i d log P(v_i)/dV], w = k/n if correct and (k/n) rho(n-1, c, k-1) if not."""
-    return _expected(validity, lambda n, c, k: rho(n - 1, c, k - 1))
 
-
-def _expected(validity: Values, estimate: Callable[[int, int, int], tuple[int, int]]) -> Values:
-    one, means = 1 + 0 * validity, []
-    for n, k in CASES:
-        mean = 0 * one
+    def mean(case: tuple[int, int]) -> Values:
+        (n, k), total = case, 0 * validity
         for c in range(n + 1):
-            top, bottom = estimate(n, c, k) if c < n else (0, 1)
             # The scores 1/V and -1/(1-V) cancel a factor of the binomial probability.
             if c:
-                mean = mean + comb(n, c) * validity ** (c - 1) * (1 - validity) ** (n - c) * c * k / n
+                total = total + comb(n, c) * validity ** (c - 1) * (1 - validity) ** (n - c) * c * k / n
             if c < n:
-                weight = one * (n - c) * k * top / (n * bottom)
-                mean = mean - comb(n, c) * validity**c * (1 - validity) ** (n - c - 1) * weight
-        means.append(mean)
-    return np.stack(means, axis=-1)
+                weight = (n - c) * k * rho_of_wrong(n, c, k) / n
+                total = total - comb(n, c) * validity**c * (1 - validity) ** (n - c - 1) * weight
+        return total
+
+    return stacked(mean, CASES)
 
 
 def slope(validity: Values) -> Values:
     """d/dV of 1 - (1-V)^k."""
-    return np.stack([k * (1 - validity) ** (k - 1) for _, k in CASES], axis=-1)
+    return stacked(lambda case: case[1] * (1 - validity) ** (case[1] - 1), CASES)
 
 
 PKPO = theorem(
@@ -296,10 +293,10 @@ PKPO = theorem(
     equal=(expected_gradient, slope),
     examples=(example(validity=".25", value="1.5 1.6875 1.06787109375"),),
     false=(
-        neighbour("rho(n,c,k)", lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n, c, k))),
+        neighbour("rho(n,c,k)", lhs=partial(expected_gradient, rho_of_wrong=rho)),
         neighbour(
             "rho(n-1,c,k)",
-            lhs=lambda validity: _expected(validity, lambda n, c, k: rho(n - 1, c, min(k, n - 1))),
+            lhs=partial(expected_gradient, rho_of_wrong=lambda n, c, k: rho(n - 1, c, min(k, n - 1))),
         ),
     ),
 )
@@ -311,9 +308,9 @@ DECAY = refuted(
     statement=r"\mathrm{KL}(a\|q_t^{0}) \le \mathrm{KL}(a\|q_t^{\beta}),\quad"
     r" q_t^\beta \text{ from } a \text{ by the natural gradient of } E_q v - \beta\,\mathrm{KL}(q\|a)",
     source=Source("li2025choice", "the motivation of mass-covering divergences"),
-    on=RUNS,
-    at_most=(lost_without, lost_with_penalty),
-    examples=(RUN.giving(lhs=".3755571176516", rhs=".1673965370199"),),
+    on=TRAINING_RUNS,
+    at_most=(lost_without_penalty, lost_with_penalty),
+    examples=(TRAINING_RUN.giving(lhs=".3755571176516", rhs=".1673965370199"),),
     note="The opposite holds at every time (A3.slower): the penalty delays the same path, and p_beta ends it"
     " (A3.penalised, A4). It does hold in a family that cannot follow the base: where tokens cannot see each"
     " other, reverse KL itself drives the policy to one of two modes (A10.accelerates). E7 says what else the"
@@ -322,18 +319,14 @@ DECAY = refuted(
 )
 
 
-def at_beta(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    return _effective_number(chosen_law(projection(family, base, valid, beta), family), valid)
+def effective_number(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """e^H on the valid answers of the member that is chosen at beta."""
+    within = filtered(chosen_member(projection(family, base, valid, beta), family), valid)
+    return np.exp(entropy(np.where(valid, within, 1.0)))  # 1 log 1 is no entropy.
 
 
 def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, fraction: Values) -> Values:
-    return at_beta(family, base, valid, fraction * beta)
-
-
-def _effective_number(law: Values, valid: Values) -> Values:
-    """e^H of the policy on the valid answers."""
-    within = filtered(law, valid)
-    return np.exp(entropy(np.where(valid, within, 1.0)))  # 1 log 1 is no entropy.
+    return effective_number(family, base, valid, fraction * beta)
 
 
 FEWER = refuted(
@@ -350,7 +343,7 @@ FEWER = refuted(
         beta=log_uniform(1e-2, 1e2),
         fraction=uniform(0.01, 1),
     ),
-    at_most=(at_smaller_beta, at_beta),
+    at_most=(at_smaller_beta, effective_number),
     examples=(
         example(
             family=[".5 .1 .4", ".4 .4 .2"],
@@ -377,27 +370,25 @@ FEWER = refuted(
                 beta=".79",
                 fraction=".14",
             ),
-            rhs=lambda family, base, valid, beta: at_beta(family, base, valid, beta) + 1.9,
+            rhs=lambda family, base, valid, beta: effective_number(family, base, valid, beta) + 1.9,
         ),
     ),
 )
 
 
-SIZES_F09 = (2, 4, 8)
+def weights_of_groups(validity: Values) -> Values:
+    return expected_weights(SMALL_SIZES, validity)
 
 
-def weights_of_sizes(validity: Values) -> Values:
-    return expected_weights(SIZES_F09, validity)
+def weights_of_doubled_groups(validity: Values) -> Values:
+    return expected_weights([2 * size for size in SMALL_SIZES], validity)
 
 
-def of_twice_the_size(validity: Values) -> Values:
-    return expected_weights([2 * size for size in SIZES_F09], validity)
-
-
-def rescaled(validity: Values) -> Values:
+def rescaled_weights(validity: Values) -> Values:
     """The same times what makes the two equal at V = 1/2: if the group size were a mere rescaling of time."""
-    half = (1 + 0 * validity) / 2
-    return of_twice_the_size(validity) * (weights_of_sizes(half) / of_twice_the_size(half))
+    half = np.full_like(validity, 0.5)
+    rescaling = weights_of_groups(half) / weights_of_doubled_groups(half)
+    return weights_of_doubled_groups(validity) * rescaling
 
 
 GROUPS = refuted(
@@ -405,22 +396,22 @@ GROUPS = refuted(
     "The group size leaves GRPO's expected-gradient path as it is: refuted",
     statement=r"\alpha_G(V) = \alpha_{2G}(V)",
     source=Source("ghosh2026predictable", "as its abstract can be read; the paper was not read"),
-    on=chart(validity=rates(low=1e-3, high=1e-3)),
-    equal=(weights_of_sizes, of_twice_the_size),
+    on=PASS_RATES,
+    equal=(weights_of_groups, weights_of_doubled_groups),
     examples=(example(validity=".01"),),
     note="The weight of a prompt is alpha_G(V) (E4): at V = .01 it is .707, 1.496 and 2.440 for groups of 2,"
     " 4 and 8, at V = .5 .707, 1.400 and 1.736. So neither is it a mere change of clock or of beta: rare"
     " successes gain more from larger groups than even ones. Without the division the path is that of the"
     " pass rate for every G, and the group size sets the noise alone (G3).",
-    false=(neighbour("up to another clock", rhs=rescaled),),
+    false=(neighbour("up to another clock", rhs=rescaled_weights),),
 )
 
 
-def where_it_ends(base: Values, valid: Values) -> Values:
+def distance_of_limit(base: Values, valid: Values) -> Values:
     return REVERSE_KL(uniform_on_likeliest(base, valid), base)
 
 
-def closest(base: Values, valid: Values) -> Values:
+def least_distance(base: Values, valid: Values) -> Values:
     return -np.log(valid_mass(base, valid))
 
 
@@ -430,18 +421,14 @@ RAZOR = refuted(
     statement=r"\mathrm{KL}(q_\infty\|a) = \min_{q(Y_1) = 1} \mathrm{KL}(q\|a)",
     source=Source("shenfeld2025razor", "as its abstract can be read; the paper was not read"),
     on=chart(base=simplex(4, spread=2), valid=masks(4)),
-    equal=(where_it_ends, closest),
-    examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False]),),
+    equal=(distance_of_limit, least_distance),
+    examples=(TRAINING_RUN,),
     note="The least is -log A1, at the filtered model alone (A7.closest): .5108 in the example. The plain"
     " gradient of one decision's logits ends uniform on the likeliest correct answers (A2.limit): 1.2040;"
     " where tokens share prefixes its limit is another (A2.limit's neighbour). The natural gradient"
     " converges to the filtered model (A3), and so does KL control as beta falls to 0 (A6): what is closest"
     " is selected by the geometry or the penalty, not by sampling on policy.",
     false=(
-        neighbour(
-            "farther by no more than a quarter",
-            at=example(base=".3 .2 .1 .4", valid=[True, True, True, False]),
-            lhs=scaled(where_it_ends, 0.8),
-        ),
+        neighbour("farther by no more than a quarter", at=TRAINING_RUN, lhs=scaled(distance_of_limit, 0.8)),
     ),
 )

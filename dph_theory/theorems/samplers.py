@@ -1,7 +1,9 @@
-"""J1. A temperature in rollouts and log-probabilities alike.
+"""Which stationary policy the sampler, the reference, the reward and the verifier select.
 
-Logits are divided by T everywhere, so training is that of the policy at T, against the base at T, and
-the results without one hold there. Read out at temperature one it is another policy.
+J1. A temperature in rollouts and log-probabilities alike.
+
+Logits are divided by T everywhere, so training is that of the policy at T, against the base at T, and the
+results without one hold there. Read out at temperature one it is another policy.
 
 J2. The KL in the reward does not see the sampler.
 
@@ -25,8 +27,8 @@ run still converges to it.
 
 J6. Another reward beside correctness.
 
-With the KL of the answer in the reward, any reward r has the stationary policy a e^{r/beta}: a bonus
-on form, or a cap on length, makes other kinds of answers, each in the base's proportions.
+With the KL of the answer in the reward, any reward r has the stationary policy a e^{r/beta}: a bonus on form,
+or a cap on length, makes other kinds of answers, each in the base's proportions.
 
 J7. Truncated answers masked out of the loss.
 
@@ -35,11 +37,11 @@ others': nothing but these constrains how often answers are cut.
 
 J8. A verifier whose errors are tied to answers.
 
-Some incorrect answers always pass. As beta falls the correct ones gain first and these hacks last, so
-the true pass rate has a best beta; errors that do not depend on the answer have none.
+Some incorrect answers always pass. As beta falls the correct ones gain first and these hacks last, so the
+true pass rate has a best beta; errors that do not depend on the answer have none.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -49,22 +51,19 @@ from ..finite_training import largest_stable_step
 from ..numeric.elementary import Values, normalised, only, trailing
 from ..references import Source
 from ..stationary import best_beta, sequence_policy
+from ..tokens import sequences
 from ..verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
 from ..verification.statement import neighbour, theorem
-from ._laws import TREES, TWO_TOKENS, answers_of, flat, tables, verifier
+from ._policies import FOUR_ANSWERS, centred, logit_update
+from ._token_trees import TREE, TREES, flat, verifier
 
 TEMPERATURE = log_uniform(0.3, 3)
-HOT = example(
-    base=".15 .1 .45 .3",
-    valid=[True, True, False, False],
-    beta=".3",
-    temperature=".6",
-    value=".4267407565366 .284493837691 .1732592434634 .115506162309",
-)
+TILTED_VALUE = ".4267407565366 .284493837691 .1732592434634 .115506162309"
+"""The tilted model of `FOUR_ANSWERS`."""
 
 
-def powered(law: Values, power: Values) -> Values:
-    return normalised(np.exp(np.log(law) * trailing(power, law.ndim - power.ndim)))
+def powered(policy: Values, power: Values) -> Values:
+    return normalised(np.exp(np.log(policy) * trailing(power, policy.ndim - power.ndim)))
 
 
 def read_at_one(base: Values, valid: Values, beta: Values, temperature: Values) -> Values:
@@ -78,10 +77,10 @@ DECISION = theorem(
     source=Source("ours", "what the sampler selects"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20), temperature=TEMPERATURE),
     equal=(read_at_one, lambda base, valid, beta, temperature: tilted(base, valid, beta / temperature)),
-    examples=(HOT,),
+    examples=(FOUR_ANSWERS.but(beta=".3", temperature=".6").giving(value=TILTED_VALUE),),
     coq="temperature_divides_beta",
     false=(
-        neighbour("beta itself", rhs=lambda base, valid, beta: tilted(base, valid, beta)),
+        neighbour("beta itself", rhs=tilted),
         neighbour(
             "beta T", rhs=lambda base, valid, beta, temperature: tilted(base, valid, beta * temperature)
         ),
@@ -89,57 +88,54 @@ DECISION = theorem(
 )
 
 
-def of_a_tree(first: Values, second: Values, valid: Values, beta: Values, temperature: Values) -> Values:
+def tree_read_at_one(
+    first: Values, second: Values, valid: Values, beta: Values, temperature: Values
+) -> Values:
     base = [powered(table, 1 / temperature) for table in (first, second)]
-    law = sequence_policy(base, verifier(first, valid), beta)
-    return answers_of([powered(table, temperature) for table in law])
+    policy = sequence_policy(base, verifier(first, valid), beta)
+    return sequences([powered(table, temperature) for table in policy])
 
 
-def by_the_chance_at_it(
+def tree_in_closed_form(
     first: Values, second: Values, valid: Values, beta: Values, temperature: Values
 ) -> Values:
     gain = np.exp(verifier(first, valid) / trailing(beta, 2))
     chance = (powered(second, 1 / temperature) * gain).sum(axis=-1) ** trailing(temperature, 1)
-    return answers_of([normalised(first * chance), normalised(second * gain ** trailing(temperature, 2))])
+    return sequences([normalised(first * chance), normalised(second * gain ** trailing(temperature, 2))])
 
 
-def at_another_beta(
+def tree_at_another_beta(
     first: Values, second: Values, valid: Values, beta: Values, temperature: Values
 ) -> Values:
-    return answers_of(sequence_policy(tables(first, second), verifier(first, valid), beta / temperature))
+    return sequences(sequence_policy([first, second], verifier(first, valid), beta / temperature))
 
 
-TREE = theorem(
+TEMPERATURE_ON_TREE = theorem(
     "J1.tree",
     "On a tree, with the KL of the answer in the reward, no beta does what a temperature does",
     statement=r"\pi(t|s) \propto a(t|s)\,Z_T(s,t)^T, \quad Z_T(s,t) = E_{a_T}[e^{v/\beta} \mid s, t]",
     source=Source("ours", "what the sampler selects"),
-    on=chart(
-        first=simplex(3, spread=2),
-        second=simplex(3, 3, spread=2),
-        valid=masks(9),
-        beta=log_uniform(0.1, 10),
-        temperature=TEMPERATURE,
-    ),
-    equal=(of_a_tree, by_the_chance_at_it),
+    on=chart(**TREES.parts, temperature=TEMPERATURE),
+    equal=(tree_read_at_one, tree_in_closed_form),
     examples=(
-        TWO_TOKENS.but(beta=".3", temperature=".6").giving(
+        TREE.but(beta=".3", temperature=".6").giving(
             value=".8297909013662 .012477776296 .0711136493937 .0866176729421"
         ),
     ),
     note="The first token has .842269, .872444, .880190 of the mass at T = .6, 1, 1.5. As beta falls: a(t|s)"
     " A1_T(s,t)^T, which at T = 1 alone is the filtered model.",
-    false=(neighbour("the stationary policy at beta/T", rhs=at_another_beta),),
+    false=(neighbour("the stationary policy at beta/T", rhs=tree_at_another_beta),),
 )
 
 
-def _update(base: Values, valid: Values, beta: Values, sampler: Values, *, in_reward: bool) -> Values:
-    """In logits, at p_beta, of answers drawn from the sampler."""
-    law = tilted(base, valid, beta)
-    penalised = valid - trailing(beta, 1) * np.log(law / base)
-    of = penalised if in_reward else valid + 0 * base
-    pulls = sampler * (penalised - trailing((sampler * of).sum(axis=-1), 1))
-    return pulls - law * trailing(pulls.sum(axis=-1), 1)
+def update_at_tilted(
+    base: Values, valid: Values, beta: Values, sampler: Values, *, in_reward: bool = True
+) -> Values:
+    """In logits, at p_beta, of answers drawn from the sampler: the KL in the reward, or k2 in the loss."""
+    policy = tilted(base, valid, beta)
+    penalty = trailing(beta, 1) * np.log(policy / base)
+    coefficient = centred(sampler, valid - penalty) if in_reward else centred(sampler, valid) - penalty
+    return logit_update(policy, sampler * coefficient)
 
 
 REWARD = theorem(
@@ -151,19 +147,8 @@ REWARD = theorem(
     on=chart(
         base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20), sampler=simplex(4, spread=4)
     ),
-    equal=(
-        lambda base, valid, beta, sampler: _update(base, valid, beta, sampler, in_reward=True),
-        lambda base: 0 * base,
-    ),
-    examples=(
-        example(
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta=".5",
-            sampler=".1 .2 .3 .4",
-            value="0",
-        ),
-    ),
+    equal=(update_at_tilted, lambda base: 0 * base),
+    examples=(FOUR_ANSWERS.but(sampler=".1 .2 .3 .4").giving(value="0"),),
     coq="any_sampler",
     floor=1.0,
     note="A mismatch of rollout engine and trainer, corrected or not, does not change that. A run converges"
@@ -174,18 +159,17 @@ REWARD = theorem(
     " that of each token leaves the sampler's chances after the token.",
     false=(
         neighbour(
-            "k2 in the loss, the rewards' mean subtracted",
-            lhs=lambda base, valid, beta, sampler: _update(base, valid, beta, sampler, in_reward=False),
+            "k2 in the loss, the rewards' mean subtracted", lhs=partial(update_at_tilted, in_reward=False)
         ),
     ),
 )
 
 
-def _outside(policy: Values, kept: Values, advantage: Values, *, centred: bool = True) -> Values:
-    """The update of the logits that the sampler leaves out."""
-    drawn = normalised(only(policy, kept))
-    pulls = drawn * (advantage - trailing((drawn * advantage).sum(axis=-1), 1) * centred)
-    return only(pulls - policy * trailing(pulls.sum(axis=-1), 1), ~kept)
+def update_outside(policy: Values, nucleus: Values, advantage: Values, *, baseline: bool = True) -> Values:
+    """The update of the logits that the sampler leaves out, with the mean advantage as baseline or none."""
+    sampler = normalised(only(policy, nucleus))
+    coefficient = centred(sampler, advantage) if baseline else advantage
+    return only(logit_update(policy, sampler * coefficient), ~nucleus)
 
 
 OUTSIDE = theorem(
@@ -193,85 +177,70 @@ OUTSIDE = theorem(
     "An answer that a truncated sampler leaves out stays where it is",
     statement=r"q_y = 0 \;\Rightarrow\; q_y (c_y - E_q c) - \pi_y \sum_z q_z (c_z - E_q c) = 0",
     source=Source("ours", "what the sampler selects"),
-    on=chart(policy=simplex(4, spread=4), kept=masks(4), advantage=uniform(-2, 2, 4)),
-    equal=(lambda policy, kept, advantage: _outside(policy, kept, advantage), lambda policy: 0 * policy),
+    on=chart(policy=simplex(4, spread=4), nucleus=masks(4), advantage=uniform(-2, 2, 4)),
+    equal=(update_outside, lambda policy: 0 * policy),
     examples=(
-        example(policy=".48 .24 .08 .2", kept=[True, True, True, False], advantage="1 1 -1 0", value="0"),
+        example(policy=".48 .24 .08 .2", nucleus=[True, True, True, False], advantage="1 1 -1 0", value="0"),
     ),
     coq="outside_stays",
     floor=1.0,
     note="Under top-p of .95, .9 and .7 six answers converge to pass rates of .9500, .9228 and .760 at full"
     " sampling, 1 as sampled. With the KL in the reward (beta = .3, full sampling .94921): .9268, .9000,"
     " .7504; p_beta stays where its nucleus leaves nothing of it out. For sequences the share is per token.",
-    false=(
-        neighbour(
-            "no baseline",
-            lhs=lambda policy, kept, advantage: _outside(policy, kept, advantage, centred=False),
-        ),
-    ),
+    false=(neighbour("no baseline", lhs=partial(update_outside, baseline=False)),),
 )
 
 
-ROUNDS = 4
+RESETS = 4
 
 
-def after_rounds(base: Values, valid: Values, beta: Values) -> Values:
-    for _ in range(ROUNDS):
+def after_resets(base: Values, valid: Values, beta: Values) -> Values:
+    for _ in range(RESETS):
         base = tilted(base, valid, beta)
     return base
 
 
-RESETS = theorem(
+MOVING_REFERENCE = theorem(
     "J4.resets",
     "A reference set to the stationary policy, m times over: beta/m and the base's proportions",
     statement=r"a_0 = a,\; a_{k+1} \propto a_k e^{v/\beta} \;\Rightarrow\; a_m = p_{\beta/m}",
     source=Source("ours", "what the sampler selects"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.2, 20)),
-    equal=(after_rounds, lambda base, valid, beta: tilted(base, valid, beta / ROUNDS)),
-    examples=(
-        example(
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta="2",
-            value=".4267407565366 .284493837691 .1732592434634 .115506162309",
-        ),
-    ),
+    equal=(after_resets, lambda base, valid, beta: tilted(base, valid, beta / RESETS)),
+    examples=(FOUR_ANSWERS.but(beta="2").giving(value=TILTED_VALUE),),
     coq="resets_divide_beta",
     note="The same on any tree with the KL of the answer in the reward. A mixup alpha of logits: beta/(1 +"
     " alpha n) after n of them.",
     false=(
-        neighbour("one round fewer", rhs=lambda base, valid, beta: tilted(base, valid, beta / (ROUNDS - 1))),
+        neighbour("one round fewer", rhs=lambda base, valid, beta: tilted(base, valid, beta / (RESETS - 1))),
     ),
 )
 
 
-def _law(first: Values, second: Values, valid: Values, time: Values) -> list[Values]:
-    return sequence_policy(tables(first, second), verifier(first, valid), 1 / time)
+def tilted_tables(first: Values, second: Values, valid: Values, time: Values) -> list[Values]:
+    return sequence_policy([first, second], verifier(first, valid), 1 / time)
 
 
-def _pairs(first: Values, second: Values) -> Values:
+def of_all_tokens(first: Values, second: Values) -> Values:
     return np.concatenate([first, flat(second)], axis=-1)
 
 
-def moved(first: Values, second: Values, valid: Values, beta: Values, eps: float) -> Values:
+def token_motion(first: Values, second: Values, valid: Values, beta: Values, eps: float) -> Values:
     """The change of each token's log-probability along the tilts of the answer, a unit of time."""
-    before, after = (_law(first, second, valid, beta + sign * eps / 2) for sign in (-1, 1))
-    return _pairs(*(np.log(new / old) / eps for old, new in zip(before, after, strict=True)))
+    before, after = (tilted_tables(first, second, valid, beta + sign * eps / 2) for sign in (-1, 1))
+    return of_all_tokens(*(np.log(new / old) / eps for old, new in zip(before, after, strict=True)))
 
 
-def advantages(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    head, tail = _law(first, second, valid, beta)
+def token_advantages(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+    head, tail = tilted_tables(first, second, valid, beta)
     verdicts = verifier(first, valid)
-    chance = (tail * verdicts).sum(axis=-1)
-    rate = (head * chance).sum(axis=-1, keepdims=True)
-    return _pairs(chance - rate, verdicts - chance[..., None])
+    return of_all_tokens(centred(head, (tail * verdicts).sum(axis=-1)), centred(tail, verdicts))
 
 
-def verdicts_alone(first: Values, second: Values, valid: Values, beta: Values) -> Values:
+def first_advantages_by_base(first: Values, second: Values, valid: Values, beta: Values) -> Values:
     """As if a first token's reward were the base's pass rate after it."""
-    chance = (second * verifier(first, valid)).sum(axis=-1)
-    head, _ = _law(first, second, valid, beta)
-    return _pairs(chance - (head * chance).sum(axis=-1, keepdims=True), 0 * second)
+    head, _ = tilted_tables(first, second, valid, beta)
+    return of_all_tokens(centred(head, (second * verifier(first, valid)).sum(axis=-1)), 0 * second)
 
 
 TOKEN = theorem(
@@ -280,37 +249,37 @@ TOKEN = theorem(
     statement=r"\tfrac{d}{d\tau}\log p_{1/\tau}(t|s) = Q_\tau(s,t) - V_\tau(s)",
     source=Source("ours", "what the sampler selects"),
     on=TREES,
-    tends=(moved, advantages),
-    examples=(TWO_TOKENS,),
+    tends=(token_motion, token_advantages),
+    examples=(TREE,),
     tolerance=1e-4,
     ladder=(1e-2, 1e-3, 1e-4),
     note="So a token reverse KL with its reference reset n times at beta n tends to p_beta: the first"
     " correct answer has .501, .858, .896, .8996 of them at n = 1, 10, 100, 1000 (two tokens, beta = .1),"
     " where the locally filtered model gives it .5 and the filtered one .9.",
-    false=(neighbour("the base's chances", rhs=verdicts_alone),),
+    false=(neighbour("the base's chances", rhs=first_advantages_by_base),),
 )
 
 
 @cache
-def _critical(stale: int) -> float:
-    """The `pull` from which x_{t+1} = x_t - pull x_{t-stale} no longer decays, by its largest root."""
+def critical_gain(stale: int) -> float:
+    """The gain from which x_{t+1} = x_t - gain x_{t-stale} no longer decays, by its largest root."""
     low, high = 0.0, 2.5
     for _ in range(40):
-        pull = (low + high) / 2
-        recursion = [1.0, -1.0, *[0.0] * (stale - 1), pull] if stale else [1.0, pull - 1]
-        low, high = (pull, high) if np.abs(np.roots(recursion)).max() < 1 else (low, pull)
+        gain = (low + high) / 2
+        recursion = [1.0, -1.0, *[0.0] * (stale - 1), gain] if stale else [1.0, gain - 1]
+        low, high = (gain, high) if np.abs(np.roots(recursion)).max() < 1 else (low, gain)
     return low
 
 
-def by_the_recursion(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
+def critical_step(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
     """The step at which the fastest mode near the stationary policy no longer dies out."""
     policy = tilted(base, valid, beta)
     spread = policy[:, :, None] * (np.eye(policy.shape[-1]) - policy[:, None])
-    pulls = np.array([_critical(age) for age in stale.astype(int).tolist()])
-    return pulls / np.linalg.eigvalsh(spread)[:, -1] / beta
+    gains = np.array([critical_gain(age) for age in stale.astype(int).tolist()])
+    return gains / np.linalg.eigvalsh(spread)[:, -1] / beta
 
 
-def by_the_age(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
+def on_policy_step_by_age(base: Values, valid: Values, beta: Values, stale: Values) -> Values:
     return largest_stable_step(base, valid, beta) / (stale + 1)
 
 
@@ -321,7 +290,7 @@ STEP = theorem(
     r" = 2 \sin\frac{\pi}{4k+2}",
     source=Source("ours", "what the sampler selects"),
     on=chart(base=simplex(4, spread=2), valid=masks(4), beta=log_uniform(0.2, 5), stale=integers(0, 8)),
-    equal=(by_the_recursion, largest_stable_step),
+    equal=(critical_step, largest_stable_step),
     examples=(
         example(
             base=".15 .1 .05 .4 .3",
@@ -334,7 +303,7 @@ STEP = theorem(
     tolerance=1e-8,
     note="With the KL in the reward. For k = 0, 1, 2, 4, 8: 14.505, 7.252, 4.482, 2.519, 1.338; simulated"
     " runs turn at 14.503, 7.247, 4.475, 2.510, 1.329.",
-    false=(neighbour("on-policy's over k + 1", rhs=by_the_age),),
+    false=(neighbour("on-policy's over k + 1", rhs=on_policy_step_by_age),),
 )
 
 
@@ -342,16 +311,16 @@ def objective(policy: Values, base: Values, reward: Values, beta: Values) -> Val
     return (policy * reward).sum(axis=-1) - beta * REVERSE_KL(policy, base)
 
 
-def short_of_the_law(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
+def value_less_distance(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
     weight = base * np.exp(reward / trailing(beta, 1))
     return beta * (np.log(weight.sum(axis=-1)) - REVERSE_KL(policy, normalised(weight)))
 
 
-def the_verdict_alone(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
-    return short_of_the_law(policy, base, np.where(reward > 1, 1.0, reward), beta)
+def with_reward_capped(policy: Values, base: Values, reward: Values, beta: Values) -> Values:
+    return value_less_distance(policy, base, np.minimum(reward, 1.0), beta)
 
 
-LAW = theorem(
+ANY_REWARD = theorem(
     "J6.law",
     "Any reward leads to the base weighed by e^{r/beta}: correctness and a bonus make four kinds",
     statement=r"E_q r - \beta\,\mathrm{KL}(q\|a) = \beta \log Z - \beta\,\mathrm{KL}(q\|p_r),"
@@ -363,16 +332,12 @@ LAW = theorem(
         reward=uniform(0, 2, 4),
         beta=log_uniform(0.1, 10),
     ),
-    equal=(objective, short_of_the_law),
-    examples=(
-        example(
-            policy=".4 .3 .2 .1", base=".15 .1 .45 .3", reward="1.5 1 .5 0", beta=".5", value=".7750659421525"
-        ),
-    ),
+    equal=(objective, value_less_distance),
+    examples=(FOUR_ANSWERS.but(policy=".4 .3 .2 .1", reward="1.5 1 .5 0").giving(value=".7750659421525"),),
     coq="any_reward",
     note="Where the bonus weighs more than correctness, incorrect answers in form gain on correct ones out"
     " of it. Under a cap on length p_* is the base's correct answers that are short.",
-    false=(neighbour("a reward above one counts as one", rhs=the_verdict_alone),),
+    false=(neighbour("a reward above one counts as one", rhs=with_reward_capped),),
 )
 
 
@@ -382,16 +347,16 @@ FINISHED = np.arange(5) < 4
 def odds(base: Values, valid: Values, beta: Values) -> Values:
     """Finished over cut, where the finished are p_beta and their logits' sum is the base's."""
     mean = trailing(valid.sum(axis=-1), 1) / 4
-    pull = np.exp((valid - mean) / trailing(beta, 1))
-    return only(base * pull, FINISHED).sum(axis=-1) / base[..., -1]
+    weights = base * np.exp((valid - mean) / trailing(beta, 1))
+    return only(weights, FINISHED).sum(axis=-1) / base[..., -1]
 
 
-def unshifted(base: Values, valid: Values, beta: Values) -> Values:
+def unshifted_odds(base: Values, valid: Values, beta: Values) -> Values:
     return only(base * np.exp(valid / trailing(beta, 1)), FINISHED).sum(axis=-1) / base[..., -1]
 
 
-def by_the_formula(base: Values, valid: Values, beta: Values) -> Values:
-    return unshifted(base, valid, beta) * np.exp(-valid.sum(axis=-1) / (4 * beta))
+def odds_by_formula(base: Values, valid: Values, beta: Values) -> Values:
+    return unshifted_odds(base, valid, beta) * np.exp(-valid.sum(axis=-1) / (4 * beta))
 
 
 ODDS = theorem(
@@ -401,7 +366,7 @@ ODDS = theorem(
     r" \quad Z = \sum_{\text{finished}} a e^{v/\beta},\; k \text{ of } n \text{ finished right}",
     source=Source("ours", "what the sampler selects"),
     on=chart(base=simplex(5, spread=4), valid=masks(5), beta=log_uniform(0.1, 10)),
-    equal=(odds, by_the_formula),
+    equal=(odds, odds_by_formula),
     examples=(
         example(base=".1 .05 .3 .25 .3", valid=[True] * 2 + [False] * 3, beta=".25", value="3.9426427353991"),
         example(base=".01 .3 .2 .19 .3", valid=[True] + [False] * 4, beta=".25", value="1.5156406121339"),
@@ -411,7 +376,7 @@ ODDS = theorem(
     " has another limit with k2 or the corrected k3 in the loss: V = A1 e^{(1-V)/beta} of a decision, odds"
     " 2.134 in the first example.",
     false=(
-        neighbour("without the shift", rhs=unshifted),
+        neighbour("without the shift", rhs=unshifted_odds),
         neighbour("the base's own", rhs=lambda base: (1 - base[..., -1]) / base[..., -1]),
     ),
 )
@@ -422,12 +387,11 @@ def true_rate(right: Values, hacks: Values, accepted: Values, refused: Values, b
     return right / (right + wrong + hacks * np.exp(refused / beta))
 
 
-def at_the_best(right: Values, hacks: Values, accepted: Values, refused: Values) -> Values:
-    best = best_beta(right, hacks, accepted, refused)
-    return true_rate(right, hacks, accepted, refused, best)
+def true_rate_at_best(right: Values, hacks: Values, accepted: Values, refused: Values) -> Values:
+    return true_rate(right, hacks, accepted, refused, best_beta(right, hacks, accepted, refused))
 
 
-def without_refusals(right: Values, hacks: Values, accepted: Values, refused: Values) -> Values:
+def true_rate_without_refusals(right: Values, hacks: Values, accepted: Values, refused: Values) -> Values:
     """At the beta of the odds A0/h alone."""
     beta = (1 - accepted) / np.log((1 - right - hacks) / hacks)
     return true_rate(right, hacks, accepted, refused, beta)
@@ -446,16 +410,10 @@ BEST = theorem(
         refused=uniform(0.02, 0.3),
         beta=log_uniform(0.02, 5),
     ),
-    at_most=(true_rate, at_the_best),
+    at_most=(true_rate, true_rate_at_best),
     examples=(
-        example(
-            right=".2",
-            hacks=".001",
-            accepted=".05",
-            refused=".1",
-            beta=".02",
-            lhs=".574031131646",
-            rhs=".986051133062",
+        example(right=".2", hacks=".001", accepted=".05", refused=".1", beta=".02").giving(
+            lhs=".574031131646", rhs=".986051133062"
         ),
     ),
     coq="best_under_hacks",
@@ -465,7 +423,7 @@ BEST = theorem(
         neighbour(
             "the odds of wrong to hacks alone",
             at=example(right=".2", hacks=".001", accepted=".05", refused=".1", beta=".11"),
-            rhs=without_refusals,
+            rhs=true_rate_without_refusals,
         ),
     ),
 )

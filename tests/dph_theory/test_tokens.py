@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
-from dph_theory.theorems._tokens import (
+from dph_theory.theorems._token_pairs import (
     BRANCH_AT_FIRST,
     BRANCH_AT_SECOND,
     STRINGS,

@@ -9,11 +9,14 @@ import numpy as np
 
 from ...binary_reward import filtered, valid_mass
 from ...divergences import TOTAL_VARIATION
-from ...numeric.elementary import Values, trailing
+from ...numeric.elementary import Values, only, trailing
 from ...references import Source
 from ...verification.charts import chart, example, masks, simplex
 from ...verification.statement import neighbour, scaled, theorem
-from .._laws import FOUR, made_valid
+from .._policies import FOUR_ANSWERS, moved_onto_valid
+
+PAIRS = chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4))
+"""Two policies, with masses of exactly zero among them, and a verifier."""
 
 
 def missing_reward(policy: Values, valid: Values) -> Values:
@@ -21,7 +24,7 @@ def missing_reward(policy: Values, valid: Values) -> Values:
 
 
 def distance_to_valid(policy: Values, other: Values, valid: Values) -> Values:
-    return TOTAL_VARIATION(policy, made_valid(other, valid))
+    return TOTAL_VARIATION(policy, moved_onto_valid(other, valid))
 
 
 DISTANCE = theorem(
@@ -29,10 +32,10 @@ DISTANCE = theorem(
     "1 - E_q v is at most the distance from q to any fully valid distribution",
     statement=r"1 - \mathbb{E}_q v \le \mathrm{TV}(q, p) \text{ for every } p \text{ supported on } Y_1",
     source=Source("dymetman2026binary", "degeneracy"),
-    on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
+    on=PAIRS,
     at_most=(missing_reward, distance_to_valid),
     coq="degeneracy",
-    examples=(FOUR.giving(lhs=".45", rhs=".45"),),
+    examples=(FOUR_ANSWERS.giving(value=".45"),),
     false=(
         neighbour(
             "p not fully valid",
@@ -45,13 +48,8 @@ DISTANCE = theorem(
 
 def distance_to_completed(policy: Values, other: Values, valid: Values) -> Values:
     """The distance to q on Y1 with q's invalid mass handed out as `other` shares it, in any way."""
-    kept = np.where(valid, policy, 0.0)
     invalid = trailing(valid_mass(policy, ~valid), 1)
-    return TOTAL_VARIATION(policy, kept + invalid * made_valid(other, valid))
-
-
-def distance_to_one(policy: Values, other: Values, valid: Values) -> Values:
-    return TOTAL_VARIATION(policy, made_valid(other, valid))
+    return TOTAL_VARIATION(policy, only(policy, valid) + invalid * moved_onto_valid(other, valid))
 
 
 NEAREST = theorem(
@@ -60,16 +58,15 @@ NEAREST = theorem(
     statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
     r" \text{ for every distribution } w \text{ on } Y_1",
     source=Source("dymetman2026binary", "degeneracy"),
-    on=chart(policy=simplex(4, zeros=True), other=simplex(4, zeros=True), valid=masks(4)),
+    on=PAIRS,
     equal=(missing_reward, distance_to_completed),
-    # The policy is fully valid: value 1, at distance zero from the face.
-    examples=(FOUR.giving(value=".45"),),
+    examples=(FOUR_ANSWERS.giving(value=".45"),),
     coq="degeneracy_attained",
     false=(
         neighbour(
             "a distinguished maximiser: one p on Y1 is the nearest to every q",
-            at=FOUR.but(policy=".7 .3 0 0", other=".2 .6 .1 .1"),
-            rhs=distance_to_one,
+            at=FOUR_ANSWERS.but(policy=".7 .3 0 0", other=".2 .6 .1 .1"),
+            rhs=distance_to_valid,
         ),
         neighbour(
             "the L1 distance in place of half of it",
@@ -84,7 +81,7 @@ RANK_TOLERANCE = 1e-9
 """The matrices' entries are of order one and their non-zero singular values at least about 0.1."""
 
 
-def spanned_and_left_free(base: Values, valid: Values) -> Values:
+def dimensions(base: Values, valid: Values) -> Values:
     """The dimension spanned by maximisers around a random one, and the one that the constraints leave."""
     outcomes = valid.shape[-1]
     centre = filtered(base, valid)[:, None, :]
@@ -111,7 +108,7 @@ DIMENSION = theorem(
     statement=r"\dim \operatorname*{argmax}_q \mathbb{E}_q v = |Y_1| - 1",
     source=Source("dymetman2026binary", "degeneracy"),
     on=chart(base=simplex(4), valid=masks(4)),
-    equal=(spanned_and_left_free, size_less_one),
+    equal=(dimensions, size_less_one),
     false=(
         neighbour(
             "a distinguished maximiser: dimension 0",

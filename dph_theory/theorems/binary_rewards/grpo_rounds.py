@@ -1,8 +1,8 @@
 """A11. The dynamics of GRPO with a fixed reference.
 
-GRPO with exact rounds and a fixed reference: the log odds follow a recursion with two, one or no interior
-fixed points. It need not converge to one: it can jump past them or cycle; from one half up it rises without
-passing any.
+With exact rounds and a fixed reference the log odds follow a recursion with two, one or no interior fixed
+points. It need not converge to one: it can jump past them or cycle; from one half up it rises without passing
+any.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ from ...numeric.elementary import Values, expit, logit, normalised, trailing
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
+from .._policies import FOUR_ANSWERS
 
 
 def advantage(policy: Values, valid: Values) -> Values:
@@ -55,7 +56,7 @@ def least_rise(base_rate: Values, beta: Values) -> Values:
 
 def next_validities(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     rounds = (grpo_round(policy, base, valid, beta), tilted_by(advantage(policy, valid), base, beta))
-    return np.stack([valid_mass(law, valid) for law in rounds], axis=-1)
+    return np.stack([valid_mass(after, valid) for after in rounds], axis=-1)
 
 
 def scalar_recursion(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -69,15 +70,7 @@ def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Value
     return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
 
 
-KEPT = example(
-    policy=".3 .25 .25 .2",
-    base=".15 .1 .45 .3",
-    valid=[True, True, False, False],
-    beta=".75",
-    base_rate=".1",
-    current=".7",
-    rise="2.78",
-)
+ROUND = FOUR_ANSWERS.but(beta=".75", base_rate=".1", current=".7", rise="2.78")
 
 RECURSION = theorem(
     "A11.recursion",
@@ -87,7 +80,7 @@ RECURSION = theorem(
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
     equal=(next_validities, scalar_recursion),
-    examples=(KEPT.giving(value=".8294152299472 .5584123265213"),),
+    examples=(ROUND.giving(value=".8294152299472 .5584123265213"),),
     coq="round_is",
     false=(
         neighbour(
@@ -131,7 +124,7 @@ INTERIOR = theorem(
     source=Source("mroueh2025grpo", "fixed-reference dynamics"),
     on=chart(base_rate=rates(), rise=log_uniform(1e-3, 30)),
     equal=(after_a_round, lambda base_rate, rise: fixed_policy(base_rate, rise)[..., 0]),
-    examples=(KEPT.giving(value=".6417057807061"),),
+    examples=(ROUND.giving(value=".6417057807061"),),
     coq="interior_points",
     false=(neighbour("the fixed point of the un-normalised recursion", lhs=without_deviation),),
 )
@@ -142,16 +135,20 @@ def level(base_rate: Values, log_odds: Values) -> Values:
     return (log_odds - logit(base_rate)) * np.sqrt(expit(log_odds) * expit(-log_odds))
 
 
-def outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
+def outer_levels(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
     start = logit(base_rate) + first
     return np.stack([level(base_rate, L) for L in (start, start + second + third)], axis=-1)
 
 
-def lower_of_outer(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
-    return np.min(outer(base_rate, first, second, third), axis=-1)
+def lower_outer_level(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
+    return np.min(outer_levels(base_rate, first, second, third), axis=-1)
 
 
-def between(base_rate: Values, first: Values, second: Values) -> Values:
+def higher_outer_level(base_rate: Values, first: Values, second: Values, third: Values) -> Values:
+    return np.max(outer_levels(base_rate, first, second, third), axis=-1)
+
+
+def level_between(base_rate: Values, first: Values, second: Values) -> Values:
     return level(base_rate, logit(base_rate) + first + second)
 
 
@@ -161,13 +158,8 @@ UNIMODAL = theorem(
     statement=r"p_{ref} < p_1 < p_2 < p_3 \;\Rightarrow\; h(p_2) > \min(h(p_1), h(p_3)),\quad"
     r" h(p) = (\operatorname{logit} p - \operatorname{logit} p_{ref})\sqrt{p(1-p)}",
     source=Source("ours", "convexity in the log odds"),
-    on=chart(
-        base_rate=rates(),
-        first=log_uniform(1e-3, 30),
-        second=log_uniform(1e-3, 30),
-        third=log_uniform(1e-3, 30),
-    ),
-    at_most=(lower_of_outer, between),
+    on=chart(base_rate=rates(), **{name: log_uniform(1e-3, 30) for name in ("first", "second", "third")}),
+    at_most=(lower_outer_level, level_between),
     examples=(
         example(
             base_rate=".1", first="2.5", second="1", third="2", lhs="1.0173891766502", rhs="1.4347068661954"
@@ -178,9 +170,7 @@ UNIMODAL = theorem(
         neighbour(
             "monotone: no less than the higher of the two",
             at=example(base_rate="1e-12", first=".01", second=".02", third="30"),
-            lhs=lambda base_rate, first, second, third: np.max(
-                outer(base_rate, first, second, third), axis=-1
-            ),
+            lhs=higher_outer_level,
         ),
     ),
 )
@@ -200,15 +190,13 @@ LEAST = theorem(
     source=Source("ours", "convexity in the log odds"),
     on=chart(base_rate=rates(), beta=log_uniform(1e-3, 1e3), current=rates()),
     at_most=(least_rise, rise),
-    examples=(KEPT.giving(lhs="-.2501856051228", rhs="-.1349505679102"),),
+    examples=(ROUND.giving(lhs="-.2501856051228", rhs="-.1349505679102"),),
     coq="rises_and_fixed_points",
     false=(neighbour("every round raises the log odds", lhs=lambda base_rate: 0 * base_rate),),
 )
 
 
 ROUNDS, NEWTON_STEPS = 200, 60
-
-
 CEILING = 60
 """Log odds beyond which pass rate 1 is reached to 26 digits: runaway iterates stop there."""
 
@@ -216,19 +204,14 @@ CEILING = 60
 def with_fixed_points(base_rate: Values, beta: Values) -> tuple[Values, Values, Values]:
     """Whether there are interior fixed points; logit p_ref and beta, with stand-ins where there are none."""
     exist = least_rise(base_rate, beta) < 0
-    return (
-        exist,
-        logit(np.where(exist, base_rate, 0.1 + 0 * base_rate)),
-        np.where(exist, beta, 0.75 + 0 * beta),
-    )
+    return exist, logit(np.where(exist, base_rate, 0.1)), np.where(exist, beta, 0.75)
 
 
 def after_rounds(base_rate: Values, beta: Values) -> Values:
     exist, start, beta = with_fixed_points(base_rate, beta)
     log_odds = start
     for _ in range(ROUNDS):
-        risen = next_log_odds(start, beta, log_odds)
-        log_odds = np.minimum(risen, CEILING)
+        log_odds = np.minimum(next_log_odds(start, beta, log_odds), CEILING)
     return np.where(exist, expit(log_odds), 0.0)
 
 
@@ -250,7 +233,7 @@ CONVERGENCE = refuted(
     source=Source("ours", "fixed-reference dynamics"),
     on=chart(base_rate=rates(low=1e-4, high=0.1), beta=log_uniform(0.3, 30)),
     equal=(after_rounds, first_fixed_point),
-    examples=(KEPT, example(base_rate=".005", beta="1.8")),
+    examples=(ROUND, example(base_rate=".005", beta="1.8")),
     # Generous, so that slow convergence is not taken for none.
     tolerance=0.05,
     floor=0.05,
@@ -268,26 +251,23 @@ CONVERGENCE = refuted(
 )
 
 
-ROUNDS_SEEN = 2
-
-
 def first_iterates(base_rate: Values, rise: Values) -> tuple[list[Values], Values]:
     """The log odds of p_0 = p_ref, p_1, p_2 for the beta that has a fixed point at that rise above p_ref."""
     start = logit(base_rate)
     fixed = start + rise
     beta = (np.exp(fixed / 2) + np.exp(-fixed / 2)) / rise
     path = [start]
-    for _ in range(ROUNDS_SEEN):
+    for _ in range(2):
         path.append(next_log_odds(start, beta, path[-1]))
     return path, fixed
 
 
-def before(base_rate: Values, rise: Values) -> Values:
+def iterates(base_rate: Values, rise: Values) -> Values:
     path, _ = first_iterates(base_rate, rise)
     return np.stack(path, axis=-1)
 
 
-def after(base_rate: Values, rise: Values) -> Values:
+def next_iterates_and_fixed_point(base_rate: Values, rise: Values) -> Values:
     path, fixed = first_iterates(base_rate, rise)
     return np.stack([*path[1:], fixed], axis=-1)
 
@@ -299,7 +279,7 @@ MONOTONE = theorem(
     r" \quad (p_0 = p_{ref}), \text{ so } p_n \text{ converges to the first fixed point}",
     source=Source("ours", "monotone iteration"),
     on=chart(base_rate=uniform(0.5, 0.999), rise=log_uniform(1e-3, 20)),
-    at_most=(before, after),
+    at_most=(iterates, next_iterates_and_fixed_point),
     examples=(
         example(
             base_rate=".6",

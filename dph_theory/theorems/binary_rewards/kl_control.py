@@ -1,13 +1,14 @@
-"""A4. KL control has one optimum, the tilted model.
+"""KL control: its optimum, its pass rate, and its limit of small beta.
+
+A4. KL control has one optimum, the tilted model.
 
 Reward minus beta times the KL to the base has one optimum, the tilted model p_beta ∝ a e^(v/beta): what
 another policy loses is beta times its KL to p_beta, and the optimal value is beta log Z.
 
 A5. Pass rate against beta.
 
-KL control at coefficient beta converges to the tilted model p_beta. Its pass rate mu, its shape and its
-distance to the base are explicit: logit mu = logit A1 + 1/beta, p_beta = mu p_* + (1 - mu) p_0,
-KL(p_beta||a) = kappa(mu) = kl(mu||A1), and kappa'(mu) = 1/beta.
+The tilted model's pass rate mu, its shape and its distance to the base are explicit: logit mu = logit A1 +
+1/beta, p_beta = mu p_* + (1 - mu) p_0, KL(p_beta||a) = kappa(mu) = kl(mu||A1), and kappa'(mu) = 1/beta.
 
 A6. The limit of small beta, in four modes.
 
@@ -29,13 +30,24 @@ from ...binary_reward import (
     mu_from_beta,
     tilted,
     valid_mass,
+    with_validity,
 )
-from ...divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION
+from ...divergences import FORWARD_KL, REVERSE_KL, TOTAL_VARIATION, stacked
+from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, trailing
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex
 from ...verification.statement import neighbour, scaled, theorem
-from .._laws import FOUR
+from .._policies import FOUR_ANSWERS
+
+TILTED_MODELS = chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3))
+POLICIES = chart(
+    policy=simplex(4, spread=8, zeros=True),
+    base=simplex(4, spread=8),
+    valid=masks(4),
+    beta=log_uniform(2e-3, 1e3),
+)
+"""Any policy beside the tilted model."""
 
 
 def reward_and_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
@@ -48,7 +60,7 @@ def value_and_cost(policy: Values, base: Values, valid: Values, beta: Values) ->
     return value + beta * REVERSE_KL(policy, base)
 
 
-def exchanged(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+def reward_and_forward_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     return valid_mass(policy, valid) + beta * REVERSE_KL(tilted(base, valid, beta), policy)
 
 
@@ -58,24 +70,19 @@ IDENTITY = theorem(
     statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
     r" = \beta \log Z_\beta, \quad Z_\beta = A_0 + A_1 e^{1/\beta}",
     source=Source("dymetman2026binary", "KL control"),
-    on=chart(
-        policy=simplex(4, spread=8, zeros=True),
-        base=simplex(4, spread=8),
-        valid=masks(4),
-        beta=log_uniform(2e-3, 1e3),
-    ),
+    on=POLICIES,
     equal=(reward_and_distance, value_and_cost),
-    examples=(FOUR.giving(value=".5817178710413"),),
+    examples=(FOUR_ANSWERS.giving(value=".5817178710413"),),
     coq="control_identity",
-    false=(neighbour("the KL to p_beta with its arguments exchanged", lhs=exchanged),),
+    false=(neighbour("the KL to p_beta with its arguments exchanged", lhs=reward_and_forward_distance),),
 )
 
 
-def margin(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+def squared_distance(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     return 2 * np.square(TOTAL_VARIATION(policy, tilted(base, valid, beta)))
 
 
-def loss(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+def suboptimality(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
     """The maximum less the objective, in units of beta."""
     value = log_partition(valid_mass(base, valid), beta)
     return value - valid_mass(policy, valid) / beta + REVERSE_KL(policy, base)
@@ -87,15 +94,10 @@ UNIQUE = theorem(
     statement=r"2\,\mathrm{TV}(q, p_\beta)^2 \le"
     r" \tfrac{1}{\beta} \big(\beta \log Z_\beta - \mathbb{E}_q v + \beta\,\mathrm{KL}(q\|a)\big)",
     source=Source("dymetman2026binary", "KL control"),
-    on=chart(
-        policy=simplex(4, spread=8, zeros=True),
-        base=simplex(4, spread=8),
-        valid=masks(4),
-        beta=log_uniform(2e-3, 1e3),
-    ),
-    at_most=(margin, loss),
+    on=POLICIES,
+    at_most=(squared_distance, suboptimality),
     # Near an even p_beta the margin is nearly the whole loss.
-    examples=(FOUR.giving(lhs=".0519931887515", rhs=".0634357420826"),),
+    examples=(FOUR_ANSWERS.giving(lhs=".0519931887515", rhs=".0634357420826"),),
     # The loss is b KL(q||p_b), and that is Pinsker's inequality.
     coq="control_unique",
     false=(
@@ -110,17 +112,17 @@ UNIQUE = theorem(
 def objective_at_tilted(base: Values, valid: Values, beta: Values) -> Values:
     """Computed on the whole policy, and on its pass rate alone."""
     policy, base_rate = tilted(base, valid, beta), valid_mass(base, valid)
-    whole = valid_mass(policy, valid) - beta * REVERSE_KL(policy, base)
     mu = mu_from_beta(base_rate, beta)
-    return np.stack([whole, mu - beta * kappa(mu, base_rate)], axis=-1)
+    objective = valid_mass(policy, valid) - beta * REVERSE_KL(policy, base)
+    return np.stack([objective, mu - beta * kappa(mu, base_rate)], axis=-1)
 
 
 def scaled_log_partition(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(beta * log_partition(valid_mass(base, valid), beta), 1)
 
 
-def validity(base: Values, valid: Values, beta: Values) -> Values:
-    return trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
+def validity_from_logit(base: Values, valid: Values, beta: Values) -> Values:
+    return mu_from_beta(valid_mass(base, valid), beta)
 
 
 VALUE = theorem(
@@ -129,12 +131,15 @@ VALUE = theorem(
     statement=r"\max_q \mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) = \beta \log Z_\beta"
     r" = \mu - \beta\,\kappa(\mu)",
     source=Source("dymetman2026binary", "KL control"),
-    on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
+    on=TILTED_MODELS,
     equal=(objective_at_tilted, scaled_log_partition),
-    examples=(FOUR.giving(value=".4772292963966"),),
+    examples=(FOUR_ANSWERS.giving(value=".4772292963966"),),
     coq="control_value",
     false=(
-        neighbour("the cost of the pass rate forgotten", rhs=validity),
+        neighbour(
+            "the cost of the pass rate forgotten",
+            rhs=lambda base, valid, beta: trailing(validity_from_logit(base, valid, beta), 1),
+        ),
         neighbour(
             "log Z in place of beta log Z",
             rhs=lambda base, valid, beta: trailing(log_partition(valid_mass(base, valid), beta), 1),
@@ -144,15 +149,10 @@ VALUE = theorem(
 
 
 SOURCE = Source("dymetman2026binary", "mu-beta")
-CHART = chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3))
 
 
 def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
     return valid_mass(tilted(base, valid, beta), valid)
-
-
-def validity_from_logit(base: Values, valid: Values, beta: Values) -> Values:
-    return mu_from_beta(valid_mass(base, valid), beta)
 
 
 VALIDITY = theorem(
@@ -160,10 +160,10 @@ VALIDITY = theorem(
     "The tilted model's pass rate: logit mu = logit A1 + 1/beta",
     statement=r"\operatorname{logit} p_\beta(Y_1) = \operatorname{logit} A_1 + 1/\beta",
     source=SOURCE,
-    on=CHART,
+    on=TILTED_MODELS,
     equal=(validity_of_tilted, validity_from_logit),
     coq="validity",
-    examples=(FOUR.giving(value=".7112345942276"),),
+    examples=(FOUR_ANSWERS.giving(value=".7112345942276"),),
     false=(
         neighbour(
             "first-order gain, mu = A1 (1 + 1/beta)",
@@ -175,12 +175,11 @@ VALIDITY = theorem(
 
 
 def mixture(base: Values, valid: Values, beta: Values) -> Values:
-    mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
-    return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
+    return with_validity(validity_from_logit(base, valid, beta), base, valid)
 
 
 def mixture_with_base(base: Values, valid: Values, beta: Values) -> Values:
-    mu = trailing(mu_from_beta(valid_mass(base, valid), beta), 1)
+    mu = trailing(validity_from_logit(base, valid, beta), 1)
     return mu * filtered(base, valid) + (1 - mu) * base
 
 
@@ -189,10 +188,10 @@ MIXTURE = theorem(
     "p_beta = mu p_* + (1-mu) p_0",
     statement=r"p_\beta = \mu\, p_* + (1-\mu)\, p_0",
     source=SOURCE,
-    on=CHART,
+    on=TILTED_MODELS,
     equal=(tilted, mixture),
     coq="mixture_of_tilted",
-    examples=(FOUR.giving(value=".4267407565366 .284493837691 .1732592434634 .115506162309"),),
+    examples=(FOUR_ANSWERS.giving(value=".4267407565366 .284493837691 .1732592434634 .115506162309"),),
     false=(neighbour("a mixture of p_* with the whole base", rhs=mixture_with_base),),
 )
 
@@ -206,7 +205,7 @@ def cost_of_validity(base: Values, valid: Values, beta: Values) -> Values:
     return kappa(mu_from_beta(base_rate, beta), base_rate)
 
 
-def exchanged_a05(base: Values, valid: Values, beta: Values) -> Values:
+def exchanged_cost_of_validity(base: Values, valid: Values, beta: Values) -> Values:
     base_rate = valid_mass(base, valid)
     return bernoulli_kl(base_rate, mu_from_beta(base_rate, beta))
 
@@ -216,12 +215,12 @@ COST = theorem(
     "KL(p_beta||a) = kappa(mu), the KL of two Bernoullis",
     statement=r"\mathrm{KL}(p_\beta\|a) = \kappa(\mu) = \mathrm{kl}(\mu\|A_1)",
     source=SOURCE,
-    on=CHART,
+    on=TILTED_MODELS,
     equal=(distance_to_base, cost_of_validity),
     coq="cost",
-    examples=(FOUR.giving(value=".4680105956619"),),
+    examples=(FOUR_ANSWERS.giving(value=".4680105956619"),),
     false=(
-        neighbour("kl with its arguments exchanged", rhs=exchanged_a05),
+        neighbour("kl with its arguments exchanged", rhs=exchanged_cost_of_validity),
         neighbour(
             "the KL in the other direction",
             lhs=lambda base, valid, beta: FORWARD_KL(tilted(base, valid, beta), base),
@@ -251,11 +250,11 @@ SLOPE = theorem(
 
 
 def validity_reached(base: Values, valid: Values, share: Values) -> Values:
-    mu = wanted(base, valid, share)
+    mu = target_validity(base, valid, share)
     return valid_mass(tilted(base, valid, beta_from_mu(valid_mass(base, valid), mu)), valid)
 
 
-def wanted(base: Values, valid: Values, share: Values) -> Values:
+def target_validity(base: Values, valid: Values, share: Values) -> Values:
     """A pass rate above the base's: A1 plus a share of A0."""
     return valid_mass(base, valid) + share * valid_mass(base, ~valid)
 
@@ -266,7 +265,7 @@ def reached_to_first_order(base: Values, valid: Values, share: Values) -> Values
 
 
 def reached_from_ratio(base: Values, valid: Values, share: Values) -> Values:
-    gain = np.log(wanted(base, valid, share) / valid_mass(base, valid))
+    gain = np.log(target_validity(base, valid, share) / valid_mass(base, valid))
     return valid_mass(tilted(base, valid, 1 / gain), valid)
 
 
@@ -278,10 +277,10 @@ INVERSE = theorem(
     source=SOURCE,
     # A share of A0 that vanished against A1 in rounding would leave no mu above A1.
     on=chart(base=simplex(4, spread=5), valid=masks(4), share=rates(low=1e-4)),
-    equal=(validity_reached, wanted),
+    equal=(validity_reached, target_validity),
     coq="inverse",
     # mu = .75, of odds 3, from a quarter, of odds 1/3.
-    examples=(FOUR.but(share="2/3").giving(value=".75"),),
+    examples=(FOUR_ANSWERS.but(share="2/3").giving(value=".75"),),
     false=(
         neighbour("to first order, 1/beta = (mu - A1)/(A1 A0)", lhs=reached_to_first_order),
         neighbour("1/beta = log(mu/A1)", lhs=reached_from_ratio),
@@ -289,11 +288,11 @@ INVERSE = theorem(
 )
 
 
-def deviation(base: Values, valid: Values, beta: Values) -> Values:
+def distances_by_outcome(base: Values, valid: Values, beta: Values) -> Values:
     return abs(tilted(base, valid, beta) - filtered(base, valid))
 
 
-def exponential(base: Values, valid: Values, beta: Values) -> Values:
+def exponential_rate(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(valid_mass(base, ~valid) / valid_mass(base, valid) * np.exp(-1 / beta), 1)
 
 
@@ -303,16 +302,18 @@ POINTWISE = theorem(
     statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \to 0 \text{ as } \beta \to 0",
     source=Source("dymetman2026binary", "limits"),
     on=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
-    at_most=(deviation, exponential),
+    at_most=(distances_by_outcome, exponential_rate),
     examples=(
-        FOUR.giving(lhs=".1732592434634 .115506162309 .1732592434634 .115506162309", rhs=".4060058497098"),
+        FOUR_ANSWERS.giving(
+            lhs=".1732592434634 .115506162309 .1732592434634 .115506162309", rhs=".4060058497098"
+        ),
     ),
     coq="pointwise",
     false=(
         neighbour(
             "a rate of e^(-1.02/beta)",
             at=example(base="9e-6 .399991 .3 .3", valid=[True, False, False, False], beta=".06"),
-            rhs=lambda base, valid, beta: exponential(base, valid, beta / 1.02),
+            rhs=lambda base, valid, beta: exponential_rate(base, valid, beta / 1.02),
         ),
     ),
 )
@@ -322,7 +323,7 @@ def distance_to_filtered(base: Values, valid: Values, beta: Values) -> Values:
     return TOTAL_VARIATION(tilted(base, valid, beta), filtered(base, valid))
 
 
-def invalid_left(base: Values, valid: Values, beta: Values) -> Values:
+def invalid_mass(base: Values, valid: Values, beta: Values) -> Values:
     return 1 - mu_from_beta(valid_mass(base, valid), beta)
 
 
@@ -331,15 +332,15 @@ VARIATION = theorem(
     "TV(p_beta, p_*) = 1 - mu",
     statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu \to 0 \text{ as } \beta \to 0",
     source=Source("dymetman2026binary", "limits"),
-    on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
-    equal=(distance_to_filtered, invalid_left),
-    examples=(FOUR.giving(value=".2887654057724"),),
+    on=TILTED_MODELS,
+    equal=(distance_to_filtered, invalid_mass),
+    examples=(FOUR_ANSWERS.giving(value=".2887654057724"),),
     coq="variation",
     false=(
         neighbour("the L1 distance in place of half of it", lhs=scaled(distance_to_filtered, 2)),
         neighbour(
             "the gain in pass rate, mu - A1",
-            rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_left(base, valid, beta),
+            rhs=lambda base, valid, beta: 1 - valid_mass(base, valid) - invalid_mass(base, valid, beta),
         ),
     ),
 )
@@ -349,10 +350,9 @@ def filtered_to_tilted(base: Values, valid: Values, beta: Values) -> Values:
     return trailing(FORWARD_KL(tilted(base, valid, beta), filtered(base, valid)), 1)
 
 
-def both_forms(base: Values, valid: Values, beta: Values) -> Values:
+def surprise_in_two_forms(base: Values, valid: Values, beta: Values) -> Values:
     A1, A0 = valid_mass(base, valid), valid_mass(base, ~valid)
-    surprise = -np.log(mu_from_beta(A1, beta))
-    return np.stack([surprise, np.log1p(A0 / A1 * np.exp(-1 / beta))], axis=-1)
+    return np.stack([-np.log(mu_from_beta(A1, beta)), np.log1p(A0 / A1 * np.exp(-1 / beta))], axis=-1)
 
 
 def base_odds_exchanged(base: Values, valid: Values, beta: Values) -> Values:
@@ -366,39 +366,32 @@ FORWARD = theorem(
     statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big) \to 0"
     r" \text{ as } \beta \to 0",
     source=Source("dymetman2026binary", "limits"),
-    on=chart(base=simplex(5), valid=masks(5), beta=log_uniform(1e-3, 1e3)),
-    equal=(filtered_to_tilted, both_forms),
-    examples=(FOUR.giving(value=".3407529539131"),),
+    on=TILTED_MODELS,
+    equal=(filtered_to_tilted, surprise_in_two_forms),
+    examples=(FOUR_ANSWERS.giving(value=".3407529539131"),),
     coq="forward_value",
     false=(
         neighbour(
             "to first order, 1 - mu",
-            rhs=lambda base, valid, beta: trailing(1 - mu_from_beta(valid_mass(base, valid), beta), 1),
+            rhs=lambda base, valid, beta: trailing(invalid_mass(base, valid, beta), 1),
         ),
         neighbour("the base's odds exchanged", rhs=base_odds_exchanged),
     ),
 )
 
 
-def to_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """e^(-KL) from the tilted model, and from any policy of full support."""
+def closeness_to_filtered(
+    policy: Values, base: Values, valid: Values, beta: Values, divergence: FDivergence = REVERSE_KL
+) -> Values:
+    """e^(-D) of the tilted model, and of any policy of full support, from the filtered model."""
     target = filtered(base, valid)
-    return np.exp(-np.stack([REVERSE_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1))
+    return np.exp(-stacked(lambda q: divergence(q, target), (tilted(base, valid, beta), policy)))
 
 
-def zero(beta: Values) -> Values:
-    return 0 * beta[:, None]
-
-
-def from_filtered(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    target = filtered(base, valid)
-    return np.exp(-np.stack([FORWARD_KL(q, target) for q in (tilted(base, valid, beta), policy)], axis=-1))
-
-
-def from_conditional(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
-    """Policies whose invalid mass has been removed."""
+def closeness_without_invalid(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """The same of policies whose invalid mass has been removed."""
     cleaned = (filtered(q, valid) for q in (tilted(base, valid, beta), policy))
-    return np.exp(-np.stack([REVERSE_KL(q, filtered(base, valid)) for q in cleaned], axis=-1))
+    return np.exp(-stacked(lambda q: REVERSE_KL(q, filtered(base, valid)), cleaned))
 
 
 REVERSE = theorem(
@@ -409,11 +402,11 @@ REVERSE = theorem(
     source=Source("dymetman2026binary", "limits"),
     # Below beta = 1/700 the tilted model's invalid mass is under the smallest float.
     on=chart(policy=simplex(4), base=simplex(4), valid=masks(4), beta=log_uniform(2e-3, 1e3)),
-    equal=(to_filtered, zero),
-    examples=(FOUR.giving(value="0"),),
+    equal=(closeness_to_filtered, lambda beta: 0 * beta[:, None]),
+    examples=(FOUR_ANSWERS.giving(value="0"),),
     coq="never_a_reverse_target",
     false=(
-        neighbour("the directions exchanged", lhs=from_filtered),
-        neighbour("for policies without invalid mass", lhs=from_conditional),
+        neighbour("the directions exchanged", lhs=partial(closeness_to_filtered, divergence=FORWARD_KL)),
+        neighbour("for policies without invalid mass", lhs=closeness_without_invalid),
     ),
 )

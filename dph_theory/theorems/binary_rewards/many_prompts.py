@@ -1,7 +1,7 @@
 """A9. Many prompts under one beta.
 
-The mean pass rate rises with 1/beta between its two limits, so a target has one
-beta, and no other choice of pass rates of that mean costs less KL.
+The mean pass rate rises with 1/beta between its two limits, so a target has one beta, and no other choice of
+pass rates of that mean costs less KL.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def with_more_gain(base_rates: Values, beta: Values, rise: Values) -> Values:
     return mean_after_rise(base_rates, beta / (1 + rise))
 
 
-KEPT = example(
+FOUR_PROMPTS = example(
     base_rates=".1 .3 .6 .2", beta=".5", rise=".5", solvable=[True, True, True, False], targets=".8 .7 .9 .6"
 )
 
@@ -46,7 +46,7 @@ INCREASING = theorem(
     source=Source("ours", "many prompts"),
     on=chart(base_rates=rates(3), beta=log_uniform(1e-3, 1e3), rise=log_uniform(1e-3, 1e2)),
     at_most=(mean_after_rise, with_more_gain),
-    examples=(KEPT.giving(lhs=".694221482349", rhs=".8470722493052"),),
+    examples=(FOUR_PROMPTS.giving(lhs=".694221482349", rhs=".8470722493052"),),
     coq="mean_rises",
     false=(neighbour("increasing in beta", lhs=with_more_gain, rhs=mean_after_rise),),
 )
@@ -64,7 +64,7 @@ def one_global_prompt(A1: Values, beta: Values) -> Values:
     return np.stack([A1.mean(axis=-1), mean_validity(A1.mean(axis=-1)[..., None], beta)], axis=-1)
 
 
-RANGE_ATTAINED = example(base_rates=".1 .3 .6", solvable=[True, True, False], beta="1e-3")
+SMALL_BETA = example(base_rates=".1 .3 .6", solvable=[True, True, False], beta="1e-3")
 
 RANGE = theorem(
     "A9.range",
@@ -75,8 +75,8 @@ RANGE = theorem(
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(1e-3, 1e3)).deriving(rates_of_base),
     at_most=(lower_ends, upper_ends),
     examples=(
-        KEPT.giving(lhs=".25 .532025071278", rhs=".532025071278 .75"),
-        RANGE_ATTAINED.giving(lhs=".1333333333333 .6666666666667", rhs=".6666666666667"),
+        FOUR_PROMPTS.giving(lhs=".25 .532025071278", rhs=".532025071278 .75"),
+        SMALL_BETA.giving(lhs=".1333333333333 .6666666666667", rhs=".6666666666667"),
     ),
     coq="mean_between",
     false=(
@@ -89,13 +89,12 @@ RANGE = theorem(
 )
 
 
-def distances(A1: Values, beta: Values) -> Values:
-    mean = mean_validity(A1, beta)
-    return np.stack([mean - A1.mean(axis=-1), solvable_share(A1) - mean], axis=-1)
+def distances_to_ends(A1: Values, beta: Values) -> Values:
+    return upper_ends(A1, beta) - lower_ends(A1, beta)
 
 
-def vanishing(base_rates: Values, solvable: Values, A1: Values, beta: Values) -> Values:
-    odds = np.where(solvable, (1 - base_rates) / base_rates, 0.0)
+def exponential_rates(base_rates: Values, solvable: Values, A1: Values, beta: Values) -> Values:
+    odds = only((1 - base_rates) / base_rates, solvable)
     return np.stack(
         [np.expm1(1 / beta) * (A1 * (1 - A1)).mean(axis=-1), np.exp(-1 / beta) * odds.mean(axis=-1)], axis=-1
     )
@@ -114,8 +113,8 @@ ENDS = theorem(
     source=Source("ours", "many prompts"),
     # Below beta = 2e-3 the bound e^{1/beta} leaves the range of float64.
     on=chart(base_rates=rates(3), solvable=masks(3), beta=log_uniform(2e-3, 1e3)).deriving(rates_of_base),
-    at_most=(distances, vanishing),
-    examples=(KEPT.giving(lhs=".282025071278 .217974928722", rhs=".8625225733556 .4060058497098"),),
+    at_most=(distances_to_ends, exponential_rates),
+    examples=(FOUR_PROMPTS.giving(lhs=".282025071278 .217974928722", rhs=".8625225733556 .4060058497098"),),
     coq="mean_near_ends",
     false=(neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),),
 )
@@ -130,28 +129,24 @@ def target(A1: Values, position: Values) -> Values:
     return (1 - position) * A1.mean(axis=-1) + position * solvable_share(A1)
 
 
-def root(A1: Values, position: Values) -> Values:
-    """The library's beta, a float64, as an exact number of the arithmetic in use."""
-    beta = beta_for_mean_validity(A1.astype(float), target(A1, position).astype(float))
-    return beta + 0 * position
+def reached_beside_root(A1: Values, position: Values, side: int) -> Values:
+    """The mean pass rate at a beta larger (1) or smaller (-1) than the library's by a relative `WIDTH`."""
+    beta = beta_for_mean_validity(A1, target(A1, position))
+    return mean_validity(A1, beta * (1 + side * WIDTH))
 
 
 def at_larger_beta(A1: Values, position: Values) -> Values:
-    reached = mean_validity(A1, root(A1, position) * (1 + WIDTH))
-    return np.stack([reached, target(A1, position)], axis=-1)
+    return np.stack([reached_beside_root(A1, position, 1), target(A1, position)], axis=-1)
 
 
 def at_smaller_beta(A1: Values, position: Values) -> Values:
-    reached = mean_validity(A1, root(A1, position) * (1 - WIDTH))
-    return np.stack([target(A1, position), reached], axis=-1)
+    return np.stack([target(A1, position), reached_beside_root(A1, position, -1)], axis=-1)
 
 
 def as_one_prompt(A1: Values, position: Values) -> Values:
     beta = beta_from_mu(A1.mean(axis=-1), target(A1, position))
     return np.stack([target(A1, position), mean_validity(A1, beta)], axis=-1)
 
-
-TARGET = example(base_rates=".1 .3 .6", solvable=[True, True, True], position=".7")
 
 ROOT = theorem(
     "A9.root",
@@ -166,7 +161,15 @@ ROOT = theorem(
     ).deriving(rates_of_base),
     at_most=(at_larger_beta, at_smaller_beta),
     # position 7/10 between E A1 = 1/3 and 1 is the mean pass rate .8
-    examples=(TARGET.giving(lhs=".7999999999964 .8", rhs=".8 .8000000000036"),),
+    examples=(
+        example(
+            base_rates=".1 .3 .6",
+            solvable=[True] * 3,
+            position=".7",
+            lhs=".7999999999964 .8",
+            rhs=".8 .8000000000036",
+        ),
+    ),
     false=(neighbour("the beta of one prompt with rate E A1", rhs=as_one_prompt),),
 )
 
@@ -189,7 +192,7 @@ DUAL = theorem(
     # Below beta = 1e-2 a tilted rate differs from 1 by less than 192 bits resolve.
     on=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
     at_most=(priced_cost, cost),
-    examples=(KEPT.giving(lhs=".5091851433615", rhs=".5774636400764"),),
+    examples=(FOUR_PROMPTS.giving(lhs=".5091851433615", rhs=".5774636400764"),),
     coq="dual",
     false=(
         neighbour(
@@ -221,13 +224,7 @@ OPTIMAL = theorem(
     on=chart(base_rates=rates(3), targets=rates(3), beta=log_uniform(1e-2, 1e3)),
     at_most=(cost_of_one_beta, cost),
     examples=(
-        example(
-            base_rates=".1 .3 .6 .2",
-            targets=".8 .8 .8 .8",
-            beta=".4",
-            lhs=".5873695685676",
-            rhs=".7050353503051",
-        ),
+        FOUR_PROMPTS.but(targets=".8 .8 .8 .8", beta=".4").giving(lhs=".5873695685676", rhs=".7050353503051"),
     ),
     coq="one_beta_is_cheapest",
     false=(

@@ -1,35 +1,41 @@
 """A10. Misspecification: collapse in a restricted family.
 
-Where the family of policies does not hold p_beta: as beta falls the best reverse-KL fit maximises the
-pass rate first, and can jump onto one answer; forward KL to p_* retains all that the family can;
-alpha-divergences lie between.
+Where p_beta is not in the family of policies: as beta falls the best reverse-KL fit maximises the pass rate
+first, and can jump onto one answer; forward KL to p_* retains all that the family can; alpha-divergences lie
+between.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...binary_reward import filtered, valid_mass, with_validity
-from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
+from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, expit, minimisers, normalised, only, trailing, xlogy
 from ...references import Source
 from ...restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import Relation, neighbour, refuted, scaled, theorem
-from .._laws import chosen_law
-from .._tokens import independent
+from .._policies import chosen_member
+from .._token_pairs import independent
 
 TWO_OF_FOUR = np.array([True, True, False, False])
 """Two valid outcomes, so that a Dirac loses one, and two invalid ones."""
+TWO_WEIGHTS = chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4))
+"""A policy and a base in weights, with the verifier `TWO_OF_FOUR`."""
+TWO_MEMBERS = chart(members=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4))
+"""Two members beside all Diracs, and a base. Weights are spread evenly, since near the uniform policy two
+modes tie within rounding."""
+HALF = alpha_divergence(0.5)
 
 
-def with_diracs(laws: Values) -> Values:
+def with_all_diracs(members: Values) -> Values:
     """The family of all Diracs and the given members, (..., outcomes + members, outcomes)."""
-    outcomes = laws.shape[-1]
-    diracs = only(1 + 0 * laws[..., :1, :], np.eye(outcomes, dtype=bool))
-    return np.concatenate([diracs, laws], axis=-2)
+    outcomes = members.shape[-1]
+    diracs = only(1 + 0 * members[..., :1, :], np.eye(outcomes, dtype=bool))
+    return np.concatenate([diracs, members], axis=-2)
 
 
 def dirac_on_mode(base: Values, valid: Values) -> Values:
@@ -45,27 +51,28 @@ def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> V
     return divergence(dirac, filtered(base, valid))
 
 
-def jump_prices(laws: Values, base: Values, valid: Values) -> Values:
+def jump_prices(members: Values, base: Values, valid: Values) -> Values:
     """The 1/beta at which the Dirac on the mode of Y1 ties with each member, and with the best Dirac on Y0.
 
     Members (..., members, outcomes) with some mass on Y0; shape (..., members + 1).
     """
     valid_mode, invalid_mode = (np.max(only(base, part), axis=-1) for part in (valid, ~valid))
     least_cost = -np.log(valid_mode)[..., None]
-    to_laws = (least_cost - REVERSE_KL(laws, base[..., None, :])) / valid_mass(laws, ~valid[..., None, :])
-    return np.concatenate([to_laws, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
+    saved = least_cost - REVERSE_KL(members, base[..., None, :])
+    to_members = saved / valid_mass(members, ~valid[..., None, :])
+    return np.concatenate([to_members, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
 
 
-def jump(laws: Values, base: Values, valid: Values) -> Values:
+def jump(members: Values, base: Values, valid: Values) -> Values:
     """The beta at which the family of all Diracs and the members leaves the Dirac on the mode of Y1.
 
     (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
     """
-    gain = np.max(jump_prices(laws, base, valid), axis=-1)
+    gain = np.max(jump_prices(members, base, valid), axis=-1)
     return 1 / np.where(gain > 0, gain, 1.0)
 
 
-def law_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
+def policy_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
     """D(q || p_*) of the policy with weights q, a base with weights `base` and the verifier `TWO_OF_FOUR`."""
     return divergence(normalised(q), filtered(normalised(base), TWO_OF_FOUR))
 
@@ -101,7 +108,7 @@ def worth_of_saving(family: Values, base: Values, valid: Values, beta: Values) -
     return np.where(same, 0.0, beta * saved)
 
 
-KEPT = example(
+RESTRICTED = example(
     first="1 0 0 0",
     second=".6 .2 .1 .1",
     third=".3 .3 .2 .2",
@@ -110,9 +117,10 @@ KEPT = example(
     fraction=".5",
     family=["1 0 0 0", "0 1 0 0", "0 0 1 0", "0 0 0 1", ".3 .3 .2 .2", ".6 .2 .1 .1"],
     beta=".4",
-    laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
+    members=[".3 .3 .2 .2", ".6 .2 .1 .1"],
     q=".3 .3 .2 .2",
 )
+"""The same base and verifier for all: a family with and without the four Diracs, and one policy."""
 
 VALIDITY = theorem(
     "A10.validity",
@@ -122,32 +130,35 @@ VALIDITY = theorem(
     source=Source("dymetman2026binary", "misspecification"),
     on=chart(family=simplex(3, 3, zeros=True), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)),
     at_most=(validity_lost, worth_of_saving),
-    examples=(KEPT.giving(lhs=".2", rhs=".3706855728408"),),
+    examples=(RESTRICTED.giving(lhs=".2", rhs=".3706855728408"),),
     coq="validity_lost",
     false=(neighbour("no pass rate lost at any finite beta", rhs=scaled(worth_of_saving, 0)),),
 )
 
 
-def family_of(first: Values, second: Values, third: Values) -> Values:
-    return normalised(np.stack([first, second, third], axis=-2))
+def family_of_three(first: Values, second: Values, third: Values) -> dict[str, Values]:
+    return {"family": normalised(np.stack([first, second, third], axis=-2))}
 
 
-def at_fraction(
-    first: Values, second: Values, third: Values, base: Values, valid: Values, fraction: Values | float
-) -> Values:
-    family, base = family_of(first, second, third), normalised(base)
-    chosen = projection(family, base, valid, fraction * threshold(family, base, valid))
-    return np.stack([shared_value(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
+def pass_rate_and_cost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """V and K of the member that is chosen at beta."""
+    chosen = projection(family, base, valid, beta)
+    return stacked(partial(shared_value, chosen), validity_and_cost(family, base, valid))
 
 
-def validity_first(first: Values, second: Values, third: Values, base: Values, valid: Values) -> Values:
-    V, K = validity_and_cost(family_of(first, second, third), normalised(base), valid)
-    return np.stack([shared_value(most_valid(V, K), x) for x in (V, K)], axis=-1)
+def at_fraction(family: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
+    base = normalised(base)
+    return pass_rate_and_cost(family, base, valid, fraction * threshold(family, base, valid))
 
 
-def cost_first(first: Values, second: Values, third: Values, base: Values, valid: Values) -> Values:
-    V, K = validity_and_cost(family_of(first, second, third), normalised(base), valid)
-    return np.stack([shared_value(minimisers(-V, among=minimisers(K)), x) for x in (V, K)], axis=-1)
+def validity_first(family: Values, base: Values, valid: Values) -> Values:
+    V, K = validity_and_cost(family, normalised(base), valid)
+    return stacked(partial(shared_value, most_valid(V, K)), (V, K))
+
+
+def cost_first(family: Values, base: Values, valid: Values) -> Values:
+    V, K = validity_and_cost(family, normalised(base), valid)
+    return stacked(partial(shared_value, minimisers(-V, among=minimisers(K))), (V, K))
 
 
 ORDER = theorem(
@@ -165,16 +176,14 @@ ORDER = theorem(
         base=log_uniform(1e-3, 1, 3),
         valid=masks(3),
         fraction=uniform(0.01, 0.99),
-    ),
+    ).deriving(family_of_three),
     equal=(at_fraction, validity_first),
-    examples=(KEPT.giving(value="1 1.2039728043259"),),
+    examples=(RESTRICTED.giving(value="1 1.2039728043259"),),
     coq="validity_first",
     false=(
         neighbour(
             "still so at 1% above the critical beta",
-            lhs=lambda first, second, third, base, valid: at_fraction(
-                first, second, third, base, valid, 1.01
-            ),
+            lhs=lambda family, base, valid: at_fraction(family, base, valid, 1.01),
         ),
         neighbour("least cost first, then pass rate", rhs=cost_first),
     ),
@@ -185,9 +194,10 @@ def base_mode(base: Values, valid: Values) -> Values:
     return dirac_on_mode(normalised(base), valid)
 
 
-def projected_law(laws: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
-    family, base = with_diracs(normalised(laws)), normalised(base)
-    return chosen_law(projection(family, base, valid, fraction * threshold(family, base, valid)), family)
+def chosen_below_critical(members: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
+    """At that fraction of the critical beta."""
+    family, base = with_all_diracs(normalised(members)), normalised(base)
+    return chosen_member(projection(family, base, valid, fraction * threshold(family, base, valid)), family)
 
 
 COLLAPSE = theorem(
@@ -196,23 +206,9 @@ COLLAPSE = theorem(
     statement=r"\Pi \supseteq \{\delta_y\},\; \pi(Y_1) < 1 \text{ otherwise}:\quad"
     r" \pi_\beta = \delta_{\arg\max_{Y_1} a} \text{ for all small } \beta",
     source=Source("dymetman2026binary", "misspecification"),
-    # Weights spread evenly, since near the uniform policy two modes tie within rounding.
-    on=chart(
-        laws=log_uniform(1e-3, 1, 2, 4),
-        base=log_uniform(1e-3, 1, 4),
-        valid=masks(4),
-        fraction=uniform(0.01, 0.99),
-    ),
-    equal=(projected_law, base_mode),
-    examples=(
-        example(
-            laws=[".3 .3 .2 .2", ".6 .2 .1 .1"],
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            fraction=".9",
-            value="1 0 0 0",
-        ),
-    ),
+    on=chart(**TWO_MEMBERS.parts, fraction=uniform(0.01, 0.99)),
+    equal=(chosen_below_critical, base_mode),
+    examples=(RESTRICTED.but(fraction=".9").giving(value="1 0 0 0"),),
     coq="collapse",
     false=(
         neighbour(
@@ -224,7 +220,7 @@ COLLAPSE = theorem(
         ),
         neighbour(
             "already at 1% above the critical beta",
-            lhs=lambda laws, base, valid: projected_law(laws, base, valid, 1.01),
+            lhs=lambda members, base, valid: chosen_below_critical(members, base, valid, 1.01),
         ),
     ),
 )
@@ -234,28 +230,24 @@ STEP = 1e-6
 """Relative distance from the jump at which both sides of it are looked at."""
 
 
-def minimiser(laws: Values, base: Values, valid: Values, beta: Values) -> Values:
-    family = with_diracs(laws)
-    return chosen_law(projection(family, base, valid, beta), family)
+def around_the_jump(members: Values, base: Values, valid: Values, factor: float = 1) -> Values:
+    members, base = normalised(members), normalised(base)
+    family, beta = with_all_diracs(members), jump(members, base, valid) * factor
+    chosen = (projection(family, base, valid, beta * (1 + side * STEP)) for side in (-1, 1))
+    return np.stack([chosen_member(members, family) for members in chosen], axis=-2)
 
 
-def before_and_after(laws: Values, base: Values, valid: Values, factor: float = 1) -> Values:
-    laws, base = normalised(laws), normalised(base)
-    beta = jump(laws, base, valid) * factor
-    return np.stack([minimiser(laws, base, valid, beta * (1 + side * STEP)) for side in (-1, 1)], axis=-2)
-
-
-def dirac_then_rival(laws: Values, base: Values, valid: Values) -> Values:
-    laws, base = normalised(laws), normalised(base)
+def dirac_then_rival(members: Values, base: Values, valid: Values) -> Values:
+    members, base = normalised(members), normalised(base)
     dirac, invalid = dirac_on_mode(base, valid), dirac_on_mode(base, ~valid)
-    prices = jump_prices(laws, base, valid)
-    rival = chosen_law(minimisers(-prices), np.concatenate([laws, invalid[..., None, :]], axis=-2))
+    prices = jump_prices(members, base, valid)
+    rival = chosen_member(minimisers(-prices), np.concatenate([members, invalid[..., None, :]], axis=-2))
     return np.stack([dirac, np.where(np.max(prices, axis=-1)[..., None] > 0, rival, dirac)], axis=-2)
 
 
-def half_way(laws: Values, base: Values, valid: Values) -> Values:
+def mixed_continuously(members: Values, base: Values, valid: Values) -> Values:
     """Both sides equal: the mixture of the two, as if the minimiser moved continuously."""
-    return dirac_then_rival(laws, base, valid).sum(axis=-2, keepdims=True) / 2
+    return dirac_then_rival(members, base, valid).sum(axis=-2, keepdims=True) / 2
 
 
 JUMP = theorem(
@@ -267,44 +259,38 @@ JUMP = theorem(
     r"\quad K = -\log\max_{Y_1} a",
     source=Source("ours", "indifference of two members"),
     # Weights spread evenly, since near the uniform policy two modes tie within rounding.
-    on=chart(laws=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
-    equal=(before_and_after, dirac_then_rival),
-    examples=(KEPT,),
-    false=(neighbour("no jump: the two policies mix continuously", rhs=half_way),),
+    on=chart(members=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
+    equal=(around_the_jump, dirac_then_rival),
+    examples=(RESTRICTED,),
+    false=(neighbour("no jump: the two policies mix continuously", rhs=mixed_continuously),),
 )
 
 
 def forgetting(policy: Values, target: Values) -> Values:
     """max_{y in Y1} kl(p_*(y) || pi(y)): infinite as soon as one valid outcome has lost all its mass."""
-    kept = target > 0
-    return np.max(only(REVERSE_KL(_against_the_rest(target), _against_the_rest(policy)), kept), axis=-1)
+    costs = REVERSE_KL(_against_the_rest(target), _against_the_rest(policy))
+    return np.max(only(costs, target > 0), axis=-1)
 
 
 def _against_the_rest(policy: Values) -> Values:
     """(pi(y), the sum of the others) for each y: 1 - pi(y) would blur a rest that is exactly zero."""
-    others = 1 - np.eye(policy.shape[-1], dtype=int)
-    return np.stack([policy, (policy[..., None, :] * others).sum(axis=-1)], axis=-1)
+    rest = 1 - np.eye(policy.shape[-1], dtype=int)
+    return np.stack([policy, (policy[..., None, :] * rest).sum(axis=-1)], axis=-1)
 
 
-def m_projection(laws: Values, base: Values, valid: Values) -> Values:
-    """The member that minimises KL(p_* || pi) over all Diracs and the members."""
-    family = with_diracs(laws)
-    return chosen_law(minimisers(FORWARD_KL(family, filtered(base, valid)[..., None, :])), family)
+def forgotten_by_forward(members: Values, base: Values, valid: Values) -> Values:
+    """By the member that minimises KL(p_* || pi) over all Diracs and the members."""
+    family, target = with_all_diracs(normalised(members)), filtered(normalised(base), valid)
+    return forgetting(chosen_member(minimisers(FORWARD_KL(family, target[..., None, :])), family), target)
 
 
-def forgotten(laws: Values, base: Values, valid: Values) -> Values:
-    laws, base = normalised(laws), normalised(base)
-    return forgetting(m_projection(laws, base, valid), filtered(base, valid))
+def least_cost(members: Values, base: Values, valid: Values) -> Values:
+    return np.min(FORWARD_KL(normalised(members), filtered(normalised(base), valid)[..., None, :]), axis=-1)
 
 
-def best_law(laws: Values, base: Values, valid: Values) -> Values:
-    return np.min(FORWARD_KL(normalised(laws), filtered(normalised(base), valid)[..., None, :]), axis=-1)
-
-
-def forgotten_by_reverse(laws: Values, base: Values, valid: Values) -> Values:
-    family, base = with_diracs(normalised(laws)), normalised(base)
-    chosen = projection(family, base, valid, threshold(family, base, valid) / 2)
-    return forgetting(chosen_law(chosen, family), filtered(base, valid))
+def forgotten_by_reverse(members: Values, base: Values, valid: Values) -> Values:
+    policy = chosen_below_critical(members, base, valid, 1 / 2)
+    return forgetting(policy, filtered(normalised(base), valid))
 
 
 COVERAGE = theorem(
@@ -313,9 +299,9 @@ COVERAGE = theorem(
     statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
     r" \max_{Y_1} \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
     source=Source("dymetman2026binary", "misspecification"),
-    on=chart(laws=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
-    at_most=(forgotten, best_law),
-    examples=(KEPT.giving(lhs=".1046496287529", rhs=".277258872224"),),
+    on=TWO_MEMBERS,
+    at_most=(forgotten_by_forward, least_cost),
+    examples=(RESTRICTED.giving(lhs=".1046496287529", rhs=".277258872224"),),
     coq="projection_keeps",
     false=(
         neighbour("reverse KL to the tilted model at a small beta keeps them too", lhs=forgotten_by_reverse),
@@ -329,12 +315,9 @@ ALPHA = refuted(
     statement=r"q > 0 \;\Rightarrow\; D_{f_\alpha}(q\|p_*) \le \min_y D_{f_\alpha}(\delta_y\|p_*),"
     r" \quad \alpha = \tfrac12",
     source=Source("ours", "misspecification"),
-    on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
-    at_most=(
-        lambda q, base: law_to_filtered(q, base, alpha_divergence(0.5)),
-        lambda base: dirac_to_filtered(base, alpha_divergence(0.5)),
-    ),
-    examples=(KEPT.giving(lhs=".9173030790972", rhs=".9016133230341"),),
+    on=TWO_WEIGHTS,
+    at_most=(partial(policy_to_filtered, divergence=HALF), partial(dirac_to_filtered, divergence=HALF)),
+    examples=(RESTRICTED.giving(lhs=".9173030790972", rhs=".9016133230341"),),
     note="For alpha in (0, 1) a Dirac costs a finite amount. A10.threshold holds instead: each law has one "
     "alpha* in (0, 1), above which it is nearer to p_* than any Dirac and below which it is not (alpha* = "
     "0.504968 in the example); for alpha >= 1 it always is (A10.above).",
@@ -342,8 +325,8 @@ ALPHA = refuted(
         neighbour(
             "alpha = 0.9998 instead",
             at=example(q="1 .001 .3 1", base=".001 1 1 1"),
-            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(0.9998)),
-            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(0.9998)),
+            lhs=partial(policy_to_filtered, divergence=alpha_divergence(0.9998)),
+            rhs=partial(dirac_to_filtered, divergence=alpha_divergence(0.9998)),
         ),
         neighbour(
             "for policies with at least a third of their mass valid",
@@ -356,32 +339,28 @@ ALPHA = refuted(
 COVERING = (FORWARD_KL, alpha_divergence(1.5), alpha_divergence(2.0))
 
 
-def law_distances(q: Values, base: Values) -> Values:
-    return np.stack([law_to_filtered(q, base, divergence) for divergence in COVERING], axis=-1)
+def policy_distances(q: Values, base: Values) -> Values:
+    return stacked(lambda divergence: policy_to_filtered(q, base, divergence), COVERING)
 
 
 def dirac_distances(base: Values) -> Values:
-    return np.stack([dirac_to_filtered(base, divergence) for divergence in COVERING], axis=-1)
+    return stacked(lambda divergence: dirac_to_filtered(base, divergence), COVERING)
 
 
-def costs_of_one_outcome(q: Values, base: Values, divergences: Sequence[FDivergence] = COVERING) -> Values:
-    """Of each valid outcome: the distance of q to p_* after all other outcomes are merged."""
-    target, law = filtered(normalised(base), TWO_OF_FOUR), normalised(q)
-
-    def cost(y: int) -> Values:
-        kept, asked = (np.stack([p[..., y], 1 - p[..., y]], axis=-1) for p in (law, target))
-        return each(lambda divergence: divergence(kept, asked), divergences)
-
-    return np.concatenate([cost(0), cost(1)], axis=-1)
+def cost_of_one_outcome(q: Values, base: Values, y: int) -> Values:
+    """Of the valid outcome y: the distance of q to p_* after all other outcomes are merged."""
+    policies = normalised(q), filtered(normalised(base), TWO_OF_FOUR)
+    merged = [np.stack([p[..., y], 1 - p[..., y]], axis=-1) for p in policies]
+    return stacked(lambda divergence: divergence(*merged), COVERING)
 
 
-def costs_and_distances(q: Values, base: Values) -> Values:
-    return np.concatenate([costs_of_one_outcome(q, base), law_distances(q, base)], axis=-1)
+def costs_then_distances(q: Values, base: Values) -> Values:
+    costs = (cost_of_one_outcome(q, base, y) for y in (0, 1))
+    return np.concatenate([*costs, policy_distances(q, base)], axis=-1)
 
 
-def distances(q: Values, base: Values) -> Values:
-    law = law_distances(q, base)
-    return np.concatenate([law, law, dirac_distances(base)], axis=-1)
+def distances_then_diracs(q: Values, base: Values) -> Values:
+    return np.concatenate([*[policy_distances(q, base)] * 2, dirac_distances(base)], axis=-1)
 
 
 ABOVE = theorem(
@@ -392,20 +371,20 @@ ABOVE = theorem(
     r" \lim_{q(y) \to 0} d_{f_\alpha}(q(y)\|p_*(y)) = \infty:\quad"
     r" D_{f_\alpha}(q\|p_*) < \infty = \min_y D_{f_\alpha}(\delta_y\|p_*)",
     source=Source("ours", "f(0) = inf"),
-    on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
-    at_most=(costs_and_distances, distances),
-    examples=(KEPT,),
+    on=TWO_WEIGHTS,
+    at_most=(costs_then_distances, distances_then_diracs),
+    examples=(RESTRICTED,),
     false=(
         neighbour(
             "one outcome costs as much as both",
             at=example(q="1 1 .001 .001", base=".001 .03 .1 1"),
-            lhs=lambda q, base: costs_of_one_outcome(q, base)[:, :3] + costs_of_one_outcome(q, base)[:, 3:],
-            rhs=law_distances,
+            lhs=lambda q, base: cost_of_one_outcome(q, base, 0) + cost_of_one_outcome(q, base, 1),
+            rhs=policy_distances,
         ),
         neighbour(
             "at alpha = -1 too, where invalid mass is what costs infinitely much",
-            lhs=lambda q, base: law_to_filtered(q, base, alpha_divergence(-1.0)),
-            rhs=lambda base: dirac_to_filtered(base, alpha_divergence(-1.0)),
+            lhs=partial(policy_to_filtered, divergence=alpha_divergence(-1.0)),
+            rhs=partial(dirac_to_filtered, divergence=alpha_divergence(-1.0)),
         ),
     ),
 )
@@ -419,16 +398,16 @@ def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
     """How much nearer to p_* the policy is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
     log_mode = np.log(np.max(filtered(normalised(base), TWO_OF_FOUR), axis=-1))
     distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
-    nearer = distance_of_dirac - law_to_filtered(q, base, alpha_divergence(alpha))
+    nearer = distance_of_dirac - policy_to_filtered(q, base, alpha_divergence(alpha))
     return (1 - alpha) * np.exp(-alpha * log_mode) * nearer
 
 
-def at_smaller_alpha(q: Values, base: Values) -> Values:
-    return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[:-1]], axis=-1)
+def leads_at_smaller_alpha(q: Values, base: Values) -> Values:
+    return stacked(partial(scaled_lead, q, base), ALPHAS[:-1])
 
 
-def at_larger_alpha(q: Values, base: Values) -> Values:
-    return np.stack([scaled_lead(q, base, alpha) for alpha in ALPHAS[1:]], axis=-1)
+def leads_at_larger_alpha(q: Values, base: Values) -> Values:
+    return stacked(partial(scaled_lead, q, base), ALPHAS[1:])
 
 
 THRESHOLD = theorem(
@@ -437,20 +416,17 @@ THRESHOLD = theorem(
     statement=r"\alpha \mapsto \frac{1-\alpha}{\max p_*^{\,\alpha}}\,[\min_y D_{f_\alpha}(\delta_y\|p_*)"
     r" - D_{f_\alpha}(q\|p_*)] \text{ is strictly increasing on } (0,1)",
     source=Source("ours", "convexity in alpha"),
-    on=chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4)),
-    at_most=(at_smaller_alpha, at_larger_alpha),
-    examples=(KEPT.giving(lhs="-2.5582972772331 -.0101276939898", rhs="-.0101276939898 .5298492968033"),),
-    false=(neighbour("decreasing with alpha", lhs=at_larger_alpha, rhs=at_smaller_alpha),),
+    on=TWO_WEIGHTS,
+    at_most=(leads_at_smaller_alpha, leads_at_larger_alpha),
+    examples=(
+        RESTRICTED.giving(lhs="-2.5582972772331 -.0101276939898", rhs="-.0101276939898 .5298492968033"),
+    ),
+    false=(neighbour("decreasing with alpha", lhs=leads_at_larger_alpha, rhs=leads_at_smaller_alpha),),
 )
 
 
-def validity_and_kl(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    chosen = projection(family, base, valid, beta)
-    return np.stack([shared_value(chosen, x) for x in validity_and_cost(family, base, valid)], axis=-1)
-
-
 def at_smaller_beta(family: Values, base: Values, valid: Values, beta: Values, fraction: Values) -> Values:
-    return validity_and_kl(family, base, valid, fraction * beta)
+    return pass_rate_and_cost(family, base, valid, fraction * beta)
 
 
 MONOTONE = theorem(
@@ -466,37 +442,39 @@ MONOTONE = theorem(
         beta=log_uniform(1e-3, 1e3),
         fraction=uniform(0.01, 1),
     ),
-    at_most=(validity_and_kl, at_smaller_beta),
-    examples=(KEPT.giving(lhs=".8 .277258872224", rhs="1 1.2039728043259"),),
+    at_most=(pass_rate_and_cost, at_smaller_beta),
+    examples=(RESTRICTED.giving(lhs=".8 .277258872224", rhs="1 1.2039728043259"),),
     coq="smaller_beta_chooses",
-    false=(neighbour("pass rate never falls, and KL never rises", lhs=at_smaller_beta, rhs=validity_and_kl),),
+    false=(
+        neighbour("pass rate never falls, and KL never rises", lhs=at_smaller_beta, rhs=pass_rate_and_cost),
+    ),
 )
 
 
 def with_far_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
     """The segment's far end: the other policy's shape, and that share of the base's failures turned valid."""
     failing = valid_mass(base, ~valid)
-    return {"far": with_validity(valid_mass(base, valid) + gain * failing, other, valid)}
+    return {"end": with_validity(valid_mass(base, valid) + gain * failing, other, valid)}
 
 
-def member(base: Values, far: Values, t: Values) -> Values:
-    return (1 - trailing(t, 1)) * base + trailing(t, 1) * far
+def member(base: Values, end: Values, t: Values) -> Values:
+    return (1 - trailing(t, 1)) * base + trailing(t, 1) * end
 
 
-def price(base: Values, far: Values, valid: Values, t: Values) -> Values:
+def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
     """The 1/beta at which member t is chosen: the slope of KL(pi_t || a) over that of the pass rate."""
-    slope = ((far - base) * np.log(member(base, far, t) / base)).sum(axis=-1)
-    return slope / (valid_mass(far, valid) - valid_mass(base, valid))
+    slope = ((end - base) * np.log(member(base, end, t) / base)).sum(axis=-1)
+    return slope / (valid_mass(end, valid) - valid_mass(base, valid))
 
 
-def cost_of(base: Values, far: Values, valid: Values, t: Values, s: Values, factor: float = 1) -> Values:
+def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values, factor: float = 1) -> Values:
     """KL(pi_s || a) - V(pi_s)/beta at the beta of t."""
-    law = member(base, far, s)
-    return REVERSE_KL(law, base) - factor * price(base, far, valid, t) * valid_mass(law, valid)
+    policy = member(base, end, s)
+    return REVERSE_KL(policy, base) - factor * price(base, end, valid, t) * valid_mass(policy, valid)
 
 
-def cost_of_chosen(base: Values, far: Values, valid: Values, t: Values, factor: float = 1) -> Values:
-    return cost_of(base, far, valid, t, t, factor)
+def priced_cost_of_chosen(base: Values, end: Values, valid: Values, t: Values, factor: float = 1) -> Values:
+    return priced_cost(base, end, valid, t, t, factor)
 
 
 SEGMENT = theorem(
@@ -514,7 +492,7 @@ SEGMENT = theorem(
         t=rates(low=1e-3, high=1e-3),
         s=uniform(0, 1),
     ).deriving(with_far_end),
-    at_most=(cost_of_chosen, cost_of),
+    at_most=(priced_cost_of_chosen, priced_cost),
     examples=(
         example(
             base=".15 .1 .45 .3",
@@ -533,23 +511,17 @@ SEGMENT = theorem(
     false=(
         neighbour(
             "the most valid member, t = 1, already at that beta",
-            lhs=lambda base, far, valid, t: cost_of(base, far, valid, t, 1 + 0 * t),
+            lhs=lambda base, end, valid, t: priced_cost(base, end, valid, t, 1 + 0 * t),
         ),
     ),
 )
 
 
 STARTS = np.array([(p, q) for p in (0.0, 0.5, 1.0) for q in (0.0, 0.5, 1.0)])
-
-
 ROUNDS = 40
 """Of minimising over one token's row with the other's fixed."""
-
-
 LINES = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=bool)
 """The answers 00, 01, 10, 11 that have one token fixed."""
-
-
 RECTANGLES = np.concatenate([LINES, np.eye(4, dtype=bool)])
 
 
@@ -563,20 +535,17 @@ def best_product(base: Values, valid: Values, eps: float) -> Values:
         p = expit(q * over_second[..., 0] + (1 - q) * over_second[..., 1])
         q = expit(p * over_first[..., 0] + (1 - p) * over_first[..., 1])
     bits = [np.stack([rate, 1 - rate], axis=-1) for rate in (p, q)]
-    law, base, valid = independent(*bits), base[:, None], valid[:, None]
-    cost = (xlogy(law, law / base)).sum(axis=-1) + only(law, ~valid).sum(axis=-1) / eps
-    return law[np.arange(len(law)), np.argmin(cost, axis=-1)]
+    products, base, valid = independent(*bits), base[:, None], valid[:, None]
+    cost = (xlogy(products, products / base)).sum(axis=-1) + only(products, ~valid).sum(axis=-1) / eps
+    return products[np.arange(len(products)), np.argmin(cost, axis=-1)]
 
 
-def likeliest_rectangle(
-    base: Values, valid: Values, rectangles: Values = RECTANGLES, more: float = 1.0
-) -> Values:
-    """The base given the likeliest rectangle of valid answers, the first token's lines weighed by `more`."""
+def given_likeliest_rectangle(base: Values, valid: Values) -> Values:
+    """The base given the likeliest rectangle of valid answers."""
     base = normalised(base)
-    inside = ~np.any(rectangles & ~valid[:, None], axis=-1)
-    weight = only(base[:, None], rectangles).sum(axis=-1) * np.where(np.arange(len(rectangles)) < 2, more, 1)
-    chosen = rectangles[np.argmax(np.where(inside, weight, 0), axis=-1)]
-    return filtered(base, chosen)
+    inside = ~np.any(RECTANGLES & ~valid[:, None], axis=-1)
+    weight = only(base[:, None], RECTANGLES).sum(axis=-1)
+    return filtered(base, RECTANGLES[np.argmax(only(weight, inside), axis=-1)])
 
 
 def filtered_model(base: Values, valid: Values) -> Values:
@@ -593,7 +562,7 @@ PRODUCT = theorem(
     source=Source("ours", "a compact continuous family"),
     # No mass far below the others: a bit that hardly varies needs a far smaller beta.
     on=chart(base=log_uniform(0.05, 1, 4), valid=masks(4)),
-    tends=(best_product, likeliest_rectangle),
+    tends=(best_product, given_likeliest_rectangle),
     examples=(
         example(base=".3 .15 .35 .2", valid=[True, False, False, True]),
         example(base=".3 .15 .35 .2", valid=[True, True, True, False]),
@@ -610,10 +579,9 @@ PRODUCT = theorem(
 
 
 AGREE = np.array([True, False, False, True])
-
-
+"""Whether an answer's two bits agree, for 00, 01, 10, 11."""
 ZEROS = np.array([2, 1, 1, 0])
-"""How many of an answer's two bits are 0, for 00, 01, 10, 11."""
+"""How many of them are 0."""
 
 
 def two_token_answers(lean: Values) -> Values:
@@ -624,8 +592,8 @@ def two_token_answers(lean: Values) -> Values:
 
 def agreeing(odds: Values) -> Values:
     """The base: odds to 1 that the two bits agree, with 00 and 11 alike."""
-    each = trailing(1 / (2 * (1 + odds)), 1)
-    return np.where(AGREE, trailing(odds, 1) * each, each)
+    disagreeing = trailing(1 / (2 * (1 + odds)), 1)
+    return np.where(AGREE, trailing(odds, 1) * disagreeing, disagreeing)
 
 
 def added_speeds(lean: Values, odds: Values) -> Values:
@@ -636,17 +604,13 @@ def added_speeds(lean: Values, odds: Values) -> Values:
     return np.stack([reverse, (base * score).sum(axis=-1)], axis=-1)
 
 
-def closed_forms(lean: Values, odds: Values) -> Values:
-    return np.stack([reverse_speed(lean, odds), -lean], axis=-1)
+def speeds_in_closed_form(lean: Values, odds: Values) -> Values:
+    reverse = (1 - lean * lean) / 2 * (lean * np.log(odds) - np.log((1 + lean) / (1 - lean)))
+    return np.stack([reverse, -lean], axis=-1)
 
 
-def reverse_speed(lean: Values, odds: Values) -> Values:
-    return (1 - lean * lean) / 2 * (lean * np.log(odds) - np.log((1 + lean) / (1 - lean)))
-
-
-def small_lean(lean: Values, odds: Values) -> Values:
-    linear = lean * (np.log(odds) / 2 - 1)
-    return np.stack([linear, -lean], axis=-1)
+def speeds_at_small_lean(lean: Values, odds: Values) -> Values:
+    return np.stack([lean * (np.log(odds) / 2 - 1), -lean], axis=-1)
 
 
 ACCELERATES = theorem(
@@ -658,14 +622,14 @@ ACCELERATES = theorem(
     r"\quad -\partial_\theta \mathrm{KL}(a\|\pi_m) = -m,\quad m = \tanh(\theta/2)",
     source=Source("ours", "a family that cannot hold the base"),
     on=chart(lean=uniform(-0.95, 0.95), odds=log_uniform(1e-3, 1e3)),
-    equal=(added_speeds, closed_forms),
+    equal=(added_speeds, speeds_in_closed_form),
     examples=(example(lean=".1", odds="20", value=".0489567532872 -.1"),),
     note="In a small lean m to one mode the reverse KL adds beta m (L/2 - 1) to its growth: above L = 2 the"
     " penalty itself drives the policy to one mode, together with a reward for agreeing bits, which adds"
     " m (1 - m^2)/2. The forward KL adds -beta m: it restores the balance, whatever the base.",
     coq="penalties_on_two_bits",
     false=(
-        neighbour("to first order in the lean", rhs=small_lean),
+        neighbour("to first order in the lean", rhs=speeds_at_small_lean),
         neighbour(
             "reverse KL restores the balance, as forward KL does",
             relation=Relation.AT_MOST,

@@ -1,4 +1,6 @@
-"""A7. The filtered model is the I-projection.
+"""The policies closest to the base: fully valid ones, and those of a given pass rate.
+
+A7. The filtered model is the I-projection.
 
 Among the fully valid policies the filtered model is the closest to the base, by an identity of Pythagoras'
 kind.
@@ -10,6 +12,8 @@ invalid answers. kappa is the frontier that no policy passes; what a run lost be
 be metered.
 """
 
+from functools import partial
+
 import numpy as np
 
 from ...binary_reward import bernoulli_kl, excess_kl, filtered, valid_mass
@@ -18,26 +22,27 @@ from ...numeric.elementary import Values, normalised, trailing
 from ...references import Source
 from ...verification.charts import chart, example, masks, simplex
 from ...verification.statement import neighbour, theorem
-from .._laws import FOUR, made_valid
+from .._policies import FOUR_ANSWERS, moved_onto_valid
+
+POLICIES = chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5))
 
 
 def distance_to_base(policy: Values, base: Values, valid: Values) -> Values:
-    return REVERSE_KL(made_valid(policy, valid), base)
+    return REVERSE_KL(moved_onto_valid(policy, valid), base)
 
 
-def through_filtered(policy: Values, base: Values, valid: Values) -> Values:
-    inside = REVERSE_KL(made_valid(policy, valid), filtered(base, valid))
+def through_filtered(policy: Values, base: Values, valid: Values, sign: int = -1) -> Values:
+    inside = REVERSE_KL(moved_onto_valid(policy, valid), filtered(base, valid))
+    return inside + sign * np.log(valid_mass(base, valid))
+
+
+def through_filtered_exchanged(policy: Values, base: Values, valid: Values) -> Values:
+    inside = REVERSE_KL(filtered(base, valid), moved_onto_valid(policy, valid))
     return inside - np.log(valid_mass(base, valid))
 
 
-def with_sign_turned(policy: Values, base: Values, valid: Values) -> Values:
-    inside = REVERSE_KL(made_valid(policy, valid), filtered(base, valid))
-    return inside + np.log(valid_mass(base, valid))
-
-
-def exchanged(policy: Values, base: Values, valid: Values) -> Values:
-    inside = REVERSE_KL(filtered(base, valid), made_valid(policy, valid))
-    return inside - np.log(valid_mass(base, valid))
+def cost(policy: Values, base: Values) -> Values:
+    return REVERSE_KL(policy, base)
 
 
 PYTHAGORAS = theorem(
@@ -45,29 +50,24 @@ PYTHAGORAS = theorem(
     "For q on Y1, KL(q||a) = KL(q||p_*) - log A1",
     statement=r"q(Y_1) = 1 \;\Rightarrow\; \mathrm{KL}(q\|a) = \mathrm{KL}(q\|p_*) - \log A_1",
     source=Source("dymetman2026binary", "I-projection"),
-    on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
+    on=POLICIES,
     equal=(distance_to_base, through_filtered),
-    examples=(FOUR.but(policy=".7 .3 0 0").giving(value="1.4078952152634"),),
+    examples=(FOUR_ANSWERS.but(policy=".7 .3 0 0").giving(value="1.4078952152634"),),
     coq="pythagoras",
     false=(
-        neighbour("log A1 added", rhs=with_sign_turned),
-        neighbour("the KL to p_* with its arguments exchanged", rhs=exchanged),
-        neighbour("for every q", at=FOUR, lhs=lambda policy, base: REVERSE_KL(policy, base)),
+        neighbour("log A1 added", rhs=partial(through_filtered, sign=1)),
+        neighbour("the KL to p_* with its arguments exchanged", rhs=through_filtered_exchanged),
+        neighbour("for every q", at=FOUR_ANSWERS, lhs=cost),
     ),
 )
 
 
-def margin(policy: Values, base: Values, valid: Values) -> Values:
-    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), filtered(base, valid)))
+def squared_distance_to_filtered(policy: Values, base: Values, valid: Values) -> Values:
+    return 2 * np.square(TOTAL_VARIATION(moved_onto_valid(policy, valid), filtered(base, valid)))
 
 
-def farther_than_least(policy: Values, base: Values, valid: Values) -> Values:
-    return REVERSE_KL(made_valid(policy, valid), base) + np.log(valid_mass(base, valid))
-
-
-def margin_around_uniform(policy: Values, base: Values, valid: Values) -> Values:
-    even = filtered(1 / (4 + 0 * base), valid)
-    return 2 * np.square(TOTAL_VARIATION(made_valid(policy, valid), even))
+def cost_beyond_least(policy: Values, base: Values, valid: Values) -> Values:
+    return distance_to_base(policy, base, valid) + np.log(valid_mass(base, valid))
 
 
 CLOSEST = theorem(
@@ -77,18 +77,18 @@ CLOSEST = theorem(
     r" \mathrm{KL}(p_*\|a) = -\log A_1",
     source=Source("dymetman2026binary", "I-projection"),
     on=chart(policy=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
-    at_most=(margin, farther_than_least),
-    examples=(FOUR.but(policy=".7 .3 0 0").giving(lhs=".02", rhs=".0216008541435"),),
+    at_most=(squared_distance_to_filtered, cost_beyond_least),
+    examples=(FOUR_ANSWERS.but(policy=".7 .3 0 0").giving(lhs=".02", rhs=".0216008541435"),),
     coq="closest",
     false=(
         neighbour(
             "the closest is uniform on Y1",
             at=example(policy="0 1 0 0", base="4e-10 .9599999992 4e-10 .04", valid=[True, True, True, False]),
-            lhs=margin_around_uniform,
+            lhs=lambda policy, valid: squared_distance_to_filtered(policy, 0 * policy + 1 / 4, valid),
         ),
         neighbour(
             "for every q",
-            at=FOUR,
+            at=FOUR_ANSWERS,
             rhs=lambda policy, base, valid: REVERSE_KL(policy, base) + np.log(valid_mass(base, valid)),
         ),
     ),
@@ -99,14 +99,13 @@ def total(policy: Values, base: Values, valid: Values) -> Values:
     return excess_kl(policy, base, valid).total
 
 
-def sum_of_parts(policy: Values, base: Values, valid: Values) -> Values:
+def sum_of_parts(policy: Values, base: Values, valid: Values, share: int = 1) -> Values:
     parts = excess_kl(policy, base, valid)
-    return parts.validity + parts.valid + parts.invalid
+    return parts.validity + parts.valid + share * parts.invalid
 
 
-def without_invalid(policy: Values, base: Values, valid: Values) -> Values:
-    parts = excess_kl(policy, base, valid)
-    return parts.validity + parts.valid
+def frontier(policy: Values, base: Values, valid: Values) -> Values:
+    return excess_kl(policy, base, valid).validity
 
 
 DECOMPOSITION = theorem(
@@ -115,23 +114,15 @@ DECOMPOSITION = theorem(
     statement=r"\mathrm{KL}(q\|a) = \mathrm{kl}(q(Y_1)\|A_1) + q(Y_1)\,\mathrm{KL}(q(\cdot|Y_1)\|p_*)"
     r" + q(Y_0)\,\mathrm{KL}(q(\cdot|Y_0)\|p_0)",
     source=Source("ours", "chain rule"),
-    on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
+    on=POLICIES,
     equal=(total, sum_of_parts),
-    examples=(FOUR.giving(value=".2089771492894"),),
+    examples=(FOUR_ANSWERS.giving(value=".2089771492894"),),
     coq="decomposition",
-    false=(neighbour("the invalid part dropped", rhs=without_invalid),),
+    false=(neighbour("the invalid part dropped", rhs=partial(sum_of_parts, share=0)),),
 )
 
 
-def least_cost(policy: Values, base: Values, valid: Values) -> Values:
-    return excess_kl(policy, base, valid).validity
-
-
-def cost(policy: Values, base: Values, valid: Values) -> Values:
-    return REVERSE_KL(policy, base)
-
-
-def exchanged_a08(policy: Values, base: Values, valid: Values) -> Values:
+def exchanged_frontier(policy: Values, base: Values, valid: Values) -> Values:
     return bernoulli_kl(valid_mass(base, valid), valid_mass(policy, valid))
 
 
@@ -140,10 +131,10 @@ FRONTIER = theorem(
     "KL(q||a) >= kappa(q(Y1)), the frontier of KL and pass rate",
     statement=r"\mathrm{KL}(q\|a) \ge \kappa(q(Y_1)) = \mathrm{kl}(q(Y_1)\|A_1)",
     source=Source("ours", "chain rule"),
-    on=chart(policy=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
-    at_most=(least_cost, cost),
+    on=POLICIES,
+    at_most=(frontier, cost),
     coq="frontier",
-    examples=(FOUR.giving(lhs=".2037800175057", rhs=".2089771492894"),),
+    examples=(FOUR_ANSWERS.giving(lhs=".2037800175057", rhs=".2089771492894"),),
     false=(
         neighbour(
             "kl with its arguments exchanged",
@@ -152,7 +143,7 @@ FRONTIER = theorem(
                 base=".002 .99799997 1e-8 1e-8 1e-8",
                 valid=[True, False, False, True, False],
             ),
-            lhs=exchanged_a08,
+            lhs=exchanged_frontier,
         ),
     ),
 )
@@ -162,14 +153,10 @@ def frontier_and_distance(policy: Values, base: Values, valid: Values) -> Values
     return frontier(policy, base, valid) + REVERSE_KL(policy, tilted_to(policy, base, valid))
 
 
-def frontier(policy: Values, base: Values, valid: Values) -> Values:
-    return excess_kl(policy, base, valid).validity
-
-
 def tilted_to(policy: Values, base: Values, valid: Values) -> Values:
     """The base tilted by e^(v/beta) to the policy's pass rate: beta is negative below the base's own."""
-    odds = [valid_mass(law, valid) / valid_mass(law, ~valid) for law in (policy, base)]
-    return normalised(np.where(valid, base * trailing(odds[0] / odds[1], 1), base))
+    odds, base_odds = (valid_mass(q, valid) / valid_mass(q, ~valid) for q in (policy, base))
+    return normalised(np.where(valid, base * trailing(odds / base_odds, 1), base))
 
 
 EQUALITY = theorem(
@@ -181,9 +168,9 @@ EQUALITY = theorem(
     r" 1/\beta = \mathrm{logit}\,\mu - \mathrm{logit}\,A_1 \text{ of either sign}",
     source=Source("ours", "equality clause"),
     on=chart(policy=simplex(5), base=simplex(5), valid=masks(5)),
-    equal=(lambda policy, base: REVERSE_KL(policy, base), frontier_and_distance),
+    equal=(cost, frontier_and_distance),
     # Below the base's own pass rate, and on the frontier itself.
-    examples=(FOUR.giving(value=".2089771492894"),),
+    examples=(FOUR_ANSWERS.giving(value=".2089771492894"),),
     coq="equality",
     false=(neighbour("every policy is on the frontier", rhs=frontier),),
 )

@@ -77,11 +77,11 @@ def by_pass_at_1(q: Values, other: Values, rho: Values, success: Values, k: Valu
     return np.where(ordered, first, second), np.where(ordered, second, first)
 
 
-def of_worse(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
+def pass_at_k_of_worse(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
     return by_pass_at_1(q, other, rho, success, k)[0]
 
 
-def of_better(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
+def pass_at_k_of_better(q: Values, other: Values, rho: Values, success: Values, k: Values) -> Values:
     return by_pass_at_1(q, other, rho, success, k)[1]
 
 
@@ -98,7 +98,7 @@ SINGLE = theorem(
     statement=r"p \le p' \;\Rightarrow\; 1-(1-p)^k \le 1-(1-p')^k",
     source=Source("ours", "shared strategies"),
     on=single_instances(types=1),
-    at_most=(of_worse, of_better),
+    at_most=(pass_at_k_of_worse, pass_at_k_of_better),
     examples=(
         example(
             q=".4 .3 .2 .1",
@@ -128,6 +128,8 @@ SINGLE = theorem(
 )
 
 
+TWO_STRATEGIES = example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10)
+
 SHARED = refuted(
     "D3.shared",
     "Strategies shared by two prompts: training that raises pass@1 never lowers pass@k: refuted",
@@ -143,11 +145,7 @@ SHARED = refuted(
         gain=log_uniform(1e-2, 1e2),
     ),
     at_most=(shared_pass_at_k, trained_pass_at_k),
-    examples=(
-        example(
-            q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10, lhs=".75", rhs=".6811530009991"
-        ),
-    ),
+    examples=(TWO_STRATEGIES.giving(lhs=".75", rhs=".6811530009991"),),
     note="A small example: two types in proportion .6 to .4, two strategies each of which solves one type, "
     "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
     "from .75 to .6. With one prompt (D3.single) or a policy of its own per type (D3.conditioned) it holds.",
@@ -161,19 +159,19 @@ SHARED = refuted(
 )
 
 
-def before(q: Values, rho: Values, success: Values, k: Values) -> Values:
+def conditioned_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
     return mean_pass_at_k(pass_rates(q, success), rho, k)
 
 
-def after(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+def conditioned_after_training(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
     """Each type's own policy q_t trained on its own rewards c_t."""
-    return before(trained(q, success, gain[..., None]), rho, success, k)
+    return conditioned_pass_at_k(trained(q, success, gain[..., None]), rho, success, k)
 
 
-def after_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
+def conditioned_on_mean_reward(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
     """Each type's own policy trained on the reward averaged over types, as a shared one is."""
     reward = strategy_rewards(rho, success)[..., None, :]
-    return before(trained(q, reward, gain[..., None]), rho, success, k)
+    return conditioned_pass_at_k(trained(q, reward, gain[..., None]), rho, success, k)
 
 
 CONDITIONED = theorem(
@@ -189,7 +187,7 @@ CONDITIONED = theorem(
         k=integers(2, 8),
         gain=log_uniform(1e-2, 1e2),
     ),
-    at_most=(before, after),
+    at_most=(conditioned_pass_at_k, conditioned_after_training),
     examples=(
         example(
             q=[".4 .3 .2 .1", ".1 .2 .3 .4"],
@@ -208,7 +206,7 @@ CONDITIONED = theorem(
             at=example(
                 q=[".4 .03 .57", ".2 .4 .4"], rho=".7 .3", success=[".9 .4 .4", ".03 .3 .7"], k="3", gain="50"
             ),
-            rhs=after_on_mean_reward,
+            rhs=conditioned_on_mean_reward,
         ),
     ),
 )
@@ -220,12 +218,11 @@ def pass_at_1(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     return (rho * pass_rates(shared, success)).sum(axis=-1)
 
 
-def later(q: Values, rho: Values, success: Values, gain: Values, more: Values) -> Values:
+def pass_at_1_later(q: Values, rho: Values, success: Values, gain: Values, more: Values) -> Values:
     return pass_at_1(q, rho, success, gain + more)
 
 
-def rarest_type(q: Values, rho: Values, success: Values, gain: Values) -> Values:
-    """pass@1 on the first type alone."""
+def pass_at_1_of_first_type(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     return pass_rates(trained(q, strategy_rewards(rho, success), gain), success[..., 0, :])
 
 
@@ -242,7 +239,7 @@ RISING = theorem(
         gain=log_uniform(1e-2, 1e2),
         more=log_uniform(1e-2, 1e1),
     ),
-    at_most=(pass_at_1, later),
+    at_most=(pass_at_1, pass_at_1_later),
     examples=(
         example(
             q=".4 .3 .2 .1",
@@ -259,8 +256,8 @@ RISING = theorem(
         neighbour(
             "on each type by itself",
             at=example(q=".3 .4 .3", rho=".09 .91", success=[".4 .8 .08", ".4 .2 .9"], gain=".4", more="7"),
-            lhs=rarest_type,
-            rhs=lambda q, rho, success, gain, more: rarest_type(q, rho, success, gain + more),
+            lhs=pass_at_1_of_first_type,
+            rhs=lambda q, rho, success, gain, more: pass_at_1_of_first_type(q, rho, success, gain + more),
         ),
     ),
 )
@@ -274,11 +271,9 @@ def leftover(q: Values, rho: Values, success: Values, gain: Values) -> Values:
     """A bound on the mass that training leaves on other strategies than the best, ((1-q)/q) e^{-g gap}."""
     w = strategy_rewards(rho, success)
     best = np.arange(w.shape[-1]) == np.argmax(minimisers(-w), axis=-1)[..., None]
-    start = only(q, best).sum(axis=-1)
-    others = only(q, ~best).sum(axis=-1)
+    odds = only(q, ~best).sum(axis=-1) / only(q, best).sum(axis=-1)
     gap = np.min(np.where(best, 1.0, np.max(w, axis=-1)[..., None] - w), axis=-1)
-    bound = others / start * np.exp(-gain * gap)
-    return np.minimum(bound, 1.0)
+    return np.minimum(odds * np.exp(-gain * gap), 1.0)
 
 
 def lower_ends(q: Values, rho: Values, success: Values, k: Values, gain: Values) -> Values:
@@ -298,7 +293,9 @@ def without_draws(q: Values, rho: Values, success: Values, k: Values, gain: Valu
     return np.stack([trained_pass_at_k(q, rho, success, k, gain), w + (1 - w) * d], axis=-1)
 
 
-KEPT = example(q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "0 0 1 0"], k=2, gain=10)
+THREE_TYPES = example(
+    q=".4 .3 .2 .1", rho=".5 .3 .2", success=["1 0 0 1", "0 1 0 1", "0 0 1 0"], k=2, gain=10
+)
 
 LIMIT = theorem(
     "D3.limit",
@@ -316,20 +313,10 @@ LIMIT = theorem(
         gain=log_uniform(1e-2, 1e3),
     ),
     at_most=(lower_ends, upper_ends),
-    examples=(KEPT.giving(lhs=".639376858952 .7930674290794", rhs=".7930674290794 .9390776608623"),),
+    examples=(THREE_TYPES.giving(lhs=".639376858952 .7930674290794", rhs=".7930674290794 .9390776608623"),),
     coq="training_ends",
-    false=(
-        neighbour(
-            "the upper bound of a single draw for every k",
-            at=example(q=".5 .5", rho=".6 .4", success=["1 0", "0 1"], k=2, gain=10),
-            rhs=without_draws,
-        ),
-    ),
+    false=(neighbour("the upper bound of a single draw for every k", at=TWO_STRATEGIES, rhs=without_draws),),
 )
-
-
-def base_pass_at_k(q: Values, rho: Values, success: Values, k: Values) -> Values:
-    return shared_pass_at_k(q, rho, success, k)
 
 
 def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
@@ -339,14 +326,12 @@ def bound_on_hardest(q: Values, success: Values, k: Values) -> Values:
 
 def trained_and_bound(q: Values, rho: Values, success: Values, k: Values) -> Values:
     """The limit of training for every k; and the bound on the base."""
-    return np.stack(
-        [np.max(strategy_rewards(rho, success), axis=-1), bound_on_hardest(q, success, k)], axis=-1
-    )
+    return np.stack([best_reward(rho, success), bound_on_hardest(q, success, k)], axis=-1)
 
 
 def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
     """The base's coverage, 1; and its pass@k."""
-    base = base_pass_at_k(q, rho, success, k)
+    base = shared_pass_at_k(q, rho, success, k)
     return np.stack([1 + 0 * base, base], axis=-1)
 
 
@@ -358,14 +343,14 @@ COVERAGE = theorem(
     source=Source("ours", "shared strategies"),
     on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), success=solved(3), k=integers(1, 64)),
     at_most=(trained_and_bound, full_and_base),
-    examples=(KEPT.giving(lhs=".8 .36", rhs="1 .639"),),
+    examples=(THREE_TYPES.giving(lhs=".8 .36", rhs="1 .639"),),
     coq="base_covers",
     false=(
         neighbour(
             "the base beats the trained policy at every k",
             at=example(q=".9994 .0003 .0003", rho=".009 .491 .5", success=["1 0 0", "0 1 1", "0 0 1"], k="1"),
-            lhs=lambda rho, success: np.max(strategy_rewards(rho, success), axis=-1),
-            rhs=base_pass_at_k,
+            lhs=best_reward,
+            rhs=shared_pass_at_k,
         ),
     ),
 )

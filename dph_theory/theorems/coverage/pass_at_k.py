@@ -1,41 +1,46 @@
-"""D1. Pass@k.
+"""Pass@k, and how many different correct answers k draws give.
 
-pass@k, the chance that one of k answers is correct, and its unbiased estimate from n samples of which
-c are.
+D1. Pass@k.
+
+The chance that one of k answers is correct, and its unbiased estimate from n samples of which c are.
 
 D2. Distinct valid outputs.
 
-How many different correct answers k draws are expected to find: at a fixed pass rate the most from
-the uniform policy on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.
+How many different correct answers k draws are expected to give: at a fixed pass rate the most from the
+uniform policy on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.
 """
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from ...binary_reward import valid_mass
 from ...coverage import averaged, exact_pass_at_k, expected_distinct_valid, pass_at_k
-from ...numeric.arrays import integers
+from ...numeric.arrays import integers as whole_number
 from ...numeric.elementary import Values, only
 from ...references import Source
 from ...verification.charts import chart, example, integers, masks, rates, simplex, uniform
 from ...verification.statement import neighbour, theorem
 
 MOST_K, MOST_SPARE = 5, 4
-
-
-BINOMIALS = np.array([[math.comb(n, c) for c in range(10)] for n in range(10)])
+LONG_K, LONG_SPARE = 10, 20
+BINOMIALS = np.array([[math.comb(n, k) for k in range(LONG_K + 1)] for n in range(LONG_K + LONG_SPARE + 1)])
+"""C(n, k), zero for k > n."""
 
 
 def mean_over_samples(p: Values, k: Values, spare: Values, estimator: Callable[..., Values]) -> Values:
     """E_{c ~ Binomial(n, p)} estimator(n, c, k), for n = k + spare samples, shape (batch,)."""
-    p, k, n = p[:, None], integers("k", k, at_least=1)[:, None], integers("n", k + spare, at_least=1)[:, None]
-    counts = np.arange(MOST_K + MOST_SPARE + 1)
-    c = np.minimum(counts, n)  # Beyond n the binomial weight is zero.
-    weight = BINOMIALS[n, counts] * p**c * (1 - p) ** (n - c)
-    # Adding 0 p gives the whole numbers the arithmetic of p.
+    p, k, n = (
+        p[:, None],
+        whole_number("k", k, at_least=1)[:, None],
+        whole_number("n", k + spare, at_least=1)[:, None],
+    )
+    successes = np.arange(MOST_K + MOST_SPARE + 1)
+    c = np.minimum(successes, n)  # Beyond n the binomial weight is zero.
+    weight = BINOMIALS[n, successes] * p**c * (1 - p) ** (n - c)
     return (weight * estimator(n + 0 * p, c, k)).sum(axis=-1)
 
 
@@ -59,15 +64,6 @@ UNBIASED = theorem(
 )
 
 
-LONG_K, LONG_SPARE = 10, 20
-
-
-BINOMIALS_OF_ALL = np.array(
-    [[math.comb(n, k) for k in range(LONG_K + 1)] for n in range(LONG_K + LONG_SPARE + 1)]
-)
-"""C(n, k), zero for k > n."""
-
-
 def samples(k: Values, spare: Values, correct: Values) -> tuple[Values, Values]:
     """The number n = k + spare of samples, and of correct ones, cut to n."""
     n = k + spare
@@ -81,9 +77,8 @@ def product_form(k: Values, spare: Values, correct: Values) -> Values:
 
 def binomial_form(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
-    n_, failed, k_ = (integers("count", count, at_least=0) for count in (n, n - c, k))
-    # Adding 0 n gives the whole numbers the arithmetic of the instance.
-    return 1 - BINOMIALS_OF_ALL[failed, k_] / (BINOMIALS_OF_ALL[n_, k_] + 0 * n)
+    number, failed, draws = (whole_number("count", count, at_least=0) for count in (n, n - c, k))
+    return 1 - BINOMIALS[failed, draws] / BINOMIALS[number, draws]
 
 
 def one_factor_later(k: Values, spare: Values, correct: Values) -> Values:
@@ -91,9 +86,9 @@ def one_factor_later(k: Values, spare: Values, correct: Values) -> Values:
     return pass_at_k(n + 1, c, k)
 
 
-def powers(k: Values, spare: Values, correct: Values) -> Values:
+def with_replacement(k: Values, spare: Values, correct: Values) -> Values:
     n, c = samples(k, spare, correct)
-    return 1 - (1 - c / n) ** integers("k", k, at_least=1)
+    return 1 - (1 - c / n) ** whole_number("k", k, at_least=1)
 
 
 PRODUCT = theorem(
@@ -108,7 +103,7 @@ PRODUCT = theorem(
     coq="product_form",
     false=(
         neighbour("the product over i = n-c+2..n+1", lhs=one_factor_later),
-        neighbour("draws with replacement, 1 - (1 - c/n)^k", rhs=powers),
+        neighbour("draws with replacement, 1 - (1 - c/n)^k", rhs=with_replacement),
     ),
 )
 
@@ -116,24 +111,17 @@ PRODUCT = theorem(
 LARGEST_K = 6
 
 
-TABLE = np.array([[math.comb(k, j) for j in range(LARGEST_K + 1)] for k in range(LARGEST_K + 1)])
-
-
 def chance_of_some_success(p: Values, k: Values) -> Values:
     """P(at least one of k draws passes), by the number j of those that do, averaged over prompts."""
-    p, k = p[..., None], integers("k", k, at_least=1)[:, None, None]
+    p, k = p[..., None], whole_number("k", k, at_least=1)[:, None, None]
     j = np.arange(1, LARGEST_K + 1)
     possible = np.minimum(j, k)
-    mass = TABLE[k, j] * p**possible * (1 - p) ** (k - possible)  # The coefficient is zero for j > k.
+    mass = BINOMIALS[k, j] * p**possible * (1 - p) ** (k - possible)  # The coefficient is zero for j > k.
     return mass.sum(axis=-1).mean(axis=-1)
 
 
 def mean_pass_at_k(p: Values, k: Values) -> Values:
     return exact_pass_at_k(p, k[..., None]).mean(axis=-1)
-
-
-def of_mean_rate(p: Values, k: Values) -> Values:
-    return exact_pass_at_k(p.mean(axis=-1), k)
 
 
 EXACT = theorem(
@@ -146,7 +134,11 @@ EXACT = theorem(
     equal=(chance_of_some_success, mean_pass_at_k),
     examples=(example(p=".1 .3 .6 .2", k=3, value=".588"),),
     coq="mean_over_prompts",
-    false=(neighbour("1 - (1 - mean p)^k, the prompts pooled", rhs=of_mean_rate),),
+    false=(
+        neighbour(
+            "1 - (1 - mean p)^k, the prompts pooled", rhs=lambda p, k: exact_pass_at_k(p.mean(axis=-1), k)
+        ),
+    ),
 )
 
 
@@ -155,16 +147,16 @@ def distinct_with_two(q: Values, valid: Values, k: Values | float) -> Values:
     return expected_distinct_valid(q, valid | (np.arange(q.shape[-1]) < 2), k)
 
 
-MOST_K_D02 = 4
+MOST_DRAWS = 4
 
 
 def by_enumeration(q: Values, valid: Values, k: Values) -> Values:
     """The mean over all sequences of draws of the distinct valid outcomes among the first k."""
     outcomes = q.shape[-1]
-    draws = np.array(list(product(range(outcomes), repeat=MOST_K_D02)))
-    # seen[k-1, sequence, outcome]: whether the outcome is among the first k of the sequence.
-    seen = np.logical_or.accumulate((draws[..., None] == np.arange(outcomes)).swapaxes(0, 1), axis=0)
-    within = seen[integers("k", k, at_least=1) - 1]
+    draws = np.array(list(product(range(outcomes), repeat=MOST_DRAWS)))
+    # drawn[k-1, sequence, outcome]: whether the outcome is among the first k of the sequence.
+    drawn = np.logical_or.accumulate((draws[..., None] == np.arange(outcomes)).swapaxes(0, 1), axis=0)
+    within = drawn[whole_number("k", k, at_least=1) - 1]
     distinct = (within & valid[:, None, :]).sum(axis=-1)
     return (distinct * np.prod(q[:, draws], axis=-1)).sum(axis=-1)
 
@@ -174,7 +166,7 @@ DISTINCT = theorem(
     "Expected distinct valid outputs in k draws: sum over Y1 of 1 - (1-q)^k",
     statement=r"\mathrm{E}\,|\{y_1,\dots,y_k\} \cap Y_1| = \sum_{y \in Y_1} 1-(1-q(y))^k",
     source=Source("ours", "linearity"),
-    on=chart(q=simplex(3), valid=masks(3), k=integers(1, MOST_K_D02)),
+    on=chart(q=simplex(3), valid=masks(3), k=integers(1, MOST_DRAWS)),
     equal=(by_enumeration, expected_distinct_valid),
     examples=(example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=3, value="1.930835"),),
     coq="expected_distinct",
@@ -205,15 +197,15 @@ def distinct_if_uniform(q: Values, k: Values) -> Values:
     return distinct(np.where(valid, validity(q)[..., None] / int(valid.sum()), q), k)
 
 
-def dirac_then_law(q: Values, k: Values) -> Values:
+def dirac_then_policy(q: Values, k: Values) -> Values:
     return np.stack([exact_pass_at_k(validity(q), k), distinct(q, k)], axis=-1)
 
 
-def law_then_uniform(q: Values, k: Values) -> Values:
+def policy_then_uniform(q: Values, k: Values) -> Values:
     return np.stack([distinct(q, k), distinct_if_uniform(q, k)], axis=-1)
 
 
-KEPT = example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=4, share=".3")
+FOUR_OUTCOMES = example(q=".48 .32 .15 .05", valid=[True, True, True, False], k=4, share=".3")
 
 UNIFORM = theorem(
     "D2.uniform",
@@ -222,8 +214,8 @@ UNIFORM = theorem(
     r" \quad \mu = q(Y_1)",
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), k=integers(2, 12)),
-    at_most=(dirac_then_law, law_then_uniform),
-    examples=(KEPT.giving(lhs=".99999375 2.19106383", rhs="2.19106383 2.3458886574074"),),
+    at_most=(dirac_then_policy, policy_then_uniform),
+    examples=(FOUR_OUTCOMES.giving(lhs=".99999375 2.19106383", rhs="2.19106383 2.3458886574074"),),
     coq="dirac_and_uniform",
     false=(
         neighbour(
@@ -235,7 +227,7 @@ UNIFORM = theorem(
 )
 
 
-def distinct_averaged(q: Values, valid: Values, k: Values, share: Values) -> Values:
+def distinct_averaged(q: Values, valid: Values, k: Values | float, share: Values) -> Values:
     return distinct_with_two(averaged(q, share, 0, 1), valid, k)
 
 
@@ -250,14 +242,10 @@ SCHUR = theorem(
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), valid=masks(4), k=integers(2, 12), share=uniform(0.01, 0.99)),
     at_most=(distinct_with_two, distinct_averaged),
-    examples=(KEPT.giving(lhs="2.19106383", rhs="2.214367972848"),),
+    examples=(FOUR_OUTCOMES.giving(lhs="2.19106383", rhs="2.214367972848"),),
     coq="averaging_finds_more",
     false=(neighbour("averaging a valid with an invalid output", rhs=averaged_with_invalid),),
 )
-
-
-def in_one_draw_averaged(q: Values, valid: Values, share: Values) -> Values:
-    return distinct_with_two(averaged(q, share, 0, 1), valid, 1)
 
 
 ONCE = theorem(
@@ -266,14 +254,14 @@ ONCE = theorem(
     statement=r"D_1(Tq) = D_1(q) = q(Y_1)",
     source=Source("ours", "concavity"),
     on=chart(q=simplex(4), valid=masks(4), share=uniform(0.01, 0.99)),
-    equal=(lambda q, valid: distinct_with_two(q, valid, 1), in_one_draw_averaged),
-    examples=(KEPT.giving(value=".95"),),
+    equal=(partial(distinct_with_two, k=1), partial(distinct_averaged, k=1)),
+    examples=(FOUR_OUTCOMES.giving(value=".95"),),
     coq="one_draw",
     false=(
         neighbour(
             "the same with two draws",
-            lhs=lambda q, valid: distinct_with_two(q, valid, 2),
-            rhs=lambda q, valid, share: distinct_with_two(averaged(q, share, 0, 1), valid, 2),
+            lhs=partial(distinct_with_two, k=2),
+            rhs=partial(distinct_averaged, k=2),
         ),
     ),
 )

@@ -1,40 +1,42 @@
 """B7. alpha-DPG.
 
-The alpha-DPG reward ((p_*/pi)^alpha - 1)/alpha minimises the alpha-divergence to the filtered model;
-its ends are KL-DPG and a limit that diverges on incorrect answers. The authors' code (naver/alpha-dpg
-a6f42d0) has the reward (p_*/pi)^(1 - alpha) - 1: its alpha is 1 less this one; and the base rate is that of
-the same few answers.
+The reward ((p_*/pi)^alpha - 1)/alpha minimises the alpha-divergence to the filtered model; its ends are
+KL-DPG and a limit that diverges on incorrect answers. The authors' code (naver/alpha-dpg a6f42d0) has the
+reward (p_*/pi)^(1 - alpha) - 1: its alpha is 1 less this one; and the base rate is that of the same few
+answers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from math import comb
 
 import numpy as np
 
 from ...binary_reward import filtered, valid_mass
-from ...divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, each
-from ...numeric.elementary import Values, trailing
+from ...divergences import ALPHAS, FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
+from ...numeric.elementary import Values, only, trailing
 from ...references import Source
 from ...verification.charts import chart, example, masks, rates, simplex
-from ...verification.statement import Relation, neighbour, refuted, theorem
-from .._estimators import alpha_dpg_reward, reward_gradient
+from ...verification.statement import Relation, neighbour, refuted, scaled, theorem
+from .._estimators import alpha_dpg_reward
+from .._policies import FOUR_ANSWERS, expected_update
+
+POLICIES = chart(pi=simplex(4), base=simplex(4), valid=masks(4))
+POLICY = FOUR_ANSWERS.but(pi=".3 .25 .25 .2", alpha=".5")
 
 
-def policy_gradient(pi: Values, base: Values, valid: Values) -> Values:
-    return each(lambda a: reward_gradient(pi, alpha_dpg_reward(pi, base, valid, a)), ALPHAS)
+def policy_gradients(pi: Values, base: Values, valid: Values) -> Values:
+    return stacked(lambda a: expected_update(pi, alpha_dpg_reward(pi, base, valid, a)), ALPHAS)
 
 
-def downhill(pi: Values, base: Values, valid: Values) -> Values:
-    target = filtered(base, valid)
-    return each(lambda a: -alpha_divergence(a).gradient(pi, target), ALPHAS)
+def descents(pi: Values, target: Values, alphas: Iterable[float] = ALPHAS) -> Values:
+    """-grad D_alpha(pi || target)."""
+    return stacked(lambda a: -alpha_divergence(a).gradient(pi, target), alphas)
 
 
-def reversed_family(pi: Values, base: Values, valid: Values) -> Values:
-    target = filtered(base, valid)
-    return each(lambda a: -alpha_divergence(1 - a).gradient(pi, target), ALPHAS)
+def descents_to_filtered(pi: Values, base: Values, valid: Values) -> Values:
+    return descents(pi, filtered(base, valid))
 
-
-KEPT = example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], alpha=".5")
 
 GRADIENT = theorem(
     "B7.gradient",
@@ -42,10 +44,10 @@ GRADIENT = theorem(
     statement=r"E_\pi[R\,\nabla\log\pi] = -\nabla D_{f_\alpha}(\pi\|p_*),\quad"
     r" R(y) = \tfrac{1}{\alpha}\big((p_*(y)/\pi(y))^\alpha - 1\big)",
     source=Source("kruszewski2026whatever"),
-    on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
-    equal=(policy_gradient, downhill),
+    on=POLICIES,
+    equal=(policy_gradients, descents_to_filtered),
     examples=(
-        KEPT.giving(
+        POLICY.giving(
             value=".6615291814881 .4042330365866 .328639639739 .4867498532847 .2622096146693 "
             ".187476598957 -.637932797096 -.3702459173644 -.28673124372 "
             "-.5103462376768 -.2961967338915 -.229384994976"
@@ -53,23 +55,22 @@ GRADIENT = theorem(
     ),
     coq="dpg_descends",
     false=(
-        neighbour("the sign turned", rhs=lambda pi, base, valid: -downhill(pi, base, valid)),
+        neighbour("the sign turned", rhs=scaled(descents_to_filtered, -1)),
+        neighbour("the target is the base, not the filtered model", rhs=lambda pi, base: descents(pi, base)),
         neighbour(
-            "the target is the base, not the filtered model",
-            rhs=lambda pi, base: each(lambda a: -alpha_divergence(a).gradient(pi, base), ALPHAS),
+            "alpha and 1 - alpha exchanged",
+            rhs=lambda pi, base, valid: descents(pi, filtered(base, valid), [1 - a for a in ALPHAS]),
         ),
-        neighbour("alpha and 1 - alpha exchanged", rhs=reversed_family),
     ),
 )
 
 
-def on_invalid(pi: Values, base: Values, valid: Values, alpha: Values) -> Values:
-    reward = alpha_dpg_reward(pi, base, valid, alpha)
-    return np.where(valid, 0.0, reward)
+def reward_of_invalid(pi: Values, base: Values, valid: Values, alpha: Values) -> Values:
+    return only(alpha_dpg_reward(pi, base, valid, alpha), ~valid)
 
 
-def least(pi: Values, valid: Values, alpha: Values) -> Values:
-    return np.where(valid, 0.0, -1 / trailing(alpha, 1))
+def least_reward(valid: Values, alpha: Values) -> Values:
+    return only(-1 / trailing(alpha, 1), ~valid)
 
 
 INVALID = theorem(
@@ -78,21 +79,21 @@ INVALID = theorem(
     statement=r"v(y) = 0 \implies R(y) = -1/\alpha",
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), alpha=rates(low=1e-3, high=1e-3)),
-    equal=(on_invalid, least),
-    examples=(KEPT.giving(value="0 0 -2 -2"),),
+    equal=(reward_of_invalid, least_reward),
+    examples=(POLICY.giving(value="0 0 -2 -2"),),
     coq="reward_of_invalid",
     false=(
-        neighbour("-1, whatever alpha", rhs=lambda pi, valid: np.where(valid, 0.0, -1 + 0 * pi)),
+        neighbour("-1, whatever alpha", rhs=lambda valid: only(np.array(-1.0), ~valid)),
         neighbour("0, as a verifier would reward it", rhs=lambda pi: 0 * pi),
     ),
 )
 
 
 def kldpg_policy_gradient(pi: Values, base: Values, valid: Values) -> Values:
-    return reward_gradient(pi, filtered(base, valid) / pi - 1)
+    return expected_update(pi, filtered(base, valid) / pi - 1)
 
 
-def kldpg_downhill(pi: Values, base: Values, valid: Values) -> Values:
+def kldpg_descent(pi: Values, base: Values, valid: Values) -> Values:
     return -FORWARD_KL.gradient(pi, filtered(base, valid))
 
 
@@ -101,23 +102,20 @@ KLDPG = theorem(
     "KL-DPG's policy gradient is -grad KL(p_* || pi)",
     statement=r"E_\pi[(p_*/\pi - 1)\,\nabla\log\pi] = -\nabla\,\mathrm{KL}(p_*\|\pi)",
     source=Source("go2023fdpg"),
-    on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
-    equal=(kldpg_policy_gradient, kldpg_downhill),
-    examples=(KEPT.giving(value=".3 .15 -.25 -.2"),),
+    on=POLICIES,
+    equal=(kldpg_policy_gradient, kldpg_descent),
+    examples=(POLICY.giving(value=".3 .15 -.25 -.2"),),
     coq="kldpg_descends",
     false=(
         neighbour(
             "it minimises the reverse KL to the base", rhs=lambda pi, base: -REVERSE_KL.gradient(pi, base)
         ),
-        neighbour(
-            "the plain verifier reward does as well",
-            lhs=lambda pi, valid: reward_gradient(pi, np.where(valid, 1 + 0 * pi, 0 * pi)),
-        ),
+        neighbour("the plain verifier reward does as well", lhs=lambda pi, valid: expected_update(pi, valid)),
     ),
 )
 
 
-def distance(pi: Values, target: Values, alpha: Values) -> Values:
+def distance_of_rewards(pi: Values, target: Values, alpha: Values) -> Values:
     """|R_alpha - R_1| at the valid outcomes; `target` is the filtered model on them."""
     everywhere = np.ones(target.shape, dtype=bool)
     return abs(alpha_dpg_reward(pi, target, everywhere, alpha) - (target / pi - 1))
@@ -126,11 +124,8 @@ def distance(pi: Values, target: Values, alpha: Values) -> Values:
 def linear_rate(pi: Values, target: Values, alpha: Values) -> Values:
     # With t = log z, d/d alpha (e^{alpha t} - 1)/alpha = int_0^{alpha t} s e^s ds / alpha^2, which lies
     # between 0 and t^2/2 max(1, e^{alpha t}) <= t^2/2 max(1, z); integrate from alpha to 1.
-    return (1 - trailing(alpha, 1)) * np.square(np.log(target / pi)) / 2 * largest(target / pi)
-
-
-def largest(z: Values) -> Values:
-    return np.where(z > 1, z, 1.0)
+    z = target / pi
+    return (1 - trailing(alpha, 1)) * np.square(np.log(z)) / 2 * np.maximum(z, 1.0)
 
 
 RATE = theorem(
@@ -140,12 +135,9 @@ RATE = theorem(
     r" z = p_*(y)/\pi(y) > 0",
     source=Source("kruszewski2026whatever"),
     on=chart(pi=simplex(3), target=simplex(3), alpha=rates(low=0.05, high=1e-6)),
-    at_most=(distance, linear_rate),
+    at_most=(distance_of_rewards, linear_rate),
     examples=(
-        example(
-            pi=".4 .3 .2 .1",
-            target=".1 .35 .25 .3",
-            alpha=".9",
+        example(pi=".4 .3 .2 .1", target=".1 .35 .25 .3", alpha=".9").giving(
             lhs=".042028234723 .0013107495985 .0028711548015 .1245829116419",
             rhs=".0960906027836 .001386141872 .0031120652808 .1810423441219",
         ),
@@ -161,7 +153,7 @@ RATE = theorem(
         ),
         neighbour(
             "without the factor max(1, z)",
-            rhs=lambda pi, target, alpha: linear_rate(pi, target, alpha) / largest(target / pi),
+            rhs=lambda pi, target, alpha: linear_rate(pi, target, alpha) / np.maximum(target / pi, 1.0),
         ),
     ),
 )
@@ -171,20 +163,20 @@ SHRINKING = (0.5, 0.125, 2.0**-5, 2.0**-7)
 """Values of alpha."""
 
 
-def to_filtered(pi: Values, base: Values, valid: Values) -> Values:
+def distances_to_filtered(pi: Values, base: Values, valid: Values) -> Values:
     target = filtered(base, valid)
-    return each(lambda a: alpha_divergence(a)(pi, target), SHRINKING)
+    return stacked(lambda a: alpha_divergence(a)(pi, target), SHRINKING)
 
 
-def from_invalid(pi: Values, valid: Values) -> Values:
-    mu = valid_mass(pi, valid)
-    return each(lambda a: (1 - mu ** (1 - a)) / (a * (1 - a)), SHRINKING)
-
-
-def both_parts(pi: Values, base: Values, valid: Values) -> Values:
+def cost_of_valid(pi: Values, base: Values, valid: Values) -> Values:
     mu, target, inside = valid_mass(pi, valid), filtered(base, valid), filtered(pi, valid)
-    within = each(lambda a: mu ** (1 - a) * alpha_divergence(a)(inside, target), SHRINKING)
-    return from_invalid(pi, valid) + within
+    return stacked(lambda a: mu ** (1 - a) * alpha_divergence(a)(inside, target), SHRINKING)
+
+
+def cost_of_both(pi: Values, base: Values, valid: Values) -> Values:
+    mu = valid_mass(pi, valid)
+    of_invalid = stacked(lambda a: (1 - mu ** (1 - a)) / (a * (1 - a)), SHRINKING)
+    return of_invalid + cost_of_valid(pi, base, valid)
 
 
 ZERO = theorem(
@@ -194,15 +186,12 @@ ZERO = theorem(
     r" + \mu^{1-\alpha} D_{f_\alpha}(\pi(\cdot|Y_1)\|p_*) \to \infty \text{ as } \alpha \to 0,"
     r"\quad \mu = \pi(Y_1) < 1",
     source=Source("kruszewski2026whatever"),
-    on=chart(pi=simplex(4), base=simplex(4), valid=masks(4)),
-    equal=(to_filtered, both_parts),
-    examples=(KEPT.giving(value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942"),),
+    on=POLICIES,
+    equal=(distances_to_filtered, cost_of_both),
+    examples=(POLICY.giving(value="1.0380326610849 3.7277260791284 14.5253360737374 57.7247495051942"),),
     coq="cost_of_the_invalid",
     false=(
-        neighbour(
-            "the invalid outcomes cost nothing more",
-            rhs=lambda pi, base, valid: both_parts(pi, base, valid) - from_invalid(pi, valid),
-        ),
+        neighbour("the invalid outcomes cost nothing more", rhs=cost_of_valid),
         neighbour(
             "it stays below its value at alpha = 1/2",
             relation=Relation.AT_MOST,
@@ -220,7 +209,9 @@ def groups_of(size: int, rarer: Values, commoner: Values) -> Iterator[tuple[int,
             yield i, j, comb(size, i) * comb(size - i, j) * rarer**i * commoner**j * wrong
 
 
-def drive(validity: Values, share: Values, alpha: Values, size: int, *, known: bool) -> Values:
+def drive(
+    validity: Values, share: Values, alpha: Values, size: int = 4, *, rate_is_known: bool = False
+) -> Values:
     """The expected drive on log(rarer/commoner), of two correct answers that the base gives alike.
 
     The base rate is known, or the mean of v a/pi over the group; advantages are less the mean of the others.
@@ -229,20 +220,11 @@ def drive(validity: Values, share: Values, alpha: Values, size: int, *, known: b
     total = 0 * validity
     for i, j, chance in groups_of(size, rarer, commoner):
         # Masses in units of half the base rate: a/pi of a correct answer is 1/pi.
-        rate = 2.0 if known else (i / rarer + j / commoner) / size
+        rate = 2.0 if rate_is_known else (i / rarer + j / commoner) / size
         powers = [(1 / (mass * np.where(rate > 0, rate, 1.0))) ** alpha for mass in (rarer, commoner)]
         mean = (i * powers[0] + j * powers[1]) / size
-        pulls = i * (powers[0] - mean) - j * (powers[1] - mean)
-        total = total + chance * pulls / (size - 1)
+        total = total + chance * (i * (powers[0] - mean) - j * (powers[1] - mean)) / (size - 1)
     return total
-
-
-def by_group(validity: Values, share: Values, alpha: Values, size: int = 4) -> Values:
-    return drive(validity, share, alpha, size, known=False)
-
-
-def by_known_rate(validity: Values, share: Values, alpha: Values) -> Values:
-    return drive(validity, share, alpha, 4, known=True)
 
 
 GROUP = refuted(
@@ -253,7 +235,7 @@ GROUP = refuted(
     r" R = (v a/(Z\pi))^{\alpha} - 1,\; G = 4",
     source=Source("kruszewski2026whatever", "the released code"),
     on=chart(validity=rates(low=0.05, high=0.02), share=rates(low=0.05, high=1e-3), alpha=rates(low=0.05)),
-    equal=(by_group, by_known_rate),
+    equal=(drive, partial(drive, rate_is_known=True)),
     examples=(
         example(validity=".6", share=".2", alpha=".75", lhs="-.1640773764113", rhs=".1704880793485"),
         example(validity=".9", share=".2", alpha=".75", lhs=".1809776562109", rhs=".4022204537824"),
@@ -261,9 +243,5 @@ GROUP = refuted(
     note="r and c are two correct answers that the base gives alike, of which the policy gives r a tenth."
     " A lone correct answer of four has the ratio 4 whatever a/pi: nothing shows that it is rare. Where few"
     " groups have both, what the policy forgets is driven down.",
-    false=(
-        neighbour(
-            "in groups of sixteen", lhs=lambda validity, share, alpha: by_group(validity, share, alpha, 16)
-        ),
-    ),
+    false=(neighbour("in groups of sixteen", lhs=partial(drive, size=16)),),
 )

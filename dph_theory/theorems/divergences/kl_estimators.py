@@ -49,7 +49,7 @@ VALUES = theorem(
 
 
 def gradient_entry(
-    name: str, title: str, statement: str, sides: tuple[Side, Side], value: str, **others: Any
+    name: str, title: str, statement: str, sides: tuple[Side, Side], value: str, **fields: Any
 ) -> Theorem:
     """An entry that says which gradient an estimator gives."""
     return theorem(
@@ -60,7 +60,7 @@ def gradient_entry(
         on=CHART,
         equal=sides,
         examples=(PI_REF.giving(value=value),),
-        **others,
+        **fields,
     )
 
 

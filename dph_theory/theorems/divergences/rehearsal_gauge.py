@@ -1,8 +1,8 @@
 """B3. The gauge decides what correct samples rehearse.
 
 f + c(u - 1) is one divergence under samples of the reference, but not on correct samples alone: there the
-gauge c decides what is rehearsed. -log u has the filtered model as its target, k3 the base's own pass
-rate, u log u A1/e.
+gauge c decides what is rehearsed. -log u has the filtered model as its target, k3 the base's own pass rate,
+u log u A1/e.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from ...divergences import (
     SMOOTH,
     TOTAL_VARIATION,
     alpha_divergence,
-    each,
+    stacked,
 )
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, trailing
@@ -28,19 +28,27 @@ from ...tokens import sequences
 from ...verification.charts import chart, example, masks, simplex, uniform
 from ...verification.statement import neighbour, theorem
 from .._estimators import k2_of_ratio, k3_of_ratio, mean_on_filtered
-from .._laws import PI_REF
-from .._tokens import RUNS, RUNS_PAIR, SAMPLED, SAMPLED_PAIR, RatioLoss, correct_ratios, filtered_token_loss
+from .._policies import FOUR_ANSWERS, PI_REF
+from .._token_pairs import (
+    REPEATED,
+    REPEATED_PAIR,
+    SAMPLED,
+    SAMPLED_PAIR,
+    RatioLoss,
+    correct_ratios,
+    filtered_token_loss,
+)
 
 
-def declared(pi: Values, ref: Values) -> Values:
-    return each(lambda divergence: divergence(pi, ref), SMOOTH)
+def divergences(pi: Values, ref: Values) -> Values:
+    return stacked(lambda divergence: divergence(pi, ref), SMOOTH)
 
 
-def mean_loss(law: Values, pi: Values, ref: Values, c: Values) -> Values:
-    """E_law[f(u) + c(u-1)] for every divergence."""
+def mean_loss(sampler: Values, pi: Values, ref: Values, c: Values) -> Values:
+    """E[f(u) + c(u-1)] under the sampler, for every divergence."""
     ratio = pi / ref
     shift = trailing(c, 1) * (ratio - 1)
-    return each(lambda divergence: (law * (divergence.generator(ratio) + shift)).sum(axis=-1), SMOOTH)
+    return stacked(lambda divergence: (sampler * (divergence.generator(ratio) + shift)).sum(axis=-1), SMOOTH)
 
 
 GAUGE = theorem(
@@ -49,7 +57,7 @@ GAUGE = theorem(
     statement=r"E_{ref}[f(u) + c(u-1)] = D_f(\pi\|\pi_{ref}) \quad\text{for every } c",
     source=Source("ours", "gauge"),
     on=chart(pi=simplex(3), ref=simplex(3), valid=masks(3), c=uniform(-10, 10)),
-    equal=(lambda pi, ref, c: mean_loss(ref, pi, ref, c), declared),
+    equal=(lambda pi, ref, c: mean_loss(ref, pi, ref, c), divergences),
     examples=(
         PI_REF.but(c="1", valid=[True, True, False, False]).giving(
             value=(
@@ -83,8 +91,8 @@ def in_gauge(f: FDivergence, c: Values) -> RatioLoss:
 
 
 def gains(pi: Values, base: Values, valid: Values, c: Values) -> Values:
-    """By how much every loss of pi is below the base policy's own, which is 0."""
-    return -each(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), COMPARED)
+    """By how much every loss of pi is below that of the base, which is 0."""
+    return -stacked(lambda f: mean_on_filtered(in_gauge(f, c), pi, base, valid), COMPARED)
 
 
 def stationary_ratios(c: Values) -> tuple[tuple[Values, Values], ...]:
@@ -124,8 +132,6 @@ def greatest_gains(base: Values, valid: Values, c: Values) -> Values:
     return gains_at(target_masses(base, valid, c), base, valid, c)
 
 
-KEPT = example(pi=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False], c="1")
-
 MINIMISER = theorem(
     "B3.minimiser",
     "On correct samples f + c(u-1) has the minimiser m p_* on Y1, f'(m/A1) + c = 0, m capped at 1",
@@ -135,7 +141,7 @@ MINIMISER = theorem(
     on=chart(pi=simplex(4), base=simplex(4), valid=masks(4), c=uniform(-3, 3)),
     at_most=(gains, greatest_gains),
     examples=(
-        KEPT.giving(
+        FOUR_ANSWERS.but(pi=".3 .25 .25 .2", c="1").giving(
             lhs="-.4175953989144 -2.9480673485461 -1.4347680508418 -1.6760653221699",
             rhs="0 1.1353352832366 .5101198743553 .3333333333333",
         ),
@@ -148,7 +154,7 @@ MINIMISER = theorem(
         ),
         neighbour(
             "p_* whatever the loss and the gauge",
-            rhs=lambda base, valid, c: gains_at([0 * c + 1] * len(COMPARED), base, valid, c),
+            rhs=lambda base, valid, c: gains_at([np.ones_like(c)] * len(COMPARED), base, valid, c),
         ),
     ),
 )
@@ -167,26 +173,26 @@ def stationary_masses(base: Values, valid: Values) -> Values:
 Mass = Callable[[Values], Values]
 
 
-def one(A1: Values) -> Values:
+def all_mass(A1: Values) -> Values:
     return 0 * A1 + 1
 
 
-def itself(A1: Values) -> Values:
+def base_mass(A1: Values) -> Values:
     return A1
 
 
-def over_e(A1: Values) -> Values:
-    return A1 / np.exp(one(A1))
+def base_mass_over_e(A1: Values) -> Values:
+    return A1 / np.e
 
 
-def table(
+def stated_masses(
     base: Values,
     valid: Values,
-    log: Mass = one,
-    k3: Mass = itself,
-    reverse: Mass = over_e,
-    js: Mass = itself,
-    alpha: Mass = itself,
+    log: Mass = all_mass,
+    k3: Mass = base_mass,
+    reverse: Mass = base_mass_over_e,
+    js: Mass = base_mass,
+    alpha: Mass = base_mass,
 ) -> Values:
     """The masses as stated, each a function of A1."""
     A1 = valid_mass(base, valid)
@@ -202,16 +208,16 @@ TARGETS = theorem(
     r"\; A_1/e\;(u\log u),\; A_1\;(f_{JS}),\; A_1\;(f_\alpha)",
     source=Source("ours", "gauge on filtered samples"),
     on=chart(base=simplex(4), valid=masks(4)),
-    equal=(stationary_masses, table),
-    examples=(KEPT.giving(value="1 .25 .0919698602929 .25 .25"),),
+    equal=(stationary_masses, stated_masses),
+    examples=(FOUR_ANSWERS.giving(value="1 .25 .0919698602929 .25 .25"),),
     note="The special cases of B3.minimiser.",
     coq="selected",
     false=(
-        neighbour("-log u targets the base's own pass rate", rhs=partial(table, log=itself)),
-        neighbour("k3 targets p_*", rhs=partial(table, k3=one)),
-        neighbour("u log u targets the base's own pass rate", rhs=partial(table, reverse=itself)),
-        neighbour("Jensen-Shannon targets p_*", rhs=partial(table, js=one)),
-        neighbour("alpha targets p_*", rhs=partial(table, alpha=one)),
+        neighbour("-log u targets the base's own pass rate", rhs=partial(stated_masses, log=base_mass)),
+        neighbour("k3 targets p_*", rhs=partial(stated_masses, k3=all_mass)),
+        neighbour("u log u targets the base's own pass rate", rhs=partial(stated_masses, reverse=base_mass)),
+        neighbour("Jensen-Shannon targets p_*", rhs=partial(stated_masses, js=all_mass)),
+        neighbour("alpha targets p_*", rhs=partial(stated_masses, alpha=all_mass)),
     ),
 )
 
@@ -222,7 +228,7 @@ def minus_log(ratio: Values) -> Values:
     return np.where(empty, np.inf, -np.log(np.where(empty, 1.0, ratio)))
 
 
-def both(
+def by_token_and_by_sequence(
     loss: RatioLoss,
     pi_tokens: list[Values],
     base_tokens: list[Values],
@@ -251,11 +257,11 @@ FILTERED = theorem(
     r"\quad \text{so its minimiser is } p_*",
     source=Source("ours", "rehearsal on correct samples"),
     on=SAMPLED,
-    equal=(partial(both, minus_log), to_the_filtered_model),
+    equal=(partial(by_token_and_by_sequence, minus_log), to_the_filtered_model),
     examples=(SAMPLED_PAIR.giving(value="-.1488857486927"),),
     coq="rehearsed_tokens",
     false=(
-        neighbour("k3 on the same samples", lhs=partial(both, k3_of_ratio)),
+        neighbour("k3 on the same samples", lhs=partial(by_token_and_by_sequence, k3_of_ratio)),
         neighbour("forward KL to the base", rhs=to_the_base),
     ),
 )
@@ -265,11 +271,11 @@ TOKEN_LOSSES = (k3_of_ratio, k2_of_ratio, JENSEN_SHANNON.generator, HALF.generat
 """Non-negative, zero at u = 1 only: k3, k2 (not convex), Jensen-Shannon and alpha as printed, |u-1|/2."""
 
 
-def of_the_policy(
+def token_losses(
     losses: Sequence[RatioLoss], pi_tokens: list[Values], base_tokens: list[Values], valid: Values
 ) -> Values:
     """The token losses of pi."""
-    return each(lambda loss: filtered_token_loss(loss, pi_tokens, base_tokens, valid), losses)
+    return stacked(lambda loss: filtered_token_loss(loss, pi_tokens, base_tokens, valid), losses)
 
 
 def largest_term(pi_tokens: list[Values], base_tokens: list[Values], valid: Values) -> Values:
@@ -281,15 +287,10 @@ def largest_term(pi_tokens: list[Values], base_tokens: list[Values], valid: Valu
         terms = np.stack([target * loss(ratio) for ratio in ratios], axis=-1)
         return np.max(abs(terms.reshape(len(terms), -1)), axis=-1)
 
-    return each(largest, TOKEN_LOSSES)
+    return stacked(largest, TOKEN_LOSSES)
 
 
-def of_the_base(losses: Sequence[RatioLoss], base_tokens: list[Values], valid: Values) -> Values:
-    """The token losses at pi = a."""
-    return of_the_policy(losses, base_tokens, base_tokens, valid)
-
-
-def of_the_filtered_model(base_tokens: list[Values], valid: Values) -> Values:
+def token_losses_of_filtered(base_tokens: list[Values], valid: Values) -> Values:
     """The token losses at p_*, written as next-token tables; those of the base where it never comes."""
     after, tables = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape), list[Values]()
     for base in reversed(base_tokens):
@@ -297,7 +298,7 @@ def of_the_filtered_model(base_tokens: list[Values], valid: Values) -> Values:
         visited = trailing(mass > 0, 1)
         tables.insert(0, np.where(visited, after / np.where(visited, trailing(mass, 1), 1.0), base))
         after = mass
-    return of_the_policy(TOKEN_LOSSES, tables, base_tokens, valid)
+    return token_losses(TOKEN_LOSSES, tables, base_tokens, valid)
 
 
 TOKENS = theorem(
@@ -308,36 +309,32 @@ TOKENS = theorem(
     r"\; \pi(Y_1) = A_1,\quad f \ge 0,\; f(u) = 0 \iff u = 1,\quad"
     r" u_t = \tfrac{\pi(y_t|y_{<t})}{a(y_t|y_{<t})}",
     source=Source("ours", "token level"),
-    on=RUNS,
-    at_most=(largest_term, partial(of_the_policy, TOKEN_LOSSES)),
+    on=REPEATED,
+    at_most=(largest_term, partial(token_losses, TOKEN_LOSSES)),
     examples=(
-        RUNS_PAIR.giving(
+        REPEATED_PAIR.giving(
             lhs=".2668285386435 .208892614747 .1477382928656 .2983876091371 .4347826086957",
             rhs=".5219413957573 .4697413162738 .2739293345876 .5541273855227 .804347826087",
         ),
     ),
     coq="tokens_vanish",
     false=(
-        neighbour("least at p_*", lhs=of_the_filtered_model),
+        neighbour("least at p_*", lhs=token_losses_of_filtered),
         neighbour(
             "-log u, which is negative beyond u = 1",
-            lhs=partial(of_the_base, (FORWARD_KL.generator,)),
-            rhs=partial(of_the_policy, (FORWARD_KL.generator,)),
+            lhs=lambda base_tokens, valid: token_losses(
+                (FORWARD_KL.generator,), base_tokens, base_tokens, valid
+            ),
+            rhs=partial(token_losses, (FORWARD_KL.generator,)),
         ),
     ),
 )
 
 
-def off_the_base_rate(pi: Values, base: Values, valid: Values) -> Values:
-    law = filtered(base, valid)
-    rarest = np.min(np.where(valid, law, 1.0), axis=-1)
-    return rarest * np.square(np.log(valid_mass(pi, valid) / valid_mass(base, valid))) / 6
-
-
-def off_one(pi: Values, base: Values, valid: Values) -> Values:
-    law = filtered(base, valid)
-    rarest = np.min(np.where(valid, law, 1.0), axis=-1)
-    return rarest * np.square(np.log(valid_mass(pi, valid))) / 6
+def distance_of_mass(pi: Values, base: Values, valid: Values, target: Mass = base_mass) -> Values:
+    """The least cost of a mass on Y1 that is not the target, a function of A1."""
+    rarest = np.min(np.where(valid, filtered(base, valid), 1.0), axis=-1)
+    return rarest * np.square(np.log(valid_mass(pi, valid) / target(valid_mass(base, valid)))) / 6
 
 
 MASS = theorem(
@@ -346,9 +343,9 @@ MASS = theorem(
     statement=r"\frac{\min_{Y_1} p_*}{2T} \log^2\frac{\pi(Y_1)}{A_1}"
     r" \le E_{p_*}\Big[\sum_{t\le T} \tfrac12\log^2 u_t\Big],\quad T = 3",
     source=Source("ours", "token level"),
-    on=RUNS,
-    at_most=(off_the_base_rate, partial(filtered_token_loss, k2_of_ratio)),
-    examples=(RUNS_PAIR.giving(lhs=".0015347428757", rhs=".4697413162738"),),
+    on=REPEATED,
+    at_most=(distance_of_mass, partial(filtered_token_loss, k2_of_ratio)),
+    examples=(REPEATED_PAIR.giving(lhs=".0015347428757", rhs=".4697413162738"),),
     coq="tokens_hold_the_mass",
     false=(
         neighbour(
@@ -362,7 +359,7 @@ MASS = theorem(
                 base_third=[[".00002 .99998"]],
                 correct=[True, False, False, False],
             ),
-            lhs=off_one,
+            lhs=partial(distance_of_mass, target=all_mass),
         ),
     ),
 )

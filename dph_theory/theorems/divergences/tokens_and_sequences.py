@@ -13,15 +13,15 @@ from ...fdivergence import FDivergence
 from ...numeric.elementary import Values
 from ...references import Source
 from ...tokens import on_policy_token_divergence, sequence_divergence, token_divergence
-from ...verification.charts import example
 from ...verification.statement import Theorem, neighbour, refuted, theorem
-from .._tokens import (
+from .._token_pairs import (
     BRANCH_AT_FIRST,
     BRANCH_AT_SECOND,
     INDEPENDENT,
     INDEPENDENT_PAIR,
     JS_AND_ALPHAS,
     STRINGS,
+    STRINGS_PAIR,
     TWO_ALPHAS,
     TWO_TOKENS,
     independent,
@@ -37,17 +37,7 @@ CHAIN = theorem(
     source=Source("li2025choice", "chain rule"),
     on=STRINGS,
     equal=(partial(token_divergence, FORWARD_KL), partial(sequence_divergence, FORWARD_KL)),
-    examples=(
-        example(
-            pi_first=".6 .3 .1",
-            pi_second=[".5 .4 .1", ".7 .2 .1"],
-            pi_third=[[".5 .3 .2", ".2 .6 .2"], [".3 .3 .4", ".6 .2 .2"]],
-            ref_first=".3 .5 .2",
-            ref_second=[".2 .5 .3", ".6 .3 .1"],
-            ref_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
-            value=".3716554812265",
-        ),
-    ),
+    examples=(STRINGS_PAIR.giving(value=".3716554812265"),),
     coq="chain_rule",
     false=(
         neighbour("prefixes sampled from the policy", lhs=partial(on_policy_token_divergence, FORWARD_KL)),
@@ -73,7 +63,7 @@ NOTES = {
 
 
 def not_the_sum(
-    name: str, said: str, divergence: FDivergence, direction: str, lhs: str | None, rhs: str | None
+    name: str, subject: str, divergence: FDivergence, direction: str, lhs: str | None, rhs: str | None
 ) -> Theorem:
     """The claim that sequences have at most the token sum, which "exceeds" refutes, or at least."""
     sequence, tokens = (partial(side, divergence) for side in (sequence_divergence, token_divergence))
@@ -87,9 +77,9 @@ def not_the_sum(
     example = BRANCHES[direction]
     return refuted(
         f"B5.{name}_{direction}",
-        f"{said} of sequences at most the token sum: refuted"
+        f"{subject} of sequences at most the token sum: refuted"
         if above
-        else f"{said} token sum at most that of sequences: refuted",
+        else f"{subject} token sum at most that of sequences: refuted",
         statement=formula,
         source=Source("ours", "token against sequence"),
         on=TWO_TOKENS,
@@ -109,8 +99,8 @@ def not_the_sum(
 
 HALF = alpha_divergence(0.5)
 NOT_THE_SUM = tuple(
-    not_the_sum(name, said, divergence, direction, *values)
-    for name, said, divergence, both in (
+    not_the_sum(name, subject, divergence, direction, *values)
+    for name, subject, divergence, values_both_ways in (
         (
             "js",
             "Jensen-Shannon",
@@ -119,7 +109,7 @@ NOT_THE_SUM = tuple(
         ),
         ("alpha", "alpha = 1/2", HALF, ((None, None), (None, None))),
     )
-    for direction, values in zip(BRANCHES, both, strict=True)
+    for direction, values in zip(BRANCHES, values_both_ways, strict=True)
 )
 
 
@@ -137,8 +127,8 @@ def deficits(pi_first: Values, pi_second: Values, ref_first: Values, ref_second:
 def tokens_less_deficits(
     pi_first: Values, pi_second: Values, ref_first: Values, ref_second: Values
 ) -> Values:
-    given = (pi_first, pi_second, ref_first, ref_second)
-    return summed_divergences(JS_AND_ALPHAS, *given) - deficits(*given)
+    tokens = (pi_first, pi_second, ref_first, ref_second)
+    return summed_divergences(JS_AND_ALPHAS, *tokens) - deficits(*tokens)
 
 
 DEFICIT = theorem(
@@ -156,9 +146,8 @@ DEFICIT = theorem(
 )
 
 
-SQUARED = (alpha_divergence(-1),)
-"""Half of chi-squared: alpha(1-alpha) is negative, so its deficit is a surplus."""
-
+HALF_CHI_SQUARED = (alpha_divergence(-1),)
+"""alpha(1-alpha) is negative, so its deficit is a surplus."""
 
 PRODUCT = theorem(
     "B5.product",
@@ -178,8 +167,8 @@ PRODUCT = theorem(
     false=(
         neighbour(
             "alpha = -1, outside of (0, 1)",
-            lhs=partial(independent_divergences, SQUARED),
-            rhs=partial(summed_divergences, SQUARED),
+            lhs=partial(independent_divergences, HALF_CHI_SQUARED),
+            rhs=partial(summed_divergences, HALF_CHI_SQUARED),
         ),
     ),
 )

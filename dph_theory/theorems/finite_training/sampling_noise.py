@@ -1,4 +1,6 @@
-"""G1. Noise at the stationary policy.
+"""What sampling noise does to a training run, with a KL and without.
+
+G1. Noise at the stationary policy.
 
 Where training stands still on average it may still shake: a sampled answer moves the policy by its
 coefficient, what multiplies the gradient of its log-probability. With the KL of the whole answer in the
@@ -7,8 +9,8 @@ not centred, and keeps one.
 
 G2. A trap: dividing what vanishes.
 
-KL in the reward leaves no noise at the stationary policy. Std-normalised, penalised rewards keep advantagesof
- size one on differences however small: what should come to rest is shaken for ever.
+KL in the reward leaves no noise at the stationary policy. Std-normalised, penalised rewards keep advantages
+of size one on differences however small: what should come to rest is shaken for ever.
 
 G3. Drift without a KL: the first hits decide it.
 
@@ -33,42 +35,36 @@ policy.
 """
 
 import warnings
+from functools import partial
 
 import numpy as np
 
-from ...binary_reward import tilted, valid_mass
-from ...divergences import REVERSE_KL
+from ...binary_reward import tilted
+from ...divergences import FORWARD_KL, REVERSE_KL
+from ...fdivergence import FDivergence
 from ...finite_training.drift import SmallNoiseWarning, drift_deviation, stationary_spread
-from ...numeric.elementary import Values, normalised, trailing
+from ...numeric.elementary import Values, normalised, only, trailing
 from ...references import Source
 from ...verification.charts import chart, example, integers, log_uniform, masks, simplex, uniform
 from ...verification.statement import neighbour, refuted, scaled, theorem
-from .._laws import entropy
+from .._policies import FOUR_ANSWERS, centred, entropy, expected_update
 
 
 def coefficients(base: Values, valid: Values, beta: Values) -> Values:
     """Of each answer at p_beta: with the KL in the reward, and with k2 or the corrected k3 in the loss."""
-    law, b = tilted(base, valid, beta), trailing(beta, 1)
-    log_u = np.log(law / base)
-    reward = valid - b * log_u
-    in_reward = reward - trailing((law * reward).sum(axis=-1), 1)
-    return np.stack([in_reward, valid - trailing(valid_mass(law, valid), 1) - b * log_u], axis=-1)
+    policy = tilted(base, valid, beta)
+    penalty = trailing(beta, 1) * np.log(policy / base)
+    return np.stack([centred(policy, valid - penalty), centred(policy, valid) - penalty], axis=-1)
 
 
-def none_and_cost(base: Values, valid: Values, beta: Values) -> Values:
-    cost = trailing(beta * REVERSE_KL(tilted(base, valid, beta), base), 1) + 0 * base
-    return np.stack([0 * cost, -cost], axis=-1)
-
-
-def none_and_other_cost(base: Values, valid: Values, beta: Values) -> Values:
-    cost = trailing(beta * REVERSE_KL(base, tilted(base, valid, beta)), 1) + 0 * base
+def zero_and_cost(base: Values, valid: Values, beta: Values, divergence: FDivergence = REVERSE_KL) -> Values:
+    cost = trailing(beta * divergence(tilted(base, valid, beta), base), 1) + 0 * base
     return np.stack([0 * cost, -cost], axis=-1)
 
 
 def not_centred(base: Values, valid: Values, beta: Values) -> Values:
     """With a baseline of the rewards alone in the reward too."""
-    found = coefficients(base, valid, beta)
-    return np.stack([found[..., 1], found[..., 1]], axis=-1)
+    return coefficients(base, valid, beta)[..., [1, 1]]
 
 
 def balanced_spread(base: Values, beta: Values) -> Values:
@@ -79,16 +75,16 @@ def balanced_spread(base: Values, beta: Values) -> Values:
     """
     base = np.stack([base, base, 1 - 2 * base], axis=-1)
     valid = np.array([1.0, 1.0, 0.0]) + 0 * base
-    law = tilted(base, valid, beta)
+    policy = tilted(base, valid, beta)
     apart = np.array([1.0, -1.0, 0.0])
-    spread = law[..., :, None] * np.eye(3) - law[..., :, None] * law[..., None, :]
+    spread = policy[..., :, None] * np.eye(3) - policy[..., :, None] * policy[..., None, :]
     along = spread @ apart
     # The covariance of one answer's update: its coefficient is the same number for every answer.
     noise = coefficients(base, valid, beta)[..., 0, 1] ** 2 * (along @ apart)
     return noise / (2 * beta * along[..., 0])
 
 
-def spread_by_the_formula(base: Values, beta: Values) -> Values:
+def spread_by_formula(base: Values, beta: Values) -> Values:
     return stationary_spread(2 * base, beta, form="k2", step=1.0, answers=1) ** 2
 
 
@@ -99,22 +95,17 @@ COEFFICIENT = theorem(
     r" v - V - \beta\log u = -\beta\,\mathrm{KL}(p_\beta\|a), \qquad u = p_\beta/a",
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20)),
-    equal=(coefficients, none_and_cost),
-    examples=(
-        example(
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta=".5",
-            value="0 -.234005297831 0 -.234005297831 0 -.234005297831 0 -.234005297831",
-        ),
-    ),
+    equal=(coefficients, zero_and_cost),
+    examples=(FOUR_ANSWERS.giving(value=" ".join(["0 -.234005297831"] * 4)),),
     floor=1.0,
     note="Plain k3 has a mean of zero at its own stationary policy (E1), and so no such noise;"
     " std-normalised, advantages keep size one on differences that vanish, and the noise stays whatever the"
     " form.",
     coq="coefficients",
     false=(
-        neighbour("the KL from the base to the stationary policy", rhs=none_and_other_cost),
+        neighbour(
+            "the KL from the base to the stationary policy", rhs=partial(zero_and_cost, divergence=FORWARD_KL)
+        ),
         neighbour("in the reward with a baseline of the rewards alone", lhs=not_centred),
     ),
 )
@@ -126,39 +117,37 @@ SPREAD = theorem(
     r" \quad s = \log\tfrac{\pi(y_1)}{\pi(y_2)},\ a(y_1) = a(y_2)",
     source=Source("ours", "finite training"),
     on=chart(base=uniform(0.05, 0.45), beta=log_uniform(0.1, 5)),
-    equal=(balanced_spread, spread_by_the_formula),
+    equal=(balanced_spread, spread_by_formula),
     examples=(example(base=".35", beta=".5"),),
     note="First order in the noise; .1348 sqrt(eta/N) for A1 = .7 at beta = .5.",
-    false=(neighbour("half of it", rhs=scaled(spread_by_the_formula, 0.5)),),
+    false=(neighbour("half of it", rhs=scaled(spread_by_formula, 0.5)),),
 )
 
 
-def _centred(values: Values) -> Values:
+def less_mean(values: Values) -> Values:
     return values - values.mean(axis=-1, keepdims=True)
 
 
-def _deviation(values: Values) -> Values:
-    return np.sqrt((_centred(values) ** 2).mean(axis=-1, keepdims=True))
+def penalised_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+    """The rewards `away` times a push from p_beta in logits."""
+    policy = normalised(tilted(base, valid, beta) * np.exp(trailing(away, 1) * push))
+    return valid - trailing(beta, 1) * np.log(policy / base)
 
 
-def _rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    """The penalised rewards `away` times a push from p_beta in logits."""
-    law = tilted(base, valid, beta) * np.exp(trailing(away, 1) * push)
-    return valid - trailing(beta, 1) * np.log(law / law.sum(axis=-1, keepdims=True) / base)
-
-
-def near_the_law(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+def advantages_of_rewards(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
     """Centred rewards of a group that holds each answer once, times the std of the pushes."""
-    return _centred(_rewards(base, valid, beta, push, away)) * _deviation(push)
+    rewards = penalised_rewards(base, valid, beta, push, away)
+    return less_mean(rewards) * push.std(axis=-1, keepdims=True)
 
 
-def of_the_push(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+def advantages_of_pushes(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
     """The same the other way round: cross-multiplied, nothing is divided by what may vanish."""
-    return -_centred(push) * _deviation(_rewards(base, valid, beta, push, away))
+    rewards = penalised_rewards(base, valid, beta, push, away)
+    return -less_mean(push) * rewards.std(axis=-1, keepdims=True)
 
 
-def falling_with_it(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
-    return trailing(away, 1) * of_the_push(base, valid, beta, push, away)
+def falling_with_distance(base: Values, valid: Values, beta: Values, push: Values, away: Values) -> Values:
+    return trailing(away, 1) * advantages_of_pushes(base, valid, beta, push, away)
 
 
 TRAP = theorem(
@@ -174,7 +163,7 @@ TRAP = theorem(
         push=uniform(-1, 1, 4),
         away=log_uniform(0.01, 1),
     ),
-    equal=(near_the_law, of_the_push),
+    equal=(advantages_of_rewards, advantages_of_pushes),
     examples=(
         example(
             base=".35 .3 .2 .15",
@@ -190,8 +179,8 @@ TRAP = theorem(
     " under GRPO's normalisation).",
     coq="trap",
     false=(
-        neighbour("it falls with the distance", rhs=falling_with_it),
-        neighbour("away from the stationary policy", rhs=scaled(of_the_push, -1.0)),
+        neighbour("it falls with the distance", rhs=falling_with_distance),
+        neighbour("away from the stationary policy", rhs=scaled(advantages_of_pushes, -1.0)),
     ),
 )
 
@@ -209,26 +198,17 @@ def growth(rate: Values, valid: Values, invalid: Values, eps: float) -> Values:
     return apart / eps / odds
 
 
-def share(rate: Values, valid: Values, invalid: Values) -> Values:
-    return invalid / (invalid + valid) + 0 * rate
-
-
 GROWTH = theorem(
     "G3.growth",
     "Without a KL the log ratio of two correct answers grows as a power of the odds of being correct",
     statement=r"\frac{d\log s}{d\log O} = g = \frac{n_0}{n_0 + K}, \quad O = \frac{V}{1-V},\ s \to 0",
     source=Source("ours", "finite training"),
     on=chart(rate=uniform(0.02, 0.98), valid=integers(2, 9), invalid=integers(1, 40)),
-    tends=(growth, share),
+    tends=(growth, lambda valid, invalid: invalid / (invalid + valid)),
     examples=(example(rate=".3", valid="2", invalid="8"),),
     tolerance=1e-6,
     ladder=(1e-1, 1e-2, 1e-3),
-    false=(
-        neighbour(
-            "the share of correct answers",
-            rhs=lambda rate, valid, invalid: valid / (invalid + valid) + 0 * rate,
-        ),
-    ),
+    false=(neighbour("the share of correct answers", rhs=lambda valid, invalid: valid / (invalid + valid)),),
 )
 
 
@@ -236,13 +216,12 @@ def by_quadrature(rate: Values, gained: Values, valid: Values, invalid: Values, 
     """The variance where only correct answers are reinforced, by `drift_deviation`."""
     right, wrong = (np.asarray(part).astype(int) for part in (valid, invalid))
     reached = rate + gained * (1 - rate)
-    with warnings.catch_warnings():
-        # The formula is held to a formula: whether the noise is small is no matter here.
-        warnings.simplefilter("ignore", SmallNoiseWarning)
-        found = drift_deviation(
+    # A formula is compared with a formula: whether the noise is small is no matter here.
+    with warnings.catch_warnings(action="ignore", category=SmallNoiseWarning):
+        deviation = drift_deviation(
             rate, reached, valid=right, invalid=wrong, step=noise, answers=1, baseline="none"
         )
-    return found**2
+    return deviation**2
 
 
 def in_closed_form(rate: Values, gained: Values, valid: Values, invalid: Values, noise: Values) -> Values:
@@ -275,14 +254,13 @@ DRIFT = theorem(
 )
 
 
-def expected_update(law: Values, valid: Values, baseline: Values) -> Values:
+def update_with_baseline(policy: Values, valid: Values, baseline: Values) -> Values:
     """E (v - c)(e_y - p), in logits."""
-    pull = law * (valid - trailing(baseline, 1))
-    return pull - law * trailing(pull.sum(axis=-1), 1)
+    return expected_update(policy, valid - trailing(baseline, 1))
 
 
-def slope_of_the_rate(law: Values, valid: Values) -> Values:
-    return law * (valid - trailing(valid_mass(law, valid), 1))
+def slope_of_pass_rate(policy: Values, valid: Values) -> Values:
+    return policy * centred(policy, valid)
 
 
 FREE = theorem(
@@ -290,10 +268,12 @@ FREE = theorem(
     "Every baseline has the same expected update, that of the pass rate, and so the same speed",
     statement=r"E_\pi\,(v - c)\,\nabla\log\pi = \nabla V \quad \text{for every } c",
     source=Source("ours", "finite training"),
-    on=chart(law=simplex(4, spread=4), valid=masks(4), baseline=uniform(-1, 2)),
-    equal=(expected_update, slope_of_the_rate),
+    on=chart(policy=simplex(4, spread=4), valid=masks(4), baseline=uniform(-1, 2)),
+    equal=(update_with_baseline, slope_of_pass_rate),
     examples=(
-        example(law=".4 .3 .2 .1", valid=[True, True, False, False], baseline="1", value=".12 .09 -.14 -.07"),
+        example(
+            policy=".4 .3 .2 .1", valid=[True, True, False, False], baseline="1", value=".12 .09 -.14 -.07"
+        ),
     ),
     coq="every_baseline",
     floor=1.0,
@@ -302,38 +282,38 @@ FREE = theorem(
     false=(
         neighbour(
             "the baseline in the slope",
-            rhs=lambda law, valid, baseline: law * (valid - trailing(baseline, 1)),
+            rhs=lambda policy, valid, baseline: policy * (valid - trailing(baseline, 1)),
         ),
     ),
 )
 
 
-def separation(rate: Values, tilt: Values, baseline: Values) -> Values:
+def separation_by_a_draw(rate: Values, tilt: Values, baseline: Values) -> Values:
     """The second moment of what one answer adds to s, of correct answers of half the rate each."""
     wrong = 1 - rate
-    law = np.stack([rate / 2, rate / 2, wrong * tilt, wrong * (1 - tilt)], axis=-1)
+    policy = np.stack([rate / 2, rate / 2, wrong * tilt, wrong * (1 - tilt)], axis=-1)
     valid = np.array([1.0, 1.0, 0.0, 0.0])
     apart = np.array([1.0, -1.0, 0.0, 0.0])
     # (e_y - p) along s: what of p is apart is the same number for every y.
-    along = apart - trailing((law * apart).sum(axis=-1), 1)
-    return (law * (valid - trailing(baseline, 1)) ** 2 * along**2).sum(axis=-1)
+    along = apart - trailing((policy * apart).sum(axis=-1), 1)
+    return (policy * (valid - trailing(baseline, 1)) ** 2 * along**2).sum(axis=-1)
 
 
-def by_right_answers(rate: Values, tilt: Values, baseline: Values) -> Values:
-    return rate * (1 - baseline) ** 2 + 0 * tilt
+def by_correct_answers(rate: Values, baseline: Values) -> Values:
+    return rate * (1 - baseline) ** 2
 
 
-def by_all_answers(rate: Values, tilt: Values, baseline: Values) -> Values:
-    return rate * (1 - baseline) ** 2 + (1 - rate) * baseline**2 + 0 * tilt
+def by_all_answers(rate: Values, baseline: Values) -> Values:
+    return rate * (1 - baseline) ** 2 + (1 - rate) * baseline**2
 
 
-NOISE = theorem(
+BASELINE_NOISE = theorem(
     "G4.noise",
     "What a draw adds to the drift of equal correct answers goes with (1 - c)^2: nothing with c = 1",
     statement=r"E\,\big[(v-c)\,\partial_s\log\pi\big]^2 = \tfrac{2V}{K}(1-c)^2, \quad K = 2",
     source=Source("ours", "finite training"),
     on=chart(rate=uniform(0.02, 0.98), tilt=uniform(0.05, 0.95), baseline=uniform(0, 1)),
-    equal=(separation, by_right_answers),
+    equal=(separation_by_a_draw, by_correct_answers),
     examples=(example(rate=".3", tilt=".6", baseline=".25", value=".16875"),),
     note="The price of c = 1: while few answers are incorrect few steps have a gradient, and the pass rate is"
     " noisier on the way where most are incorrect.",
@@ -354,7 +334,7 @@ def _covariances(noise: Values, step: Values) -> Values:
     return step[..., None, None, None] ** 2 * noise[..., :, None] * noise[..., None, :]
 
 
-def forwards(curvature: Values, noise: Values, step: Values) -> Values:
+def variance_forwards(curvature: Values, noise: Values, step: Values) -> Values:
     """The covariance carried along, of the first coordinate at the end."""
     slopes, added = _slopes(curvature, step), _covariances(noise, step)
     covariance = 0 * added[..., 0, :, :]
@@ -364,7 +344,7 @@ def forwards(curvature: Values, noise: Values, step: Values) -> Values:
     return covariance[..., 0, 0]
 
 
-def backwards(curvature: Values, noise: Values, step: Values) -> Values:
+def variance_by_adjoint(curvature: Values, noise: Values, step: Values) -> Values:
     """The sum over steps of lambda^T C lambda, lambda carried back from the measure."""
     slopes, added = _slopes(curvature, step), _covariances(noise, step)
     adjoint = np.broadcast_to(np.array([1.0, 0.0]), slopes[..., 0, :, 0].shape)
@@ -375,9 +355,9 @@ def backwards(curvature: Values, noise: Values, step: Values) -> Values:
     return variance
 
 
-def without_the_path(curvature: Values, noise: Values, step: Values) -> Values:
+def without_the_path(noise: Values, step: Values) -> Values:
     """As if no step changed what later ones do."""
-    return _covariances(noise, step).sum(axis=-3)[..., 0, 0] + 0 * curvature[..., 0, 0]
+    return _covariances(noise, step).sum(axis=-3)[..., 0, 0]
 
 
 ADJOINT = theorem(
@@ -387,7 +367,7 @@ ADJOINT = theorem(
     r" \lambda_T = \nabla s,\ \lambda_t = (I + \eta H_t)^\top\lambda_{t+1}",
     source=Source("ours", "finite training"),
     on=chart(curvature=uniform(-1, 1, 4, 3), noise=uniform(-1, 1, 4, 2), step=log_uniform(0.01, 1)),
-    equal=(forwards, backwards),
+    equal=(variance_forwards, variance_by_adjoint),
     examples=(
         example(
             curvature=["1 .5 -1", "-.5 .25 .5", ".5 -1 .25", "1 1 -.5"],
@@ -401,64 +381,58 @@ ADJOINT = theorem(
 )
 
 
-def _after_one(law: Values, step: Values) -> Values:
+def _after_one(policy: Values, step: float) -> Values:
     """The policies after one update on one answer with advantage +1 or -1, (..., sign, answer, outcomes)."""
-    score = np.eye(law.shape[-1]) - law[..., None, :]
-    push = np.stack([score, -score], axis=-3)
-    return normalised(law[..., None, None, :] * np.exp(trailing(step, 3) * push))
+    score = np.eye(policy.shape[-1]) - policy[..., None, :]
+    return normalised(policy[..., None, None, :] * np.exp(step * np.stack([score, -score], axis=-3)))
 
 
-def change(law: Values, eps: float) -> Values:
+def entropy_change(policy: Values, eps: float) -> Values:
     """The mean change of entropy by a step of size eps on one answer, over eps^2."""
-    changed = entropy(_after_one(law, eps + 0 * law[..., 0])).mean(axis=-2)
-    return (law * (changed - entropy(law)[..., None])).sum(axis=-1) / eps**2
+    changed = entropy(_after_one(policy, eps)).mean(axis=-2)
+    return (policy * (changed - entropy(policy)[..., None])).sum(axis=-1) / eps**2
 
 
-def by_curvature(law: Values) -> Values:
+def entropy_change_by_curvature(policy: Values) -> Values:
     """Half the trace of the entropy's Hessian in logits times diag p - p p^T."""
-    log_p = np.log(law)
-    high = entropy(law)[..., None]
-    slope = -law * (log_p + high)
-    spread = law[..., :, None] * np.eye(law.shape[-1]) - law[..., :, None] * law[..., None, :]
-    hessian = -(log_p + high + 1)[..., :, None] * spread - law[..., :, None] * slope[..., None, :]
+    log_p = np.log(policy)
+    high = entropy(policy)[..., None]
+    slope = -policy * (log_p + high)
+    spread = policy[..., :, None] * np.eye(policy.shape[-1]) - policy[..., :, None] * policy[..., None, :]
+    hessian = -(log_p + high + 1)[..., :, None] * spread - policy[..., :, None] * slope[..., None, :]
     return (hessian * spread).sum(axis=(-2, -1)) / 2
 
 
-NOISE_G06 = theorem(
+ENTROPY_NOISE = theorem(
     "G6.noise",
     "Random rewards change entropy by noise: half the trace of its Hessian times the score's spread",
     statement=r"E\,\Delta H = \tfrac{\eta^2\,\mathrm{Var}A}{2N}\,\mathrm{tr}\big(\nabla^2 H\,"
     r"(\mathrm{diag}\,p - pp^\top)\big) + O(\eta^3)",
     source=Source("ours", "finite training"),
-    on=chart(law=simplex(4, spread=2)),
-    tends=(change, by_curvature),
-    examples=(example(law=".4 .3 .2 .1"), example(law=".9 .05 .03 .02")),
+    on=chart(policy=simplex(4, spread=2)),
+    tends=(entropy_change, entropy_change_by_curvature),
+    examples=(example(policy=".4 .3 .2 .1"), example(policy=".9 .05 .03 .02")),
     tolerance=1e-3,
     ladder=(1e-1, 1e-2, 1e-3),
     note="The trace is -.1916 for (.4, .3, .2, .1) and positive for peaked policies: with one answer of mass"
     " x and n-1 equal ones it turns at x = .8240 (n = 2), .7183 (4), .6497 (10).",
-    false=(neighbour("twice as much", rhs=lambda law: 2 * by_curvature(law)),),
+    false=(neighbour("twice as much", rhs=scaled(entropy_change_by_curvature, 2)),),
 )
 
 
-def _after_updates(law: Values, step: Values, high: Values) -> Values:
+def entropy_after_updates(policy: Values, step: Values, clip: float = np.inf) -> Values:
     """The mean entropy after four updates on one answer of random sign, the ratio clipped above."""
-    found = 0 * law[..., 0]
+    mean = 0 * policy[..., 0]
     for sign in (1.0, -1.0):
-        for answer in range(law.shape[-1]):
-            now = law
+        for answer in range(policy.shape[-1]):
+            now = policy
             for _ in range(4):
-                ratio = now[..., answer] / law[..., answer]
-                stopped = (ratio > 1 + high) & (sign > 0)
-                score = np.eye(law.shape[-1])[answer] - now
-                pull = np.where(stopped, 0.0, sign * ratio * step)[..., None] * score
-                now = normalised(now * np.exp(pull))
-            found = found + law[..., answer] * entropy(now) / 2
-    return found
-
-
-def not_clipped(law: Values, step: Values) -> Values:
-    return _after_updates(law, step, 1e9 + 0 * step)
+                ratio = now[..., answer] / policy[..., answer]
+                stopped = (ratio > 1 + clip) & (sign > 0)
+                score = np.eye(policy.shape[-1])[answer] - now
+                now = normalised(now * np.exp(trailing(only(sign * ratio * step, ~stopped), 1) * score))
+            mean = mean + policy[..., answer] * entropy(now) / 2
+    return mean
 
 
 UPPER = refuted(
@@ -466,16 +440,16 @@ UPPER = refuted(
     "Under random rewards the upper clip lowers entropy whatever the policy: refuted",
     statement=r"E\,H(\text{ratios above 1.2 clipped}) \le E\,H(\text{not clipped})",
     source=Source("ours", "on arXiv 2509.26114, as summarised"),
-    on=chart(law=simplex(4, spread=3), step=uniform(0.05, 0.5)),
-    at_most=(lambda law, step: _after_updates(law, step, 0.2 + 0 * step), not_clipped),
-    examples=(example(law=".4 .3 .2 .1", step=".3", lhs="1.227430108", rhs="1.135250068"),),
+    on=chart(policy=simplex(4, spread=3), step=uniform(0.05, 0.5)),
+    at_most=(partial(entropy_after_updates, clip=0.2), entropy_after_updates),
+    examples=(example(policy=".4 .3 .2 .1", step=".3", lhs="1.227430108", rhs="1.135250068"),),
     note="So it is where the policy is peaked. Where it is flat, noise lowers entropy and each clip lessens"
     " the noise: the upper clip keeps entropy there.",
     false=(
         neighbour(
             "not by more than a nat",
-            at=example(law=".97 .01 .01 .01", step=".5"),
-            rhs=lambda law, step: not_clipped(law, step) - 1,
+            at=example(policy=".97 .01 .01 .01", step=".5"),
+            rhs=lambda policy, step: entropy_after_updates(policy, step) - 1,
         ),
     ),
 )

@@ -1,8 +1,10 @@
-"""H1. What depends on the pass rate alone.
+"""Weights of answers by the pass rate, by entropy and by uniqueness.
+
+H1. What depends on the pass rate alone.
 
 A coefficient that is one number for correct answers and another for incorrect ones, whatever they are made of
-(rewards of the group, pass@k, focal weights), moves logits where the plain gradient does: it retains
-nothing that the plain gradient loses.
+(rewards of the group, pass@k, focal weights), moves logits where the plain gradient does: it retains nothing
+that the plain gradient loses.
 
 H2. Where uniqueness weights stand.
 
@@ -11,6 +13,7 @@ counts 1/f, f the number of equal answers in the group. In the reward, before th
 that brings the two together once 2pq > w(1+w); on the advantage, after it, that drives them apart for ever.
 """
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -20,25 +23,16 @@ from ...finite_training.decision import plain_gradient
 from ...numeric.elementary import Values, normalised, trailing
 from ...references import Source
 from ...verification.charts import chart, example, masks, simplex, uniform
-from ...verification.statement import neighbour, theorem
+from ...verification.statement import neighbour, scaled, theorem
+from .._policies import expected_update
 
 
-def expected_update(law: Values, coefficient: Values) -> Values:
-    """E c(y) (e_y - p), in logits."""
-    pull = law * coefficient
-    return pull - law * trailing(pull.sum(axis=-1), 1)
+def update_by_verdicts(policy: Values, valid: Values, right: Values, wrong: Values) -> Values:
+    return expected_update(policy, np.where(valid, trailing(right, 1), trailing(wrong, 1)))
 
 
-def of_verdicts(law: Values, valid: Values, right: Values, wrong: Values) -> Values:
-    return expected_update(law, np.where(valid, trailing(right, 1), trailing(wrong, 1)))
-
-
-def plain_on_another_clock(law: Values, valid: Values, right: Values, wrong: Values) -> Values:
-    return trailing(right - wrong, 1) * plain_gradient(np.log(law), valid)
-
-
-def by_the_sum(law: Values, valid: Values, right: Values, wrong: Values) -> Values:
-    return trailing(right + wrong, 1) * plain_gradient(np.log(law), valid)
+def plain_on_another_clock(policy: Values, valid: Values, right: Values, wrong: Values) -> Values:
+    return trailing(right - wrong, 1) * plain_gradient(np.log(policy), valid)
 
 
 CLOCK = theorem(
@@ -47,11 +41,11 @@ CLOCK = theorem(
     statement=r"c(y) = A_1 v_y + A_0 (1 - v_y) \;\Rightarrow\;"
     r" E_\pi\, c\,\nabla\log\pi = (A_1 - A_0) \nabla V",
     source=Source("ours", "the atlas"),
-    on=chart(law=simplex(4, spread=4), valid=masks(4), right=uniform(0, 2), wrong=uniform(-2, 0)),
-    equal=(of_verdicts, plain_on_another_clock),
+    on=chart(policy=simplex(4, spread=4), valid=masks(4), right=uniform(0, 2), wrong=uniform(-2, 0)),
+    equal=(update_by_verdicts, plain_on_another_clock),
     examples=(
         example(
-            law=".4 .3 .2 .1",
+            policy=".4 .3 .2 .1",
             valid=[True, True, False, False],
             right=".9",
             wrong="-.4",
@@ -64,26 +58,26 @@ CLOCK = theorem(
     " trees its flow. What they differ in is the clock and the noise (G3, G4).",
     coq="another_clock",
     false=(
-        neighbour("the sum of the two", rhs=by_the_sum),
+        neighbour(
+            "the sum of the two",
+            rhs=lambda policy, valid, right, wrong: plain_on_another_clock(policy, valid, right, -wrong),
+        ),
         neighbour(
             "what incorrect answers get plays no part",
-            rhs=lambda law, valid, right, wrong: trailing(right, 1) * plain_gradient(np.log(law), valid),
+            rhs=lambda policy, valid, right: plain_on_another_clock(policy, valid, right, 0 * right),
         ),
     ),
 )
 
 
-def with_entropy(law: Values, valid: Values, bonus: Values) -> Values:
-    """The update of E v + t H at a policy."""
-    return expected_update(law, valid - trailing(bonus, 1) * np.log(law))
+def update_at_tilted(base: Values, valid: Values, bonus: Values) -> Values:
+    """The update of E v + t H at the base tilted by e^(v/t)."""
+    policy = tilted(base, valid, bonus)
+    return expected_update(policy, valid - trailing(bonus, 1) * np.log(policy))
 
 
-def at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
-    return with_entropy(tilted(normalised(np.ones_like(base)), valid, bonus), valid, bonus)
-
-
-def nothing(base: Values) -> Values:
-    return 0 * base
+def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Values:
+    return update_at_tilted(normalised(np.ones_like(base)), valid, bonus)
 
 
 ENTROPY = theorem(
@@ -92,58 +86,48 @@ ENTROPY = theorem(
     statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t}",
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
-    equal=(at_tilted_uniform, nothing),
+    equal=(update_at_tilted_uniform, lambda base: 0 * base),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
     floor=1.0,
     note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
     " become correct, as t -> 0: other shares where answers branch unevenly.",
     coq="entropy_bonus",
-    false=(
-        neighbour(
-            "the base's tilted model",
-            rhs=nothing,
-            lhs=lambda base, valid, bonus: with_entropy(tilted(base, valid, bonus), valid, bonus),
-        ),
-    ),
+    false=(neighbour("the base's tilted model", lhs=update_at_tilted),),
 )
 
 
 SIZE = 3
 
 
-def _pull(law: Values, *, on_advantage: bool) -> Values:
-    """On log(p/q): the expected update of the two logits, by every ordered group."""
-    found = 0 * law
+def log_ratio_speed(policy: Values, *, on_advantage: bool) -> Values:
+    """Of log(p/q): the expected update of the two logits, by every ordered group."""
+    speed = 0 * policy[..., 0]
     for group in product(range(3), repeat=SIZE):
-        alike = np.array([group.count(answer) for answer in group])
+        equal_answers = np.array([group.count(answer) for answer in group])
         rewards = np.array([float(answer < 2) for answer in group])
         if on_advantage:
-            advantages = (rewards - rewards.mean()) / alike
+            advantages = (rewards - rewards.mean()) / equal_answers
         else:
-            advantages = rewards / alike - (rewards / alike).mean()
-        chance = law[..., group[0]] * law[..., group[1]] * law[..., group[2]]
+            advantages = rewards / equal_answers - (rewards / equal_answers).mean()
+        chance = policy[..., group].prod(axis=-1)
         for answer, advantage in zip(group, advantages, strict=True):
-            score = np.eye(3)[answer] - law
-            found = found + chance[..., None] * float(advantage) * score / SIZE
-    return found[..., 0] - found[..., 1]
+            score = np.eye(3)[answer] - policy
+            speed = speed + chance * float(advantage) * (score[..., 0] - score[..., 1]) / SIZE
+    return speed
 
 
-def apart(law: Values) -> Values:
-    p, q, w = (law[..., i] for i in range(3))
+def speed_apart(policy: Values) -> Values:
+    p, q, w = (policy[..., i] for i in range(3))
     return w * (p - q) * (1 + p * p + q * q + w * w) / 3
 
 
-def together(law: Values) -> Values:
-    return -apart(law)
-
-
-def once_both_are_common(law: Values) -> Values:
-    p, q, w = (law[..., i] for i in range(3))
+def speed_once_common(policy: Values) -> Values:
+    p, q, w = (policy[..., i] for i in range(3))
     return (p - q) * (w * (1 + w) - 2 * p * q) / 3
 
 
-def always_together(law: Values) -> Values:
-    p, q, _ = (law[..., i] for i in range(3))
+def speed_always_together(policy: Values) -> Values:
+    p, q, _ = (policy[..., i] for i in range(3))
     return (p - q) * (-2 * p * q) / 3
 
 
@@ -152,14 +136,14 @@ ADVANTAGE = theorem(
     "Uniqueness weights on the advantage: the likelier correct answer still gains, and one is left",
     statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{w}{3}(p-q)(1 + p^2 + q^2 + w^2)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
-    on=chart(law=simplex(3, spread=4)),
-    equal=(lambda law: _pull(law, on_advantage=True), apart),
-    examples=(example(law=".5 .3 .2", value=".0184"),),
+    on=chart(policy=simplex(3, spread=4)),
+    equal=(partial(log_ratio_speed, on_advantage=True), speed_apart),
+    examples=(example(policy=".5 .3 .2", value=".0184"),),
     floor=1.0,
     note="Two readings of one summary, with other ends. Groups of three, no std; answers distinguished"
     " exactly. In groups of four with GRPO's std the atlas finds the same two ends.",
     coq="uniqueness_weights",
-    false=(neighbour("it brings them together", rhs=together),),
+    false=(neighbour("it brings them together", rhs=scaled(speed_apart, -1)),),
 )
 
 
@@ -168,12 +152,12 @@ REWARD = theorem(
     "Uniqueness weights in the reward bring two correct answers together once 2pq > w(1+w)",
     statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{p-q}{3}\big(w(1+w) - 2pq\big)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
-    on=chart(law=simplex(3, spread=4)),
-    equal=(lambda law: _pull(law, on_advantage=False), once_both_are_common),
-    examples=(example(law=".5 .3 .2", value="-.004"),),
+    on=chart(policy=simplex(3, spread=4)),
+    equal=(partial(log_ratio_speed, on_advantage=False), speed_once_common),
+    examples=(example(policy=".5 .3 .2", value="-.004"),),
     floor=1.0,
     note="An answer of mass below about w/2 still loses: on the way up, while many answers are incorrect,"
     " rare correct answers are lost first, and their recovery is slow, in proportion to their mass (E7).",
     coq="uniqueness_weights",
-    false=(neighbour("it brings them together everywhere", rhs=always_together),),
+    false=(neighbour("it brings them together everywhere", rhs=speed_always_together),),
 )

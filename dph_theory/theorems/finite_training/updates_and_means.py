@@ -1,4 +1,6 @@
-"""G7. Several updates on a batch.
+"""What changes the stationary policy, and what only the way to it.
+
+G7. Several updates on a batch.
 
 With infinite batches the stationary policy of one update is a fixed point of several, whatever is clipped:
 where the first of them has nothing to do, neither have the others. What the number changes is noise, time and
@@ -22,36 +24,42 @@ asked to change them: what a small beta from the start loses on the way, it need
 
 import numpy as np
 
-from ...binary_reward import tilted, valid_mass
-from ...numeric.elementary import Values, normalised, trailing
+from ...binary_reward import tilted
+from ...numeric.elementary import Values, normalised, only, trailing
 from ...references import Source
 from ...stationary import effective_beta
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import neighbour, theorem
+from .._policies import FOUR_ANSWERS, centred, expected_update
 
 
-def after_updates(
-    base: Values, valid: Values, beta: Values, step: Values, low: Values, high: Values, start: Values
-) -> Values:
-    """Four steps up the clipped surrogate of one infinite batch drawn at `start`, k2 in the loss."""
-    law, old = start, start
+def penalised_advantage(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    """v - V - beta log u: the KL in the loss, the rewards' mean as the baseline."""
+    return centred(policy, valid) - trailing(beta, 1) * np.log(policy / base)
+
+
+def after_updates(old: Values, advantage: Values, step: Values, low: Values, high: Values) -> Values:
+    """Four steps up the clipped surrogate of one infinite batch drawn from the old policy."""
+    policy = old
     for _ in range(4):
-        advantage = valid - trailing(valid_mass(old, valid), 1) - trailing(beta, 1) * np.log(old / base)
-        ratio = law / old
+        ratio = policy / old
         stopped = np.where(advantage > 0, ratio > 1 + trailing(high, 1), ratio < 1 - trailing(low, 1))
-        pull = np.where(stopped, 0.0, law * advantage)
-        pull = pull - law * trailing(pull.sum(axis=-1), 1)
-        law = normalised(law * np.exp(trailing(step, 1) * pull))
-    return law
+        update = expected_update(policy, only(advantage, ~stopped))
+        policy = normalised(policy * np.exp(trailing(step, 1) * update))
+    return policy
 
 
-def at_the_law(base: Values, valid: Values, beta: Values, step: Values, low: Values, high: Values) -> Values:
-    law = tilted(base, valid, beta)
-    return after_updates(base, valid, beta, step, low, high, law)
+def updated_from_tilted(
+    base: Values, valid: Values, beta: Values, step: Values, low: Values, high: Values
+) -> Values:
+    policy = tilted(base, valid, beta)
+    return after_updates(policy, penalised_advantage(policy, base, valid, beta), step, low, high)
 
 
-def at_the_base(base: Values, valid: Values, beta: Values, step: Values, low: Values, high: Values) -> Values:
-    return after_updates(base, valid, beta, step, low, high, base)
+def updated_from_base(
+    base: Values, valid: Values, beta: Values, step: Values, low: Values, high: Values
+) -> Values:
+    return after_updates(base, penalised_advantage(base, base, valid, beta), step, low, high)
 
 
 FIXED = theorem(
@@ -68,50 +76,37 @@ FIXED = theorem(
         low=uniform(0.05, 0.5),
         high=uniform(0.05, 0.5),
     ),
-    equal=(at_the_law, lambda base, valid, beta: tilted(base, valid, beta)),
+    equal=(updated_from_tilted, tilted),
     examples=(
-        example(
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta=".5",
-            step="2",
-            low=".2",
-            high=".2",
-            value=".4267407565366 .284493837691 .1732592434634 .115506162309",
+        FOUR_ANSWERS.but(step="2", low=".2", high=".2").giving(
+            value=".4267407565366 .284493837691 .1732592434634 .115506162309"
         ),
     ),
     note="Stable below a step size: with four updates, clips of .2 and this base, eta = 2 converges and eta"
     " = 8 does not.",
     coq="clipping_leaves_the_law",
-    false=(neighbour("from the base", lhs=at_the_base),),
+    false=(neighbour("from the base", lhs=updated_from_base),),
 )
 
 
-def _update(law: Values, weight: Values, coefficient: Values) -> Values:
-    """The expected update in logits, of answers weighed so."""
-    pulls = law * weight * coefficient
-    return pulls - law * trailing(pulls.sum(axis=-1), 1)
+def penalised_reward(policy: Values, base: Values, valid: Values, beta: Values) -> Values:
+    return valid - trailing(beta, 1) * np.log(policy / base)
 
 
-def with_the_penalty_in_the_reward(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
-    law = tilted(base, valid, beta)
-    reward = valid - trailing(beta, 1) * np.log(law / base)
-    return _update(law, weight, reward - trailing((law * reward).sum(axis=-1), 1))
+def update_with_penalised_reward(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
+    """At p_beta, of answers weighed so."""
+    policy = tilted(base, valid, beta)
+    return expected_update(policy, weight * centred(policy, penalised_reward(policy, base, valid, beta)))
 
 
-def with_the_penalty_in_the_loss(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
-    law = tilted(base, valid, beta)
-    centred = valid - trailing(valid_mass(law, valid), 1)
-    return _update(law, weight, centred - trailing(beta, 1) * np.log(law / base))
+def update_with_penalised_loss(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
+    policy = tilted(base, valid, beta)
+    return expected_update(policy, weight * penalised_advantage(policy, base, valid, beta))
 
 
-def without_the_baseline(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
-    law = tilted(base, valid, beta)
-    return _update(law, weight, valid - trailing(beta, 1) * np.log(law / base))
-
-
-def none(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
-    return 0 * base * weight
+def update_without_baseline(base: Values, valid: Values, beta: Values, weight: Values) -> Values:
+    policy = tilted(base, valid, beta)
+    return expected_update(policy, weight * penalised_reward(policy, base, valid, beta))
 
 
 REWARD = theorem(
@@ -121,7 +116,7 @@ REWARD = theorem(
     r" \quad r = v - \beta\log(p_\beta/a), \quad w > 0",
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), beta=log_uniform(0.05, 20), weight=rates(4)),
-    equal=(with_the_penalty_in_the_reward, none),
+    equal=(update_with_penalised_reward, lambda base: 0 * base),
     examples=(
         example(
             base=".3 .2 .2 .3", valid=[True, True, False, False], beta=".5", weight="1 .5 .5 .25", value="0"
@@ -130,8 +125,8 @@ REWARD = theorem(
     coq="weights_move_nothing",
     floor=1.0,
     false=(
-        neighbour("the penalty in the loss, answers weighed alike", lhs=with_the_penalty_in_the_loss),
-        neighbour("no baseline", lhs=without_the_baseline),
+        neighbour("the penalty in the loss, answers weighed alike", lhs=update_with_penalised_loss),
+        neighbour("no baseline", lhs=update_without_baseline),
     ),
 )
 
@@ -146,15 +141,11 @@ def at_effective_beta(base: Values, valid: Values, beta: Values, accepted: Value
     return tilted(base, valid, effective_beta(beta, accepted, refused))
 
 
-def at_beta(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
-    return tilted(base, valid, beta)
-
-
 def at_smaller_beta(base: Values, valid: Values, beta: Values, accepted: Values, refused: Values) -> Values:
     return tilted(base, valid, beta * (1 - accepted - refused))
 
 
-LAW = theorem(
+ERRORS = theorem(
     "G9.law",
     "Errors that do not depend on the answer: the stationary policy of a correct verifier at beta/J",
     statement=r"a\,e^{(\varphi + Jv)/\beta}/Z = p_{\beta/J}, \quad J = 1 - \varphi - \nu > 0",
@@ -168,20 +159,15 @@ LAW = theorem(
     ),
     equal=(under_errors, at_effective_beta),
     examples=(
-        example(
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta=".5",
-            accepted=".05",
-            refused=".2",
-            value=".3594126161783 .2396084107855 .2405873838217 .1603915892145",
+        FOUR_ANSWERS.but(accepted=".05", refused=".2").giving(
+            value=".3594126161783 .2396084107855 .2405873838217 .1603915892145"
         ),
     ),
     coq="errors_scale_beta",
     note="So a verifier that errs changes the rate and not the fate (arXiv 2601.04411, as summarised):"
     " without a KL the path is the same, J times slower. Errors tied to answers are no noise: an incorrect"
     " answer that is always accepted is retained as a correct one.",
-    false=(neighbour("at beta itself", rhs=at_beta), neighbour("at beta J", rhs=at_smaller_beta)),
+    false=(neighbour("at beta itself", rhs=tilted), neighbour("at beta J", rhs=at_smaller_beta)),
 )
 
 
@@ -191,15 +177,13 @@ def motion(base: Values, valid: Values, beta: Values, eps: float) -> Values:
     return np.log(after / before) / eps
 
 
-def by_the_verdict(base: Values, valid: Values, beta: Values) -> Values:
-    rate = valid_mass(tilted(base, valid, beta), valid)
-    return (valid - trailing(rate, 1)) / trailing(beta, 1)
+def motion_by_verdict(base: Values, valid: Values, beta: Values) -> Values:
+    return centred(tilted(base, valid, beta), valid) / trailing(beta, 1)
 
 
-def by_the_surprise(base: Values, valid: Values, beta: Values) -> Values:
+def motion_by_surprise(base: Values, valid: Values, beta: Values) -> Values:
     """As a penalty on each answer's own log-ratio would move it."""
-    law = tilted(base, valid, beta)
-    return by_the_verdict(base, valid, beta) - np.log(law)
+    return motion_by_verdict(base, valid, beta) - np.log(tilted(base, valid, beta))
 
 
 MOTION = theorem(
@@ -208,20 +192,12 @@ MOTION = theorem(
     statement=r"-\beta\,\frac{d \log p_\beta(y)}{d\beta} = \frac{v(y) - V_\beta}{\beta}",
     source=Source("ours", "finite training"),
     on=chart(base=simplex(4, spread=3), valid=masks(4), beta=log_uniform(0.1, 5)),
-    tends=(motion, by_the_verdict),
-    examples=(
-        example(
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
-            beta=".5",
-            lhs=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552",
-            rhs=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552",
-        ),
-    ),
+    tends=(motion, motion_by_verdict),
+    examples=(FOUR_ANSWERS.giving(value=".5775308115448 .5775308115448 -1.4224691884552 -1.4224691884552"),),
     tolerance=1e-5,
     ladder=(1e-2, 1e-3, 1e-4),
     note="From beta = 1 to .05 in a time of 400 the flow's KL to p_* among correct answers peaks at .0059"
     " where beta falls geometrically, at .2305 where it is .05 throughout.",
     coq="motion",
-    false=(neighbour("by the answer's own mass too", rhs=by_the_surprise),),
+    false=(neighbour("by the answer's own mass too", rhs=motion_by_surprise),),
 )

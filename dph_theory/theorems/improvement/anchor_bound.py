@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...divergences import COMPARED, TOTAL_VARIATION, each
+from ...divergences import COMPARED, TOTAL_VARIATION, stacked
 from ...improvement import (
     anchor_bound,
     anchor_gain,
@@ -36,12 +36,12 @@ def scaled_gain(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
     return (1 - mdp.gamma) * (mdp.return_(pi) - mdp.return_(pi_old))
 
 
-def squared_distance(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+def gain_promised_to_second_order(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     penalty = np.max(TOTAL_VARIATION(pi, pi_pef), axis=-1) * anchor_penalty(mdp, pi, pi_pef)
     return anchor_gain(mdp, pi_old, pi_pef) - penalty
 
 
-KEPT = example(
+RANDOM_TRIPLE = example(
     P=[[".5 .3 .2", ".1 .6 .3"], [".3 .3 .4", ".2 .7 .1"], [".6 .2 .2", ".1 .2 .7"]],
     r=["1 0", ".5 .2", "0 .8"],
     rho0=".5 .3 .2",
@@ -61,11 +61,15 @@ ANCHOR = theorem(
     source=Source("ours"),
     on=TRIPLES,
     at_most=(gain_promised, scaled_gain),
-    examples=(KEPT.giving(lhs="-.1327606890836", rhs=".0657353599976"),),
+    examples=(RANDOM_TRIPLE.giving(lhs="-.1327606890836", rhs=".0657353599976"),),
     # Near gamma = 1 returns of 1e3 are subtracted.
     floor=0.01,
     coq="anchored",
-    false=(neighbour("second order in the distance, as TRPO's penalty is", at=EVEN, lhs=squared_distance),),
+    false=(
+        neighbour(
+            "second order in the distance, as TRPO's penalty is", at=EVEN, lhs=gain_promised_to_second_order
+        ),
+    ),
 )
 
 
@@ -74,18 +78,18 @@ def shortfalls(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> V
 
 
 def penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
-    return each(lambda d: anchor_penalty(mdp, pi, pi_pef, d), COMPARED)
+    return stacked(lambda d: anchor_penalty(mdp, pi, pi_pef, d), COMPARED)
 
 
-def second_order(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+def linear_penalties(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     """The form of the stated bound's penalty: linear in the divergence."""
     eps = worst_advantage(mdp, pi_pef)
-    return each(lambda d: weighted(eps * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), COMPARED)
+    return stacked(lambda d: weighted(eps * pinsker_constant(d), np.max(d(pi, pi_pef), axis=-1)), COMPARED)
 
 
-def without_curvature(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
+def penalties_without_curvature(mdp: TabularMDP, pi: Values, pi_pef: Values) -> Values:
     eps = worst_advantage(mdp, pi_pef)
-    return each(lambda d: weighted(2 * eps, np.sqrt(np.max(d(pi, pi_pef), axis=-1) / 2)), COMPARED)
+    return stacked(lambda d: weighted(2 * eps, np.sqrt(np.max(d(pi, pi_pef), axis=-1) / 2)), COMPARED)
 
 
 DIVERGENCE = theorem(
@@ -97,12 +101,14 @@ DIVERGENCE = theorem(
     on=SMALL_TRIPLES,
     at_most=(shortfalls, penalties),
     examples=(
-        KEPT.giving(lhs=".0299998700793", rhs=".533811921681 .5743665669492 .5474069438568 .5508791639592"),
+        RANDOM_TRIPLE.giving(
+            lhs=".0299998700793", rhs=".533811921681 .5743665669492 .5474069438568 .5508791639592"
+        ),
     ),
     coq="anchored_of",
     false=(
-        neighbour("linear in the divergence, as in the stated bound", at=EVEN, rhs=second_order),
-        neighbour("f''(1) = 1 for Jensen-Shannon as well", at=EVEN, rhs=without_curvature),
+        neighbour("linear in the divergence, as in the stated bound", at=EVEN, rhs=linear_penalties),
+        neighbour("f''(1) = 1 for Jensen-Shannon as well", at=EVEN, rhs=penalties_without_curvature),
     ),
 )
 
@@ -112,7 +118,7 @@ def best_and_mixture(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values
     return np.stack([best_bound(mdp, pi, pi_old, pi_pef), mixture], axis=-1)
 
 
-def both_gains(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
+def trpo_bound_and_gain(mdp: TabularMDP, pi: Values, pi_old: Values, pi_pef: Values) -> Values:
     return trailing(trpo_bound(mdp, pi, pi_old) + gain_promised(mdp, pi, pi_old, pi_pef) / (1 - mdp.gamma), 1)
 
 
@@ -124,7 +130,7 @@ MAXIMUM = theorem(
     source=Source("ours"),
     on=chart(**TRIPLES.parts, weight=uniform(0, 1)).deriving(with_mdp),
     at_most=(best_and_mixture, lambda mdp, pi: trailing(mdp.return_(pi), 1)),
-    examples=(KEPT.giving(lhs=".8495477710136 .6372796883857", rhs=".8927597314628"),),
+    examples=(RANDOM_TRIPLE.giving(lhs=".8495477710136 .6372796883857", rhs=".8927597314628"),),
     # Rounding of (1-gamma) J is relative to the scale of the rewards, not to J itself.
     floor=0.1,
     coq="both_bounds",
@@ -132,17 +138,15 @@ MAXIMUM = theorem(
         neighbour(
             "the gains of both bounds added, as stated",
             at=TRIPLE.but(gamma=".01", pi=[".1 .9", ".1 .9"], weight=".5"),
-            lhs=both_gains,
+            lhs=trpo_bound_and_gain,
         ),
     ),
 )
 
 
 _WITHOUT_PI = {name: part for name, part in TRIPLES.parts.items() if name != "pi"}
-
-
-BETWEEN: Chart = replace(TRIPLES, parts={**_WITHOUT_PI, "share": rates(low=1e-3, high=1e-3)})
-"""The policy that is asked about is pi_pef with that share of pi_old mixed in."""
+MIXTURES: Chart = replace(TRIPLES, parts={**_WITHOUT_PI, "share": rates(low=1e-3, high=1e-3)})
+"""The policy of the bound is pi_pef with that share of pi_old mixed in."""
 
 
 def promise(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
@@ -151,25 +155,20 @@ def promise(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> V
     return (1 - mdp.gamma) * (anchor_bound(mdp, mixture, pi_old, pi_pef) - mdp.return_(pi_old))
 
 
-def gain(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> Values:
+def least_gain(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> Values:
     """delta, from action values: the least gain over the states of one action of pi_pef before pi_old."""
     return np.min((pi_pef * mdp.action_value(pi_old)).sum(axis=-1) - mdp.value(pi_old), axis=-1)
 
 
-def whole_costs(mdp: TabularMDP, pi_old: Values, pi_pef: Values) -> tuple[Values, Values]:
-    """TV(pi_old, pi_pef) and the span of pi_pef's action values in each state."""
-    values = mdp.action_value(pi_pef)
-    return abs(pi_old - pi_pef).sum(axis=-1) / 2, np.ptp(values, axis=-1)
-
-
 def gain_less_share(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
-    distance, span = whole_costs(mdp, pi_old, pi_pef)
-    return gain(mdp, pi_old, pi_pef) - share * np.max(distance * span, axis=-1)
+    """delta - w c, c the largest of TV(pi_old, pi_pef) times the span of pi_pef's action values."""
+    distance, span = abs(pi_old - pi_pef).sum(axis=-1) / 2, np.ptp(mdp.action_value(pi_pef), axis=-1)
+    return least_gain(mdp, pi_old, pi_pef) - share * np.max(distance * span, axis=-1)
 
 
 def gain_over_horizon(mdp: TabularMDP, pi_old: Values, pi_pef: Values, share: Values) -> Values:
     over = mdp.gamma / (1 - mdp.gamma)
-    return gain_less_share(mdp, pi_old, pi_pef, share) + over * gain(mdp, pi_old, pi_pef)
+    return gain_less_share(mdp, pi_old, pi_pef, share) + over * least_gain(mdp, pi_old, pi_pef)
 
 
 BEATS = theorem(
@@ -179,9 +178,9 @@ BEATS = theorem(
     r" = \delta - w\,c,\quad c = \max_s \mathrm{TV}_s(\pi_{old},\pi_{pef})\,\mathrm{span} A_{pef}(s,\cdot),"
     r"\quad \text{so}\quad B_{anchor} > J_{old} \iff w < \delta/c",
     source=Source("ours"),
-    on=BETWEEN,
+    on=MIXTURES,
     equal=(promise, gain_less_share),
-    examples=(KEPT.giving(value=".0151318488099"),),
+    examples=(RANDOM_TRIPLE.giving(value=".0151318488099"),),
     # Near gamma = 1 values of 1e3 are subtracted.
     floor=0.1,
     coq="anchor_beats",
@@ -205,20 +204,19 @@ def half_discounted(P: Values, r: Values, rho0: Values) -> dict[str, TabularMDP]
     return {"mdp": TabularMDP(P, r, 0.5 + 0 * rho0[..., 0], rho0)}
 
 
-DISCOUNT_APART = chart(**{name: part for name, part in SMALL_TRIPLES.parts.items() if name != "gamma"})
-
+WITHOUT_GAMMA = chart(**{name: part for name, part in SMALL_TRIPLES.parts.items() if name != "gamma"})
 
 MYOPIC = theorem(
     "C3.myopic",
     "At gamma = 0 the anchor bound never beats TRPO's",
     statement=r"\gamma = 0 \implies B_{anchor} \le B_{TRPO} = J(\pi)",
     source=Source("ours"),
-    on=DISCOUNT_APART.deriving(without_future),
+    on=WITHOUT_GAMMA.deriving(without_future),
     at_most=(anchor_bound, trpo_bound),
-    examples=(KEPT.giving(lhs=".251", rhs=".4715"),),
+    examples=(RANDOM_TRIPLE.giving(lhs=".251", rhs=".4715"),),
     coq="myopic",
     false=(
-        neighbour("at gamma = 1/2 neither", at=TRIPLE, instances=DISCOUNT_APART.deriving(half_discounted)),
+        neighbour("at gamma = 1/2 neither", at=TRIPLE, instances=WITHOUT_GAMMA.deriving(half_discounted)),
         neighbour("TRPO's never beats the anchor bound", lhs=trpo_bound, rhs=anchor_bound),
     ),
 )

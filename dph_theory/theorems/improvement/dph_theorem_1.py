@@ -1,15 +1,15 @@
 """C2. The stated improvement bound.
 
-The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta:
-it is false, and no constant mends it, since delta is of first order in the step, the divergence of
-second. At gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
+The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta: it
+is false, and no constant mends it, since delta is of first order in the step, the divergence of second. At
+gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
 """
 
 from functools import partial
 
 import numpy as np
 
-from ...divergences import each
+from ...divergences import stacked
 from ...improvement import anchor_gain, surrogate, worst_advantage
 from ...mdp import TabularMDP
 from ...numeric.elementary import Values, trailing
@@ -94,7 +94,7 @@ def excess_at(mdp: TabularMDP, pi: Values, constant: Values, step: Values) -> Va
     # chi^2(q || pi) = Var_pi(r)/(E_pi r)^2, and eps_pef is at most the span of the rewards.
     gamma = mdp.gamma
     penalty = constant * gamma * worst_advantage(mdp, pef) / (1 - gamma) / step
-    penalties = each(lambda d: penalty * np.max(d(pi, pef), axis=-1), STATED)
+    penalties = stacked(lambda d: penalty * np.max(d(pi, pef), axis=-1), STATED)
     first_order = (1 - gamma) * (surrogate(mdp, pi, pi) - mdp.return_(pi)) + anchor_gain(mdp, pi, pef)
     return trailing(first_order / step, 1) - penalties
 

@@ -18,7 +18,8 @@ from ...references import Source
 from ...tokens import on_policy_token_divergence, sequence_divergence, token_divergence
 from ...verification.charts import chart, example, integers, masks, rates, simplex, uniform
 from ...verification.statement import Relation, neighbour, theorem
-from .._tokens import REWARDED, success_and_failure
+from .._policies import FOUR_ANSWERS
+from .._token_pairs import REWARDED, success_and_failure
 
 
 def kl_of_returns(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
@@ -36,9 +37,6 @@ def reverse_kl(pi_tokens: list[Values], ref_tokens: list[Values]) -> Values:
     return token_divergence(FORWARD_KL, ref_tokens, pi_tokens)[..., None]
 
 
-# The returns do not show with which symbol a failure begins: the gap is that KL, times its probability.
-
-
 FIRST_TOKEN_REWARDED = example(
     ref_first=".5 .5",
     ref_second=[".5 .5", ".5 .5"],
@@ -53,7 +51,7 @@ DECISIVE = example(
 )
 """The first token decides the reward: the returns show all that differs."""
 
-KEPT = example(
+REWARDED_PAIR = example(
     ref_first=".8 .2",
     ref_second=[".9 .1", ".5 .5"],
     pi_first=".6 .4",
@@ -70,7 +68,7 @@ REFERENCE = theorem(
     on=REWARDED,
     at_most=(kl_of_returns, both_kls),
     examples=(
-        KEPT.giving(lhs=".0318424897159", rhs=".2292023373811"),
+        REWARDED_PAIR.giving(lhs=".0318424897159", rhs=".2292023373811"),
         FIRST_TOKEN_REWARDED.giving(lhs=".0834194175519", rhs=".0871766935724"),
         DECISIVE,
     ),
@@ -88,8 +86,8 @@ REFERENCE = theorem(
 
 
 def reference_return(ref_tokens: list[Values], reward: Values) -> Values:
-    both = success_and_failure(ref_tokens, reward)
-    return both[..., 0] / both.sum(axis=-1)
+    rates = success_and_failure(ref_tokens, reward)
+    return rates[..., 0] / rates.sum(axis=-1)
 
 
 def guarantee(ref_tokens: list[Values], pi_tokens: list[Values], reward: Values) -> Values:
@@ -112,7 +110,7 @@ INVERTED = theorem(
     source=Source("ours"),
     on=REWARDED,
     at_most=(guarantee, policy_return),
-    examples=(KEPT.giving(lhs=".488355262808", rhs=".705"),),
+    examples=(REWARDED_PAIR.giving(lhs=".488355262808", rhs=".705"),),
     coq="least_return",
     false=(neighbour("exp(-KL) for any reference, however often it fails", lhs=exponential_guarantee),),
 )
@@ -122,14 +120,12 @@ def guaranteed_rate(pi: Values, base: Values, valid: Values) -> Values:
     return rehearsal_guarantee(FORWARD_KL(pi, filtered(base, valid)))
 
 
-def from_base(pi: Values, base: Values, valid: Values) -> Values:
+def guaranteed_from_base(pi: Values, base: Values) -> Values:
     """The same with the base in place of the filtered model, as if all its samples were correct."""
     return np.exp(-FORWARD_KL(pi, base))
 
 
-KEPT_2 = example(
-    m=".55", base=".15 .1 .45 .3", rest="0 0 .4 .6", valid=[True, True, False, False], pi=".3 .25 .25 .2"
-)
+FOUR_OUTCOMES = FOUR_ANSWERS.but(m=".55", rest="0 0 .4 .6", pi=".3 .25 .25 .2")
 
 FILTERED = theorem(
     "C4.filtered",
@@ -138,26 +134,21 @@ FILTERED = theorem(
     source=Source("ours"),
     on=chart(pi=simplex(5, zeros=True), base=simplex(5), valid=masks(5)),
     at_most=(guaranteed_rate, lambda pi, valid: valid_mass(pi, valid)),
-    examples=(KEPT_2.giving(lhs=".5466810369716", rhs=".55"),),
+    examples=(FOUR_OUTCOMES.giving(lhs=".5466810369716", rhs=".55"),),
     coq="rehearsal",
     note="So the DPH-F loss on correct samples, E_{p_*}[-log pi] = KL(p_*||pi) + H(p_*), bounds the pass rate"
     " on the rehearsed prompts from below.",
     false=(
         neighbour("the reverse KL to the base", lhs=lambda pi, base: np.exp(-REVERSE_KL(pi, base))),
-        neighbour("rehearsing all samples of the base", lhs=from_base),
+        neighbour("rehearsing all samples of the base", lhs=guaranteed_from_base),
     ),
 )
 
 
-def of_the_right_shape(m: Values, base: Values, rest: Values, valid: Values) -> Values:
-    """The policy m p_* on the valid outcomes, the rest distributed over the invalid ones in any way."""
-    return trailing(m, 1) * filtered(base, valid) + trailing(1 - m, 1) * filtered(rest, ~valid)
-
-
 def guarantees(m: Values, base: Values, rest: Values, valid: Values, pi: Values) -> Values:
-    """Of the policy of the right shape, and of an arbitrary one."""
+    """Of m p_* on Y1 with the rest distributed over Y0 in any way, and of an arbitrary policy."""
     target = filtered(base, valid)
-    shaped = of_the_right_shape(m, base, rest, valid)
+    shaped = trailing(m, 1) * target + trailing(1 - m, 1) * filtered(rest, ~valid)
     return np.stack([np.exp(-FORWARD_KL(q, target)) for q in (shaped, pi)], axis=-1)
 
 
@@ -174,7 +165,7 @@ EQUALITY = theorem(
     source=Source("ours"),
     on=chart(m=rates(), base=simplex(4), rest=simplex(4), valid=masks(4), pi=simplex(4)),
     equal=(guarantees, rate_times_shape),
-    examples=(KEPT_2.giving(value=".55 .5466810369716"),),
+    examples=(FOUR_OUTCOMES.giving(value=".55 .5466810369716"),),
     coq="rehearsal_exact",
     false=(
         neighbour(
@@ -205,30 +196,26 @@ def mixed(chance: Values, start: Values, worth: Values, random: Values) -> dict[
 def visits(P: Values, rho0: Values, pi: Values) -> Values:
     """The distributions of the states before each step and after the last, (batch, LONGEST + 1, states)."""
     moves = (pi[..., None] * P).sum(axis=-2)
-    laws = [rho0]
+    states = [rho0]
     for _ in range(LONGEST):
-        laws.append((laws[-1][..., None] * moves).sum(axis=-2))
-    return np.stack(laws, axis=-2)
+        states.append((states[-1][..., None] * moves).sum(axis=-2))
+    return np.stack(states, axis=-2)
 
 
 def final_success_and_failure(P: Values, rho0: Values, pi: Values, reward: Values, horizon: Values) -> Values:
     """(J, 1-J) of a reward in [0, 1] for the state after the last step."""
-    last = only(visits(P, rho0, pi), _is(np.arange(LONGEST + 1), horizon)[..., None]).sum(axis=-2)
+    last = visits(P, rho0, pi)[np.arange(len(P)), horizon.astype(int)]
     return np.stack([(last * reward).sum(axis=-1), (last * (1 - reward)).sum(axis=-1)], axis=-1)
-
-
-def _is(steps: Values, horizon: Values) -> Values:
-    return np.asarray(trailing(horizon, 1) == steps, dtype=bool)
 
 
 def kl_of_final_returns(
     P: Values, rho0: Values, pi: Values, pi_pef: Values, reward: Values, horizon: Values
 ) -> Values:
-    both = (final_success_and_failure(P, rho0, policy, reward, horizon) for policy in (pi_pef, pi))
-    return REVERSE_KL(*both)
+    rates = (final_success_and_failure(P, rho0, policy, reward, horizon) for policy in (pi_pef, pi))
+    return REVERSE_KL(*rates)
 
 
-def summed(
+def summed_over_steps(
     divergence: FDivergence,
     P: Values,
     rho0: Values,
@@ -240,20 +227,21 @@ def summed(
     """sum_{t < H} E_{s_t of the visitor} D(pi(.|s_t) || pi_pef(.|s_t))."""
     before = np.asarray(np.arange(LONGEST) < trailing(horizon, 1), dtype=bool)
     weights = only(visits(P, rho0, visitor)[..., :LONGEST, :], before[..., None]).sum(axis=-2)
-    here = divergence(pi, pi_pef)
     with np.errstate(invalid="ignore"):
-        return np.where(weights == 0, 0.0, weights * here).sum(axis=-1)
+        return only(weights * divergence(pi, pi_pef), weights != 0).sum(axis=-1)
 
 
 def token_kls(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon)
+    return summed_over_steps(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon)
 
 
-def without_the_last(P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values) -> Values:
-    return summed(FORWARD_KL, P, rho0, pi, pi_pef, pi_pef, horizon - 1)
+def on_own_states(
+    divergence: FDivergence, P: Values, rho0: Values, pi: Values, pi_pef: Values, horizon: Values
+) -> Values:
+    return summed_over_steps(divergence, P, rho0, pi, pi_pef, pi, horizon)
 
 
-RUN = example(
+TWO_STEP_TASK = example(
     chance=[["1 0 0", "0 1 0", "0 0 1"]] * STATES,
     start="1 0 0",
     worth="0 0 1",
@@ -262,7 +250,7 @@ RUN = example(
     pi_pef=[".6 .4 0", ".7 .2 .1", "1 0 0"],
     horizon=4,
 )
-SELDOM_THERE = RUN.but(
+SELDOM_VISITED = TWO_STEP_TASK.but(
     pi=[".9 .1 0", ".001 .999 0", "1 0 0"], pi_pef=[".6 .4 0", "1 0 0", "1 0 0"], horizon=2
 )
 """The policy seldom visits the state in which it never succeeds."""
@@ -303,20 +291,20 @@ HORIZON = theorem(
     note="In a language model the state is the prefix, and a string that has ended stays where it is.",
     coq="horizon_return",
     false=(
-        neighbour("without the last step", at=RUN, rhs=without_the_last),
         neighbour(
-            "on the policy's own states",
-            at=SELDOM_THERE,
-            rhs=lambda P, rho0, pi, pi_pef, horizon: summed(FORWARD_KL, P, rho0, pi, pi_pef, pi, horizon),
+            "without the last step",
+            at=TWO_STEP_TASK,
+            rhs=lambda P, rho0, pi, pi_pef, horizon: token_kls(P, rho0, pi, pi_pef, horizon - 1),
         ),
+        neighbour("on the policy's own states", at=SELDOM_VISITED, rhs=partial(on_own_states, FORWARD_KL)),
         neighbour(
             "the policy's reverse KL on its own states",
-            at=RUN,
-            rhs=lambda P, rho0, pi, pi_pef, horizon: summed(REVERSE_KL, P, rho0, pi, pi_pef, pi, horizon),
+            at=TWO_STEP_TASK,
+            rhs=partial(on_own_states, REVERSE_KL),
         ),
         neighbour(
             "the mean over the steps instead of the sum",
-            at=RUN,
+            at=TWO_STEP_TASK,
             rhs=lambda P, rho0, pi, pi_pef, horizon: token_kls(P, rho0, pi, pi_pef, horizon) / horizon,
         ),
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...divergences import COMPARED, TOTAL_VARIATION, each
+from ...divergences import COMPARED, TOTAL_VARIATION, stacked
 from ...improvement import trpo_penalty, worst_advantage
 from ...mdp import TabularMDP
 from ...numeric.elementary import Values, trailing
@@ -22,7 +22,7 @@ CHAIN = STEP.but(gamma=".02", tv=".4", away="0")
 BALANCED = STEP.but(gamma=".001", tv=".01", away="0")
 """The balanced step below itself, at a small discount and a small step."""
 
-KEPT = example(
+RANDOM_STEP = example(
     P=[
         [".5 .3 .2", ".1 .6 .3", ".1 .6 .3"],
         [".3 .3 .4", ".2 .7 .1", ".2 .7 .1"],
@@ -45,9 +45,7 @@ TRPO = theorem(
     source=Source("schulman2015trpo"),
     on=STEPS,
     at_most=(scaled_loss, scaled_trpo_penalty),
-    # TV = .1 in both states, eps = 1, 1/4 = (1-gamma)^2. The new visitation is (.45, .55), gains (.2, -.2):
-    # L - J = 2 * .05 * .4 = .04.
-    examples=(KEPT.giving(lhs="-.0003915515871", rhs=".0104114385252"),),
+    examples=(RANDOM_STEP.giving(lhs="-.0003915515871", rhs=".0104114385252"),),
     note="On the chain of C1.attained the ratio of the two sides is 1 - gamma over 1 - gamma + gamma TV, so"
     " the constant 4 is the best possible as TV -> 0.",
     coq="trust_region",
@@ -61,12 +59,8 @@ TRPO = theorem(
 )
 
 
-def loss(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    return trailing(scaled_loss(mdp, pi, pi_old), 1)
-
-
 def divergence_penalties(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    return each(lambda d: (1 - mdp.gamma) ** 2 * trpo_penalty(mdp, pi, pi_old, d), COMPARED)
+    return stacked(lambda d: (1 - mdp.gamma) ** 2 * trpo_penalty(mdp, pi, pi_old, d), COMPARED)
 
 
 def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
@@ -93,9 +87,11 @@ DIVERGENCE = theorem(
     r"\quad C_f = 2/f''(1)",
     source=Source("ours"),
     on=around(balanced_step),
-    at_most=(loss, divergence_penalties),
+    at_most=(lambda mdp, pi, pi_old: trailing(scaled_loss(mdp, pi, pi_old), 1), divergence_penalties),
     examples=(
-        KEPT.giving(lhs="-.0003915515871", rhs=".0106253921606 .0106253921606 .0105351054441 .0105443863376"),
+        RANDOM_STEP.giving(
+            lhs="-.0003915515871", rhs=".0106253921606 .0106253921606 .0105351054441 .0105443863376"
+        ),
     ),
     note="On the balanced step the ratio of the two sides tends to one as gamma and TV tend to 0: no C_f can"
     " be smaller.",
@@ -128,7 +124,7 @@ SHARP = theorem(
     source=Source("ours"),
     on=STEPS,
     at_most=(scaled_loss, sharp_penalty),
-    examples=(KEPT.giving(lhs="-.0003915515871", rhs=".0094649441138"),),
+    examples=(RANDOM_STEP.giving(lhs="-.0003915515871", rhs=".0094649441138"),),
     note="Attained by the three-action chain of C1.attained; two actions do not reach it in these searches.",
     coq="sharp_form",
     false=(
@@ -168,13 +164,11 @@ def span_penalty(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
 
 
 def loss_and_span(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    parts = mdp, pi, pi_old
-    return np.stack([scaled_loss(*parts), span_penalty(*parts)], axis=-1)
+    return stacked(lambda side: side(mdp, pi, pi_old), (scaled_loss, span_penalty))
 
 
 def span_and_trpo(mdp: TabularMDP, pi: Values, pi_old: Values) -> Values:
-    parts = mdp, pi, pi_old
-    return np.stack([span_penalty(*parts), scaled_trpo_penalty(*parts)], axis=-1)
+    return stacked(lambda side: side(mdp, pi, pi_old), (span_penalty, scaled_trpo_penalty))
 
 
 SPAN = theorem(
@@ -185,7 +179,7 @@ SPAN = theorem(
     source=Source("ours", "cf. achiam2017cpo"),
     on=STEPS,
     at_most=(loss_and_span, span_and_trpo),
-    examples=(KEPT.giving(lhs="-.0003915515871 .0035921171084", rhs=".0035921171084 .0104114385252"),),
+    examples=(RANDOM_STEP.giving(lhs="-.0003915515871 .0035921171084", rhs=".0035921171084 .0104114385252"),),
     coq="shortfall_by_span span_below_trpo",
     false=(
         neighbour(

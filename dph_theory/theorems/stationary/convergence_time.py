@@ -1,4 +1,6 @@
-"""E6. Convergence takes time 1/beta.
+"""How long convergence to a stationary policy takes, and recovery of a lost answer.
+
+E6. Convergence takes time 1/beta.
 
 A stationary policy is the limit of training, not where a budget stops: near it a run relaxes at beta times
 eigenvalues that stay of order one for the modes among valid answers.
@@ -13,33 +15,28 @@ import numpy as np
 
 from ...binary_reward import tilted
 from ...divergences import FORWARD_KL, REVERSE_KL
-from ...numeric.elementary import Values
+from ...numeric.elementary import Values, normalised
 from ...references import Source
 from ...verification.charts import chart, example, log_uniform, masks, simplex, uniform
-from ...verification.statement import neighbour, theorem
-from .._laws import PI_REF
+from ...verification.statement import neighbour, scaled, theorem
+from .._policies import PI_REF, centred, expected_update, logit_update
+
+PAIRS = chart(pi=simplex(4), ref=simplex(4))
 
 
-def flow_near_the_law(base: Values, valid: Values, beta: Values, push: Values, eps: float) -> Values:
+def flow_near_tilted(base: Values, valid: Values, beta: Values, push: Values, eps: float) -> Values:
     """The flow of E v - beta KL(pi || a) in logits, eps push away from p_beta, over beta eps."""
-    weight = tilted(base, valid, beta) * np.exp(eps * push)
-    law = weight / weight.sum(axis=-1, keepdims=True)
-    gain = valid / beta[:, None] - np.log(law / base)
-    return law * (gain - (law * gain).sum(axis=-1, keepdims=True)) / eps
+    policy = normalised(tilted(base, valid, beta) * np.exp(eps * push))
+    return policy * centred(policy, valid / beta[:, None] - np.log(policy / base)) / eps
 
 
 def relaxation(base: Values, valid: Values, beta: Values, push: Values) -> Values:
     """-(diag p - p p^T) push."""
-    law = tilted(base, valid, beta)
-    return -law * (push - (law * push).sum(axis=-1, keepdims=True))
+    return -expected_update(tilted(base, valid, beta), push)
 
 
-def without_the_mean(base: Values, valid: Values, beta: Values, push: Values) -> Values:
+def relaxation_without_mean(base: Values, valid: Values, beta: Values, push: Values) -> Values:
     return -tilted(base, valid, beta) * push
-
-
-def at_the_base(base: Values, valid: Values, beta: Values, push: Values) -> Values:
-    return -base * (push - (base * push).sum(axis=-1, keepdims=True))
 
 
 RATE = theorem(
@@ -49,15 +46,14 @@ RATE = theorem(
     r" -\beta\,(\mathrm{diag}(p_\beta) - p_\beta p_\beta^\top)\,\delta\theta",
     source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)),
-    tends=(flow_near_the_law, relaxation),
+    tends=(flow_near_tilted, relaxation),
     examples=(
         example(
             base=".3 .2 .1 .4",
             valid=[True, True, True, False],
             beta=".5",
             push="1 .5 0 -.5",
-            lhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
-            rhs="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
+            value="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
         ),
     ),
     note="Modes among valid answers keep eigenvalues of order one as beta falls: they relax in time 1/beta."
@@ -67,27 +63,21 @@ RATE = theorem(
     ladder=(1e-2, 1e-4, 1e-6),
     coq="relaxation",
     false=(
-        neighbour("diag(p) alone", rhs=without_the_mean),
-        neighbour("the base in the place of the stationary policy", rhs=at_the_base),
+        neighbour("diag(p) alone", rhs=relaxation_without_mean),
+        neighbour(
+            "the base in the place of the stationary policy",
+            rhs=lambda base, push: -expected_update(base, push),
+        ),
     ),
 )
 
 
-def gradient(pi: Values, ref: Values) -> Values:
-    return -REVERSE_KL.gradient(pi, ref)
-
-
 def own_mass_times_gap(pi: Values, ref: Values) -> Values:
-    log_ratio = np.log(pi / ref)
-    return pi * ((pi * log_ratio).sum(axis=-1, keepdims=True) - log_ratio)
+    return -pi * centred(pi, np.log(pi / ref))
 
 
-def what_it_lacks(pi: Values, ref: Values) -> Values:
+def lacking_mass(pi: Values, ref: Values) -> Values:
     return ref - pi
-
-
-def without_the_mean_e07(pi: Values, ref: Values) -> Values:
-    return -pi * np.log(pi / ref)
 
 
 ONPOLICY = theorem(
@@ -96,20 +86,15 @@ ONPOLICY = theorem(
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi\|\pi_{ref}) = \pi_y\big(E_\pi\log\tfrac{\pi}{\pi_{ref}}"
     r" - \log\tfrac{\pi_y}{\pi_{ref,y}}\big)",
     source=Source("ours", "recovery"),
-    on=chart(pi=simplex(4), ref=simplex(4)),
-    equal=(gradient, own_mass_times_gap),
+    on=PAIRS,
+    equal=(scaled(REVERSE_KL.gradient, -1), own_mass_times_gap),
     examples=(PI_REF.giving(value="-.4130047038999 .1523799843592 .1153852305369 .1452394890038"),),
     coq="on_policy_pull",
     false=(
-        neighbour("ref - pi, the gradient of rehearsal", rhs=what_it_lacks),
-        neighbour("without the mean log ratio", rhs=without_the_mean_e07),
+        neighbour("ref - pi, the gradient of rehearsal", rhs=lacking_mass),
+        neighbour("without the mean log ratio", rhs=lambda pi, ref: -pi * np.log(pi / ref)),
     ),
 )
-
-
-def own_mass_times_what_it_lacks(pi: Values, ref: Values) -> Values:
-    pull = pi * (ref / pi - pi)
-    return pull - pi * (pull.sum(axis=-1, keepdims=True) - 0 * pull)
 
 
 REHEARSED = theorem(
@@ -117,15 +102,20 @@ REHEARSED = theorem(
     "Rehearsed forward KL: the gradient on an answer is ref - pi, however small its mass",
     statement=r"-\partial_{\theta_y} \mathrm{KL}(\pi_{ref}\|\pi) = \pi_{ref,y} - \pi_y",
     source=Source("ours", "recovery"),
-    on=chart(pi=simplex(4), ref=simplex(4)),
-    equal=(lambda pi, ref: -FORWARD_KL.gradient(pi, ref), what_it_lacks),
+    on=PAIRS,
+    equal=(scaled(FORWARD_KL.gradient, -1), lacking_mass),
     examples=(PI_REF.giving(value="-.3 .05 .05 .2"),),
     coq="rehearsed_pull",
-    false=(neighbour("the mean of the policy's own mass left in", rhs=own_mass_times_what_it_lacks),),
+    false=(
+        neighbour(
+            "the mean of the policy's own mass left in",
+            rhs=lambda pi, ref: logit_update(pi, ref - np.square(pi)),
+        ),
+    ),
 )
 
 
-def pulls(rest: Values, ref: Values, eps: float) -> Values:
+def gradients_at_lost_answer(rest: Values, ref: Values, eps: float) -> Values:
     """Both penalties' gradients on the first answer, of policy mass eps."""
     pi = np.concatenate([np.full((len(rest), 1), eps), (1 - eps) * rest], axis=-1)
     return np.stack([-f.gradient(pi, ref)[..., 0] for f in (REVERSE_KL, FORWARD_KL)], axis=-1)
@@ -138,14 +128,10 @@ VANISHES = theorem(
     r" -\partial_{\theta_y}\mathrm{KL}(\pi_{ref}\|\pi) \to \pi_{ref,y}",
     source=Source("ours", "recovery"),
     on=chart(rest=simplex(3, spread=2.0), ref=simplex(4, spread=2.0)),
-    tends=(pulls, lambda ref: np.stack([0 * ref[..., 0], ref[..., 0]], axis=-1)),
+    tends=(gradients_at_lost_answer, lambda ref: ref[..., :1] * np.array([0, 1])),
     examples=(example(rest=".5 .3 .2", ref=".25 .25 .25 .25"),),
     tolerance=1e-4,
     floor=1.0,
     ladder=(1e-3, 1e-5, 1e-7),
-    false=(
-        neighbour(
-            "both by the reference mass", rhs=lambda ref: np.stack([ref[..., 0], ref[..., 0]], axis=-1)
-        ),
-    ),
+    false=(neighbour("both by the reference mass", rhs=lambda ref: ref[..., :1]),),
 )

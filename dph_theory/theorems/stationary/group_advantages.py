@@ -5,53 +5,54 @@ the weight is bounded at rare successes, constant for groups of two and three, a
 several stationary policies.
 """
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 
-from ...divergences import each
+from ...divergences import stacked
 from ...numeric.elementary import Values, logit, trailing
 from ...references import Source
 from ...stationary import mixed_share
 from ...verification.charts import chart, example, log_uniform, rates, uniform
 from ...verification.statement import neighbour, refuted, theorem
-from .._laws import expected_weight, expected_weights
+from .._group_weights import expected_weight, expected_weights
 
+PASS_RATES = chart(validity=rates(low=1e-4, high=1e-4))
 SIZES = (2, 4, 5)
 
 
 def over_all_groups(validity: Values) -> Values:
     """E[sum_i A_i d log P(v_i)/dV]/G over all 2^G groups, A = (v - mean)/sample std, times V (1-V)."""
-    return each(lambda size: _expected_update(size, validity), SIZES)
+    return stacked(lambda size: _expected_update(size, validity), SIZES)
 
 
 def _expected_update(size: int, validity: Values) -> Values:
-    total, one = 0 * validity, 1 + 0 * validity
+    total = 0 * validity
     for verdicts in product((0, 1), repeat=size):
         won = sum(verdicts)
         if 0 < won < size:
-            deviation = np.sqrt(one * won * (size - won) / (size * (size - 1)))
+            deviation = np.sqrt(won * (size - won) / (size * (size - 1)))
             chance = validity**won * (1 - validity) ** (size - won)
             for verdict in verdicts:
-                advantage = (verdict - one * won / size) / deviation
+                advantage = (verdict - won / size) / deviation
                 # V (1-V) times the score: 1 - V where valid, -V where not.
                 total = total + chance * advantage * (verdict - validity) / size
     return total
 
 
-def weighed(validity: Values) -> Values:
-    return each(lambda size: validity * (1 - validity) * expected_weight(size, validity), SIZES)
+def spread_times_weight(validity: Values) -> Values:
+    return trailing(validity * (1 - validity), 1) * expected_weights(SIZES, validity)
 
 
-def from_the_whole_group(validity: Values) -> Values:
+def from_larger_groups(validity: Values) -> Values:
     """As if a group's G members, and not the G - 1 others, were drawn beside the answer."""
-    return each(
-        lambda size: validity * (1 - validity) * expected_weight(size + 1, validity) * size / (size + 1),
-        SIZES,
-    )
+    weights = expected_weights([size + 1 for size in SIZES], validity)
+    shares = np.array([size / (size + 1) for size in SIZES])
+    return trailing(validity * (1 - validity), 1) * weights * shares
 
 
-KEPT = example(validity=".25")
+PASS_RATE = example(validity=".25")
 
 WEIGHT = theorem(
     "E4.weight",
@@ -59,39 +60,36 @@ WEIGHT = theorem(
     statement=r"E\,\tfrac1G\textstyle\sum_i A_i \nabla\log\pi(y_i) = \alpha_G(V) \nabla V,\quad"
     r" \alpha_G(V) = E[A|v=1] - E[A|v=0],\text{ the others' successes Binomial}(G-1, V)",
     source=Source("ours", "group normalisation"),
-    on=chart(validity=rates(low=1e-4, high=1e-4)),
-    equal=(over_all_groups, weighed),
-    examples=(KEPT,),
+    on=PASS_RATES,
+    equal=(over_all_groups, spread_times_weight),
+    examples=(PASS_RATE,),
     floor=1e-6,
     false=(
         neighbour(
             "the population form 1/sqrt(V(1-V))",
-            rhs=lambda validity: each(lambda size: np.sqrt(validity * (1 - validity)), SIZES),
+            rhs=lambda validity: trailing(np.sqrt(validity * (1 - validity)), 1),
         ),
-        neighbour("G others in the place of G - 1", rhs=from_the_whole_group),
+        neighbour("G others in the place of G - 1", rhs=from_larger_groups),
     ),
 )
 
 
-def constants(validity: Values) -> Values:
-    one = 1 + 0 * validity
-    return np.stack([1 / np.sqrt(2 * one), 2 / np.sqrt(3 * one)], axis=-1)
-
+CONSTANTS = np.array([1 / np.sqrt(2), 2 / np.sqrt(3)])
 
 CONSTANT = theorem(
     "E4.constant",
     "alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever the pass rate",
     statement=r"\alpha_2(V) = 1/\sqrt2,\quad \alpha_3(V) = 2/\sqrt3",
     source=Source("ours", "group normalisation"),
-    on=chart(validity=rates(low=1e-4, high=1e-4)),
-    equal=(lambda validity: expected_weights((2, 3), validity), constants),
-    examples=(example(validity=".25", value=".7071067811865 1.1547005383793"),),
+    on=PASS_RATES,
+    equal=(partial(expected_weights, (2, 3)), lambda validity: CONSTANTS + 0 * trailing(validity, 1)),
+    examples=(PASS_RATE.giving(value=".7071067811865 1.1547005383793"),),
     coq="constant",
     false=(
         neighbour(
             "alpha_4 = 3/2 whatever the pass rate",
-            lhs=lambda validity: expected_weight(4, validity)[..., None],
-            rhs=lambda validity: 1.5 + 0 * validity[..., None],
+            lhs=partial(expected_weight, 4),
+            rhs=lambda validity: 1.5 + 0 * validity,
         ),
     ),
 )
@@ -105,13 +103,13 @@ def near_the_ends(pace: Values, eps: float) -> Values:
     return np.stack([expected_weight(size, ends) for size in FAR_SIZES], axis=1)
 
 
-def bounded() -> Values:
+def weights_at_both_ends() -> Values:
     return np.array([[(size - 1) / np.sqrt(size)] * 2 for size in FAR_SIZES])[None]
 
 
-def population(pace: Values, eps: float) -> Values:
-    rare = (eps * pace)[:, None, None]
-    return np.broadcast_to(1 / np.sqrt(rare * (1 - rare)), (len(pace), len(FAR_SIZES), 2))
+def population_weights(pace: Values, eps: float) -> Values:
+    rare = trailing(eps * pace, 2)
+    return 1 / np.sqrt(rare * (1 - rare))
 
 
 ENDS = theorem(
@@ -120,23 +118,18 @@ ENDS = theorem(
     statement=r"\alpha_G(V) \to \tfrac{G-1}{\sqrt G} \text{ as } V \to 0 \text{ or } 1",
     source=Source("ours", "group normalisation"),
     on=chart(pace=uniform(0.5, 2)),
-    tends=(near_the_ends, bounded),
+    tends=(near_the_ends, weights_at_both_ends),
     examples=(
-        example(
-            pace="1",
-            lhs=(
-                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
-            ),
-            rhs=(
-                ".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 3.75 3.75 7.875 7.875"
-            ),
+        example(pace="1").giving(
+            value=".7071067811865 .7071067811865 1.5 1.5 2.4748737341529 2.4748737341529 "
+            "3.75 3.75 7.875 7.875"
         ),
     ),
     tolerance=1e-5,
     coq="ends",
     share=0.2,
     false=(
-        neighbour("1/sqrt(V(1-V))", rhs=population),
+        neighbour("1/sqrt(V(1-V))", rhs=population_weights),
         neighbour("sqrt(G-1)", rhs=lambda: np.sqrt([[size - 1.0] * 2 for size in FAR_SIZES])[None]),
     ),
 )
@@ -145,12 +138,13 @@ ENDS = theorem(
 MEANS_OF = (2, 3, 8)
 
 
-def weights(validity: Values) -> Values:
+def rate_times_weight(validity: Values) -> Values:
     return trailing(validity, 1) * expected_weights(MEANS_OF, validity, "mean")
 
 
-def geometric(validity: Values) -> Values:
-    return np.stack([1 - (1 - validity) ** (size - 1) for size in MEANS_OF], axis=-1)
+def chance_of_success(validity: Values, without: int = 1) -> Values:
+    """That some of G - `without` answers is correct."""
+    return stacked(lambda size: 1 - (1 - validity) ** (size - without), MEANS_OF)
 
 
 MEAN = theorem(
@@ -159,28 +153,20 @@ MEAN = theorem(
     statement=r"V \alpha_G(V) = 1 - (1-V)^{G-1} = V \tfrac{d}{dV}"
     r" \textstyle\sum_{k=1}^{G-1} \tfrac{1-(1-V)^k}{k}",
     source=Source("ours", "group normalisation; the advantage: tajwar2026maxrl"),
-    on=chart(validity=rates(low=1e-4, high=1e-4)),
-    equal=(weights, geometric),
+    on=PASS_RATES,
+    equal=(rate_times_weight, chance_of_success),
     examples=(example(validity=".3", value=".3 .51 .9176457"),),
     coq="slope_of_passes",
-    false=(
-        neighbour(
-            "G in the exponent",
-            rhs=lambda validity: np.stack([1 - (1 - validity) ** size for size in MEANS_OF], axis=-1),
-        ),
-    ),
+    false=(neighbour("G in the exponent", rhs=partial(chance_of_success, without=0)),),
 )
 
 
 RISING_SIZES = (4, 8, 16)
 
 
-def lower(away: Values, share: Values) -> Values:
+def weights_from_half(away: Values, share: Values | float = 1.0) -> Values:
+    """At V = (1 + share away)/2."""
     return expected_weights(RISING_SIZES, 0.5 + share * away / 2)
-
-
-def higher(away: Values) -> Values:
-    return expected_weights(RISING_SIZES, 0.5 + away / 2)
 
 
 RISES = theorem(
@@ -189,7 +175,7 @@ RISES = theorem(
     statement=r"\tfrac12 \le V < W < 1,\; G \in \{4, 8, 16\} \;\Rightarrow\; \alpha_G(V) \le \alpha_G(W)",
     source=Source("ours", "group normalisation"),
     on=chart(away=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3)),
-    at_most=(lower, higher),
+    at_most=(weights_from_half, lambda away: weights_from_half(away)),
     examples=(
         example(
             away=".8",
@@ -200,23 +186,23 @@ RISES = theorem(
     ),
     note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit"
     " mu)/(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of stationary policies of some beta"
-    " and base rate, if a small one (`dph_theory.stationary.several_laws_below`).",
+    " and base rate, if a small one (`dph_theory.stationary.several_policies_below`).",
     false=(
-        neighbour(
-            "1% more below one half than above",
-            lhs=lambda away: 1.01 * expected_weights(RISING_SIZES, 0.5 - away / 2),
-        ),
+        neighbour("1% more below one half than above", lhs=lambda away: 1.01 * weights_from_half(away, -1.0)),
     ),
 )
 
 
-def drive(validity: Values, beta: Values) -> Values:
-    """alpha_G(mu)/beta - logit mu at G = 32: a stationary policy has drive -logit A1."""
-    return expected_weight(32, validity) / beta - logit(validity)
+def drive(
+    low: Values, beta: Values, share: Values | float = 0.0, size: int = 32, factor: float = 1.0
+) -> Values:
+    """alpha_G(mu)/beta - logit mu at mu = low + share (1 - low): a stationary policy has drive -logit A1."""
+    mu = low + (1 - low) * share
+    return factor * expected_weight(size, mu) / beta - logit(mu)
 
 
-def small_group(validity: Values, beta: Values) -> Values:
-    return 3 * expected_weight(4, validity) / beta - logit(validity)
+def drive_at_lower(low: Values, beta: Values) -> Values:
+    return drive(low, beta)
 
 
 UNIQUE = refuted(
@@ -226,10 +212,7 @@ UNIQUE = refuted(
     r" \tfrac{\alpha_G(\mu)}{\beta} - \mathrm{logit}\,\mu \quad (G = 32)",
     source=Source("ours", "group normalisation"),
     on=chart(low=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3), beta=log_uniform(0.1, 2)),
-    at_most=(
-        lambda low, share, beta: drive(low + (1 - low) * share, beta),
-        lambda low, beta: drive(low, beta),
-    ),
+    at_most=(drive, drive_at_lower),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     coq="not_one_law",
     note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
@@ -238,8 +221,8 @@ UNIQUE = refuted(
         neighbour(
             "groups of four at a third of the beta",
             at=example(low=".6", share=".6", beta=".1"),
-            lhs=lambda low, share, beta: small_group(low + (1 - low) * share, beta),
-            rhs=lambda low, beta: small_group(low, beta),
+            lhs=partial(drive, size=4, factor=3),
+            rhs=lambda low, beta: drive(low, beta, size=4, factor=3),
         ),
     ),
 )
@@ -247,25 +230,23 @@ UNIQUE = refuted(
 
 def in_mixed_groups(validity: Values) -> Values:
     """How often an answer's own group has both rewards, of correct and incorrect answers, over all groups."""
-    return each(lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES)
+    return stacked(
+        lambda size: np.stack([_mixed_beside(size, validity, own) for own in (1, 0)], axis=-1), SIZES
+    )
 
 
 def _mixed_beside(size: int, validity: Values, own: int) -> Values:
     total = 0 * validity
-    for others in product((0, 1), repeat=size - 1):
-        won = sum(others)
+    for verdicts in product((0, 1), repeat=size - 1):
+        won = sum(verdicts)
         if 0 < won + own < size:
             total = total + validity**won * (1 - validity) ** (size - 1 - won)
     return total
 
 
-def share_kept(validity: Values) -> Values:
-    return each(lambda size: np.stack(mixed_share(size, validity), axis=-1), SIZES)
-
-
-def share_of_whole_groups(validity: Values) -> Values:
-    """As if the answer itself were drawn again with the others."""
-    return each(lambda size: np.stack(mixed_share(size + 1, validity), axis=-1), SIZES)
+def mixed_shares(validity: Values, more: int = 0) -> Values:
+    """In groups of so many answers more: with one more the answer itself is drawn again with the others."""
+    return stacked(lambda size: np.stack(mixed_share(size + more, validity), axis=-1), SIZES)
 
 
 MIXED = theorem(
@@ -274,12 +255,12 @@ MIXED = theorem(
     statement=r"P(\text{both rewards} \mid v_i = 1) = 1 - V^{G-1},\quad"
     r" P(\text{both rewards} \mid v_i = 0) = 1 - (1-V)^{G-1}",
     source=Source("ours", "group normalisation"),
-    on=chart(validity=rates(low=1e-4, high=1e-4)),
-    equal=(in_mixed_groups, share_kept),
+    on=PASS_RATES,
+    equal=(in_mixed_groups, mixed_shares),
     examples=(example(validity=".99"),),
     floor=1e-6,
     note="A KL on mixed groups alone hardly constrains what is nearly solved: at G = 8, V = .99 correct"
     " answers retain 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL"
     " of all groups, .997 of mixed ones.",
-    false=(neighbour("G others in the place of G - 1", rhs=share_of_whole_groups),),
+    false=(neighbour("G others in the place of G - 1", rhs=partial(mixed_shares, more=1)),),
 )

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from ...binary_reward import filtered, valid_mass
-from ...divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, each
+from ...binary_reward import filtered, valid_mass, with_validity
+from ...divergences import CHI_SQUARED, FORWARD_KL, SMOOTH, alpha_divergence, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, normalised, only, trailing
 from ...references import Source
@@ -19,20 +19,26 @@ from ...verification.charts import chart, example, log_uniform, masks, rates, si
 from ...verification.statement import neighbour, theorem
 
 
-def of_answers(base: Values, valid: Values, mu: Values) -> Values:
-    return _mixed(base, valid, mu, filtered(base, valid))
+def two_masses(rate: Values) -> Values:
+    return np.stack([rate, 1 - rate], axis=-1)
 
 
-def _mixed(base: Values, valid: Values, mu: Values, inside: Values) -> Values:
-    mu = trailing(mu, 1)
-    law = mu * inside + (1 - mu) * filtered(base, ~valid)
-    return each(lambda divergence: divergence(law, base), SMOOTH)
+def verdict_masses(policy: Values, valid: Values) -> Values:
+    return np.stack([valid_mass(policy, part) for part in (valid, ~valid)], axis=-1)
 
 
-def of_verdicts(base: Values, valid: Values, mu: Values) -> Values:
-    masses = valid_mass(base, valid), valid_mass(base, ~valid)
-    two = np.stack([mu, 1 - mu], axis=-1), np.stack(masses, axis=-1)
-    return each(lambda divergence: divergence(*two), SMOOTH)
+def divergences(policy: Values, base: Values) -> Values:
+    return stacked(lambda divergence: divergence(policy, base), SMOOTH)
+
+
+def cost_of_mixture(base: Values, valid: Values, mu: Values) -> Values:
+    return divergences(with_validity(mu, base, valid), base)
+
+
+def cost_of_even_mixture(base: Values, valid: Values, mu: Values) -> Values:
+    """Of the mixture that is uniform on the valid answers."""
+    share, even = trailing(mu, 1), normalised(only(np.ones_like(base), valid))
+    return divergences(share * even + (1 - share) * filtered(base, ~valid), base)
 
 
 MIXTURE = theorem(
@@ -41,7 +47,7 @@ MIXTURE = theorem(
     statement=r"D_f(\mu p_* + (1-\mu) p_0 \,\|\, a) = A_1 f(\mu/A_1) + A_0 f((1-\mu)/A_0)",
     source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
-    equal=(of_answers, of_verdicts),
+    equal=(cost_of_mixture, lambda base, valid, mu: divergences(two_masses(mu), verdict_masses(base, valid))),
     examples=(
         example(
             base=".3 .2 .1 .4",
@@ -54,22 +60,12 @@ MIXTURE = theorem(
         ),
     ),
     coq="one_shape",
-    false=(
-        neighbour(
-            "uniform on the valid answers",
-            lhs=lambda base, valid, mu: _mixed(base, valid, mu, normalised(only(1 + 0 * base, valid))),
-        ),
-    ),
+    false=(neighbour("uniform on the valid answers", lhs=cost_of_even_mixture),),
 )
 
 
-def verdicts_cost(q: Values, base: Values, valid: Values) -> Values:
-    masses = [np.stack([valid_mass(law, part) for part in (valid, ~valid)], axis=-1) for law in (q, base)]
-    return each(lambda divergence: divergence(*masses), SMOOTH)
-
-
-def answers_cost(q: Values, base: Values, valid: Values) -> Values:
-    return each(lambda divergence: divergence(q, base), SMOOTH)
+def cost_of_verdicts(q: Values, base: Values, valid: Values) -> Values:
+    return divergences(verdict_masses(q, valid), verdict_masses(base, valid))
 
 
 FRONTIER = theorem(
@@ -78,7 +74,7 @@ FRONTIER = theorem(
     statement=r"f'' \ge 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
     source=Source("ours", "stationary policies; data processing"),
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
-    at_most=(verdicts_cost, answers_cost),
+    at_most=(cost_of_verdicts, lambda q, base: divergences(q, base)),
     examples=(
         example(
             q=".3 .25 .25 .2",
@@ -99,7 +95,7 @@ FRONTIER = theorem(
     " mu alone (E1.dial).",
     false=(
         neighbour(
-            "the arguments exchanged on the left", lhs=lambda q, base, valid: verdicts_cost(base, q, valid)
+            "the arguments exchanged on the left", lhs=lambda q, base, valid: cost_of_verdicts(base, q, valid)
         ),
     ),
 )
@@ -110,48 +106,31 @@ def reached(base_rate: Values, progress: Values) -> Values:
     return base_rate + (1 - base_rate) * progress
 
 
-def pull(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
+def inverse_beta(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
     """f'(mu/A1) - f'((1-mu)/A0), the 1/beta that leads to pass rate mu."""
     slope = divergence.generator_derivative
     return slope(mu / base_rate) - slope((1 - mu) / (1 - base_rate))
 
 
-def curvature_only(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
-    """The same to first order, as if every divergence were its chi-squared."""
-    gauge = divergence.generator_derivative
-    one = 1 + 0 * mu
-    step = one / 1024
-    curvature = (gauge(one + step) - gauge(one - step)) / (2 * step)
-    return curvature * (mu - base_rate) / (base_rate * (1 - base_rate))
+def inverse_beta_to_first_order(divergence: FDivergence, base_rate: Values, mu: Values) -> Values:
+    """As if every divergence were its chi-squared."""
+    return divergence.curvature * (mu - base_rate) / (base_rate * (1 - base_rate))
 
 
-def objective(divergence: FDivergence, base_rate: Values, mu: Values, gain: Values) -> Values:
-    """gain mu - D_f((mu, 1-mu) || (A1, A0)), what is maximised, times 1/beta."""
-    cost = divergence(np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, 1 - base_rate], axis=-1))
-    return gain * mu - cost
+Dial = Callable[[FDivergence, Values, Values], Values]
 
 
-def elsewhere(base_rate: Values, progress: Values, other: Values) -> Values:
-    mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, other, pull(f, base_rate, mu)), SMOOTH)
+def objective(base_rate: Values, progress: Values, other: Values, dial: Dial = inverse_beta) -> Values:
+    """m/beta - D_f((m, 1-m) || (A1, A0)) at m = other, the beta being that of the pass rate reached."""
+    mu, masses = reached(base_rate, progress), (two_masses(other), two_masses(base_rate))
+    return stacked(lambda f: dial(f, base_rate, mu) * other - f(*masses), SMOOTH)
 
 
-def at_the_law(base_rate: Values, progress: Values) -> Values:
-    mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, mu, pull(f, base_rate, mu)), SMOOTH)
+def objective_at_stationary(base_rate: Values, progress: Values, dial: Dial = inverse_beta) -> Values:
+    return objective(base_rate, progress, reached(base_rate, progress), dial)
 
 
-def elsewhere_first_order(base_rate: Values, progress: Values, other: Values) -> Values:
-    mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, other, curvature_only(f, base_rate, mu)), SMOOTH)
-
-
-def at_first_order(base_rate: Values, progress: Values) -> Values:
-    mu = reached(base_rate, progress)
-    return each(lambda f: objective(f, base_rate, mu, curvature_only(f, base_rate, mu)), SMOOTH)
-
-
-KEPT = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
+PASS_RATES = example(base_rate=".25", progress=".25", other=".6", beta=".5", mu=".3")
 
 DIAL = theorem(
     "E1.dial",
@@ -166,9 +145,9 @@ DIAL = theorem(
         progress=rates(low=1e-3, high=1e-3),
         other=rates(low=1e-3, high=1e-3),
     ),
-    at_most=(elsewhere, at_the_law),
+    at_most=(objective, objective_at_stationary),
     examples=(
-        KEPT.giving(
+        PASS_RATES.giving(
             lhs=(
                 ".2045535469146 .2345409375889 .108825236153 .1093047396683 .5466666666667 "
                 ".3603316326531 .2263157322722 .2186094793366 .2113735621148"
@@ -185,27 +164,23 @@ DIAL = theorem(
         neighbour(
             "to first order: 1/beta = f''(1) (mu - A1)/(A1 A0)",
             at=example(base_rate=".3", progress=".93", other=".5"),
-            lhs=elsewhere_first_order,
-            rhs=at_first_order,
+            lhs=partial(objective, dial=inverse_beta_to_first_order),
+            rhs=partial(objective_at_stationary, dial=inverse_beta_to_first_order),
         ),
     ),
 )
 
 
-def forward_pull(base_rate: Values, beta: Values) -> Values:
+def forward_condition(base_rate: Values, beta: Values) -> Values:
     """(A0/(1-mu) - A1/mu) beta at mu = beta A1/(L-1), 1 - mu = beta A0/L."""
-    return _pull(base_rate, beta, 1 - base_rate)
+    return _condition(base_rate, beta, 1 - base_rate)
 
 
-def _pull(base_rate: Values, beta: Values, under_the_root: Values) -> Values:
+def _condition(base_rate: Values, beta: Values, under_the_root: Values) -> Values:
     root = ((1 + beta) + np.sqrt(np.square(1 + beta) - 4 * beta * under_the_root)) / 2
     # 1 - mu from L - 1 - beta A1 = beta A0 (L-1)/L, which loses no digits.
     mu, failed = beta * base_rate / (root - 1), beta * (1 - base_rate) / root
     return beta * ((1 - base_rate) / failed - base_rate / mu) + (mu + failed - 1)
-
-
-def one(beta: Values) -> Values:
-    return 1 + 0 * beta
 
 
 FORWARD = theorem(
@@ -215,21 +190,22 @@ FORWARD = theorem(
     r" \beta\big(\tfrac{A_0}{1-\mu} - \tfrac{A_1}{\mu}\big) = 1",
     source=Source("ours", "stationary policies; the target also in gxchen2025kl"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 1e2)),
-    equal=(forward_pull, one),
+    equal=(forward_condition, lambda beta: 1 + 0 * beta),
     examples=(example(base_rate=".3", beta=".525", value="1"),),
     coq="forward_dial",
     false=(
-        neighbour("4 beta A1 under the root", lhs=lambda base_rate, beta: _pull(base_rate, beta, base_rate)),
+        neighbour(
+            "4 beta A1 under the root", lhs=lambda base_rate, beta: _condition(base_rate, beta, base_rate)
+        ),
     ),
 )
 
 
 def pearson_objective(base_rate: Values, beta: Values, mu: Values) -> Values:
-    cost = CHI_SQUARED(np.stack([mu, 1 - mu], axis=-1), np.stack([base_rate, 1 - base_rate], axis=-1))
-    return mu - beta * cost
+    return mu - beta * CHI_SQUARED(two_masses(mu), two_masses(base_rate))
 
 
-def at_the_pearson_law(base_rate: Values, beta: Values, halves: int = 2) -> Values:
+def pearson_objective_at_best(base_rate: Values, beta: Values, halves: int = 2) -> Values:
     mu = base_rate + (1 - base_rate) * base_rate / (halves * beta)
     return pearson_objective(base_rate, beta, np.minimum(mu, 1.0))
 
@@ -240,28 +216,31 @@ PEARSON = theorem(
     statement=r"\arg\max_m\, m - \beta \chi^2(m\|A_1) = \min\big(1, A_1 + \tfrac{A_0 A_1}{2\beta}\big)",
     source=Source("ours", "stationary policies"),
     on=chart(base_rate=rates(low=1e-3, high=1e-3), beta=log_uniform(1e-2, 10), mu=rates(low=1e-6, high=1e-6)),
-    at_most=(pearson_objective, at_the_pearson_law),
-    examples=(KEPT.giving(lhs=".2933333333333", rhs=".34375"),),
+    at_most=(pearson_objective, pearson_objective_at_best),
+    examples=(PASS_RATES.giving(lhs=".2933333333333", rhs=".34375"),),
     floor=1.0,
     coq="pearson_dial",
-    false=(neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(at_the_pearson_law, halves=1)),),
+    false=(
+        neighbour("A0 A1/beta, as if f were (u-1)^2/2", rhs=partial(pearson_objective_at_best, halves=1)),
+    ),
 )
 
 
 ALPHAS = {0.5: alpha_divergence(0.5), 1.0: FORWARD_KL, 2.0: alpha_divergence(2.0)}
 
 
-def failures_over_rate(base_rate: Values, eps: float) -> Values:
-    """(1 - mu) / (A0 (beta/alpha)^(1/alpha)) at beta = eps."""
-    return _over(base_rate, eps, lambda alpha: (eps / alpha) ** (1 / alpha))
+def death_rate(beta: float, alpha: float) -> float:
+    """(beta/alpha)^(1/alpha)."""
+    return float((beta / alpha) ** (1 / alpha))
 
 
-def _over(base_rate: Values, eps: float, rate: Callable[[float], float]) -> Values:
-    masses = np.stack([base_rate, 1 - base_rate], axis=-1)
-    value, beta = np.array([1.0, 0.0]), np.full(base_rate.shape, eps)
-    failed = [best_response(masses, value, beta, divergence)[..., 1] for divergence in ALPHAS.values()]
-    rates_ = [rate(alpha) for alpha in ALPHAS]
-    return np.stack(failed, axis=-1) / (np.array(rates_) * (1 - base_rate)[:, None])
+def failures_over_rate(
+    base_rate: Values, eps: float, rate: Callable[[float, float], float] = death_rate
+) -> Values:
+    """(1 - mu)/(A0 rate) at beta = eps."""
+    masses, value, beta = two_masses(base_rate), np.array([1.0, 0.0]), np.full(base_rate.shape, eps)
+    failed = stacked(lambda f: best_response(masses, value, beta, f)[..., 1], ALPHAS.values())
+    return failed / (np.array([rate(eps, alpha) for alpha in ALPHAS]) * (1 - base_rate)[:, None])
 
 
 FAILURES = theorem(
@@ -271,17 +250,16 @@ FAILURES = theorem(
     source=Source("ours", "stationary policies"),
     on=chart(base_rate=rates(low=1e-1, high=1e-1)),
     tends=(failures_over_rate, lambda base_rate: np.ones((len(base_rate), len(ALPHAS)))),
-    examples=(KEPT,),
+    examples=(PASS_RATES,),
     tolerance=1e-3,
     ladder=(1e-3, 1e-5, 1e-7, 1e-9),
     false=(
         neighbour(
-            "linear for every alpha",
-            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: eps / alpha),
+            "linear for every alpha", lhs=partial(failures_over_rate, rate=lambda beta, alpha: beta / alpha)
         ),
         neighbour(
             "(alpha beta)^(1/alpha)",
-            lhs=lambda base_rate, eps: _over(base_rate, eps, lambda alpha: (eps * alpha) ** (1 / alpha)),
+            lhs=partial(failures_over_rate, rate=lambda beta, alpha: (beta * alpha) ** (1 / alpha)),
         ),
     ),
 )

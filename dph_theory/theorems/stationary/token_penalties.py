@@ -1,8 +1,10 @@
-"""E2. The stationary policy of a penalty on each token.
+"""Stationary policies of penalties on tokens, their limits, and those of whole answers.
 
-k2, k3 and their like in the loss take the prefixes as sampled, and penalise each token alone: the
-policy converges, at every prefix, to its best response to the pass rates after each token (Q-values). One
-backward pass over the tree gives it.
+E2. The stationary policy of a penalty on each token.
+
+k2, k3 and their like in the loss take the prefixes as sampled, and penalise each token alone: the policy
+converges, at every prefix, to its best response to the pass rates after each token (Q-values). One backward
+pass over the tree gives it.
 
 E3. What each penalty converges to as beta falls.
 
@@ -12,16 +14,18 @@ from), a third one for token forward KL.
 
 E5. When the penalties agree.
 
-Where one token decides whether an answer is correct, penalties on tokens and on whole answers converge
-to one policy; and prompts that the policy cannot distinguish act as one prompt with their mean reward.
+Where one token decides whether an answer is correct, penalties on tokens and on whole answers converge to one
+policy; and prompts that the policy cannot distinguish act as one prompt with their mean reward.
 """
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ...binary_reward import tilted, valid_mass
-from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, each
+from ...divergences import FORWARD_KL, REVERSE_KL, alpha_divergence, stacked
 from ...fdivergence import FDivergence
 from ...numeric.elementary import Values, normalised, trailing
 from ...references import Source
@@ -33,44 +37,45 @@ from ...stationary import (
     token_forward_limit,
     token_policy,
 )
+from ...tokens import joint, sequences
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex
 from ...verification.statement import neighbour, theorem
-from .._laws import STRING, STRINGS, TREES, TWO_TOKENS, answers_of, flat, local_filter, tables, verifier
-from .._tokens import ratio_where
+from .._policies import centred
+from .._token_pairs import ratio_where
+from .._token_trees import STRING, STRINGS, TREE, TREES, flat, local_filter, verifier
 
-TOKEN_FORMS = (REVERSE_KL, FORWARD_KL)
+Solver = Callable[..., list[np.ndarray]]
+"""(base, verdicts, beta, divergence) -> the stationary policy's tables."""
 
 
-def update(law: list[Values], base: list[Values], verdicts: Values, beta: Values, f: FDivergence) -> Values:
+def update(
+    policy: list[Values], base: list[Values], verdicts: Values, beta: Values, f: FDivergence
+) -> Values:
     """The expected update in all logits: of E v, and of the token divergences at the prefixes sampled."""
     value, parts = verdicts.astype(float), []
     for t in reversed(range(len(base))):
-        reach = answers_of(law[:t]).reshape(law[t].shape[:-1])[..., None] if t else 1.0
-        ratio = ratio_where(np.array(True), law[t], base[t])
+        reach = joint(policy[:t])[..., None] if t else 1.0
+        ratio = ratio_where(np.array(True), policy[t], base[t])
         gain = value - trailing(beta, t + 1) * f.generator_derivative(ratio)
-        parts.append(flat(reach * law[t] * (gain - (law[t] * gain).sum(axis=-1, keepdims=True))))
-        value = (law[t] * value).sum(axis=-1)
+        parts.append(flat(reach * policy[t] * centred(policy[t], gain)))
+        value = (policy[t] * value).sum(axis=-1)
     return np.concatenate(parts, axis=-1)
 
 
-def at_the_token_law(base: list[Values], verdicts: Values, beta: Values) -> Values:
-    return each(lambda f: update(token_policy(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS)
-
-
-def at_the_sequence_law(base: list[Values], verdicts: Values, beta: Values) -> Values:
-    return each(
-        lambda f: update(sequence_policy(base, verdicts, beta, f), base, verdicts, beta, f), TOKEN_FORMS
+def token_update_at(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
+    """The token penalties' update at the policies that the solver gives for them."""
+    return stacked(
+        lambda f: update(solver(base, verdicts, beta, f), base, verdicts, beta, f), (REVERSE_KL, FORWARD_KL)
     )
 
 
-def with_the_bases_values(base: list[Values], verdicts: Values, beta: Values) -> Values:
-    """The best response at each prefix to the values that the base, not the policy, has after it."""
-    value = verdicts.astype(float)
-    law: list[Values] = []
+def update_with_values_of_base(base: list[Values], verdicts: Values, beta: Values) -> Values:
+    """At the best response at each prefix to the values that the base, not the policy, has after it."""
+    value, policy = verdicts.astype(float), list[Values]()
     for t in reversed(range(len(base))):
-        law.insert(0, best_response(base[t], value, trailing(beta, t)))
+        policy.insert(0, best_response(base[t], value, trailing(beta, t)))
         value = (base[t] * value).sum(axis=-1)
-    return update(law, base, verdicts, beta, REVERSE_KL)[..., None]
+    return update(policy, base, verdicts, beta, REVERSE_KL)[..., None]
 
 
 STATIONARY = theorem(
@@ -81,29 +86,29 @@ STATIONARY = theorem(
     r" \text{ (forward KL)}",
     source=Source("ours", "stationary policies"),
     on=STRINGS,
-    equal=(at_the_token_law, lambda beta: np.zeros((len(beta), 1, 1))),
+    equal=(partial(token_update_at, token_policy), lambda beta: np.zeros((len(beta), 1, 1))),
     examples=(STRING,),
     floor=1.0,
     false=(
-        neighbour("at the stationary policy of the whole answer's penalty", lhs=at_the_sequence_law),
-        neighbour("Q is the base's pass rate after the token, not the policy's", lhs=with_the_bases_values),
+        neighbour(
+            "at the stationary policy of the whole answer's penalty",
+            lhs=partial(token_update_at, sequence_policy),
+        ),
+        neighbour(
+            "Q is the base's pass rate after the token, not the policy's", lhs=update_with_values_of_base
+        ),
     ),
 )
 
 
-def root(base: Values, after: Values, beta: Values) -> Values:
+def normaliser_less_beta(base: Values, after: Values, beta: Values) -> Values:
     """l - beta, read at every token from pi = beta a/(l - Q)."""
     policy = best_response(base, after, beta, FORWARD_KL)
     return after + beta[:, None] * (base / policy - 1)
 
 
-def validity(base: Values, after: Values, beta: Values) -> Values:
-    policy = best_response(base, after, beta, FORWARD_KL)
-    return (policy * after).sum(axis=-1, keepdims=True)
-
-
-def reverse_validity(base: Values, after: Values, beta: Values) -> Values:
-    return (best_response(base, after, beta) * after).sum(axis=-1, keepdims=True)
+def validity(base: Values, after: Values, beta: Values, divergence: FDivergence = FORWARD_KL) -> Values:
+    return (best_response(base, after, beta, divergence) * after).sum(axis=-1, keepdims=True)
 
 
 VALUE = theorem(
@@ -113,24 +118,35 @@ VALUE = theorem(
     r" \;\Rightarrow\; \sum_t \pi(t|s) Q(s,t) = \ell - \beta",
     source=Source("ours", "stationary policies"),
     on=chart(base=simplex(4, spread=3.0), after=rates(4, low=1e-2, high=1e-2), beta=log_uniform(0.03, 30)),
-    equal=(root, validity),
+    equal=(normaliser_less_beta, validity),
     examples=(example(base=".144 .348 .312 .196", after=".9 .5 .3 .1", beta=".5", value=".58"),),
     coq="value_of_prefix",
     floor=1.0,
-    false=(neighbour("the pass rate of the reverse KL at the same beta", rhs=reverse_validity),),
+    false=(
+        neighbour(
+            "the pass rate of the reverse KL at the same beta", rhs=partial(validity, divergence=REVERSE_KL)
+        ),
+    ),
 )
 
 
-def law(base: list[Values], verdicts: Values, eps: float) -> Values:
-    return answers_of(token_policy(base, verdicts, eps))
+def token_answers(
+    base: list[Values], verdicts: Values, eps: float, divergence: FDivergence = REVERSE_KL
+) -> Values:
+    """The stationary policy of a token penalty at beta = eps."""
+    return sequences(token_policy(base, verdicts, eps, divergence))
 
 
-def local(base: list[Values], verdicts: Values) -> Values:
-    return answers_of(locally_filtered(base, verdicts))
+def locally_filtered_answers(base: list[Values], verdicts: Values) -> Values:
+    return sequences(locally_filtered(base, verdicts))
 
 
-def globally(base: list[Values], verdicts: Values) -> Values:
-    return answers_of(filtered_policy(base, verdicts))
+def filtered_answers(base: list[Values], verdicts: Values) -> Values:
+    return sequences(filtered_policy(base, verdicts))
+
+
+def forward_limit_answers(base: list[Values], verdicts: Values) -> Values:
+    return sequences(token_forward_limit(base, verdicts))
 
 
 LOCAL = theorem(
@@ -140,33 +156,22 @@ LOCAL = theorem(
     r"{\sum_{t'} a(t'|s)\,1[Y_1 \text{ reachable after } s,t']} \text{ as } \beta \to 0",
     source=Source("ours", "stationary policies; local filtering: park2024grammar"),
     on=STRINGS,
-    tends=(law, local),
+    tends=(token_answers, locally_filtered_answers),
     examples=(STRING,),
     ladder=(1e-1, 1e-2, 1e-3),
     false=(
-        neighbour("the filtered model p_*", rhs=globally),
-        neighbour(
-            "the limit of the token forward KL",
-            rhs=lambda base, verdicts: answers_of(token_forward_limit(base, verdicts)),
-        ),
+        neighbour("the filtered model p_*", rhs=filtered_answers),
+        neighbour("the limit of the token forward KL", rhs=forward_limit_answers),
     ),
 )
 
 
-def forward_law(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_policy(tables(first, second), verifier(first, valid), eps, FORWARD_KL))
+def tree_tables(first: Values, second: Values, valid: Values) -> dict[str, Any]:
+    """The base's next-token tables, and the rewards of its answers."""
+    return {"base": [first, second], "verdicts": verifier(first, valid)}
 
 
-def limit(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(token_forward_limit(tables(first, second), verifier(first, valid)))
-
-
-def local_of_two(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(locally_filtered(tables(first, second), verifier(first, valid)))
-
-
-def filtered_of_two(first: Values, second: Values, valid: Values) -> Values:
-    return answers_of(filtered_policy(tables(first, second), verifier(first, valid)))
+BASES = TREES.deriving(tree_tables)
 
 
 FORWARD = theorem(
@@ -175,25 +180,17 @@ FORWARD = theorem(
     statement=r"\pi_\beta(t|s) \to \frac{a(t|s)}{1 + w(s,t) - w(s)} \text{ where } Y_1 \text{ is reachable},"
     r"\; w = 0 \text{ at leaves},\; \sum_t \pi(t|s) = 1",
     source=Source("ours", "stationary policies"),
-    on=TREES,
-    tends=(forward_law, limit),
-    examples=(TWO_TOKENS.giving(rhs=".675390529679 0 .324609470321 0"),),
+    on=BASES,
+    tends=(partial(token_answers, divergence=FORWARD_KL), forward_limit_answers),
+    examples=(TREE.giving(rhs=".675390529679 0 .324609470321 0"),),
     tolerance=1e-5,
     ladder=(1e-4, 1e-6, 1e-8),
     share=0.05,
     false=(
-        neighbour("the locally filtered model", rhs=local_of_two),
-        neighbour("the filtered model p_*", rhs=filtered_of_two),
+        neighbour("the locally filtered model", rhs=locally_filtered_answers),
+        neighbour("the filtered model p_*", rhs=filtered_answers),
     ),
 )
-
-
-def half_law(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_policy(tables(first, second), verifier(first, valid), eps, alpha_divergence(0.5)))
-
-
-def beyond_one(first: Values, second: Values, valid: Values, eps: float) -> Values:
-    return answers_of(token_policy(tables(first, second), verifier(first, valid), eps, alpha_divergence(1.5)))
 
 
 FAMILY = theorem(
@@ -202,41 +199,43 @@ FAMILY = theorem(
     statement=r"1 - Q_\beta = o(\beta) \;\Rightarrow\; \pi_\beta \to \text{the locally filtered model};"
     r"\quad \alpha < 1:\; 1 - Q_\beta = O(\beta^{1/\alpha})",
     source=Source("ours", "stationary policies"),
-    on=TREES,
-    tends=(half_law, local_of_two),
-    examples=(TWO_TOKENS,),
+    on=BASES,
+    tends=(partial(token_answers, divergence=alpha_divergence(0.5)), locally_filtered_answers),
+    examples=(TREE,),
     tolerance=1e-3,
     ladder=(1e-6, 1e-8, 1e-10),
     share=0.1,
-    false=(neighbour("alpha = 1, forward KL", lhs=forward_law), neighbour("alpha = 1.5", lhs=beyond_one)),
+    false=(
+        neighbour("alpha = 1, forward KL", lhs=partial(token_answers, divergence=FORWARD_KL)),
+        neighbour("alpha = 1.5", lhs=partial(token_answers, divergence=alpha_divergence(1.5))),
+    ),
 )
 
 
-def of_answers(base: list[Values], verdicts: Values) -> Values:
-    law, _ = local_filter(base, verdicts)
-    return REVERSE_KL(answers_of(law), answers_of(base))
+def local_cost(base: list[Values], verdicts: Values) -> Values:
+    policy, _ = local_filter(base, verdicts)
+    return REVERSE_KL(sequences(policy), sequences(base))
 
 
-def of_prefixes(base: list[Values], verdicts: Values) -> Values:
-    """E_loc[-sum_t log alive mass(s_t)]."""
-    law, masses = local_filter(base, verdicts)
-    return _mean_surprise(law, masses)
+def surprise_of_masses(base: list[Values], verdicts: Values) -> Values:
+    """E_loc[-sum_t log of the mass retained at s_t]."""
+    return _mean_surprise(*local_filter(base, verdicts))
 
 
-def under_the_base(base: list[Values], verdicts: Values) -> Values:
+def surprise_under_base(base: list[Values], verdicts: Values) -> Values:
     """The same masses averaged over the base's prefixes."""
     return _mean_surprise(base, local_filter(base, verdicts)[1])
 
 
-def at_the_start_alone(base: list[Values], verdicts: Values) -> Values:
-    """-log of the mass kept at the first token, as if the later ones never ran dry."""
+def surprise_at_start(base: list[Values], verdicts: Values) -> Values:
+    """-log of the mass retained at the first token, as if the later ones never ran dry."""
     return -np.log(local_filter(base, verdicts)[1][0])
 
 
-def _mean_surprise(law: list[Values], masses: list[Values]) -> Values:
-    total, reach = -np.log(masses[0]), law[0]
-    for table, kept in zip(law[1:], masses[1:], strict=True):
-        total = total - flat(reach * np.log(kept)).sum(axis=-1)
+def _mean_surprise(policy: list[Values], masses: list[Values]) -> Values:
+    total, reach = -np.log(masses[0]), policy[0]
+    for table, mass in zip(policy[1:], masses[1:], strict=True):
+        total = total - flat(reach * np.log(mass)).sum(axis=-1)
         reach = reach[..., None] * table
     return total
 
@@ -248,25 +247,19 @@ COST = theorem(
     r" \sum_{t' \text{ kept}} a(t'|s_t)\big]",
     source=Source("ours", "stationary policies"),
     on=STRINGS,
-    equal=(of_answers, of_prefixes),
+    equal=(local_cost, surprise_of_masses),
     examples=(STRING.giving(value="1.2295568024662"),),
     coq="local_cost",
     false=(
-        neighbour("averaged over the base's prefixes", rhs=under_the_base),
-        neighbour("the first token's alone", rhs=at_the_start_alone),
+        neighbour("averaged over the base's prefixes", rhs=surprise_under_base),
+        neighbour("the first token's alone", rhs=surprise_at_start),
     ),
 )
 
 
-def filtering_cost(first: Values, second: Values, valid: Values) -> Values:
+def filtering_cost(base: list[Values], verdicts: Values) -> Values:
     """-log A1 = KL(p_* || a)."""
-    answers = answers_of([first, second])
-    return -np.log(np.where(flat(verifier(first, valid)), answers, 0.0).sum(axis=-1))
-
-
-def local_cost(first: Values, second: Values, valid: Values) -> Values:
-    law, _ = local_filter([first, second], verifier(first, valid))
-    return REVERSE_KL(answers_of(law), answers_of([first, second]))
+    return -np.log(valid_mass(sequences(base), flat(verdicts)))
 
 
 DEARER = theorem(
@@ -274,7 +267,7 @@ DEARER = theorem(
     "KL(loc || a) >= -log A1 = KL(p_* || a), with equality iff loc = p_*",
     statement=r"\mathrm{KL}(\mathrm{loc}\|a) = \mathrm{KL}(\mathrm{loc}\|p_*) - \log A_1 \ge -\log A_1",
     source=Source("ours", "stationary policies"),
-    on=TREES,
+    on=BASES,
     at_most=(filtering_cost, local_cost),
     examples=(
         example(
@@ -291,35 +284,17 @@ DEARER = theorem(
 )
 
 
-FORMS = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
+DIVERGENCES = (REVERSE_KL, FORWARD_KL, alpha_divergence(0.5))
 
 
-def by_the_first(first: Values, valid: Values) -> Values:
-    """The reward of the first token with the first second token, whatever the second is."""
-    answers = verifier(first, valid)
-    return np.broadcast_to(answers[..., :1], answers.shape)
+def stationary_answers(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
+    """The stationary policies of three divergences."""
+    return stacked(lambda f: sequences(solver(base, verdicts, beta, f)), DIVERGENCES)
 
 
-def token_laws(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(token_policy, first, second, by_the_first(first, valid), beta)
-
-
-def sequence_laws(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(sequence_policy, first, second, by_the_first(first, valid), beta)
-
-
-def token_laws_of_both(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(token_policy, first, second, verifier(first, valid), beta)
-
-
-def sequence_laws_of_both(first: Values, second: Values, valid: Values, beta: Values) -> Values:
-    return _laws_of(sequence_policy, first, second, verifier(first, valid), beta)
-
-
-def _laws_of(
-    law: Callable[..., list[np.ndarray]], first: Values, second: Values, verdicts: Values, beta: Values
-) -> Values:
-    return each(lambda f: answers_of(law(tables(first, second), verdicts, beta, f)), FORMS)
+def decided_by_first(solver: Solver, base: list[Values], verdicts: Values, beta: Values) -> Values:
+    """The same with the reward of the first token and the first second one, whatever the second is."""
+    return stationary_answers(solver, base, np.broadcast_to(verdicts[..., :1], verdicts.shape), beta)
 
 
 LAST = theorem(
@@ -327,11 +302,17 @@ LAST = theorem(
     "Where the first token decides, token and sequence penalties have one stationary policy, for every f",
     statement=r"v(y) = v(y_1) \;\Rightarrow\; \text{the token penalty's policy is the whole answer's}",
     source=Source("ours", "stationary policies"),
-    on=TREES,
-    equal=(token_laws, sequence_laws),
-    examples=(TWO_TOKENS,),
+    on=BASES,
+    equal=(partial(decided_by_first, token_policy), partial(decided_by_first, sequence_policy)),
+    examples=(TREE,),
     share=0.1,
-    false=(neighbour("decided by both tokens", lhs=token_laws_of_both, rhs=sequence_laws_of_both),),
+    false=(
+        neighbour(
+            "decided by both tokens",
+            lhs=partial(stationary_answers, token_policy),
+            rhs=partial(stationary_answers, sequence_policy),
+        ),
+    ),
 )
 
 
@@ -352,8 +333,8 @@ def from_the_mean_tilt(q: Values, base: Values, one: Values, other: Values, beta
 
 
 def from_the_mean_of_tilts(q: Values, base: Values, one: Values, other: Values, beta: Values) -> Values:
-    law = (tilted(base, one, beta) + tilted(base, other, beta)) / 2
-    return np.log(tilt(base, one, other, beta).sum(axis=-1)) - REVERSE_KL(q, law)
+    mean = (tilted(base, one, beta) + tilted(base, other, beta)) / 2
+    return np.log(tilt(base, one, other, beta).sum(axis=-1)) - REVERSE_KL(q, mean)
 
 
 SHARED = theorem(

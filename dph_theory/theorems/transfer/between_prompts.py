@@ -1,4 +1,6 @@
-"""N1. What one prompt's training does to another.
+"""What training on some prompts does to others: their log odds, their Pass@k, their answers.
+
+N1. What one prompt's training does to another.
 
 z = logit V. A drive through rewards alone moves every prompt by dz/dt = K f, K the inner products of the
 gradients of z: the neural tangent kernel (NTK) of the log odds of a correct answer. Several incorrect
@@ -16,6 +18,7 @@ whatever method, step size, schedule or momentum moved these. Where a KL of the 
 training, the held-out logits are the kernel regression of v/beta.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,11 +29,24 @@ from ...references import Source
 from ...transfer import interpolated, pass_at_k_slope
 from ...verification.charts import Chart, Part, chart, example, integers, log_uniform, rates, uniform
 from ...verification.statement import neighbour, theorem
-from .._transfer import Values, base, gradients, kernel, linear, log_odds, policy, pull, times
+from .._linear_logits import (
+    Values,
+    base,
+    gradients,
+    gram,
+    kernel,
+    linear,
+    log_odds,
+    policy,
+    score_sum,
+    scores,
+    times,
+    with_couplings,
+)
 
 SOURCE = Source("ours", "transfer between prompts")
 CORRECT = np.array([1.0, 0.0, 0.0])
-KEPT = example(
+THREE_PROMPTS = example(
     slopes=[[".5 -.2 .3 .1", "-.4 .6 0 .2", ".1 .1 -.7 .4"],
             [".3 .3 -.1 .5", ".2 -.5 .4 -.3", "-.6 .1 .2 .1"],
             ["-.1 .4 .6 -.2", ".7 -.3 .1 .1", "0 .2 -.4 .5"]],
@@ -38,21 +54,21 @@ KEPT = example(
 )  # fmt: skip
 
 
-def moved(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
+def change_by_step(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
     """The change of the log odds by a step eps along sum_i weight_i grad V_i, over eps."""
     p = base(slopes, logits)
-    step = pull(slopes, p, weight[..., None] * CORRECT)
+    step = score_sum(slopes, p, weight[..., None] * CORRECT)
     return (log_odds(policy(slopes, logits, eps * step)) - log_odds(p)) / eps
 
 
-def by_kernel(slopes: Values, logits: Values, weight: Values) -> Values:
+def change_by_kernel(slopes: Values, logits: Values, weight: Values) -> Values:
     """K f with f = weight V (1 - V)."""
     p = base(slopes, logits)
     rate = p[..., 0]
     return times(kernel(slopes, p), weight * rate * (1 - rate))
 
 
-def alone(slopes: Values, logits: Values, weight: Values) -> Values:
+def change_alone(slopes: Values, logits: Values, weight: Values) -> Values:
     p = base(slopes, logits)
     own = (gradients(slopes, p) ** 2).sum(axis=-1)
     return own * weight * p[..., 0] * (1 - p[..., 0])
@@ -67,23 +83,28 @@ FLOW = theorem(
     r"\quad f_i = w_i V_i (1 - V_i),\; K_{ij} = \langle \nabla z_i, \nabla z_j \rangle",
     source=SOURCE,
     on=linear(weight=uniform(-1, 1, 3)),
-    tends=(moved, by_kernel),
-    examples=(KEPT.giving(rhs=".274200534 -.0045316123 -.0387750916"),),
-    false=(neighbour("each prompt by its own gradient alone", rhs=alone),),
+    tends=(change_by_step, change_by_kernel),
+    examples=(THREE_PROMPTS.giving(rhs=".274200534 -.0045316123 -.0387750916"),),
+    false=(neighbour("each prompt by its own gradient alone", rhs=change_alone),),
     **STEPS,
 )
 
 
-def ratio(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
+def ratio_of_changes(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
     """What the others move where the first prompt is trained alone, over what it moves itself."""
-    only = weight * np.array([1.0, 0.0, 0.0]) + np.array([0.1, 0, 0])
-    change = moved(slopes, logits, only, eps)
+    change = change_by_step(slopes, logits, (weight + 0.1) * np.array([1.0, 0.0, 0.0]), eps)
     return change[..., 1:] / change[..., :1]
 
 
+def ratio_of_couplings(slopes: Values, logits: Values) -> Values:
+    couplings = kernel(slopes, base(slopes, logits))
+    return couplings[..., 0, 1:] / couplings[..., 0, :1]
+
+
 def cosines(slopes: Values, logits: Values) -> Values:
-    coupling = kernel(slopes, base(slopes, logits))
-    return coupling[..., 0, 1:] / coupling[..., 0, :1]
+    couplings = kernel(slopes, base(slopes, logits))
+    lengths = np.sqrt(np.diagonal(couplings, 0, -2, -1))
+    return couplings[..., 0, 1:] / (lengths[..., :1] * lengths[..., 1:])
 
 
 RATIO = theorem(
@@ -92,47 +113,33 @@ RATIO = theorem(
     statement=r"\frac{d\,\mathrm{logit} V_j}{d\,\mathrm{logit} V_i} = \frac{K_{ij}}{K_{ii}}",
     source=SOURCE,
     on=linear(weight=uniform(0.1, 1, 3)),
-    tends=(ratio, cosines),
-    examples=(KEPT.giving(rhs="-.2935272365 .1733657420"),),
-    false=(
-        neighbour(
-            "by the cosine",
-            rhs=lambda slopes, logits: (
-                cosines(slopes, logits)
-                * np.sqrt(
-                    (c := kernel(slopes, base(slopes, logits)))[..., 0, :1]
-                    / np.diagonal(c, 0, -2, -1)[..., 1:]
-                )
-            ),
-        ),
-    ),
+    tends=(ratio_of_changes, ratio_of_couplings),
+    examples=(THREE_PROMPTS.giving(rhs="-.2935272365 .1733657420"),),
+    false=(neighbour("by the cosine", rhs=cosines),),
     **STEPS,
 )
 
 
-def answers_after(slopes: Values, logits: Values, asked: Values) -> Values:
-    """The answers' probabilities after a whole step that asks c of each answer's log-probability."""
+def answers_after_step(slopes: Values, logits: Values, coefficients: Values) -> Values:
+    """The answers' probabilities after a whole step along the sum of coefficients times grad log pi."""
     p = base(slopes, logits)
-    return policy(slopes, logits, pull(slopes, p, asked / p))
+    return policy(slopes, logits, score_sum(slopes, p, coefficients / p))
 
 
-def answers_by_kernel(slopes: Values, logits: Values, asked: Values) -> Values:
+def answers_by_kernel(slopes: Values, logits: Values, coefficients: Values) -> Values:
     """By the kernel of the gradients of their log-probabilities, then normalised."""
     p = base(slopes, logits)
-    score = (slopes - (p[..., None] * slopes).sum(axis=-2, keepdims=True)).reshape(
-        len(p), -1, slopes.shape[-1]
-    )
-    change = times(score @ np.swapaxes(score, -1, -2), asked.reshape(len(p), -1)).reshape(p.shape)
-    return normalised(p * np.exp(change))
+    gradients_of_answers = scores(slopes, p).reshape(len(p), -1, slopes.shape[-1])
+    change = times(gram(gradients_of_answers), coefficients.reshape(len(p), -1))
+    return normalised(p * np.exp(change.reshape(p.shape)))
 
 
-def by_log_odds(slopes: Values, logits: Values, asked: Values) -> Values:
+def answers_by_log_odds(slopes: Values, logits: Values, coefficients: Values) -> Values:
     """As if nothing moved among the incorrect answers."""
     p = base(slopes, logits)
-    whole = asked[..., 0] - p[..., 0] * asked.sum(axis=-1)
-    z = log_odds(p) + times(kernel(slopes, p), whole)
-    right = 1 / (1 + np.exp(-z))[..., None]
-    return np.concatenate([right, (1 - right) * normalised(p[..., 1:])], axis=-1)
+    drive = coefficients[..., 0] - p[..., 0] * coefficients.sum(axis=-1)
+    rate = trailing(expit(log_odds(p) + times(kernel(slopes, p), drive)), 1)
+    return np.concatenate([rate, (1 - rate) * normalised(p[..., 1:])], axis=-1)
 
 
 ANSWERS = theorem(
@@ -141,12 +148,12 @@ ANSWERS = theorem(
     statement=r"\Delta\theta = \sum_y c_y \nabla \log\pi(y) \;\Rightarrow\; \pi' \propto \pi\, e^{\Theta c},"
     r"\quad \Theta_{yy'} = \langle \nabla\log\pi(y), \nabla\log\pi(y') \rangle",
     source=SOURCE,
-    on=linear(asked=uniform(-2, 2, 3, 3)),
-    equal=(answers_after, answers_by_kernel),
-    examples=(KEPT.but(weight=None, asked=[".5 -.3 -.2", "1 0 -1", "0 0 0"]),),
+    on=linear(coefficients=uniform(-2, 2, 3, 3)),
+    equal=(answers_after_step, answers_by_kernel),
+    examples=(THREE_PROMPTS.but(weight=None, coefficients=[".5 -.3 -.2", "1 0 -1", "0 0 0"]),),
     note="So a training by any method, and what it does to prompts that it does not touch, can be computed"
     " from the base's kernel of answers alone, as far as gradients stay as they are.",
-    false=(neighbour("by the kernel of the log odds alone", rhs=by_log_odds),),
+    false=(neighbour("by the kernel of the log odds alone", rhs=answers_by_log_odds),),
 )
 
 
@@ -159,21 +166,20 @@ def three(**more: Part) -> Chart:
     return chart(rates=rates(3, low=1e-3, high=1e-2), slope=uniform(-1, 1, 3), **more)
 
 
-def moved_n02(rates: Values, slope: Values, k: Values, eps: float) -> Values:
-    change = exact_pass_at_k(expit(logit(rates) + eps * slope), trailing(k, 1)) - exact_pass_at_k(
-        rates, trailing(k, 1)
-    )
+def pass_at_k_change(rates: Values, slope: Values, k: Values, eps: float) -> Values:
+    moved = expit(logit(rates) + eps * slope)
+    change = exact_pass_at_k(moved, trailing(k, 1)) - exact_pass_at_k(rates, trailing(k, 1))
     return change.mean(axis=-1) / eps
 
 
-def weighed(rates: Values, slope: Values, k: Values) -> Values:
-    return weights(rates, k, slope).mean(axis=-1)
-
-
-def weights(rates: Values, k: Values, slope: Values | float = 1.0) -> Values:
-    """k V (1-V)^k, times the slopes."""
+def pass_at_k_weights(rates: Values, k: Values) -> Values:
+    """k V (1-V)^k."""
     k = trailing(k, 1)
-    return k * rates * (1 - rates) ** k * slope
+    return k * rates * (1 - rates) ** k
+
+
+def weighted_slope(rates: Values, slope: Values, k: Values) -> Values:
+    return (pass_at_k_weights(rates, k) * slope).mean(axis=-1)
 
 
 SLOPE = theorem(
@@ -182,30 +188,23 @@ SLOPE = theorem(
     statement=r"\tfrac{d}{dt}\,\overline{\mathrm{pass@}k} = \tfrac1P \sum_j k V_j (1-V_j)^k\, \dot z_j",
     source=SOURCE,
     on=three(k=integers(1, 64)),
-    tends=(moved_n02, weighed),
+    tends=(pass_at_k_change, weighted_slope),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", k="4", rhs="-.020853"),),
     tolerance=1e-3,
     ladder=(1e-3, 1e-5),
     false=(
         neighbour(
             "the weight of the pass rate's own slope",
-            rhs=lambda rates, slope, k: weighed(rates, slope, k - 1),
+            rhs=lambda rates, slope, k: weighted_slope(rates, slope, k - 1),
         ),
     ),
 )
 
 
-def coupled(rates: Values, coupling: Values, k: Values) -> Values:
+def coupled_slope(rates: Values, coupling: Values, k: Values) -> Values:
     """The slope of mean Pass@k of a plain policy gradient on all of three prompts."""
-    pairs = zip(rates, coupling, np.asarray(k), strict=True)
-    return np.array([float(pass_at_k_slope(_kernel(c), v, int(n), v * (1 - v))) for v, c, n in pairs])
-
-
-def _kernel(coupling: Values) -> Values:
-    """One in its diagonal, and three pairs."""
-    found = np.eye(3)
-    found[[0, 0, 1], [1, 2, 2]] = found[[1, 2, 2], [0, 0, 1]] = coupling
-    return found
+    cases = zip(with_couplings(coupling), rates, np.asarray(k), strict=True)
+    return np.array([float(pass_at_k_slope(K, v, int(n), v * (1 - v))) for K, v, n in cases])
 
 
 SIGN = theorem(
@@ -214,7 +213,7 @@ SIGN = theorem(
     statement=r"K_{ij} \ge 0 \;\Rightarrow\; \tfrac{d}{dt}\,\overline{\mathrm{pass@}k} \ge 0",
     source=SOURCE,
     on=chart(rates=rates(3, low=1e-3, high=1e-2), coupling=uniform(0, 1, 3), k=integers(1, 64)),
-    at_most=(lambda rates, coupling, k: 0 * rates[..., 0], coupled),
+    at_most=(lambda rates: 0 * rates[..., 0], coupled_slope),
     examples=(example(rates=".5 .1 .2", coupling=".5 0 .2", k="6"),),
     floor=1e-9,
     note="Positive definite is not enough, nor a positive mean: with V = (.5, .1) and K_12 = -.5 the slope is"
@@ -232,38 +231,37 @@ SIGN = theorem(
 )
 
 
-def highest(k: Values) -> Values:
-    return (k / (k + 1.0)) ** (k + 1)
-
-
 WEIGHT = theorem(
     "N2.weight",
     "Pass@k hangs most on the prompts of pass rate 1/(k+1)",
     statement=r"k V (1-V)^k \le \left(\tfrac{k}{k+1}\right)^{k+1}, \quad = \text{ at } V = \tfrac{1}{k+1}",
     source=SOURCE,
     on=chart(rates=rates(1, low=1e-6, high=1e-6), k=integers(1, 256)),
-    at_most=(lambda rates, k: weights(rates, k)[..., 0], lambda k: highest(k)),
+    at_most=(lambda rates, k: pass_at_k_weights(rates, k)[..., 0], lambda k: (k / (k + 1.0)) ** (k + 1)),
     examples=(example(rates=".2 ", k="4", lhs=".32768", rhs=".32768"),),
     false=(neighbour("at V = 1/k the most", at=example(rates=".2 ", k="4"), rhs=lambda k: (1 - 1 / k) ** k),),
 )
 
 
-def turns(values: Values) -> Values:
+def sign_changes(values: Values) -> Values:
     """How often the sign changes along the last axis, what rounding leaves of zero left out, (...)."""
     signs = np.where(np.abs(values) > 1e-13, np.sign(values), 0.0)
-    kept = [row[row != 0] for row in signs.reshape(-1, signs.shape[-1])]
-    return np.array([float(np.count_nonzero(row[1:] != row[:-1])) for row in kept]).reshape(signs.shape[:-1])
+    rows = [row[row != 0] for row in signs.reshape(-1, signs.shape[-1])]
+    return np.array([float(np.count_nonzero(row[1:] != row[:-1])) for row in rows]).reshape(signs.shape[:-1])
 
 
-def turns_in_k(rates: Values, slope: Values) -> Values:
-    return turns(
-        (rates[..., None, :] * (1 - rates[..., None, :]) ** GRID[:, None] * slope[..., None, :]).sum(-1)
-    )
+def failure_powers(rates: Values) -> Values:
+    """(1-V)^k, (..., k of the grid, prompts)."""
+    return (1 - rates[..., None, :]) ** GRID[:, None]
 
 
-def turns_over_prompts(rates: Values, slope: Values) -> Values:
+def sign_changes_in_k(rates: Values, slope: Values) -> Values:
+    return sign_changes((failure_powers(rates) * (rates * slope)[..., None, :]).sum(-1))
+
+
+def sign_changes_over_prompts(rates: Values, slope: Values) -> Values:
     """In the order of their pass rates."""
-    return turns(np.take_along_axis(slope, rates.argsort(axis=-1), axis=-1))
+    return sign_changes(np.take_along_axis(slope, rates.argsort(axis=-1), axis=-1))
 
 
 TURNS = theorem(
@@ -273,7 +271,7 @@ TURNS = theorem(
     r" \#\{\text{of } \dot z_j \text{ in order of } V_j\}",
     source=Source("ours", "Descartes' rule of signs for sums of exponentials"),
     on=three(),
-    at_most=(turns_in_k, turns_over_prompts),
+    at_most=(sign_changes_in_k, sign_changes_over_prompts),
     examples=(example(rates=".02 .2 .7", slope=".3 -.3 .6", lhs="2", rhs="2"),),
     note="Two prompts: once at most. With V = (.02, .2, .7) it falls between two k alone.",
     share=0.02,
@@ -281,18 +279,16 @@ TURNS = theorem(
 )
 
 
-def curves_cross(rates: Values, others: Values) -> Values:
+def curve_crossings(rates: Values, rival: Values) -> Values:
     """How often the curves of mean Pass@k of two models cross in k."""
-    return turns(
-        ((1 - rates[..., None, :]) ** GRID[:, None] - (1 - others[..., None, :]) ** GRID[:, None]).sum(-1)
-    )
+    return sign_changes((failure_powers(rates) - failure_powers(rival)).sum(-1))
 
 
-def distributions_cross(rates: Values, others: Values) -> Values:
+def distribution_crossings(rates: Values, rival: Values) -> Values:
     """How often the distribution functions of their pass rates do."""
-    both = np.sort(np.concatenate([rates, others], axis=-1), axis=-1)
-    between = ((both[..., 1:] + both[..., :-1]) / 2)[..., None]
-    return turns((rates[..., None, :] < between).sum(-1) - (others[..., None, :] < between).sum(-1))
+    all_rates = np.sort(np.concatenate([rates, rival], axis=-1), axis=-1)
+    between = ((all_rates[..., 1:] + all_rates[..., :-1]) / 2)[..., None]
+    return sign_changes((rates[..., None, :] < between).sum(-1) - (rival[..., None, :] < between).sum(-1))
 
 
 CURVES = theorem(
@@ -301,23 +297,24 @@ CURVES = theorem(
     statement=r"\overline{\mathrm{pass@}k}_1 - \overline{\mathrm{pass@}k}_0 = \int_0^1 k (1-V)^{k-1}"
     r" \bigl(F_0 - F_1\bigr)\, dV",
     source=Source("ours", "total positivity of (1-V)^k"),
-    on=chart(rates=rates(4, low=1e-3, high=1e-2), others=rates(4, low=1e-3, high=1e-2)),
-    at_most=(curves_cross, distributions_cross),
-    examples=(example(rates=".15 .19 .24 .94", others=".6 .1 .08 .74", lhs="2", rhs="2"),),
+    on=chart(rates=rates(4, low=1e-3, high=1e-2), rival=rates(4, low=1e-3, high=1e-2)),
+    at_most=(curve_crossings, distribution_crossings),
+    examples=(example(rates=".15 .19 .24 .94", rival=".6 .1 .08 .74", lhs="2", rhs="2"),),
     share=0.02,
     false=(neighbour("once at most", rhs=lambda rates: 1 + 0 * rates[..., 0]),),
 )
 
 
-def bent(rates: Values, k: Values, eps: float) -> Values:
-    """The second difference of Pass@k in the log odds."""
+def second_difference(rates: Values, k: Values, eps: float) -> Values:
+    """Of Pass@k in the log odds."""
     k, z = trailing(k, 1), logit(rates)
     up, down = (exact_pass_at_k(expit(z + sign * eps), k) for sign in (1, -1))
     return ((up + down - 2 * exact_pass_at_k(rates, k)) / eps**2)[..., 0]
 
 
-def curvature(rates: Values, k: Values) -> Values:
-    return (weights(rates, k) * (1 - (trailing(k, 1) + 1) * rates))[..., 0]
+def curvature(rates: Values, k: Values, more: int = 1) -> Values:
+    """Zero at V = 1/(k + more)."""
+    return (pass_at_k_weights(rates, k) * (1 - (trailing(k, 1) + more) * rates))[..., 0]
 
 
 SPREAD = theorem(
@@ -326,17 +323,13 @@ SPREAD = theorem(
     statement=r"\frac{d^2\, \mathrm{pass@}k}{dz^2} = k V (1-V)^k \bigl(1 - (k+1) V\bigr)",
     source=SOURCE,
     on=chart(rates=rates(1, low=1e-2, high=1e-1), k=integers(1, 16)),
-    tends=(bent, curvature),
+    tends=(second_difference, curvature),
     examples=(example(rates=".1 ", k="16", rhs="-.2075422"),),
     tolerance=1e-3,
     ladder=(1e-2, 1e-3),
     note="So coupling of mean zero costs Pass@k too: at V = .1 a normal spread of one takes Pass@16 from"
     " .8147 to .7484.",
-    false=(
-        neighbour(
-            "where V < 1/k", rhs=lambda rates, k: (weights(rates, k) * (1 - trailing(k, 1) * rates))[..., 0]
-        ),
-    ),
+    false=(neighbour("where V < 1/k", rhs=partial(curvature, more=0)),),
 )
 
 
@@ -346,23 +339,32 @@ RIDGE = 0.2
 
 def coupling(features: Values) -> Values:
     """The kernel of three prompts of these gradients, each with something of its own."""
-    return features @ np.swapaxes(features, -1, -2) + RIDGE * np.eye(3)
+    return gram(features) + RIDGE * np.eye(3)
 
 
-def after_steps(features: Values, asked: Values) -> Values:
-    """The held-out prompt's change after four steps that ask anything of the two trained ones."""
+def held_out_change(features: Values, drives: Values) -> Values:
+    """The held-out prompt's change after four steps that drive the two trained ones in any way."""
     kernel = coupling(features)
     z = 0 * features[..., 0]
     for step in range(4):
-        z = z + times(kernel[..., :2], asked[..., step, :])
+        z = z + times(kernel[..., :2], drives[..., step, :])
     return z[..., 2]
 
 
-def followed(features: Values, asked: Values) -> Values:
+def trained_change(features: Values, drives: Values) -> Values:
+    return times(coupling(features)[..., :2, :2], drives.sum(axis=-2))
+
+
+def interpolated_change(features: Values, drives: Values) -> Values:
     """From where the trained prompts have got to alone."""
+    cases = zip(coupling(features), trained_change(features, drives), strict=True)
+    return np.array([interpolated(kernel, [0, 1], change)[2] for kernel, change in cases])
+
+
+def change_by_own_ratios(features: Values, drives: Values) -> Values:
     kernel = coupling(features)
-    trained = times(kernel[..., :2, :2], asked.sum(axis=-2))
-    return np.array([interpolated(k, [0, 1], t)[2] for k, t in zip(kernel, trained, strict=True)])
+    ratios = kernel[..., 2, :2] / np.diagonal(kernel, 0, -2, -1)[..., :2]
+    return (ratios * trained_change(features, drives)).sum(axis=-1)
 
 
 FOLLOW = theorem(
@@ -370,59 +372,49 @@ FOLLOW = theorem(
     "Held-out prompts are interpolated from the trained ones' change, whatever moved these",
     statement=r"z_j - z_j(0) = K_{jT} K_{TT}^{-1} \bigl(z_T - z_T(0)\bigr)",
     source=SOURCE,
-    on=chart(features=uniform(-1, 1, 3, 4), asked=uniform(-1, 1, 4, 2)),
-    equal=(after_steps, followed),
+    on=chart(features=uniform(-1, 1, 3, 4), drives=uniform(-1, 1, 4, 2)),
+    equal=(held_out_change, interpolated_change),
     examples=(
         example(
             features=["1 0 0 0", ".6 .8 0 0", ".8 -.6 0 0"],
-            asked=["1 1", ".5 0", "-1 2", "0 .25"],
+            drives=["1 1", ".5 0", "-1 2", "0 .25"],
             value=".4",
         ),
     ),
     tolerance=1e-7,
     share=0.05,
-    false=(
-        neighbour(
-            "each trained prompt by its own ratio K_ji/K_ii",
-            rhs=lambda features, asked: (
-                (c := coupling(features))[..., 2, :2]
-                / np.diagonal(c, 0, -2, -1)[..., :2]
-                * times(c[..., :2, :2], asked.sum(axis=-2))
-            ).sum(axis=-1),
-        ),
-    ),
+    false=(neighbour("each trained prompt by its own ratio K_ji/K_ii", rhs=change_by_own_ratios),),
 )
 
-TRAINED, ANSWERS_N04, FEATURES = 2, 3, 12
-
-
-def centred(slopes: Values) -> Values:
-    """Features of the answers of three prompts less their mean: logits count up to a constant."""
-    return slopes - slopes.mean(axis=-2, keepdims=True)
-
-
+FEATURES = 12
 VERDICTS = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
-"""Of the trained prompts' answers."""
+"""Of the answers of the two trained prompts."""
 
 
-def at_the_end(slopes: Values, beta: Values) -> Values:
+def trained_and_held_out(slopes: Values, beta: Values) -> dict[str, Values]:
+    """The answers' features, of trained prompts and of a held-out one, and the change of the trained logits.
+
+    Both less their mean over a prompt's answers: logits count up to a constant.
+    """
+    features = slopes - slopes.mean(axis=-2, keepdims=True)
+    rewards = VERDICTS - VERDICTS.mean(axis=-1, keepdims=True)
+    return {
+        "trained": features[..., :2, :, :].reshape(len(slopes), -1, FEATURES),
+        "held_out": features[..., 2, :, :],
+        "change": rewards.ravel() / beta[:, None],
+    }
+
+
+def logits_at_least_weights(trained: Values, held_out: Values, change: Values) -> Values:
     """The held-out logits at the least weights at which every trained prompt is a e^{v/beta}."""
-    features = centred(slopes)
-    trained = features[..., :TRAINED, :, :].reshape(len(slopes), -1, FEATURES)
-    wanted = (VERDICTS - VERDICTS.mean(axis=-1, keepdims=True)).ravel() / beta[:, None]
-    weights = np.array([np.linalg.lstsq(f, w, rcond=1e-10)[0] for f, w in zip(trained, wanted, strict=True)])
-    return times(features[..., 2, :, :], weights)
+    cases = zip(trained, change, strict=True)
+    return times(held_out, np.array([np.linalg.lstsq(f, logits, rcond=1e-10)[0] for f, logits in cases]))
 
 
-def regressed(slopes: Values, beta: Values) -> Values:
+def logits_by_regression(trained: Values, held_out: Values, change: Values) -> Values:
     """By the kernel of the base's centred logits alone."""
-    features = centred(slopes)
-    trained = features[..., :TRAINED, :, :].reshape(len(slopes), -1, FEATURES)
-    wanted = (VERDICTS - VERDICTS.mean(axis=-1, keepdims=True)).ravel() / beta[:, None]
-    inside = trained @ np.swapaxes(trained, -1, -2)
-    across = features[..., 2, :, :] @ np.swapaxes(trained, -1, -2)
-    pairs = zip(across, np.linalg.pinv(inside, rcond=1e-10, hermitian=True), wanted, strict=True)
-    return np.array([a @ i @ w for a, i, w in pairs])
+    inverse = np.linalg.pinv(gram(trained), rcond=1e-10, hermitian=True)
+    return times(held_out @ np.swapaxes(trained, -1, -2), times(inverse, change))
 
 
 REGRESSION = theorem(
@@ -430,8 +422,8 @@ REGRESSION = theorem(
     "Where a KL of the whole answer ends, held-out logits are the kernel regression of v/beta",
     statement=r"\ell_j = \ell_j(0) + \Theta_{jT}\, \Theta_{TT}^{+}\, \bigl(v_T/\beta - \text{mean}\bigr)",
     source=SOURCE,
-    on=chart(slopes=uniform(-1, 1, 3, ANSWERS_N04, FEATURES), beta=log_uniform(0.1, 10)),
-    equal=(at_the_end, regressed),
+    on=chart(slopes=uniform(-1, 1, 3, 3, FEATURES), beta=log_uniform(0.1, 10)).deriving(trained_and_held_out),
+    equal=(logits_at_least_weights, logits_by_regression),
     examples=(
         example(
             slopes=[
@@ -446,5 +438,12 @@ REGRESSION = theorem(
     note="Exact for linear logits at any number of answers, where the kernel of log odds, which moves with"
     " the answers among the incorrect, is not; the error of wide networks falls as their width grows.",
     share=0.5,
-    false=(neighbour("of v, whatever beta", rhs=lambda slopes, beta: regressed(slopes, 0 * beta + 1)),),
+    false=(
+        neighbour(
+            "of v, whatever beta",
+            rhs=lambda trained, held_out, change, beta: logits_by_regression(
+                trained, held_out, change * beta[:, None]
+            ),
+        ),
+    ),
 )

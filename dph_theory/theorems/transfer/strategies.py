@@ -1,20 +1,22 @@
 """N6. Strategies that prompts share.
 
-A policy over strategies for all prompts converges, without a KL, to one of them: on average to the
-one that solves most prompts, and by sampling noise, one draw for all prompts, to another. Neither the base's
-shares nor the most merit alone says which.
+A policy over strategies for all prompts converges, without a KL, to one of them: on average to the one that
+solves most prompts, and by sampling noise, one draw for all prompts, to another. Neither the base's shares
+nor the most merit alone says which.
 """
 
+import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from ...finite_training.drift import SmallNoiseWarning
 from ...references import Source
 from ...stationary.groups import SCALES, group_weight, success_weights
-from ...transfer.strategies import chance_of_small_steps, chance_to_win, lotteries, with_kl
+from ...transfer.strategies import chance_of_small_steps, chance_to_win, drift_variances, log_odds_with_kl
 from ...verification.charts import chart, example, integers, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, theorem
 
@@ -29,36 +31,37 @@ def one_by_one(side: Callable[..., Any]) -> Callable[..., Values]:
 
     @wraps(side)
     def batched(*args: Any, **kwargs: Any) -> Values:
-        parts = signature(side).bind(*args, **kwargs).arguments
-        kinds = {name: of.annotation for name, of in signature(side).parameters.items()}
+        arguments = signature(side).bind(*args, **kwargs).arguments
+        kinds = {name: parameter.annotation for name, parameter in signature(side).parameters.items()}
 
-        def one(name: str, i: int) -> Any:
-            value = parts[name][i] if np.ndim(parts[name]) else parts[name]
+        def argument(name: str, i: int) -> Any:
+            value = arguments[name][i] if np.ndim(arguments[name]) else arguments[name]
             return kinds[name](value) if kinds[name] in (int, float) else value
 
-        batch = max(len(part) for part in parts.values() if np.ndim(part))
-        return np.array([side(*(one(name, i) for name in parts)) for i in range(batch)])
+        batch = max(len(values) for values in arguments.values() if np.ndim(values))
+        return np.array([side(*(argument(name, i) for name in arguments)) for i in range(batch)])
 
     return batched
 
 
 @one_by_one
-def over_groups(kinds: Values, size: int, eps: float) -> Values:
+def gain_over_groups(kinds: Values, size: int, eps: float) -> Values:
     """The expected update of a rare r's logit over its mass eps, by the counts c of a group's answers."""
-    size, (only, other, _) = int(size), kinds
-    c, found = np.arange(size + 1), []
-    for form in FORMS:
+    c, (r_only, s_only, _) = np.arange(size + 1), kinds
+
+    def gain(form: str) -> Values:
         # On prompts that r alone solves c are correct, on prompts that s alone solves G - c.
         won, lost = (np.maximum(SCALES[form](np.clip(k, 1, size - 1), size), 1e-9) for k in (c, size - c))
-        moves = c * (size - c) / size**2 * (only / won - other / lost)
-        found.append(success_weights(size, np.array(eps)) @ moves / eps)
-    return np.array(found)
+        moves = c * (size - c) / size**2 * (r_only / won - s_only / lost)
+        return np.asarray(success_weights(size, np.array(eps)) @ moves / eps)
+
+    return np.array([gain(form) for form in FORMS])
 
 
-def beside(kinds: Values, size: Values, others: int = 1) -> Values:
-    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only) in the three forms."""
+def gain_by_weights(kinds: Values, size: Values, less: int = 1) -> Values:
+    """alpha_G(0) rho(r only) - alpha_G(1) rho(s only) in the three forms, MaxRL's alpha_G(0) = G - `less`."""
     gap, ends = kinds[:, 0] - kinds[:, 1], (1 - 1 / size, (size - 1) / np.sqrt(size))
-    return np.stack([*(end * gap for end in ends), (size - others) * kinds[:, 0] - kinds[:, 1]], axis=-1)
+    return np.stack([*(end * gap for end in ends), (size - less) * kinds[:, 0] - kinds[:, 1]], axis=-1)
 
 
 BESIDE = theorem(
@@ -69,7 +72,7 @@ BESIDE = theorem(
     r" divided)},\; \tfrac{G-1}{\sqrt G} \text{ (deviation)},\; G - 1 \text{ and } 1 \text{ (MaxRL)}",
     source=SOURCE,
     on=chart(kinds=simplex(3, spread=2), size=integers(2, MOST)),
-    tends=(over_groups, lambda kinds, size: beside(kinds, size)),
+    tends=(gain_over_groups, gain_by_weights),
     examples=(example(kinds=".1 .9 0", size="12", rhs="-.7333333333333 -2.5403411844344 .2"),),
     tolerance=1e-4,
     floor=1.0,
@@ -77,11 +80,11 @@ BESIDE = theorem(
     " shares; MaxRL keeps a rarer one that solves what the other does not.",
     share=0.02,
     false=(
-        neighbour("MaxRL's G - 1 is G", rhs=lambda kinds, size: beside(kinds, size, others=0)),
+        neighbour("MaxRL's G - 1 is G", rhs=partial(gain_by_weights, less=0)),
         neighbour(
             "by whole merits under MaxRL, prompts that both solve counted",
             at=example(kinds=".1 .5 .4", size="12"),
-            rhs=lambda kinds, size: beside(kinds + kinds[:, 2:], size),
+            rhs=lambda kinds, size: gain_by_weights(kinds + kinds[:, 2:], size),
         ),
     ),
 )
@@ -119,7 +122,7 @@ MAXRL = theorem(
 
 
 @one_by_one
-def right_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
+def exponent_apart(odds: float, rate: float, invalid: int, eps: float) -> float:
     """d log delta over d log O along E v, of two prompts that prefer other correct answers by the odds."""
     first = np.array([odds, 1.0]) / (1 + odds) * rate
     base = np.array([[*first, 1 - rate], [*first[::-1], 1 - rate]])
@@ -143,7 +146,10 @@ APART = theorem(
     r" d = \frac{o-1}{o+1}, \; \delta = \varphi_1 - \varphi_2 \to 0",
     source=SOURCE,
     on=chart(odds=log_uniform(1, 100), rate=uniform(0.05, 0.95), invalid=integers(1, 40)),
-    tends=(right_apart, lambda odds, rate, invalid: invalid / (invalid + 2) * (1 - 2 * rate * spread(odds))),
+    tends=(
+        exponent_apart,
+        lambda odds, rate, invalid: invalid / (invalid + 2) * (1 - 2 * rate * spread(odds)),
+    ),
     examples=(example(odds="5", rate=".9", invalid="8", rhs=".16"),),
     tolerance=1e-5,
     floor=1.0,
@@ -159,9 +165,9 @@ APART = theorem(
 )
 
 
-def from_roots(odds: Values, root: float = 8.0) -> Values:
-    far = 3 + np.sqrt(root)
-    return (far - odds) * (odds - 1 / far) / np.square(odds + 1)
+def from_roots(odds: Values, square: float = 8.0) -> Values:
+    critical = 3 + np.sqrt(square)
+    return (critical - odds) * (odds - 1 / critical) / np.square(odds + 1)
 
 
 ODDS = theorem(
@@ -177,18 +183,18 @@ ODDS = theorem(
     floor=1.0,
     coq="keep_both",
     note="The exponent of N6.apart as V tends to 1: below it one answer takes both prompts, by chance.",
-    false=(neighbour("3 + sqrt 7", rhs=lambda odds: from_roots(odds, root=7.0)),),
+    false=(neighbour("3 + sqrt 7", rhs=partial(from_roots, square=7.0)),),
 )
 
 
 @one_by_one
-def by_lattice(down: int, up: int, first: float, second: float) -> float:
+def chance_on_lattice(down: int, up: int, first: float, second: float) -> float:
     """The chance by the linear equations of all log odds between the ends; groups of two, step 1."""
     share, left = (1 / (1 + np.exp(-x)) for x in ((down - up) / 4, (down + up) / 4))
     return chance_to_win(share, first, second, group_size=2, step=1.0, left=left)
 
 
-def ruin(down: Values, up: Values, first: Values, second: Values) -> Values:
+def chance_by_ruin(down: Values, up: Values, first: Values, second: Values) -> Values:
     # In the logarithm of r: near r = 1 both differences vanish, and their ratio does not.
     log_ratio = np.log1p((second - first) / first)
     level = log_ratio == 0
@@ -207,7 +213,7 @@ RUIN = theorem(
     r" h_d = \frac{1 - r^d}{1 - r^{d+u}},\quad r = \frac{w_2}{w_1}",
     source=SOURCE,
     on=chart(down=integers(1, 12), up=integers(1, 12), first=uniform(0.05, 0.5), second=uniform(0.05, 0.5)),
-    equal=(by_lattice, ruin),
+    equal=(chance_on_lattice, chance_by_ruin),
     examples=(example(down="2", up="6", first=".3", second=".2", value=".5781126090404"),),
     coq="ruin",
     share=0.02,
@@ -219,15 +225,15 @@ RUIN = theorem(
 
 
 @one_by_one
-def in_steps(share: float, lean: float, size: int, eps: float) -> float:
-    only = ((1 + lean * eps) / 4, (1 - lean * eps) / 4)
-    return chance_to_win(share, *only, group_size=int(size), step=eps, left=0.9)
+def chance_in_steps(share: float, lean: float, size: int, eps: float) -> float:
+    first, second = (1 + lean * eps) / 4, (1 - lean * eps) / 4
+    return chance_to_win(share, first, second, group_size=size, step=eps, left=0.9)
 
 
 @one_by_one
-def diffusion(share: float, lean: float, size: int) -> float:
-    only = (0.25 + lean / 400, 0.25 - lean / 400)
-    return chance_of_small_steps(share, *only, group_size=int(size), step=0.01, left=0.9)
+def chance_by_diffusion(share: float, lean: float, size: int) -> float:
+    first, second = 0.25 + lean / 400, 0.25 - lean / 400
+    return chance_of_small_steps(share, first, second, group_size=size, step=0.01, left=0.9)
 
 
 SMALL = theorem(
@@ -237,7 +243,7 @@ SMALL = theorem(
     r" \frac{w_1-w_2}{\eta (w_1+w_2)} \cdot \frac{G^2}{G-1+(G-2)(G-3)\,q(1-q)}",
     source=SOURCE,
     on=chart(share=uniform(0.15, 0.85), lean=uniform(-0.5, 0.5), size=integers(2, 8)),
-    tends=(in_steps, diffusion),
+    tends=(chance_in_steps, chance_by_diffusion),
     examples=(example(share=".3", lean=".4", size="4", rhs=".9231895"),),
     tolerance=8e-3,
     floor=1.0,
@@ -253,17 +259,17 @@ SMALL = theorem(
         neighbour(
             "groups of every size as of two",
             at=example(share=".15", lean=".3", size="8"),
-            rhs=lambda share, lean: diffusion(share, lean, 2),
+            rhs=lambda share, lean: chance_by_diffusion(share, lean, 2),
         ),
     ),
 )
 
 
 @one_by_one
-def by_outcomes(first: float, second: float, beta: float, step: float, groups: int) -> Values:
+def moments_over_outcomes(first: float, second: float, beta: float, step: float, groups: int) -> Values:
     """Mean and std of the log odds after mixed groups of two, over all orders of who solved them."""
     moves, x, chance = np.array([1.0, -1.0, 0.0]), np.zeros(1), np.ones(1)
-    for _ in range(int(groups)):
+    for _ in range(groups):
         x = (x[:, None] + step / 2 * (moves - beta * x[:, None])).ravel()
         chance = (chance[:, None] * np.array([first, second, 1 - first - second])).ravel()
     mean = chance @ x
@@ -271,8 +277,8 @@ def by_outcomes(first: float, second: float, beta: float, step: float, groups: i
 
 
 @one_by_one
-def held(first: float, second: float, beta: float, step: float, groups: int) -> Values:
-    return np.array(with_kl(0.5, first, second, beta=beta, step=step, groups=int(groups)))
+def moments_in_closed_form(first: float, second: float, beta: float, step: float, groups: int) -> Values:
+    return np.array(log_odds_with_kl(0.5, first, second, beta=beta, step=step, groups=groups))
 
 
 WITH_KL = theorem(
@@ -289,17 +295,17 @@ WITH_KL = theorem(
         step=uniform(0.05, 1),
         groups=integers(1, 7),
     ),
-    equal=(by_outcomes, held),
+    equal=(moments_over_outcomes, moments_in_closed_form),
     examples=(example(first=".3", second=".2", beta=".5", step=".8", groups="4"),),
     share=0.05,
     false=(
         neighbour(
             "without the KL, a random walk",
-            rhs=lambda first, second, step, groups: held(first, second, 1e-9, step, groups),
+            rhs=lambda first, second, step, groups: moments_in_closed_form(first, second, 1e-9, step, groups),
         ),
         neighbour(
             "after one group as after all",
-            rhs=lambda first, second, beta, step, groups: held(first, second, beta, step, 10**4),
+            rhs=lambda first, second, beta, step: moments_in_closed_form(first, second, beta, step, 10**4),
         ),
     ),
 )
@@ -308,7 +314,7 @@ WITH_KL = theorem(
 PROMPTS, PANELS = 4, 400
 
 
-def by_covariance(
+def variances_by_covariance(
     coupling: Values, rate: Values, reached: Values, valid: Values, invalid: Values, step: Values
 ) -> Values:
     """Variances of the mean of s over prompts and beside it, by the covariance's own course in log odds."""
@@ -319,33 +325,49 @@ def by_covariance(
     growth = n / (n + k) * mixing / total
     noise = eta / PROMPTS * mixing @ mixing * 2 * n / ((n + k) * total)
     low, high = (np.log(x / (1 - x)).reshape(shape) for x in (rate, reached))
-    width, found = (high - low) / PANELS, np.zeros((*shape[:1], PROMPTS, PROMPTS))
+    width, covariance = (high - low) / PANELS, np.zeros((len(rate), PROMPTS, PROMPTS))
 
     def slope(z: Values, s: Values) -> Values:
         return growth @ s + s @ growth + noise / (1 + np.exp(z))
 
     for i in range(PANELS):
         z = low + i * width
-        a = slope(z, found)
-        b = slope(z + width / 2, found + width / 2 * a)
-        d = slope(z + width / 2, found + width / 2 * b)
-        found = found + width / 6 * (a + 2 * b + 2 * d + slope(z + width, found + width * d))
-    common = found.mean(axis=(1, 2))
-    return np.stack([common, np.trace(found, axis1=1, axis2=2) / PROMPTS - common], axis=-1)
+        a = slope(z, covariance)
+        b = slope(z + width / 2, covariance + width / 2 * a)
+        d = slope(z + width / 2, covariance + width / 2 * b)
+        end = slope(z + width, covariance + width * d)
+        covariance = covariance + width / 6 * (a + 2 * b + 2 * d + end)
+    common = covariance.mean(axis=(1, 2))
+    return np.stack([common, np.trace(covariance, axis1=1, axis2=2) / PROMPTS - common], axis=-1)
 
 
 @one_by_one
-def by_modes(coupling: float, rate: float, reached: float, valid: int, invalid: int, step: float) -> Values:
-    how: dict[str, Any] = {
-        "base_rate": rate,
-        "reached": reached,
-        "valid": int(valid),
-        "invalid": int(invalid),
-    }
-    return np.array([*lotteries(coupling, prompts=PROMPTS, answers=1, step=step, **how)[:2]])
+def variances_by_modes(
+    coupling: float, rate: float, reached: float, valid: int, invalid: int, step: float
+) -> Values:
+    # A formula is compared with a formula: whether the noise is small is no matter here.
+    with warnings.catch_warnings(action="ignore", category=SmallNoiseWarning):
+        variances = drift_variances(
+            coupling,
+            prompts=PROMPTS,
+            answers=1,
+            step=step,
+            base_rate=rate,
+            reached=reached,
+            valid=valid,
+            invalid=invalid,
+        )
+    return np.array(variances[:2])
 
 
-LOTTERIES = theorem(
+def variances_at_coupling(coupling: float) -> Callable[..., Values]:
+    """A side with this coupling, whatever that of the instance."""
+    return lambda rate, reached, valid, invalid, step: variances_by_modes(
+        coupling, rate, reached, valid, invalid, step
+    )
+
+
+DRIFT = theorem(
     "N6.lotteries",
     "Noise is drawn once a shared direction: the common one grows as alone, own ones more slowly",
     statement=r"\ell_i = \sqrt c\,\varphi + \sqrt{1-c}\,\psi_i:\quad \mathrm{Var}\,\bar s \text{ as of one"
@@ -360,19 +382,13 @@ LOTTERIES = theorem(
         invalid=integers(2, 20),
         step=log_uniform(1e-4, 1e-2),
     ),
-    equal=(by_covariance, by_modes),
+    equal=(variances_by_covariance, variances_by_modes),
     examples=(example(coupling=".1", rate=".2", reached=".9", valid="2", invalid="8", step=".01"),),
     tolerance=1e-6,
     floor=1e-6,
     share=0.02,
     false=(
-        neighbour(
-            "every prompt draws by itself",
-            rhs=lambda rate, reached, valid, invalid, step: by_modes(0, rate, reached, valid, invalid, step),
-        ),
-        neighbour(
-            "one draw for all",
-            rhs=lambda rate, reached, valid, invalid, step: by_modes(1, rate, reached, valid, invalid, step),
-        ),
+        neighbour("every prompt draws by itself", rhs=variances_at_coupling(0)),
+        neighbour("one draw for all", rhs=variances_at_coupling(1)),
     ),
 )

@@ -4,7 +4,7 @@ from support.plain_flow import AT_TEN, BASE, VALID, exact_flow
 
 from dph_theory.binary_reward import valid_mass
 from dph_theory.finite_training import decision
-from dph_theory.theorems._estimators import reward_gradient
+from dph_theory.theorems._policies import expected_update
 
 
 def test_the_policy_at_time_ten():
@@ -16,7 +16,7 @@ def test_the_policy_at_time_ten():
 def test_the_field_is_the_policy_gradient():
     theta = np.log(BASE)
     field = decision.plain_gradient(theta, VALID)[0]
-    assert field == pytest.approx(reward_gradient(BASE, VALID)[0], rel=1e-13)
+    assert field == pytest.approx(expected_update(BASE, VALID)[0], rel=1e-13)
     for outcome, step in enumerate(1e-6 * np.eye(4)):
         up, down = (valid_mass(decision.softmax(theta + s), VALID)[0] for s in (step, -step))
         assert field[outcome] == pytest.approx((up - down) / 2e-6, rel=1e-7)

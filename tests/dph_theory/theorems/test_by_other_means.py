@@ -6,9 +6,10 @@ from scipy import integrate, optimize
 
 from dph_theory import CHI_SQUARED, filtered
 from dph_theory.theorems import _estimators as estimators
-from dph_theory.theorems import _laws
+from dph_theory.theorems._token_trees import STRING, STRINGS
 from dph_theory.theorems.binary_rewards import misspecification
 from dph_theory.theorems.divergences import rehearsal_gauge
+from dph_theory.tokens import joint
 from dph_theory.verification.charts import as_floats
 
 
@@ -22,10 +23,10 @@ def test_the_best_product_by_a_grid_over_both_bits():
     base, valid = np.array([[0.3, 0.15, 0.35, 0.2]]), np.array([[True, False, False, True]])
     grid = (np.arange(800) + 0.5) / 800
     p, q = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
-    laws = np.stack([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], axis=-1)
-    costs = (laws * np.log(laws / base)).sum(axis=-1) + laws[:, 1:3].sum(axis=-1) / 0.2
+    products = np.stack([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], axis=-1)
+    costs = (products * np.log(products / base)).sum(axis=-1) + products[:, 1:3].sum(axis=-1) / 0.2
     assert misspecification.best_product(base, valid, 0.2)[0] == pytest.approx(
-        laws[np.argmin(costs)], abs=2e-3
+        products[np.argmin(costs)], abs=2e-3
     )
 
 
@@ -34,23 +35,24 @@ def test_gradient_descent_ends_at_the_mass_of_the_table_and_inside_at_the_filter
     base, valid = np.array([[0.15, 0.1, 0.45, 0.3]]), np.array([[True, True, False, False]])
     f, c = rehearsal_gauge.PRINTED[index]
     loss = rehearsal_gauge.in_gauge(f, np.array([c]))
-    found = optimize.minimize(
+    minimum = optimize.minimize(
         lambda logits: float(estimators.mean_on_filtered(loss, softmax(logits)[None], base, valid)[0]),
         np.zeros(4),
         options={"gtol": 1e-10},
     )
-    policy = softmax(found.x)
+    policy = softmax(minimum.x)
     assert policy[:2].sum() == pytest.approx(stated, abs=1e-4)
     np.testing.assert_allclose(filtered(policy, valid[0]), filtered(base, valid)[0], atol=1e-4)
 
 
 def test_a_string_that_has_ended_stays_ended_and_is_judged_once():
-    whole = _laws.STRINGS.completed(as_floats(_laws.STRING.parts))
-    answers = _laws.answers_of(whole["base"]).reshape(3, 3, 3)
+    instance = STRINGS.completed(as_floats(STRING.parts))
+    answers = joint(instance["base"])[0]
     assert answers.sum() == pytest.approx(1)
     assert (answers[2, 2, 2], answers[0, 2, 2]) == (pytest.approx(0.1), pytest.approx(0.5 * 0.2))
     after_end = [(2, 0), (2, 1), (0, 2, 0), (1, 2, 1)]
-    assert all((answers[place] == 0).all() and not whole["verdicts"][0][place].any() for place in after_end)
+    assert all((answers[place] == 0).all() for place in after_end)
+    assert not any(instance["verdicts"][0][place].any() for place in after_end)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +65,8 @@ def test_a_sampler_that_leaves_an_answer_out_ends_elsewhere_than_at_the_tilted_p
         penalised = valid - 0.3 * np.log(softmax(logits) / base)
         return sampler * (penalised - np.dot(sampler, penalised))
 
-    found = integrate.solve_ivp(ascent, (0, 2000), np.log(base), method="LSODA", rtol=1e-9, atol=1e-9)
-    assert softmax(found.y[:, -1])[valid].sum() == pytest.approx(ends, abs=5e-5)
+    path = integrate.solve_ivp(ascent, (0, 2000), np.log(base), method="LSODA", rtol=1e-9, atol=1e-9)
+    assert softmax(path.y[:, -1])[valid].sum() == pytest.approx(ends, abs=5e-5)
 
 
 def test_of_a_slope_finite_at_the_end_the_best_pass_rate_may_be_the_end_itself():

@@ -1,4 +1,4 @@
-"""Charts of sequences of tokens, their examples, and the derivation that two statements share.
+"""Policy and reference over tokens: charts, examples, and divergences and losses by sequence and by token.
 
 Strings have up to three tokens: symbols and, as the last token, an end after which only it follows.
 """
@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..binary_reward import filtered
-from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence, each
+from ..divergences import JENSEN_SHANNON, REVERSE_KL, alpha_divergence, stacked
 from ..fdivergence import FDivergence
 from ..numeric.elementary import Values
 from ..tokens import Tables, mean, sequences
 from ..verification.charts import Chart, Part, chart, example, masks, simplex, uniform
+from ._policies import expected_update
 
 RatioLoss: TypeAlias = Callable[[Values], Values]
 """A loss of the ratio u = pi/base at samples from the base."""
@@ -33,8 +34,7 @@ TWO_TOKENS = chart(
     ref_first=simplex(3, zeros=True),
     ref_second=simplex(3, 3, zeros=True),
 ).deriving(two_tables)
-"""Policy and reference over two tokens of three symbols: the first token's rows, and the second's given
-it."""
+"""Policy and reference over two tokens of three symbols: the first token's rows, and the second's."""
 BRANCH_AT_FIRST = example(
     pi_first=".9 .1", pi_second=[".9 .1", ".5 .5"], ref_first=".1 .9", ref_second=[".1 .9", ".5 .5"]
 )
@@ -74,10 +74,10 @@ def _and_after_end(table: Values) -> Values:
     return table
 
 
-def string_parts(law: str, symbols: int, zeros: bool) -> dict[str, Part]:
-    """The tables of tokens before an end."""
+def string_parts(role: str, symbols: int, zeros: bool) -> dict[str, Part]:
+    """The tables of tokens before an end, named by the role of their policy."""
     prefixes = {"first": (), "second": (symbols,), "third": (symbols, symbols)}
-    return {f"{law}_{name}": simplex(symbols + 1, *before, zeros=zeros) for name, before in prefixes.items()}
+    return {f"{role}_{name}": simplex(symbols + 1, *before, zeros=zeros) for name, before in prefixes.items()}
 
 
 def two_strings(
@@ -97,6 +97,17 @@ def two_strings(
 
 STRINGS = chart(**string_parts("pi", 2, True), **string_parts("ref", 2, True)).deriving(two_strings)
 """Policy and reference over strings of two symbols and an end, fifteen."""
+PI_STRINGS: dict[str, Any] = {
+    "pi_first": ".6 .3 .1",
+    "pi_second": [".5 .4 .1", ".7 .2 .1"],
+    "pi_third": [[".5 .3 .2", ".2 .6 .2"], [".3 .3 .4", ".6 .2 .2"]],
+}
+STRINGS_PAIR = example(
+    **PI_STRINGS,
+    ref_first=".3 .5 .2",
+    ref_second=[".2 .5 .3", ".6 .3 .1"],
+    ref_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
+)
 
 
 def sampled_strings(
@@ -111,10 +122,10 @@ def sampled_strings(
     """Policy and base as tables and as distributions of triples, and which triples are correct."""
     pi = string_tables(pi_first, pi_second, pi_third)
     base = string_tables(base_first, base_second, base_third)
-    laws = {"pi": sequences(pi), "base": sequences(base)}
-    valid = np.zeros(laws["base"].shape, dtype=bool)
+    base_strings = sequences(base)
+    valid = np.zeros(base_strings.shape, dtype=bool)
     valid[:, possible(base_first.shape[-1])] = correct
-    return {"pi_tokens": pi, "base_tokens": base, "valid": valid, **laws}
+    return {"pi_tokens": pi, "base_tokens": base, "valid": valid, "pi": sequences(pi), "base": base_strings}
 
 
 def sampled(symbols: int, zeros: bool) -> Chart:
@@ -127,33 +138,15 @@ def sampled(symbols: int, zeros: bool) -> Chart:
 SAMPLED = sampled(2, zeros=True)
 """Fifteen strings; the policy with tokens of no mass, too."""
 SAMPLED_PAIR = example(
-    pi_first=".6 .3 .1",
-    pi_second=[".5 .4 .1", ".7 .2 .1"],
-    pi_third=[[".5 .3 .2", ".2 .6 .2"], [".3 .3 .4", ".6 .2 .2"]],
+    **PI_STRINGS,
     base_first=".3 .5 .2",
     base_second=[".2 .5 .3", ".6 .3 .1"],
     base_third=[[".4 .4 .2", ".3 .3 .4"], [".2 .6 .2", ".5 .3 .2"]],
-    correct=[
-        True,
-        False,
-        True,
-        False,
-        True,
-        False,
-        True,
-        False,
-        False,
-        True,
-        False,
-        False,
-        True,
-        True,
-        False,
-    ],
+    correct=[string in (0, 2, 4, 6, 9, 12, 13) for string in range(15)],
 )
-RUNS = sampled(1, zeros=False)
+REPEATED = sampled(1, zeros=False)
 """Four strings, a symbol up to three times and the end; all tokens with mass."""
-RUNS_PAIR = example(
+REPEATED_PAIR = example(
     pi_first=".6 .4",
     pi_second=[".5 .5"],
     pi_third=[[".2 .8"]],
@@ -195,8 +188,7 @@ def first_token_gradient(first: Values, second: Values, ref_first: Values, ref_s
 
 def kl_to_come(first: Values, second: Values, ref_second: Values, factor: float = 1) -> Values:
     """The KL K_x after each first token, times `factor`, as a reward in its gradient: pi(x) (K_x - E K)."""
-    later = factor * REVERSE_KL(second, ref_second)
-    return first * (later - (first * later).sum(axis=-1, keepdims=True))
+    return expected_update(first, factor * REVERSE_KL(second, ref_second))
 
 
 def independent(first: Values, second: Values) -> Values:
@@ -213,7 +205,7 @@ def independent_divergences(
 ) -> Values:
     """Each D_f of the two distributions of sequences of independent tokens, (..., divergences)."""
     pi, ref = independent(pi_first, pi_second), independent(ref_first, ref_second)
-    return each(lambda divergence: divergence(pi, ref), divergences)
+    return stacked(lambda divergence: divergence(pi, ref), divergences)
 
 
 def summed_divergences(
@@ -224,8 +216,8 @@ def summed_divergences(
     ref_second: Values,
 ) -> Values:
     """The sum over two independent tokens of each D_f, (..., divergences)."""
-    first = each(lambda divergence: divergence(pi_first, ref_first), divergences)
-    return first + each(lambda divergence: divergence(pi_second, ref_second), divergences)
+    first = stacked(lambda divergence: divergence(pi_first, ref_first), divergences)
+    return first + stacked(lambda divergence: divergence(pi_second, ref_second), divergences)
 
 
 def filtered_token_loss(loss: RatioLoss, pi_tokens: Tables, base_tokens: Tables, valid: Values) -> Values:
@@ -259,5 +251,5 @@ def ratio_where(where: Values, pi: Values, base: Values) -> Values:
 
 def success_and_failure(tokens: Tables, reward: Values) -> Values:
     """(J, 1-J) for a reward of each sequence in [0, 1], each summed on its own: none loses digits near 0."""
-    law = sequences(tokens)
-    return np.stack([(law * reward).sum(axis=-1), (law * (1 - reward)).sum(axis=-1)], axis=-1)
+    answers = sequences(tokens)
+    return np.stack([(answers * reward).sum(axis=-1), (answers * (1 - reward)).sum(axis=-1)], axis=-1)

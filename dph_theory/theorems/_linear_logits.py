@@ -1,4 +1,4 @@
-"""What the families of transfer between prompts share: prompts whose answers have linear logits.
+"""Prompts that share weights, whose answers have linear logits.
 
 Logits are l + s.w, s the answers' features (..., prompts, answers, features), w the weights, 0 at the base.
 The first answer of a prompt is correct, the others are incorrect.
@@ -27,12 +27,17 @@ def policy(slopes: Values, logits: Values, weights: Values) -> Values:
 
 
 def log_odds(p: Values) -> Values:
-    """Of the correct answer, (..., prompts)."""
+    """The log odds of the correct answer, (..., prompts)."""
     return np.log(p[..., 0]) - np.log(p[..., 1:].sum(axis=-1))
 
 
 def base(slopes: Values, logits: Values) -> Values:
     return policy(slopes, logits, 0 * slopes[..., 0, 0, :])
+
+
+def scores(slopes: Values, p: Values) -> Values:
+    """The gradients of the answers' log-probabilities in the weights, in the shape of `slopes`."""
+    return slopes - (p[..., None] * slopes).sum(axis=-2, keepdims=True)
 
 
 def gradients(slopes: Values, p: Values) -> Values:
@@ -41,15 +46,26 @@ def gradients(slopes: Values, p: Values) -> Values:
     return slopes[..., 0, :] - (wrong * slopes[..., 1:, :]).sum(axis=-2)
 
 
+def gram(vectors: Values) -> Values:
+    """The inner products of the vectors (..., number, features)."""
+    return vectors @ np.swapaxes(vectors, -1, -2)
+
+
 def kernel(slopes: Values, p: Values) -> Values:
-    g = gradients(slopes, p)
-    return g @ np.swapaxes(g, -1, -2)
+    """The inner products of the prompts' gradients."""
+    return gram(gradients(slopes, p))
 
 
-def pull(slopes: Values, p: Values, coefficient: Values) -> Values:
+def score_sum(slopes: Values, p: Values, coefficient: Values) -> Values:
     """The sum over prompts of E[coefficient grad log pi], (..., features)."""
-    score = slopes - (p[..., None] * slopes).sum(axis=-2, keepdims=True)
-    return ((p * coefficient)[..., None] * score).sum(axis=(-3, -2))
+    return ((p * coefficient)[..., None] * scores(slopes, p)).sum(axis=(-3, -2))
+
+
+def with_couplings(couplings: Values) -> Values:
+    """The kernel of three prompts, ones in its diagonal, with the couplings (1,2), (1,3), (2,3)."""
+    kernels = np.broadcast_to(np.eye(3), (*couplings.shape[:-1], 3, 3)).copy()
+    kernels[..., [0, 0, 1], [1, 2, 2]] = kernels[..., [1, 2, 2], [0, 0, 1]] = couplings
+    return kernels
 
 
 def times(matrix: Values, vector: Values) -> Values:
