@@ -235,9 +235,8 @@ def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted policy of each; base_rates (..., prompts) in [0, 1]."""
     rates = probability("base_rates", base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
-    return valid_mass(
-        tilted(prompts, [True, False], trailing(positive("beta", beta), 1)), [True, False]
-    ).mean(axis=-1)
+    policies = tilted(prompts, [True, False], trailing(positive("beta", beta), 1))
+    return valid_mass(policies, [True, False]).mean(axis=-1)
 
 
 def solvable_share(base_rates: Values) -> Values:

@@ -224,9 +224,8 @@ def named(name: str) -> FDivergence:
         try:
             divergence = getattr(importlib.import_module(module), attribute, None)
         except ImportError as error:
-            raise argument_error(
-                "divergence", name, f"module:OBJECT that can be imported ({error})"
-            ) from error
+            allowed = f"module:OBJECT that can be imported ({error})"
+            raise argument_error("divergence", name, allowed) from error
         if not isinstance(divergence, FDivergence):
             raise argument_error("divergence", name, "module:OBJECT, an FDivergence")
         return divergence

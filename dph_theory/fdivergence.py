@@ -91,9 +91,8 @@ class FDivergence:
 
     @cached_property
     def _gauge(self) -> "sympy.Expr":
-        return sympy.diff(self.expression, _ratio()).subs(
-            _ratio(), 1
-        )  # To simplify f' first takes a tenth of a second.
+        # To simplify f' first takes a tenth of a second.
+        return sympy.diff(self.expression, _ratio()).subs(_ratio(), 1)
 
     @cached_property
     def curvature(self) -> float:

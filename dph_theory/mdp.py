@@ -28,10 +28,8 @@ class TabularMDP:
         r, gamma = finite("r", self.r), real("gamma", self.gamma, at_least=0, below=1)
         if P.ndim < 3 or P.shape[-3] != P.shape[-1]:
             raise argument_error("P.shape", P.shape, "(..., states, actions, states)")
-        if r.shape[-2:] != P.shape[-3:-1]:
-            raise argument_error(
-                "r.shape", r.shape, f"the last axes must be (states, actions) = {P.shape[-3:-1]}"
-            )
+        if r.shape[-2:] != (axes := P.shape[-3:-1]):
+            raise argument_error("r.shape", r.shape, f"the last axes must be (states, actions) = {axes}")
         if rho0.shape[-1] != P.shape[-1]:
             raise argument_error("rho0.shape", rho0.shape, f"the last axis must be states = {P.shape[-1]}")
         together(P=P[..., 0, 0, 0], r=r[..., 0, 0], gamma=gamma, rho0=rho0[..., 0])
@@ -41,9 +39,9 @@ class TabularMDP:
     def policy(self, name: str, pi: Array) -> Values:
         """A validated policy (..., states, actions)."""
         pi = distribution(name, pi)
-        if pi.shape[-2:] != self.r.shape[-2:]:
+        if pi.shape[-2:] != (axes := self.r.shape[-2:]):
             raise argument_error(
-                f"{name}.shape", pi.shape, f"the last axes must be (states, actions) = {self.r.shape[-2:]}"
+                f"{name}.shape", pi.shape, f"the last axes must be (states, actions) = {axes}"
             )
         together(**{name: pi[..., 0, 0], "P": self.P[..., 0, 0, 0]})
         return pi

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..intervals import Estimate, bounded_mean
 from ..support.record import readable
-from .pairs import PromptRow
+from .counts import PromptRow
 
 FEW = 10
 """Runs that share fewer prompts than these are not compared."""
@@ -23,48 +23,48 @@ CLEAR = 3
 """By so many answers the base's likeliest must lead to be known."""
 
 
-def coded(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list[np.ndarray] | None:
+def answer_codes(sides: Sequence[Sequence[PromptRow]], *, styles: bool = False) -> list[np.ndarray] | None:
     """Each checkpoint's correct answers to the same prompts, or their styles; None unless all have them."""
-    if not all(row.correct and (row.kinds if styles else row.said) for side in sides for row in side):
+    if not all(row.correct and (row.kinds if styles else row.answers) for side in sides for row in side):
         return None
     # An answer has a number of its prompt, a style one of all prompts.
-    known: list[dict[str, int]] = [{}] * len(sides[0]) if styles else [{} for _ in sides[0]]
-    found = []
+    numbers: list[dict[str, int]] = [{}] * len(sides[0]) if styles else [{} for _ in sides[0]]
+    coded = []
     for side in sides:
         codes = np.full((len(side), max(row.n for row in side)), -1)
         for i, row in enumerate(side):
-            said = (row.kinds if styles else row.said) or ()
-            for k, (right, each) in enumerate(zip(row.correct or (), said, strict=True)):
-                if right and (each or not styles):
-                    codes[i, k] = known[i].setdefault(each, len(known[i]))
-        found.append(codes)
-    return found
+            texts = (row.kinds if styles else row.answers) or ()
+            for k, (right, text) in enumerate(zip(row.correct or (), texts, strict=True)):
+                if right and (text or not styles):
+                    codes[i, k] = numbers[i].setdefault(text, len(numbers[i]))
+        coded.append(codes)
+    return coded
 
 
-def counted(codes: np.ndarray, kinds: int) -> np.ndarray:
+def code_counts(codes: np.ndarray, kinds: int) -> np.ndarray:
     """How often each correct answer was given to each prompt, (prompts, kinds)."""
-    found = np.zeros((len(codes), kinds + 1))
-    np.add.at(found, (np.arange(len(codes))[:, None], codes), 1)
-    return found[:, :-1]
+    counts = np.zeros((len(codes), kinds + 1))
+    np.add.at(counts, (np.arange(len(codes))[:, None], codes), 1)
+    return counts[:, :-1]
 
 
-def agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The chance that two correct answers to a prompt at two places agree, (prompts,); else nan."""
     kinds = int(max(one.max(), other.max())) + 1
-    often, others = counted(one, kinds), counted(other, kinds)
+    counts, other_counts = code_counts(one, kinds), code_counts(other, kinds)
     places = min(one.shape[1], other.shape[1])
-    here, there = one[:, :places], other[:, :places]
-    both = (here >= 0) & (there >= 0)
-    pairs = often.sum(axis=1) * others.sum(axis=1) - both.sum(axis=1)
-    same = (often * others).sum(axis=1) - (both & (here == there)).sum(axis=1)
+    first, second = one[:, :places], other[:, :places]
+    both = (first >= 0) & (second >= 0)
+    pairs = counts.sum(axis=1) * other_counts.sum(axis=1) - both.sum(axis=1)
+    same = (counts * other_counts).sum(axis=1) - (both & (first == second)).sum(axis=1)
     return np.divide(same, pairs, out=np.full(len(one), np.nan), where=pairs > 0)
 
 
-def left(codes: np.ndarray) -> np.ndarray:
+def majority_answers(codes: np.ndarray) -> np.ndarray:
     """The most frequent correct answer to each prompt that is mostly solved, (prompts,); else -1."""
-    often = counted(codes, max(1, int(codes.max()) + 1))
+    counts = code_counts(codes, max(1, int(codes.max()) + 1))
     solved = 2 * (codes >= 0).sum(axis=1) > codes.shape[1]
-    return np.where(solved, often.argmax(axis=1), -1)
+    return np.where(solved, counts.argmax(axis=1), -1)
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ def answers_left(
     base: Sequence[PromptRow], run: Sequence[PromptRow], rng: np.random.Generator
 ) -> AnswersLeft | None:
     """What a run retains of its base's correct answers; None without answers, or two prompts."""
-    codes = coded((base, run))
+    codes = answer_codes((base, run))
     if codes is None:
         return None
     kinds = max(int(side.max()) for side in codes) + 2
-    before, after = (counted(side, kinds) for side in codes)
+    before, after = (code_counts(side, kinds) for side in codes)
     two = (before.sum(axis=1) >= 2) & (after.sum(axis=1) >= 2)
     if two.sum() < 2:
         return None
-    agree = [bounded_mean(agreement(side, side)[two], rng, low=0.0) for side in codes]
+    agree = [bounded_mean(answer_agreement(side, side)[two], rng, low=0.0) for side in codes]
     before, after = before[two], after[two]
     fresh = ((before == 0) * after).sum(axis=1) / after.sum(axis=1)
     once = (before == 1).sum(axis=1) / before.sum(axis=1)
@@ -118,16 +118,16 @@ def answers_left(
     )
 
 
-def alike(won: np.ndarray) -> np.ndarray:
+def pair_agreement(won: np.ndarray) -> np.ndarray:
     """Of each pair of runs (runs, prompts) the share of prompts solved by both with the same answer left.
 
     (pairs,), nan for pairs that share fewer than FEW.
     """
-    found = []
+    shares = []
     for one, other in combinations(won, 2):
         both = (one >= 0) & (other >= 0)
-        found.append(float((one == other)[both].mean()) if both.sum() >= FEW else np.nan)
-    return np.array(found)
+        shares.append(float((one == other)[both].mean()) if both.sum() >= FEW else np.nan)
+    return np.array(shares)
 
 
 def named_by_others(won: np.ndarray, possible: np.ndarray) -> float:
@@ -159,10 +159,10 @@ def styles_left(
     the base count too. (prompts, styles).
     """
     every = [*base, *kinds]
-    most = max(int(each.max()) for each in every) + 1
-    possible, won = np.sum([counted(each, most) for each in every], axis=0) > 0, []
+    most = max(int(style_codes.max()) for style_codes in every) + 1
+    possible, won = np.sum([code_counts(style_codes, most) for style_codes in every], axis=0) > 0, []
     for answers, styles in zip(codes, kinds, strict=True):
-        row = left(answers)
+        row = majority_answers(answers)
         place = (answers == row[:, None]).argmax(axis=1)
         won.append(np.where(row >= 0, np.take_along_axis(styles, place[:, None], axis=1)[:, 0], -1))
     return np.array(won), possible
@@ -172,15 +172,15 @@ def shuffled(won: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The answers left, dealt anew to the runs that solve each prompt: prompts keep theirs, runs do not."""
     keys = np.where(won >= 0, rng.random(won.shape), np.inf)
     # The k-th solving run of a prompt takes the answer of the run with the k-th random key.
-    found, place = won.copy(), np.argsort(keys, axis=0)
+    dealt, place = won.copy(), np.argsort(keys, axis=0)
     rank = np.cumsum(won >= 0, axis=0) - 1
     drawn = np.take_along_axis(np.take_along_axis(won, place, axis=0), np.maximum(rank, 0), axis=0)
-    found[won >= 0] = drawn[won >= 0]
-    return found
+    dealt[won >= 0] = drawn[won >= 0]
+    return dealt
 
 
 @dataclass(frozen=True)
-class Agreed:
+class RunAgreement:
     """Runs beside each other: whether they are left with the same answers, and whether by a run's own noise.
 
     `own`: how often two correct answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
@@ -206,36 +206,37 @@ class Agreed:
     p_named: float | None = None
 
 
-def agreed(
+def run_agreement(
     runs: Sequence[np.ndarray],
     styles: tuple[np.ndarray, np.ndarray] | None = None,
     *,
     draws: int = 199,
     seed: int = 0,
-) -> Agreed:
+) -> RunAgreement:
     """Runs beside each other, from their correct answers (prompts, answers).
 
     With `styles_left` these, on prompts with a choice, show whether the noise is one draw for all prompts.
     Source: ours, theory M4.
     """
-    answers, rng = np.array([left(run) for run in runs]), np.random.default_rng(seed)
+    answers, rng = np.array([majority_answers(run) for run in runs]), np.random.default_rng(seed)
     chosen, possible = (answers, None) if styles is None else styles
     if possible is not None:
         chosen = np.where(possible.sum(axis=1) >= 2, chosen, -1)
-    dealt, pairs = [shuffled(chosen, rng) for _ in range(draws)], alike(answers)
-    own = [mean_known(agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]
-    known = pairs[~np.isnan(pairs)] if not np.isnan(pairs).all() else np.array([np.nan])
-    told = {"own": mean_known(own), "pairs": mean_known(pairs), "least": known.min(), "most": known.max()}
-    measures: dict[str, Callable[[np.ndarray], float]] = {"varied": lambda won: _variance(alike(won))}
+    dealt, pairs = [shuffled(chosen, rng) for _ in range(draws)], pair_agreement(answers)
+    own = [mean_known(answer_agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]
+    shares = pairs[~np.isnan(pairs)] if not np.isnan(pairs).all() else np.array([np.nan])
+    numbers = {"own": mean_known(own), "pairs": mean_known(pairs)}
+    numbers |= {"least": shares.min(), "most": shares.max()}
+    measures: dict[str, Callable[[np.ndarray], float]] = {"varied": _pair_variance}
     if possible is not None:
         measures["named"] = partial(named_by_others, possible=possible)
     for name, measure in measures.items():
-        seen, null = measure(chosen), np.array([measure(each) for each in dealt])
-        beyond = (1 + (null >= seen - 1e-12).sum()) / (1 + draws)
-        told |= {name: seen, f"{name}_shuffled": mean_known(null)}
-        told[f"p_{name}"] = np.nan if np.isnan(seen) else beyond
-    plain = {name: None if np.isnan(value) else float(value) for name, value in told.items()}
-    return Agreed(same=_same(pairs, len(runs)), **plain)
+        observed, null = measure(chosen), np.array([measure(deal) for deal in dealt])
+        beyond = (1 + (null >= observed - 1e-12).sum()) / (1 + draws)
+        numbers |= {name: observed, f"{name}_shuffled": mean_known(null)}
+        numbers[f"p_{name}"] = np.nan if np.isnan(observed) else beyond
+    plain = {name: None if np.isnan(value) else float(value) for name, value in numbers.items()}
+    return RunAgreement(same=_same(pairs, len(runs)), **plain)
 
 
 def _same(pairs: np.ndarray, runs: int) -> tuple[tuple[int, ...], ...]:
@@ -243,21 +244,22 @@ def _same(pairs: np.ndarray, runs: int) -> tuple[tuple[int, ...], ...]:
     group = list(range(runs))
     for (i, k), share in zip(combinations(range(runs), 2), pairs, strict=True):
         if share >= ONE:
-            group = [group[i] if of == group[k] else of for of in group]
-    found = (tuple(i for i in range(runs) if group[i] == of) for of in dict.fromkeys(group))
-    return tuple(each for each in found if len(each) > 1)
+            group = [group[i] if label == group[k] else label for label in group]
+    groups = (tuple(i for i in range(runs) if group[i] == label) for label in dict.fromkeys(group))
+    return tuple(members for members in groups if len(members) > 1)
 
 
 def mean_known(values: Sequence[float] | np.ndarray) -> float:
     """The mean of the values that are known, nan of none."""
-    known = np.asarray(values, dtype=float)
-    known = known[~np.isnan(known)]
-    return float(known.mean()) if known.size else np.nan
+    numbers = np.asarray(values, dtype=float)
+    numbers = numbers[~np.isnan(numbers)]
+    return float(numbers.mean()) if numbers.size else np.nan
 
 
-def _variance(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.var()) if known.size > 1 else np.nan
+def _pair_variance(won: np.ndarray) -> float:
+    shares = pair_agreement(won)
+    shares = shares[~np.isnan(shares)]
+    return float(shares.var()) if shares.size > 1 else np.nan
 
 
 def independent_prompts(rates: np.ndarray, answers: np.ndarray) -> float:

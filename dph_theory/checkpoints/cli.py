@@ -14,11 +14,11 @@ from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
 from .confrontation import Confrontation, confront
+from .counts import Counts, UnmatchedPromptsError
 from .logs import UNSCORED
-from .pairs import Counts, UnmatchedPromptsError
 from .reading import distinct_names, read_counts, read_steps
-from .together import Together, together
-from .words import curve_table, requested, sentences, tables
+from .report import curve_table, requested, sentences, tables
+from .several_runs import RunComparison, compare_runs
 
 KIND = "confront"
 _PATH = click.Path(exists=True, path_type=Path)
@@ -26,7 +26,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WIDTH = 80
 """Columns of what is printed unasked."""
 _GROUP = click.IntRange(2, 4096)
-"""A law of a group is a sum over all counts of successes at each rate."""
+"""The weight of a group is a sum over all counts of successes at each rate."""
 
 
 def budgets(text: str) -> tuple[int, ...]:
@@ -73,7 +73,10 @@ def difference(text: str) -> tuple[float, int]:
     "--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by fitted pass rates."
 )
 @click.option(
-    "--laws", is_flag=True, help='Which KL-regularised optimum fits, even if "no change" is not rejected.'
+    "--laws",
+    "fit_policies",
+    is_flag=True,
+    help='Which KL-regularised optimum fits, even if "no change" is not rejected.',
 )
 @click.option("--by", metavar="FIELD", help="Show each category of this field of the rows.")
 @click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
@@ -83,12 +86,7 @@ def difference(text: str) -> tuple[float, int]:
 )
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
-@click.option(
-    "--json",
-    "json_path",
-    type=terminal.OutputFile(),
-    help="Write everything there; - prints it.",
-)
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
 @click.option("--labels", type=_FILE, help="YAML of names by file or folder: of the base, of the runs.")
 def confront_command(
     base: Path,
@@ -107,34 +105,34 @@ def confront_command(
     for files that cannot be read or paired, naming file and line.
     """
     named = ("reward", "correct_from", "unscored", "prompts", "column", "correct", "answer")
-    how = {name: options.pop(name) for name in named}
+    reading = {name: options.pop(name) for name in named}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
-    found: list[Confrontation] = []
-    said: set[str] = set()
+    confrontations: list[Confrontation] = []
+    printed_notes: set[str] = set()
     checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
         first_name, *names = _names([base, *runs], labels)
-        first = replace(read_counts(base, by=by, **how), name=first_name)
+        first = replace(read_counts(base, by=by, **reading), name=first_name)
         for path, name in zip(runs, names, strict=True):
-            steps = read_steps(path, **how) if by_step else {None: read_counts(path, **how)}
+            steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}
             for step, run in steps.items():
                 run = replace(run, name=name if step is None else f"{name}, step {step}")
                 checkpoints.append((name, step, run))
-            # Of a training's steps the last is told alone, all of them together.
-            found.append(confront(first, run, **options))
+            # Of a training's steps the last is shown alone, all of them together.
+            confrontations.append(confront(first, run, **options))
         band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
-        several = together(first, checkpoints, seeds=seeds, **band) if many else None
+        several = compare_runs(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
         hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
         raise click.UsageError(f"{error}{hint}") from error
     if json_path is not None:  # Before anything is said, which a closed pipe would end.
-        write_json(json_path, _record(found, several, **options))
-    for each in found:
-        show(console, each, everything, said)
+        write_json(json_path, _record(confrontations, several, **options))
+    for confrontation in confrontations:
+        show(console, confrontation, everything, printed_notes)
     if several is not None:
         _print(console, several.summary(), several.tables())
     if not (several and seeds):
@@ -143,12 +141,12 @@ def confront_command(
 
 
 def _record(
-    found: Sequence[Confrontation], several: Together | None, *, seed: int, ks: Any, **asked: Any
+    confrontations: Sequence[Confrontation], several: RunComparison | None, *, seed: int, **settings: Any
 ) -> dict[str, Any]:
-    """What was found, with what was asked for."""
-    results = {"runs": [one.to_dict() for one in found], "together": several and several.to_dict()}
-    lines = [line for one in found for line in sentences(one)]
-    config = {"k": ks, **asked}
+    """The results with the settings that they are of."""
+    results = {"runs": [one.to_dict() for one in confrontations], "together": several and several.to_dict()}
+    lines = [line for one in confrontations for line in sentences(one)]
+    config = {"k": settings.pop("ks"), "laws": settings.pop("fit_policies"), **settings}
     return record(
         KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
     )
@@ -169,19 +167,20 @@ def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
         raise argument_error("labels", str(labels), "a label by name of file or folder")
     for name in read:
         choice("labels", name, sorted({*names, *(path.name for path in paths)}))
-    found = [read.get(name) or read.get(path.name) or name for name, path in zip(names, paths, strict=True)]
-    if len({*found}) < len(found):
-        raise argument_error("labels", found, "a label of its own for each file")
-    return found
+    pairs = zip(names, paths, strict=True)
+    labelled = [read.get(name) or read.get(path.name) or name for name, path in pairs]
+    if len({*labelled}) < len(labelled):
+        raise argument_error("labels", labelled, "a label of its own for each file")
+    return labelled
 
 
-def show(console: Console, found: Confrontation, everything: bool, said: set[str]) -> None:
+def show(console: Console, confrontation: Confrontation, everything: bool, printed_notes: set[str]) -> None:
     """Print the sentences, the notes not yet said, and Pass@k with what was asked for, or every table."""
-    new = [note for note in found.notes if note not in said]
-    said.update(new)
-    words = "\n".join([found.summary(), *(f"Note: {note}." for note in new)])
-    asked = [curve_table(found.curves, found.run.name), *requested(found)]
-    _print(console, words, tables(found) if everything else asked)
+    new = [note for note in confrontation.notes if note not in printed_notes]
+    printed_notes.update(new)
+    words = "\n".join([confrontation.summary(), *(f"Note: {note}." for note in new)])
+    curves = curve_table(confrontation.curves, confrontation.run.name)
+    _print(console, words, tables(confrontation) if everything else [curves, *requested(confrontation)])
 
 
 def _print(console: Console, words: str, shown: Sequence[Table]) -> None:

@@ -1,7 +1,7 @@
 """Everything that counts show of a run against its base, as one value."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,17 +9,17 @@ import numpy as np
 from ..support.notebook import Shown
 from ..support.table import Table, dataframe
 from .answers import AnswersLeft, answers_left
-from .doubts import doubts
+from .counts import Counts, MatchedRows, matched
+from .data_warnings import data_warnings
 from .kl import KlSpent, kl_spent
-from .law_fits import OWN_SHIFTS, LawScore, ranked_laws
-from .measures import AlikeGroups, Measure, alike_groups, measures
-from .pairs import Counts, Matched, matched
-from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, told_ks
-from .prompts import LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
-from .words import sentences, shortened, tables
+from .measures import Measure, UniformGroups, measures, uniform_groups
+from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, shown_ks
+from .policy_fits import OWN_SHIFTS, PolicyScore, policy_scores
+from .prompts import ChangedPrompt, LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
+from .report import sentences, shortened, tables
 
 _CARRIED = 5.0
-"""Fewer prompts than these that carry the spread of a difference are told."""
+"""Fewer prompts than these that carry the spread of a difference are named."""
 
 
 @dataclass(frozen=True)
@@ -31,25 +31,16 @@ class CountsFile:
     unmatched: int
 
 
-@dataclass(frozen=True)
-class NamedPrompt:
-    """A prompt that is named: rates seen before and after."""
-
-    id: str
-    before: float
-    after: float
-
-
 @dataclass(frozen=True, repr=False)
 class Confrontation(Shown):
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
-    `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `laws`, the
+    `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `policies`, the
     stationary policies with the best first, are given where "no change" is rejected, or on request; `single`:
     no prompt has two answers on both sides, so that none is identified. `groups`, where prompts have two
     answers, and `answers`, where files have what each answer said, show what is left to choose. `notes` say
     what rewards there are, which prompts are left out, where few carry a number, and where the data are not
-    what they say (`doubts`).
+    what they say (`data_warnings`).
     """
 
     base: CountsFile
@@ -58,23 +49,23 @@ class Confrontation(Shown):
     answers: tuple[int, int]
     single: bool
     curves: PassCurves
-    kept: SolvedPrompts
+    solved: SolvedPrompts = field(metadata={"alias": "kept"})
     gain: LogOddsShift
-    laws: tuple[LawScore, ...]
+    policies: tuple[PolicyScore, ...] = field(metadata={"alias": "laws"})
     parts: tuple[ChangeParts, ...]
-    fell: tuple[NamedPrompt, ...]
-    rose: tuple[NamedPrompt, ...]
+    fell: tuple[ChangedPrompt, ...]
+    rose: tuple[ChangedPrompt, ...]
     spending: KlSpent | None = None
     needed: tuple[SampleNeeded, ...] = ()
     notes: tuple[str, ...] = ()
     measures: tuple[Measure, ...] = ()
-    groups: AlikeGroups | None = None
+    groups: UniformGroups | None = None
     answers_left: AnswersLeft | None = None
 
     @property
-    def best(self) -> LawScore | None:
+    def best(self) -> PolicyScore | None:
         """The best stationary policy; a shift of its own for each prompt is none."""
-        return next((line for line in self.laws if line.law != OWN_SHIFTS), None)
+        return next((line for line in self.policies if line.policy != OWN_SHIFTS), None)
 
     def summary(self) -> str:
         """The sentences, a line each."""
@@ -102,7 +93,7 @@ def confront(
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
     beyond: Sequence[int] | None = None,
-    laws: bool = False,
+    fit_policies: bool = False,
 ) -> Confrontation:
     """Compare a run with its base: Pass@k, prompts, log odds, stationary policies, and what a loss is of.
 
@@ -111,7 +102,7 @@ def confront(
     the training, for the policies of std-normalised advantages; `draws`, of the band's bootstrap; `seed`, of
     all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
     them; `beyond`, k of which to give Pass@k by fitted pass rates, also above n (`rates.solved_beyond`);
-    `laws`, fit the stationary policies to the counts even where "no change" is not rejected. Returns a
+    `fit_policies`, fit stationary policies to the counts even where "no change" is not rejected. Returns a
     Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
@@ -121,7 +112,7 @@ def confront(
     pairs, rng = both.counts, np.random.default_rng(seed)
     curves, gain = pass_curves(pairs, ks, draws=draws, seed=seed), log_odds_shift(pairs)
     most = curves.k[-1]
-    told = gain.identified and not pairs.single and (laws or gain.changed)
+    identified = gain.identified and not pairs.single and (fit_policies or gain.changed)
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Confrontation(
         base=CountsFile(base.name, base.sha256, both.only_base),
@@ -130,37 +121,37 @@ def confront(
         answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
         single=pairs.single,
         curves=curves,
-        kept=solved_prompts(pairs, rng),
+        solved=solved_prompts(pairs, rng),
         gain=gain,
-        laws=ranked_laws(pairs, group_size, rng) if told else (),
-        parts=change_parts(pairs, told_ks(most), rng),
+        policies=policy_scores(pairs, group_size, rng) if identified else (),
+        parts=change_parts(pairs, shown_ks(most), rng),
         fell=fell,
         rose=rose,
         spending=kl_spent(both.run, pairs) if _same_reference(base, run, both) else None,
         needed=tuple(line for d, k in power for line in needed(pairs, d, k)),
         notes=tuple(_notes(base, run, both, curves)),
         measures=measures(both, most, rng, beyond or ()),
-        groups=alike_groups(pairs, group_size),
+        groups=uniform_groups(pairs, group_size),
         answers_left=answers_left(both.base, both.run, rng),
     )
 
 
-def _notes(base: Counts, run: Counts, both: Matched, curves: PassCurves) -> Iterator[str]:
+def _notes(base: Counts, run: Counts, both: MatchedRows, curves: PassCurves) -> Iterator[str]:
     """What rewards there are; prompts that are left out or have too few answers for some k, or carry much."""
     reach, last = both.counts.reach, curves.k[-1]
-    yield from doubts((run, base))
+    yield from data_warnings((run, base))
     if any(row.kl is not None for row in both.run) and not _same_reference(base, run, both):
         yield f"no KL: {run.name} has it from another model than {base.name}"
     for side in (run, base):
-        yield from (f"{side.name}: {words}" for words in side.told)
+        yield from (f"{side.name}: {words}" for words in side.notes)
     if left_out := both.only_base + both.only_run:
         yield f"{left_out} prompts that only one file has are left out"
     if both.too_few:
         yield f"{both.too_few} prompts with fewer answers than asked for are left out"
     least = f"{shortened(str(both.base[int(reach.argmin())].id))!r} has {reach.min()}"
     if (short := len(reach) - curves.prompts) > 0:
-        of = f"Pass@k is of the other {curves.prompts}"
-        yield f"{short} prompts have fewer than {last} answers ({least}): {of}"
+        rest = f"Pass@k is of the other {curves.prompts}"
+        yield f"{short} prompts have fewer than {last} answers ({least}): {rest}"
     elif 2 * last <= np.median(reach) and curves.k == tuple(range(1, last + 1)):
         few = int((reach < np.median(reach)).sum())
         yield f"k goes up to {last} because of {few} prompts with few answers ({least}): see --min-n and --k"
@@ -171,7 +162,7 @@ def _notes(base: Counts, run: Counts, both: Matched, curves: PassCurves) -> Iter
         yield f"at k = {at} as few as {fewest:.1f} prompts carry the spread of the difference"
 
 
-def _same_reference(base: Counts, run: Counts, both: Matched) -> bool:
+def _same_reference(base: Counts, run: Counts, both: MatchedRows) -> bool:
     """Whether the run's log ratios are from the base, whose pass rates tell the least KL.
 
     An evaluation of the model at which training began has no KL to itself.
@@ -182,6 +173,6 @@ def _same_reference(base: Counts, run: Counts, both: Matched) -> bool:
     return not any(row.kl for row in both.base)
 
 
-def _named(both: Matched, i: int) -> NamedPrompt:
+def _named(both: MatchedRows, i: int) -> ChangedPrompt:
     before, after = both.base[i], both.run[i]
-    return NamedPrompt(str(before.id), before.c / before.n, after.c / after.n)
+    return ChangedPrompt(str(before.id), before.c / before.n, after.c / after.n)

@@ -8,7 +8,7 @@ from scipy.special import xlogy
 
 from ..intervals import Estimate, mean_of
 from ..support.record import readable
-from .pairs import Pairs, PromptRow
+from .counts import PairedCounts, PromptRow
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class KlSpent:
     incorrect: Estimate | None
 
 
-def kl_spent(rows: Sequence[PromptRow], pairs: Pairs) -> KlSpent | None:
+def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
     """The mean KL(run || base) of a prompt and its parts; None if no prompt has log ratios or a KL.
 
     KL = kl(V || A1) + V KL(correct || base's correct) + (1-V) KL(incorrect || base's incorrect), of which
@@ -59,12 +59,12 @@ def kl_spent(rows: Sequence[PromptRow], pairs: Pairs) -> KlSpent | None:
     )
 
 
-def _least_by_verdict(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def _least_by_verdict(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
     """V log(V/A1) and (1-V) log((1-V)/A0) of each prompt."""
-    found = []
+    terms = []
     for c1, c0 in ((pairs.run_c, pairs.base_c), (pairs.run_n - pairs.run_c, pairs.base_n - pairs.base_c)):
         share = c1 / pairs.run_n
         # E[v log v] exceeds V log V by (1-V)/2n.
         entropy = xlogy(share, share) - np.where(c1 > 0, (1 - share) / (2 * pairs.run_n), 0.0)
-        found.append(entropy - share * np.log((c0 + 0.5) / (pairs.base_n + 0.5)))
-    return found[0], found[1]
+        terms.append(entropy - share * np.log((c0 + 0.5) / (pairs.base_n + 0.5)))
+    return terms[0], terms[1]

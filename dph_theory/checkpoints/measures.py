@@ -1,24 +1,25 @@
 """Further measures of two checkpoints' counts: Pass^k, maj@k, styles, Pass@k beyond n and by category."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
+from itertools import product
 
 import numpy as np
 from scipy import stats
 
 from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean, mean_of
-from ..numeric.arrays import Scalars, whole
+from ..numeric.arrays import Scalars, integers
 from ..numeric.elementary import Values
 from ..support.errors import argument_error
 from ..support.record import readable
-from .pairs import Matched, Pairs, PromptRow
+from .counts import MatchedRows, PairedCounts, PromptRow
 from .pass_at_k import curves
 from .rates import solved_beyond
 
 _MOST_VOTES, _MOST_DRAWN = 2048, 64
-"""Answers to a prompt, and k, up to which maj@k is told: beyond, its exact sum takes long."""
+"""Answers to a prompt, and k, up to which maj@k is given: beyond, its exact sum takes long."""
 
 
 def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
@@ -29,18 +30,18 @@ def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     >>> float(all_at_k(10, 5, 2).round(4))
     0.2222
     """
-    n, c = whole("n", n, at_least=1), whole("c", c, at_least=0)
+    n, c = integers("n", n, at_least=1), integers("c", c, at_least=0)
     if (c > n).any():
         raise argument_error("c", int(c.max()), "at most n, the number of samples")
     return 1 - pass_at_k(n, n - c, k)
 
 
 @dataclass(frozen=True)
-class AlikeGroups:
+class UniformGroups:
     """Groups of `size` answers that are all right or all wrong, which teach nothing without a KL.
 
-    `base` and `run` are their shares, unbiased, means over prompts; `whole` is the share of prompts on which
-    all `answers` of the run are alike.
+    `base` and `run` are their shares, unbiased, means over prompts; `uniform` is the share of prompts on
+    which all `answers` of the run are alike.
     """
 
     __repr__ = readable
@@ -48,11 +49,11 @@ class AlikeGroups:
     size: int
     base: float
     run: float
-    whole: float
+    uniform: float = field(metadata={"alias": "whole"})
     answers: int
 
 
-def alike_groups(pairs: Pairs, size: int) -> AlikeGroups | None:
+def uniform_groups(pairs: PairedCounts, size: int) -> UniformGroups | None:
     """What groups of this size, or of as many answers as there are, learn from; None of single answers."""
     size = min(size, pairs.usual)
     if size < 2:
@@ -63,7 +64,7 @@ def alike_groups(pairs: Pairs, size: int) -> AlikeGroups | None:
         float(np.mean(all_at_k(n, c, size) + all_at_k(n, n - c, size)))
         for n, c in ((pairs.base_n, pairs.base_c), (n, c))
     )
-    return AlikeGroups(size, base, run, float(((c == 0) | (c == n)).mean()), int(np.median(n)))
+    return UniformGroups(size, base, run, float(((c == 0) | (c == n)).mean()), int(np.median(n)))
 
 
 def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
@@ -85,17 +86,17 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
         raise argument_error("k", k, f"from 1 to {n}: the answers to the prompt")
     sizes, counts = np.unique(often, return_counts=True)
     chances = stats.binom.pmf(np.arange(n + 1)[:, None], sizes, k / (n + 1))
-    powers, found = _roots_of_unity(n + 1), 0.0
+    powers, total = _roots_of_unity(n + 1), 0.0
     for m in range(1, min(k, int(often[right > 0].max(initial=0))) + 1):
         y, weight = np.polynomial.legendre.leggauss(k // m // 2 + 1)
         fewer, level = powers[:, :m] @ chances[:m], np.outer(powers[:, m], chances[m])
-        each = fewer + (y[:, None, None] + 1) / 2 * level
+        generating = fewer + (y[:, None, None] + 1) / 2 * level
         for size in sizes[(sizes >= m)]:
-            others = counts - (sizes == size)
+            other_counts = counts - (sizes == size)
             if (share := float((right[often == size] / size).sum())) > 0:
-                along = weight / 2 @ (each**others).prod(axis=2)
-                found += share * chances[m, sizes == size][0] * float((along @ powers[:, k - m].conj()).real)
-    return found / (n + 1) / float(stats.binom.pmf(k, n, k / (n + 1)))
+                along = weight / 2 @ (generating**other_counts).prod(axis=2)
+                total += share * chances[m, sizes == size][0] * float((along @ powers[:, k - m].conj()).real)
+    return total / (n + 1) / float(stats.binom.pmf(k, n, k / (n + 1)))
 
 
 @lru_cache(maxsize=2)
@@ -109,7 +110,7 @@ class Measure:
     """A number of the base and of the run, and its change, over so many prompts.
 
     Intervals are over prompts, of this number alone but for those of categories; the change by a fitted
-    policy has none. `asked`: whether it is given because it was asked for.
+    policy has none. `on_request`: whether it is given only because it was asked for.
     """
 
     __repr__ = readable
@@ -119,11 +120,11 @@ class Measure:
     base: Estimate
     run: Estimate
     change: Estimate | float
-    asked: bool = False
+    on_request: bool = field(default=False, metadata={"alias": "asked"})
 
 
 def measures(
-    matched: Matched, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
+    matched: MatchedRows, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
 ) -> tuple[Measure, ...]:
     """Pass^k, maj@k and styles, Pass@k at each k of `beyond`, and Pass@1 and Pass@k of each category.
 
@@ -132,9 +133,9 @@ def measures(
     """
     pairs = matched.counts.chosen(matched.counts.reach >= k)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
-    found = []
+    rows = []
     if k > 1:
-        found += [_measure(f"Pass^{k}: all of {k} correct", rng, *(all_at_k(n, c, k) for n, c in sides))]
+        rows += [_measure(f"Pass^{k}: all of {k} correct", rng, *(all_at_k(n, c, k) for n, c in sides))]
     voted = [
         (one.votes, other.votes)
         for one, other in zip(matched.base, matched.run, strict=True)
@@ -144,14 +145,14 @@ def measures(
         drawn = min(k, _MOST_DRAWN)
         majority = cache(partial(majority_at_k, k=drawn))
         of_sides = (np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True))
-        found += [_measure(f"maj@{drawn}: the commonest of {drawn} correct", rng, *of_sides)]
+        rows += [_measure(f"maj@{drawn}: the commonest of {drawn} correct", rng, *of_sides)]
     if (kinds := styles(matched.base, matched.run)) is not None:
-        found.append(kinds)
+        rows.append(kinds)
     for further in beyond:
         base, run = (solved_beyond(n, c, further) for n, c in sides)
         name = f"Pass@{further} by fitted pass rates"
-        found.append(Measure(name, len(pairs), base, run, run.value - base.value, asked=True))
-    return (*found, *by_category(matched, k, rng))
+        rows.append(Measure(name, len(pairs), base, run, run.value - base.value, on_request=True))
+    return (*rows, *by_category(matched, k, rng))
 
 
 def _measure(
@@ -167,18 +168,20 @@ def styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | Non
     A style seen s times in n answers is among k of them with chance 1 - C(n-s, k)/C(n, k); k is the least n
     of the prompts with at least two such answers on both sides.
     """
-    each = ([np.array([*(row.styles or {}).values()], int) for row in side] for side in (base, run))
-    both = [pair for pair in zip(*each, strict=True) if min(one.sum() for one in pair) > 1]
+    counts = [[np.array([*(row.styles or {}).values()], int) for row in side] for side in (base, run)]
+    both = [pair for pair in zip(*counts, strict=True) if min(side.sum() for side in pair) > 1]
     if not both:
         return None
-    k = int(min(counts.sum() for pair in both for counts in pair))
-    found = np.array([[pass_at_k(counts.sum(), counts, k).sum() for counts in pair] for pair in both])
-    before, after = found.T
+    k = int(min(side.sum() for pair in both for side in pair))
+    before, after = (
+        np.array([pass_at_k(styles.sum(), styles, k).sum() for styles in side])
+        for side in zip(*both, strict=True)
+    )
     name = f"different styles in {k} answers that have one"
     return Measure(name, len(both), mean_of(before), mean_of(after), mean_of(after - before))
 
 
-def by_category(matched: Matched, k: int, rng: np.random.Generator) -> list[Measure]:
+def by_category(matched: MatchedRows, k: int, rng: np.random.Generator) -> list[Measure]:
     """Pass@1 and Pass@k in each category of the prompts, those without one apart; none where there are none.
 
     Each of the C changes at a k has confidence 1 - 0.05/(2 C) (Bonferroni): all hold at once with 95%.
@@ -187,16 +190,14 @@ def by_category(matched: Matched, k: int, rng: np.random.Generator) -> list[Meas
     if not any(names):
         return []
     reach = matched.counts.reach >= k
-    pairs, of = matched.counts.chosen(reach), np.array(["none" if x is None else x for x in names])[reach]
-    ks = sorted({1, k})
-    before, after = curves(pairs.base_n, pairs.base_c, ks), curves(pairs.run_n, pairs.run_c, ks)
-    kinds = sorted(set(of.tolist()))
+    categories = np.array(["none" if name is None else name for name in names])[reach]
+    pairs, ks = matched.counts.chosen(reach), sorted({1, k})
+    sides = curves(pairs.base_n, pairs.base_c, ks), curves(pairs.run_n, pairs.run_c, ks)
+    kinds = sorted(set(categories.tolist()))
     level = 1 - (1 - LEVEL) / (len(ks) * len(kinds))
-    return [
-        replace(
-            _measure(f"Pass@{at}, {kind}", rng, before[of == kind, i], after[of == kind, i], level=level),
-            asked=True,
-        )
-        for kind in kinds
-        for i, at in enumerate(ks)
-    ]
+    rows = []
+    for kind, (i, at) in product(kinds, enumerate(ks)):
+        before, after = (side[categories == kind, i] for side in sides)
+        row = _measure(f"Pass@{at}, {kind}", rng, before, after, level=level)
+        rows.append(replace(row, on_request=True))
+    return rows

@@ -2,7 +2,7 @@
 
 The confidence set of the first loss is that of arXiv 2609.22547, from another band: at 30 prompts the
 multiplier bootstrap of that paper often misses the truth, where one prompt carries the spread; this one does
-not (`benchmarks/intervals.py`).
+not, in simulated counts.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from scipy import optimize, stats
 
 from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means
-from ..numeric.arrays import whole
+from ..numeric.arrays import integers
 from ..support.errors import argument_error
 from ..support.record import readable
-from .pairs import Pairs
+from .counts import PairedCounts
 from .rates import RateSpread, likelihood, rate_spread
 
 _EVERY = 256
-"""Up to this k every one is told by default, beyond it powers of two."""
+"""Up to this k every one is given by default, beyond it powers of two."""
 _FLAT = 1e-12
 """A standard error below this is none: all prompts agree."""
 _SMALLEST = 1e-6
@@ -60,11 +60,11 @@ class PassCurves:
 def curves(n: np.ndarray, c: np.ndarray, ks: Sequence[int]) -> np.ndarray:
     """Pass@k of each prompt, (prompts, K), at k up to n; prompts of equal counts are computed once."""
     key, place = np.unique(np.stack([n, c]), axis=1, return_inverse=True)
-    found: np.ndarray = pass_at_k(key[0][:, None], key[1][:, None], np.asarray(ks))
-    return found[place]
+    values: np.ndarray = pass_at_k(key[0][:, None], key[1][:, None], np.asarray(ks))
+    return values[place]
 
 
-def gaps(pairs: Pairs, ks: Sequence[int]) -> np.ndarray:
+def gaps(pairs: PairedCounts, ks: Sequence[int]) -> np.ndarray:
     """The difference run - base of each prompt's Pass@k, (prompts, K)."""
     gap = curves(pairs.run_n, pairs.run_c, ks)
     gap -= curves(pairs.base_n, pairs.base_c, ks)
@@ -72,8 +72,9 @@ def gaps(pairs: Pairs, ks: Sequence[int]) -> np.ndarray:
 
 
 def pass_curves(
-    pairs: Pairs, ks: Sequence[int] | None = None, *, draws: int = 4000, level: float = LEVEL, seed: int = 0
-) -> PassCurves:
+    pairs: PairedCounts, ks: Sequence[int] | None = None, *,
+    draws: int = 4000, level: float = LEVEL, seed: int = 0,
+) -> PassCurves:  # fmt: skip
     """Pass@k of both and their difference run - base with a simultaneous band, at k = 1, ..., usual n.
 
     Prompts count as independent draws, and nothing is asked of the distribution of their differences: the
@@ -83,27 +84,27 @@ def pass_curves(
     """
     if len(pairs) < 2:
         raise argument_error("prompts", len(pairs), "at least two: intervals are over prompts")
-    asked = _asked(pairs, ks)
+    k = _requested_ks(pairs, ks)
     if draws < 2:
         raise argument_error("draws", draws, "at least two")
-    pairs = pairs.chosen(pairs.reach >= asked[-1])
-    gap = gaps(pairs, asked.tolist())
+    pairs = pairs.chosen(pairs.reach >= k[-1])
+    gap = gaps(pairs, k.tolist())
     low, high = bounded_means(gap, np.random.default_rng(seed), draws=draws, level=level)
-    base, mean = curves(pairs.base_n, pairs.base_c, asked.tolist()).mean(axis=0), gap.mean(axis=0)
+    base, mean = curves(pairs.base_n, pairs.base_c, k.tolist()).mean(axis=0), gap.mean(axis=0)
     gap -= mean
     squares, fourths = (gap**2).sum(axis=0), (gap**4).sum(axis=0)
-    told = squares > _FLAT**2
-    effective = np.divide(squares**2, fourths, out=np.zeros(len(asked)), where=told)
+    varies = squares > _FLAT**2
+    effective = np.divide(squares**2, fourths, out=np.zeros(len(k)), where=varies)
     return PassCurves(
-        k=tuple(map(int, asked)),
+        k=tuple(map(int, k)),
         base=_floats(base),
         run=_floats(base + mean),
         difference=_floats(mean),
         low=_floats(low),
         high=_floats(high),
-        better=tuple(map(int, asked[low > 0])),
-        worse=tuple(map(int, asked[high < 0])),
-        first_worse=first_worse(asked, low, high),
+        better=tuple(map(int, k[low > 0])),
+        worse=tuple(map(int, k[high < 0])),
+        first_worse=first_worse(k, low, high),
         prompts=len(pairs),
         effective=_floats(effective),
     )
@@ -113,14 +114,14 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
     return tuple(map(float, values))
 
 
-def _asked(pairs: Pairs, ks: Sequence[int] | None) -> np.ndarray:
+def _requested_ks(pairs: PairedCounts, ks: Sequence[int] | None) -> np.ndarray:
     if ks is None:
-        return np.arange(1, pairs.usual + 1) if pairs.usual <= _EVERY else np.array(told_ks(pairs.usual))
-    most, asked = int(np.sort(pairs.reach)[-2]), whole("k", list(ks), at_least=1)
-    if asked.ndim != 1 or asked.size == 0 or (np.diff(asked) <= 0).any() or asked[-1] > most:
+        return np.arange(1, pairs.usual + 1) if pairs.usual <= _EVERY else np.array(shown_ks(pairs.usual))
+    most, requested = int(np.sort(pairs.reach)[-2]), integers("k", list(ks), at_least=1)
+    if requested.ndim != 1 or requested.size == 0 or (np.diff(requested) <= 0).any() or requested[-1] > most:
         allowed = f"increasing whole numbers, at most {most}: as many answers as two prompts have"
         raise argument_error("k", ks, allowed)
-    return asked
+    return requested
 
 
 def first_worse(ks: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[int, int | None] | None:
@@ -152,18 +153,18 @@ class ChangeParts:
     narrowing: Estimate
 
 
-def change_parts(pairs: Pairs, ks: Sequence[int], rng: np.random.Generator) -> tuple[ChangeParts, ...]:
+def change_parts(pairs: PairedCounts, ks: Sequence[int], rng: np.random.Generator) -> tuple[ChangeParts, ...]:
     """The parts at each k, of the prompts that have all of them; both sides at equal numbers of answers."""
     pairs = pairs.chosen(pairs.reach >= max(ks)).thinned(rng)
     changed = (pairs.base_c > 0) != (pairs.run_c > 0)
-    found = []
+    parts = []
     for k, gap in zip(ks, gaps(pairs, ks).T, strict=True):
         only = np.where(changed, gap, 0.0)
-        found.append(ChangeParts(int(k), *(bounded_mean(values, rng) for values in (gap, only, gap - only))))
-    return tuple(found)
+        parts.append(ChangeParts(int(k), *(bounded_mean(values, rng) for values in (gap, only, gap - only))))
+    return tuple(parts)
 
 
-def told_ks(most: int) -> tuple[int, ...]:
+def shown_ks(most: int) -> tuple[int, ...]:
     """The k that tables show: powers of two, and the most."""
     return tuple(sorted({2**i for i in range(most.bit_length()) if 2**i <= most} | {most}))
 
@@ -186,7 +187,7 @@ class SampleNeeded:
     detectable: float
 
 
-def needed(pairs: Pairs, difference: float, k: int) -> tuple[SampleNeeded, ...]:
+def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded, ...]:
     """What a difference of Pass@k takes at several numbers of answers, from this comparison's own spread.
 
     The variance of a prompt's estimated difference is that of the true differences over prompts, which more
@@ -203,15 +204,15 @@ def needed(pairs: Pairs, difference: float, k: int) -> tuple[SampleNeeded, ...]:
         raise argument_error("k", k, f"at most {pairs.least}: the fewest answers")
     sides = [(n, rate_spread(n, c)) for n, c in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))]
     gap = gaps(pairs, [k])[:, 0]
-    true = max(0.0, float(np.var(gap, ddof=1)) - sum(_sampling(law, n, k) for n, law in sides))
+    true = max(0.0, float(np.var(gap, ddof=1)) - sum(_sampling(spread, n, k) for n, spread in sides))
     # The logarithm of a sample variance has, to first order, the variance (kurtosis - 1)/m.
     wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, stats.kurtosis(gap, fisher=False) - 1) / len(gap))))
-    now, found = int(np.median(pairs.reach)), []
+    now, lines = int(np.median(pairs.reach)), []
     for n in sorted({max(k, round(now * factor)) for factor in (0.25, 0.5, 1, 2, 4)}):
-        variance = true + sum(_sampling(law, np.array([n]), k) for _, law in sides)
+        variance = true + sum(_sampling(spread, np.array([n]), k) for _, spread in sides)
         prompts = Estimate(*(float(_prompts(variance * by, difference)) for by in (1.0, 1 / wide, wide)))
-        found.append(SampleNeeded(k, difference, n, prompts, _detectable(variance, len(pairs))))
-    return tuple(found)
+        lines.append(SampleNeeded(k, difference, n, prompts, _detectable(variance, len(pairs))))
+    return tuple(lines)
 
 
 def _detectable(variance: float, prompts: float) -> float:
@@ -229,20 +230,20 @@ def _detectable(variance: float, prompts: float) -> float:
 
 
 def _prompts(variance: float, difference: float) -> int:
-    def short(log_prompts: float) -> float:
+    def excess(log_prompts: float) -> float:
         return _detectable(variance, float(np.exp(log_prompts))) - difference
 
     # A single prompt tells no difference; e^60 of them tell the least one that may be asked for.
-    return int(np.ceil(np.exp(optimize.brentq(short, 0.0, 60.0))))
+    return int(np.ceil(np.exp(optimize.brentq(excess, 0.0, 60.0))))
 
 
-def _sampling(law: RateSpread, answers: np.ndarray, k: int) -> float:
+def _sampling(spread: RateSpread, answers: np.ndarray, k: int) -> float:
     """The mean over prompts (of so many answers) of the variance of Pass@k estimated from these answers."""
-    each, counts = np.unique(answers, return_counts=True)
-    return float(np.array([_variance(law, int(n), k) for n in each]) @ counts) / len(answers)
+    sizes, counts = np.unique(answers, return_counts=True)
+    return float(np.array([_variance(spread, int(n), k) for n in sizes]) @ counts) / len(answers)
 
 
-def _variance(law: RateSpread, n: int, k: int) -> float:
+def _variance(spread: RateSpread, n: int, k: int) -> float:
     c = np.arange(n + 1)
-    value, chance = curves(np.full(n + 1, n), c, [k])[:, 0], likelihood(np.full(n + 1, n), c, law.rates)
-    return float(((value**2 @ chance) - (value @ chance) ** 2) @ law.weights)
+    value, chance = curves(np.full(n + 1, n), c, [k])[:, 0], likelihood(np.full(n + 1, n), c, spread.rates)
+    return float(((value**2 @ chance) - (value @ chance) ** 2) @ spread.weights)

@@ -4,15 +4,15 @@ Tests of a prompt, and those over prompts, are given its total of correct answer
 distribution, free of the base's rate.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
 
 from ..intervals import LEVEL, Estimate, from_influence, share
 from ..support.record import readable
-from .pairs import Pairs
-from .rates import log_ways, rate_spread
+from .counts import PairedCounts
+from .rates import log_binomials, rate_spread
 
 FALSE_DISCOVERIES = 0.05
 """The expected share of wrong names among the prompts that are named."""
@@ -22,62 +22,72 @@ FALSE_DISCOVERIES = 0.05
 class SolvedPrompts:
     """Prompts solved at least once: the run's share of those that the base solves, and of the others.
 
-    All at equal numbers of answers (`Pairs.thinned`). `p_value` is exact: were base and run alike, a prompt
-    that only one of them solves would be either's with equal chance. `kept_unchanged`, `new_unchanged` are
-    what a model with the base's rates would reach. A prompt never solved in n answers may have a small rate:
-    `lost_again` of the lost prompts the run would solve in n further answers, in expectation (`rate_spread`).
+    All at equal numbers of answers (`PairedCounts.thinned`). `p_value` is exact: were base and run alike, a
+    prompt that only one of them solves would be either's with equal chance. `retained_unchanged` and
+    `new_unchanged` are what a model with the base's rates would reach. A prompt never solved in n answers may
+    have a small rate: `lost_again` of the lost prompts the run would solve in n further answers, in
+    expectation (`rate_spread`).
     A number over no prompts is None, and so is `new_unchanged` for a base that solves none: its rates could
     be any small ones; and all that need the spread of rates where one answer to a prompt says nothing of it.
     """
 
     __repr__ = readable
 
-    kept: Estimate | None
+    retained: Estimate | None = field(metadata={"alias": "kept"})
     new: Estimate | None
     solved_by_base: int
     lost: int
     gained: int
     p_value: float
-    kept_unchanged: float | None
+    retained_unchanged: float | None = field(metadata={"alias": "kept_unchanged"})
     new_unchanged: float | None
     lost_again: float | None
 
 
-def solved_prompts(pairs: Pairs, rng: np.random.Generator) -> SolvedPrompts:
-    """The prompts kept and newly solved, with exact intervals and an exact test."""
+def solved_prompts(pairs: PairedCounts, rng: np.random.Generator) -> SolvedPrompts:
+    """The prompts retained and newly solved, with exact intervals and an exact test."""
     pairs = pairs.thinned(rng)
     n, before, after = pairs.base_n, pairs.base_c > 0, pairs.run_c > 0
     lost, gained = before & ~after, ~before & after
     either = int((lost | gained).sum())
 
-    def again(c: np.ndarray, like: np.ndarray, those: np.ndarray) -> float | None:
-        """The chance that n further answers solve one of those prompts, with rates spread as among `like`."""
-        if pairs.single or not those.any():
+    def solved_again(c: np.ndarray, population: np.ndarray, which: np.ndarray) -> float | None:
+        """The chance that n further answers solve one of these, with rates spread as among `population`."""
+        if pairs.single or not which.any():
             return None
-        return float(rate_spread(n[like], c[like]).solved_in(n[those], c[those], n[those]).mean())
+        return float(rate_spread(n[population], c[population]).solved_in(n[which], c[which], n[which]).mean())
 
     every = np.full(len(n), True)
     return SolvedPrompts(
-        kept=share(int((before & after).sum()), int(before.sum())) if before.any() else None,
+        retained=share(int((before & after).sum()), int(before.sum())) if before.any() else None,
         new=share(int(gained.sum()), int((~before).sum())) if not before.all() else None,
         solved_by_base=int(before.sum()),
         lost=int(lost.sum()),
         gained=int(gained.sum()),
         p_value=float(stats.binomtest(int(lost.sum()), either).pvalue) if either else 1.0,
-        kept_unchanged=again(pairs.base_c, every, before),
-        new_unchanged=again(pairs.base_c, every, ~before) if before.any() else None,
-        lost_again=again(pairs.run_c, before, lost),
+        retained_unchanged=solved_again(pairs.base_c, every, before),
+        new_unchanged=solved_again(pairs.base_c, every, ~before) if before.any() else None,
+        lost_again=solved_again(pairs.run_c, before, lost),
     )
 
 
-def changed(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class ChangedPrompt:
+    """A prompt whose rate changed: what it was before and after."""
+
+    id: str
+    before: float
+    after: float
+
+
+def changed(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
     """The prompts whose rate fell, and those whose rate rose, by Fisher's exact test on each.
 
     Of the prompts named, a share of `FALSE_DISCOVERIES` is expected to be wrong (Benjamini and Hochberg over
     both tails of all prompts together). Gives their places, the clearest first.
     """
-    law = stats.hypergeom(pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c, pairs.run_n)
-    fell, rose = law.cdf(pairs.run_c), law.sf(pairs.run_c - 1)
+    null = stats.hypergeom(pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c, pairs.run_n)
+    fell, rose = null.cdf(pairs.run_c), null.sf(pairs.run_c - 1)
     p = np.minimum(1.0, 2 * np.minimum(fell, rose))
     order = np.argsort(p, kind="stable")
     named = order[stats.false_discovery_control(p)[order] <= FALSE_DISCOVERIES]
@@ -109,7 +119,7 @@ class LogOddsShift:
         return self.p_no_change < 1 - LEVEL
 
 
-def log_odds_shift(pairs: Pairs) -> LogOddsShift:
+def log_odds_shift(pairs: PairedCounts) -> LogOddsShift:
     """The shift of the log odds; not known where no prompt has both correct and incorrect answers."""
     total = pairs.base_c + pairs.run_c
     informative = pairs.chosen((total > 0) & (total < pairs.base_n + pairs.run_n))
@@ -118,7 +128,7 @@ def log_odds_shift(pairs: Pairs) -> LogOddsShift:
     return LogOddsShift(mantel_haenszel(informative), len(informative), no_change(informative))
 
 
-def mantel_haenszel(pairs: Pairs) -> Estimate:
+def mantel_haenszel(pairs: PairedCounts) -> Estimate:
     """The pooled log odds ratio log(sum_i R_i / sum_i S_i), R = c1 (n0-c0)/(n0+n1), S = c0 (n1-c1)/(n0+n1).
 
     Consistent for few answers to many prompts and for many answers to few. The interval comes from the
@@ -136,7 +146,7 @@ def mantel_haenszel(pairs: Pairs) -> Estimate:
     return from_influence(value, influence) if np.ptp(influence) else Estimate(value, -np.inf, np.inf)
 
 
-def no_change(pairs: Pairs) -> float:
+def no_change(pairs: PairedCounts) -> float:
     """The p-value of equal rates of each prompt, from the run's correct answers x given the prompt's total.
 
     Two tests, either of which may reject (Bonferroni): of sum x - E, normal (Cochran, Biometrics 10, 1954),
@@ -148,7 +158,7 @@ def no_change(pairs: Pairs) -> float:
     tables = []
     for n0, n1, both in margins.T:
         x = np.arange(max(0, both - n0), min(n1, both) + 1)
-        log = log_ways(n1, x) + log_ways(n0, both - x)
+        log = log_binomials(n1, x) + log_binomials(n0, both - x)
         chance = np.exp(log - log.max())
         chance /= chance.sum()
         mean = chance @ x

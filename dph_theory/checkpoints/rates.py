@@ -18,7 +18,7 @@ from ..support.record import readable
 _STEPS = 200
 """Steps of expectation-maximisation."""
 _LONG, _SHORT = 2000, 400
-"""Steps to the likeliest law, and from there to those that are pushed away from it."""
+"""Steps to the likeliest spread, and from there to those that are pushed away from it."""
 _PER_DEVIATION = 2.5
 """Points of the grid per standard deviation of an estimated rate, on the scale of arcsin sqrt p."""
 _FEWEST, _MOST = 121, 601
@@ -37,7 +37,7 @@ def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
     return rates, weights / weights.sum()
 
 
-def log_ways(n: Values, c: Values) -> np.ndarray:
+def log_binomials(n: Values, c: Values) -> np.ndarray:
     """log C(n, c)."""
     return gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
 
@@ -50,24 +50,24 @@ def floored_log(chance: np.ndarray) -> np.ndarray:
 def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The probability of each count at each rate, (counts, rates)."""
     log = xlogy(c[:, None], rates) + xlog1py((n - c)[:, None], -rates)
-    log += log_ways(n, c)[:, None]
+    log += log_binomials(n, c)[:, None]
     return np.exp(log, out=log)
 
 
 def fit_weights(
-    base: np.ndarray, often: np.ndarray, weights: np.ndarray, steps: int, run: np.ndarray | None = None
+    base: np.ndarray, prompts: np.ndarray, weights: np.ndarray, steps: int, run: np.ndarray | None = None
 ) -> np.ndarray:
     """The weights of the rates after so many steps of expectation-maximisation.
 
-    `often` prompts have each count of the base, of the chances `base` (counts, grid) at each rate: (counts,).
+    `prompts` of them have each count of the base, of chances `base` (counts, grid) at each rate: (counts,).
     With the chances `run` (counts of the run, grid) it is (counts of the base, counts of the run).
     """
-    beside, seen = (np.ones((1, len(weights))), often[:, None]) if run is None else (run, often)
+    run_chance, table = (np.ones((1, len(weights))), prompts[:, None]) if run is None else (run, prompts)
     for _ in range(steps):
-        chance = (base * weights) @ beside.T
+        chance = (base * weights) @ run_chance.T
         # Counts that no rate of the grid explains say nothing of the weights.
-        share = np.divide(seen, chance, out=np.zeros_like(chance), where=chance > 1e-290)
-        weights = weights * ((base.T @ share) * beside.T).sum(axis=1)
+        share = np.divide(table, chance, out=np.zeros_like(chance), where=chance > 1e-290)
+        weights = weights * ((base.T @ share) * run_chance.T).sum(axis=1)
         weights = weights / weights.sum()
     return weights
 
@@ -109,14 +109,14 @@ def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
     More answers than were drawn depend on the distribution of rates over prompts, of which nothing is
     assumed: the interval has the means under all distributions on the grid whose log likelihood is within
     1.92 of the greatest, the 95% quantile for one number. The likeliest one of a given mean is that of
-    further prompts, lambda of them, solved (or missed) in k answers: its ends are found by lambda. Measured
-    in `benchmarks/intervals.py`. n and c are (prompts,).
+    further prompts, lambda of them, solved (or missed) in k answers: its ends are found by lambda. n and c
+    are (prompts,).
     """
     rates, start = rate_grid(int(n.max()))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
     chance, missed = likelihood(key[0], key[1], rates), np.exp(xlog1py(float(k), -rates))
     free = fit_weights(chance, counts, start, _LONG)
-    # A rate that the likeliest law leaves out may matter at the end.
+    # A rate that the likeliest spread leaves out may matter at the end.
     mixed, best = 0.9 * free + 0.1 * start, counts @ floored_log(chance @ free)
 
     def pushed(row: np.ndarray, log_lambda: float) -> np.ndarray:

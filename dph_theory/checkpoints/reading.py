@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
 from ..support.record import read_record
-from .logs import AS_TEXT, Answer, judged, named, recognised, step_files
-from .pairs import Counts, PromptRow, is_number, row
+from .counts import Counts, PromptRow, is_number, prompt_row
+from .logs import AS_TEXT, Log, LoggedAnswer, log_of_columns, prompt_counts, recognised, step_files
 
 Numbered = Iterable[tuple[int, Any]]
 """Values with the line of the file at which each stands; one that cannot be read is the error."""
 _NAMED = 5
-"""So many wrong rows are told one by one."""
+"""So many wrong rows are listed one by one."""
 _EVALUATION = "evaluation.json"
 """What `dph evaluate` and `dph demo` write into the folder of a run."""
 _WHOLE = re.compile(r"0|-?[1-9]\d*")
@@ -63,11 +63,11 @@ def read_counts(
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
     path = Path(path)
-    columns = (column, correct, answer)
-    return _counts(path, _read(path, prompts), str(path), reward, correct_from, unscored, by, *columns)
+    options = _Options(reward, correct_from, unscored, by, column, correct, answer)
+    return _counts(path, _read(path, prompts), str(path), options)
 
 
-def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
+def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
     """The counts at each step of a training: rows with the field "step", or a folder with a file a step.
 
     Parameters and errors are those of `read_counts`.
@@ -77,8 +77,8 @@ def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
     """
     path = Path(path)
     if path.is_dir():
-        return {step: read_counts(file, **how) for step, file in step_files(path).items()}
-    found = _read(path, how.pop("prompts", None))
+        return {step: read_counts(log, **options) for step, log in step_files(path).items()}
+    file = _read(path, options.pop("prompts", None))
     steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
 
     def take(number: int, value: Any) -> None:
@@ -87,20 +87,32 @@ def read_steps(path: str | Path, **how: Any) -> dict[int, Counts]:
             raise argument_error("step", step, "a whole number in each row")
         steps[step].append((number, value))
 
-    _each(path, found.rows, take)
-    each = ((step, found._replace(rows=rows)) for step, rows in sorted(steps.items()))
-    names = ("reward", "correct_from", "unscored", "by", "column", "correct", "answer")
-    asked = [how.get(name) for name in names]
-    return {step: _counts(path, of, f"{path}, step {step}", *asked) for step, of in each}
+    _take_rows(path, file.rows, take)
+    return {
+        step: _counts(path, file._replace(rows=rows), f"{path}, step {step}", _Options(**options))
+        for step, rows in sorted(steps.items())
+    }
 
 
-class _Read(NamedTuple):
-    """A file with its rows, its hash, what is to be told of it, and of an evaluation its models."""
+class _Options(NamedTuple):
+    """How rows are read, in the words of `read_counts`."""
 
-    file: Path
+    reward: str | None = None
+    correct_from: float | None = None
+    unscored: str | None = None
+    by: str | None = None
+    column: str | None = None
+    correct: str | None = None
+    answer: str | None = None
+
+
+class _ReadFile(NamedTuple):
+    """A file with its rows, its hash, notes on it, and of an evaluation its models."""
+
+    path: Path
     rows: list[tuple[int, Any]]
     sha256: str
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     models: tuple[str | None, str | None] = (None, None)
 
 
@@ -108,7 +120,7 @@ class _CutOffError(ValueError):
     """The last line of a file is unfinished."""
 
 
-def _read(path: Path, which: str | None) -> _Read:
+def _read(path: Path, which: str | None) -> _ReadFile:
     """A file, or of a folder an evaluation or the log of the last step."""
     file = path
     if path.is_dir():
@@ -119,17 +131,17 @@ def _read(path: Path, which: str | None) -> _Read:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     if file.name == _EVALUATION:
         rows, models = _evaluation(file, which)
-        return _Read(file, rows, digest, models=models)
+        return _ReadFile(file, rows, digest, models=models)
     formats: Mapping[str, Callable[[Path], Numbered]] = {
         ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
     }  # fmt: skip
     rows = list(formats.get(file.suffix, _lines)(file))
     if rows and isinstance(rows[-1][1], _CutOffError):
-        return _Read(file, rows[:-1], digest, ("it ends in an unfinished line, which is left out",))
-    return _Read(file, rows, digest)
+        return _ReadFile(file, rows[:-1], digest, ("it ends in an unfinished line, which is left out",))
+    return _ReadFile(file, rows, digest)
 
 
-def _each(path: Path, numbered: Numbered, take: Callable[[int, Any], None]) -> None:
+def _take_rows(path: Path, numbered: Numbered, take: Callable[[int, Any], None]) -> None:
     """Take every row; ValueError with the lines of the first that cannot be."""
     wrong: list[str] = []
     for number, value in numbered:
@@ -194,16 +206,17 @@ def _parquet_rows(path: Path) -> Numbered:
     except ModuleNotFoundError as error:
         allowed = "JSON lines or CSV; for Parquet: pip install datasets"
         raise argument_error("file", str(path), allowed) from error
-    found = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-    for number, value in enumerate(found, start=1):
+    table = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
+    for number, value in enumerate(table, start=1):
         yield number, {name: _plain(entry) for name, entry in value.items()}
 
 
 def _plain(entry: Any) -> Any:
     """A table's cell: whole numbers that a gap in the column made floats, lists that stand as text."""
     if isinstance(entry, float):
-        whole = is_number(entry) and entry.is_integer()
-        return int(entry) if whole else entry if is_number(entry) else None
+        if not is_number(entry):
+            return None
+        return int(entry) if entry.is_integer() else entry
     if isinstance(entry, str) and entry[:1] in ("[", "{"):
         with suppress(json.JSONDecodeError):
             return json.loads(entry)
@@ -213,17 +226,17 @@ def _plain(entry: Any) -> Any:
 def _json_rows(path: Path) -> Numbered:
     """The rows of an array, of a table that wandb exports, of a log of Inspect or EvalPlus, or JSON lines."""
     try:
-        found = json.loads(path.read_bytes())
+        value = json.loads(path.read_bytes())
     except (UnicodeDecodeError, json.JSONDecodeError):
         return _lines(path)
-    if isinstance(found, dict) and {"columns", "data"} <= found.keys():
-        found = [dict(zip(found["columns"], cells, strict=True)) for cells in found["data"]]
-    elif isinstance(found, dict) and "samples" in found:
-        found = found["samples"] or []
-    elif isinstance(found, dict) and isinstance(found.get("eval"), dict):
+    if isinstance(value, dict) and {"columns", "data"} <= value.keys():
+        value = [dict(zip(value["columns"], cells, strict=True)) for cells in value["data"]]
+    elif isinstance(value, dict) and "samples" in value:
+        value = value["samples"] or []
+    elif isinstance(value, dict) and isinstance(value.get("eval"), dict):
         # EvalPlus: a list of answers a task.
-        found = [answer for answers in found["eval"].values() for answer in answers]
-    return enumerate(found, 1) if isinstance(found, list) else [(1, found)]
+        value = [answer for answers in value["eval"].values() for answer in answers]
+    return enumerate(value, 1) if isinstance(value, list) else [(1, value)]
 
 
 def _inspect_rows(path: Path) -> Numbered:
@@ -252,60 +265,55 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
         correct = zip(prompt["styles"], prompt["correct"], strict=True)
         styles = Counter(style for style, right in correct if right and style is not None)
         ratios = [pi - ref for pi, ref in zip(prompt["log_pi"], prompt["log_ref"], strict=True)]
-        known = {"id": prompt["id"], "correct": prompt["correct"], "log_ratio": ratios}
-        rows.append((number, known | {"style": dict(styles) or None}))
+        fields = {"id": prompt["id"], "correct": prompt["correct"], "log_ratio": ratios}
+        rows.append((number, fields | {"style": dict(styles) or None}))
     model, initial = ((results.get(name) or {}).get("hash") for name in ("model", "initial"))
     return rows, (model, initial)
 
 
-def _counts(
-    path: Path,
-    read: _Read,
-    source: str,
-    reward: str | None = None,
-    correct_from: float | None = None,
-    unscored: str | None = None,
-    by: str | None = None,
-    *columns: str | None,
-) -> Counts:
-    """The rows by prompt, with what is to be told of them; ValueError where there are none."""
-    numbered, told = read.rows, read.told
-    log = named(*columns) if any(columns) else recognised(numbered[0][1]) if numbered else None
-    if log is not None:
+def _counts(path: Path, file: _ReadFile, source: str, options: _Options) -> Counts:
+    """The rows by prompt, with notes on them; ValueError where there are none."""
+    numbered, notes = file.rows, file.notes
+    if (log := _log_of(numbered, options)) is not None:
         if path.is_dir() and not log.by_step:
             allowed = "a file of such a log: its folders may hold several tasks"
             raise argument_error("file", str(path), allowed)
-        answers: list[tuple[int, Answer]] = []
+        answers: list[tuple[int, LoggedAnswer]] = []
 
-        def hear(number: int, value: Any) -> None:
+        def add_answers(number: int, value: Any) -> None:
             answers.extend((number, answer) for answer in log.read(value))
 
-        _each(read.file, numbered, hear)
+        _take_rows(file.path, numbered, add_answers)
+        reward = options.reward or options.correct
         try:
-            counted, more = judged(
-                log, answers, reward or next(iter(columns[1:]), None), correct_from, unscored
-            )
+            counted, more = prompt_counts(log, answers, reward, options.correct_from, options.unscored)
         except ValueError as error:
-            raise ValueError(f"{read.file}: {error}") from error
-        numbered, told = [*enumerate(counted, 1)], (*told, *more)
+            raise ValueError(f"{file.path}: {error}") from error
+        numbered, notes = [*enumerate(counted, 1)], (*notes, *more)
     rows: dict[str | int, PromptRow] = {}
-    seen: set[str] = set()
+    ids: set[str] = set()
 
-    def take(_: int, value: Any) -> None:
-        made = row(value, by)
-        if str(made.id) in seen:
-            raise argument_error(
-                "id", made.id, "each prompt once; a number and its digits as text are one id"
-            )
-        seen.add(str(made.id))
-        rows[made.id] = made
+    def add_row(_: int, value: Any) -> None:
+        row = prompt_row(value, options.by)
+        if str(row.id) in ids:
+            raise argument_error("id", row.id, "each prompt once; a number and its digits as text are one id")
+        ids.add(str(row.id))
+        rows[row.id] = row
 
-    _each(read.file, numbered, take)
+    _take_rows(file.path, numbered, add_row)
     if not rows:
-        raise argument_error("file", str(read.file), "at least one row")
-    if by is not None and all(made.category is None for made in rows.values()):
-        raise argument_error("by", by, f"a field that rows of {read.file} hold")
-    return Counts(source, rows, read.sha256, told, read.models)
+        raise argument_error("file", str(file.path), "at least one row")
+    if options.by is not None and all(row.category is None for row in rows.values()):
+        raise argument_error("by", options.by, f"a field that rows of {file.path} hold")
+    return Counts(source, rows, file.sha256, notes, file.models)
+
+
+def _log_of(rows: Sequence[tuple[int, Any]], options: _Options) -> Log | None:
+    """The log that rows are of, by the columns named, else by those that they have; None for counts."""
+    columns = (options.column, options.correct, options.answer)
+    if any(columns):
+        return log_of_columns(*columns)
+    return recognised(rows[0][1]) if rows else None
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:
@@ -314,10 +322,10 @@ def distinct_names(paths: Sequence[str | Path]) -> list[str]:
     >>> distinct_names(["s1/run.jsonl", "s2/run.jsonl", "base.jsonl"])
     ['s1/run.jsonl', 's2/run.jsonl', 'base.jsonl']
     """
-    whole, nth, found = [Path(path).absolute() for path in paths], Counter[Path](), []
-    for path in whole:
-        alike = {other for other in whole if other.name == path.name}
-        name = path.name if len(alike) == 1 else str(path.relative_to(commonpath(alike)))
+    absolute, nth, names = [Path(path).absolute() for path in paths], Counter[Path](), []
+    for path in absolute:
+        namesakes = {other for other in absolute if other.name == path.name}
+        name = path.name if len(namesakes) == 1 else str(path.relative_to(commonpath(namesakes)))
         nth[path] += 1
-        found.append(name if nth[path] == 1 else f"{name}, {nth[path]}")
-    return found
+        names.append(name if nth[path] == 1 else f"{name}, {nth[path]}")
+    return names

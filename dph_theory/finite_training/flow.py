@@ -84,7 +84,8 @@ def flow(
     verdicts = verifier(valid, checked)
     if any(table.ndim != t + 1 for t, table in enumerate(checked)):
         raise argument_error("base", [t.shape for t in checked], "tables without batch axes")
-    advantage = reward_less(baseline) if reward and form != "kl_dpg" else _no_advantage
+    rewarded = reward and form != "kl_dpg"
+    advantage = reward_less(baseline) if rewarded else lambda verdicts, _: 0 * verdicts
     run = _TabularRun(checked, verdicts.astype(float), form, beta, end, advantage, rollouts, per_answer_mean)
     moments = rising_times(times)
     if moments[-1] == 0:
@@ -109,11 +110,6 @@ def _stepped(run: "_TabularRun", theta: np.ndarray, times: np.ndarray, step: flo
             path.append(path[-1] + step * run.slope(taken * step, path[-1], path[0]))
             taken += 1
         yield path[-1]
-
-
-def _no_advantage(verdicts: np.ndarray, validity: np.ndarray) -> np.ndarray:
-    """The advantages of a training without rewards."""
-    return 0 * verdicts
 
 
 class _TabularRun(TabularPolicy):

@@ -52,8 +52,7 @@ class Rollouts:
 
     def importance_weights(self, log_ratio: np.ndarray) -> np.ndarray:
         """What tokens' gradients are multiplied by, (answers, tokens), from log policy over sampler."""
-        log_weight = np.minimum(CORRECTIONS[self.correction](log_ratio), _LARGEST)
-        return np.minimum(np.exp(log_weight), self.cap)
+        return np.minimum(np.exp(np.minimum(CORRECTIONS[self.correction](log_ratio), _LARGEST)), self.cap)
 
     def answer_weights(self, shape: tuple[int, ...]) -> np.ndarray:
         """The weights, checked; ValueError for another shape."""

@@ -8,6 +8,7 @@ driven by E g^2 = g^2 + diag C. No constant is free.
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
 import torch
@@ -164,7 +165,8 @@ def spread_along(
     if not taken:
         raise argument_error("until", until, "below 0 at the start")
     updates = {"": run.update, **(other_updates or {})}
-    adjoints, variances = {}, {noise: dict.fromkeys(measures, 0.0) for noise in updates}
+    adjoints: dict[str, State] = {}
+    variances = dict.fromkeys(product(updates, measures), 0.0)
     for name, measure in measures.items():
         passing = measure if until is None else _at_passing(measure, until, run, last[0], state)
         value, backward = vjp(lambda theta, at_end=passing: at_end(run.log_probs(theta)), state[0])[:2]
@@ -179,14 +181,14 @@ def spread_along(
                 at = states[step - begun]
                 adjoints[name], log_p, along = run.back(at, adjoints[name], step)
                 for noise, update in updates.items():
-                    variances[noise][name] += run.noise(update(log_p, step), along)
+                    variances[noise, name] += run.noise(update(log_p, step), along)
     end = run.log_probs(state[0]).detach()
-    deviations = {noise: _roots(by_measure) for noise, by_measure in variances.items()}
-    return SpreadAlong(deviations.pop(""), taken, end, deviations)
+    others = {noise: _deviations(variances, noise) for noise in other_updates or {}}
+    return SpreadAlong(_deviations(variances, ""), taken, end, others)
 
 
-def _roots(variances: Mapping[str, float]) -> dict[str, float]:
-    return {name: math.sqrt(max(variance, 0.0)) for name, variance in variances.items()}
+def _deviations(variances: Mapping[tuple[str, str], float], noise: str) -> dict[str, float]:
+    return {name: math.sqrt(max(v, 0.0)) for (kind, name), v in variances.items() if kind == noise}
 
 
 def _at_passing(
@@ -257,9 +259,8 @@ class DifferentiableTraining:
                 normal = torch.randn(counts.shape, generator=generator, dtype=counts.dtype)
                 c = c + ((counts * draws.variance).sqrt() * normal)[..., None] * draws.weight
             gradient = backward(_weights(log_p, draws, c / self.batch))[0]
-            return tuple(
-                part.detach() for part in self._optimiser_step(state, gradient, gradient * gradient, at)
-            )
+            after = self._optimiser_step(state, gradient, gradient * gradient, at)
+            return tuple(part.detach() for part in after)
 
     def variance(self, theta: Tensor, at: int) -> Tensor:
         """The variance of each parameter's gradient over the draws of a step."""

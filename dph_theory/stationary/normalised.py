@@ -16,7 +16,7 @@ from ..numeric.elementary import Values, expit, logit
 from ..support.errors import argument_error
 from ..support.record import readable
 from .groups import FARTHEST_LOGIT, group_weight, group_weight_slope, mixed_share
-from .response import require_smooth
+from .response import require_smooth, slope
 from .sequence import pass_rate_drive
 from .token import PolicySolver, Tables, policy_pass_rate, token_policy
 
@@ -100,10 +100,8 @@ def several_policies_below(group_size: int, scale: str = "std") -> float:
     """
     log_odds = np.linspace(-FARTHEST_LOGIT / 2, FARTHEST_LOGIT / 2, 5 * _GRID)
     mu, failed = expit(log_odds), expit(-log_odds)
-    weight, beta = (
-        group_weight(group_size, mu, scale),
-        group_weight_slope(group_size, mu, scale) * mu * failed,
-    )
+    weight = group_weight(group_size, mu, scale)
+    beta = group_weight_slope(group_size, mu, scale) * mu * failed
     rises = beta > 1e-12
     start = np.where(rises, log_odds - weight / np.where(rises, beta, 1.0), -np.inf)
     return float(expit(start.max()))
@@ -166,16 +164,10 @@ def _rise(
         if mixed_only:
             of_right, of_wrong = (np.log(mu / base), np.log(expit(-np.asarray(log_odds)) / (1 - base)))
             right, wrong = mixed_share(group_size, mu)
-            cost = right * _slope(of_right, divergence) - wrong * _slope(of_wrong, divergence)
+            cost = right * slope(divergence, of_right) - wrong * slope(divergence, of_wrong)
         return strength * group_weight(group_size, mu, scale) - cost
 
     return rise
-
-
-def _slope(log_ratio: Values, divergence: FDivergence) -> Values:
-    """f'(u) - f'(1) at log u."""
-    moved: Values = np.exp(-log_ratio) * divergence.on_log_ratio(log_ratio, gauge="normalised").derivative
-    return moved
 
 
 def normalised_policy(

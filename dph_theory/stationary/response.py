@@ -14,7 +14,7 @@ import numpy as np
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
-from ..numeric.elementary import Values, trailing
+from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
 from ..support.record import readable
 
@@ -59,13 +59,13 @@ def respond(reference: np.ndarray, value: np.ndarray, beta: Values, divergence: 
     reference = np.broadcast_to(reference, drop.shape)
     if divergence == REVERSE_KL:
         weight = reference * np.exp(drop)
-        return _normalised(weight, -np.log(weight.sum(axis=-1)))
+        return Response(normalised(weight), -np.log(weight.sum(axis=-1)))
     if power_family(divergence) is not None:
         drop = drop / divergence.curvature
     rows, drops = (part.reshape(-1, drop.shape[-1]) for part in (reference, drop))
     top = _top_log_ratio(rows, drops, divergence)
     weight = rows * np.exp(_log_ratio(top[:, None], drops, divergence))
-    return _normalised(weight.reshape(drop.shape), top.reshape(drop.shape[:-1]))
+    return Response(normalised(weight.reshape(drop.shape)), top.reshape(drop.shape[:-1]))
 
 
 def require_smooth(divergence: FDivergence) -> None:
@@ -80,10 +80,6 @@ def slope(divergence: FDivergence, log_ratio: Values) -> Values:
     """f'(u) - f'(1) at u = e^x, from the accurate derivative in x."""
     with np.errstate(over="ignore"):
         return np.exp(-log_ratio) * divergence.on_log_ratio(log_ratio, gauge="normalised").derivative
-
-
-def _normalised(weight: np.ndarray, top: Values) -> Response:
-    return Response(weight / weight.sum(axis=-1, keepdims=True), top)
 
 
 def _top_log_ratio(rows: np.ndarray, drops: np.ndarray, divergence: FDivergence) -> np.ndarray:

@@ -68,12 +68,9 @@ def _in_our_form(kind: Any, values: Any, where: str, owner: str, error: Validati
         # Raised by a class that checks several keys at once: it names the key and the value itself.
         return ValueError(f"{name}{'.' if keys else ''}{first['ctx']['error']}")
     # What may be of several types has a problem for each.
-    expected = [_description(problem) for problem in problems if _keys(values, problem["loc"]) == keys]
+    alternatives = [problem for problem in problems if _keys(values, problem["loc"]) == keys]
+    expected = [_WORDS.get(x["type"], x["msg"].removeprefix("Input should be ")) for x in alternatives]
     return argument_error(name.rstrip(".") or "values", first["input"], " or ".join(dict.fromkeys(expected)))
-
-
-def _description(problem: Any) -> str:
-    return _WORDS.get(problem["type"], problem["msg"].removeprefix("Input should be "))
 
 
 def _keys(values: Any, place: Sequence[int | str]) -> list[str]:

@@ -22,12 +22,13 @@ _LONGEST, _END = 8, 3
 def as_json(value: Any, digits: int | None = None) -> Any:
     """Dataclasses as dictionaries, without fields that are None by default; sequences and arrays as lists.
 
-    With `digits`, floats are rounded to so many significant digits.
+    A field's key is its name, or the "alias" in its metadata. With `digits`, floats are rounded to so many
+    significant digits.
     """
     if is_dataclass(value):
-        named = {field.name: getattr(value, field.name) for field in fields(value)}
-        unset = {field.name for field in fields(value) if named[field.name] is None is field.default}
-        return {name: as_json(entry, digits) for name, entry in named.items() if name not in unset}
+        entries = [(field, getattr(value, field.name)) for field in fields(value)]
+        stored = [(field, entry) for field, entry in entries if not (entry is None is field.default)]
+        return {field.metadata.get("alias", field.name): as_json(entry, digits) for field, entry in stored}
     if isinstance(value, dict):
         return {key: as_json(entry, digits) for key, entry in value.items()}
     if isinstance(value, list | tuple):

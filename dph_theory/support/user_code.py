@@ -49,11 +49,8 @@ def blamed(error: BaseException, file: Path) -> str:
     if isinstance(error, SystemExit):
         what = f"it called sys.exit({error.code!r})"
     own = file.resolve()
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).resolve() == own
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == own]
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() == own:
         return f"{type(error).__name__}: {error.msg} ({file.name}, line {error.lineno})"
     return f"{what} ({file.name}, line {lines[-1]})" if lines else what

@@ -33,9 +33,9 @@ def interpolated(
     change, ridge = finite("change", change), float(real("ridge", ridge, at_least=0))
     if change.shape != places.shape:
         raise argument_error("change.shape", change.shape, f"{places.shape}, one for each trained prompt")
-    return np.asarray(
-        kernel[:, places] @ np.linalg.solve(_ridged(kernel[np.ix_(places, places)], ridge), change)
-    )
+    block = kernel[np.ix_(places, places)]
+    ridged = block + (ridge + _ROUNDING) * np.diag(block).mean() * np.eye(len(block))
+    return np.asarray(kernel[:, places] @ np.linalg.solve(ridged, change))
 
 
 def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: float = 0.05) -> np.ndarray:
@@ -62,7 +62,3 @@ def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: fl
         column = left[:, taken[-1]]
         left = left - np.outer(column, column) / (max(column[taken[-1]], 0.0) + ridge)
     return places[taken]
-
-
-def _ridged(block: np.ndarray, ridge: float) -> np.ndarray:
-    return block + (ridge + _ROUNDING) * np.diag(block).mean() * np.eye(len(block))

@@ -41,9 +41,9 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
         lines.append(f"{name}: as GRPO begins {changes}")
     if len(trained) > 2:
         effects = own_and_pair(coupling[np.ix_(trained, trained)], rates[trained], _KS[1], drive[trained])
-        effect = "lower" if effects.pair < 0 else "raise"
-        if abs(effects.pair) <= _ESTABLISHED * effects.pair_error:
-            effect = "not established by so few"
+        effect = "not established by so few"
+        if abs(effects.pair) > _ESTABLISHED * effects.pair_error:
+            effect = "lower" if effects.pair < 0 else "raise"
         lines.append(
             f"what new prompts of this kind would do to one another's Pass@{_KS[1]}: {effect}"
             f" ({float(effects.pair / effects.pair_error):+.1f} standard errors)"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 from scipy.special import expit, logit
 
-from dph_theory.checkpoints import Pairs
+from dph_theory.checkpoints import PairedCounts
 
 
 def base_rates(rng, prompts):
@@ -13,13 +13,13 @@ def base_rates(rng, prompts):
     return rng.beta(0.4, 0.6, prompts)
 
 
-def sampled(rng, before, after, base_n, run_n=None) -> Pairs:
+def sampled(rng, before, after, base_n, run_n=None) -> PairedCounts:
     """Counts of answers drawn at these rates, so many to a prompt."""
     run_n = base_n if run_n is None else run_n
-    return Pairs.of(base_n, rng.binomial(base_n, before), run_n, rng.binomial(run_n, after))
+    return PairedCounts.from_counts(base_n, rng.binomial(base_n, before), run_n, rng.binomial(run_n, after))
 
 
-def shifted(rng, prompts, n, shift, spread=0.0) -> Pairs:
+def shifted(rng, prompts, n, shift, spread=0.0) -> PairedCounts:
     """Log odds moved by the shift, normal over prompts with that spread."""
     before = base_rates(rng, prompts)
     return sampled(rng, before, expit(logit(before) + shift + spread * rng.standard_normal(prompts)), n)

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sampled_counts import write_rows
 
-from dph_theory.checkpoints import Counts, confront, together
+from dph_theory.checkpoints import Counts, confront, compare_runs
 from dph_theory.checkpoints.answers import (
-    agreed,
-    agreement,
+    run_agreement,
+    answer_agreement,
     answers_left,
-    coded,
+    answer_codes,
     independent_prompts,
-    left,
+    majority_answers,
     named_by_others,
     shuffled,
     styles_left,
 )
 from dph_theory.checkpoints.cli import confront_command
-from dph_theory.checkpoints.pairs import row
+from dph_theory.checkpoints.counts import prompt_row
 
 CODES = st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=1, max_size=4).map(np.array)
 
@@ -30,7 +30,7 @@ CODES = st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=
 @given(CODES, st.booleans(), st.randoms())
 def test_agreement_is_that_of_all_pairs_at_different_places(codes, same, random):
     other = codes if same else np.array([random.sample([*line], 4) for line in codes.tolist()])
-    for found, one, two in zip(agreement(codes, other), codes, other, strict=True):
+    for found, one, two in zip(answer_agreement(codes, other), codes, other, strict=True):
         pairs = [
             a == b
             for (i, a), (k, b) in itertools.product(enumerate(one), enumerate(two))
@@ -93,7 +93,7 @@ def runs_of(account, seed=0):
 
 
 def read(rows, name):
-    return Counts(name, {each["id"]: row(each) for each in rows}, name)
+    return Counts(name, {each["id"]: prompt_row(each) for each in rows}, name)
 
 
 ACCOUNTS = {
@@ -110,7 +110,7 @@ def test_the_accounts_are_told_apart(account):
     base, runs = runs_of(account)
     one, once, named = ACCOUNTS[account]
     counts = [read(rows, f"run {i}") for i, rows in enumerate(runs)]
-    found = together(read(base, "base"), [(each.name, None, each) for each in counts], draws=20).agreed
+    found = compare_runs(read(base, "base"), [(each.name, None, each) for each in counts], draws=20).agreed
     assert (found.own > 0.95) == one
     assert (found.p_varied < 0.01) == once
     assert (found.p_named < 0.01) == named
@@ -120,7 +120,7 @@ def test_the_accounts_are_told_apart(account):
     if account == "shared":
         assert (found.least, found.most, found.named) == (0, 1, 1)
         assert 1 <= len(found.same) < RUNS
-    beside = answers_left(*[[row(r) for r in rows] for rows in (base, runs[0])], np.random.default_rng(0))
+    beside = answers_left(*[[prompt_row(r) for r in rows] for rows in (base, runs[0])], np.random.default_rng(0))
     assert beside.prompts > 20
     assert (beside.run.value > 0.95) == one
     if account == "kept":
@@ -152,7 +152,7 @@ def test_answers_that_only_one_side_has_are_not_compared(tmp_path):
     base, (run, *_) = runs_of("kept")
     plain = [{k: v for k, v in each.items() if k not in ("answer", "style")} for each in base]
     assert confront(read(plain, "base"), read(run, "run"), draws=20).answers_left is None
-    assert coded([[row(each) for each in plain]]) is None
+    assert answer_codes([[prompt_row(each) for each in plain]]) is None
 
 
 def test_named_by_others_leaves_the_prompt_itself_out():
@@ -167,8 +167,8 @@ def test_the_style_that_is_left_is_that_of_the_answer_that_is_left():
     codes, kinds = np.array([[0, 1, 1, -1]]), np.array([[2, 0, 0, -1]])
     won, possible = styles_left([codes], [kinds])
     assert (won.tolist(), possible.tolist()) == ([[0]], [[True, False, True]])
-    assert left(np.array([[0, -1, -1]])).tolist() == [-1]
-    assert agreed([codes, codes]).varied is None
+    assert majority_answers(np.array([[0, -1, -1]])).tolist() == [-1]
+    assert run_agreement([codes, codes]).varied is None
 
 
 def test_prompts_that_move_together_count_as_few():

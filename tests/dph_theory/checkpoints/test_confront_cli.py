@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from support.sampled_counts import write_rows
 from support.small_confrontation import written
 
-from dph_theory.checkpoints import Confrontation, Together
+from dph_theory.checkpoints import Confrontation, RunComparison
 from dph_theory.checkpoints.cli import confront_command
 from dph_theory.support.record import from_json
 
@@ -58,7 +58,7 @@ def test_steps_stand_in_one_table_and_one_record(tmp_path):
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in told(result)
     assert "Pass@64 by" in result.output
-    found = from_json(Together, json.loads(stored.read_text())["results"]["together"])
+    found = from_json(RunComparison, json.loads(stored.read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
 
 

@@ -7,10 +7,10 @@ from support.sampled_counts import base_rates, rows_of, sampled, shifted, write_
 from support.small_confrontation import small_confrontation
 
 from dph_theory import excess_kl
-from dph_theory.checkpoints import Confrontation, Pairs, confront, read_counts, sentences
+from dph_theory.checkpoints import Confrontation, PairedCounts, confront, read_counts, sentences
 from dph_theory.checkpoints.kl import kl_spent
-from dph_theory.checkpoints.pairs import row
-from dph_theory.checkpoints.words import chance, shortened, tables
+from dph_theory.checkpoints.counts import prompt_row
+from dph_theory.checkpoints.report import p_value_text, shortened, tables
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, from_json, record
 
@@ -83,18 +83,18 @@ def test_sentences(tmp_path, case):
         assert re.match(words, lines[place]), lines[place]
     assert all(len(line) <= 80 for line in lines)
     assert "inf" not in " ".join(lines)
-    assert bool(found.laws) == lines[-2 - named].startswith(("Closest KL", "No single KL"))
+    assert bool(found.policies) == lines[-2 - named].startswith(("Closest KL", "No single KL"))
     write_json(tmp_path / "found.json", as_json(found))
     assert from_json(Confrontation, json.loads((tmp_path / "found.json").read_text())) == found
 
 
 def test_laws_are_told_on_request_and_all_repeats_at_its_seed(tmp_path):
     found, again = (
-        confronted(tmp_path, *unchanged(3), 3, power=[(0.05, 1)], seed=3, laws=True) for _ in range(2)
+        confronted(tmp_path, *unchanged(3), 3, power=[(0.05, 1)], seed=3, fit_policies=True) for _ in range(2)
     )
     assert found == again
-    assert (found.prompts, found.curves.k, len(found.laws), found.spending) == (60, (1, 2, 3), 10, None)
-    assert found.best in found.laws
+    assert (found.prompts, found.curves.k, len(found.policies), found.spending) == (60, (1, 2, 3), 10, None)
+    assert found.best in found.policies
 
 
 BASE, RUN = np.array([0.15, 0.1, 0.45, 0.3]), np.array([0.3, 0.25, 0.25, 0.2])
@@ -108,9 +108,9 @@ def drawn(rng, prompts, n, verdicts=True):
         answers = rng.choice(4, n, p=RUN)
         verdict = {"correct": VALID[answers].astype(int).tolist()} if verdicts else {}
         ratio = np.log(RUN / BASE)[answers].tolist()
-        rows.append(row({"id": i, "n": n, "c": int(VALID[answers].sum()), "log_ratio": ratio, **verdict}))
+        rows.append(prompt_row({"id": i, "n": n, "c": int(VALID[answers].sum()), "log_ratio": ratio, **verdict}))
     base_c = rng.binomial(n, BASE[VALID].sum(), prompts)
-    return rows, Pairs.of(n, base_c, n, [r.c for r in rows])
+    return rows, PairedCounts.from_counts(n, base_c, n, [r.c for r in rows])
 
 
 def test_the_total_is_the_least_and_the_excess_whose_parts_tend_to_the_decomposition():
@@ -126,8 +126,8 @@ def test_the_total_is_the_least_and_the_excess_whose_parts_tend_to_the_decomposi
 
 def test_without_verdicts_there_are_no_parts_and_base_rates_of_zero_and_one_are_left_out():
     assert kl_spent(*drawn(np.random.default_rng(1), 5, 20, verdicts=False)).correct is None
-    rows = [row({"id": i, "n": 4, "c": 2, "kl": 0.5}) for i in range(3)]
-    found = kl_spent(rows, Pairs.of(4, [0, 2, 1], 4, 2))
+    rows = [prompt_row({"id": i, "n": 4, "c": 2, "kl": 0.5}) for i in range(3)]
+    found = kl_spent(rows, PairedCounts.from_counts(4, [0, 2, 1], 4, 2))
     assert (found.prompts, found.left_out) == (2, 1)
 
 
@@ -161,14 +161,14 @@ def test_every_table_has_the_numbers_of_its_confrontation():
     assert [row[0] for row in drawn.rows] == [1, 2, 4, 8, 16]
     assert drawn.rows[-1][1] == f"{100 * found.curves.base[-1]:.1f}%"
     assert [row[4] for row in drawn.rows] == ["unsure", *4 * ["worse"]]
-    assert len(made["KL-regularised optima"].rows) == len(found.laws)
+    assert len(made["KL-regularised optima"].rows) == len(found.policies)
     assert made[f"{len(found.fell)} prompts that fell, beyond chance"].rows[0][0] == found.fell[0].id
     assert "To detect a difference of 0.1 in Pass@4 with 80% power" in made
 
 
 def test_words_are_short_and_p_values_never_zero():
     assert (shortened("a\nb"), len(shortened("x" * 200))) == ("a b", 60)
-    assert (chance(0.0), chance(0.0123)) == ("p < 1e-10", "p = 0.012")
+    assert (p_value_text(0.0), p_value_text(0.0123)) == ("p < 1e-10", "p = 0.012")
 
 
 def test_one_row_of_few_answers_is_named_and_does_not_shorten_the_curves(tmp_path):

@@ -9,7 +9,7 @@ from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 from dph_theory.checkpoints import confront, matched, read_counts
 from dph_theory.checkpoints.measures import all_at_k, majority_at_k, measures
-from dph_theory.checkpoints.pairs import votes
+from dph_theory.checkpoints.counts import votes
 from dph_theory.checkpoints.rates import solved_beyond
 from dph_theory.intervals import bounded_mean
 
@@ -100,7 +100,7 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     assert logic.value == pytest.approx(alone.value)
     assert logic.low < alone.low
     read = read_counts(tmp_path / "base.jsonl", by="kind")
-    assert any(one.asked for one in confront(read, read, draws=20).measures)
+    assert any(one.on_request for one in confront(read, read, draws=20).measures)
 
 
 def test_the_vote_is_told_where_both_files_hold_the_answers(tmp_path):

@@ -4,7 +4,7 @@ from scipy.special import expit, logit
 from support.sampled_counts import base_rates, sampled
 
 from dph_theory import exact_pass_at_k
-from dph_theory.checkpoints import Pairs
+from dph_theory.checkpoints import PairedCounts
 from dph_theory.checkpoints.pass_at_k import CHANCE, change_parts, first_worse, gaps, needed, pass_curves
 from dph_theory.intervals import bounded_mean
 
@@ -46,14 +46,14 @@ def test_the_band_covers_all_k_at_once_also_what_thirty_prompts_often_do_not_sho
 def test_prompts_with_fewer_answers_than_the_largest_k_are_left_out():
     rng = np.random.default_rng(4)
     whole = sampled(rng, *mostly_solved(rng, 60), 8)
-    short = Pairs.of(*(np.append(a, b) for a, b in zip(vars(whole).values(), (8, 3, 1, 1), strict=True)))
+    short = PairedCounts.from_counts(*(np.append(a, b) for a, b in zip(vars(whole).values(), (8, 3, 1, 1), strict=True)))
     alone, found = pass_curves(whole, draws=50), pass_curves(short, draws=50)
     # One of 61 prompts lacks most k: it is left out of all of them.
     assert found == alone
     assert found.prompts == 60
     # Where more than one of twenty prompts lack it, k ends unless it is asked for.
-    assert pass_curves(Pairs.of(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), draws=10).k == (1,)
-    assert pass_curves(Pairs.of(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), [8], draws=10).prompts == 2
+    assert pass_curves(PairedCounts.from_counts(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), draws=10).k == (1,)
+    assert pass_curves(PairedCounts.from_counts(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), [8], draws=10).prompts == 2
     assert change_parts(short, [4], rng)[0].change.value == pytest.approx(found.difference[3])
 
 
@@ -65,7 +65,7 @@ def test_the_set_of_first_losses_follows_the_band():
 
 
 def test_prompts_that_all_agree_leave_open_what_the_binomial_bound_does():
-    found = pass_curves(Pairs.of(np.ones(30, int), 1, 1, 1), draws=20_000)
+    found = pass_curves(PairedCounts.from_counts(np.ones(30, int), 1, 1, 1), draws=20_000)
     # P(none of 30 prompts shows a share x) = 0.05, and no truth is missed on both sides.
     assert found.high[0] == pytest.approx(1 - 0.05 ** (1 / 30), rel=0.05)
     assert found.low[0] == pytest.approx(-found.high[0])
@@ -116,7 +116,7 @@ def test_a_greater_k_needs_as_many_answers_and_half_the_difference_four_times_th
     assert needed(pairs, 0.2, 1)[0].prompts.value > half.value / 100**2 * 1.2
 
 
-ONE, TWO = Pairs.of([4], [2], 4, [3]), Pairs.of(4, [1, 2], 4, [2, 2])
+ONE, TWO = PairedCounts.from_counts([4], [2], 4, [3]), PairedCounts.from_counts(4, [1, 2], 4, [2, 2])
 
 
 @pytest.mark.parametrize(

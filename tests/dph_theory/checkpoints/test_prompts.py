@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from support.sampled_counts import base_rates, sampled, shifted
 
-from dph_theory.checkpoints import Pairs
+from dph_theory.checkpoints import PairedCounts
 from dph_theory.checkpoints.prompts import changed, log_odds_shift, solved_prompts
 
 MEN = np.array([[512, 313], [353, 207], [120, 205], [138, 279], [53, 138], [22, 351]])
@@ -29,7 +29,7 @@ def test_what_an_unchanged_run_keeps_and_what_lost_prompts_regain_is_foretold():
     rng = np.random.default_rng(1)
     before = base_rates(rng, 20_000)
     found = solved_prompts(sampled(rng, before, before, 8), rng)
-    assert found.kept_unchanged == pytest.approx(found.kept.value, abs=0.01)
+    assert found.retained_unchanged == pytest.approx(found.retained.value, abs=0.01)
     assert found.new_unchanged == pytest.approx(found.new.value, abs=0.01)
     after = np.where(rng.random(20_000) < 0.2, 0, before)
     pairs = sampled(rng, before, after, 8)
@@ -49,7 +49,7 @@ def test_the_test_of_no_change_sees_a_common_shift_and_what_it_hides():
 
 def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_totals():
     """Of eight prompts half are solved more rarely, half more often: the law of the squares, drawn."""
-    pairs, rng = Pairs.of(20, [15, 5] * 4, 20, [10, 10] * 4), np.random.default_rng(0)
+    pairs, rng = PairedCounts.from_counts(20, [15, 5] * 4, 20, [10, 10] * 4), np.random.default_rng(0)
     squares = ((rng.hypergeometric(25, 15, 20, (200_000, 4)) - 12.5) ** 2).sum(axis=1)
     squares += ((rng.hypergeometric(15, 25, 20, (200_000, 4)) - 7.5) ** 2).sum(axis=1)
     wanted = np.mean(squares >= 8 * 2.5**2)
@@ -57,20 +57,20 @@ def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_tota
 
 
 def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_first():
-    pairs = Pairs.of(50, [25, 25, 25, 25], 50, [24, 0, 50, 5])
+    pairs = PairedCounts.from_counts(50, [25, 25, 25, 25], 50, [24, 0, 50, 5])
     fell, rose = changed(pairs)
     assert fell.tolist() == [1, 3]
     assert rose.tolist() == [2]
     # Barely above what Benjamini and Hochberg allow of four, and of these alone.
     p = stats.fisher_exact([[12, 8], [4, 16]]).pvalue
     assert 0.0125 < p < 0.05
-    beside = Pairs.of(20, [12, 9, 9, 9], 20, [4, 9, 9, 9])
+    beside = PairedCounts.from_counts(20, [12, 9, 9, 9], 20, [4, 9, 9, 9])
     assert [len(places) for places in changed(beside)] == [0, 0]
     assert [len(places) for places in changed(beside.chosen(np.array([0])))] == [1, 0]
 
 
 def test_the_pooled_odds_ratio_is_rs_for_the_admissions_of_berkeley():
-    found = log_odds_shift(Pairs.of(WOMEN.sum(axis=1), WOMEN[:, 0], MEN.sum(axis=1), MEN[:, 0]))
+    found = log_odds_shift(PairedCounts.from_counts(WOMEN.sum(axis=1), WOMEN[:, 0], MEN.sum(axis=1), MEN[:, 0]))
     assert np.exp(found.pooled.value) == pytest.approx(0.9046968, abs=5e-8)
     # Department A is known to differ from the others, of which the mean shows nothing.
     assert found.pooled.low < 0 < found.pooled.high
@@ -78,12 +78,12 @@ def test_the_pooled_odds_ratio_is_rs_for_the_admissions_of_berkeley():
 
 
 def test_where_nothing_is_known_nothing_is_claimed():
-    found = log_odds_shift(Pairs.of(4, [0, 4], 4, [0, 4]))
+    found = log_odds_shift(PairedCounts.from_counts(4, [0, 4], 4, [0, 4]))
     assert (found.informative, found.p_no_change, found.pooled.high) == (0, 1, np.inf)
-    assert log_odds_shift(Pairs.of(4, [0, 0], 4, [2, 1])).pooled.value == np.inf
+    assert log_odds_shift(PairedCounts.from_counts(4, [0, 0], 4, [2, 1])).pooled.value == np.inf
     # Of one answer a prompt only means are identified.
     rng = np.random.default_rng(0)
     pairs = sampled(rng, before := base_rates(rng, 300), before, 1)
     found = solved_prompts(pairs, rng)
-    assert found.kept_unchanged is found.new_unchanged is found.lost_again is None
+    assert found.retained_unchanged is found.new_unchanged is found.lost_again is None
     assert log_odds_shift(pairs).pooled.low < 0 < log_odds_shift(pairs).pooled.high

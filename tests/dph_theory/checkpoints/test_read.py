@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dph_theory.checkpoints import Pairs, matched, read_counts, read_steps
+from dph_theory.checkpoints import PairedCounts, matched, read_counts, read_steps
 from dph_theory.checkpoints.reading import distinct_names
 from dph_theory.support.record import record
 
@@ -113,7 +113,7 @@ def test_what_is_read(tmp_path, monkeypatch, case):
     files, options, wanted = READ[case]
     found = read_counts(put(tmp_path, files), **options)
     assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
-    assert ("it ends in an unfinished line, which is left out" in found.told) == (case == "cut off")
+    assert ("it ends in an unfinished line, which is left out" in found.notes) == (case == "cut off")
 
 
 def test_what_rows_hold_beside_counts(tmp_path):
@@ -200,11 +200,11 @@ def test_steps(tmp_path):
 
 def test_what_is_told_of_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
-    assert read.told == ("rewards 0 (2), 1 (1), correct from 1 on", "1 answers without a reward are left out")
+    assert read.notes == ("rewards 0 (2), 1 (1), correct from 1 on", "1 answers without a reward are left out")
     sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
     read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
-    assert read.told[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"
-    assert read_counts(put(tmp_path, {X: lines(A)})).told == ()
+    assert read.notes[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"
+    assert read_counts(put(tmp_path, {X: lines(A)})).notes == ()
 
 
 def test_names_tell_paths_apart():
@@ -231,8 +231,8 @@ def test_prompts_are_paired_by_id(tmp_path):
     with pytest.raises(ValueError, match="at least one prompt in common"):
         matched(base, read("other", "z"), allow_missing=True)
     with pytest.raises(ValueError, match="run_c=3"):
-        Pairs.of([2, 2], [1, 1], [2, 2], [0, 3])
-    thin = Pairs.of(np.full(4000, 6), 3, 4, 1).thinned(np.random.default_rng(0))
+        PairedCounts.from_counts([2, 2], [1, 1], [2, 2], [0, 3])
+    thin = PairedCounts.from_counts(np.full(4000, 6), 3, 4, 1).thinned(np.random.default_rng(0))
     assert ((thin.base_n == 4) & (thin.run_n == 4) & (thin.run_c == 1)).all()
     assert thin.base_c.mean() == pytest.approx(2, abs=0.05)
 
@@ -273,7 +273,7 @@ def test_rows_of_no_known_log_are_read_by_the_columns_that_are_named_and_refused
     path = put(tmp_path, {"x.json" if text[0] == "[" or case == "EvalPlus" else "x.jsonl": text})
     found = read_counts(path, column=column, correct=correct, answer=answer)
     assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
-    assert all((row.said is not None) == (answer is not None) for row in found.rows.values())
+    assert all((row.answers is not None) == (answer is not None) for row in found.rows.values())
     with pytest.raises(ValueError, match="--id and --correct name others"):
         read_counts(path)
 
@@ -306,7 +306,7 @@ def test_a_prompt_is_its_uid_or_its_text_and_its_truth(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": lines(*pictures)}))
     found = {key: (row.n, row.c) for key, row in read.rows.items()}
     assert found == {"Find x. (truth: 1)": (2, 1), "Find x. (truth: 2)": (1, 0)}
-    assert "1 texts have several truths: they are 2 prompts" in read.told
+    assert "1 texts have several truths: they are 2 prompts" in read.notes
     read = read_counts(
         put(tmp_path, {"1.jsonl": lines(*(r | {"uid": u} for r, u in zip(pictures, "aab", strict=True)))})
     )

@@ -13,8 +13,8 @@ from support.rule_task import loaded, ruled_task
 from support.tiny_llama import tiny_llama
 from transformers import GenerationConfig
 
-from dph_theory.checkpoints import Counts, pairs
-from dph_theory.checkpoints.doubts import doubts
+from dph_theory.checkpoints import Counts, counts
+from dph_theory.checkpoints.data_warnings import data_warnings
 from full_scale.models import generation
 from full_scale.models.generation import check_room, prompt_of, prompt_tokens, sample
 from full_scale.models.load import declared_stop_tokens, stop_tokens
@@ -256,7 +256,7 @@ def test_its_answers_neither_repeat_nor_share_their_random_numbers(tmp_path):
 
     def told(answers):
         rows = {
-            i: pairs.row(
+            i: counts.prompt_row(
                 {
                     "id": i,
                     "correct": [a.token_ids[0] % 2 for a in of],
@@ -265,7 +265,7 @@ def test_its_answers_neither_repeat_nor_share_their_random_numbers(tmp_path):
             )
             for i, of in enumerate(answers)
         }
-        return " ".join(doubts([Counts("own", rows, "own")]))
+        return " ".join(data_warnings([Counts("own", rows, "own")]))
 
     one_token = replace(SAMPLING, max_new_tokens=1, batch_size=16)
     for n in (8, 16):

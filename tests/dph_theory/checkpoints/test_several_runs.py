@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
-from dph_theory.checkpoints import matched, read_counts, together
+from dph_theory.checkpoints import matched, read_counts, compare_runs
 from dph_theory.checkpoints.pass_at_k import pass_curves
-from dph_theory.checkpoints.together import over_seeds
+from dph_theory.checkpoints.several_runs import over_seeds
 from dph_theory.intervals import bounded_mean, mean_of
 
 
@@ -24,7 +24,7 @@ def files(tmp_path):
 
 
 def test_the_run_that_loses_is_named_and_the_band_is_wider_than_alone(files):
-    found = together(files["base"], [(name, None, files[name]) for name in ("same", "loses")])
+    found = compare_runs(files["base"], [(name, None, files[name]) for name in ("same", "loses")])
     same, loses = found.runs
     assert found.k == (1, 2, 4, 8, 16)
     assert all(change.low <= 0 <= change.high for change in same.change)
@@ -33,7 +33,7 @@ def test_the_run_that_loses_is_named_and_the_band_is_wider_than_alone(files):
     assert "at k = 16 better: none, worse: loses" in found.summary()
     assert [row[0] for row in found.tables()[0].rows] == ["same", "loses"]
     # Alone it has the band of its own confrontation.
-    alone = together(files["base"], [("loses", None, files["loses"])])
+    alone = compare_runs(files["base"], [("loses", None, files["loses"])])
     curves = pass_curves(matched(files["base"], files["loses"]).counts, found.k)
     change = alone.runs[0].change
     assert [each.value for each in change] == pytest.approx(curves.difference)
@@ -48,24 +48,24 @@ def test_the_run_that_loses_is_named_and_the_band_is_wider_than_alone(files):
 def test_all_are_held_on_the_prompts_and_the_answers_that_all_have(files):
     runs = [("fewer", 10, files["fewer"]), ("loses", 20, files["loses"])]
     with pytest.raises(ValueError, match="lacks 1 of the prompts"):
-        together(files["base"], runs)
-    found = together(files["base"], runs, allow_missing=True)
+        compare_runs(files["base"], runs)
+    found = compare_runs(files["base"], runs, allow_missing=True)
     assert (found.prompts, found.k) == (79, (1, 2, 4, 8, 12))
     assert found.tables()[0].head[:2] == ("run", "step")
     assert "worse: loses at 1 of 1 steps, first at 20" in found.summary()
     with pytest.raises(ValueError, match="at most 12: the fewest answers"):
-        together(files["base"], runs, allow_missing=True, ks=[13])
+        compare_runs(files["base"], runs, allow_missing=True, ks=[13])
 
 
 def test_seeds_have_a_mean_over_prompts_and_seeds(files):
     runs = [(name, None, files[name]) for name in ("same", "loses")]
-    found = together(files["base"], runs, seeds=True)
+    found = compare_runs(files["base"], runs, seeds=True)
     ends = [run.change[-1].value for run in found.runs]
     assert found.mean[-1].value == pytest.approx(np.mean(ends))
     assert found.tables()[0].rows[-1][0] == "mean of 2 seeds"
     for wrong in (runs[:1], [(name, 10, run) for name, _, run in runs]):
         with pytest.raises(ValueError, match=r"seeds=. is not allowed: two runs or more, without steps"):
-            together(files["base"], wrong, seeds=True)
+            compare_runs(files["base"], wrong, seeds=True)
 
 
 def test_the_mean_of_seeds_adds_the_sides_over_prompts_and_over_seeds():

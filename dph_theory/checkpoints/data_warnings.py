@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .pairs import Counts
+from .counts import Counts, PromptRow
 
 _BYTES = "are equal byte for byte: one file under several names, or runs that end alike"
 _DRAWS = 99
@@ -22,7 +22,7 @@ _WIDER = 1.5
 """Places whose pass rates vary at least so much more than those of independent answers share something."""
 
 
-def doubts(files: Sequence[Counts]) -> Iterator[str]:
+def data_warnings(files: Sequence[Counts]) -> Iterator[str]:
     """What is to be said of files, each sentence without its full stop; nothing where nothing is found."""
     yield from _equal(files)
     by_width: dict[int, list[tuple[str, np.ndarray, np.ndarray]]] = defaultdict(list)
@@ -30,17 +30,17 @@ def doubts(files: Sequence[Counts]) -> Iterator[str]:
         texts = Counter(" ".join(row.text.split()) for row in file.rows.values() if row.text)
         if (more := sum(texts.values()) - len(texts)) > 0:
             yield f"{file.name}: {more} prompts have the text of another, {len(texts)} are different"
-        if (found := ordered(file)) is not None:
-            by_width[found[0].shape[1]].append((file.name, *found))
-    for n, alike in by_width.items():
+        if (in_order := ordered(file)) is not None:
+            by_width[in_order[0].shape[1]].append((file.name, *in_order))
+    for n, entries in by_width.items():
         # Answers that repeat do so in all files of one sampler.
-        if (kept := independent(np.vstack([codes for *_, codes in alike]))) < n:
-            names = ", ".join(name for name, *_ in alike)
+        if (different := independent(np.vstack([codes for *_, codes in entries]))) < n:
+            names = ", ".join(name for name, *_ in entries)
             yield (
-                f"{names}: of {n} answers to a prompt {kept} are independent, the others repeat them, "
+                f"{names}: of {n} answers to a prompt {different} are independent, the others repeat them, "
                 "and what is said of more counts repeats"
             )
-        for name, verdicts, _ in alike:
+        for name, verdicts, _ in entries:
             if (wider := shared(verdicts)) > 1:
                 yield (
                     f"{name}: the k-th answers to all prompts share their random numbers: "
@@ -54,17 +54,17 @@ def _equal(files: Sequence[Counts]) -> Iterator[str]:
     by_counts: dict[tuple[tuple[str, int, int], ...], list[Counts]] = defaultdict(list)
     for file in files:
         by_bytes[file.sha256].append(file)
-    for alike in by_bytes.values():
-        counts = sorted((str(key), row.n, row.c) for key, row in alike[0].rows.items())
-        by_counts[tuple(counts)].append(alike[0])
-    for groups, how in ((by_bytes, _BYTES), (by_counts, "have the same counts of every prompt")):
-        for alike in groups.values():
-            if len(alike) > 1:
-                yield f"{', '.join(file.name for file in alike)} {how}"
+    for group in by_bytes.values():
+        counts = sorted((str(key), row.n, row.c) for key, row in group[0].rows.items())
+        by_counts[tuple(counts)].append(group[0])
+    for groups, description in ((by_bytes, _BYTES), (by_counts, "have the same counts of every prompt")):
+        for group in groups.values():
+            if len(group) > 1:
+                yield f"{', '.join(file.name for file in group)} {description}"
 
 
 def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:
-    """Rewards, and what was said with them numbered by prompt, in the answers' order: (prompts, answers).
+    """Rewards, and the answers with them numbered by prompt, in the answers' order: (prompts, answers).
 
     Of prompts whose answers differ. None for counts, unequal numbers of answers, sorted rewards, of which
     the order says nothing, and fewer than three such prompts or answers.
@@ -75,11 +75,16 @@ def ordered(file: Counts) -> tuple[np.ndarray, np.ndarray] | None:
     verdicts = [row.correct or () for row in rows]
     if any(all([*v] == sorted(v, reverse=down) for v in verdicts) for down in (False, True)):
         return None
-    said = [list(zip(row.correct or (), row.said or [""] * row.n, strict=True)) for row in rows]
-    numbers = [{each: k for k, each in enumerate(dict.fromkeys(line))} for line in said]
-    codes = np.array([[known[x] for x in line] for line, known in zip(said, numbers, strict=True)])
+    codes = np.array([_answer_numbers(row) for row in rows])
     differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))[:_MOST_PROMPTS]
     return (np.array(verdicts)[differ], codes[differ]) if min(len(differ), codes.shape[1]) > 2 else None
+
+
+def _answer_numbers(row: PromptRow) -> list[int]:
+    """Its answers with their rewards as numbers, equal ones as one, in the order in which they come."""
+    numbers: dict[tuple[int, str], int] = {}
+    answers = zip(row.correct or (), row.answers or [""] * row.n, strict=True)
+    return [numbers.setdefault(answer, len(numbers)) for answer in answers]
 
 
 def independent(codes: np.ndarray) -> int:
@@ -94,14 +99,14 @@ def independent(codes: np.ndarray) -> int:
         return n
     often = (codes[:, :, None] == np.arange(codes.max() + 1)).sum(axis=1)
     chance = float((1 - (often * (often - 1)).sum(axis=1) / (n * (n - 1))).mean())
-    found = _differing(codes) / chance
+    differing = _differing(codes) / chance
     null = min(float(_differing(rng.permuted(codes, axis=1)).min()) for _ in range(_DRAWS)) / chance
     apart, group = codes != often.argmax(axis=1)[:, None], np.arange(n)
     rate = apart.mean(axis=0)
-    for lag in 1 + np.flatnonzero((found < null) & (found <= _FEWER)):
+    for lag in 1 + np.flatnonzero((differing < null) & (differing <= _FEWER)):
         expected = len(codes) * (rate[lag:] + rate[:-lag] - 2 * rate[lag:] * rate[:-lag])
-        seen = (codes[:, lag:] != codes[:, :-lag]).sum(axis=0)
-        for i in np.flatnonzero((expected >= _ENOUGH) & (seen <= _HARDLY * expected)):
+        differ = (codes[:, lag:] != codes[:, :-lag]).sum(axis=0)
+        for i in np.flatnonzero((expected >= _ENOUGH) & (differ <= _HARDLY * expected)):
             group[group == group[i + lag]] = group[i]
     return len(np.unique(group))
 

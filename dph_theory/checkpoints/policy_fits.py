@@ -1,12 +1,12 @@
 """Stationary policies fitted to counts: the beta each would need, and how well it predicts answers held out.
 
-Each (`law` in names here) gives the pass rate after training as a function of that before and of beta.
+Each gives the pass rate after training as a function of that before and of beta.
 The base's rates have a distribution over prompts (`rates`), which is fitted together with beta. Prompts enter
 only through their counts: how many have each count of the base and each count of the run.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from scipy.special import expit, ndtri
 from ..intervals import Estimate, from_influence, mean_of
 from ..stationary.groups import FARTHEST_LOGIT, group_weight
 from ..support.record import readable
-from .pairs import Pairs
+from .counts import PairedCounts
 from .rates import RateSpread, fit_weights, floored_log, likelihood, rate_spread
 
 _POINTS = 4001
@@ -71,11 +71,11 @@ BASE_RATES: Mapping[str, BaseRate] = MappingProxyType(
 )
 
 
-Law = Callable[[np.ndarray, float], np.ndarray]
+StationaryRates = Callable[[np.ndarray, float], np.ndarray]
 """(base rates, beta) -> the pass rates that training converges to; base rates 0 and 1 stay."""
 
 
-def laws(group_size: int) -> dict[str, Law]:
+def stationary_rates(group_size: int) -> dict[str, StationaryRates]:
     """The stationary policies of one-token answers by name: of each divergence, and of std-normalised
 
     advantages. They hold of whole answers under a penalty of the sequence too; answers of many tokens under a
@@ -99,19 +99,19 @@ def _weights(group_size: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _rates(divergence: str, group_size: int | None, before: np.ndarray, beta: float) -> np.ndarray:
-    """The validity that a run reaches from its base, by the inverse law.
+    """The validity that a run reaches from its base, by the inverse of the base rate.
 
     The base rate from which mu is stationary is explicit and lies below mu, so that validity rises from a
     base rate to the first mu whose base rate is as high: the inverse of its running maximum, read off on a
-    fine grid (to .001 where the law leaves zero, else to 1e-5). `laws.validity_at` and
-    `laws.normalised_validity_at` find the same by roots. Source: ours, theory E1 and E4.
+    fine grid (to .001 where rates leave zero, else to 1e-5). `stationary.validity_at` and
+    `stationary.normalised_validity_at` find the same by roots. Source: ours, theory E1 and E4.
     """
     log_odds, mu, failed, weight = _weights(group_size)
     base, rest = BASE_RATES[divergence](mu, failed, np.minimum(weight / beta, _GREATEST_PUSH))
-    # As angles, in which the law is smooth both near a rate of zero and where it leaves zero.
+    # As angles, in which rates are smooth both near a rate of zero and where it leaves zero.
     angle = np.where(base > 0, np.arctan2(np.sqrt(base.clip(0)), np.sqrt(rest)), -1.0)
-    wanted = np.arctan2(np.sqrt(before), np.sqrt(1 - before))
-    reached = np.interp(wanted, np.maximum.accumulate(angle), log_odds)
+    target = np.arctan2(np.sqrt(before), np.sqrt(1 - before))
+    reached = np.interp(target, np.maximum.accumulate(angle), log_odds)
     return np.where((before > 0) & (before < 1), expit(reached), before)
 
 
@@ -128,22 +128,22 @@ class JointCounts:
     spread: RateSpread
     base: np.ndarray
     run: np.ndarray
-    often: np.ndarray
+    prompts: np.ndarray
     place: tuple[np.ndarray, np.ndarray]
 
     @classmethod
-    def of(cls, pairs: Pairs) -> "JointCounts":
+    def from_pairs(cls, pairs: PairedCounts) -> "JointCounts":
         """The prompts counted, and the base's spread of rates to begin with."""
         spread = rate_spread(pairs.base_n, pairs.base_c, int(pairs.run_n.max()))
         (base, rows), (run, columns) = (
             np.unique(np.stack(side), axis=1, return_inverse=True)
             for side in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
         )
-        often = np.zeros((base.shape[1], run.shape[1]))
-        np.add.at(often, (rows, columns), 1)
-        return cls(spread, likelihood(base[0], base[1], spread.rates), run, often, (rows, columns))
+        prompts = np.zeros((base.shape[1], run.shape[1]))
+        np.add.at(prompts, (rows, columns), 1)
+        return cls(spread, likelihood(base[0], base[1], spread.rates), run, prompts, (rows, columns))
 
-    def seen(self, after: np.ndarray) -> np.ndarray:
+    def run_likelihood(self, after: np.ndarray) -> np.ndarray:
         """The probability of each count of the run, if its rates at the grid's are these; (run counts, grid).
 
         Of several rows of rates each is as likely.
@@ -153,15 +153,15 @@ class JointCounts:
 
     def log_chance(self, after: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The log probability of each pair of counts, (base counts, run counts)."""
-        return floored_log((self.base * weights) @ self.seen(after).T)
+        return floored_log((self.base * weights) @ self.run_likelihood(after).T)
 
     def misfit(self, after: np.ndarray, weights: np.ndarray) -> float:
         """Less the log likelihood of all counts."""
-        return -float((self.often * self.log_chance(after, weights)).sum())
+        return -float((self.prompts * self.log_chance(after, weights)).sum())
 
-    def weighed(self, after: np.ndarray, weights: np.ndarray, steps: int = _STEPS) -> np.ndarray:
+    def fitted_weights(self, after: np.ndarray, weights: np.ndarray, steps: int = _STEPS) -> np.ndarray:
         """The weights of the base's rates after so many steps of expectation-maximisation."""
-        return fit_weights(self.base, self.often, weights, steps, self.seen(after))
+        return fit_weights(self.base, self.prompts, weights, steps, self.run_likelihood(after))
 
 
 class Fit(NamedTuple):
@@ -172,12 +172,12 @@ class Fit(NamedTuple):
     log_beta: float | None = None
 
 
-def fitted(law: Law, data: JointCounts) -> Fit:
+def fitted_policy(rates_at: StationaryRates, data: JointCounts) -> Fit:
     """The policy's beta and the spread of the base's rates that make the counts likeliest, in turns."""
     weights = data.spread.weights
 
     def after(log_beta: float) -> np.ndarray:
-        return law(data.spread.rates, float(np.exp(log_beta)))
+        return rates_at(data.spread.rates, float(np.exp(log_beta)))
 
     def misfit(log_beta: float) -> float:
         return data.misfit(after(log_beta), weights)
@@ -186,10 +186,10 @@ def fitted(law: Law, data: JointCounts) -> Fit:
     width, log_beta = scan[1] - scan[0], float(min(scan, key=misfit))
     for turn in range(_ROUNDS + 1):
         if turn:
-            weights = data.weighed(after(log_beta), weights)
+            weights = data.fitted_weights(after(log_beta), weights)
         bounds = max(_LEAST, log_beta - width), min(_MOST, log_beta + width)
-        found = optimize.minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 2e-3})
-        log_beta = float(found.x)
+        minimum = optimize.minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 2e-3})
+        log_beta = float(minimum.x)
     inside = _LEAST + 2 * _STEP < log_beta < _MOST - 2 * _STEP
     return Fit(after(log_beta), weights, log_beta if inside else None)
 
@@ -197,7 +197,7 @@ def fitted(law: Law, data: JointCounts) -> Fit:
 def unchanged(data: JointCounts) -> Fit:
     """What every policy is compared with: the run has the base's rates."""
     rates = data.spread.rates
-    return Fit(rates, data.weighed(rates, data.spread.weights, _ROUNDS * _STEPS))
+    return Fit(rates, data.fitted_weights(rates, data.spread.weights, _ROUNDS * _STEPS))
 
 
 def own_shifts(data: JointCounts) -> Fit:
@@ -218,32 +218,32 @@ def own_shifts(data: JointCounts) -> Fit:
             "Nelder-Mead",
             options={"xatol": 0.01},
         ).x
-        weights = data.weighed(after(x), weights)
+        weights = data.fitted_weights(after(x), weights)
     return Fit(after(x), weights)
 
 
-def beta_of(law: Law, data: JointCounts) -> Estimate | None:
+def fitted_beta(rates_at: StationaryRates, data: JointCounts) -> Estimate | None:
     """The fitted beta; None at the ends of those looked for.
 
     The interval of log beta is that of the prompts' scores over the curvature (sandwich), which allows for
     prompts that the policy does not describe; the spread of the base's rates counts as known in it.
     """
-    _, weights, log_beta = fitted(law, data)
+    _, weights, log_beta = fitted_policy(rates_at, data)
     if log_beta is None:
         return None
     below, at, above = (
-        data.log_chance(law(data.spread.rates, float(np.exp(log_beta + move))), weights)
+        data.log_chance(rates_at(data.spread.rates, float(np.exp(log_beta + move))), weights)
         for move in (-_STEP, 0, _STEP)
     )
-    curvature = -float((data.often * (above - 2 * at + below)).sum()) / _STEP**2 / len(data.place[0])
+    curvature = -float((data.prompts * (above - 2 * at + below)).sum()) / _STEP**2 / len(data.place[0])
     if curvature <= 0:
         return Estimate(float(np.exp(log_beta)), 0.0, np.inf)
-    found = from_influence(log_beta, ((above - below) / (2 * _STEP))[data.place] / curvature)
-    return Estimate(*(float(np.exp(x)) for x in (found.value, found.low, found.high)))
+    log_estimate = from_influence(log_beta, ((above - below) / (2 * _STEP))[data.place] / curvature)
+    return Estimate(*(float(np.exp(x)) for x in (log_estimate.value, log_estimate.low, log_estimate.high)))
 
 
 @dataclass(frozen=True)
-class LawScore:
+class PolicyScore:
     """A policy fitted to the prompts: the beta it would need, None if none does, and how well it predicts.
 
     `held_out` is the mean log probability of the half of each prompt's answers that was held out, in nats
@@ -252,7 +252,7 @@ class LawScore:
 
     __repr__ = readable
 
-    law: str
+    policy: str = field(metadata={"alias": "law"})
     beta: Estimate | None
     held_out: Estimate
 
@@ -262,7 +262,7 @@ class LawScore:
         return self.held_out.high < 0
 
 
-def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tuple[LawScore, ...]:
+def policy_scores(pairs: PairedCounts, group_size: int, rng: np.random.Generator) -> tuple[PolicyScore, ...]:
     """Every policy of one-token answers, "no change" and a normal shift a prompt, the best first.
 
     Half of each prompt's answers by the run is held out, beta and the spread of the base's rates are fitted
@@ -271,22 +271,20 @@ def ranked_laws(pairs: Pairs, group_size: int, rng: np.random.Generator) -> tupl
     """
     pairs = pairs.thinned_to(THINNED_TO, rng)
     half = (pairs.run_n + 1) // 2
-    some = Pairs(
+    half_pairs = PairedCounts(
         pairs.base_n, pairs.base_c, half, rng.hypergeometric(pairs.run_c, pairs.run_n - pairs.run_c, half)
     )
-    first, whole = JointCounts.of(some), JointCounts.of(pairs)
+    half_counts, all_counts = JointCounts.from_pairs(half_pairs), JointCounts.from_pairs(pairs)
 
     def score(fit: Fit) -> np.ndarray:
-        # How many orders of the answers have these counts is the same for all laws, and left out.
-        both, one = (data.log_chance(fit.after, fit.weights) for data in (whole, first))
-        return np.asarray(both[whole.place] - one[first.place])
+        # How many orders of the answers have these counts is the same for all policies, and left out.
+        both, one = (data.log_chance(fit.after, fit.weights) for data in (all_counts, half_counts))
+        return np.asarray(both[all_counts.place] - one[half_counts.place])
 
-    known = laws(group_size)
-    scores = {name: score(fitted(law, first)) for name, law in known.items()}
-    scores |= {NO_CHANGE: score(unchanged(first)), OWN_SHIFTS: score(own_shifts(first))}
+    policies = stationary_rates(group_size)
+    scores = {name: score(fitted_policy(rates_at, half_counts)) for name, rates_at in policies.items()}
+    scores |= {NO_CHANGE: score(unchanged(half_counts)), OWN_SHIFTS: score(own_shifts(half_counts))}
     best = max(scores, key=lambda name: float(scores[name].mean()))
-    lines = [
-        LawScore(name, beta_of(known[name], whole) if name in known else None, mean_of(values - scores[best]))
-        for name, values in scores.items()
-    ]
+    betas = {name: fitted_beta(rates_at, all_counts) for name, rates_at in policies.items()}
+    lines = [PolicyScore(name, betas.get(name), mean_of(x - scores[best])) for name, x in scores.items()]
     return tuple(sorted(lines, key=lambda line: -line.held_out.value))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dph_theory.checkpoints import Counts, confront, together
-from dph_theory.checkpoints.doubts import doubts, independent, ordered, shared
-from dph_theory.checkpoints.pairs import row
+from dph_theory.checkpoints import Counts, confront, compare_runs
+from dph_theory.checkpoints.data_warnings import data_warnings, independent, ordered, shared
+from dph_theory.checkpoints.counts import prompt_row
 
 PROMPTS = 120
 
@@ -18,7 +18,7 @@ def read(verdicts, said=None, name="run", **more):
     rows = {}
     for i, line in enumerate(np.asarray(verdicts)):
         heard = {} if said is None else {"answer": [f"{x}" for x in said[i]]}
-        rows[i] = row({"id": i, "correct": line.astype(int).tolist(), **heard, **more})
+        rows[i] = prompt_row({"id": i, "correct": line.astype(int).tolist(), **heard, **more})
     return Counts(name, rows, name)
 
 
@@ -38,11 +38,11 @@ def test_lagged_groups_are_found_and_counted(seed):
     rng = np.random.default_rng(seed)
     verdicts, said = drawn(rng, 11)
     for file in (read(lagged(verdicts), lagged(said)), read(lagged(verdicts))):
-        assert [*doubts([file])] == [
+        assert [*data_warnings([file])] == [
             "run: of 32 answers to a prompt 11 are independent, the others repeat them, "
             "and what is said of more counts repeats"
         ]
-    assert not [*doubts([read(verdicts, said)])]
+    assert not [*data_warnings([read(verdicts, said)])]
 
 
 def test_shared_random_streams_are_found_and_the_variance_is_theirs():
@@ -53,7 +53,7 @@ def test_shared_random_streams_are_found_and_the_variance_is_theirs():
     verdicts = rng.random(n) < rates(np.random.default_rng(1))[:, None]
     p = rates(np.random.default_rng(1))
     truth = np.var(found) / ((p * (1 - p)).mean() / n / len(p))
-    told = " ".join(doubts([read(verdicts)]))
+    told = " ".join(data_warnings([read(verdicts)]))
     assert "the k-th answers to all prompts share their random numbers" in told
     # Sixteen streams tell a variance to about a third.
     assert shared(ordered(read(verdicts))[0]) == pytest.approx(truth, rel=0.9)
@@ -63,14 +63,14 @@ def test_shared_random_streams_are_found_and_the_variance_is_theirs():
 def test_independent_answers_are_doubted_once_in_a_hundred_times():
     rng, told = np.random.default_rng(2), 0
     for _ in range(60):
-        told += bool([*doubts([read(*drawn(rng, 12, 40))])])
+        told += bool([*data_warnings([read(*drawn(rng, 12, 40))])])
     assert told <= 4
 
 
 def test_sorted_verdicts_and_counts_say_nothing_of_the_order():
     verdicts, _ = drawn(np.random.default_rng(3))
     assert ordered(read(np.sort(verdicts))) is None
-    counts = Counts("x", {i: row({"id": i, "n": 4, "c": i % 5}) for i in range(20)}, "x")
+    counts = Counts("x", {i: prompt_row({"id": i, "n": 4, "c": i % 5}) for i in range(20)}, "x")
     assert ordered(counts) is None
     assert ordered(read(verdicts[:2])) is None
 
@@ -78,14 +78,14 @@ def test_sorted_verdicts_and_counts_say_nothing_of_the_order():
 def test_files_that_are_equal_and_prompts_of_one_text_are_named():
     verdicts, _ = drawn(np.random.default_rng(4))
     one, other = read(verdicts, name="a"), read(verdicts[:, ::-1], name="b", prompt="Find  x.")
-    told = [*doubts([one, other])]
+    told = [*data_warnings([one, other])]
     assert told == [
         "a, b have the same counts of every prompt",
         f"b: {PROMPTS - 1} prompts have the text of another, 1 are different",
     ]
     assert told[0] in confront(other, one, draws=20).notes
     third = read(drawn(np.random.default_rng(5))[0], name="c")
-    several = together(third, [("a", None, one), ("b", None, other)], draws=20)
+    several = compare_runs(third, [("a", None, one), ("b", None, other)], draws=20)
     assert told[0] in several.notes
     assert told[0] in several.summary()
 

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..numeric.arrays import Scalars, first, whole
+from ..numeric.arrays import Scalars, first, integers
 from ..support.errors import argument_error
 
 ROUNDED = 1e-5
@@ -28,8 +28,8 @@ class PromptRow:
 
     `kl` is the mean of log pi - log ref over the answers, `kl_correct` that mean with the incorrect ones
     counted as zero; `styles` how many answers have each style; `category` what the field that was asked for
-    holds; `text` the prompt's. In their order: whether each answer is `correct`, what it `said`, its `kinds`
-    of style.
+    holds; `text` the prompt's. In their order: whether each answer is `correct`, the `answers` themselves,
+    their `kinds` of style.
     """
 
     id: str | int
@@ -40,17 +40,17 @@ class PromptRow:
     styles: Mapping[str, int] | None = None
     category: str | None = None
     correct: tuple[int, ...] | None = None
-    said: tuple[str, ...] | None = None
+    answers: tuple[str, ...] | None = None
     kinds: tuple[str, ...] | None = None
     text: str | None = None
 
     @property
     def votes(self) -> tuple[tuple[int, int], ...] | None:
         """How often each different answer was given, and was correct."""
-        return votes(zip(self.said, self.correct or (), strict=True)) if self.said else None
+        return votes(zip(self.answers, self.correct or (), strict=True)) if self.answers else None
 
 
-def row(value: Any, by: str | None = None) -> PromptRow:
+def prompt_row(value: Any, by: str | None = None) -> PromptRow:
     """The row of a mapping {"id", "n", "c"} with optional "correct", "answer", "log_ratio", "kl", "style".
 
     "correct" lists the reward of each answer (0 or 1) and may stand in place of n and c; with it "answer"
@@ -62,67 +62,71 @@ def row(value: Any, by: str | None = None) -> PromptRow:
     """
     if not isinstance(value, Mapping):
         raise argument_error("row", value, "an object with id, n and c")
-    held = {name: entry for name, entry in value.items() if entry is not None}
-    verdicts = None
-    if "correct" in held:
-        verdicts = [int(snapped(x)) for x in _each("correct", held["correct"], _verdict, "zeros and ones")]
-        held = {"n": len(verdicts), "c": sum(verdicts), **held}
-    if missing := [name for name in ("id", "n", "c") if name not in held]:
-        known = f"needs {', '.join(missing)}, or the columns of a known log; --id and --correct name others"
-        raise argument_error("row", sorted(held), known + _likely(held))
-    if isinstance(held["id"], bool) or not isinstance(held["id"], str | int) or held["id"] == "":
-        raise argument_error("id", held["id"], "a whole number or a text that is not empty")
-    n = _whole("n", held["n"], 1, MOST_ANSWERS, f"from 1 to at most {MOST_ANSWERS:,} answers to a prompt")
-    c = _whole("c", held["c"], 0, n, f"at most n = {n}")
+    fields = {name: entry for name, entry in value.items() if entry is not None}
+    verdicts: tuple[int, ...] | None = None
+    if "correct" in fields:
+        rewards = _entries("correct", fields["correct"], _verdict, "zeros and ones")
+        verdicts = tuple(int(snapped(reward)) for reward in rewards)
+        fields = {"n": len(verdicts), "c": sum(verdicts), **fields}
+    if missing := [name for name in ("id", "n", "c") if name not in fields]:
+        needed = f"needs {', '.join(missing)}, or the columns of a known log; --id and --correct name others"
+        raise argument_error("row", sorted(fields), needed + _likely(fields))
+    if isinstance(fields["id"], bool) or not isinstance(fields["id"], str | int) or fields["id"] == "":
+        raise argument_error("id", fields["id"], "a whole number or a text that is not empty")
+    n = _integer("n", fields["n"], 1, MOST_ANSWERS, f"from 1 to at most {MOST_ANSWERS:,} answers to a prompt")
+    c = _integer("c", fields["c"], 0, n, f"at most n = {n}")
     if verdicts is not None and (len(verdicts), sum(verdicts)) != (n, c):
         raise argument_error(
             "correct", f"{sum(verdicts)} of {len(verdicts)}", f"must agree with c={c}, n={n}"
         )
-    kl, of_correct = _kl(held, n, verdicts)
+    kl, kl_correct = _kl(fields, n, verdicts)
     judged = 0 if verdicts is None else n
-    said = tuple(map(str, _each("answer", held["answer"], n=judged))) if "answer" in held else None
-    styles, kinds = held.get("style"), None
+    answers = tuple(map(str, _entries("answer", fields["answer"], n=judged))) if "answer" in fields else None
+    styles, kinds = fields.get("style"), None
     if isinstance(styles, list | tuple):
-        kinds = tuple("" if each is None else str(each) for each in _each("style", styles, n=judged))
-        styles = Counter(each for each, right in zip(kinds, verdicts or (), strict=True) if right and each)
-    category = None if by is None or by not in held else str(held[by])
-    text = next((held[name] for name in TEXTS if isinstance(held.get(name), str)), None)
-    answers = (None if verdicts is None else tuple(verdicts), said, kinds, text)
-    return PromptRow(held["id"], n, c, kl, of_correct, _styles(styles, n), category, *answers)
+        kinds = tuple("" if style is None else str(style) for style in _entries("style", styles, n=judged))
+        styles = Counter(style for style, right in zip(kinds, verdicts or (), strict=True) if right and style)
+    category = None if by is None or by not in fields else str(fields[by])
+    text = next((fields[name] for name in TEXTS if isinstance(fields.get(name), str)), None)
+    return PromptRow(
+        fields["id"], n, c, kl, kl_correct, _styles(styles, n), category, verdicts, answers, kinds, text
+    )
 
 
-def _likely(held: Mapping[str, Any]) -> str:
+def _likely(fields: Mapping[str, Any]) -> str:
     """Which columns are likely to name the prompt and the verdict."""
 
     def verdicts(entry: Any) -> bool:
-        return (
-            all(isinstance(x, bool) for x in entry) if isinstance(entry, list) and entry else entry in (0, 1)
-        )
+        if isinstance(entry, list) and entry:
+            return all(isinstance(x, bool) for x in entry)
+        return entry in (0, 1)
 
-    right = [name for name, entry in held.items() if verdicts(entry)]
-    named = [name for name in held if re.search(r"id$|idx|index|problem|question|task|prompt", name)]
+    right = [name for name, entry in fields.items() if verdicts(entry)]
+    named = [name for name in fields if re.search(r"id$|idx|index|problem|question|task|prompt", name)]
     return f", such as --id {named[0]} --correct {right[-1]}" if named and right else ""
 
 
-def _kl(held: Mapping[str, Any], n: int, verdicts: list[int] | None) -> tuple[float | None, float | None]:
+def _kl(
+    fields: Mapping[str, Any], n: int, verdicts: Sequence[int] | None
+) -> tuple[float | None, float | None]:
     """The mean log ratio, and that mean with the incorrect answers counted as zero."""
-    if "log_ratio" in held:
-        ratios = _each("log_ratio", held["log_ratio"], is_number, "a finite number", n)
+    if "log_ratio" in fields:
+        ratios = _entries("log_ratio", fields["log_ratio"], is_number, "a finite number", n)
         right = zip(ratios, verdicts or (), strict=verdicts is not None)
         return sum(ratios) / n, None if verdicts is None else sum(r for r, v in right if v) / n
-    kl = held.get("kl")
+    kl = fields.get("kl")
     if kl is not None and not is_number(kl):
         raise argument_error("kl", kl, "a finite number")
     return kl, None
 
 
-def _whole(name: str, value: Any, least: int, most: int, allowed: str) -> int:
+def _integer(name: str, value: Any, least: int, most: int, allowed: str) -> int:
     if type(value) is not int or not least <= value <= most:
         raise argument_error(name, value, f"a whole number, {allowed}")
     return value
 
 
-def _each(
+def _entries(
     name: str, value: Any, right: Callable[[Any], bool] | None = None, allowed: str = "", n: int | None = None
 ) -> Sequence[Any]:
     """The entries of a list, each of them right, one for each of n answers."""
@@ -153,10 +157,10 @@ def _verdict(value: Any) -> bool:
 def votes(answers: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
     """Of answers and whether each is correct: how often each different one was given, and was correct."""
     given, right = Counter[str](), Counter[str]()
-    for said, correct in answers:
-        given[said] += 1
-        right[said] += correct
-    return tuple(sorted((often, right[said]) for said, often in given.items()))
+    for answer, correct in answers:
+        given[answer] += 1
+        right[answer] += correct
+    return tuple(sorted((times, right[answer]) for answer, times in given.items()))
 
 
 def _styles(value: Any, n: int) -> Mapping[str, int] | None:
@@ -165,16 +169,16 @@ def _styles(value: Any, n: int) -> Mapping[str, int] | None:
     if not isinstance(value, Mapping):
         raise argument_error("style", value, "an object of counts by name")
     few = f"counts of at most n = {n} answers in all"
-    found = {str(name): _whole("style", x, 0, n, few) for name, x in value.items() if x is not None}
-    _whole("style", sum(found.values()), 0, n, few)
-    return found
+    counts = {str(name): _integer("style", x, 0, n, few) for name, x in value.items() if x is not None}
+    _integer("style", sum(counts.values()), 0, n, few)
+    return counts
 
 
 @dataclass(frozen=True, repr=False)
 class Counts:
     """The rows of a file by id, in the file's order, and its hash.
 
-    `told` says what was made of the file: of a log which rewards there are, which count as correct, and what
+    `notes` say what was made of the file: of a log which rewards there are, which count as correct, and what
     has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
     that its log ratios are from. `name` is by default the source's last part.
     """
@@ -182,7 +186,7 @@ class Counts:
     source: str
     rows: Mapping[str | int, PromptRow]
     sha256: str
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     models: tuple[str | None, str | None] = (None, None)
     name: str = ""
 
@@ -195,7 +199,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PairedCounts:
     """The prompts that a base and a run were both sampled on, as whole numbers (prompts,)."""
 
     base_n: np.ndarray
@@ -204,38 +208,38 @@ class Pairs:
     run_c: np.ndarray
 
     @classmethod
-    def of(cls, base_n: Scalars, base_c: Scalars, run_n: Scalars, run_c: Scalars) -> "Pairs":
+    def from_counts(cls, base_n: Scalars, base_c: Scalars, run_n: Scalars, run_c: Scalars) -> "PairedCounts":
         """The pairs of counts without a file.
 
         Parameters: `base_n` and `run_n`, answers to each prompt; `base_c` and `run_c`, the correct ones among
         them; whole numbers that broadcast to (prompts,). Raises ValueError unless 0 <= c <= n, n from 1 to
         MOST_ANSWERS.
 
-        >>> Pairs.of(4, [1, 2, 3], 8, [2, 0, 8]).least
+        >>> PairedCounts.from_counts(4, [1, 2, 3], 8, [2, 0, 8]).least
         4
         """
-        found = np.broadcast_arrays(
-            whole("base_n", base_n, at_least=1),
-            whole("base_c", base_c, at_least=0),
-            whole("run_n", run_n, at_least=1),
-            whole("run_c", run_c, at_least=0),
+        columns = np.broadcast_arrays(
+            integers("base_n", base_n, at_least=1),
+            integers("base_c", base_c, at_least=0),
+            integers("run_n", run_n, at_least=1),
+            integers("run_c", run_c, at_least=0),
         )
-        if found[0].ndim != 1 or found[0].size == 0:
-            raise argument_error("counts.shape", found[0].shape, "one axis of prompts, at least one")
-        for side, n, c in (("base", found[0], found[1]), ("run", found[2], found[3])):
+        if columns[0].ndim != 1 or columns[0].size == 0:
+            raise argument_error("counts.shape", columns[0].shape, "one axis of prompts, at least one")
+        for side, n, c in (("base", columns[0], columns[1]), ("run", columns[2], columns[3])):
             if (c > n).any():
                 raise argument_error(f"{side}_c", first(c, c > n), "at most n, the number of answers")
             if (n > MOST_ANSWERS).any():
                 raise argument_error(f"{side}_n", first(n, n > MOST_ANSWERS), f"at most {MOST_ANSWERS:,}")
-        return cls(*found)
+        return cls(*columns)
 
     def __len__(self) -> int:
         """The number of prompts."""
         return len(self.base_n)
 
-    def chosen(self, which: np.ndarray) -> "Pairs":
+    def chosen(self, which: np.ndarray) -> "PairedCounts":
         """The prompts at these places, or where a mask is true."""
-        return Pairs(self.base_n[which], self.base_c[which], self.run_n[which], self.run_c[which])
+        return PairedCounts(self.base_n[which], self.base_c[which], self.run_n[which], self.run_c[which])
 
     @cached_property
     def least(self) -> int:
@@ -257,23 +261,23 @@ class Pairs:
         """The greatest k that nineteen of twenty prompts can show."""
         return int(np.sort(self.reach)[len(self) // 20])
 
-    def thinned(self, rng: np.random.Generator) -> "Pairs":
+    def thinned(self, rng: np.random.Generator) -> "PairedCounts":
         """As many answers on both sides: of the more, as many as of the fewer are drawn without replacement.
 
         Two checkpoints alike then have counts that can be exchanged, so that tests of it are exact.
         """
         return self._drawn(self.reach, self.reach, rng)
 
-    def thinned_to(self, most: int, rng: np.random.Generator) -> "Pairs":
+    def thinned_to(self, most: int, rng: np.random.Generator) -> "PairedCounts":
         """At most so many answers to a prompt on either side, drawn without replacement."""
         return self._drawn(np.minimum(self.base_n, most), np.minimum(self.run_n, most), rng)
 
-    def _drawn(self, base_n: np.ndarray, run_n: np.ndarray, rng: np.random.Generator) -> "Pairs":
+    def _drawn(self, base_n: np.ndarray, run_n: np.ndarray, rng: np.random.Generator) -> "PairedCounts":
         base_c, run_c = (
-            np.where(n < had, rng.hypergeometric(c, had - c, n), c)
-            for n, had, c in ((base_n, self.base_n, self.base_c), (run_n, self.run_n, self.run_c))
+            np.where(n < available, rng.hypergeometric(c, available - c, n), c)
+            for n, available, c in ((base_n, self.base_n, self.base_c), (run_n, self.run_n, self.run_c))
         )
-        return Pairs(base_n, base_c, run_n, run_c)
+        return PairedCounts(base_n, base_c, run_n, run_c)
 
 
 class UnmatchedPromptsError(ValueError):
@@ -281,7 +285,7 @@ class UnmatchedPromptsError(ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Matched:
+class MatchedRows:
     """The rows that two files share, in an order that the files' own order does not change.
 
     `too_few` more are left out, which have fewer answers than were asked for.
@@ -291,16 +295,15 @@ class Matched:
     run: tuple[PromptRow, ...]
     only_base: int
     only_run: int
-    counts: Pairs
+    counts: PairedCounts
     too_few: int = 0
 
     def __repr__(self) -> str:
-        return (
-            f"Matched({len(self.base)} prompts of both; {self.only_base} + {self.only_run} of one file alone)"
-        )
+        alone = f"{self.only_base} + {self.only_run} of one file alone"
+        return f"MatchedRows({len(self.base)} prompts of both; {alone})"
 
 
-def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: int = 1) -> Matched:
+def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: int = 1) -> MatchedRows:
     """The prompts of both files, paired by id.
 
     Parameters: `base` and `run`, from `read_counts`; `allow_missing`, leave out and count the prompts that
@@ -312,26 +315,27 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     array([5, 0, 3])
     """
     # 0 of one file and "0" of another are one prompt.
-    here, there = ({str(key): row for key, row in side.rows.items()} for side in (base, run))
-    only_base, only_run = ([key for key in a if key not in b] for a, b in ((here, there), (there, here)))
+    base_rows, run_rows = ({str(key): row for key, row in side.rows.items()} for side in (base, run))
+    only_base = [key for key in base_rows if key not in run_rows]
+    only_run = [key for key in run_rows if key not in base_rows]
     if (only_base or only_run) and not allow_missing:
         raise UnmatchedPromptsError(
             "; ".join(
-                f"{side.source} lacks {len(those)} of the prompts, such as {those[0][:60]!r}"
-                for side, those in ((run, only_base), (base, only_run))
-                if those
+                f"{side.source} lacks {len(missing)} of the prompts, such as {missing[0][:60]!r}"
+                for side, missing in ((run, only_base), (base, only_run))
+                if missing
             )
         )
-    shared = sorted(here.keys() & there.keys(), key=_in_order)
+    shared = sorted(base_rows.keys() & run_rows.keys(), key=_in_order)
     if not shared:
         raise argument_error("files", (base.source, run.source), "at least one prompt in common")
-    kept = [key for key in shared if min(here[key].n, there[key].n) >= min_n]
-    if not kept:
+    keys = [key for key in shared if min(base_rows[key].n, run_rows[key].n) >= min_n]
+    if not keys:
         raise argument_error("min_n", min_n, "as many answers as some prompt has on both sides")
-    before, after = (tuple(side[key] for key in kept) for side in (here, there))
-    columns = (np.array([getattr(r, name) for r in rows]) for rows in (before, after) for name in ("n", "c"))
-    pairs = Pairs.of(*columns)
-    return Matched(before, after, len(only_base), len(only_run), pairs, len(shared) - len(kept))
+    before, after = (tuple(side[key] for key in keys) for side in (base_rows, run_rows))
+    base_counts, run_counts = (np.array([(row.n, row.c) for row in rows]).T for rows in (before, after))
+    pairs = PairedCounts.from_counts(*base_counts, *run_counts)
+    return MatchedRows(before, after, len(only_base), len(only_run), pairs, len(shared) - len(keys))
 
 
 def _in_order(key: str) -> tuple[bool, int, str]:

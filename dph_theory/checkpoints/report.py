@@ -1,0 +1,247 @@
+"""A confrontation in sentences of a line each, and in tables."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ..support.table import Table, printable
+from .answers import ONE, AnswersLeft
+from .measures import UniformGroups
+from .pass_at_k import PassCurves, SampleNeeded, shown_ks
+from .prompts import ChangedPrompt
+
+if TYPE_CHECKING:
+    from .confrontation import Confrontation
+
+_SHOWN = 12
+"""The most prompts of a kind, and k, that a table shows."""
+_LONGEST_ID, _LONGEST_NAME = 60, 24
+
+
+def sentences(confrontation: "Confrontation") -> tuple[str, ...]:
+    r"""What was compared, Pass@k, which prompts and answers are left, which policy, what a fall is made of.
+
+    Parameters: `confrontation`, from `confront`. Returns sentences, of a terminal's line each.
+
+    >>> print(*sentences(confrontation), sep="\n")  # doctest: +SKIP
+    """
+    first = (_header(confrontation), _pass_at_k(confrontation.curves), _solved_prompts(confrontation))
+    left = (*_answers_left(confrontation.answers_left), *_uniform_groups(confrontation.groups))
+    return (*first, *left, *_closest_policy(confrontation), _fall(confrontation))
+
+
+def percent(value: float) -> str:
+    """A share as a percentage."""
+    return "100%" if value == 1 else f"{100 * value:.1f}%"
+
+
+def p_value_text(p_value: float) -> str:
+    """A p-value as it is printed."""
+    return "p < 1e-10" if p_value < 1e-10 else f"p = {p_value:.2g}"
+
+
+def shortened(text: str, longest: int = _LONGEST_ID) -> str:
+    """A name on one line, cut where it is long, with nothing that a terminal obeys."""
+    line, half = printable(" ".join(text.split())), (longest - 3) // 2
+    # What tells names apart stands at their end as often as at their beginning.
+    return line if len(line) <= longest else f"{line[: longest - 3 - half]}...{line[-half:]}"
+
+
+def _header(confrontation: "Confrontation") -> str:
+    answers = " to ".join(map(str, sorted({*confrontation.answers})))
+    run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
+    return f"{run} against {base}: {confrontation.prompts} prompts, {answers} answers to each."
+
+
+def _pass_at_k(curves: PassCurves) -> str:
+    first, last = (
+        f"from {percent(curves.base[i])} to {percent(curves.run[i])} ({_sign(curves, curves.k[i])})"
+        for i in (0, -1)
+    )
+    further = f", Pass@{curves.k[-1]} {last}" if len(curves.k) > 1 else ""
+    return f"Pass@{curves.k[0]} goes {first}{further}."
+
+
+def _sign(curves: PassCurves, k: int) -> str:
+    if k in curves.better:
+        return "better"
+    return "worse" if k in curves.worse else "unsure"
+
+
+def _solved_prompts(confrontation: "Confrontation") -> str:
+    solved = confrontation.solved
+    unsolved = confrontation.prompts - solved.solved_by_base
+    lost = f"{solved.lost} of {solved.solved_by_base} solved prompts lost"
+    new = f"{solved.gained} of {unsolved} others gained"
+    if solved.retained_unchanged is not None:
+        lost += f" (by chance {solved.solved_by_base * (1 - solved.retained_unchanged):.1f})"
+    if solved.new_unchanged is not None:
+        new += f" ({unsolved * solved.new_unchanged:.1f})"
+    return f"{lost}, {new}."
+
+
+def _answers_left(left: AnswersLeft | None) -> Iterator[str]:
+    if left is not None:
+        one = "One correct answer a prompt left" if left.run.value >= ONE else "Correct answers"
+        agree = f"two agree in {left.run.value:.2f} (base {left.base.value:.2f})"
+        yield f"{one}: {agree}, on {left.prompts} prompts."
+        new = f"{percent(left.new)} are new to the base (by chance {percent(left.new_by_chance)})"
+        yield f"{new}; its likeliest leads on {left.led} of {left.clear}."
+
+
+def _uniform_groups(groups: UniformGroups | None) -> Iterator[str]:
+    if groups is None:
+        return
+    if groups.uniform >= ONE:
+        share = percent(groups.uniform)
+        yield f"Pass@{groups.answers} = Pass@1: on {share} of the prompts all answers are alike."
+    else:
+        shares = f"{percent(groups.base)} before, {percent(groups.run)} after"
+        yield f"Groups of {groups.size} all correct or all incorrect: {shares}."
+
+
+def _closest_policy(confrontation: "Confrontation") -> Iterator[str]:
+    """The closest optimum, how far from fitting; why none, where it is rejected or not identified."""
+    reason = _no_closest_policy(confrontation)
+    if reason or confrontation.best is None:
+        yield reason
+        return
+    best = confrontation.best
+    policy = best.policy.replace(", advantages std-normalised (groups of ", ", std-normalised (G = ")
+    policy = policy.replace(", advantages", ",")
+    beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
+    yield f"Closest KL-regularised optimum: {policy}{beta}."
+    behind = f"{-best.held_out.value:.2g} nats a prompt behind shifts of their own"
+    rank = "none predicts better" if best == confrontation.policies[0] else behind
+    yield f"On answers held out {rank}; without a KL no cause."
+
+
+def _no_closest_policy(confrontation: "Confrontation") -> str:
+    """Why no stationary policy is named; empty where one is."""
+    shift = confrontation.gain
+    if confrontation.single:
+        return "One answer a prompt gives only means: no KL-regularised optimum is identified."
+    if not shift.identified:
+        finite = shift.informative and abs(shift.pooled.value) < float("inf")
+        why = "every prompt says the same" if finite else "at every prompt one is always correct, or never"
+        return f"No KL optimum is identified: {why}."
+    if confrontation.best is None:
+        return f"No change is not rejected ({p_value_text(shift.p_no_change)}): no optimum is fitted."
+    if confrontation.best.rejected:
+        return "No single KL-regularised optimum fits: prompts move by amounts of their own."
+    return ""
+
+
+def _fall(confrontation: "Confrontation") -> str:
+    # From k beyond half the answers on, whoever is solved at all counts nearly as one.
+    most = max(confrontation.answers[0], confrontation.curves.k[-1])
+    half = [part for part in confrontation.parts if 2 * part.k <= most] or list(confrontation.parts)
+    least = min(half, key=lambda part: part.change.value)
+    if least.change.high >= 0:
+        return "No fall of Pass@k is established at the k of the table."
+    lost = f"{100 * least.solved_set.value:+.1f} by lost prompts"
+    rarer = f"{100 * least.narrowing.value:+.1f} by rarer answers"
+    return f"Pass@{least.k} falls by {-100 * least.change.value:.1f} points: {lost}, {rarer}."
+
+
+def _points(value: float, low: float, high: float) -> str:
+    """A change and its interval in percentage points."""
+    return f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def curve_table(curves: PassCurves, name: str = "") -> Table:
+    """Pass@k of both, their difference with the band, and its sign; of a run of that name."""
+    shown = curves.k if len(curves.k) <= _SHOWN else shown_ks(curves.k[-1])
+    columns = zip(curves.k, curves.base, curves.run, curves.difference, curves.low, curves.high, strict=True)
+    rows = (
+        (k, percent(base), percent(run), _points(*gap), _sign(curves, k))
+        for k, base, run, *gap in columns
+        if k in shown
+    )
+    whose = f" of {shortened(name, _LONGEST_NAME)}" if name else ""
+    title = f"Pass@k{whose}; the differences' intervals hold at all k at once (95%)"
+    if curves.first_worse is not None and curves.first_worse[1] is not None:
+        title += f"; worse from a k between {curves.first_worse[0]} and {curves.first_worse[1]} on"
+    return Table.from_rows(("k", "base", "trained", "change in points", "trained is"), rows, title)
+
+
+def _shift_table(confrontation: "Confrontation") -> Table:
+    solved, shift = confrontation.solved, confrontation.gain
+    pooled = shift.pooled if shift.identified else None
+    rows = (
+        ("share kept of prompts that the base solves", solved.retained, solved.retained_unchanged),
+        ("share newly solved of the others", solved.new, solved.new_unchanged),
+        ("lost prompts that as many answers more would solve", solved.lost_again, None),
+        ("log odds ratio over all prompts (Mantel-Haenszel)", pooled, 0.0),
+        (f"p, lost against newly solved ({solved.lost}, {solved.gained})", solved.p_value, None),
+        ("p, no change of any prompt's rate", shift.p_no_change, None),
+    )
+    identified = (row for row in rows if row[1] is not None)
+    return Table.from_rows(("prompts", "run", "if unchanged"), identified, "Prompts")
+
+
+def tables(confrontation: "Confrontation") -> list[Table]:
+    """Pass@k and what its change is made of, prompts, policies, KL, further measures: those with rows."""
+    alone = "(this k alone)"
+    return _with_rows(
+        curve_table(confrontation.curves, confrontation.run.name),
+        Table.from_rows(
+            ("k", f"change {alone}", f"newly solved less lost {alone}", f"both solve {alone}"),
+            ((p.k, p.change, p.solved_set, p.narrowing) for p in confrontation.parts),
+            "What the change of Pass@k is made of",
+        ),
+        _shift_table(confrontation),
+        Table.from_rows(
+            ("KL-regularised optimum", "beta", "held-out answers, nats a prompt below the best"),
+            ((x.policy, x.beta, x.held_out) for x in confrontation.policies),
+            "KL-regularised optima",
+        ),
+        _moved_table("fell", confrontation.fell),
+        _moved_table("rose", confrontation.rose),
+        _kl_table(confrontation),
+        *requested(confrontation, everything=True),
+    )
+
+
+def requested(confrontation: "Confrontation", everything: bool = False) -> list[Table]:
+    """What is printed because it was asked for: Pass@k beyond and by category, power; or every measure."""
+    head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
+    shown = (m for m in confrontation.measures if everything or m.on_request)
+    rows = ((m.name, m.prompts, m.base, m.run, m.change) for m in shown)
+    by_difference = groupby(confrontation.needed, key=lambda line: (line.difference, line.k))
+    power = [_power_table([*lines], confrontation.prompts) for _, lines in by_difference]
+    return _with_rows(Table.from_rows(head, rows, "Further measures"), *power)
+
+
+def _moved_table(verb: str, prompts: Sequence[ChangedPrompt]) -> Table:
+    rows = ((shortened(prompt.id), prompt.before, prompt.after) for prompt in prompts[:_SHOWN])
+    title = f"{len(prompts)} prompts that {verb}, beyond chance"
+    return Table.from_rows(("prompt", "before", "after"), rows, title)
+
+
+def _power_table(samples: Sequence[SampleNeeded], prompts: int) -> Table:
+    head = ("answers to each", "prompts needed", f"least difference that {prompts} prompts detect")
+    rows = ((sample.n, sample.prompts, sample.detectable) for sample in samples)
+    title = f"To detect a difference of {samples[0].difference:g} in Pass@{samples[0].k} with 80% power"
+    return Table.from_rows(head, rows, title)
+
+
+def _with_rows(*tables: Table) -> list[Table]:
+    return [table for table in tables if table.rows]
+
+
+def _kl_table(confrontation: "Confrontation") -> Table:
+    spent = confrontation.spending
+    if spent is None:
+        return Table((), ())
+    parts = {
+        "KL(run || base), nats": spent.total,
+        "least at these pass rates": spent.least,
+        "excess": spent.excess,
+        "excess among correct answers": spent.correct,
+        "excess among incorrect answers": spent.incorrect,
+    }
+    title = f"The KL over {spent.prompts} prompts"
+    title += f", less {spent.left_out} that the base solves always or never" if spent.left_out else ""
+    rows = ((name, part) for name, part in parts.items() if part is not None)
+    return Table.from_rows(("part", "mean over prompts"), rows, title)
