@@ -18,8 +18,8 @@ from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import readable
 from ..support.table import Table
-from .configuration import configuration_of as configuration_of
-from .reading import Configuration
+from .configuration import Configuration
+from .interpretation import configuration_of as configuration_of
 
 if TYPE_CHECKING:
     from ..fdivergence import FDivergence
@@ -53,7 +53,7 @@ class PromptPrediction:
     id: str
     base_rate: float
     validity: float
-    others: tuple[float, ...]
+    other_validities: tuple[float, ...]
     on_the_way: float | None
     time: float | None
     deviation: float | None
@@ -75,31 +75,27 @@ class Prediction(Shown):
 
     def summary(self) -> str:
         """The settings, what they converge to, and the mean pass rate."""
-        found = self.configuration
+        run = self.configuration
         return (
-            f"{found.trainer} {found.version}, {found.penalty}, groups of {found.group_size}: {found.law}.\n"
+            f"{run.trainer} {run.version}, {run.penalty}, groups of {run.group_size}: {run.stationary_kl}.\n"
             f"The mean pass rate over {len(self.prompts)} prompts goes from {self.mean_base_rate:.4f} to "
             f"{self.mean_validity:.4f}."
         )
 
     def tables(self) -> list[Table]:
         """Each prompt's pass rates, and the beta of other settings for the same mean."""
-        rows = ((p.base_rate, p.on_the_way, p.validity, ", ".join(f"{v:.4g}" for v in p.others) or None)
-                for p in self.prompts)  # fmt: skip
-        head = ("base rate", "after the steps", "predicted", "also stable")
-        alike = Table.of(("setting", "beta for the same mean"), self.equivalent.items())
-        return [Table.of(head, rows), alike] if self.equivalent else [Table.of(head, rows)]
-
-    def pass_at(self, k: int) -> tuple[float, float | None, float]:
-        """Pass@k of the base, after the steps (None where none were asked for), and at the end."""
-        ways = [p.on_the_way for p in self.prompts if p.on_the_way is not None]
-        rates = [p.base_rate for p in self.prompts], ways, [p.validity for p in self.prompts]
-        base, way, end = (float(np.mean(1 - (1 - np.array(each)) ** k)) if each else None for each in rates)
-        return float(base or 0.0), way, float(end or 0.0)
+        rows = []
+        for prompt in self.prompts:
+            also_stable = ", ".join(f"{validity:.4g}" for validity in prompt.other_validities)
+            rows.append((prompt.base_rate, prompt.on_the_way, prompt.validity, also_stable or None))
+        tables = [Table.from_rows(("base rate", "after the steps", "predicted", "also stable"), rows)]
+        if self.equivalent:
+            tables.append(Table.from_rows(("setting", "beta for the same mean"), self.equivalent.items()))
+        return tables
 
 
 def predict(
-    found: Configuration,
+    configuration: Configuration,
     base_rates: Scalars | Mapping[str, float],
     *,
     false_positive: float = 0.0,
@@ -112,104 +108,105 @@ def predict(
 ) -> Prediction:
     """The pass rates that prompts with one-token answers converge to.
 
-    Parameters: `found`, as `configuration_of` gives it; `base_rates`, the base's pass rates in [0, 1], or
-    these by prompt. A prompt's pass rate mu is that of beta/alpha_G(mu); without a KL it tends to 1.
-    Where that leaves an incorrect answer less than the form's clamp holds, no penalty acts on it, and the
+    Parameters: `configuration`, as `configuration_of` gives it; `base_rates`, the base's pass rates in
+    [0, 1], or these by prompt. A prompt's pass rate mu is that of beta/alpha_G(mu); without a KL it tends to
+    1. Where that leaves an incorrect answer less than the form's clamp holds, no penalty acts on it, and the
     pass rate is 1. The 1e-4 or less that trainers add to a std is left out. Answers of many tokens under a
-    token penalty converge to less than this (`laws.token_law` has them exactly). A verifier that errs,
-    whatever the answer, makes beta act as `laws.effective_beta`; only where advantages are not divided by
-    what its errors move ("none", "leave_one_out"). `step`, an effective logit step, and `steps`: after how
-    many the pass rates are given too, of `right` correct and `wrong` incorrect equally likely answers,
-    without noise. Without a KL the noise is given of steps of so many `answers`, by default 64 of whole
-    groups. Returns a Prediction. Raises ValueError for what these do not allow, for settings whose stationary
-    policy is not known, for no base rates, and where the group size is needed and not given. Source: ours,
-    theory E1, E2, E4.
+    token penalty converge to less than this (`stationary.token_policy` has them exactly). A verifier that
+    errs, whatever the answer, makes beta act as `stationary.effective_beta`; only where advantages are not
+    divided by what its errors move ("none", "leave_one_out"). `step`, an effective logit step, and `steps`:
+    after how many the pass rates are given too, of `right` correct and `wrong` incorrect equally likely
+    answers, without noise. Without a KL the noise is given of steps of so many `answers`, by default 64 of
+    whole groups. Returns a Prediction. Raises ValueError for what these do not allow, for settings whose
+    stationary policy is not known, for no base rates, and where the group size is needed and not given.
+    Source: ours, theory E1, E2, E4.
 
     >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
     0.9755
     """
     from ..stationary import effective_beta
 
-    named = base_rates if isinstance(base_rates, Mapping) else {}
-    rates = np.atleast_1d(probability("base_rates", [*named.values()] if named else base_rates)).ravel()
+    by_prompt = base_rates if isinstance(base_rates, Mapping) else {}
+    given = [*by_prompt.values()] if by_prompt else base_rates
+    rates = np.atleast_1d(probability("base_rates", given)).ravel()
     if not rates.size:
         raise argument_error("base_rates", base_rates, "at least one base rate")
-    if found.unpredicted:
-        raise ValueError(f"no pass rates: {found.unpredicted}")
-    if (false_positive or false_negative) and found.scale not in UNDIVIDED:
+    if configuration.unpredicted:
+        raise ValueError(f"no pass rates: {configuration.unpredicted}")
+    if (false_positive or false_negative) and configuration.scale not in UNDIVIDED:
         allowed = f"one of {', '.join(UNDIVIDED)}, with a verifier that errs"
-        raise argument_error("scale", found.scale, allowed)
-    beta = float(effective_beta(found.coefficient or 1.0, false_positive, false_negative))
-    beta *= found.coefficient > 0
-    speed, decision = 1 - false_positive - false_negative, {"valid": right, "invalid": wrong}
-    run = _Run(found, beta, speed, step, steps, decision, answers)
-    told = {rate: run.prompt(rate) for rate in np.unique(rates).tolist()}
-    names = list(named) or [f"prompt {i + 1}" for i in range(rates.size)]
-    prompts = tuple(replace(told[rate], id=name) for name, rate in zip(names, rates.tolist(), strict=True))
+        raise argument_error("scale", configuration.scale, allowed)
+    beta = 0.0
+    if configuration.coefficient > 0:
+        beta = float(effective_beta(configuration.coefficient, false_positive, false_negative))
+    # Of a group whose size is not known the answers less the others weigh as those of any.
+    group_size, scale = configuration.group_size or 2, configuration.scale or "none"
+    divergence = (configuration.term.divergence if configuration.term is not None else None) or REVERSE_KL
+    flow = _PromptFlow(
+        configuration,
+        objective={"beta": beta, "group_size": group_size, "scale": scale, "divergence": divergence},
+        decision={"valid": right, "invalid": wrong},
+        speed=1 - false_positive - false_negative,
+        step=step,
+        steps=steps,
+        answers=answers,
+    )
+    by_rate = {rate: flow.prompt(rate) for rate in np.unique(rates).tolist()}
+    names = list(by_prompt) or [f"prompt {i + 1}" for i in range(rates.size)]
+    prompts = tuple(replace(by_rate[rate], id=name) for name, rate in zip(names, rates.tolist(), strict=True))
     mean = float(np.mean([prompt.validity for prompt in prompts]))
-    equivalent = _equivalent(run.group, rates, mean) if beta else {}
-    return Prediction(found, prompts, float(rates.mean()), mean, equivalent)
+    equivalent = _equivalent_betas(group_size, rates, mean) if beta else {}
+    return Prediction(configuration, prompts, float(rates.mean()), mean, equivalent)
 
 
 @dataclass(frozen=True)
-class _Run:
-    """A configuration with the beta that acts, how much slower a verifier's errors make it, and its steps."""
+class _PromptFlow:
+    """A configuration's objective, how much slower a verifier's errors make its flow, and its steps."""
 
-    found: Configuration
-    beta: float
+    configuration: Configuration
+    objective: Mapping[str, Any]
+    decision: Mapping[str, Any]
     speed: float
     step: float | None
     steps: float | None
-    decision: Mapping[str, Any]
     answers: int | None
-
-    @property
-    def group(self) -> int:
-        """The group's size; without one that of any group, whose answers less the others weigh alike."""
-        return self.found.group_size or 2
 
     def prompt(self, rate: float) -> PromptPrediction:
         """What becomes of a prompt of that base rate; the prediction bears no name yet."""
-        moved = None if self.step is None or self.steps is None else self.step * self.steps
+        time_trained = None if self.step is None or self.steps is None else self.step * self.steps
         if rate in (0.0, 1.0):
-            return PromptPrediction("", rate, rate, (), None if moved is None else rate, None, None)
-        reached, *others = self._ends(rate)
+            return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None, None)
+        reached, *ends = self._ends(rate)
+        other_ends = tuple(end for end in ends if end != reached)
         if self._mixed_only:  # The way there is not that of a KL on all groups.
-            return PromptPrediction(
-                "", rate, reached, tuple(o for o in others if o != reached), None, None, None
-            )
-        along = self._along(rate, _TIMES)
-        on_the_way = None if moved is None else float(self._along(rate, np.array([moved]))[0])
+            return PromptPrediction("", rate, reached, other_ends, None, None, None)
+        path = self._along(rate, _TIMES)
+        on_the_way = None if time_trained is None else float(self._along(rate, np.array([time_trained]))[0])
         target = rate + MOST_OF_THE_WAY * (reached - rate)
-        there = np.flatnonzero(along >= target)
+        arrived = np.flatnonzero(path >= target)
         # The pass rate rises: between two points of the grid it is nearly straight.
-        time = float(np.interp(target, along[: there[0] + 1], _TIMES[: there[0] + 1])) if there.size else None
-        luck = self._luck(rate, REACHED if on_the_way is None else on_the_way)
-        others = [other for other in others if other != reached]
-        return PromptPrediction("", rate, reached, tuple(others), on_the_way, time, luck)
+        time = None
+        if arrived.size:
+            time = float(np.interp(target, path[: arrived[0] + 1], _TIMES[: arrived[0] + 1]))
+        deviation = self._noise_deviation(rate, REACHED if on_the_way is None else on_the_way)
+        return PromptPrediction("", rate, reached, other_ends, on_the_way, time, deviation)
 
     @property
     def _mixed_only(self) -> bool:
         """Whether the KL acts on groups with both verdicts alone (theory M1)."""
-        term = self.found.term
-        return bool(self.beta) and self.found.mixed_only and term is not None and term.token
-
-    @property
-    def _law(self) -> dict[str, Any]:
-        """What the laws ask for."""
-        term = self.found.term
-        divergence = (term.divergence if term is not None else None) or REVERSE_KL
-        scale = self.found.scale or "none"
-        return {"beta": self.beta, "group_size": self.group, "scale": scale, "divergence": divergence}
+        term = self.configuration.term
+        acts = self.objective["beta"] > 0 and self.configuration.mixed_only
+        return acts and term is not None and term.token
 
     def _ends(self, rate: float) -> list[float]:
         """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
         from ..stationary import normalised_validities
 
-        if not self.beta:
+        if not self.objective["beta"]:
             return [1.0]
-        edge = np.exp(-np.inf if self.found.term is None else self.found.term.released_below)
-        roots = normalised_validities(rate, **self._law, mixed_only=self._mixed_only)
+        term = self.configuration.term
+        edge = np.exp(-np.inf if term is None else term.released_below)
+        roots = normalised_validities(rate, **self.objective, mixed_only=self._mixed_only)
         stable = [root.validity for root in roots if root.stable]
         return [1.0 if (1 - validity) / (1 - rate) < edge else validity for validity in stable]
 
@@ -218,17 +215,18 @@ class _Run:
         from ..finite_training import pass_rate_along
 
         # Errors slow what the verdicts drive and not the penalty: the flow of beta over the speed, slower.
-        return pass_rate_along(rate, times * self.speed, **self.decision, **self._law)
+        return pass_rate_along(rate, times * self.speed, **self.decision, **self.objective)
 
-    def _luck(self, rate: float, end: float) -> float | None:
+    def _noise_deviation(self, rate: float, end: float) -> float | None:
         """How far sampling drives equally likely right answers apart by a pass rate, without a KL."""
         from ..finite_training import SmallNoiseWarning, drift_deviation
 
-        found = self.found
-        known = found.baseline is not None and found.scale in ("std", *UNDIVIDED)
-        if found.coefficient or self.step is None or not known or not rate < end < 1:
+        scale, baseline = self.configuration.scale, self.configuration.baseline
+        if self.configuration.coefficient or self.step is None or not rate < end < 1:
             return None
-        group = found.group_size if found.scale == "std" else None
+        if baseline is None or scale not in ("std", *UNDIVIDED):
+            return None
+        group = self.configuration.group_size if scale == "std" else None
         answers = self.answers or -(-64 // (group or 1)) * (group or 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SmallNoiseWarning)  # Told in words.
@@ -238,19 +236,19 @@ class _Run:
                 **self.decision,
                 step=self.step,
                 answers=answers,
-                baseline=found.baseline or "",
+                baseline=baseline,
                 group_size=group,
             )
         return float(deviation)
 
 
-def _equivalent(group_size: int, rates: np.ndarray, mean: float) -> dict[str, float]:
+def _equivalent_betas(group_size: int, rates: np.ndarray, mean: float) -> dict[str, float]:
     """For each setting the beta with that mean validity, where one has it."""
     from scipy.optimize import brentq
 
     from ..stationary import normalised_validity_at
 
-    found = {}
+    betas = {}
     for (kl, divergence), (divided, scale) in product(_KLS.items(), _DIVIDED.items()):
 
         def excess(log_beta: float, divergence: "FDivergence" = divergence, scale: str = scale) -> float:
@@ -261,5 +259,5 @@ def _equivalent(group_size: int, rates: np.ndarray, mean: float) -> dict[str, fl
             log_beta = brentq(excess, *_RANGE, xtol=1e-12)
             # Where validity jumps at some beta, no beta may have this mean.
             if abs(excess(log_beta)) < 1e-6:
-                found[f"{kl} KL, advantages {divided}"] = float(np.exp(log_beta))
-    return found
+                betas[f"{kl} KL, advantages {divided}"] = float(np.exp(log_beta))
+    return betas

@@ -1,7 +1,6 @@
 """`dph predict`: what a run's settings will do, the answer first."""
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,14 @@ from rich.console import Console
 from ..numeric.arrays import probability
 from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
-from ..support.table import Table
-from . import Prediction, answer, predict
-from .configuration import READERS, configuration_of, trainer_named, trainer_of
-from .reading import Configuration
-from .sources import Run, given, runs
+from . import predict
+from .configuration import Configuration
+from .interpretation import READERS, configuration_of, trainer_named, trainer_of
+from .report import WIDTH, Base, PredictionReport, by_prompt, notes
+from .run_files import ConfiguredRun, overridden, runs
 
 if TYPE_CHECKING:
-    from .together import Forecast
+    from .shared_model import TransferForecast
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)
@@ -45,7 +44,7 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.option(
     "--prompts-a-step", type=click.IntRange(min=1), help="With --transfer: how many. [default: all]"
 )
-@click.option("--all", "whole", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
+@click.option("--all", "show_all", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
 @click.option("--k", "-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is shown.")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
@@ -75,7 +74,7 @@ def predict_command(
     transfer: Path | None,
     held_out: str | None,
     prompts_a_step: int | None,
-    whole: bool,
+    show_all: bool,
     **decision: Any,
 ) -> None:
     """Predict which pass rates a run's settings lead to, what they do to Pass@k, and what would retain more.
@@ -90,74 +89,74 @@ def predict_command(
     """
     if counts is not None and base_rates is not None:
         raise click.UsageError("--counts and --base-rates: one of the two")
-    run, whose = _settings(config, overrides, trainer, chosen)
+    run, trainer_name = _settings(config, overrides, trainer, chosen)
     if steps is None and (step is not None or transfer is not None):
-        steps = _told_steps(run.settings.get(READERS[whose].steps))
+        steps = _steps_of(run.settings.get(READERS[trainer_name].steps))
     step = _scaled(step, learning_rate, steps if transfer is None else None)
     base = _rates(counts or base_rates, counts is not None)
     try:
-        found = configuration_of(run.settings, whose, version=version)
-        found = replace(found, warnings=(*run.notes, *found.warnings))
+        configuration = configuration_of(run.settings, trainer_name, version=version)
+        configuration = replace(configuration, warnings=(*run.notes, *configuration.warnings))
         forecast = None
         if transfer is not None:
-            how = {"k": k, "held_out": held_out, "batch": prompts_a_step}
-            forecast = _forecast(transfer, found, run.settings, whose, steps, **how)
-        told = None
-        if base is not None and not found.unpredicted:
-            told = predict(found, base.rates, step=step, steps=steps if step else None, **decision)
-        said = answer.Answer(found, told, base, k, step, steps if step else None, forecast)
-        advised = said.advised(run.settings, whose, version)
+            options = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
+            forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **options)
+        prediction, alone_steps = None, steps if step else None
+        if base is not None and not configuration.unpredicted:
+            prediction = predict(configuration, base.rates, step=step, steps=alone_steps, **decision)
+        report = PredictionReport(configuration, prediction, base, k, step, alone_steps, forecast)
+        advised = report.advised(run.settings, trainer_name, version)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
-        write_json(json_path, said.to_dict())
+        write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     for line in advised.lines(None if transfer is None else transfer.name, counts):
         terminal.say(console, line)
-    if whole:
-        _details(console, found, told, [] if forecast is None else forecast.tables())
-    if found.undecided:
+    if show_all:
+        _details(console, report)
+    if configuration.undecided:
         raise click.exceptions.Exit(1)
 
 
-def _told_steps(value: Any) -> int | None:
+def _steps_of(value: Any) -> int | None:
     """How long the settings say that a run is; trainers have -1 for no limit."""
     return int(value) if isinstance(value, int | float) and value >= 1 else None
 
 
 def _forecast(
-    path: Path, found: Configuration, settings: Mapping[str, Any], whose: str, steps: int | None, **how: Any
-) -> "Forecast":
+    path: Path, configuration: Configuration, run: ConfiguredRun, rate_name: str, **options: Any
+) -> "TransferForecast":
     """The forecast of a run by a measured kernel; UsageError for what it lacks."""
     from ..transfer import AnswerKernel
-    from .together import forecast, method_of
+    from .shared_model import forecast, method_of
 
-    name = READERS[whose].rate
-    rate = settings.get(name)
+    rate = run.settings.get(rate_name)
     if not isinstance(rate, int | float) or rate <= 0:
-        raise click.UsageError(f"--transfer needs the learning rate of Adam: {name}=1e-6, or as you have it")
-    if steps is None:
+        example = f"{rate_name}=1e-6, or as you have it"
+        raise click.UsageError(f"--transfer needs the learning rate of Adam: {example}")
+    if options["steps"] is None:
         raise click.UsageError("--transfer needs how long you train: --steps")
     kernel = AnswerKernel.load(path)
-    return forecast(kernel, method_of(found), steps=steps, learning_rate=float(rate), **how)
+    return forecast(kernel, method_of(configuration), learning_rate=float(rate), **options)
 
 
-def _details(
-    console: Console, found: Configuration, told: Prediction | None, others: Sequence[Table]
-) -> None:
+def _details(console: Console, report: PredictionReport) -> None:
     """What the settings are, each prompt's pass rates, and notes, in as few columns."""
-    console.width = min(console.width, answer.WIDTH)
-    tables = [*found.tables(), *others]
-    if told is not None:
-        tables += [answer.by_prompt(told), *told.tables()[1:]]
+    console.width = min(console.width, WIDTH)
+    tables = report.configuration.tables()
+    if report.forecast is not None:
+        tables += report.forecast.tables()
+    if report.prediction is not None:
+        tables += [by_prompt(report.prediction), *report.prediction.tables()[1:]]
     for table in tables:
-        shown = table.rich()
-        shown.columns[0].max_width = 30
-        for column in shown.columns:
+        rich_table = table.rich()
+        rich_table.columns[0].max_width = 30
+        for column in rich_table.columns:
             column.overflow = "fold"  # A setting's name is told whole.
         console.print()
-        console.print(shown)
-    for note in answer.notes(found, told):
+        console.print(rich_table)
+    for note in notes(report.configuration, report.prediction):
         terminal.say(console, note)
 
 
@@ -172,50 +171,49 @@ def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps
 
 def _settings(
     config: str, overrides: tuple[str, ...], trainer: str | None, chosen: int | None
-) -> tuple[Run, str]:
+) -> tuple[ConfiguredRun, str]:
     """The run of a file or of a trainer's name, with overrides, and whose it is."""
     path = Path(config)
     try:
         if not path.is_file():
             if path.suffix or path.parent != Path():
                 raise click.UsageError(f"there is no file {config}")
-            return Run(config, (), given(overrides)), trainer_named(config)
-        known, left = _recognised(path, overrides, trainer)
+            return ConfiguredRun(config, (), overridden(overrides)), trainer_named(config)
+        recognised, left_out = _recognised(path, overrides, trainer)
         if trainer is not None:
-            known = [(run, whose) for run, whose in known if READERS[whose].met(run, run.texts)[1]] or known[
-                :1
-            ]
-        if len(known) > 1 and chosen is None:
-            listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(known))
-            raise ValueError(f"it starts {len(known)} runs that differ: say which ({listed})")
-        run, whose = known[(chosen or 1) - 1]
-        return replace(run, notes=(*run.notes, *left)), whose
+            shown = [(run, name) for run, name in recognised if READERS[name].evidence(run, run.texts)[1]]
+            recognised = shown or recognised[:1]
+        if len(recognised) > 1 and chosen is None:
+            listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(recognised))
+            raise ValueError(f"it starts {len(recognised)} runs that differ: say which ({listed})")
+        run, name = recognised[(chosen or 1) - 1]
+        return replace(run, notes=(*run.notes, *left_out)), name
     except (SyntaxError, ValueError, IndexError) as error:
         raise click.UsageError(f"{config}: {error}") from error
 
 
 def _recognised(
     path: Path, overrides: tuple[str, ...], trainer: str | None
-) -> tuple[list[tuple[Run, str]], list[str]]:
+) -> tuple[list[tuple[ConfiguredRun, str]], list[str]]:
     """A file's runs that differ, each with whose it is, and which documents are no trainer's."""
-    known: list[tuple[Run, str]] = []
-    why, left = "", list[str]()
+    recognised: list[tuple[ConfiguredRun, str]] = []
+    first_error, left_out = "", list[str]()
     for run in runs(path, overrides):
         try:
-            whose = trainer_of(run) if trainer is None else trainer_named(trainer)
+            name = trainer_of(run) if trainer is None else trainer_named(trainer)
         except ValueError as error:
-            why = why or str(error)
+            first_error = first_error or str(error)
             if run.where.startswith("document"):
-                left.append(f"{run.where} is not read: no trainer known there")
+                left_out.append(f"{run.where} is not read: no trainer known there")
         else:
-            if all(run.settings != other.settings for other, _ in known):
-                known.append((run, whose))
-    if not known:
-        raise ValueError(why)
-    return known, left
+            if all(run.settings != other.settings for other, _ in recognised):
+                recognised.append((run, name))
+    if not recognised:
+        raise ValueError(first_error)
+    return recognised, left_out
 
 
-def _rates(path: Path | None, counted: bool) -> answer.Base | None:
+def _rates(path: Path | None, counted: bool) -> Base | None:
     """The base's pass rates, by prompt if they are; UsageError says what is wrong with the file."""
     if path is None:
         return None
@@ -224,17 +222,17 @@ def _rates(path: Path | None, counted: bool) -> answer.Base | None:
             from ..checkpoints import read_counts
 
             rows = read_counts(path).rows.values()
-            n, c = (np.array([getattr(row, of) for row in rows]) for of in ("n", "c"))
-            return answer.Base({str(row.id): row.c / row.n for row in rows}, n, c)
-        found = json.loads(path.read_text(encoding="utf-8"))
-        rates = list(found.values()) if isinstance(found, dict) else found
+            n, c = (np.array([getattr(row, column) for row in rows]) for column in ("n", "c"))
+            return Base({str(row.id): row.c / row.n for row in rows}, n, c)
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        rates = list(stored.values()) if isinstance(stored, dict) else stored
         if not isinstance(rates, list) or any(type(rate) not in (int, float) for rate in rates):
             raise ValueError("must hold a list of numbers, or an object of them")
         if not rates:
             raise ValueError("must hold at least one base rate")
         probability("base_rates", rates)
     except ValueError as error:
-        said = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
+        kind = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
         option = "--counts" if counted else "--base-rates"
-        raise click.UsageError(f"{option} {path}: {said}{error}") from error
-    return answer.Base(found)
+        raise click.UsageError(f"{option} {path}: {kind}{error}") from error
+    return Base(stored)

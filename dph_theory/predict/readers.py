@@ -16,16 +16,16 @@ from ..trainers.parts import (
     DIVIDED,
     LEARNED,
     LEFT_OUT,
-    MIXED,
     LEFT_OUT_DIVIDED,
+    MIXED,
     RAW,
     SUMS,
     TOKENS,
     TRL_LOSS_TYPES,
     Weight,
 )
-from .reading import Configuration, told
-from .settings import Asked
+from .configuration import Configuration, configured
+from .settings import TrainerSettings
 
 CLAMPS = (20.0, 10.0)
 """Between what verl, NeMo-RL and SkyRL clamp the log ratio, and the estimate."""
@@ -36,10 +36,10 @@ def _clamped(place: str, estimator: str) -> KLTerm:
     return term(place, estimator, *(CLAMPS if estimator == "k3" else ()))
 
 
-def _group(asked: Asked, name: str, default: int, *, needed: bool = False) -> int | None:
+def _group(settings: TrainerSettings, name: str, default: int, *, needed: bool = False) -> int | None:
     """The answers a prompt; None for one alone. Where a group is needed, one asked for is not allowed."""
-    found = int(asked.count(name, default, at_least=2 if needed and name in asked else 1))
-    return found if found > 1 else None
+    answers = int(settings.count(name, default, at_least=2 if needed and name in settings else 1))
+    return answers if answers > 1 else None
 
 
 def _then_whitened(weight: Weight) -> Weight:
@@ -51,29 +51,33 @@ def _unknown(name: str) -> Weight:
     return Weight(f"that of {name}: no weight is known")
 
 
-def trl(asked: Asked) -> Configuration:
+def trl(settings: TrainerSettings) -> Configuration:
     """TRL's GRPOTrainer."""
-    beta = asked.number("beta", 0)
-    bias = asked.on("use_bias_correction_kl", True)
-    answer = asked.word("importance_sampling_level", "token", ("token", "sequence")) == "sequence"
+    beta = settings.number("beta", 0)
+    corrected = settings.on("use_bias_correction_kl", True)
+    level = settings.word("importance_sampling_level", "token", ("token", "sequence"))
+    place = "loss"
+    if corrected:
+        place = "answer ratio" if level == "sequence" else "ratio"
     batch = Weight(f"the group's mean subtracted, {MIXED.words}")
     scales = {"group": DIVIDED, "batch": batch, "none": CENTRED, "true": DIVIDED, "false": CENTRED}
-    loss_type = asked.word("loss_type", "dapo", TRL_LOSS_TYPES)
-    vllm = asked.on("use_vllm")
-    corrected = asked.on("vllm_importance_sampling_correction", True)
-    modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
-    mode = asked.word("vllm_importance_sampling_mode", "sequence_mask", modes) if corrected else "nothing"
-    names = ("use_bias_correction_kl", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps")
-    return told(
-        asked,
-        term("loss" if not bias else "answer ratio" if answer else "ratio"),
+    loss_type = settings.word("loss_type", "dapo", TRL_LOSS_TYPES)
+    vllm = settings.on("use_vllm")
+    mode = "nothing"
+    if settings.on("vllm_importance_sampling_correction", True):
+        modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
+        mode = settings.word("vllm_importance_sampling_mode", "sequence_mask", modes)
+    of_kl = ("use_bias_correction_kl", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps")
+    return configured(
+        settings,
+        term(place),
         beta,
-        asked.one("scale_rewards", "group", scales),
-        group_size=_group(asked, "num_generations", 8, needed=True),
+        settings.meaning("scale_rewards", "group", scales),
+        group_size=_group(settings, "num_generations", 8, needed=True),
         reduction=TRL_LOSS_TYPES[loss_type],
-        updates=asked.count("num_iterations", 1) * trl_parts(asked),
+        updates=settings.count("num_iterations", 1) * trl_parts(settings),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
-        inert=() if beta else asked.idle("beta = 0", *names),
+        inert=() if beta else settings.inert("beta = 0", *of_kl),
         not_read=("loss_type=vespo",) if loss_type == "vespo" else (),
         warnings=[
             *(["vLLM's correction weighs the policy's term, not the KL"] if vllm and beta > 0 else []),
@@ -84,43 +88,52 @@ def trl(asked: Asked) -> Configuration:
     )
 
 
-def ms_swift(asked: Asked) -> Configuration:
+def ms_swift(settings: TrainerSettings) -> Configuration:
     """The GRPO trainer of ms-swift, which subclasses TRL's."""
-    beta, group = asked.number("beta", 0.04), _group(asked, "num_generations", 8, needed=True)
-    estimator = asked.word("advantage_estimator", "grpo", ("grpo", "rloo", "reinforce_plus_plus"))
-    in_reward = asked.on("kl_in_reward", estimator != "grpo")
+    beta, group = settings.number("beta", 0.04), _group(settings, "num_generations", 8, needed=True)
+    estimator = settings.word("advantage_estimator", "grpo", ("grpo", "rloo", "reinforce_plus_plus"))
+    in_reward = settings.on("kl_in_reward", estimator != "grpo")
     centred = LEFT_OUT if estimator == "rloo" else CENTRED
     weights = {"group": DIVIDED, "none": centred, "batch": MIXED, "gdpo": _unknown("gdpo")}
     usual = {"grpo": "group", "rloo": "none", "reinforce_plus_plus": "batch"}[estimator]
-    weight = asked.one("scale_rewards", usual, weights)
-    known = {of: TRL_LOSS_TYPES[of] for of in ("grpo", "bnpo", "dapo", "dr_grpo", "cispo", "sapo")}
-    return told(
-        asked,
+    weight = settings.meaning("scale_rewards", usual, weights)
+    loss_types = ("grpo", "bnpo", "dapo", "dr_grpo", "cispo", "sapo")
+    reductions = {loss_type: TRL_LOSS_TYPES[loss_type] for loss_type in loss_types}
+    return configured(
+        settings,
         term("reward", "k1") if in_reward else _clamped("loss", "k3"),
         beta,
         weight,
         group_size=group,
         divides_kl=in_reward and weight in (DIVIDED, MIXED),
-        reduction=asked.one("loss_type", "grpo", known),
-        updates=asked.count("num_iterations", 1) * trl_parts(asked),
-        sampler="vLLM, not corrected" if asked.on("use_vllm") else "the policy itself",
-        inert=() if beta else asked.idle("beta = 0", "kl_in_reward"),
+        reduction=settings.meaning("loss_type", "grpo", reductions),
+        updates=settings.count("num_iterations", 1) * trl_parts(settings),
+        sampler="vLLM, not corrected" if settings.on("use_vllm") else "the policy itself",
+        inert=() if beta else settings.inert("beta = 0", "kl_in_reward"),
     )
 
 
-def trl_parts(asked: Asked) -> float:
+def trl_parts(settings: TrainerSettings) -> float:
     """Into how many optimiser steps a batch of answers is split, on one process."""
-    accumulated = asked.count("gradient_accumulation_steps", 1)
-    batch = asked.count("per_device_train_batch_size", 8)
-    answers = asked.count("generation_batch_size", 0, at_least=0)
-    parts = asked.count("steps_per_generation", 0, at_least=0)
+    accumulated = settings.count("gradient_accumulation_steps", 1)
+    batch = settings.count("per_device_train_batch_size", 8)
+    answers = settings.count("generation_batch_size", 0, at_least=0)
+    parts = settings.count("steps_per_generation", 0, at_least=0)
     if answers % batch:
         allowed = f"a multiple of per_device_train_batch_size = {batch:g}"
-        raise asked.refused("generation_batch_size", asked.get("generation_batch_size"), allowed)
+        raise settings.refusal("generation_batch_size", settings.get("generation_batch_size"), allowed)
     return max(1.0, (parts or answers / batch or accumulated) / accumulated)
 
 
-_OF_VERL = {"kl": "k1", "mse": "k2", "low_var_kl": "k3", "k1": "k1", "k2": "k2", "k3": "k3", "abs": "abs"}
+_VERL_ESTIMATORS = {
+    "kl": "k1",
+    "mse": "k2",
+    "low_var_kl": "k3",
+    "k1": "k1",
+    "k2": "k2",
+    "k3": "k3",
+    "abs": "abs",
+}
 _BY_LENGTH = Weight(
     "the mean weighed by lengths subtracted: the weight depends on lengths (arXiv:2505.23585)"
 )
@@ -151,45 +164,44 @@ def _verl_weights(divides: bool, group: int | None) -> dict[str, Weight]:
     }
 
 
-def verl(asked: Asked) -> Configuration:
+def verl(settings: TrainerSettings) -> Configuration:
     """The PPO trainer of verl."""
-    actor, algorithm = asked.under("actor_rollout_ref.actor."), asked.under("algorithm.")
+    actor, algorithm = settings.under("actor_rollout_ref.actor."), settings.under("algorithm.")
     in_loss, in_reward = actor.on("use_kl_loss"), algorithm.on("use_kl_in_reward")
-    kinds = [*_OF_VERL, *(f"{of}+" for of in _OF_VERL)]
-    of_loss_kind = actor.word("kl_loss_type", "low_var_kl", kinds)
-    of_reward_kind = algorithm.word("kl_penalty", "kl", kinds)
-    kind = of_reward_kind if in_reward else of_loss_kind
-    of_loss, of_reward = actor.number("kl_loss_coef", 0.001), algorithm.number("kl_ctrl.kl_coef", 0.001)
-    group = _group(asked, "actor_rollout_ref.rollout.n", 1)
+    kinds = [*_VERL_ESTIMATORS, *(f"{name}+" for name in _VERL_ESTIMATORS)]
+    kind, coefficient = actor.word("kl_loss_type", "low_var_kl", kinds), 0.0
+    reward_kind = algorithm.word("kl_penalty", "kl", kinds)
+    loss_coefficient = actor.number("kl_loss_coef", 0.001)
+    reward_coefficient = algorithm.number("kl_ctrl.kl_coef", 0.001)
+    place = "straight through" if kind.endswith("+") else "loss"
+    if in_reward:
+        place, kind, coefficient = "reward", reward_kind, reward_coefficient
+    elif in_loss:
+        coefficient = loss_coefficient
+    group = _group(settings, "actor_rollout_ref.rollout.n", 1)
     divides = algorithm.on("norm_adv_by_std_in_grpo", True)
     weights = _verl_weights(divides, group)
     estimator = algorithm.word("adv_estimator", "gae", weights)
     weight = weights[estimator]
-    reductions = {
-        "token-mean": TOKENS,
-        "seq-mean-token-sum": SUMS,
-        "seq-mean-token-mean": ANSWERS,
-        "seq-mean-token-sum-norm": SUMS,
-    }
-    parts = asked.count("data.train_batch_size", 1024) / actor.count("ppo_mini_batch_size", 256)
-    rollout = algorithm.said("rollout_correction.rollout_is", "rollout_correction.rollout_rs")
-    idle = [] if in_loss else actor.idle("use_kl_loss is off", "kl_loss_coef", "kl_loss_type")
-    idle += [] if in_reward else algorithm.idle("use_kl_in_reward is off", "kl_ctrl.kl_coef", "kl_penalty")
+    reductions = {"token-mean": TOKENS, "seq-mean-token-sum": SUMS, "seq-mean-token-mean": ANSWERS}
+    reductions["seq-mean-token-sum-norm"] = SUMS
+    parts = settings.count("data.train_batch_size", 1024) / actor.count("ppo_mini_batch_size", 256)
+    rollout = algorithm.assignments("rollout_correction.rollout_is", "rollout_correction.rollout_rs")
+    idle = [] if in_loss else actor.inert("use_kl_loss is off", "kl_loss_coef", "kl_loss_type")
+    idle += [] if in_reward else algorithm.inert("use_kl_in_reward is off", "kl_ctrl.kl_coef", "kl_penalty")
     if estimator == "grpo_vectorized" and not divides:
         idle.append("algorithm.norm_adv_by_std_in_grpo (not handed on to grpo_vectorized: it divides)")
-    both = ""
-    if in_loss and in_reward:
-        both = "a KL in the loss beside that in the reward: what their sum converges to is not known"
+    both = "a KL in the loss beside that in the reward: what their sum converges to is not known"
+    both = both if in_loss and in_reward else ""
     alone = "actor_rollout_ref.rollout.n is 1 unless it is set: no group" if weight is ALONE else ""
-    place = "reward" if in_reward else "straight through" if kind.endswith("+") else "loss"
-    return told(
-        asked,
-        _clamped(place, _OF_VERL[kind.removesuffix("+")]),
-        of_reward if in_reward else of_loss if in_loss else 0.0,
+    return configured(
+        settings,
+        _clamped(place, _VERL_ESTIMATORS[kind.removesuffix("+")]),
+        coefficient,
         weight,
         group_size=group,
         divides_kl=in_reward and weight in (DIVIDED, MIXED),
-        reduction=actor.one("loss_agg_mode", "token-mean", reductions),
+        reduction=actor.meaning("loss_agg_mode", "token-mean", reductions),
         updates=actor.count("ppo_epochs", 1) * max(1.0, parts),
         sampler=f"the rollout engine, {' and '.join(rollout) or 'not corrected'}",
         inert=idle,
@@ -198,93 +210,100 @@ def verl(asked: Asked) -> Configuration:
     )
 
 
-def slime(asked: Asked) -> Configuration:
+def slime(settings: TrainerSettings) -> Configuration:
     """The trainer of slime."""
-    kind = asked.word("kl-loss-type", "k1", (*ESTIMATORS, "low_var_kl"))
-    scaled = CENTRED if asked.on("disable-grpo-std-normalization") else DIVIDED
-    grouped, others = ("grpo", "gspo", "cispo"), ("reinforce_plus_plus", "reinforce_plus_plus_baseline")
+    kind = settings.word("kl-loss-type", "k1", (*ESTIMATORS, "low_var_kl"))
+    scaled = CENTRED if settings.on("disable-grpo-std-normalization") else DIVIDED
+    grouped, whitened = ("grpo", "gspo", "cispo"), ("reinforce_plus_plus", "reinforce_plus_plus_baseline")
     weights = {**dict.fromkeys(grouped, scaled), "ppo": LEARNED}
-    weights |= {of: Weight(f"{MIXED.words} ({of})") for of in others}
-    estimator = asked.word("advantage-estimator", "grpo", weights)
-    in_loss, unbiased = asked.on("use-kl-loss"), asked.on("use-unbiased-kl")
-    of_loss, of_reward = asked.number("kl-loss-coef", 0), asked.number("kl-coef", 0)
+    weights |= {name: Weight(f"{MIXED.words} ({name})") for name in whitened}
+    estimator = settings.word("advantage-estimator", "grpo", weights)
+    in_loss, unbiased = settings.on("use-kl-loss"), settings.on("use-unbiased-kl")
+    loss_coefficient, reward_coefficient = settings.number("kl-loss-coef", 0), settings.number("kl-coef", 0)
     group = estimator in grouped
     form, outer = ("k3", 10.0) if kind == "low_var_kl" else (kind, None)
-    place = "loss" if not unbiased else "clamped ratio" if outer else "ratio"
-    rewarded = bool(of_reward) and not group
-    if rewarded:
+    in_reward = bool(reward_coefficient) and not group
+    place, coefficient = "loss", loss_coefficient if in_loss else 0.0
+    if in_reward:
         place = "own reward" if estimator.endswith("baseline") else "reward to go"
-    prompts = asked.count("rollout-batch-size", 0, at_least=0)
-    size = _group(asked, "n-samples-per-prompt", 1, needed=group)
-    steps = asked.count("num-steps-per-rollout", 0, at_least=0)
-    steps = steps or prompts * (size or 1) / asked.count("global-batch-size", 1)
-    idle = asked.idle(f"under {estimator} the KL is computed and dropped", "kl-coef") if group else []
-    idle += [] if in_loss else asked.idle("no --use-kl-loss", "kl-loss-coef")
-    idle += [] if of_loss else asked.idle("--kl-loss-coef is 0", "use-kl-loss")
-    normalized = asked.on("normalize-advantages")
-    return told(
-        asked,
+        coefficient = reward_coefficient
+    elif unbiased:
+        place = "clamped ratio" if outer else "ratio"
+    prompts = settings.count("rollout-batch-size", 0, at_least=0)
+    size = _group(settings, "n-samples-per-prompt", 1, needed=group)
+    steps = settings.count("num-steps-per-rollout", 0, at_least=0)
+    steps = steps or prompts * (size or 1) / settings.count("global-batch-size", 1)
+    idle = settings.inert(f"under {estimator} the KL is computed and dropped", "kl-coef") if group else []
+    idle += [] if in_loss else settings.inert("no --use-kl-loss", "kl-loss-coef")
+    idle += [] if loss_coefficient else settings.inert("--kl-loss-coef is 0", "use-kl-loss")
+    normalized = settings.on("normalize-advantages")
+    return configured(
+        settings,
         term(place, form, None, outer),
-        of_reward if rewarded else of_loss * in_loss,
+        coefficient,
         MIXED if normalized and group else weights[estimator],
         group_size=size,
-        divides_kl=rewarded and normalized,
-        reduction=TOKENS if asked.on("calculate-per-token-loss") else ANSWERS,
+        divides_kl=in_reward and normalized,
+        reduction=TOKENS if settings.on("calculate-per-token-loss") else ANSWERS,
         updates=steps or None,
-        sampler="SGLang, " + ("corrected by truncation" if asked.on("use-tis") else "not corrected"),
+        sampler="SGLang, " + ("corrected by truncation" if settings.on("use-tis") else "not corrected"),
         inert=idle,
     )
 
 
-def openrlhf(asked: Asked) -> Configuration:
+def openrlhf(settings: TrainerSettings) -> Configuration:
     """The PPO trainer of OpenRLHF."""
-    kl, advantage = asked.under("algo.kl."), asked.under("algo.advantage.")
+    kl, advantage = settings.under("algo.kl."), settings.under("algo.advantage.")
     form = kl.word("estimator", "k1", ESTIMATORS)
     in_loss, unbiased = kl.on("use_loss"), kl.on("unbiased_gradient")
-    known = ("gae", "reinforce", "reinforce_baseline", "rloo", "group_norm", "dr_grpo")
-    estimator = advantage.word("estimator", "gae", known)
+    estimators = ("gae", "reinforce", "reinforce_baseline", "rloo", "group_norm", "dr_grpo")
+    estimator = advantage.word("estimator", "gae", estimators)
     batch = not advantage.on("no_std_norm") and estimator in ("gae", "reinforce", "reinforce_baseline")
     weights = {"gae": LEARNED, "group_norm": DIVIDED, "rloo": LEFT_OUT, "dr_grpo": CENTRED}
-    plain = MIXED if batch else RAW if estimator == "reinforce" else CENTRED
-    weight = weights.get(estimator, plain._replace(words=f"{plain.words} ({estimator})"))
+    fallback = RAW if estimator == "reinforce" else CENTRED
+    if batch:
+        fallback = MIXED
+    weight = weights.get(estimator, fallback._replace(words=f"{fallback.words} ({estimator})"))
     kind = advantage.word("is_correction_type", "tis", ("tis", "icepop", "seq-mask-tis"))
     corrected = advantage.on("is_correction_enable")
     needed = estimator in ("rloo", "group_norm", "dr_grpo")
-    group = _group(asked, "rollout.n_samples_per_prompt", 1, needed=needed)
-    answers = asked.count("rollout.batch_size", 1024) * (group or 1)
-    parts = answers / asked.count("train.batch_size", 128)
+    group = _group(settings, "rollout.n_samples_per_prompt", 1, needed=needed)
+    answers = settings.count("rollout.batch_size", 1024) * (group or 1)
+    parts = answers / settings.count("train.batch_size", 128)
     unset = [] if "init_coef" in kl else ["algo.kl.init_coef is 0.01 unless it is set"]
-    place = "reward to go" if not in_loss else "straight through" if unbiased else "loss"
-    return told(
-        asked,
+    place = "reward to go"
+    if in_loss:
+        place = "straight through" if unbiased else "loss"
+    return configured(
+        settings,
         term(place, form, None, 10.0),
         kl.number("init_coef", 0.01),
         weight,
         group_size=group,
         divides_kl=batch and not in_loss,
         reduction=TOKENS,
-        updates=asked.count("train.max_epochs", 1) * max(1.0, parts),
+        updates=settings.count("train.max_epochs", 1) * max(1.0, parts),
         sampler=f"vLLM, {f'corrected by {kind}' if corrected else 'not corrected'}",
-        inert=[] if in_loss else kl.idle("no algo.kl.use_loss", "unbiased_gradient"),
+        inert=[] if in_loss else kl.inert("no algo.kl.use_loss", "unbiased_gradient"),
         warnings=unset,
     )
 
 
-def nemo_rl(asked: Asked) -> Configuration:
+def nemo_rl(settings: TrainerSettings) -> Configuration:
     """GRPO in NeMo-RL."""
-    loss, grpo = asked.under("loss_fn."), asked.under("grpo.")
+    loss, grpo = settings.under("loss_fn."), settings.under("grpo.")
     form = loss.word("reference_policy_kl_type", "k3", ESTIMATORS)
     approximated, in_reward = loss.on("use_on_policy_kl_approximation"), loss.on("use_kl_in_reward")
-    place = "own reward" if in_reward else "clamped ratio" if approximated else "clamped score"
+    place = "clamped ratio" if approximated else "clamped score"
+    if in_reward:
+        place = "own reward"
     coefficient = loss.number("reference_policy_kl_penalty", 0.01)
     flags = ("normalize_rewards", "use_leave_one_out_baseline")
-    divided, others = (grpo.on(f"adv_estimator.{of}", grpo.on(of, True)) for of in flags)
-    undivided = LEFT_OUT if others else CENTRED
-    weights = {
-        "grpo": undivided if not divided else LEFT_OUT_DIVIDED if others else DIVIDED,
-        "reinforce_plus_plus": MIXED,
-        "gdpo": _unknown("gdpo"),
-    }
+    divided, left_out = (grpo.on(f"adv_estimator.{name}", grpo.on(name, True)) for name in flags)
+    grouped = LEFT_OUT_DIVIDED if left_out else DIVIDED
+    if not divided:
+        grouped = LEFT_OUT if left_out else CENTRED
+    weights = {"grpo": grouped, "reinforce_plus_plus": MIXED, "gdpo": _unknown("gdpo")}
     estimator = grpo.word("adv_estimator.name", "grpo", weights)
     group = _group(grpo, "num_generations_per_prompt", 16, needed=True)
     answers = grpo.count("num_prompts_per_step", 32) * (group or 1)
@@ -292,35 +311,38 @@ def nemo_rl(asked: Asked) -> Configuration:
     corrected = loss.on("use_importance_sampling_correction")
     dropped = in_reward and estimator != "reinforce_plus_plus"
     lost = f"loss_fn.use_kl_in_reward: under {estimator} the rewards hold no KL, and the loss holds none"
-    return told(
-        asked,
+    return configured(
+        settings,
         term(place, form, *CLAMPS),
         0.0 if dropped else coefficient,
         weights[estimator],
         group_size=group,
         divides_kl=in_reward,
         reduction=TOKENS if loss.on("token_level_loss", True) else ANSWERS,
-        updates=max(1.0, answers / asked.count("policy.train_global_batch_size", 512)),
+        updates=max(1.0, answers / settings.count("policy.train_global_batch_size", 512)),
         sampler=f"the generation engine, {f'corrected by {kind}' if corrected else 'not corrected'}",
         inert=[lost] if dropped else [],
     )
 
 
-def prime_rl(asked: Asked) -> Configuration:
+def prime_rl(settings: TrainerSettings) -> Configuration:
     """The trainer of prime-rl."""
-    orchestrator, loss = asked.under("orchestrator."), asked.under("trainer.loss.")
+    orchestrator, loss = settings.under("orchestrator."), settings.under("trainer.loss.")
     teachers, unknown = ("opd", "opsd"), ("echo", "rae", "hierarchical_grpo", "debug")
     weights = {"grpo": CENTRED, "max_rl": BY_MEAN}
     weights |= dict.fromkeys((*teachers, "sft"), Weight("none: no reward trains"))
-    weights |= {of: _unknown(of) for of in unknown}
+    weights |= {name: _unknown(name) for name in unknown}
     algorithm = orchestrator.word("algo.type", "grpo", weights)
     kind = loss.word("type", "default", ("default", "ipo", "custom"))
     teacher, tau = algorithm in teachers, loss.number("kl_tau", 1e-3)
-    drift = f"{tau:g} x log(pi/sampler)^2 constrains the policy to its sampler, not to a base"
     region = " the way the advantage asks" if kind == "default" else ""
-    note = "ref is the teacher (of opsd, the policy itself)" if teacher else drift if tau > 0 else ""
-    return told(
-        asked,
+    warnings = []
+    if teacher:
+        warnings = ["ref is the teacher (of opsd, the policy itself)"]
+    elif tau > 0:
+        warnings = [f"{tau:g} x log(pi/sampler)^2 constrains the policy to its sampler, not to a base"]
+    return configured(
+        settings,
         term("ratio, held estimate", "k1"),
         float(teacher),
         weights[algorithm],
@@ -329,61 +351,61 @@ def prime_rl(asked: Asked) -> Configuration:
         updates=None,
         sampler=f"vLLM, by the ratio, without tokens whose probability moved too far{region}",
         not_read=("trainer.loss.type=custom",) if kind == "custom" else (),
-        inert=loss.idle(f"{algorithm} has a loss of its own", "kl_tau") if teacher else (),
-        warnings=[note] if note else [],
+        inert=loss.inert(f"{algorithm} has a loss of its own", "kl_tau") if teacher else (),
+        warnings=warnings,
     )
 
 
-def skyrl(asked: Asked) -> Configuration:
+def skyrl(settings: TrainerSettings) -> Configuration:
     """The trainer of SkyRL."""
-    trainer, own = asked.under("trainer."), asked.under("trainer.algorithm.")
+    trainer, own = settings.under("trainer."), settings.under("trainer.algorithm.")
     in_reward, in_loss = own.on("use_kl_in_reward"), own.on("use_kl_loss", True)
     if in_reward and in_loss:
-        raise own.refused("use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one")
+        raise own.refusal("use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one")
     form = own.word("kl_estimator_type", "k3", (*ESTIMATORS, "abs"))
     scaled = DIVIDED if own.on("grpo_norm_by_std", True) else CENTRED
     weights = {"grpo": scaled, "rloo": LEFT_OUT, "gae": LEARNED, "reinforce++": MIXED}
-    weight = own.one("advantage_estimator", "grpo", weights)
+    weight = own.meaning("advantage_estimator", "grpo", weights)
     whitened = own.on("advantage_batch_normalize")
     reductions = {"token_mean": TOKENS, "sequence_mean": ANSWERS, "seq_mean_token_sum_norm": SUMS}
-    reduction = own.one("loss_reduction", "token_mean", reductions)
+    reduction = own.meaning("loss_reduction", "token_mean", reductions)
     parts = trainer.count("train_batch_size", 1024) / trainer.count("policy_mini_batch_size", 256)
     correction = own.under("trainer.algorithm.off_policy_correction.")
-    rollout = correction.said("tis_ratio_type", "sequence_mask_metric")
-    apart = (
+    rollout = correction.assignments("tis_ratio_type", "sequence_mask_metric")
+    lengths = (
         "the KL is averaged over each answer's tokens and the policy's term is not: long answers drift more"
     )
     on = in_reward or in_loss
     coefficient = own.number("kl_loss_coef", 0.001)
-    return told(
-        asked,
+    return configured(
+        settings,
         _clamped("reward" if in_reward else "loss", form),
-        coefficient * on,
+        coefficient if on else 0.0,
         _then_whitened(weight) if whitened else weight,
-        group_size=_group(asked, "generator.n_samples_per_prompt", 5),
+        group_size=_group(settings, "generator.n_samples_per_prompt", 5),
         divides_kl=in_reward and (whitened or weight in (DIVIDED, MIXED)),
         reduction=reduction,
         updates=trainer.count("update_epochs_per_batch", 1) * max(1.0, parts),
         sampler=f"vLLM, {' and '.join(rollout) or 'not corrected'}",
-        inert=[] if on else own.idle("no KL is on", "kl_loss_coef", "kl_estimator_type"),
-        warnings=[apart] if in_loss and coefficient > 0 and reduction != ANSWERS else [],
+        inert=[] if on else own.inert("no KL is on", "kl_loss_coef", "kl_estimator_type"),
+        warnings=[lengths] if in_loss and coefficient > 0 and reduction != ANSWERS else [],
     )
 
 
-def _level(actor: Asked, norm: str, of: str) -> str | None:
+def _level(actor: TrainerSettings, norm: str, statistic: str) -> str | None:
     """Over what AReaL normalises, "batch" or "group"; a null in the settings is no normalisation."""
-    name, levels = f"{norm}.{of}_level", ("batch", "group", "none", "null")
+    name, levels = f"{norm}.{statistic}_level", ("batch", "group", "none", "null")
     if name in actor and actor.get(name) is None:
         return None
-    found = actor.word(name, "batch" if actor.holds(f"{norm}.") else "none", levels)
-    return found if found in ("batch", "group") else None
+    level = actor.word(name, "batch" if actor.holds(f"{norm}.") else "none", levels)
+    return level if level in ("batch", "group") else None
 
 
-def areal(asked: Asked) -> Configuration:
+def areal(settings: TrainerSettings) -> Configuration:
     """The PPO trainer of AReaL."""
-    actor = asked.under("actor.")
+    actor = settings.under("actor.")
     form = actor.word("kl_estimator", "k1", ESTIMATORS)
-    level = tuple(_level(actor, "reward_norm", of) for of in ("mean", "std"))
+    level = tuple(_level(actor, "reward_norm", statistic) for statistic in ("mean", "std"))
     whitened, decoupled = _level(actor, "adv_norm", "std") is not None, actor.on("use_decoupled_loss")
     left_out = actor.on("reward_norm.mean_leave1out")
     weights: Mapping[tuple[str | None, ...], Weight] = {
@@ -391,45 +413,49 @@ def areal(asked: Asked) -> Configuration:
         ("group", "group"): LEFT_OUT_DIVIDED if left_out else DIVIDED,
         ("group", None): LEFT_OUT if left_out else CENTRED,
     }
-    weight = LEARNED if asked.holds("critic.") else weights.get(level, MIXED)
+    weight = LEARNED if settings.holds("critic.") else weights.get(level, MIXED)
     weighed = decoupled and actor.holds("rejection_sampling.")
     unset = [] if "kl_ctl" in actor else ["actor.kl_ctl is 0.1 unless it is set"]
     coefficient = actor.number("kl_ctl", 0.1)
-    found = told(
-        asked,
+    configuration = configured(
+        settings,
         term("reward to go", form, None, 10.0),
         coefficient,
         _then_whitened(weight) if whitened else weight,
-        group_size=_group(asked, "gconfig.n_samples", 1),
+        group_size=_group(settings, "gconfig.n_samples", 1),
         divides_kl=whitened,
         reduction=TOKENS,
         updates=actor.count("ppo_n_minibatches", 4),
         sampler=f"the inference engine, {'corrected by the ratio' if weighed else 'not corrected'}",
         warnings=unset,
     )
-    if coefficient == 0 or asked.holds("ref."):
-        return found
+    if coefficient == 0 or settings.holds("ref."):
+        return configuration
     why = "no ref is set: log pi/ref is log pi, an entropy bonus that keeps nothing of the base"
     end = "all correct answers alike, whatever the base gives them"
-    said = (*found.warnings, why)
-    return replace(found, law=f"none: {why}", selects=end, warnings=said, unpredicted=why)
+    warnings = (*configuration.warnings, why)
+    return replace(
+        configuration, stationary_kl=f"none: {why}", selects=end, warnings=warnings, unpredicted=why
+    )
 
 
-def tinker(asked: Asked) -> Configuration:
+def tinker(settings: TrainerSettings) -> Configuration:
     """The recipes of the Tinker cookbook."""
-    discount, on = asked.number("kl_discount_factor", 0), asked.number("kl_penalty_coef", 0)
-    between = bool(on) and discount not in (0, 1)
-    partly = f"kl_discount_factor={discount:g}: between a KL per token (0) and of the answer (1)"
-    return told(
-        asked,
+    discount, coefficient = settings.number("kl_discount_factor", 0), settings.number("kl_penalty_coef", 0)
+    between = ""
+    if coefficient and discount not in (0, 1):
+        between = f"kl_discount_factor={discount:g}: between a KL per token (0) and of the answer (1)"
+    lag = ", some steps behind" if settings.holds("async_config") else ""
+    return configured(
+        settings,
         term("reward to go" if discount == 1 else "own reward", "k1"),
-        on,
+        coefficient,
         CENTRED,
-        group_size=_group(asked, "group_size", 1),
+        group_size=_group(settings, "group_size", 1),
         reduction=SUMS,
-        updates=asked.count("num_substeps", 1),
-        sampler="Tinker, by the ratio itself" + asked.holds("async_config") * ", some steps behind",
-        inert=[] if on else asked.idle("kl_penalty_coef = 0", "kl_discount_factor"),
-        warnings=[partly] if between else [],
-        unpredicted=partly * between,
+        updates=settings.count("num_substeps", 1),
+        sampler=f"Tinker, by the ratio itself{lag}",
+        inert=[] if coefficient else settings.inert("kl_penalty_coef = 0", "kl_discount_factor"),
+        warnings=[between] if between else [],
+        unpredicted=between,
     )

@@ -104,16 +104,11 @@ class _Term(NamedTuple):
             ratio = torch.where(self.x.abs() <= self.inner, ratio, ratio.detach())
         return bounded(ratio * clamped(self.estimator, self.x, self.inner), self.outer)
 
-    @property
-    def straight_through(self) -> Tensor:
-        square = self.x**2 / 2
-        return square - square.detach() + self.value.detach()
-
 
 _OF_TOKENS: Mapping[str, Callable[[_Term], Tensor]] = MappingProxyType(
     {
         "loss": lambda t: t.value,
-        "straight through": lambda t: t.straight_through,
+        "straight through": lambda t: t.x**2 / 2 - (t.x**2 / 2).detach() + t.value.detach(),
         "ratio": lambda t: t.ratio * t.value,
         "held ratio": lambda t: t.ratio.detach() * t.value,
         "score": lambda t: t.ratio * t.value,

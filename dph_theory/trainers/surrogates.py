@@ -34,9 +34,8 @@ class Sampled(NamedTuple):
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean of the values over each answer, (batch, 1)."""
-        return (values * self.mask).sum(dim=-1, keepdim=True) / self.mask.sum(dim=-1, keepdim=True).clamp(
-            min=1
-        )
+        counts = self.mask.sum(dim=-1, keepdim=True).clamp(min=1)
+        return (values * self.mask).sum(dim=-1, keepdim=True) / counts
 
     def by_advantage_sign(self, up: Tensor, down: Tensor) -> Tensor:
         """`up` where A > 0, else `down`."""

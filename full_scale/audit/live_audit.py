@@ -23,7 +23,7 @@ from trl.scripts.grpo import GRPOScriptArguments
 from dph_theory.audit import AuditReport, audit, audit_advantage
 from dph_theory.audit.advantage import AdvantageReport
 from dph_theory.audit.report import LossReport
-from dph_theory.predict.configuration import configuration_of
+from dph_theory.predict.interpretation import configuration_of
 from dph_theory.support.checking import arguments as checked
 from dph_theory.support.errors import argument_error
 

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from dph_cli import main
 from dph_theory.predict import configuration_of
-from dph_theory.predict.configuration import READERS
+from dph_theory.predict.interpretation import READERS
 
 ACTOR = "actor_rollout_ref.actor."
 VERL = f"verl {ACTOR}use_kl_loss=true algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8"

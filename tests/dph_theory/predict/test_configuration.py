@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from dph_theory.predict.configuration import READERS, configuration_of
-from dph_theory.predict.sources import given as overridden
+from dph_theory.predict.interpretation import READERS, configuration_of
+from dph_theory.predict.run_files import overridden
 from dph_theory.trainers.kl_terms import FILTERED, FORWARD_LIMIT, LOCAL
 
 SHORT = {"A": "actor_rollout_ref.actor", "R": "actor_rollout_ref.rollout", "L": "algorithm", "F": "loss_fn"}
@@ -34,7 +34,7 @@ SAMPLING = "nothing of the base: the pass rate tends to 1, and sampling noise de
 
 
 @pytest.mark.parametrize(
-    ("line", "law", "selects"),
+    ("line", "kl", "selects"),
     [
         ("trl beta=0.04", PER_TOKEN, LOCAL),
         ("trl beta=0.04 use_bias_correction_kl=false", FORWARD, FORWARD_LIMIT),
@@ -69,11 +69,11 @@ SAMPLING = "nothing of the base: the pass rate tends to 1, and sampling noise de
         ("prime-rl O.batch_size=128", UNHELD, SAMPLING),
     ],
 )  # fmt: skip
-def test_the_law_is_that_of_the_penalty_that_is_on(line, law, selects):
+def test_the_stationary_kl_is_that_of_the_penalty_that_is_on(line, kl, selects):
     found = of(line)
-    assert re.fullmatch(law, found.law)
+    assert re.fullmatch(kl, found.stationary_kl)
     assert found.selects.startswith(selects)
-    assert (found.penalty == "none") is (law == UNHELD)
+    assert (found.penalty == "none") is (kl == UNHELD)
 
 
 ZERO, GROUP = "its expected gradient is zero", "the group's mean subtracted, "
@@ -153,7 +153,7 @@ def test_what_is_told_beside_the_law(line, field, words):
 @pytest.mark.parametrize("trainer", READERS)
 def test_every_reader_has_a_law_for_its_defaults_and_names_what_it_does_not_read(trainer):
     found = configuration_of({"no_such_key": 1}, trainer)
-    assert found.law
+    assert found.stationary_kl
     assert found.not_read == ("no_such_key=1",)
 
 
@@ -237,15 +237,15 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
 )
 def test_of_settings_that_decide_and_are_not_known_no_law_is_told(line, says):
     found = configuration_of(settings(line.split()))
-    assert re.search(says, found.law)
-    assert found.law.startswith("nothing is predicted")
+    assert re.search(says, found.stationary_kl)
+    assert found.stationary_kl.startswith("nothing is predicted")
     assert found.undecided
 
 
 @pytest.mark.parametrize(
     ("line", "field", "value"),
     [
-        ("S.use_kl_loss=true S.loss_reduction=foo", "law", "forward KL per token; below 7.3% of its base"),
+        ("S.use_kl_loss=true S.loss_reduction=foo", "stationary_kl", "forward KL per token; below 7.3% of"),
         ("num_iterations=2 num_itertions=4", "not_read", "num_itertions=4 (is num_iterations meant?)"),
         (
             "beta=0.04 num_generations=8 epsilon_hihg=0.3",
@@ -253,7 +253,7 @@ def test_of_settings_that_decide_and_are_not_known_no_law_is_told(line, says):
             "epsilon_hihg=0.3 (is epsilon_high meant?)",
         ),
         ("loss_type=dppo beta=0.1", "undecided", "loss_type=dppo is not known here"),
-        ("beta=0.1 use_vllm=true vllm_importance_sampling_mode=new", "law", "reverse KL per token"),
+        ("beta=0.1 use_vllm=true vllm_importance_sampling_mode=new", "stationary_kl", "reverse KL per token"),
     ],
 )
 def test_a_word_that_is_not_known_takes_only_what_it_moves(line, field, value):
@@ -281,9 +281,9 @@ def test_a_value_that_is_not_allowed_is_an_error_that_says_what_is(line, says):
 
 
 def test_a_version_before_the_default_changed_has_the_old_one():
-    assert configuration_of({"beta": 0.1}, version="1.9").law == "forward KL per token"
-    assert configuration_of({"beta": 0.1}, version="1.10").law == "reverse KL per token"
-    assert configuration_of({"beta": 0.1}, version="0.18").law == "forward KL per token"
+    assert configuration_of({"beta": 0.1}, version="1.9").stationary_kl == "forward KL per token"
+    assert configuration_of({"beta": 0.1}, version="1.10").stationary_kl == "reverse KL per token"
+    assert configuration_of({"beta": 0.1}, version="0.18").stationary_kl == "forward KL per token"
     assert configuration_of({"num_generations": 8}, "trl", version="0.18").coefficient == 0.04
     with pytest.raises(ValueError, match=r"version='0.13' is not allowed: 0.14 or later"):
         configuration_of({"beta": 0.1}, version="0.13")
@@ -307,7 +307,7 @@ class NewConfig(OldConfig):
 
 
 def test_a_configuration_object_is_read():
-    assert configuration_of(OldConfig()).law == "forward KL per token"
-    assert configuration_of(NewConfig()).law == "reverse KL per token"
+    assert configuration_of(OldConfig()).stationary_kl == "forward KL per token"
+    assert configuration_of(NewConfig()).stationary_kl == "reverse KL per token"
     assert configuration_of({"beta": 0.04, "reward_weights": [1.0]}).sampling == ()
     assert "weighted sum" in configuration_of({"beta": 0.04, "reward_weights": [1.0, 0.5]}).sampling[0]

@@ -61,7 +61,7 @@ def test_equivalent_betas_have_the_same_validity():
 
 def test_several_pass_rates_are_told():
     (prompt,) = predict(trl(0.42, 32), [0.01]).prompts
-    assert (prompt.validity, *prompt.others) == pytest.approx((0.504222, 0.999782), abs=5e-7)
+    assert (prompt.validity, *prompt.other_validities) == pytest.approx((0.504222, 0.999782), abs=5e-7)
 
 
 def test_prompts_that_cannot_move_stay_and_without_a_kl_those_that_move_end_at_one():

@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
-from dph_theory.predict.configuration import configuration_of, trainer_of
-from dph_theory.predict.sources import runs
+from dph_theory.predict.interpretation import configuration_of, trainer_of
+from dph_theory.predict.run_files import runs
 
 ACTOR = "actor_rollout_ref.actor."
 PENALTY = {"penalty": "0.01 x clip(e^-x - 1 + x, 10), |x| <= 20"}

@@ -7,7 +7,7 @@ from support.small_confrontation import small_confrontation
 
 from dph_theory.audit import audit_advantage
 from dph_theory.predict import predict
-from dph_theory.predict.configuration import configuration_of
+from dph_theory.predict.interpretation import configuration_of
 from dph_theory.support.notebook import Shown
 
 

@@ -13,7 +13,7 @@ from dph_cli import main
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.predict import configuration_of
-from dph_theory.predict.together import forecast, method_of
+from dph_theory.predict.shared_model import forecast, method_of
 from dph_theory.transfer import AnswerKernel, linearised_training
 
 MEASURED = Path(__file__).parents[3] / "dph_theory" / "predict" / "measured.json"
@@ -41,17 +41,17 @@ def measured(seed=0, **how):
 
 def test_a_held_out_prompt_that_the_trained_one_opposes_is_lost_and_alone_it_would_stay():
     told = forecast(opposed(), method_of(configuration_of({"beta": 0.0})), steps=60, learning_rate=0.2, k=8)
-    trained, held_out = told.ways
+    trained, held_out = told.sets
     assert trained.trained
-    assert trained.first[-1][0] > 0.9
-    assert held_out.passed[0][0] == pytest.approx(exact_pass_at_k(0.25, 8))
-    assert held_out.passed[-1][0] < 0.1 * held_out.passed[0][0]
+    assert trained.pass_at_1[-1][0] > 0.9
+    assert held_out.pass_at_k[0][0] == pytest.approx(exact_pass_at_k(0.25, 8))
+    assert held_out.pass_at_k[-1][0] < 0.1 * held_out.pass_at_k[0][0]
     assert (told.lost, told.pushing) == (("b",), ("a",))
     alone = linearised_training(
         opposed().alone(), method_of(configuration_of({"beta": 0.0})), [0], steps=60, step=0.2
     )
     assert alone.rates[:, -1, 1] == pytest.approx(0.25)
-    assert told.better()[0].held_out[1] > held_out.passed[-1][0] + 0.01
+    assert told.better()[0].held_out[1] > held_out.pass_at_k[-1][0] + 0.01
 
 
 def test_the_forecast_is_the_linearised_training_of_the_run_s_own_method():
@@ -59,10 +59,10 @@ def test_the_forecast_is_the_linearised_training_of_the_run_s_own_method():
     found = configuration_of({"beta": 0.2, "use_bias_correction_kl": False, "num_generations": 4})
     told = forecast(kernel, method_of(found), **RUN)
     assert method_of(found).divergence is FORWARD_KL
-    course = linearised_training(kernel, method_of(found), kernel.of("train"), steps=20, step=0.05)
-    wanted = course.pass_at_k(kernel.of("held out"), [1, 8])[:, -1].mean(axis=0)
+    course = linearised_training(kernel, method_of(found), kernel.prompts_in("train"), steps=20, step=0.05)
+    wanted = course.pass_at_k(kernel.prompts_in("held out"), [1, 8])[:, -1].mean(axis=0)
     assert told.choices[0].held_out == pytest.approx(tuple(wanted))
-    assert [way.name for way in told.ways] == ["train", "held out"]
+    assert [way.name for way in told.sets] == ["train", "held out"]
 
 
 @pytest.mark.parametrize(

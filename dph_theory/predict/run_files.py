@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,12 @@ class Unknown:
         return self.text
 
 
-class Loose(Unknown):
+class UnassignedValue(Unknown):
     """What follows a word of a command line that is no setting, unless a reader asks for one of its name."""
 
 
 @dataclass(frozen=True)
-class Run:
+class ConfiguredRun:
     """One run: where it stands, programs, modules and calls that show a trainer, its settings, and notes."""
 
     where: str
@@ -43,47 +44,47 @@ class Run:
     @property
     def texts(self) -> list[str]:
         """The settings as NAME=VALUE."""
-        held = self.settings.items()
-        return [f"{name}={value}" for name, value in held if not isinstance(value, Loose)]
+        settings = self.settings.items()
+        return [f"{name}={value}" for name, value in settings if not isinstance(value, UnassignedValue)]
 
 
-def runs(path: Path, overrides: Sequence[str] = ()) -> list[Run]:
+def runs(path: Path, overrides: Sequence[str] = ()) -> list[ConfiguredRun]:
     """The runs of a file, each with the overrides; ValueError for a file that holds none."""
     text = path.read_text(encoding="utf-8-sig")
-    of_suffix = {".py": _python, **dict.fromkeys((".json", ".toml", ".yaml", ".yml"), _tree)}
+    readers = {".py": _python, **dict.fromkeys((".json", ".toml", ".yaml", ".yml"), _tree)}
     try:
-        found = [run for run in of_suffix.get(path.suffix, _script)(text, path) if run.settings]
+        started = [run for run in readers.get(path.suffix, _script)(text, path) if run.settings]
     except RecursionError as error:
         raise argument_error("config", str(path), "a file that does not hold itself") from error
-    if not found:
+    if not started:
         raise argument_error("config", str(path), "a file that holds settings")
-    return [replace(run, settings=_interpolated(given(overrides, run.settings))) for run in found]
+    return [replace(run, settings=_interpolated(overridden(overrides, run.settings))) for run in started]
 
 
-def given(words: Sequence[str], settings: Mapping[str, Any] = {}) -> dict[str, Any]:
+def overridden(words: Sequence[str], settings: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Settings with those given as NAME=VALUE, hydra's + and ++ before, or ~NAME to take one out."""
-    found = dict(settings)
+    changed = dict(settings)
     for word in words:
         name, equals, value = word.lstrip("+").partition("=")
         if name.startswith("~"):
-            out = [each for each in found if f"{each}.".startswith(f"{name[1:]}.")]
-            for each in out:
-                del found[each]
+            changed = {
+                other: changed[other] for other in changed if not f"{other}.".startswith(f"{name[1:]}.")
+            }
         elif equals and name.strip("-"):
             name = name.lstrip("-")
-            found[name.replace("-", "_") if "." in name else name] = scalar(value)
+            changed[name.replace("-", "_") if "." in name else name] = scalar(value)
         else:
             raise argument_error("setting", word, "NAME=VALUE, such as beta=0.04")
-    return found
+    return changed
 
 
-def flat(value: Mapping[Any, Any], before: str = "") -> dict[str, Any]:
+def flat(value: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
     """Nested settings, their names joined by dots."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, inner in value.items():
         nested = isinstance(inner, Mapping) and inner
-        found |= flat(inner, f"{before}{name}.") if nested else {f"{before}{name}": inner}
-    return found
+        settings |= flat(inner, f"{prefix}{name}.") if nested else {f"{prefix}{name}": inner}
+    return settings
 
 
 def scalar(text: str) -> Any:
@@ -96,7 +97,7 @@ def scalar(text: str) -> Any:
     return {"true": True, "false": False, "null": None}.get(text.lower(), text.strip("'\""))
 
 
-def needed(module: str) -> Any:
+def optional_library(module: str) -> Any:
     """A library of the extra "predict"."""
     try:
         return importlib.import_module(module)
@@ -107,77 +108,78 @@ def needed(module: str) -> Any:
 # Trees.
 
 
-def _tree(text: str, path: Path) -> Iterator[Run]:
+def _tree(text: str, path: Path) -> Iterator[ConfiguredRun]:
     if path.suffix == ".json":
         trees = [json.loads(text)]
     elif path.suffix == ".toml":
         trees = [tomllib.loads(text)]
     else:
-        yaml = needed("yaml")
+        yaml = optional_library("yaml")
         try:
-            trees = [each for each in yaml.safe_load_all(text) if each is not None]
+            trees = [document for document in yaml.safe_load_all(text) if document is not None]
         except yaml.YAMLError as error:
             raise ValueError(f"no YAML: {error}") from error
     if not trees or not all(isinstance(tree, dict) for tree in trees):
         raise argument_error("config", str(path), "a file of settings, name by name")
     for number, tree in enumerate(trees):
         where = "the file" if len(trees) == 1 else f"document {number + 1}"
-        yield Run(where, (), *_with_defaults(tree, path))
+        yield ConfiguredRun(where, (), *_with_defaults(tree, path))
 
 
 def _with_defaults(tree: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A tree's settings over those of files named under its `defaults`, and what was not read."""
-    base, notes, under = tree.get("defaults"), list[str](), dict[str, Any]()
-    for name in [base] if isinstance(base, str) else base if isinstance(base, list) else []:
-        beside = path.parent / str(name)
-        beside = beside if beside.suffix else beside.with_suffix(path.suffix)
-        if beside.is_file() and beside != path:
-            under |= next(_tree(beside.read_text(encoding="utf-8-sig"), beside)).settings
+    defaults, notes, inherited = tree.get("defaults"), list[str](), dict[str, Any]()
+    names = [defaults] if isinstance(defaults, str) else defaults
+    for name in names if isinstance(names, list) else []:
+        default_file = path.parent / str(name)
+        default_file = default_file if default_file.suffix else default_file.with_suffix(path.suffix)
+        if default_file.is_file() and default_file != path:
+            inherited |= next(_tree(default_file.read_text(encoding="utf-8-sig"), default_file)).settings
         elif name != "_self_":
             notes.append(f"the settings of {name} (defaults) are not read: it is not beside the file")
-    return under | flat({name: inner for name, inner in tree.items() if name != "defaults"}), tuple(notes)
+    return inherited | flat({name: inner for name, inner in tree.items() if name != "defaults"}), tuple(notes)
 
 
-_RESOLVERS = {
-    "mul": lambda *of: math.prod(of),
-    "add": lambda *of: sum(of),
-    "sub": operator.sub,
-    "div": operator.truediv,
-    "max": lambda *of: max(of),
-    "min": lambda *of: min(of),
-}
+_RESOLVERS = {"mul": lambda *factors: math.prod(factors), "add": lambda *terms: sum(terms)}
+_RESOLVERS |= {"max": lambda *numbers: max(numbers), "min": lambda *numbers: min(numbers)}
+_RESOLVERS |= {"sub": operator.sub, "div": operator.truediv}
 """Those that NeMo-RL and verl's recipes register; OmegaConf has its own besides."""
 
 
-def _interpolated(found: Mapping[str, Any]) -> dict[str, Any]:
+def _interpolated(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with what OmegaConf makes of ${...}; where it makes nothing of one, that is unknown."""
-    open_ = [name for name, value in found.items() if isinstance(value, str) and "${" in value]
-    if not open_:
-        return dict(found)
-    conf = needed("omegaconf").OmegaConf
-    for name, does in _RESOLVERS.items():
-        conf.register_resolver(name, does, replace=True)
-    told, nested = dict(found), dict[str, Any]()
-    for name, value in found.items():
-        *above, last = name.split(".")
-        inner = nested
-        for part in above:
-            inner = inner.setdefault(part, {}) if isinstance(inner, dict) else {}
-        if isinstance(inner, dict):
-            inner[last] = value
+    templates = [name for name, value in settings.items() if isinstance(value, str) and "${" in value]
+    if not templates:
+        return dict(settings)
+    omegaconf = optional_library("omegaconf").OmegaConf
+    for name, resolver in _RESOLVERS.items():
+        omegaconf.register_resolver(name, resolver, replace=True)
+    interpolated, nested = dict(settings), dict[str, Any]()
+    for name, value in settings.items():
+        *sections, key = name.split(".")
+        section = nested
+        for part in sections:
+            section = section.setdefault(part, {}) if isinstance(section, dict) else {}
+        if isinstance(section, dict):
+            section[key] = value
     with suppress(Exception):  # A grammar that is not OmegaConf's: nothing is told of its values.
-        nested = conf.create(nested, flags={"allow_objects": True})
-    for name in open_:
-        told[name] = Unknown(found[name])
+        nested = omegaconf.create(nested, flags={"allow_objects": True})
+    for name in templates:
+        interpolated[name] = Unknown(settings[name])
         with suppress(Exception):  # Whatever a resolver raises.
-            told[name] = conf.select(nested, name, throw_on_missing=True)
-    return told
+            interpolated[name] = omegaconf.select(nested, name, throw_on_missing=True)
+    return interpolated
 
 
 # Python.
 
-_OF = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-_OF |= {ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod: operator.mod}
+_OPERATIONS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_OPERATIONS |= {ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod: operator.mod}
 
 
 class _Walk:
@@ -186,22 +188,22 @@ class _Walk:
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
 
-    def run(self, node: Any) -> None:
+    def visit(self, node: Any) -> None:
         raise NotImplementedError
 
-    def body(self, nodes: Sequence[Any]) -> None:
-        for each in nodes:
-            self.run(each)
+    def visit_all(self, nodes: Sequence[Any]) -> None:
+        for node in nodes:
+            self.visit(node)
 
     def branches(self, blocks: Sequence[Sequence[Any]]) -> None:
         """Each block from the same start; a name that they leave different is unknown after."""
-        before, ends = dict(self.names), []
+        before, ends = dict(self.names), list[dict[str, Any]]()
         for block in blocks:
             self.names = dict(before)
-            self.body(block)
+            self.visit_all(block)
             ends.append(self.names)
         self.names = {}
-        for name in {name for end in ends for name in end}:
+        for name in dict.fromkeys(name for end in ends for name in end):
             values = [end[name] for end in ends if name in end]
             same = all(value == values[0] for value in values)
             self.names[name] = values[0] if same else Unknown(f"${name}")
@@ -213,40 +215,36 @@ class _Python(_Walk):
     def __init__(self) -> None:
         super().__init__()
         self.modules: dict[str, str] = {}
-        self.found: list[dict[str, Any]] = []
+        self.configurations: list[dict[str, Any]] = []
         self.classes: dict[str, tuple[str, dict[str, Any]]] = {}
 
-    def run(self, node: ast.stmt) -> None:
+    def visit(self, node: ast.stmt) -> None:
         match node:
             case ast.Import(names=names):
-                self.modules |= {each.asname or each.name.partition(".")[0]: each.name for each in names}
+                self.modules |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in names}
             case ast.ImportFrom(module=module, names=names):
-                self.modules |= {each.asname or each.name: f"{module}.{each.name}" for each in names}
+                self.modules |= {alias.asname or alias.name: f"{module}.{alias.name}" for alias in names}
             case ast.ClassDef(bases=[base, *_]) if self.called(base).endswith("Config"):
-                words = [each for each in node.body if isinstance(each, ast.AnnAssign) and each.value]
-                held = {ast.unparse(each.target): self.value(each.value) for each in words if each.value}
-                self.classes[node.name] = (self.called(base), held)
-                self.found.append({"": (node.lineno, self.called(base)), **held})
+                lines = [line for line in node.body if isinstance(line, ast.AnnAssign)]
+                defaults = {ast.unparse(line.target): self.value(line.value) for line in lines if line.value}
+                self.classes[node.name] = (self.called(base), defaults)
+                self.configurations.append({"": (node.lineno, self.called(base)), **defaults})
             case (
                 ast.Assign(targets=[target], value=value)
                 | ast.AnnAssign(target=target, value=ast.expr() as value)
             ):
                 self.assign(target, self.value(value))
             case ast.With(body=body):
-                self.body(body)
+                self.visit_all(body)
             case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
                 before = dict(self.names)
-                self.body(body)
+                self.visit_all(body)
                 self.names = before
-            case (
-                ast.If(body=body, orelse=other)
-                | ast.For(body=body, orelse=other)
-                | ast.While(body=body, orelse=other)
-            ):
-                self.branches([body, other])
+            case ast.If() | ast.For() | ast.While():
+                self.branches([node.body, node.orelse])
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=last):
-                self.branches([[*body, *other], *(each.body for each in handlers)])
-                self.body(last)
+                self.branches([[*body, *other], *(child.body for child in handlers)])
+                self.visit_all(last)
             case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
                 self.value(value)
 
@@ -267,36 +265,41 @@ class _Python(_Walk):
         match node:
             case ast.Name(id=name) if name in self.names:
                 return self.names[name]
-            case ast.BinOp(op=op, left=left, right=right) if type(op) in _OF:
+            case ast.BinOp(op=op, left=left, right=right) if type(op) in _OPERATIONS:
                 with suppress(TypeError, ZeroDivisionError, OverflowError):
-                    return _OF[type(op)](self.value(left), self.value(right))
+                    return _OPERATIONS[type(op)](self.value(left), self.value(right))
             case ast.Dict(keys=keys, values=values) if all(isinstance(key, ast.Constant) for key in keys):
                 pairs = zip(keys, values, strict=True)
-                return {key.value: self.value(of) for key, of in pairs if isinstance(key, ast.Constant)}
-            case ast.Call(func=func, args=args, keywords=words):
-                made = {word.arg or f"**{ast.unparse(word.value)}": self.value(word.value) for word in words}
-                for each in args:
-                    self.value(each)  # A call in a call is met as well.
-                name, held = self.classes.get(ast.unparse(func), (self.called(func), {}))
-                if name == "dict" or name.endswith("Config"):
-                    for star in [of for of in made if of.startswith("**") and isinstance(made[of], dict)]:
-                        made = {**made.pop(star), **made}
-                    made = {**held, **made} | ({} if name == "dict" else {"": (node.lineno, name)})
-                    if name != "dict":
-                        self.found.append(made)
-                    return made
+                return {key.value: self.value(entry) for key, entry in pairs if isinstance(key, ast.Constant)}
+            case ast.Call(func=func, args=args, keywords=keywords):
+                settings: dict[str, Any] = {}
+                for keyword in keywords:
+                    value = self.value(keyword.value)
+                    if keyword.arg is None and isinstance(value, dict):
+                        settings = {**value, **settings}
+                    else:
+                        settings[keyword.arg or f"**{ast.unparse(keyword.value)}"] = value
+                for argument in args:
+                    self.value(argument)  # A call in a call is met as well.
+                name, defaults = self.classes.get(ast.unparse(func), (self.called(func), {}))
+                if name == "dict":
+                    return {**defaults, **settings}
+                if name.endswith("Config"):
+                    settings = {**defaults, **settings, "": (node.lineno, name)}
+                    self.configurations.append(settings)
+                    return settings
         with suppress(ValueError, TypeError):
             return ast.literal_eval(node)
         return Unknown(ast.unparse(node))
 
 
-def _python(text: str, path: Path) -> Iterator[Run]:
+def _python(text: str, path: Path) -> Iterator[ConfiguredRun]:
     code = _Python()
-    code.body(ast.parse(text, str(path)).body)
-    for settings in code.found:
+    code.visit_all(ast.parse(text, str(path)).body)
+    for settings in code.configurations:
         line, name = settings.pop("")
         marks = (f"{name}()", *sorted(set(code.modules.values())))
-        yield Run(f"line {line}: {name}", marks, settings or {"output_dir": None})
+        yield ConfiguredRun(f"line {line}: {name}", marks, settings or {"output_dir": None})
 
 
 # Shells.
@@ -307,42 +310,49 @@ class _Shell(_Walk):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Run] = []
+        self.runs: list[ConfiguredRun] = []
 
     def text(self, text: str) -> None:
-        bash, sitter = needed("tree_sitter_bash"), needed("tree_sitter")
-        self.run(sitter.Parser(sitter.Language(bash.language())).parse(text.encode()).root_node)
+        bash, sitter = optional_library("tree_sitter_bash"), optional_library("tree_sitter")
+        self.visit(sitter.Parser(sitter.Language(bash.language())).parse(text.encode()).root_node)
 
-    def run(self, node: Any) -> None:
-        getattr(self, f"on_{node.type}", lambda of: self.body(of.named_children))(node)
+    def visit(self, node: Any) -> None:
+        visit = getattr(self, f"on_{node.type}", None)
+        if visit is None:
+            self.visit_all(node.named_children)
+        else:
+            visit(node)
 
     def on_if_statement(self, node: Any) -> None:
         """Without an else none of the branches may run, nor may what follows && or ||."""
         heads = ("elif_clause", "else_clause", "case_item")
         starts = [i for i, child in enumerate(node.named_children) if child.type in heads]
-        starts = [0, *starts] if node.type == "if_statement" else starts or [1]
+        if node.type == "if_statement":
+            starts = [0, *starts]
+        starts = starts or [1]
         ends = [*starts[1:], len(node.named_children)]
-        self.body(node.named_children[: starts[0]])
+        self.visit_all(node.named_children[: starts[0]])
         blocks = [node.named_children[i:j] for i, j in zip(starts, ends, strict=True)]
         self.branches(blocks if len(blocks) > 1 else [[], *blocks])
 
     on_case_statement = on_while_statement = on_for_statement = on_list = on_if_statement
 
     def on_variable_assignment(self, node: Any) -> None:
-        name, *value = node.named_children
-        words = [word for each in value for word in self.words(each)]
-        array = bool(value) and value[0].type == "array"
+        variable, *parts = node.named_children
+        name, array = variable.text.decode(), bool(parts) and parts[0].type == "array"
+        words = [word for part in parts for word in self.words(part)]
         if any(child.type == "+=" for child in node.children):
-            old = self.names.get(name.text.decode(), [] if array else "")
-            words = (
-                [*(old if isinstance(old, list) else [old]), *words] if array else [f"{old}{' '.join(words)}"]
-            )
-        self.names[name.text.decode()] = words if array else " ".join(words)
+            previous = self.names.get(name, [] if array else "")
+            if array:
+                words = [*(previous if isinstance(previous, list) else [previous]), *words]
+            else:
+                words = [f"{previous}{' '.join(words)}"]
+        self.names[name] = words if array else " ".join(words)
 
     def on_command(self, node: Any) -> None:
         for child in node.named_children:
             if child.type == "variable_assignment":
-                self.run(child)
+                self.visit(child)
         kinds = ("variable_assignment", "file_redirect", "herestring_redirect")
         words = [
             word for child in node.named_children if child.type not in kinds for word in self.words(child)
@@ -351,16 +361,17 @@ class _Shell(_Walk):
             return
         if words[0] in ("eval", "bash", "sh") and " " in words[-1]:
             self.text(words[-1].replace("\0", ""))
+            return
+        marks, settings = arguments(words)
+        line = f"line {node.start_point[0] + 1}"
+        if self.runs and re.match(r"\+*\w+(\.\w+)+=", words[0]):
+            note = f"{line}: settings after the end of the command are read as if they were its own"
+            previous = self.runs.pop()
+            settings = {**previous.settings, **settings}
+            self.runs.append(replace(previous, settings=settings, notes=(*previous.notes, note)))
         else:
-            marks, settings = arguments(words)
-            line = node.start_point[0] + 1
-            if self.found and re.match(r"\+*\w+(\.\w+)+=", words[0]):
-                said = f"line {line}: settings after the end of the command are read as if they were its own"
-                last = self.found.pop()
-                settings = {**last.settings, **settings}
-                self.found.append(replace(last, settings=settings, notes=(*last.notes, said)))
-                return
-            self.found.append(Run(f"line {line}: {' '.join(words[:4])}".replace("\0", ""), marks, settings))
+            where = f"{line}: {' '.join(words[:4])}".replace("\0", "")
+            self.runs.append(ConfiguredRun(where, marks, settings))
 
     def words(self, node: Any, quoted: bool = False) -> list[str]:
         """The words that a part of a command becomes; a zero stands before what the script does not tell."""
@@ -379,11 +390,11 @@ class _Shell(_Walk):
                     return parts[0]
                 return ["".join(" ".join(part) for part in parts)]
             case "string_content":
-                return [re.sub(r"\\([\"$`\\\n])", lambda of: of[1].strip("\n"), text)]
+                return [re.sub(r"\\([\"$`\\\n])", lambda match: match[1].strip("\n"), text)]
             case "simple_expansion" | "expansion":
                 return self.expanded(node, text, quoted)
             case "arithmetic_expansion":
-                return [self.sum(text[3:-2])]
+                return [self.arithmetic(text[3:-2])]
             case "comment":
                 return []
         return [f"\0{text}" if "$" in text or "`" in text else text]
@@ -393,15 +404,15 @@ class _Shell(_Walk):
         shape = re.fullmatch(r"\$\{?(\w+|[@*#?])(?:\[[@*]\])?(?:(:?[-=+?])(.*))?\}?", text, re.DOTALL)
         if shape is None:
             return [f"\0{text}"]
-        name, does, _ = shape.groups()
+        name, modifier, _ = shape.groups()
         value = self.names.get(name)
-        if does and does.strip(":") in "-=" and value in (None, ""):
-            at = next(i for i, child in enumerate(node.children) if child.type == does)
-            parts = [self.words(child, True) for child in node.children[at + 1 : -1]]
+        if modifier and modifier.strip(":") in "-=" and value in (None, ""):
+            start = next(i for i, child in enumerate(node.children) if child.type == modifier)
+            parts = [self.words(child, True) for child in node.children[start + 1 : -1]]
             value = "".join(" ".join(part) for part in parts)
-            if does.strip(":") == "=":
+            if modifier.strip(":") == "=":
                 self.names[name] = value
-        elif does and does.strip(":") not in "-=?":
+        elif modifier and modifier.strip(":") not in "-=?":
             return [f"\0{text}"]
         if isinstance(value, list):
             return value
@@ -410,16 +421,16 @@ class _Shell(_Walk):
         value = f"\0{value}" if isinstance(value, Unknown) else value
         return [value] if quoted or "\0" in value else value.split()
 
-    def sum(self, text: str) -> str:
+    def arithmetic(self, text: str) -> str:
         """Arithmetic, where every variable is told."""
 
-        def told(of: re.Match[str]) -> str:
-            value = self.names.get(of[1]) or of[2] or of[1]
-            return f"({value})" if isinstance(value, str) else of[1]
+        def with_value(match: re.Match[str]) -> str:
+            value = self.names.get(match[1]) or match[2] or match[1]
+            return f"({value})" if isinstance(value, str) else match[1]
 
-        tree = re.sub(r"\$?\{?\b([A-Za-z_]\w*)(?::-(\w+))?\}?", told, text).strip().replace("/", "//")
+        expression = re.sub(r"\$?\{?\b([A-Za-z_]\w*)(?::-(\w+))?\}?", with_value, text).strip()
         with suppress(Exception):  # Whatever is no sum of numbers.
-            return str(int(_Python().value(ast.parse(tree, mode="eval").body)))
+            return str(int(_Python().value(ast.parse(expression.replace("/", "//"), mode="eval").body)))
         return f"\0$(({text}))"
 
 
@@ -441,42 +452,40 @@ def arguments(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]]:
             while place < len(words) and not re.match(r"--|\+?[\w.]+=|-[a-z]$", words[place]):
                 values.append(words[place])
                 place += 1
-            settings[bare] = (
-                True if not values else scalar(values[0] if len(values) == 1 else " ".join(values))
-            )
+            settings[bare] = scalar(" ".join(values)) if values else True
         elif not word.startswith(("-", "\0")):
             marks.append(word)
             if word.isidentifier() and place < len(words) and isinstance(scalar(words[place]), int | float):
-                settings.setdefault(word, Loose(f"{words[place]}, without ="))
-    pairs = [" ".join(marks[at : at + 2]) for at in range(len(marks) - 1)]
+                settings.setdefault(word, UnassignedValue(f"{words[place]}, without ="))
+    pairs = [" ".join(pair) for pair in pairwise(marks)]
     return (*marks, *pairs), settings
 
 
-def _script(text: str, path: Path) -> Iterator[Run]:
+def _script(text: str, path: Path) -> Iterator[ConfiguredRun]:
     shell = _Shell()
     shell.text(text.replace("\r\n", "\n"))
-    yield from (_with_file(run, path) for run in shell.found if run.settings)
-    if not any(run.settings for run in shell.found):  # No command: what stands there are settings.
+    yield from (_with_file(run, path) for run in shell.runs if run.settings)
+    if not any(run.settings for run in shell.runs):  # No command: what stands there are settings.
         words = [f"{name}={value}" for name, value in shell.names.items() if isinstance(value, str)]
-        yield Run("the file", (), arguments(words)[1])
+        yield ConfiguredRun("the file", (), arguments(words)[1])
 
 
-def _with_file(run: Run, path: Path) -> Run:
+def _with_file(run: ConfiguredRun, path: Path) -> ConfiguredRun:
     """The run with the settings of the file that its command names (--config FILE, @ FILE) under its own."""
     after = run.marks.index("@") + 1 if "@" in run.marks[:-1] else len(run.marks)
-    name = next((str(run.settings[of]) for of in ("config", "config_path") if of in run.settings), "")
+    name = next((str(run.settings[key]) for key in ("config", "config_path") if key in run.settings), "")
     name = name or "".join(run.marks[after : after + 1])
     if Path(name).suffix not in (".yaml", ".yml", ".toml", ".json"):
         return run
     places = [folder / name for folder in (Path(), *path.resolve().parents)]
-    for place in (each for each in places if each.is_file()):
-        under = next(_tree(place.read_text(encoding="utf-8-sig"), place))
-        return replace(run, settings={**under.settings, **run.settings}, notes=(*run.notes, *under.notes))
-    return replace(
-        run, notes=(*run.notes, f"the settings of {name} are not read: there is no such file here")
-    )
+    place = next((place for place in places if place.is_file()), None)
+    if place is None:
+        note = f"the settings of {name} are not read: there is no such file here"
+        return replace(run, notes=(*run.notes, note))
+    below = next(_tree(place.read_text(encoding="utf-8-sig"), place))
+    return replace(run, settings={**below.settings, **run.settings}, notes=(*run.notes, *below.notes))
 
 
-def met(patterns: Sequence[str], texts: Sequence[str]) -> list[str]:
+def matching(patterns: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Those of the texts that one of the patterns meets."""
-    return [text for text in texts if any(fnmatchcase(text, each) for each in patterns)]
+    return [text for text in texts if any(fnmatchcase(text, pattern) for pattern in patterns)]
