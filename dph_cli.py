@@ -13,133 +13,142 @@ INTERRUPTED, UNREAD = 130, 141
 
 
 class _Command(NamedTuple):
-    module: str
-    attribute: str
+    place: str
+    """module:function."""
     summary: str
     extra: str = "dev"
     """The pip extra that brings what the command needs beyond the core."""
 
 
-COMMANDS = {
-    "verify": _Command(
-        "dph_theory.verification.cli", "verify", "Check every theorem, and that near-miss statements fail."
-    ),
-    "audit": _Command(
-        "dph_cli", "audit", "Find what a loss, an advantage, a metric or TRL really does.", "toy"
-    ),
-    "atlas": _Command(
-        "dph_theory.atlas.cli",
-        "atlas_command",
-        "What each published method converges to, and your own.",
-        "toy",
-    ),
-    "predict": _Command(
-        "dph_theory.predict.cli", "predict_command", "Predict what a run's settings will do."
-    ),
-    "confront": _Command(
-        "dph_theory.checkpoints.cli",
-        "confront_command",
-        "What changed between two checkpoints, from counts alone.",
-        "figures",
-    ),
-    "transfer": _Command(
-        "full_scale.cli",
-        "transfer_command",
-        "Measure what training on some prompts will do to others.",
-        "full",
-    ),
-    "toy": _Command("toy_lm.cli", "toy", "Exact toy models: collapse, and what prevents it.", "toy"),
-    "figures": _Command("figures.cli", "figures_command", "Draw the figures from stored numbers.", "figures"),
-    "reproduce": _Command(
-        "figures.cli", "reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
-    ),
-    "presample": _Command(
-        "full_scale.cli",
-        "presample_command",
-        "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.",
-        "full",
-    ),
-    "train": _Command(
-        "full_scale.cli",
-        "train_command",
-        "Train by a recipe, from the last checkpoint if there is one.",
-        "full",
-    ),
-    "evaluate": _Command(
-        "full_scale.cli",
-        "evaluate_command",
-        "Greedy, Pass@k, styles, retention: of a run and its base.",
-        "full",
-    ),
-    "compare": _Command("full_scale.cli", "compare_command", "Hold trained runs against the theory.", "full"),
-    "demo": _Command(
-        "full_scale.cli", "demo_command", "The whole pipeline on the built-in task, on this machine.", "full"
-    ),
-    "laws": _Command(
-        "full_scale.cli", "laws_command", "Test stationary policies on a real Llama under TRL.", "full"
-    ),
-    "atlas-runs": _Command(
-        "full_scale.cli", "atlas_command", "Train every method of the atlas on a small Llama.", "full"
-    ),
-}
 AUDITS = {
-    "loss": _Command("dph_theory.audit.cli", "loss_command", "What a loss really descends.", "toy"),
+    "loss": _Command("dph_theory.audit.cli:loss_command", "What a loss really descends.", "toy"),
     "advantage": _Command(
-        "dph_theory.audit.cli", "advantage_command", "What an advantage weighs and maximises.", "toy"
+        "dph_theory.audit.cli:advantage_command", "What an advantage weighs and maximises.", "toy"
     ),
-    "metric": _Command("dph_theory.audit.cli", "metric_command", "Whether a Pass@k is one.", "toy"),
+    "metric": _Command("dph_theory.audit.cli:metric_command", "Whether a Pass@k is one.", "toy"),
     "trainer": _Command(
-        "full_scale.audit.command",
-        "trainer_command",
+        "full_scale.audit.command:trainer_command",
         "What the installed TRL descends with your settings.",
         "full",
     ),
 }
+EXPERIMENTS = {
+    "small-llama": _Command(
+        "full_scale.cli:small_llama_command", "Test stationary policies on a small Llama under TRL.", "full"
+    ),
+    "pretrained": _Command(
+        "full_scale.cli:pretrained_command",
+        "Test stationary policies and Pass@k on a pretrained Llama.",
+        "full",
+    ),
+}
+SECTIONS = {
+    "Your run": {
+        "transfer": _Command(
+            "full_scale.cli:transfer_command",
+            "Measure what training on some prompts will do to others.",
+            "full",
+        ),
+        "predict": _Command(
+            "dph_theory.predict.cli:predict_command", "Predict what a run's settings will do."
+        ),
+        "audit": _Command(
+            "dph_cli:audit", "Find what a loss, an advantage, a metric or TRL really does.", "toy"
+        ),
+        "confront": _Command(
+            "dph_theory.checkpoints.cli:confront_command",
+            "What changed between two checkpoints, from counts alone.",
+            "figures",
+        ),
+        "atlas": _Command(
+            "dph_theory.atlas.cli:atlas_command",
+            "What each published method converges to, and your own.",
+            "toy",
+        ),
+    },
+    "Theory": {
+        "verify": _Command(
+            "dph_theory.verification.cli:verify", "Check every theorem, and that near-miss statements fail."
+        ),
+        "toy": _Command("toy_lm.cli:toy", "Exact toy models: collapse, and what prevents it.", "toy"),
+        "figures": _Command(
+            "figures.cli:figures_command", "Draw the figures from stored numbers.", "figures"
+        ),
+        "reproduce": _Command(
+            "figures.cli:reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
+        ),
+    },
+    "Training": {
+        "presample": _Command(
+            "full_scale.cli:presample_command",
+            "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.",
+            "full",
+        ),
+        "train": _Command(
+            "full_scale.cli:train_command",
+            "Train by a recipe, from the last checkpoint if there is one.",
+            "full",
+        ),
+        "evaluate": _Command(
+            "full_scale.cli:evaluate_command",
+            "Greedy, Pass@k, styles, retention: of a run and its base.",
+            "full",
+        ),
+        "compare": _Command(
+            "full_scale.cli:compare_command", "Hold trained runs against the theory.", "full"
+        ),
+        "demo": _Command(
+            "full_scale.cli:demo_command", "The whole pipeline on the built-in task, on this machine.", "full"
+        ),
+        "experiment": _Command("dph_cli:experiment", "Test the theory on a Llama under TRL.", "full"),
+    },
+}
+COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
 
 
 class _Lazy(click.Group):
-    """A group that knows its commands by name and a line each: --help and completion import none of them."""
+    """A group that has its commands by name and a line each: --help and completion import none of them."""
 
-    def __init__(self, *args: Any, known: dict[str, _Command], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, lazy: dict[str, _Command], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.known = known
+        self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.known)
+        return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.known:
+        if cmd_name not in self.lazy:
             return None
-        command = self.known[cmd_name]
+        module_name, _, function = self.lazy[cmd_name].place.partition(":")
         from dph_theory.support.processes import deferred
 
         try:
             with deferred():
-                module = importlib.import_module(command.module)
+                module = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
             raise self._missing(cmd_name, error) from error
-        found: click.Command = getattr(module, command.attribute)
-        return found
+        loaded: click.Command = getattr(module, function)
+        return loaded
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         from dph_theory.support.errors import meant
 
-        if args[0] not in self.known and (near := meant(args[0], tuple(self.known))):
+        if args[0] not in self.lazy and (near := meant(args[0], tuple(self.lazy))):
             ctx.fail(f"No such command {args[0]!r}: is {near} meant?")
         return super().resolve_command(ctx, args)
 
     def _missing(self, name: str, error: ModuleNotFoundError) -> click.UsageError:
         return click.UsageError(
             f"dph {'' if self.name == 'main' else f'{self.name} '}{name} needs {error.name}: "
-            f'pip install "dph[{self.known[name].extra}]"'
+            f'pip install "dph[{self.lazy[name].extra}]"'
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         named = [
             CompletionItem(name, help=command.summary)
-            for name, command in self.known.items()
+            for name, command in self.lazy.items()
             if name.startswith(incomplete)
         ]
         # Of a group only: its options, without its commands, which would be imported.
@@ -165,16 +174,17 @@ class _Lazy(click.Group):
             raise self._missing(ctx.invoked_subcommand, error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in self.known.items()])
+        width = max(map(len, self.lazy))
+        for title, section in (SECTIONS if self.lazy is COMMANDS else {"Commands": self.lazy}).items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), section[name].summary) for name in section])
 
 
-@click.command(cls=_Lazy, known=AUDITS)
-def audit() -> None:
-    """Find what a loss, an advantage, a metric or TRL really does."""
+audit = _Lazy("audit", lazy=AUDITS, help=COMMANDS["audit"].summary)
+experiment = _Lazy("experiment", lazy=EXPERIMENTS, help=COMMANDS["experiment"].summary)
 
 
-@click.command(cls=_Lazy, known=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Lazy, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dph", prog_name="dph")
 def main() -> None:
     """Why reinforcement learning with binary rewards loses diversity, and which divergence repairs it."""

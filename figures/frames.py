@@ -71,7 +71,7 @@ class Records:
 
     @cached_property
     def llama(self) -> "LlamaRuns":
-        """The runs of `dph laws`."""
+        """The runs of `dph experiment small-llama`."""
         return LlamaRuns(self.record("laws"))
 
     @cached_property
@@ -102,7 +102,7 @@ class LlamaRuns:
         """The runs of these experiments; ValueError says which command makes them, where there are none."""
         chosen = self.runs[self.runs.experiment.isin(experiments)]
         if chosen.empty:
-            makes = " and ".join(f"dph laws --only {name}" for name in experiments)
+            makes = " and ".join(f"dph experiment small-llama --only {name}" for name in experiments)
             raise argument_error(
                 "laws", f"no run of {', '.join(experiments)}", f"a record of such runs; {makes} makes them"
             )

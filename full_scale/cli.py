@@ -1,14 +1,14 @@
-"""`dph presample`, `train`, `evaluate`, `compare`, `demo`, `laws`: each resumed where it stopped."""
+"""`dph presample`, `train`, `evaluate`, `compare`, `demo`, `experiment`: each resumed where it stopped."""
 
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -20,6 +20,9 @@ from dph_theory.support.table import Table
 
 from .models.versions import check_versions
 from .recipe.schema import Recipe, load_recipe, recipe_keys
+
+if TYPE_CHECKING:
+    from .training.dry_run import DryRun
 
 TOO_LARGE, WRONG, TERMINATED = 1, 2, 143
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -80,16 +83,16 @@ def train_command(
         recipe = _recipe(config, overrides)
         if dry_run:
             from .training.dry_run import GIB
-            from .training.dry_run import dry_run as estimated
+            from .training.dry_run import dry_run as dry_run_of
             from .training.launch import Launch
 
             start = Launch.read(launch) if launch is not None else Launch.of_process()
             start = replace(
                 start, world_size=world_size or start.world_size, sharded=sharded or start.sharded
             )
-            found = estimated(recipe, start, device=(device_memory or 0) * GIB)
-            _print_dry_run(console, found)
-            if found.too_large:
+            estimate = dry_run_of(recipe, start, device=(device_memory or 0) * GIB)
+            _print_dry_run(console, estimate)
+            if estimate.too_large:
                 sys.exit(TOO_LARGE)
             return
         from .stages import train_stage
@@ -127,15 +130,7 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     help="So many answers of a prompt have a gradient of their own: likely incorrect ones, frequent samples.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts of each file or set.")
-def transfer_command(
-    words: tuple[str, ...],
-    path: Path,
-    config: str | None,
-    verifier: str | None,
-    samples: int,
-    own: int,
-    limit: int | None,
-) -> None:
+def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None:
     """Take the gradient of each answer's log-probability at the base, once: what prompts do to one another.
 
     PROMPTS are to be trained, HELD_OUT not: files of rows {"prompt", "answers": [...]} whose correct answers
@@ -143,21 +138,11 @@ def transfer_command(
     """
     with _stage(f"what is measured is kept in {path}.parts", path) as (console, progress):
         check_versions()
-        from dph_theory.transfer.report import told
+        from dph_theory.transfer.report import kernel_summary
 
         from .stages import transfer_stage
 
-        kernel = transfer_stage(
-            words,
-            path,
-            config=config,
-            verifier=verifier,
-            samples=samples,
-            own=own,
-            limit=limit,
-            progress=progress,
-        )
-        _say(console, told(kernel, path))
+        _say(console, kernel_summary(transfer_stage(words, path, progress=progress, **options), path))
 
 
 @click.command(name="compare", short_help="Hold trained runs against the theory.")
@@ -202,66 +187,65 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
         )
 
 
-@click.command(name="laws", short_help="Test stationary policies on a real Llama under TRL.")
+def _study_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that both experiments take."""
+    at_least_one = click.IntRange(min=1)
+    options = (
+        click.option("--only", metavar="NAME", help="One experiment of the record."),
+        click.option("--list", "listed", is_flag=True, help="Run none: what is done, and how it matched."),
+        click.option("--workers", type=at_least_one, default=2, show_default=True, help="Runs side by side."),
+        click.option("--seeds", type=at_least_one, help="At most so many seeds of each experiment."),
+        click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/experiments")),
+        click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly."),
+        click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs."),
+        click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(name="small-llama", short_help="Test stationary policies on a small Llama under TRL.")
 @click.option("--quick", is_flag=True, help="Three forms of the penalty, and a drift without one.")
-@click.option("--only", metavar="NAME", help="One experiment of the record.")
-@click.option("--list", "listed", is_flag=True, help="Run none: what is done, and how it matched.")
+@_study_options
 @click.option(
-    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
+    "--expected-gradient",
+    is_flag=True,
+    help="Of finished runs too: whether a miss is too few steps, or noise.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="At most so many seeds of each experiment.")
-@click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/laws"))
-@click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly.")
-@click.option(
-    "--twins", is_flag=True, help="Of finished runs too: whether a miss is too few steps, or noise."
-)
-@click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs.")
-@click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored.")
-@click.option("--pretrained", is_flag=True, help="On a pretrained Llama, whose open prompts are exact too.")
-@click.option(
-    "--model", default="smollm2", show_default=True, help="With --pretrained: smollm2, a folder, a Hub name."
-)
-def laws_command(pretrained: bool, model: str, twins: bool, **asked: Any) -> None:
+def small_llama_command(expected_gradient: bool, **options: Any) -> None:
     """Predict what each run converges to, train it, and report what it matched; finished runs are kept."""
-    with _stage(f"finished runs are kept in {asked['folder']}", asked["json_path"]) as (console, progress):
+    with _stage(f"finished runs are kept in {options['folder']}", options["json_path"]) as (
+        console,
+        progress,
+    ):
         check_versions()
-        if pretrained and twins:
-            raise click.UsageError("--pretrained has no --twins: its runs in expectation have no noise")
-        from .experiments.kept import Asked
+        from .experiments.small_llama.report import run_study
+        from .experiments.stored_runs import StudyOptions
 
-        if pretrained:
-            from .experiments.pretrained.study import told
-
-            found = told(model, Asked(**asked), progress=progress)
-        else:
-            from .experiments.small_llama.report import told as told_of_boxes
-
-            found = told_of_boxes(Asked(**asked), twins=twins, progress=progress)
-        _print_tables(console, found.tables)
-        _say(console, found.sentences)
+        study = StudyOptions(**options)
+        report = run_study(study, expected_gradient=expected_gradient, progress=progress)
+        _print_tables(console, report.tables)
+        _say(console, report.sentences)
 
 
-@click.command(name="atlas-runs", short_help="Train every method of the atlas on a small Llama.")
-@click.option(
-    "--only", "names", multiple=True, metavar="NAME", help="A method of the atlas; may be repeated."
-)
-@click.option("--seeds", type=click.IntRange(min=1), help="Of each method: 3 unless given.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Runs side by side."
-)
-@click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/atlas"))
-@click.option("--json", "json_path", type=_OUTPUT, help="Store there the runs, and the cells of `dph atlas`.")
-def atlas_command(
-    names: tuple[str, ...], seeds: int | None, workers: int, folder: Path, json_path: Path | None
-) -> None:
-    """Predict where each method ends, train it, and report how far off it ended; finished runs are kept."""
-    with _stage(f"finished runs are kept in {folder}", json_path) as (console, progress):
+@click.command(name="pretrained", short_help="Test stationary policies and Pass@k on a pretrained Llama.")
+@click.option("--model", default="smollm2", show_default=True, help="smollm2, a folder, or a Hub name.")
+@click.option("--quick", is_flag=True, help="Two KL penalties, and GRPO with and without a KL, a few steps.")
+@_study_options
+def pretrained_command(model: str, **options: Any) -> None:
+    """Predict what each run does to open prompts, all of whose answers are seen, train it, and compare."""
+    with _stage(f"finished runs are kept in {options['folder']}", options["json_path"]) as (
+        console,
+        progress,
+    ):
         check_versions()
-        from .experiments.kept import Asked
-        from .experiments.small_llama.atlas import told
+        from .experiments.pretrained.study import run_study
+        from .experiments.stored_runs import StudyOptions
 
-        asked = Asked(folder, seeds=seeds, json_path=json_path, workers=workers)
-        _print_tables(console, told(asked, names, progress).tables)
+        report = run_study(StudyOptions(**options), model, progress=progress)
+        _print_tables(console, report.tables)
+        _say(console, report.sentences)
 
 
 def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
@@ -272,7 +256,7 @@ def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
 
 
 @contextmanager
-def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
+def _stage(resume_note: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
     """A console and a progress callable; our errors in words. Only the first process prints.
 
     Where the file written is standard output, the console is standard error.
@@ -288,7 +272,7 @@ def _stage(kept: str, written: Path | None = None) -> Iterator[tuple[Console, An
         except KeyboardInterrupt as stop:
             ended = isinstance(stop, _TerminatedError)
             word = "ended by SIGTERM" if ended else "interrupted"
-            _say(errors, [f"{word}: {kept}; the same command goes on from there"])
+            _say(errors, [f"{word}: {resume_note}; the same command goes on from there"])
             sys.exit(TERMINATED if ended else terminal.INTERRUPTED)
         except BrokenPipeError:
             raise
@@ -312,23 +296,23 @@ def _say(console: Console, sentences: Sequence[str]) -> None:
         terminal.say(console, sentence)
 
 
-def _print_tables(console: Console, found: Sequence[Table]) -> None:
-    for table in found:
+def _print_tables(console: Console, tables: Sequence[Table]) -> None:
+    for table in tables:
         if table.rows:
             console.print(table.rich())
 
 
-def _print_dry_run(console: Console, found: Any) -> None:
+def _print_dry_run(console: Console, estimate: "DryRun") -> None:
     import yaml
 
-    for title, values in (("recipe", found.recipe), ("trainer", found.arguments)):
+    for title, values in (("recipe", estimate.recipe), ("trainer", estimate.arguments)):
         _say(console, [f"{title}:", yaml.safe_dump(dict(values), sort_keys=False)])
-    from .recipe.law import law_of
+    from .recipe.stationary import stationary_policy
 
-    if found.arguments.get("beta") is not None:  # Else it waits for the base rates.
-        _say(console, [f"the KL penalty converges to: {law_of(found.arguments)}"])
-    steps = found.steps
-    words = {
+    if estimate.arguments.get("beta") is not None:  # Else it waits for the base rates.
+        _say(console, [f"the KL penalty converges to: {stationary_policy(estimate.arguments)}"])
+    steps = estimate.steps
+    counts = {
         "prompts to train on": steps.prompts,
         "rollouts a step": steps.rollouts_per_step,
         "prompts a generated batch": steps.prompts_per_generation,
@@ -337,19 +321,19 @@ def _print_dry_run(console: Console, found: Any) -> None:
         "optimizer steps": steps.steps,
         "rollouts": steps.rollouts,
     }
-    told = [(key, "unknown" if v is None else f"{v:,}") for key, v in words.items()]
-    _print_tables(console, [Table.of(("steps", ""), told)])
-    if found.memory:
-        parts = {stage: memory.as_dict() for stage, memory in found.memory.items()}
+    counted = [(name, "unknown" if count is None else f"{count:,}") for name, count in counts.items()]
+    _print_tables(console, [Table.from_rows(("steps", ""), counted)])
+    if estimate.memory and estimate.shape is not None:
+        parts = {stage: memory.as_dict() for stage, memory in estimate.memory.items()}
         rows = [
             [part, *(f"{of_stage[part] / 2**30:.3f}" for of_stage in parts.values())]
             for part in parts["train"]
         ]
-        longest = found.prompt_tokens
+        longest = estimate.prompt_tokens
         prompt = f"prompts up to {longest:,} tokens" if longest else "prompts half a completion long"
-        title = f"GiB a device, {found.shape.parameters:,} parameters, {prompt}, an estimate"
-        _print_tables(console, [Table.of([title, *parts], rows)])
+        title = f"GiB a device, {estimate.shape.parameters:,} parameters, {prompt}, an estimate"
+        _print_tables(console, [Table.from_rows([title, *parts], rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
-    _say(console, [*found.too_large, *found.warnings])
-    _say(console, [f"missing: {entry}" for entry in found.missing] or ["nothing is missing"])
+    _say(console, [*estimate.too_large, *estimate.warnings])
+    _say(console, [f"missing: {entry}" for entry in estimate.missing] or ["nothing is missing"])

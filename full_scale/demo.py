@@ -21,7 +21,7 @@ from .comparison.table import (
     columns,
     compare,
     differences,
-    told_apart,
+    reproduced,
 )
 from .comparison.verdicts import Line
 from .evaluation.record import EvaluatedSet, Evaluation
@@ -67,7 +67,7 @@ QUICK = (
 
 
 @dataclass(frozen=True)
-class DemoFound:
+class DemoResults:
     """What the demo found: base and methods on a set, their differences, and the theory's predictions."""
 
     set: str
@@ -112,8 +112,9 @@ def demo(
     `seeds` how many seeds of each of COMPARED are run, in place of SEEDS.
     ValueError for a folder that holds a demo of another length.
     """
-    asked = seeds or (QUICK_SEEDS if quick else None)
-    counts = {name: asked if asked and name in COMPARED else count for name, count in SEEDS.items()}
+    counts = dict(SEEDS)
+    if seeds or quick:
+        counts |= dict.fromkeys(COMPARED, seeds or QUICK_SEEDS)
     folder.mkdir(parents=True, exist_ok=True)
     _same_length(folder, quick)
     build(folder / "task", QUICK_SIZE if quick else SIZE, progress=progress)
@@ -131,29 +132,17 @@ def demo(
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
     """Base and methods, means and std over seeds; and the differences between methods."""
-    found = from_json(DemoFound, result["results"])
+    results = from_json(DemoResults, result["results"])
     rows = [
         (name, str(len(values["Pass@1"].values)), *(_cell(values.get(column)) for column in COLUMNS))
-        for name, values in found.methods.items()
+        for name, values in results.methods.items()
     ]
-    gaps = [
-        (
-            gap.measure,
-            f"{gap.after} - {gap.before}",
-            f"{gap.value:+.3f}",
-            f"{gap.margin:.3f}",
-            _sign(gap.expected),
-            _sign(gap.found),
-        )
-        for gap in found.differences
-    ]
-    title = f"{found.set}, {found.prompts} prompts, means over seeds (standard deviations)"
+    title = f"{results.set}, {results.prompts} prompts, means over seeds (standard deviations)"
     headers = ("measure", "methods", "difference", "margin", "expected", "found")
-    return [Table.of(("", "seeds", *COLUMNS), rows, title), Table.of(headers, gaps, "differences")]
-
-
-def _sign(sign: int) -> str:
-    return {0: "", 1: "higher", -1: "lower"}[sign]
+    return [
+        Table.from_rows(("", "seeds", *COLUMNS), rows, title),
+        Table.from_rows(headers, [gap.cells() for gap in results.differences], "differences"),
+    ]
 
 
 def _cell(value: Column | None) -> str:
@@ -167,7 +156,7 @@ def _run(job: Job) -> None:
     """Train and evaluate, in a process of its own."""
     recipe = job.recipe()
     train_stage(recipe, silent)
-    if not Folders.of(recipe).evaluation.is_file():
+    if not Folders.of_recipe(recipe).evaluation.is_file():
         evaluate_stage(recipe, silent)
 
 
@@ -187,8 +176,8 @@ def _same_length(folder: Path, quick: bool) -> None:
 
 def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     jobs = sorted(jobs, key=lambda job: (tuple(METHODS).index(job.name), job.seed))
-    runs = {job: Folders.of(job.recipe()) for job in jobs}
-    comparison = compare([run.here for run in runs.values()])
+    runs = {job: Folders.of_recipe(job.recipe()) for job in jobs}
+    comparison = compare([run.run_folder for run in runs.values()])
     write_json(folder / "comparison.json", comparison.as_record())
     evaluations = {BASE: [_evaluated(runs[jobs[0]].base())]}
     excess: dict[str, list[float]] = {BASE: [0.0]}
@@ -196,7 +185,7 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
     for job, run in runs.items():
         evaluations.setdefault(job.name, []).append(_evaluated(run))
         excess.setdefault(job.name, []).append(measured[run.run, SET])
-    found = DemoFound(
+    demo_results = DemoResults(
         set=SET,
         prompts=len(evaluations[BASE][0].prompts),
         methods=columns(evaluations, excess),
@@ -204,18 +193,14 @@ def _record(folder: Path, jobs: Sequence[Job], quick: bool) -> dict[str, Any]:
         checks=comparison.checks,
         predictions=comparison.predictions,
     )
+    stored = as_json(demo_results)
+    for gap, stored_gap in zip(demo_results.differences, stored["differences"], strict=True):
+        stored_gap["found"] = gap.sign
     checks, *_, predictions = comparison.sentences()
-    return record(
-        KIND,
-        seed=0,
-        config={
-            "quick": quick,
-            "recipes": {job.name: job.recipe().as_dict() for job in jobs if not job.seed},
-        },
-        results=as_json(found),
-        findings=[checks, told_apart(found.differences), predictions],
-        packages=PACKAGES,
-    )
+    findings = [checks, reproduced(demo_results.differences), predictions]
+    recipes = {job.name: job.recipe().as_dict() for job in jobs if not job.seed}
+    config = {"quick": quick, "recipes": recipes}
+    return record(KIND, seed=0, config=config, results=stored, findings=findings, packages=PACKAGES)
 
 
 def _evaluated(run: Folders) -> EvaluatedSet:

@@ -47,11 +47,11 @@ def unsaid(words: Sequence[str]) -> None:
 def presample_stage(recipe: Recipe, progress: Progress, say: Say = unsaid) -> Presampling:
     """Pre-sample the recipe's initial model; a finished pre-sampling is loaded."""
     _processes()
-    with locked(Folders.of(recipe).presample), _task(recipe, say) as task:
+    with locked(Folders.of_recipe(recipe).presample), _task(recipe, say) as task:
         initial = _initial(recipe)
-        found = presample(recipe, task, initial, progress=progress)
+        presampling = presample(recipe, task, initial, progress=progress)
     _take_leave()
-    return found
+    return presampling
 
 
 def train_stage(recipe: Recipe, progress: NotedProgress, say: Say = unsaid) -> TrainingRecord:
@@ -59,41 +59,42 @@ def train_stage(recipe: Recipe, progress: NotedProgress, say: Say = unsaid) -> T
     from .training.train import train  # TRL's trainer, which the other stages do not need.
 
     end_with_launcher()
-    with locked(Folders.of(recipe).here), _task(recipe, say) as task:
-        hashes = ModelHashes.of(recipe.model.path)
-        found = train(recipe, task, _presampling(recipe, task, hashes), hashes, progress=progress, say=say)
+    with locked(Folders.of_recipe(recipe).run_folder), _task(recipe, say) as task:
+        hashes = ModelHashes.of_model(recipe.model.path)
+        presampling = _presampling(recipe, task, hashes)
+        record = train(recipe, task, presampling, hashes, progress=progress, say=say)
     _take_leave()
-    return found
+    return record
 
 
 def evaluate_stage(
     recipe: Recipe, progress: Progress, say: Say = unsaid, *, base_only: bool = False
 ) -> Evaluation:
     """Evaluate the initial model, unless that is done, then the trained one; the evaluation of the last."""
-    processes, folders = _processes(), Folders.of(recipe)
+    processes, folders = _processes(), Folders.of_recipe(recipe)
     if not base_only:
         TrainingRecord.read(folders.training)
-    with locked(folders.base().here if base_only else folders.here), _task(recipe, say) as task:
+    with locked(folders.base().run_folder if base_only else folders.run_folder), _task(recipe, say) as task:
         initial = _initial(recipe)
         presampling = _presampling(recipe, task, initial.hashes)
         shared: Any = {"initial": initial, "presampling": presampling, "progress": progress}
         base = folders.base()
         if base_only:
-            found = evaluate(recipe, task, initial, folders=base, **shared)
+            finished = evaluate(recipe, task, initial, folders=base, **shared)
         else:
             # Of several runs that come to it at once, one evaluates the base for all.
-            with locked(base.here, wait=True):
+            with locked(base.run_folder, wait=True):
                 processes.wait_for_everyone()
                 if not base.evaluation.is_file():
                     evaluate(recipe, task, initial, folders=base, **shared)
             trained = load_trained(recipe.model, folders.model, initial)
-            found = evaluate(recipe, task, trained, folders=folders, **shared)
+            finished = evaluate(recipe, task, trained, folders=folders, **shared)
             if processes.is_main_process:
                 from .training.card import write_card
 
                 write_card(folders)
     _take_leave()
-    return found
+    return finished
 
 
 def transfer_stage(
@@ -141,9 +142,9 @@ def _initial(recipe: Recipe) -> LoadedModel:
 
 
 def _presampling(recipe: Recipe, task: Task, hashes: ModelHashes) -> Presampling:
-    found = Presampling.load(Folders.of(recipe).presample)
-    found.check(recipe, task, hashes)
-    return found
+    presampling = Presampling.load(Folders.of_recipe(recipe).presample)
+    presampling.check(recipe, task, hashes)
+    return presampling
 
 
 @contextmanager

@@ -48,9 +48,9 @@ def test_what_needs_no_large_library_loads_none(code, heavy):
 
 
 def test_every_command_can_be_loaded_and_says_the_same_as_the_list():
-    for name, command in dph_cli.COMMANDS.items():
-        loaded = dph_cli.main.get_command(None, name)
-        assert loaded.get_short_help_str(200) == command.summary
+    for group in (dph_cli.main, dph_cli.experiment):
+        for name, command in group.lazy.items():
+            assert group.get_command(None, name).get_short_help_str(200) == command.summary
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_every_command_can_be_loaded_and_says_the_same_as_the_list():
 def test_interrupts_and_closed_pipes_have_their_own_exit_codes_and_no_noise(code, status, errors, tmp_path):
     """Here the command is interrupted, or prints, while it is being imported."""
     (tmp_path / "needy_module.py").write_text(code + "\nimport click\nneedy = click.Command('needy')\n")
-    mounted = "d.COMMANDS['needy'] = d._Command('needy_module', 'needy', '')"
+    mounted = "d.COMMANDS['needy'] = d._Command('needy_module:needy', '')"
     run = f"import dph_cli as d; {mounted}; d.main(['needy'])"
     reader, writer = os.pipe()
     os.close(reader)
@@ -88,7 +88,7 @@ def test_what_an_extra_would_bring_is_named_when_a_command_runs_without_it(monke
         importlib.import_module("no_such_library")
 
     monkeypatch.setitem(
-        dph_cli.COMMANDS, "needy", dph_cli._Command("needy_module", "needy", "Needs much.", "full")
+        dph_cli.COMMANDS, "needy", dph_cli._Command("needy_module:needy", "Needs much.", "full")
     )
     module = types.ModuleType("needy_module")
     module.needy = needy

@@ -1,6 +1,6 @@
 """Runs that miss were mostly too short or met sampling noise, seldom unexplained.
 
-Runs of a small Llama under TRL that were to converge, by experiment (`dph laws --only NAME`). Of a miss it is
+Runs of `dph experiment small-llama`, under TRL, that were to converge, by experiment. Of a miss it is
 said: too few steps, where an expected-gradient run of the same settings misses too; sampling noise, where the
 run lies within three predicted deviations of the expected-gradient run; noise beyond first order, where it
 lies no further off than reruns on samples of an exact policy; no rerun, where there is no such run.

@@ -45,9 +45,8 @@ def numbers(records: Records) -> pd.DataFrame:
     runs = llama.runs_of(EXPERIMENT).set_index("digest")
     returns = pd.DataFrame([way for way in llama.ways_back if way["digest"] in runs.index])
     if returns.empty:
-        raise argument_error(
-            "laws", "no ways back", f"a record of them; dph laws --only {EXPERIMENT} makes it"
-        )
+        allowed = f"a record of them; dph experiment small-llama --only {EXPERIMENT} makes it"
+        raise argument_error("laws", "no ways back", allowed)
     flows = pd.DataFrame([llama.flows[flow] for flow in returns.flow]).add_prefix("flow_")
     frame = pd.concat([returns, flows], axis=1).join(
         runs[["form", "beta", "learning_rate", "seed"]], on="digest"

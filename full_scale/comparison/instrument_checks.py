@@ -16,61 +16,62 @@ from dph_theory.intervals import smoothed_rate
 
 from ..evaluation.record import RehearsedRow
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost
-from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, THREE_SIGMA, Line, MeanEstimate, held, mean
+from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, THREE_SIGMA, Line, MeanEstimate, judged_line, mean
 
 
 def instrument_checks(run: MeasuredRun) -> list[Line]:
     """Every check that the run's records allow."""
     rows = run.evaluation.rehearsed.rows
-    found: list[tuple[str, Line]] = []
-    for name, here in run.sets.items():
-        lines = [*on_the_frontier(here), *pass_at_k_from_rates(here)]
-        lines += guarantee(here, rows) if name == REHEARSED and not run.anchored else ()
-        found += [(name, line) for line in lines]
-    found += [("training", line) for line in along_training(run)]
-    found += [(REHEARSED, line) for line in token_sum(rows)]
-    return [replace(line, run=run.name, set=where) for where, line in found]
+    lines_by_set: list[tuple[str, Line]] = []
+    for name, prompts in run.sets.items():
+        lines = [*on_the_frontier(prompts), *pass_at_k_from_rates(prompts)]
+        lines += guarantee(prompts, rows) if name == REHEARSED and not run.anchored else ()
+        lines_by_set += [(name, line) for line in lines]
+    lines_by_set += [("training", line) for line in along_training(run)]
+    lines_by_set += [(REHEARSED, line) for line in token_sum(rows)]
+    return [replace(line, run=run.name, set=where) for where, line in lines_by_set]
 
 
-def on_the_frontier(here: PairedSet) -> Iterator[Line]:
+def on_the_frontier(prompts: PairedSet) -> Iterator[Line]:
     """KL(pi || a) >= kl(V || A1): the excess KL is not negative, on average and at the worst prompt.
 
     The worst of so many prompts is judged at the level divided by their number, and against the least cost
     within exact confidence intervals of V and A1.
     """
-    if here.correct.shape[1] < 2:
+    if prompts.correct.shape[1] < 2:
         return
-    found = frontier(here)
-    unsolved = int((~here.base_correct.any(axis=1)).sum())
-    detail = f"KL {found.kl.mean():.3g}, least {found.cost.mean():.3g} at pass rate {here.rate.mean():.3g}"
+    measured = frontier(prompts)
+    unsolved = int((~prompts.base_correct.any(axis=1)).sum())
+    kl, cost, rate = measured.kl.mean(), measured.cost.mean(), prompts.rate.mean()
+    detail = f"KL {kl:.3g}, least {cost:.3g} at pass rate {rate:.3g}"
     if unsolved:
         detail += f"; {unsolved} prompts that no base sample solved count with too low a cost"
-    yield held("excess KL", "A8", found.mean_excess, ">=", 0.0, NATS, detail=detail)
-    yield from _worst_prompt(here)
+    yield judged_line("excess KL", "A8", measured.mean_excess, ">=", 0.0, NATS, detail=detail)
+    yield from _worst_prompt(prompts)
 
 
-def _worst_prompt(here: PairedSet) -> Iterator[Line]:
+def _worst_prompt(prompts: PairedSet) -> Iterator[Line]:
     """KL(pi || a) against the least cost that a prompt's samples allow, at the prompt nearest to a violation.
 
     Prompts whose validity may be the base's have no cost to fall below and are left out.
     """
-    prompts, samples = here.log_ratio.shape
-    least = least_cost(here, THREE_SIGMA / prompts)
+    count, samples = prompts.log_ratio.shape
+    least = least_cost(prompts, THREE_SIGMA / count)
     moved = np.flatnonzero(least)
     if not moved.size:
         return
-    gap = here.log_ratio.mean(axis=1) - least
-    error = here.log_ratio.std(axis=1, ddof=1) / math.sqrt(samples)
+    gap = prompts.log_ratio.mean(axis=1) - least
+    error = prompts.log_ratio.std(axis=1, ddof=1) / math.sqrt(samples)
     worst = moved[_worst(gap[moved], error[moved])]
-    yield held(
+    yield judged_line(
         "KL, worst prompt",
         "A8",
         MeanEstimate(float(gap[worst]), float(error[worst]), samples),
         ">=",
         float(least[worst]),
         PROMPT_NATS,
-        tests=prompts,
-        detail=f"prompt {here.ids[worst]}, of {len(moved)} whose pass rate surely moved",
+        tests=count,
+        detail=f"prompt {prompts.ids[worst]}, of {len(moved)} whose pass rate surely moved",
     )
 
 
@@ -94,9 +95,9 @@ def along_training(run: MeasuredRun) -> Iterator[Line]:
     error = np.array([entry["collapse/excess_kl_se"] for entry in log], dtype=float)
     worst = _worst(excess, error)
     # The prompts of one generated batch, over which the meter took its mean; 2, the least, if unknown.
-    size, each = map(run.training.arguments.get, ("generation_batch_size", "num_generations"))
-    groups = max(2, int(size // each)) if size and each else 2
-    yield held(
+    batch_size, group_size = map(run.training.arguments.get, ("generation_batch_size", "num_generations"))
+    groups = max(2, int(batch_size // group_size)) if batch_size and group_size else 2
+    yield judged_line(
         "excess KL, worst step",
         "A8",
         MeanEstimate(float(excess[worst]), float(error[worst]), groups, base_rate_shift(run)),
@@ -115,34 +116,34 @@ def base_rate_shift(run: MeasuredRun) -> float:
     evaluation has samples apart from that choice. The shift of the mean cost from one to the other, at the
     run's final pass rate, plus its margin.
     """
-    here, rates = run.sets.get(EXPLORED), run.training.base_rates
-    if here is None or any(name not in rates for name in here.ids):
+    prompts, rates = run.sets.get(EXPLORED), run.training.base_rates
+    if prompts is None or any(name not in rates for name in prompts.ids):
         return math.inf
     k = run.training.config["presample"]["k"]
-    used = smoothed_rate([rates[name] * k for name in here.ids], k)
-    shift = mean(kappa(here.rate, used) - kappa(here.rate, here.smoothed_base_rate))
+    used = smoothed_rate([rates[name] * k for name in prompts.ids], k)
+    shift = mean(kappa(prompts.rate, used) - kappa(prompts.rate, prompts.smoothed_base_rate))
     return abs(shift.value) + shift.margin()
 
 
-def pass_at_k_from_rates(here: PairedSet) -> Iterator[Line]:
+def pass_at_k_from_rates(prompts: PairedSet) -> Iterator[Line]:
     """Pass@k from the pass rates of one half of the samples, against the best of k in the other.
 
     1 - (1-p)^k is predicted without bias from the counts of the first half (a plugged-in rate would fall
     short, the function being concave in p); the second half is cut into groups of k, and a group passes if
     one of its samples does. Samples that are not independent part the two.
     """
-    half = here.correct.shape[1] // 2
+    half = prompts.correct.shape[1] // 2
     k = next((k for k in (8, 4, 2) if 2 * k <= half), None)
     if k is None:
         return
-    first, groups = here.correct[:, :half], half // k
-    second = here.correct[:, half : half + groups * k].reshape(-1, groups, k)
+    first, groups = prompts.correct[:, :half], half // k
+    second = prompts.correct[:, half : half + groups * k].reshape(-1, groups, k)
     predicted = pass_at_k(half, first.sum(axis=1), k)
     gap = mean(second.any(axis=2).mean(axis=1) - predicted)
-    yield held(f"Pass@{k} from rates", "D1", gap, "==", float(np.mean(predicted)), RATE)
+    yield judged_line(f"Pass@{k} from rates", "D1", gap, "==", float(np.mean(predicted)), RATE)
 
 
-def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
+def guarantee(prompts: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
     """J >= exp(-KL(p_* || pi)) on the rehearsed prompts, for prompt and answer jointly.
 
     KL(p_* || pi) = E_{p_*}[log a/pi] - log A1 is a mean over the buffer's rows, which are draws of p_*, and
@@ -152,17 +153,17 @@ def guarantee(here: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line]:
     costs: dict[str, list[float]] = {}
     for row in rows:
         costs.setdefault(row.id, []).append(row.log_ref - row.log_pi)
-    kept = [index for index, name in enumerate(here.ids) if name in costs]
-    if not kept:
+    rehearsed = [index for index, name in enumerate(prompts.ids) if name in costs]
+    if not rehearsed:
         return
-    n = here.base_correct.shape[1]
-    log_base = np.log((here.base_correct[kept].sum(axis=1) + 0.5) / (n + 0.5))
-    kl = np.array([np.mean(costs[here.ids[index]]) for index in kept]) - log_base
-    rate = here.rate[kept]
+    n = prompts.base_correct.shape[1]
+    log_base = np.log((prompts.base_correct[rehearsed].sum(axis=1) + 0.5) / (n + 0.5))
+    kl = np.array([np.mean(costs[prompts.ids[index]]) for index in rehearsed]) - log_base
+    rate = prompts.rate[rehearsed]
     bound = float(rehearsal_guarantee(max(float(kl.mean()), 0.0)))
-    gap = MeanEstimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(kept))
+    gap = MeanEstimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(rehearsed))
     detail = f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows"
-    yield held("guarantee", "C4", gap, ">=", bound, RATE, detail=detail)
+    yield judged_line("guarantee", "C4", gap, ">=", bound, RATE, detail=detail)
 
 
 def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
@@ -178,4 +179,4 @@ def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
     sums = {name: np.array([row.token_sums[name] for row in stored]) for name in stored[0].token_sums}
     gap = mean(sums.pop(FORWARD_KL.name) - sequence)
     detail = ", ".join(f"{name} {values.mean():.3g}" for name, values in sums.items())
-    yield held("token sum", "B5", gap, "==", float(sequence.mean()), ROUNDING, detail=detail)
+    yield judged_line("token sum", "B5", gap, "==", float(sequence.mean()), ROUNDING, detail=detail)

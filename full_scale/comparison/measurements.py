@@ -76,8 +76,8 @@ def distance_to_tilt(texts: Sequence[TextSamples], rate: float) -> MeanEstimate:
     The logarithm of a sample mean is corrected to first order in the variance; the correction, and for a
     prompt that no base sample solved what it might have added, bound the bias that is left.
     """
-    found = np.array([_distance(text, rate) for text in texts])
-    return mean(found[:, 0], bias=float(found[:, 1].mean()))
+    distances = np.array([_distance(text, rate) for text in texts])
+    return mean(distances[:, 0], bias=float(distances[:, 1].mean()))
 
 
 def _distance(text: TextSamples, rate: float) -> tuple[float, float]:
@@ -208,18 +208,19 @@ def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAns
 
     texts = tuple(entry.question or entry.id for entry, _ in both)
     shared = {text for text, times in Counter(texts).items() if times > 1}
-    told = [
+    mean_rewards = [
         entry.mean_correct for pair, text in zip(both, texts, strict=True) if text in shared for entry in pair
     ]
-    verdicts = () if None in told else (table("mean_correct", side, "correct") for side in (0, 1))
+    judged = None not in mean_rewards
     return PairedSet(
-        tuple(entry.id for entry, _ in both),
-        table("correct").astype(bool),
-        table("log_pi"),
-        table("log_ref"),
-        table("correct", 1).astype(bool),
-        texts,
-        *verdicts,
+        ids=tuple(entry.id for entry, _ in both),
+        correct=table("correct").astype(bool),
+        log_pi=table("log_pi"),
+        log_ref=table("log_ref"),
+        base_correct=table("correct", 1).astype(bool),
+        texts=texts,
+        verdicts=table("mean_correct", 0, "correct") if judged else None,
+        base_verdicts=table("mean_correct", 1, "correct") if judged else None,
     )
 
 
@@ -271,9 +272,9 @@ def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts
     """
     low, high = _interval(measured.correct, level)
     base_low, base_high = _interval(measured.base_correct, level)
-    near, far = np.where(low > base_high, low, high), np.where(low > base_high, base_high, base_low)
+    facing, base_facing = np.where(low > base_high, low, high), np.where(low > base_high, base_high, base_low)
     apart = (low > base_high) | (high < base_low)
-    return np.where(apart, kappa(np.where(apart, near, 0.5), np.where(apart, far, 0.5)), 0.0)
+    return np.where(apart, kappa(np.where(apart, facing, 0.5), np.where(apart, base_facing, 0.5)), 0.0)
 
 
 def _interval(correct: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """Theory against training as one record and as tables, and methods side by side."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,12 +53,12 @@ def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> 
     styles kept: entropy of a prompt's style histogram over its samples, in nats; retention: of the prompts of
     which a base sample was correct, the share of which a sample still is.
     """
-    found = {}
+    by_method = {}
     for name, seeds in evaluations.items():
         by_seed = pandas.DataFrame([_numbers(seed.summary) for seed in seeds]).astype(float)
         by_seed["excess KL"] = excess[name]
-        found[name] = {key: Column(tuple(values.dropna().tolist())) for key, values in by_seed.items()}
-    return found
+        by_method[name] = {key: Column(tuple(values.dropna().tolist())) for key, values in by_seed.items()}
+    return by_method
 
 
 def _numbers(summary: Summary) -> dict[str, float | None]:
@@ -79,8 +80,18 @@ class MethodDifference:
     value: float
     margin: float
     expected: int
-    found: int
-    """The sign if it is established, or 0."""
+
+    @property
+    def sign(self) -> int:
+        """The sign if it is established, or 0; `found` in stored records."""
+        return 0 if abs(self.value) <= self.margin else int(np.sign(self.value))
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table."""
+        signs = {0: "", 1: "higher", -1: "lower"}
+        numbers = (f"{self.value:+.3f}", f"{self.margin:.3f}")
+        methods = f"{self.after} - {self.before}"
+        return (self.measure, methods, *numbers, signs[self.expected], signs[self.sign])
 
 
 def differences(evaluations: Evaluations) -> list[MethodDifference]:
@@ -101,28 +112,30 @@ def differences(evaluations: Evaluations) -> list[MethodDifference]:
     if GRPO in evaluations:
         rehearsing = [name for name in methods if name.startswith(REHEARSING)]
         pairs += [(GRPO, name, key) for name in rehearsing for key in measures if key != "Pass@1"]
-    found = []
+    gaps = []
     for before, after, key in pairs:
         gap = difference(evaluations[before], evaluations[after], measures[key])
-        sign = 0 if abs(gap.value) <= gap.margin() else int(np.sign(gap.value))
-        higher, lower = before == GRPO or key == "Pass@1", after == GRPO
-        expected = 1 if higher else -1 if lower else 0
-        found.append(MethodDifference(key, before, after, gap.value, gap.margin(), expected, sign))
-    return found
+        expected = -1 if after == GRPO else 0
+        if before == GRPO or key == "Pass@1":
+            expected = 1
+        gaps.append(MethodDifference(key, before, after, gap.value, gap.margin(), expected))
+    return gaps
 
 
-def told_apart(found: Sequence[MethodDifference]) -> str:
+def reproduced(gaps: Sequence[MethodDifference]) -> str:
     """How many of the expected differences were found."""
-    expected = [one for one in found if one.expected]
-    agreed = sum(one.found == one.expected for one in expected)
-    open_ = sum(one.found == 0 for one in expected)
+    expected = [gap for gap in gaps if gap.expected]
+    agreed = sum(gap.sign == gap.expected for gap in expected)
+    open_ = sum(gap.sign == 0 for gap in expected)
     return (
         f"Of {len(expected)} expected differences {agreed} were found, {open_} were not told apart from "
         f"none, {len(expected) - agreed - open_} went the other way."
     )
 
 
-def difference(before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], of: Measure) -> MeanEstimate:
+def difference(
+    before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], measure: Measure
+) -> MeanEstimate:
     """The mean of a measure after minus before, over seeds and questions, both counted as drawn at random.
 
     A prompt is compared with itself, and a seed with the same seed of the other method (the base, evaluated
@@ -130,32 +143,32 @@ def difference(before: Sequence[EvaluatedSet], after: Sequence[EvaluatedSet], of
     """
     count = max(len(before), len(after))
     first, second = (
-        _by_question([side[at % len(side)] for at in range(count)], of) for side in (before, after)
+        _by_question([side[at % len(side)] for at in range(count)], measure) for side in (before, after)
     )
     return _mean(second - first)
 
 
-def _by_question(seeds: Sequence[EvaluatedSet], of: Measure) -> pandas.DataFrame:
+def _by_question(seeds: Sequence[EvaluatedSet], measure: Measure) -> pandas.DataFrame:
     """A measure by seed and question.
 
     Prompts of one text, asked of several databases, are one question: a policy cannot tell them apart.
     """
     rows = [
         (seed, prompt.question, value)
-        for seed, found in enumerate(seeds)
-        for prompt, value in zip(found.prompts, of(found.prompts), strict=True)
+        for seed, evaluated in enumerate(seeds)
+        for prompt, value in zip(evaluated.prompts, measure(evaluated.prompts), strict=True)
     ]
-    found = pandas.DataFrame(rows, columns=["seed", "question", "value"])
-    return found.pivot_table("value", "seed", "question", sort=False)
+    table = pandas.DataFrame(rows, columns=["seed", "question", "value"])
+    return table.pivot_table("value", "seed", "question", sort=False)
 
 
-def _mean(found: pandas.DataFrame) -> MeanEstimate:
+def _mean(by_question: pandas.DataFrame) -> MeanEstimate:
     """The mean over seeds and those questions that all of them have, both counted as drawn at random.
 
     The squared error is that over questions plus that over seeds, its degrees of freedom Satterthwaite's
     (1946); a single seed has no error of its own.
     """
-    values = found.dropna(axis=1).to_numpy()
+    values = by_question.dropna(axis=1).to_numpy()
     parts = [
         (float(means.var(ddof=1)) / means.size, means.size - 1)
         for means in (values.mean(axis=0), values.mean(axis=1))
@@ -180,7 +193,7 @@ KIND = "full_scale.comparison"
 
 
 @dataclass(frozen=True)
-class SetMeasured:
+class SetMeans:
     """Means over the prompts of one set of one run."""
 
     run: str
@@ -194,12 +207,19 @@ class SetMeasured:
     excess_se: float
 
     @classmethod
-    def of(cls, run: str, name: str, here: PairedSet) -> "SetMeasured":
+    def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
         """The means of a set."""
-        found = frontier(here)
-        rate, base, kl, cost = (float(x.mean()) for x in (here.rate, here.base_rate, found.kl, found.cost))
-        excess = found.mean_excess
-        return cls(run, name, rate, base, kl, cost, excess.value, excess.standard_error)
+        measured = frontier(prompts)
+        return cls(
+            run=run,
+            set=name,
+            validity=float(prompts.rate.mean()),
+            base_validity=float(prompts.base_rate.mean()),
+            kl=float(measured.kl.mean()),
+            cost=float(measured.cost.mean()),
+            excess=measured.mean_excess.value,
+            excess_se=measured.mean_excess.standard_error,
+        )
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table; an unbiased estimate of the least KL may lie below 0, the least KL does not."""
@@ -238,20 +258,20 @@ class PassAtK:
 
 def pass_at_k_of(runs: Sequence[MeasuredRun]) -> list[PassAtK]:
     """Of each set: the base, and every run over its seeds (`<run>-seed0`, `<run>-seed1`, ...)."""
-    found = []
+    rows = []
     for name in dict.fromkeys(name for run in runs for name in run.evaluation.sets if name in run.base):
-        seeds: dict[str, list[EvaluatedSet]] = {}
+        by_run: dict[str, list[EvaluatedSet]] = {}
         for run in runs:
             if name in run.evaluation.sets and run.evaluation.sets[name].prompts:
-                seeds.setdefault(BASE, [run.base[name]])
-                seeds.setdefault(run.name.rpartition("-seed")[0], []).append(run.evaluation.sets[name])
-        for of, sets in seeds.items():
-            samples = min(len(prompt.correct) for one in sets for prompt in one.prompts)
-            means = {str(k): _mean(_by_question(sets, partial(_pass, k=k))) for k in KS if k <= samples}
-            values = {k: one.value for k, one in means.items()}
-            margins = {k: one.margin(level=BAND) for k, one in means.items()}
-            found.append(PassAtK(of, name, len(sets), len(sets[0].prompts), values, margins))
-    return found
+                by_run.setdefault(BASE, [run.base[name]])
+                by_run.setdefault(run.name.rpartition("-seed")[0], []).append(run.evaluation.sets[name])
+        for run_name, seeds in by_run.items():
+            samples = min(len(prompt.correct) for evaluated in seeds for prompt in evaluated.prompts)
+            means = {str(k): _mean(_by_question(seeds, partial(_pass, k=k))) for k in KS if k <= samples}
+            values = {k: mean.value for k, mean in means.items()}
+            margins = {k: mean.margin(level=BAND) for k, mean in means.items()}
+            rows.append(PassAtK(run_name, name, len(seeds), len(seeds[0].prompts), values, margins))
+    return rows
 
 
 @dataclass(frozen=True)
@@ -260,38 +280,36 @@ class Comparison:
 
     runs: tuple[str, ...]
     pass_at_k: tuple[PassAtK, ...]
-    measured: tuple[SetMeasured, ...]
+    measured: tuple[SetMeans, ...]
     checks: tuple[Line, ...]
     predictions: tuple[Line, ...]
     training: Mapping[str, Sequence[Mapping[str, float | None]]]
     """By run, what the collapse meter logged step by step."""
-    laws: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
     """Of each run where it converges to, or why that is not known, and what was not tested."""
 
     def sentences(self) -> list[str]:
         """One on the checks, one on the predictions: all that is said of the tables."""
-        told = f"{len(self.checks)} instrument checks: {_counts(self.checks)}."
+        of_checks = f"{len(self.checks)} instrument checks: {_counts(self.checks)}."
         broken = [line for line in self.checks if line.verdict is Judgement.INCONSISTENT]
         if broken:
             where = "; ".join(f"{line.name} ({line.theory}) of {line.run} on {line.set}" for line in broken)
-            told = f"ALARM, not consistent: {where}. {told}"
+            of_checks = f"ALARM, not consistent: {where}. {of_checks}"
         many = "prediction" if len(self.predictions) == 1 else "predictions"
-        judged = f"{len(self.predictions)} {many}: {_counts(self.predictions)}."
+        of_predictions = f"{len(self.predictions)} {many}: {_counts(self.predictions)}."
         missed = [line for line in self.predictions if line.verdict is Judgement.INCONSISTENT]
         kinds = dict.fromkeys(f"{line.name} ({line.theory}; {line.detail})" for line in missed)
-        return [told, *self.laws, f"{judged} Inconsistent: {', '.join(kinds)}." if kinds else judged]
+        if kinds:
+            of_predictions += f" Inconsistent: {', '.join(kinds)}."
+        return [of_checks, *self.policies, of_predictions]
 
     def as_record(self) -> dict[str, Any]:
         """The record that is stored."""
         results = {key: value for key, value in as_json(self).items() if key != "runs"}
-        return record(
-            KIND,
-            seed=0,
-            config={"runs": list(self.runs), "level": THREE_SIGMA},
-            results=results,
-            findings=self.sentences(),
-            packages=("numpy", "scipy", "torch"),
-        )
+        results["laws"] = results.pop("policies")
+        config, packages = {"runs": list(self.runs), "level": THREE_SIGMA}, ("numpy", "scipy", "torch")
+        findings = self.sentences()
+        return record(KIND, seed=0, config=config, results=results, findings=findings, packages=packages)
 
     def tables(self) -> list[Table]:
         """Pass@k, what was measured on each set of each run, the checks and the predictions, judged."""
@@ -300,12 +318,14 @@ class Comparison:
         of_set = ("run", "set", "validity", "base", "KL", "least KL", "excess KL")
         of_line = ("run", "set", "what", "theory", "measured", "theory says", "margin", "verdict", "")
         checks = "instrument checks: hold for every policy; a violation is an alarm"
+        predicted = "predictions: training could have missed them"
+        pass_at_k = "Pass@k, means over seeds and prompts +- half of a 95% band over both"
         rows = [row.cells(ks) for row in self.pass_at_k]
         return [
-            Table.of(of_pass, rows, "Pass@k, means over seeds and prompts +- half of a 95% band over both"),
-            Table.of(of_set, [row.cells() for row in self.measured], "measured, means over prompts"),
-            Table.of(of_line, map(_cells, self.checks), checks),
-            Table.of(of_line, map(_cells, self.predictions), "predictions: training could have missed them"),
+            Table.from_rows(of_pass, rows, pass_at_k),
+            Table.from_rows(of_set, [row.cells() for row in self.measured], "measured, means over prompts"),
+            Table.from_rows(of_line, map(_cells, self.checks), checks),
+            Table.from_rows(of_line, map(_cells, self.predictions), predicted),
         ]
 
 
@@ -315,21 +335,26 @@ def compare(runs: Sequence[Path]) -> Comparison:
     A run's evaluation and training records are read from its folder, the base's evaluation from `base`
     beside it. ValueError for missing or malformed files.
     """
-    found = read_runs(runs)
-    sets = [(run.name, *item) for run in found for item in run.sets.items()]
+    measured_runs = read_runs(runs)
     return Comparison(
-        tuple(run.name for run in found),
-        tuple(pass_at_k_of(found)),
-        tuple(SetMeasured.of(*each) for each in sets if each[-1].correct.shape[1] >= 2),
-        tuple(line for run in found for line in instrument_checks(run)),
-        tuple(line for run in found for line in predictions(run)),
-        {run.name: _along_training(run) for run in found},
-        tuple(sentence for run in found for sentence in untested(run)),
+        runs=tuple(run.name for run in measured_runs),
+        pass_at_k=tuple(pass_at_k_of(measured_runs)),
+        measured=tuple(
+            SetMeans.of_set(run.name, name, prompts)
+            for run in measured_runs
+            for name, prompts in run.sets.items()
+            if prompts.correct.shape[1] >= 2
+        ),
+        checks=tuple(line for run in measured_runs for line in instrument_checks(run)),
+        predictions=tuple(line for run in measured_runs for line in predictions(run)),
+        training={run.name: _along_training(run) for run in measured_runs},
+        policies=tuple(sentence for run in measured_runs for sentence in untested(run)),
     )
 
 
 def _counts(lines: Sequence[Line]) -> str:
-    return ", ".join(f"{sum(line.verdict is one for line in lines)} {one}" for one in Judgement)
+    counts = Counter(line.verdict for line in lines)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Judgement)
 
 
 def _cells(line: Line) -> tuple[str, ...]:

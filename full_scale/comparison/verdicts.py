@@ -86,7 +86,7 @@ class Line:
     detail: str = ""
 
 
-def held(
+def judged_line(
     name: str,
     theory: str,
     gap: MeanEstimate,

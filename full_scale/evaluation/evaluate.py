@@ -41,33 +41,33 @@ TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnsweringModel:
     """A model that answers, the task that judges, and the initial model it is compared with."""
 
     recipe: Recipe
     task: Task
-    model: Any
-    initial: Any
-    tokenizer: Any
+    trained: LoadedModel
+    initial: LoadedModel
     together: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)
     """By text, the prompts that share it, where several do: one prompt to the model."""
 
-    def of(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
+    def prompt_answers(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
         """One greedy and `evaluate.samples` sampled answers to each prompt."""
         sampling, n = self.recipe.sampling, self.recipe.evaluate.samples
-        prompts = prompt_tokens(self.tokenizer, self.task, examples, self.recipe.model)
-        greedy = sample(self.model, self.tokenizer, prompts, 1, sampling, seed, greedy=True)
-        drawn = sample(self.model, self.tokenizer, prompts, n, sampling, seed)
-        groups = [[*first, *others] for first, others in zip(greedy, drawn, strict=True)]
-        texts = [completion.text for group in groups for completion in group]
+        prompts = prompt_tokens(self.initial.tokenizer, self.task, examples, self.recipe.model)
+        greedy = sample(self.trained.model, self.initial.tokenizer, prompts, 1, sampling, seed, greedy=True)
+        drawn = sample(self.trained.model, self.initial.tokenizer, prompts, n, sampling, seed)
+        groups = zip(greedy, drawn, strict=True)
+        texts = [completion.text for answer, samples in groups for completion in (*answer, *samples)]
         scores = judged(self.task.verifier, [example for example in examples for _ in range(n + 1)], texts)
-        log_pi = self._weighed(self.model, prompts, drawn)
-        shared = self._mean_verdicts(examples, drawn)
-        log_ref = log_pi if self.initial is self.model else self._weighed(self.initial, prompts, drawn)
-        found = []
+        log_pi = log_ref = self._sequence_log_probs(self.trained.model, prompts, drawn)
+        if self.initial.model is not self.trained.model:
+            log_ref = self._sequence_log_probs(self.initial.model, prompts, drawn)
+        mean_verdicts = self._mean_verdicts(examples, drawn)
+        answers = []
         for i, example in enumerate(examples):
             first, *sampled = scores[i * (n + 1) : (i + 1) * (n + 1)]
-            entry = PromptAnswers(
+            answer = PromptAnswers(
                 id=example.id,
                 question=hash_values([example.prompt]),
                 greedy=int(first.correct),
@@ -77,45 +77,46 @@ class Answers:
                 styles=tuple(score.style for score in sampled),
                 outcomes=dict(Counter(score.outcome for score in sampled)),
                 unfinished=sum(not completion.finished for completion in drawn[i]),
-                mean_correct=shared[i],
+                mean_correct=mean_verdicts[i],
             )
-            found.append(entry)
-        return found
+            answers.append(answer)
+        return answers
 
     def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
-        found = []
-        weighed = self._log_probs(
-            self.model, [row.prompt_ids for row in rows], [row.completion_ids for row in rows]
-        )
-        for row, pi in zip(rows, weighed, strict=True):
+        rehearsed_rows = []
+        tokens = [row.prompt_ids for row in rows], [row.completion_ids for row in rows]
+        log_probs = self._log_probs(self.trained.model, *tokens)
+        for row, pi in zip(rows, log_probs, strict=True):
             ref = np.array(row.ref_logps)
             sums = {f.name: float(f.on_log_ratio(pi - ref).value.sum()) for f in TOKEN_SUMS}
-            found.append(RehearsedRow(row.example_id, float(ref.sum()), float(pi.sum()), sums))
-        return found
+            rehearsed_rows.append(RehearsedRow(row.example_id, float(ref.sum()), float(pi.sum()), sums))
+        return rehearsed_rows
 
     def _mean_verdicts(
         self, examples: Sequence[Prompt], drawn: Sequence[Sequence[Completion]]
     ) -> list[tuple[float, ...] | None]:
         """Each sample's mean verdict over the prompts of its text; None where it is the only one."""
-        asked = {(e.prompt, c.text): None for e, group in zip(examples, drawn, strict=True) for c in group}
-        pairs = [(e, text) for prompt, text in asked for e in self.together.get(prompt, ())]
+        answers = {(e.prompt, c.text): None for e, group in zip(examples, drawn, strict=True) for c in group}
+        pairs = [(e, text) for prompt, text in answers for e in self.together.get(prompt, ())]
         scores = self.task.verifier([e for e, _ in pairs], [text for _, text in pairs]) if pairs else []
         verdicts: dict[tuple[str, str], list[bool]] = {}
         for (example, text), score in zip(pairs, scores, strict=True):
             verdicts.setdefault((example.prompt, text), []).append(score.correct)
-        means = {key: sum(each) / len(each) for key, each in verdicts.items()}
+        means = {key: sum(outcomes) / len(outcomes) for key, outcomes in verdicts.items()}
         return [
             tuple(means[example.prompt, c.text] for c in group) if example.prompt in self.together else None
             for example, group in zip(examples, drawn, strict=True)
         ]
 
-    def _weighed(
+    def _sequence_log_probs(
         self, model: Any, prompts: Sequence[Sequence[int]], drawn: Sequence[Sequence[Completion]]
     ) -> list[list[float]]:
         """The log-probability of every completion; equal ones of equal prompts go through the model once."""
-        asked = [tuple(prompt) for prompt in prompts]
-        pairs = [[(p, c.token_ids) for c in group] for p, group in zip(asked, drawn, strict=True)]
+        pairs = [
+            [(tuple(prompt), completion.token_ids) for completion in group]
+            for prompt, group in zip(prompts, drawn, strict=True)
+        ]
         different = list(dict.fromkeys(pair for group in pairs for pair in group))
         rows = self._log_probs(model, [prompt for prompt, _ in different], [ids for _, ids in different])
         total = {pair: float(row.sum()) for pair, row in zip(different, rows, strict=True)}
@@ -134,6 +135,7 @@ class Answers:
 JOURNAL = "evaluation.jsonl"
 PACKAGES = ("torch", "transformers")
 REHEARSED, EXPLORED = "rehearsed", "explored"
+Sets = Mapping[str, Sequence[Prompt]]
 
 
 @dataclass(frozen=True)
@@ -159,71 +161,61 @@ def evaluate(
 
     Batches of prompts are shared out to the processes of a launch, and the first makes the record.
 
-    `trained` is what lies in `folders.model`; with `folders = Folders.of(recipe).base()` it is the initial
-    model itself, which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled
-    answers, with sequence log-probabilities log_pi under the model and log_ref under the `initial` one, both
-    at the sampling temperature. Sets: the task's (or those named by `evaluate.sets`), `rehearsed` (D_pef) and
+    `trained` is what lies in `folders.model`; with the folders of the base it is the initial model itself,
+    which is to be evaluated first. Each prompt gets one greedy and `evaluate.samples` sampled answers, with
+    sequence log-probabilities log_pi under the model and log_ref under the `initial` one, both at the
+    sampling temperature. Sets: the task's (or those named by `evaluate.sets`), `rehearsed` (D_pef) and
     `explored` (D_exp), where these are not empty. ValueError for an unknown set, a missing evaluation of the
     base, a folder with an evaluation of something else. `progress` gets ("evaluate", prompts done, prompts).
     """
-    folders, processes = folders or Folders.of(recipe), PartialState()
+    folders, processes = folders or Folders.of_recipe(recipe), PartialState()
     base: Mapping[str, EvaluatedSet] = {}
     if folders.run != folders.base().run:
         base = Evaluation.read(folders.base().evaluation, "dph evaluate --base --config ...").sets
     sets = evaluation_sets(recipe, task, presampling)
     for name, examples in sets.items():
         check_room(name, *given_to(initial, task, examples, recipe))
-    journal = SharedJournal(
-        folders.here / JOURNAL, _identity(recipe, task, presampling, folders.run, trained, initial, sets)
-    )
-    answers = Answers(recipe, task, trained.model, initial.model, initial.tokenizer)
-    _answer(answers, sets, journal, folders.run, progress)
+    answering = AnsweringModel(recipe, task, trained, initial)
+    identity = _identity(answering, presampling, folders.run, sets)
+    journal = SharedJournal(folders.run_folder / JOURNAL, identity)
+    _answer(answering, sets, journal, folders.run, progress)
     processes.wait_for_everyone()
     if processes.is_main_process:
-        done, found = journal.gathered(), {}
+        stored_batches, evaluated = journal.gathered(), {}
         for name, examples in sets.items():
-            batches = [from_json(Batch, done[f"{name}/{batch}"]) for batch in _batches(recipe, examples)]
+            batches = [
+                from_json(Batch, stored_batches[f"{name}/{batch}"]) for batch in _batches(recipe, examples)
+            ]
             prompts = [entry for batch in batches for entry in batch.prompts]
-            of_set = _set(recipe, prompts, base.get(name))
-            found[name] = replace(of_set, match=matches(task.verifier, examples))
+            summarised = _set(recipe, prompts, base.get(name))
+            evaluated[name] = replace(summarised, match=matches(task.verifier, examples))
         results = Evaluation(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
-            sets=found,
-            rehearsed=Rehearsed(tuple(answers.rehearsed(presampling.buffer.rows()))),
+            sets=evaluated,
+            rehearsed=Rehearsed(tuple(answering.rehearsed(presampling.buffer.rows()))),
             initial=ModelHash(initial.hashes.model),
         )
-        stored = record(
-            KIND,
-            seed=recipe.seed,
-            config=recipe.as_dict(),
-            results=as_json(results),
-            findings=results.findings,
-            packages=PACKAGES,
-        )
-        write_json(folders.evaluation, stored)
+        described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": results.findings}
+        write_json(folders.evaluation, record(KIND, results=as_json(results), packages=PACKAGES, **described))
     processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
 
 
 def _answer(
-    answers: Answers,
-    sets: Mapping[str, Sequence[Prompt]],
-    journal: SharedJournal,
-    run: str,
-    progress: Progress | None,
+    answering: AnsweringModel, sets: Sets, journal: SharedJournal, run: str, progress: Progress | None
 ) -> None:
     """Answer this process's batches that no earlier start has; each has a seed of its own."""
-    recipe, total, count = answers.recipe, sum(map(len, sets.values())), 0
+    recipe, total, count = answering.recipe, sum(map(len, sets.values())), 0
     for name, examples in sets.items():
-        answers = replace(answers, together=_of_one_text(examples) if name == EXPLORED else {})
+        answering = replace(answering, together=_of_one_text(examples) if name == EXPLORED else {})
         for batch, chosen in _batches(recipe, examples).items():
             count += len(chosen)
             if batch not in mine(batch + 1):
                 continue
             if f"{name}/{batch}" not in journal.entries:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
-                answered = Batch(name, batch, tuple(answers.of(chosen, seed)))
+                answered = Batch(name, batch, tuple(answering.prompt_answers(chosen, seed)))
                 journal.append(f"{name}/{batch}", as_json(answered))
             if progress is not None:
                 progress("evaluate", count, total)
@@ -239,10 +231,10 @@ def _of_one_text(examples: Sequence[Prompt]) -> dict[str, list[Prompt]]:
     by_text: dict[str, list[Prompt]] = {}
     for example in examples:
         by_text.setdefault(example.prompt, []).append(example)
-    return {text: found for text, found in by_text.items() if len(found) > 1}
+    return {text: prompts for text, prompts in by_text.items() if len(prompts) > 1}
 
 
-def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dict[str, Sequence[Prompt]]:
+def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> Sets:
     """The sets to evaluate on, at most `evaluate.limit` prompts of each; ValueError for an unknown name."""
     train = {example.id: example for example in task.train}
     available: dict[str, Sequence[Prompt]] = dict(task.evaluation)
@@ -262,15 +254,8 @@ def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> dic
     return {name: available[name][: recipe.evaluate.limit] for name in names if name in available}
 
 
-def _identity(
-    recipe: Recipe,
-    task: Task,
-    presampling: Presampling,
-    run: str,
-    trained: LoadedModel,
-    initial: LoadedModel,
-    sets: Mapping[str, Sequence[Prompt]],
-) -> dict[str, Any]:
+def _identity(answering: AnsweringModel, presampling: Presampling, run: str, sets: Sets) -> dict[str, Any]:
+    recipe, trained, initial = answering.recipe, answering.trained, answering.initial
     return {
         "run": run,
         "model_hash": trained.hashes.model,
@@ -283,14 +268,14 @@ def _identity(
         "sampling": recipe.sampling.drawing(),
         "samples": recipe.evaluate.samples,
         "sets": {name: prompt_hashes(examples) for name, examples in sets.items()},
-        "verifier": bound_to(task.verifier),
+        "verifier": bound_to(answering.task.verifier),
         "buffer": presampling.buffer.digest,
     }
 
 
 def _set(recipe: Recipe, prompts: Sequence[PromptAnswers], base: EvaluatedSet | None) -> EvaluatedSet:
-    found = summary(prompts, recipe.evaluate.k)
+    numbers = summary(prompts, recipe.evaluate.k)
     if base is not None:
         retention, exploration = against_base(prompts, base.prompts)
-        found = replace(found, retention=retention, exploration=exploration)
-    return EvaluatedSet(tuple(prompts), found)
+        numbers = replace(numbers, retention=retention, exploration=exploration)
+    return EvaluatedSet(tuple(prompts), numbers)

@@ -137,29 +137,30 @@ class Evaluation:
     @property
     def findings(self) -> list[str]:
         """One sentence a set, from its numbers."""
-        return [self._finding(name, found.summary, found.match) for name, found in self.sets.items()]
+        return [self._finding(name, entry.summary, entry.match) for name, entry in self.sets.items()]
 
     def _finding(self, name: str, numbers: Summary, match: Sequence[str]) -> str:
-        how = f", execution match of {' and '.join(match)}" if match else ""
-        words = f"{self.run} on {name} ({numbers.prompts} prompts{how}): greedy {_told(numbers.greedy)}"
-        words += "".join(f", Pass@{k} {_told(value)}" for k, value in numbers.pass_at_k.items())
+        judged_by = f", execution match of {' and '.join(match)}" if match else ""
+        words = f"{self.run} on {name} ({numbers.prompts} prompts{judged_by})"
+        words += f": greedy {_number_text(numbers.greedy)}"
+        words += "".join(f", Pass@{k} {_number_text(value)}" for k, value in numbers.pass_at_k.items())
         if numbers.style_entropy:
-            words += f"; style entropy {_told(numbers.style_entropy)} nats"
+            words += f"; style entropy {_number_text(numbers.style_entropy)} nats"
         for kind, solved in (("retention", numbers.retention), ("exploration", numbers.exploration)):
             if solved is not None and solved.samples.value is not None:
-                words += f"; {kind} {_share_told(solved.samples)}"
+                words += f"; {kind} {_share_text(solved.samples)}"
         if crashed := numbers.outcomes.get(CRASH):
             words += f"; the verifier failed on {crashed:.1%} of the samples, which count as wrong"
         return words
 
 
-def _share_told(share: Share) -> str:
+def _share_text(share: Share) -> str:
     """A share of prompts with the 95% interval of a proportion, whose error is not 0 where all agree."""
-    rate = Rate.of(round((share.value or 0.0) * share.prompts), share.prompts)
+    rate = Rate.of_counts(round((share.value or 0.0) * share.prompts), share.prompts)
     return f"{rate.value:.3f} ({rate.correct} of {rate.n}, 95% interval {rate.low:.3f} to {rate.high:.3f})"
 
 
-def _told(number: Mean) -> str:
+def _number_text(number: Mean) -> str:
     error = number.standard_error
     # Equal values of all prompts show no error, which is not to say that there is none.
     return f"{number.value:.3f}" + (f" (se {error:.3f})" if error else "")
@@ -207,11 +208,11 @@ def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
         )
     greedy = np.array([[bool(entry.greedy) for entry in pair] for pair in pairs])
     samples = np.array([[any(entry.correct) for entry in pair] for pair in pairs])
-    kept, gained = (
+    retained, gained = (
         Solved(*(_share(now[before == solved]) for now, before in (greedy.T, samples.T)))
         for solved in (True, False)
     )
-    return kept, gained
+    return retained, gained
 
 
 def mean(values: Float[np.ndarray, " prompts"]) -> Mean:
@@ -221,14 +222,14 @@ def mean(values: Float[np.ndarray, " prompts"]) -> Mean:
 
 
 def _share(solved: np.ndarray) -> Share:
-    found = mean(solved.astype(float)) if len(solved) else Mean(None, None)
-    return Share(found.value, found.standard_error, len(solved))
+    share = mean(solved.astype(float)) if len(solved) else Mean(None, None)
+    return Share(share.value, share.standard_error, len(solved))
 
 
 def entropy_of(counts: Counter[str]) -> float:
     """Of a histogram, in nats."""
-    law = np.array(list(counts.values()), dtype=float)
-    return float(entropy(law / law.sum()))
+    shares = np.array(list(counts.values()), dtype=float)
+    return float(entropy(shares / shares.sum()))
 
 
 def _shares(counts: Counter[str]) -> dict[str, float]:

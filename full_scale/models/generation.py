@@ -52,7 +52,7 @@ def draw(
     spread = sampling.vllm_tensor_parallel
     if spread > 1 and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise argument_error("sampling.vllm_tensor_parallel", spread, "1 where each process has an engine")
-    law = {"temperature": 0.0} if greedy else {name: getattr(sampling, name) for name in DRAWN}
+    drawing = {"temperature": 0.0} if greedy else {name: getattr(sampling, name) for name in DRAWN}
     # One stream of random numbers a prompt; vLLM gives a prompt's i-th completion that of seed + i.
     seeds = np.random.SeedSequence(seed).generate_state(len(prompts))
     parameters = [
@@ -62,16 +62,16 @@ def draw(
             max_tokens=sampling.max_new_tokens,
             stop_token_ids=stop_tokens(model, tokenizer),
             seed=int(prompt_seed),
-            **law,
+            **drawing,
         )
         for prompt_seed in seeds
     ]
-    wanted = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
+    inputs = [{"prompt_token_ids": list(prompt)} for prompt in prompts]
     dtype = str(model.dtype).removeprefix("torch.")
     engine = _engine(model.name_or_path, dtype, sampling.vllm_memory, sampling.vllm_length, spread)
     engine.wake_up()
     try:
-        answers = engine.generate(wanted, parameters, use_tqdm=False)
+        answers = engine.generate(inputs, parameters, use_tqdm=False)
     finally:
         engine.sleep(level=1)
     return [list(output.token_ids) for answer in answers for output in answer.outputs]
@@ -80,7 +80,7 @@ def draw(
 @lru_cache(maxsize=1)
 def _engine(path: str, dtype: str, memory: float, length: int | None, spread: int) -> Any:
     """One engine stays loaded, asleep."""
-    with _alone(whole=spread > 1):
+    with _alone(all_devices=spread > 1):
         engine = _vllm().LLM(
             model=path,
             dtype=dtype,
@@ -96,25 +96,25 @@ def _engine(path: str, dtype: str, memory: float, length: int | None, spread: in
 
 
 @contextmanager
-def _alone(*, whole: bool) -> Iterator[None]:
-    """The environment of a process that was launched by itself, and sees one GPU, its own, or the `whole`.
+def _alone(*, all_devices: bool) -> Iterator[None]:
+    """The environment of a process that was launched by itself, and sees one GPU, its own, or `all_devices`.
 
     The engine runs in a process started within. There it would take a launch for parts of one engine, and
     every one the first GPU; so each process of a launch has a whole engine, and data parallelism is the
     sharing out of prompts.
     """
-    kept = dict(os.environ)
-    named = kept.get("CUDA_VISIBLE_DEVICES", "")
+    environment = dict(os.environ)
+    named = environment.get("CUDA_VISIBLE_DEVICES", "")
     devices = named.split(",") if named else [str(i) for i in range(torch.cuda.device_count())]
     for name in LAUNCHED:
         os.environ.pop(name, None)
-    if devices and not whole:
-        os.environ["CUDA_VISIBLE_DEVICES"] = devices[int(kept.get("LOCAL_RANK", "0")) % len(devices)]
+    if devices and not all_devices:
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices[int(environment.get("LOCAL_RANK", "0")) % len(devices)]
     try:
         yield
     finally:
         os.environ.clear()
-        os.environ.update(kept)
+        os.environ.update(environment)
 
 
 def _vllm() -> Any:
@@ -195,16 +195,16 @@ def with_room(recipe: Recipe, task: Task, *, local: bool = False) -> tuple[Task,
     if context is None:
         return task, []
     tokenizer, room = load_tokenizer(recipe.model, local=local), context - recipe.sampling.max_new_tokens
-    kept, said = {}, []
+    fitting, sentences = {}, []
     for name, examples in {"training": task.train, **task.evaluation}.items():
         lengths = map(len, prompt_tokens(tokenizer, task, examples, recipe.model))
-        kept[name] = [each for each, length in zip(examples, lengths, strict=True) if length <= room]
-        if left := len(examples) - len(kept[name]):
-            said.append(
+        fitting[name] = [example for example, length in zip(examples, lengths, strict=True) if length <= room]
+        if left := len(examples) - len(fitting[name]):
+            sentences.append(
                 f"left out: {left:,} of {len(examples):,} {name} prompts, longer than {room:,} tokens beside "
                 f"sampling.max_new_tokens={recipe.sampling.max_new_tokens:,}"
             )
-    return replace(task, train=kept.pop("training"), evaluation=kept), said
+    return replace(task, train=fitting.pop("training"), evaluation=fitting), sentences
 
 
 def sample(
@@ -274,14 +274,14 @@ def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
     ids, mask = padded(different, "left", model.device)
     ids, mask = ids[:, :-1], mask[:, :-1]
     places = (mask.cumsum(-1) - 1).clamp(min=0)
-    found = model(
+    cache = model(
         input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True, logits_to_keep=1
     ).past_key_values
-    if type(found) is not DynamicCache:
+    if type(cache) is not DynamicCache:
         return {}
     number = {prompt: i for i, prompt in enumerate(different)}
-    found.batch_select_indices(torch.tensor([number[tuple(row)] for row in rows], device=ids.device))
-    return {"past_key_values": found}
+    cache.batch_select_indices(torch.tensor([number[tuple(row)] for row in rows], device=ids.device))
+    return {"past_key_values": cache}
 
 
 def padded(
@@ -290,8 +290,8 @@ def padded(
     """Ragged token ids as one tensor, and its mask; what stands at padding does not matter and is 0."""
     ids = [torch.tensor(row, dtype=torch.long) for row in rows]
     ones = [torch.ones_like(row) for row in ids]
-    whole = (pad_sequence(p, batch_first=True, padding_side=side).to(device) for p in (ids, ones))
-    return next(whole), next(whole)
+    tokens, mask = (pad_sequence(part, batch_first=True, padding_side=side) for part in (ids, ones))
+    return tokens.to(device), mask.to(device)
 
 
 def _completion(tokenizer: Any, row: Sequence[int], ends: Sequence[int]) -> Completion:

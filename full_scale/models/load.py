@@ -29,15 +29,15 @@ def gguf_file(path: str | Path) -> Path | None:
     ValueError for a folder of several, and if the package gguf is not installed.
     """
     place = Path(located(path))
-    found = [place] if place.suffix == ".gguf" and place.is_file() else sorted(place.glob("*.gguf"))
-    if not found or any(place.glob("*.safetensors")):
+    files = [place] if place.suffix == ".gguf" and place.is_file() else sorted(place.glob("*.gguf"))
+    if not files or any(place.glob("*.safetensors")):
         return None
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
         raise argument_error("model.path", str(path), f"one of its GGUF files: {names}")
     if find_spec("gguf") is None:
         raise argument_error("model.path", str(path), "safetensors, or install gguf: pip install 'dph[gguf]'")
-    return found[0]
+    return files[0]
 
 
 def located(path: str | Path) -> str:
@@ -67,7 +67,7 @@ class ModelHashes:
     tokenizer: str
 
     @classmethod
-    def of(cls, name: str | Path) -> "ModelHashes":
+    def of_model(cls, name: str | Path) -> "ModelHashes":
         """Those of a folder or of a hub name; errors as `model_hash` and `tokenizer_hash`."""
         return cls(model_hash(name), tokenizer_hash(name))
 
@@ -76,11 +76,11 @@ class ModelHashes:
         return {"model_hash": self.model, "tokenizer_hash": self.tokenizer}
 
 
-def model_hash(name: str | Path, known: Mapping[str, str] | None = None) -> str:
+def model_hash(name: str | Path, base_hashes: Mapping[str, str] | None = None) -> str:
     """The sha256 of a model's safetensors weights or GGUF file; an adapter's includes that of its base.
 
-    `name` is a folder, or a hub name whose snapshot is on this machine already; `known` are hashes by name,
-    where a base's may be found. Raises ValueError where there is neither, or no such weights.
+    `name` is a folder, or a hub name whose snapshot is on this machine already; `base_hashes` are
+    hashes by name, where a base's may be found. Raises ValueError where there is neither, or no such weights.
     """
     file = gguf_file(name)
     if file is not None:
@@ -89,12 +89,12 @@ def model_hash(name: str | Path, known: Mapping[str, str] | None = None) -> str:
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise argument_error("model", str(name), "a folder or hub name with safetensors weights")
-    found = hash_files(weights)
+    own_hash = hash_files(weights)
     adapter = folder / "adapter_config.json"
     if adapter.is_file():
         base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"]
-        return f"{(known or {}).get(base) or model_hash(base)}+{found}"
-    return found
+        return f"{(base_hashes or {}).get(base) or model_hash(base)}+{own_hash}"
+    return own_hash
 
 
 def tokenizer_hash(name: str | Path) -> str:
@@ -139,7 +139,7 @@ def load(config: ModelConfig, *, stop: Sequence[str] = (), aside: bool = False) 
     """
     model, tokenizer = load_model(config).eval(), load_tokenizer(config)
     _end_at(model, tokenizer, stop)
-    return LoadedModel(model if aside else model.to(device()), tokenizer, ModelHashes.of(config.path))
+    return LoadedModel(model if aside else model.to(device()), tokenizer, ModelHashes.of_model(config.path))
 
 
 def load_trained(config: ModelConfig, folder: Path, initial: LoadedModel) -> LoadedModel:
@@ -173,32 +173,32 @@ def stop_tokens(model: Any, tokenizer: Any, stop: Sequence[str] = ()) -> list[in
     `stop` that is not one token.
     """
     named = [(text, tokenizer(text, add_special_tokens=False)["input_ids"]) for text in stop]
-    for text, found in named:
-        if len(found) != 1 or found[0] == tokenizer.unk_token_id:
-            pieces = tokenizer.convert_ids_to_tokens(found)
+    for text, token_ids in named:
+        if len(token_ids) != 1 or token_ids[0] == tokenizer.unk_token_id:
+            pieces = tokenizer.convert_ids_to_tokens(token_ids)
             raise argument_error("sampling.stop", text, f"the text of one token; here it is {pieces}")
     declared = getattr(model, "generation_config", model).eos_token_id
-    ids = declared if isinstance(declared, list) else [] if declared is None else [declared]
-    return sorted({tokenizer.eos_token_id, *ids, *(token for _, (token,) in named)})
+    ids = declared if isinstance(declared, list) else [declared]
+    return sorted({tokenizer.eos_token_id, *ids, *(token for _, (token,) in named)} - {None})
 
 
 def declared_stop_tokens(config: ModelConfig, stop: Sequence[str] = ()) -> list[int]:
     """`stop_tokens` of the initial model, from its files without its weights."""
-    of = source(config.path)
-    folder = of["pretrained_model_name_or_path"]
+    place = source(config.path)
+    folder = place["pretrained_model_name_or_path"]
     try:
-        found = GenerationConfig.from_pretrained(folder, local_files_only=True)
+        generation = GenerationConfig.from_pretrained(folder, local_files_only=True)
     except OSError:
-        found = GenerationConfig.from_model_config(
-            AutoConfig.from_pretrained(**of, local_files_only=True, trust_remote_code=False)
+        generation = GenerationConfig.from_model_config(
+            AutoConfig.from_pretrained(**place, local_files_only=True, trust_remote_code=False)
         )
-    return stop_tokens(found, load_tokenizer(config, local=True), stop)
+    return stop_tokens(generation, load_tokenizer(config, local=True), stop)
 
 
 def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
     """The initial model, or the one in a folder, on the CPU, as transformers loads it."""
     path = config.path if folder is None else str(folder)
-    of, adapter = source(path), folder is not None and (folder / "adapter_config.json").is_file()
+    place, adapter = source(path), folder is not None and (folder / "adapter_config.json").is_file()
     if adapter and gguf_file(config.path) is not None:
         # transformers looks for the base of an adapter among safetensors alone.
         model = load_model(config)
@@ -206,20 +206,20 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
         return model
     try:
         model = AutoModelForCausalLM.from_pretrained(
-            **of,
+            **place,
             dtype=config.dtype,
             attn_implementation=config.attention,
             trust_remote_code=False,
-            **({"quantization_config": GgufConfig(dequantize=True)} if "gguf_file" in of else {}),
+            **({"quantization_config": GgufConfig(dequantize=True)} if "gguf_file" in place else {}),
             use_safetensors=True,
         )
     except OSError as error:
         allowed = f"a folder or hub name with safetensors weights, or a GGUF file ({error})"
         raise argument_error("model.path", path, allowed) from error
-    broken = next((name for name, each in model.named_parameters() if not each.isfinite().all()), None)
+    broken = next((name for name, weight in model.named_parameters() if not weight.isfinite().all()), None)
     if broken is not None:
         raise argument_error("model.path", path, f"weights that are numbers; {broken} holds NaN or inf")
-    if "gguf_file" in of:
+    if "gguf_file" in place:
         # Where to find it again: transformers keeps the folder alone.
         model.name_or_path = model.config._name_or_path = path
     return model
@@ -228,16 +228,16 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
 def load_tokenizer(config: ModelConfig, *, local: bool = False) -> Any:
     """The initial model's tokenizer, padding on the left; `local` for one that is on this machine already."""
     try:
-        found = AutoTokenizer.from_pretrained(
+        tokenizer = AutoTokenizer.from_pretrained(
             **source(config.path), padding_side="left", trust_remote_code=False, local_files_only=local
         )
     except OSError as error:
         allowed = f"a folder or hub name with a tokenizer ({error})"
         raise argument_error("model.path", config.path, allowed) from error
-    if found.eos_token_id is None:
+    if tokenizer.eos_token_id is None:
         allowed = "a tokenizer that names an end, by eos_token in tokenizer_config.json: no answer would end"
         raise argument_error("model.path", config.path, allowed)
-    return found
+    return tokenizer
 
 
 def lora_config(config: ModelConfig) -> "LoraConfig | None":
@@ -261,12 +261,12 @@ def device() -> str:
 @contextmanager
 def on_device(model: Any) -> Iterator[None]:
     """The model where models compute; put back afterwards, if it was kept aside."""
-    kept = model.device
-    aside = kept.type != device()
+    own_device = model.device
+    aside = own_device.type != device()
     if aside:
         model.to(device())
     try:
         yield
     finally:
         if aside:
-            model.to(kept)
+            model.to(own_device)

@@ -34,13 +34,13 @@ def sequence_logps(
     a batch change a row but by rounding.
     """
     lengths = [len(before) + len(after) for before, after in zip(prompts, completions, strict=True)]
-    found = [np.empty(0, np.float32)] * len(lengths)
+    log_probs = [np.empty(0, np.float32)] * len(lengths)
     with on_device(model), evaluating(model), _scoring(model, temperature):
         for rows in token_batches(lengths, batch_tokens):
             values = _log_probs(model, [prompts[i] for i in rows], [completions[i] for i in rows])
             for i, row in zip(rows, values, strict=True):
-                found[i] = row
-    return found
+                log_probs[i] = row
+    return log_probs
 
 
 def token_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -61,9 +61,9 @@ def _log_probs(
     for row, (before, after) in enumerate(pairs):
         scored = slice(len(before), len(before) + len(after))
         labels[row, scored] = ids[row, scored]
-    found = model(input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True).log_probs
-    values = found.float().cpu().numpy()
-    # Place t of what is found belongs to the token at t + 1.
+    scores = model(input_ids=ids, attention_mask=mask, labels=labels, fused_lm_head=True).log_probs
+    values = scores.float().cpu().numpy()
+    # Place t of the scores belongs to the token at t + 1.
     return [
         row[len(before) - 1 : len(before) + len(after) - 1]
         for row, (before, after) in zip(values, pairs, strict=True)

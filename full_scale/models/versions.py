@@ -11,10 +11,11 @@ PINNED: Mapping[str, str] = {"trl": "1.16", "transformers": "5.23"}
 
 def check_versions() -> None:
     """Raise RefusedError, saying what to install, unless the pinned minor versions are installed."""
-    found = {name: _installed(name) for name in PINNED}
-    wrong = {name: have for name, have in found.items() if ".".join(have.split(".")[:2]) != PINNED[name]}
+    installed = {name: _installed(name) for name in PINNED}
+    minor = {name: ".".join(number.split(".")[:2]) for name, number in installed.items()}
+    wrong = [name for name, number in minor.items() if number != PINNED[name]]
     if wrong:
-        have = ", ".join(f"{name} {there}" for name, there in wrong.items())
+        have = ", ".join(f"{name} {installed[name]}" for name in wrong)
         need = " ".join(f"'{name}=={pinned}.*'" for name, pinned in PINNED.items())
         raise RefusedError(
             f"found {have}: the trainer was built and tested on other versions; pip install {need}"

@@ -34,17 +34,17 @@ def anchors_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> frozenset[str
             "presample.kernel", file, "a kernel of this run's model: dph transfer --config measures it"
         )
     # A name that stands in two sets of the kernel has its set before it.
-    known = {
+    places = {
         name.removeprefix("train/"): place
         for place, name in enumerate(kernel.names)
         if kernel.sets[place] == "train"
     }
-    candidates = [known[name] for name in names if name in known]
+    candidates = [places[name] for name in names if name in places]
     if len(candidates) < max(count, 1):
         raise argument_error(
             "presample.kernel",
             file,
             f"one that holds {count} of the training prompts at least; {len(candidates)} are in it",
         )
-    found = chosen_anchors(kernel.log_odds.kernel, candidates, count)
-    return frozenset(kernel.names[place].removeprefix("train/") for place in found)
+    chosen = chosen_anchors(kernel.log_odds.kernel, candidates, count)
+    return frozenset(kernel.names[place].removeprefix("train/") for place in chosen)

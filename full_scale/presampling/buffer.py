@@ -157,10 +157,10 @@ class RehearsalBuffer:
             return pad_sequence(rows, batch_first=True, padding_value=fill, padding_side="left")
 
         chosen = [RehearsalRow(**row) for row in self.table.take(list(indices)).to_pylist()]
-        whole = [[*row.prompt_ids, *row.completion_ids] for row in chosen]
+        tokens = [[*row.prompt_ids, *row.completion_ids] for row in chosen]
         return {
-            "ids": padded(whole, pad_id),
-            "attention_mask": padded([1] * len(row) for row in whole),
+            "ids": padded(tokens, pad_id),
+            "attention_mask": padded([1] * len(row) for row in tokens),
             "completion_mask": padded([1] * len(row.completion_ids) for row in chosen),
             "ref_logps": padded((row.ref_logps for row in chosen), kind=torch.float32),
         }

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from .buffer import RehearsalBuffer, RehearsalRow
 from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
 
 _LOG = logging.getLogger(__name__)
+Entries = Mapping[str, Any]
 Rows = list[tuple[Sequence[int], list[float]]]
 """Completions with the log-probability of each token."""
 _SHOWN = 40
@@ -41,7 +42,7 @@ class RolledOut:
     correct: int
     unfinished: int
     outcomes: Mapping[str, int]
-    kept: Sequence[Sequence[int]] = ()
+    completions: Sequence[Sequence[int]] = ()
     """The token ids of the correct rollouts that ended by themselves."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """What the verifier said where it failed."""
@@ -65,41 +66,36 @@ def presample(
     holds another recipe's pre-sampling. `progress` gets ("presample", prompts done, prompts). Source:
     li2025choice.
     """
-    folder, processes = Folders.of(recipe).presample, PartialState()
+    folder, processes = Folders.of_recipe(recipe).presample, PartialState()
     identity = identity_of(recipe, task, initial.hashes)
     if (folder / RECORD).is_file():
         try:
-            found = Presampling.load(folder)
-            if dict(found.identity) == json.loads(json.dumps(identity)):
-                return found
+            finished = Presampling.load(folder)
+            if dict(finished.identity) == json.loads(json.dumps(identity)):
+                return finished
         except (ValueError, RefusedError) as error:
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
     rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}})
     check_room("training", *given_to(initial, task, task.train, recipe))
     anchors = anchors_of(recipe, task, initial.hashes) if recipe.presample.anchors else frozenset()
-    told = {"anchors": sorted(anchors)} if anchors else {}
-    split = SharedJournal(folder / _split_name(recipe.presample), {**identity, **told})
+    split_identity = {**identity, "anchors": sorted(anchors)} if anchors else identity
+    split = SharedJournal(folder / _split_name(recipe.presample), split_identity)
+    rollouts = _InitialRollouts(recipe, task, initial)
     size, total = recipe.sampling.batch_size, len(task.train)
     for batch in mine(-(-total // size)):
         key, examples = str(batch), task.train[batch * size : (batch + 1) * size]
         if key in rolled.entries and key in split.entries:
             continue
         if key not in rolled.entries:
-            rolled.append(key, _rolled_out(recipe, task, initial, examples, batch))
+            rolled.append(key, rollouts.entries(examples, batch))
         if key not in split.entries:
-            held = [example for example in examples if example.id in anchors]
-            rows = (
-                _held(recipe, task, initial, held, batch)
-                if anchors
-                else _split(recipe, task, initial, examples, rolled.entries[key], batch)
-            )
-            split.append(key, rows)
+            split.append(key, rollouts.rows(examples, rolled.entries[key], anchors, batch))
         if progress is not None:
             progress("presample", min((batch + 1) * size, total), total)
     processes.wait_for_everyone()
     if processes.is_main_process:
-        _finish(recipe, task, initial.tokenizer, identity, rolled.gathered(), split.gathered(), folder)
+        _finish(rollouts, identity, rolled.gathered(), split.gathered(), folder)
     processes.wait_for_everyone()
     return Presampling.load(folder)
 
@@ -107,111 +103,102 @@ def presample(
 def _split_name(chosen: PresampleConfig) -> str:
     """The journal of a way to split the prompts."""
     if chosen.anchors:
-        how = "" if chosen.kernel is None else f"-by-{Path(chosen.kernel).stem}"
-        return f"anchors-{chosen.anchors}{how}-{chosen.buffer_per_prompt}.jsonl"
+        choice = "" if chosen.kernel is None else f"-by-{Path(chosen.kernel).stem}"
+        return f"anchors-{chosen.anchors}{choice}-{chosen.buffer_per_prompt}.jsonl"
     fresh = "-fresh" if chosen.fresh else ""
     return f"rehearsed-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
 
 
-def _drawn(
-    recipe: Recipe,
-    task: Task,
-    initial: LoadedModel,
-    examples: Sequence[Prompt],
-    n: int,
-    place: tuple[str, int],
-) -> list[list[tuple[Completion, Score]]]:
-    """n rollouts of each example with their verdicts; `place` tells their random numbers from others."""
-    prompts = prompt_tokens(initial.tokenizer, task, examples, recipe.model)
-    seed = derived_seed(recipe.seed, "presample", *place)
-    drawn = sample(initial.model, initial.tokenizer, prompts, n, recipe.sampling, seed)
-    asked = [example for example in examples for _ in range(n)]
-    scores = iter(judged(task.verifier, asked, [completion.text for group in drawn for completion in group]))
-    return [[(completion, next(scores)) for completion in group] for group in drawn]
+@dataclass(frozen=True)
+class _InitialRollouts:
+    """Rollouts of the initial model to some of the training prompts, and what is stored of them."""
+
+    recipe: Recipe
+    task: Task
+    initial: LoadedModel
+
+    def prompts(self, examples: Sequence[Prompt]) -> list[list[int]]:
+        """The token ids of the examples' prompts."""
+        return prompt_tokens(self.initial.tokenizer, self.task, examples, self.recipe.model)
+
+    def drawn(self, examples: Sequence[Prompt], n: int, *place: str | int) -> list[list[Completion]]:
+        """n rollouts of each example; `place` tells their random numbers from others."""
+        seed, model = derived_seed(self.recipe.seed, "presample", *place), self.initial
+        return sample(model.model, model.tokenizer, self.prompts(examples), n, self.recipe.sampling, seed)
+
+    def judged(
+        self, examples: Sequence[Prompt], n: int, *place: str | int
+    ) -> list[list[tuple[Completion, Score]]]:
+        """The same with their verdicts."""
+        drawn = self.drawn(examples, n, *place)
+        repeated = [example for example in examples for _ in range(n)]
+        texts = [completion.text for group in drawn for completion in group]
+        scores = iter(judged(self.task.verifier, repeated, texts))
+        return [[(completion, next(scores)) for completion in group] for group in drawn]
+
+    def entries(self, examples: Sequence[Prompt], batch: int) -> list[dict[str, Any]]:
+        """The verdicts on a batch of prompts, and their correct rollouts."""
+        groups = self.judged(examples, self.recipe.presample.k, "rollouts", batch)
+        return [asdict(_rolled_out(example, group)) for example, group in zip(examples, groups, strict=True)]
+
+    def rows(
+        self, examples: Sequence[Prompt], entries: Sequence[Any], anchors: Collection[str], batch: int
+    ) -> dict[str, Rows]:
+        """The rows to rehearse of the batch: of its anchors, if there are any at all, or of D_pef."""
+        if anchors:
+            return self._anchor_rows([example for example in examples if example.id in anchors], batch)
+        return self._solved_rows(examples, entries, batch)
+
+    def _solved_rows(self, examples: Sequence[Prompt], entries: Sequence[Any], batch: int) -> dict[str, Rows]:
+        """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
+        chosen, pairs = self.recipe.presample, zip(examples, entries, strict=True)
+        pef = [(e, entry["completions"]) for e, entry in pairs if entry["correct"] >= chosen.threshold]
+        if chosen.fresh:
+            again = self.judged([example for example, _ in pef], 1, "fresh", batch)
+            pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
+        completions = [correct[: chosen.buffer_per_prompt] for _, correct in pef]
+        return self._with_log_probs([example for example, _ in pef], completions)
+
+    def _anchor_rows(self, anchors: Sequence[Prompt], batch: int) -> dict[str, Rows]:
+        """Fresh rollouts of the batch's anchors, correct or not."""
+        drawn = self.drawn(anchors, self.recipe.presample.buffer_per_prompt, "anchors", batch)
+        return self._with_log_probs(anchors, [[rollout.token_ids for rollout in group] for group in drawn])
+
+    def _with_log_probs(
+        self, examples: Sequence[Prompt], completions: Sequence[Sequence[Sequence[int]]]
+    ) -> dict[str, Rows]:
+        """Some completions of each example with their log-probabilities, by its id."""
+        sampling, rows = self.recipe.sampling, {}
+        for example, prompt, ids in zip(examples, self.prompts(examples), completions, strict=True):
+            given = (self.initial.model, [prompt] * len(ids), ids, sampling.temperature)
+            log_probs = sequence_logps(*given, batch_tokens=sampling.batch_tokens)
+            rows[example.id] = [(row, scores.tolist()) for row, scores in zip(ids, log_probs, strict=True)]
+        return rows
 
 
-def _rolled_out(
-    recipe: Recipe, task: Task, initial: LoadedModel, examples: Sequence[Prompt], batch: int
-) -> list[dict[str, Any]]:
-    """The verdicts on a batch of prompts, and their correct rollouts."""
-    groups = _drawn(recipe, task, initial, examples, recipe.presample.k, ("rollouts", batch))
-    found = [
-        RolledOut(
-            example.id,
-            sum(score.correct for _, score in group),
-            sum(not completion.finished for completion, _ in group),
-            dict(Counter(score.outcome for _, score in group)),
-            [c.token_ids for c, score in group if score.correct and c.finished],
-            failures([score for _, score in group]),
-            next((completion.text[-_SHOWN:] for completion, _ in group if not completion.finished), ""),
-        )
-        for example, group in zip(examples, groups, strict=True)
-    ]
-    return [asdict(entry) for entry in found]
-
-
-def _split(
-    recipe: Recipe,
-    task: Task,
-    initial: LoadedModel,
-    examples: Sequence[Prompt],
-    rolled: Sequence[Mapping[str, Any]],
-    batch: int,
-) -> dict[str, Rows]:
-    """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
-    chosen, entries = recipe.presample, [RolledOut(**entry) for entry in rolled]
-    pef = [
-        (e, entry) for e, entry in zip(examples, entries, strict=True) if entry.correct >= chosen.threshold
-    ]
-    if chosen.fresh:
-        again = _drawn(recipe, task, initial, [example for example, _ in pef], 1, ("fresh", batch))
-        pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
-    kept = [entry.kept[: chosen.buffer_per_prompt] for _, entry in pef]
-    return _scored(recipe, task, initial, [example for example, _ in pef], kept)
-
-
-def _held(
-    recipe: Recipe, task: Task, initial: LoadedModel, anchors: Sequence[Prompt], batch: int
-) -> dict[str, Rows]:
-    """Fresh rollouts of the batch's anchors, correct or not."""
-    prompts = prompt_tokens(initial.tokenizer, task, anchors, recipe.model)
-    seed = derived_seed(recipe.seed, "presample", "anchors", batch)
-    count = recipe.presample.buffer_per_prompt
-    drawn = sample(initial.model, initial.tokenizer, prompts, count, recipe.sampling, seed)
-    return _scored(recipe, task, initial, anchors, [[each.token_ids for each in group] for group in drawn])
-
-
-def _scored(
-    recipe: Recipe,
-    task: Task,
-    initial: LoadedModel,
-    examples: Sequence[Prompt],
-    completions: Sequence[Sequence[Sequence[int]]],
-) -> dict[str, Rows]:
-    """Some completions of each example with their log-probabilities, by its id."""
-    prompts, sampling = prompt_tokens(initial.tokenizer, task, examples, recipe.model), recipe.sampling
-    found = {}
-    for example, prompt, kept in zip(examples, prompts, completions, strict=True):
-        given = (initial.model, [prompt] * len(kept), kept, sampling.temperature)
-        log_probs = sequence_logps(*given, batch_tokens=sampling.batch_tokens)
-        found[example.id] = [(ids, row.tolist()) for ids, row in zip(kept, log_probs, strict=True)]
-    return found
+def _rolled_out(example: Prompt, rollouts: Sequence[tuple[Completion, Score]]) -> RolledOut:
+    scores = [score for _, score in rollouts]
+    correct = [completion for completion, score in rollouts if score.correct]
+    cut_off = [completion for completion, _ in rollouts if not completion.finished]
+    return RolledOut(
+        id=example.id,
+        correct=len(correct),
+        unfinished=len(cut_off),
+        outcomes=dict(Counter(score.outcome for score in scores)),
+        completions=[completion.token_ids for completion in correct if completion.finished],
+        failures=failures(scores),
+        cut_off=cut_off[0].text[-_SHOWN:] if cut_off else "",
+    )
 
 
 def _finish(
-    recipe: Recipe,
-    task: Task,
-    tokenizer: Any,
-    identity: Mapping[str, Any],
-    rolled: Mapping[str, Any],
-    split: Mapping[str, Any],
-    folder: Path,
+    rollouts: _InitialRollouts, identity: Entries, rolled: Entries, split: Entries, folder: Path
 ) -> None:
     """Store what all batches came to."""
-    batches = range(len(rolled))
+    recipe, task, batches = rollouts.recipe, rollouts.task, range(len(rolled))
     entries = [RolledOut(**entry) for batch in batches for entry in rolled[str(batch)]]
     pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
-    prompts = prompt_tokens(tokenizer, task, task.train, recipe.model)
+    prompts = rollouts.prompts(task.train)
     rows = [
         RehearsalRow(entry.id, prompt, ids, log_probs)
         for entry, prompt in zip(entries, prompts, strict=True)
@@ -225,7 +212,7 @@ def _finish(
         failed.update(entry.failures)
     refuse_all_failed(failed, outcomes.total())
     Presampling(
-        rates={entry.id: Rate.of(entry.correct, recipe.presample.k) for entry in entries},
+        rates={entry.id: Rate.of_counts(entry.correct, recipe.presample.k) for entry in entries},
         pef=tuple(entry.id for entry in entries if entry.id in pef),
         exp=tuple(entry.id for entry in entries if entry.id not in pef),
         buffer=RehearsalBuffer.from_rows(rows, manifest),

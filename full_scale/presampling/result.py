@@ -15,9 +15,9 @@ from dph_theory.support.record import read_record, record
 
 from ..models.load import ModelHashes, declared_stop_tokens
 from ..recipe.schema import Recipe
-from ..storage.journal import told_apart
+from ..storage.journal import difference_of
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Task, bound_to, failures_told
+from ..tasks.protocol import Prompt, Task, bound_to, failures_text
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
 
@@ -75,7 +75,7 @@ class Rate(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, correct: int, n: int) -> "Rate":
+    def of_counts(cls, correct: int, n: int) -> "Rate":
         """The rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct + 1/2).
 
         The ends are 0 and 1 where no, or every, rollout was correct.
@@ -128,14 +128,14 @@ class Presampling:
             begun = "was begun and not finished" if (folder / JOURNAL).is_file() else "has not been run"
             raise RefusedError(f"no pre-sampling in {folder}: it {begun}; run dph presample --config ...")
         results = read_record(path, KIND, "dph presample --config ...")["results"]
-        rates = {name: Rate.of(entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
+        counts = {name: (entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
         return cls(
-            rates,
-            tuple(results.pop("pef")),
-            tuple(results.pop("exp")),
-            RehearsalBuffer.load(folder / BUFFER),
-            results.pop("outcomes"),
-            results.pop("unfinished"),
+            rates={name: Rate.of_counts(*count) for name, count in counts.items()},
+            pef=tuple(results.pop("pef")),
+            exp=tuple(results.pop("exp")),
+            buffer=RehearsalBuffer.load(folder / BUFFER),
+            outcomes=results.pop("outcomes"),
+            unfinished=results.pop("unfinished"),
             failures=results.pop("failures"),
             cut_off=results.pop("cut_off"),
             identity={key: value for key, value in results.items() if key != "rows"},
@@ -155,34 +155,25 @@ class Presampling:
             "cut_off": self.cut_off,
             **self.identity,
         }
-        made = record(
-            KIND,
-            seed=recipe.seed,
-            config=recipe.as_dict(),
-            results=results,
-            findings=self.findings,
-            packages=PACKAGES,
-        )
-        write_json(folder / RECORD, made)
+        described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": self.findings}
+        write_json(folder / RECORD, record(KIND, results=results, packages=PACKAGES, **described))
 
     @property
     def no_rows(self) -> str:
         """Why there is nothing to rehearse though D_pef has prompts."""
         return (
-            f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_told()}"
+            f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_text()}"
         )
 
-    def _rehearsed_told(self) -> str:
+    def _rehearsed_text(self) -> str:
         kernel = self.identity.get("presample", {}).get("kernel")
-        how = "chosen at random" if kernel is None else f"chosen by {kernel}"
-        held = self.identity.get("presample", {}).get("anchors")
-        return (
-            f"{len(self.pef)} prompts are held at the base, {how},"
-            if held
-            else f"D_pef has {len(self.pef)} prompts"
-        )
+        choice = "chosen at random" if kernel is None else f"chosen by {kernel}"
+        anchors = self.identity.get("presample", {}).get("anchors")
+        if anchors:
+            return f"{len(self.pef)} prompts are held at the base, {choice},"
+        return f"D_pef has {len(self.pef)} prompts"
 
-    def _cut_off_told(self) -> str:
+    def _cut_off_text(self) -> str:
         share = self.unfinished / max(1, sum(self.outcomes.values()))
         ended = f" (one ended in {self.cut_off!r})" if self.cut_off else ""
         words = f"{share:.1%} of the rollouts were cut off at sampling.max_new_tokens{ended}"
@@ -195,50 +186,52 @@ class Presampling:
 
         The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
         """
-        kept, wanted = (_flat(found) for found in (self.identity, identity_of(recipe, task, hashes)))
-        for name, value in wanted.items():
-            if name not in FREE and kept.get(name) != value:
-                told, found = told_apart(value, kept.get(name, "nothing of this name"))
-                raise argument_error(name, told, f"the pre-sampling has {found}; {_way_on(name)}")
+        stored, expected = _flat(self.identity), _flat(identity_of(recipe, task, hashes))
+        for name, value in expected.items():
+            if name not in FREE and stored.get(name) != value:
+                given, other = difference_of(value, stored.get(name, "nothing of this name"))
+                raise argument_error(name, given, f"the pre-sampling has {other}; {_way_on(name)}")
 
     @property
     def findings(self) -> list[str]:
         """What the numbers say, for the record and the terminal."""
         mean = float(np.mean([rate.value for rate in self.rates.values()]))
         never = sum(rate.correct == 0 for rate in self.rates.values())
-        said = []
+        sentences = []
         if self.failures:
-            failed, all_ = self.outcomes[JudgeOutcome.CRASH], sum(self.outcomes.values())
-            told = failures_told(self.failures)
-            said.append(f"the verifier failed on {failed} of {all_} rollouts, which count as wrong: {told}")
-        said += [
+            failed, rollouts = self.outcomes[JudgeOutcome.CRASH], sum(self.outcomes.values())
+            sentences.append(
+                f"the verifier failed on {failed} of {rollouts} rollouts, which count as wrong: "
+                f"{failures_text(self.failures)}"
+            )
+        sentences += [
             f"mean base pass rate {mean:.3f} over {len(self.rates)} prompts; {never} with no correct rollout",
-            f"{self._rehearsed_told()} and {len(self.buffer)} rows to rehearse, "
+            f"{self._rehearsed_text()} and {len(self.buffer)} rows to rehearse, "
             f"D_exp {len(self.exp)} prompts",
         ]
         if never:
-            said.append(
+            sentences.append(
                 f"{never} prompts never solved cost rollouts in training, and give no gradient until a group "
                 "holds a correct one"
             )
         if not self.pef:
-            said.append(
+            sentences.append(
                 "D_pef is empty: nothing can be rehearsed; lower presample.threshold for a DPH method"
             )
         elif not len(self.buffer):
-            said.append(f"nothing can be rehearsed: {self.no_rows}")
+            sentences.append(f"nothing can be rehearsed: {self.no_rows}")
         if not self.exp:
-            said.append(
+            sentences.append(
                 "D_exp is empty: nothing is left to explore; raise presample.threshold or take harder prompts"
             )
         if self.unfinished:
-            said.append(self._cut_off_told())
+            sentences.append(self._cut_off_text())
         if unjudged := self.outcomes.get(JudgeOutcome.GOLD_ERROR, 0):
-            said.append(
+            sentences.append(
                 f"{unjudged} rollouts count as wrong because their reference could not be judged: an error of"
                 " the data, such as a reference query that does not run"
             )
-        return said
+        return sentences
 
 
 _SPLIT = tuple(
@@ -263,5 +256,5 @@ def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in json.loads(json.dumps(identity)).items():
         inner = name in ("sampling", "presample")
-        flat |= {f"{name}.{key}": each for key, each in value.items()} if inner else {name: value}
+        flat |= {f"{name}.{key}": setting for key, setting in value.items()} if inner else {name: value}
     return flat

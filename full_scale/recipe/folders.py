@@ -14,7 +14,7 @@ class Folders:
     run: str
 
     @classmethod
-    def of(cls, recipe: Recipe) -> "Folders":
+    def of_recipe(cls, recipe: Recipe) -> "Folders":
         """The folders of a recipe: `<output>/<name>-seed<seed>`."""
         return cls(Path(recipe.output), f"{recipe.name}-seed{recipe.seed}")
 
@@ -33,26 +33,26 @@ class Folders:
         return self.root / "presample"
 
     @property
-    def here(self) -> Path:
+    def run_folder(self) -> Path:
         """The run's own folder."""
         return self.root / self.run
 
     @property
     def checkpoints(self) -> Path:
         """What a stopped training goes on from."""
-        return self.here / "checkpoints"
+        return self.run_folder / "checkpoints"
 
     @property
     def model(self) -> Path:
         """The trained model, as a Hugging Face folder."""
-        return self.here / "model"
+        return self.run_folder / "model"
 
     @property
     def training(self) -> Path:
         """The training's record: recipe, versions, and the log by step."""
-        return self.here / "training.json"
+        return self.run_folder / "training.json"
 
     @property
     def evaluation(self) -> Path:
         """The evaluation's record, which `dph compare` and the figures read."""
-        return self.here / "evaluation.json"
+        return self.run_folder / "evaluation.json"

@@ -10,8 +10,8 @@ from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
-from .law import DEFINITION, rehearses
 from .schema import MethodConfig
+from .stationary import DEFINITION, rehearses
 
 _GROUPS_OF_EQUAL_REWARDS = (
     "Dynamic sampling is not done: TRL samples no further prompts in place of groups of equal rewards. "
@@ -87,8 +87,9 @@ def setup(
         notes += _rehearsed(arguments, config, method.rehearsal)
     _no_place_in_train(config, arguments, train)
     arguments |= train
-    divided = arguments["scale_rewards"] in ("group", True) and method.alpha is None
-    return Setup(MappingProxyType(arguments), (*[_DEVIATION] * divided, *notes))
+    if arguments["scale_rewards"] in ("group", True) and method.alpha is None:
+        notes = [_DEVIATION, *notes]
+    return Setup(MappingProxyType(arguments), tuple(notes))
 
 
 _OF_METHOD = {
@@ -142,7 +143,7 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
         "scale_rewards": "group" if exploration.normalise else "none",
         "beta": 0.0,
     }
-    return arguments, [_GROUPS_OF_EQUAL_REWARDS] * exploration.dynamic_sampling
+    return arguments, [_GROUPS_OF_EQUAL_REWARDS] if exploration.dynamic_sampling else []
 
 
 def _no_place_for(config: MethodConfig, method: Method) -> None:
@@ -197,14 +198,14 @@ def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]
 
 
 def _rehearsed(arguments: dict[str, Any], config: MethodConfig, rehearsal: Rehearsal) -> list[str]:
-    own = {name: getattr(rehearsal, name) for name in ("eta", "gauge")}
-    own |= {f"rehearsal_{name}": getattr(rehearsal, name) for name in ("level", "reduction")}
-    own |= {"divergence": rehearsal.divergence.name, "rehearsal_form": "generator"}
+    arguments |= {"eta": rehearsal.eta, "gauge": rehearsal.gauge, "rehearsal_level": rehearsal.level}
+    arguments |= {"rehearsal_reduction": rehearsal.reduction, "rehearsal_rows": config.rehearsal_rows}
+    arguments |= {"divergence": rehearsal.divergence.name, "rehearsal_form": "generator"}
     if _is_alpha(rehearsal) and config.divergence is None:
-        own |= {"divergence": "alpha", "alpha": rehearsal.divergence.alpha}
-    names = ("eta", "gauge", "divergence", "alpha", "rehearsal_form")
-    given = {name: value for name in names if (value := getattr(config, name)) is not None}
-    arguments |= own | given | {"rehearsal_rows": config.rehearsal_rows}
+        arguments |= {"divergence": "alpha", "alpha": rehearsal.divergence.alpha}
+    for name in ("eta", "gauge", "divergence", "alpha", "rehearsal_form"):
+        if (value := getattr(config, name)) is not None:
+            arguments[name] = value
     return {"generator": [], DEFINITION: [_DEFINITION]}.get(arguments["rehearsal_form"], [_RELEASED])
 
 

@@ -80,16 +80,15 @@ class SamplingConfig:
     vllm_tensor_parallel: Count = 1
     """Devices that one engine is spread over."""
 
-    def law(self) -> dict[str, Any]:
-        """What decides how likely each completion is to be drawn."""
-        return {name: value for name, value in vars(self).items() if name in _LAW}
-
     def drawing(self) -> dict[str, Any]:
-        """What decides which completions are drawn: from what, and how random numbers are shared out."""
-        return {**self.law(), "batch_size": self.batch_size, "backend": self.backend}
+        """What decides which completions are drawn: how likely each is, and how random numbers are shared."""
+        return {name: value for name, value in vars(self).items() if name in _DRAWING}
 
 
-_LAW = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
+_DRAWING = (
+    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens"),
+    *("batch_size", "backend"),
+)
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -215,10 +214,10 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     run whose method an override names is named after it too. ValueError names an unknown key, with the
     nearest known one, a value of the wrong type, a file that is not there, a circle of `extends`.
     """
-    asked: dict[str, Any] = {}
+    overriding: dict[str, Any] = {}
     for override in overrides:
-        _override(asked, override)
-    values = _of_method(_layers(_found(Path(path), None), ()), asked)
+        _override(overriding, override)
+    values = _of_method(_layers(_recipe_file(Path(path), None), ()), overriding)
     for override in overrides:
         _override(values, override)
     sections = [field.name for field in dataclasses.fields(Recipe) if dataclasses.is_dataclass(field.type)]
@@ -226,37 +225,39 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     return build(Recipe, {**values, **empty}, "")
 
 
-def _of_method(layers: Sequence[dict[str, Any]], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _of_method(layers: Sequence[dict[str, Any]], overriding: Mapping[str, Any]) -> dict[str, Any]:
     """A file's values over those that it extends, each with what its `methods` say of the method."""
-    sections = [of["method"] for of in (*layers, asked) if isinstance(of.get("method"), Mapping)]
+    sections = [
+        layer["method"] for layer in (*layers, overriding) if isinstance(layer.get("method"), Mapping)
+    ]
     names = [section["name"] for section in sections if "name" in section]
     name = names[-1] if names else MethodConfig().name
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for layer in layers:
         methods = layer.pop("methods", {})
         if not isinstance(methods, Mapping):
             raise argument_error("methods", methods, "a mapping of methods to what changes for each")
-        found = _merged(_merged(found, layer), methods.get(name, {}))
-    if isinstance(asked.get("method"), Mapping) and "name" in asked["method"]:
-        found["name"] = f"{found['name']}-{str(name).lower()}"
-    return found
+        values = _merged(_merged(values, layer), methods.get(name, {}))
+    if isinstance(overriding.get("method"), Mapping) and "name" in overriding["method"]:
+        values["name"] = f"{values['name']}-{str(name).lower()}"
+    return values
 
 
 def recipe_keys() -> list[tuple[str, str, str]]:
     """Every key of a recipe with its type and its default, as text."""
-    found = []
+    keys = []
     hints = get_type_hints(Recipe)
     for part in dataclasses.fields(Recipe):
         section = hints[part.name]
         if not dataclasses.is_dataclass(section):
-            found.append((part.name, _type_name(section), _default(part)))
+            keys.append((part.name, _type_name(section), _default(part)))
             continue
         inner = get_type_hints(section)
-        found += [
+        keys += [
             (f"{part.name}.{key.name}", _type_name(inner[key.name]), _default(key))
             for key in dataclasses.fields(section)
         ]
-    return found
+    return keys
 
 
 def _type_name(hint: Any) -> str:
@@ -290,9 +291,10 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _found(path: Path, beside: Path | None) -> Path:
+def _recipe_file(path: Path, folder: Path | None) -> Path:
+    """The recipe's file: in the folder, or here without one, else the packaged one of that name."""
     named = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
-    places = [named if beside is None else beside / named, RECIPES / named]
+    places = [named if folder is None else folder / named, RECIPES / named]
     for place in places:
         if place.is_file():
             return place.resolve()
@@ -311,7 +313,7 @@ def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
         raise argument_error(str(path), values, "a recipe is a mapping of keys to values")
     parent = values.pop("extends", None)
     values.setdefault("name", path.stem)
-    below = [] if parent is None else _layers(_found(Path(parent), path.parent), (*above, path))
+    below = [] if parent is None else _layers(_recipe_file(Path(parent), path.parent), (*above, path))
     return [*below, values]
 
 

@@ -23,15 +23,15 @@ class Journal:
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
-        wanted = json.loads(json.dumps(identity))
+        expected = json.loads(json.dumps(identity))
         lines = self._whole_lines()
         if len(lines) > 1:
-            self._check(lines[0], wanted)
-        elif lines != [wanted]:
+            self._check(lines[0], expected)
+        elif lines != [expected]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
-            self.append(wanted)
-        self.first = wanted
+            self.append(expected)
+        self.first = expected
         """What the work depends on."""
         self.entries: list[Any] = lines[1:]
 
@@ -47,21 +47,21 @@ class Journal:
         if not self.path.is_file():
             return []
         data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
+        end = data.rfind(b"\n") + 1
+        if end < len(data):
             with self.path.open("r+b") as file:
-                file.truncate(whole)
+                file.truncate(end)
         try:
-            return [json.loads(line) for line in data[:whole].splitlines()]
+            return [json.loads(line) for line in data[:end].splitlines()]
         except ValueError as error:
             raise RefusedError(
                 f"{self.path} is damaged, a line is no JSON ({error}): remove it to begin anew"
             ) from error
 
-    def _check(self, found: Any, wanted: Mapping[str, Any]) -> None:
-        for key in sorted({*found, *wanted}):
-            if found.get(key) != wanted.get(key):
-                value, other = told_apart(wanted.get(key), found.get(key))
+    def _check(self, stored: Any, expected: Mapping[str, Any]) -> None:
+        for key in sorted({*stored, *expected}):
+            if stored.get(key) != expected.get(key):
+                value, other = difference_of(expected.get(key), stored.get(key))
                 allowed = (
                     f"{self.path} was begun with {other}; keep to that, take another output folder, or "
                     "remove the file to begin anew"
@@ -78,19 +78,19 @@ class _Words(str):
         return str(self)
 
 
-def told_apart(wanted: Any, found: Any) -> tuple[Any, str]:
+def difference_of(expected: Any, stored: Any) -> tuple[Any, str]:
     """Two values that differ, for an error's words; of two mappings, the keys where they do."""
-    if not isinstance(wanted, dict) or not isinstance(found, dict):
-        return wanted, repr(found)
-    changed = [key for key in wanted if key in found and wanted[key] != found[key]]
-    inner = [(wanted[key], found[key]) for key in changed if isinstance(wanted[key], dict)]
+    if not isinstance(expected, dict) or not isinstance(stored, dict):
+        return expected, repr(stored)
+    changed = [key for key in expected if key in stored and expected[key] != stored[key]]
+    inner = [(expected[key], stored[key]) for key in changed if isinstance(expected[key], dict)]
     parts = {
         "changed": changed,
-        "new": [key for key in wanted if key not in found],
-        "gone": [key for key in found if key not in wanted],
+        "new": [key for key in expected if key not in stored],
+        "gone": [key for key in stored if key not in expected],
     }
     named = [f"{len(keys)} {what} ({_first(keys)})" for what, keys in parts.items() if keys]
-    below = [f"of the first changed: {told_apart(*inner[0])[0]}"] if inner else []
+    below = [f"of the first changed: {difference_of(*inner[0])[0]}"] if inner else []
     return _Words(f"<{', '.join([*named, *below])}>"), "others"
 
 
@@ -125,11 +125,11 @@ class SharedJournal:
 
     def gathered(self) -> dict[str, Any]:
         """The entries of all processes; those of another beginning than this one's do not count."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         first = self._own.first
         for path in sorted(self._path.parent.glob(f"{self._path.stem}*{self._path.suffix}")):
             *lines, _ = path.read_bytes().split(b"\n")
             if lines and json.loads(lines[0]) == first:
                 entries = map(json.loads, lines[1:])
-                found |= {entry["key"]: entry["value"] for entry in entries if "key" in entry}
-        return found
+                values |= {entry["key"]: entry["value"] for entry in entries if "key" in entry}
+        return values

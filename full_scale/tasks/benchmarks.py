@@ -47,8 +47,8 @@ class DataRow(NamedTuple):
         if not isinstance(value, list):
             return self.text(field), ()
         for turn in value:
-            known = isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in _TURN)
-            if not known:
+            is_message = isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in _TURN)
+            if not is_message:
                 raise argument_error(f"{self.where}: {field}", turn, "messages, each with role and content")
         if not value or value[-1]["role"] == "assistant":
             raise argument_error(f"{self.where}: {field}", value, "a conversation that awaits an answer")
@@ -68,8 +68,8 @@ def read_rows(
     if path.is_file():
         rows = _read_file(path)
     else:
-        found = [path / name for name in files if (path / name).is_file()]
-        rows = _read_file(found[0]) if found else _read_dataset(path, data, split, subset, files)
+        present = [path / name for name in files if (path / name).is_file()]
+        rows = _read_file(present[0]) if present else _read_dataset(path, data, split, subset, files)
     if not rows:
         raise argument_error("data", data, "a source with at least one row")
     return rows
@@ -166,7 +166,7 @@ class ExampleSource:
 class Layout(NamedTuple):
     """How a benchmark is published: its files by split, and how one of its rows becomes an example."""
 
-    files: dict[str, tuple[str, ...]]
+    files: Mapping[str, tuple[str, ...]]
     verifier: str
     example: Callable[[ExampleSource, DataRow, str], Prompt]
 
@@ -210,9 +210,9 @@ def _sql(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     except sqlite3.Error as error:
         raise ValueError(f"{row.where}: {database} cannot be read: {error}") from error
     evidence = row.values.get("evidence") or "none"
-    asked = {"schema": schema, "question": row.text("question"), "evidence": evidence}
+    places = {"schema": schema, "question": row.text("question"), "evidence": evidence}
     reference = {"verifier": "sql", "match": source.task, "database": str(database), "query": query}
-    return Prompt(identity, filled(source.template or template, **asked), reference)
+    return Prompt(identity, filled(source.template or template, **places), reference)
 
 
 def _database(source: ExampleSource, row: DataRow) -> Path:
@@ -291,16 +291,13 @@ def filled(template: str, **values: str) -> str:
         raise argument_error("template", template, allowed) from error
 
 
+_TRAIN_AND_TEST = {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}
 LAYOUTS = {
     "bird": Layout(
         {"train": ("train.json", "train/train.json"), "dev": ("dev.json", "dev/dev.json")}, "sql", _sql
     ),
     "spider": Layout({"train": ("train_spider.json",), "dev": ("dev.json",)}, "sql", _sql),
-    "maths": Layout(
-        {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}, "maths", _maths
-    ),
-    "dataset": Layout(
-        {"train": ("train.jsonl", "train.json"), "dev": ("test.jsonl", "test.json")}, "maths", _dataset
-    ),
+    "maths": Layout(_TRAIN_AND_TEST, "maths", _maths),
+    "dataset": Layout(_TRAIN_AND_TEST, "maths", _dataset),
     "dph-rl": Layout({"train": ("bird_train.jsonl",), "dev": ("bird_dev.jsonl",)}, "sql", _dph_rl),
 }

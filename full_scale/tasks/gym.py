@@ -113,11 +113,11 @@ class GymVerifier(PooledVerifier):
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
     """`correct` if the generator gives the `answer` to the `entry`-th question `threshold` at least."""
-    generator = _kept_generator(job["source"])
+    generator = _cached_generator(job["source"])
     score = generator.score_answer(job["answer"], generator[job["entry"]])
     return {"outcome": JudgeOutcome.CORRECT if score >= job["threshold"] else JudgeOutcome.WRONG}
 
 
 @lru_cache(maxsize=8)
-def _kept_generator(source: str) -> Any:
+def _cached_generator(source: str) -> Any:
     return _generator(json.loads(source))

@@ -16,7 +16,7 @@ from .benchmarks import LAYOUTS, ExampleSource, examples, has_split
 from .protocol import RESERVED, VERDICT, Task, Verifier, WeightedReward
 from .verifiers.maths import MathsVerifier
 from .verifiers.own import OwnReward, OwnVerifier
-from .verifiers.pool import Dispatch, made
+from .verifiers.pool import Dispatch, with_options
 from .verifiers.sql import SqlVerifier
 
 
@@ -80,14 +80,14 @@ def _published(config: TaskConfig) -> Task:
 
 
 def _rewards(options: Options) -> dict[str, WeightedReward]:
-    found = {}
+    rewards = {}
     for name, values in options.rewards.items():
         where = f"task.options.rewards.{name}"
         if name == VERDICT or not name.isidentifier():
             raise argument_error(where, name, f"a plain name other than {VERDICT!r}")
-        told = build(RewardOptions, values, f"{where}.")
-        found[name] = WeightedReward(_own(OwnReward, told.function, options), told.weight)
-    return found
+        reward = build(RewardOptions, values, f"{where}.")
+        rewards[name] = WeightedReward(_own(OwnReward, reward.function, options), reward.weight)
+    return rewards
 
 
 def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSource]:
@@ -113,7 +113,7 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
 def _verifier(options: Options, needed: set[str]) -> Verifier:
     makers: dict[str, Any] = {"sql": SqlVerifier, "maths": MathsVerifier}
     verifiers = {
-        name: made(makers[name], getattr(options, name), f"task.options.{name}.")
+        name: with_options(makers[name], getattr(options, name), f"task.options.{name}.")
         if name in makers
         else _own(OwnVerifier, name, options)
         for name in sorted(needed)
@@ -124,7 +124,7 @@ def _verifier(options: Options, needed: set[str]) -> Verifier:
 def _own(maker: Any, function: str, options: Options) -> Any:
     if not all(function.partition(":")):
         raise argument_error("function", function, "module:function, as in my_task:is_correct")
-    return made(maker, options.own, "task.options.own.", function)
+    return with_options(maker, options.own, "task.options.own.", function)
 
 
 def _by(module: str) -> Callable[[TaskConfig], Task]:

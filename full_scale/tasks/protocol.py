@@ -103,11 +103,11 @@ class Task:
         for name, examples in {"train": self.train, **self.evaluation}.items():
             if not examples:
                 raise argument_error(f"task {self.name!r} set", name, "every set needs at least one example")
-            seen: set[str] = set()
+            ids: set[str] = set()
             for example in examples:
-                if example.id in seen:
+                if example.id in ids:
                     raise argument_error(f"{name} example id", example.id, "ids must be unique within a set")
-                seen.add(example.id)
+                ids.add(example.id)
 
 
 class VerifierError(RefusedError):
@@ -130,29 +130,29 @@ def failures(scores: Sequence[Score]) -> dict[str, int]:
     return dict(Counter(score.detail or "its process died" for score in scores if score.outcome == CRASH))
 
 
-def refuse_all_failed(found: Mapping[str, int], answers: int) -> None:
+def refuse_all_failed(counts: Mapping[str, int], answers: int) -> None:
     """VerifierError if there are as many failures as answers."""
-    if found and sum(found.values()) == answers:
-        raise VerifierError(f"the verifier failed on every one of {answers} answers: {failures_told(found)}")
+    if counts and sum(counts.values()) == answers:
+        raise VerifierError(f"the verifier failed on every one of {answers} answers: {failures_text(counts)}")
 
 
-def failures_told(found: Mapping[str, int]) -> str:
+def failures_text(counts: Mapping[str, int]) -> str:
     """The most frequent failures in words."""
-    most = sorted(found.items(), key=lambda item: -item[1])
-    told = ", ".join(f"{detail} ({count} times)" for detail, count in most[:3])
-    return told + (f", and {len(most) - 3} others" if len(most) > 3 else "")
+    most = sorted(counts.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{detail} ({count} times)" for detail, count in most[:3])
+    return listed + (f", and {len(most) - 3} others" if len(most) > 3 else "")
 
 
 def bound_to(verifier: Verifier) -> dict[str, Any]:
     """What decides a verifier's rewards: its `bound` where it has one, else the source of its module."""
-    found = getattr(verifier, "bound", None)
-    return dict(found) if found is not None else source_of(type(verifier).__module__)
+    settings = getattr(verifier, "bound", None)
+    return dict(settings) if settings is not None else source_of(type(verifier).__module__)
 
 
 def matches(verifier: Verifier, examples: Sequence[Prompt]) -> tuple[str, ...]:
     """How a verifier compares answers to these prompts, where it has several ways, as that of SQL has."""
     match_of = getattr(verifier, "match_of", lambda example: None)
-    return tuple(sorted({found for example in examples if (found := match_of(example)) is not None}))
+    return tuple(sorted({match for example in examples if (match := match_of(example)) is not None}))
 
 
 def source_of(*modules: str) -> dict[str, str]:

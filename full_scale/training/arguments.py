@@ -64,7 +64,7 @@ def arguments(
     method = setup(recipe.method, base_rates, recipe.train)
     checked(get_type_hints(OnlineConfig), recipe.train, "train.", owner="GRPOConfig")
     vllm = recipe.sampling.backend == "vllm"
-    found = {
+    merged = {
         **DEFAULTS,
         **_USUAL,
         **{name: attrgetter(key)(recipe) for name, key in _OF_RECIPE.items()},
@@ -76,23 +76,17 @@ def arguments(
         "output_dir": str(Folders.of_recipe(recipe).checkpoints),
     }
     if rewards:
-        found["reward_weights"] = [1.0, *rewards.values()]
-    check_settings(found)
-    return Setup(MappingProxyType(found), (*method.notes, *_sampler_notes(found)))
+        merged["reward_weights"] = [1.0, *rewards.values()]
+    check_settings(merged)
+    return Setup(MappingProxyType(merged), (*method.notes, *_sampler_notes(merged)))
 
 
 def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
     """What stands between the sampler's probabilities and the trainer's."""
     if not given["use_vllm"]:
         return ()
-    mode, largest, corrected = (
-        given.get(name, getattr(OnlineConfig, name))
-        for name in (
-            "vllm_importance_sampling_mode",
-            "vllm_importance_sampling_clip_max",
-            "vllm_importance_sampling_correction",
-        )
-    )
+    names = [f"vllm_importance_sampling_{setting}" for setting in ("mode", "clip_max", "correction")]
+    mode, largest, corrected = (given.get(name, getattr(OnlineConfig, name)) for name in names)
     if not corrected:
         return ("vLLM's samples count as the trainer's: the run converges to one between the two.",)
     done = "left out" if mode.endswith("mask") else "counted as if it were that"

@@ -9,8 +9,8 @@ from dph_theory.support.table import Table
 
 from ..evaluation.record import EvaluatedSet, Evaluation, Mean
 from ..recipe.folders import Folders
-from ..recipe.law import law_of, rehearses
 from ..recipe.schema import Recipe
+from ..recipe.stationary import rehearses, stationary_policy
 from .record import TrainingRecord
 from .resume import FREE
 
@@ -20,8 +20,8 @@ CARD = "README.md"
 def write_card(folders: Folders) -> None:
     """Write the card of a finished run into its model's folder, with its evaluation if there is one."""
     training = TrainingRecord.read(folders.training)
-    found = Evaluation.read(folders.evaluation) if folders.evaluation.is_file() else None
-    write_text(folders.model / CARD, card(build(Recipe, training.config, ""), training, found))
+    evaluation = Evaluation.read(folders.evaluation) if folders.evaluation.is_file() else None
+    write_text(folders.model / CARD, card(build(Recipe, training.config, ""), training, evaluation))
 
 
 def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None) -> str:
@@ -37,11 +37,11 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         f"{recipe.model.path} trained by {training.method} for {training.steps} steps on the task "
         f"`{recipe.task.name}`:{rehearsed} {len(training.explored)} explored.",
         "",
-        f"The KL penalty converges to: {law_of(arguments)}.",
+        f"The KL penalty converges to: {stationary_policy(arguments)}.",
         "",
         "## Settings",
         "",
-        Table.of(
+        Table.from_rows(
             ("setting", "value"), [(key, json.dumps(value)) for key, value in sorted(arguments.items())]
         ).markdown(),
         "",
@@ -49,19 +49,20 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         *(f"- {finding}" for finding in training.findings),
     ]
     if evaluation is not None:
-        parts += ["", "## Pass@k", "", Table.of(*_pass_at_k(evaluation.sets)).markdown(), ""]
+        parts += ["", "## Pass@k", "", Table.from_rows(*_pass_at_k(evaluation.sets)).markdown(), ""]
     return "\n".join([*parts, ""])
 
 
 def _pass_at_k(sets: Mapping[str, EvaluatedSet]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Headers and a row for each set."""
-    ks = list(next(iter(sets.values())).summary.pass_at_k)
+    summaries = {name: evaluated.summary for name, evaluated in sets.items()}
+    ks = list(next(iter(summaries.values())).pass_at_k)
     rows = [
-        (name, str(of.summary.prompts), *map(_number, (of.summary.greedy, *of.summary.pass_at_k.values())))
-        for name, of in sets.items()
+        (name, str(summary.prompts), *map(_number, (summary.greedy, *summary.pass_at_k.values())))
+        for name, summary in summaries.items()
     ]
     return ("set", "prompts", "greedy", *(f"Pass@{k}" for k in ks)), rows
 
 
-def _number(found: Mean) -> str:
-    return "" if found.value is None else f"{found.value:.3f}"
+def _number(mean: Mean) -> str:
+    return "" if mean.value is None else f"{mean.value:.3f}"

@@ -48,7 +48,7 @@ class CollapseMeter(TrainerCallback):
     With `step`, at one more pass, the `logit_step` of the first update on such a batch is logged, for
     `dph predict --step`, unless all its advantages are zero; without base rates nothing else is. And
     `collapse/by_luck` stands beside the excess: what sampling noise alone brings a run without a KL,
-    of a prompt with RIGHT equal correct answers and WRONG incorrect ones (`dynamics.excess_by_luck`), a mean
+    of a prompt with RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`), a mean
     over seeds, of advantages not std-normalised; at most a correct answer lost for good, V log RIGHT. Several
     times as much over many steps is more than noise; less than that is no evidence. Source: ours, theory A8,
     G3.
@@ -70,11 +70,11 @@ class CollapseMeter(TrainerCallback):
         if every < 1:
             raise argument_error("every", every, "a whole number, at least 1")
         self.base_rates, self.key, self.every, self.step = dict(base_rates), key, every, step
-        self.verdict, self._told, self.rate_samples = verdict, False, rate_samples
+        self.verdict, self._warned, self.rate_samples = verdict, False, rate_samples
         self.last: float | None = None
         """The step in logits that was measured last."""
         self._trainer: GRPOTrainer | None = None
-        self._kept: dict[str, Any] | None = None
+        self._first_samples: dict[str, Any] | None = None
 
     def attach(self, trainer: GRPOTrainer, reference: OnlineReference | None = None) -> None:
         """From now on, measure what this trainer samples.
@@ -95,17 +95,17 @@ class CollapseMeter(TrainerCallback):
             # Counted by TRL's own steps, which a resumed run takes up where they were.
             batch = trainer._step // (trainer.args.steps_per_generation * trainer.num_iterations)
             if trainer.model.training and batch % self.every == 0:
-                whole = under_policy(trainer, _unmasked(trainer, samples))
+                unmasked = under_policy(trainer, _unmasked(trainer, samples))
                 if online is not None and verdicts is not None:
-                    self._measure(trainer, verdicts, online.with_log_probs(whole))
-                self._kept = {**samples, "old_per_token_logps": whole["old_per_token_logps"]}
+                    self._measure(trainer, verdicts, online.with_log_probs(unmasked))
+                self._first_samples = {**samples, "old_per_token_logps": unmasked["old_per_token_logps"]}
             return samples
 
         trainer._generate_and_score_completions = generate_and_measure
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Measure the step that has just been taken, if it is the first one on samples that were measured."""
-        trainer, samples, self._kept = self._trainer, self._kept, None
+        trainer, samples, self._first_samples = self._trainer, self._first_samples, None
         if samples is None or trainer is None:
             return
         after = under_policy(trainer, {k: v for k, v in samples.items() if k != "old_per_token_logps"})
@@ -117,30 +117,30 @@ class CollapseMeter(TrainerCallback):
         everyone = trainer.accelerator
         ids = everyone.pad_across_processes(samples["completion_ids"] * samples["completion_mask"], dim=1)
         ids = everyone.gather(ids.contiguous()).unflatten(0, (-1, trainer.num_generations))
-        found = _step_of(columns.cpu(), ids.cpu())
-        if math.isfinite(found):
-            self.last = found
-            trainer._metrics["train"][STEP].append(found)
+        step = _step_of(columns.cpu(), ids.cpu())
+        if math.isfinite(step):
+            self.last = step
+            trainer._metrics["train"][STEP].append(step)
 
     def _measure(self, trainer: GRPOTrainer, verdicts: Verdicts, samples: dict[str, Any]) -> None:
         groups, left_out = measured_groups(trainer, verdicts, self.base_rates, samples)
         metrics = trainer._metrics["train"]
         metrics["collapse/groups_left_out"].append(left_out)
         if len(groups):
-            found = _meter(groups, self.rate_samples)
+            means = _meter(groups, self.rate_samples)
             if self.last is not None and self.last > 0:
-                with warnings.catch_warnings(record=True) as told:
+                with warnings.catch_warnings(record=True) as warned:
                     warnings.simplefilter("always", SmallNoiseWarning)
                     answers = (len(groups) + left_out) * groups.shape[1]
-                    found["by_luck"] = _by_luck(groups, self.last, answers)
-                self._tell(told)
-            for name, value in found.items():
+                    means["by_luck"] = _excess_by_noise(groups, self.last, answers)
+                self._warn(warned)
+            for name, value in means.items():
                 metrics[f"collapse/{name}"].append(value)
 
-    def _tell(self, warned: Sequence[Any]) -> None:
+    def _warn(self, warned: Sequence[Any]) -> None:
         """Once, and not with every batch's own number."""
-        if warned and not self._told:
-            self._told = True
+        if warned and not self._warned:
+            self._warned = True
             _LOG.warning("collapse/by_luck is an upper bound: %s", warned[0].message)
 
 
@@ -181,9 +181,11 @@ def _unmasked(trainer: GRPOTrainer, samples: dict[str, Any]) -> dict[str, Any]:
         return samples
     # TRL masks those that end with neither an end nor padding: padding comes after their last word.
     words = (samples["completion_ids"] != trainer._tokenizer.pad_token_id).to(mask)
-    whole = torch.where(cut_off, words.flip(1).cummax(dim=1).values.flip(1), mask)
+    full_mask = torch.where(cut_off, words.flip(1).cummax(dim=1).values.flip(1), mask)
     stale = ("old_per_token_logps", "ref_per_token_logps", "tool_mask")
-    return {name: value for name, value in samples.items() if name not in stale} | {"completion_mask": whole}
+    return {name: value for name, value in samples.items() if name not in stale} | {
+        "completion_mask": full_mask
+    }
 
 
 def measured_groups(
@@ -197,18 +199,18 @@ def measured_groups(
     log_pi, log_ref = sequence_log_probs(samples)
     rates = torch.tensor([base_rates.get(key, math.nan) for key in keys]).to(log_pi)
     groups = in_groups(trainer, rewards.to(log_pi), log_pi, log_ref, rates).cpu()
-    known = (groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)
-    return groups[known], int((~known).sum())
+    has_rate = (groups[:, 0, 3] > 0) & (groups[:, 0, 3] < 1)
+    return groups[has_rate], int((~has_rate).sum())
 
 
-def _by_luck(groups: Tensor, step: float, answers: int) -> float:
+def _excess_by_noise(groups: Tensor, step: float, answers: int) -> float:
     """The mean excess KL that drift alone brings these prompts by their pass rates now."""
     rewards, rates = groups[..., 0].mean(dim=1).numpy(), groups[:, 0, 3].numpy()
     reached = np.clip(rewards, rates, 1 - 1 / (2 * groups.shape[1]))
-    found = excess_by_noise(
+    excess = excess_by_noise(
         np.minimum(rates, reached), reached, valid=RIGHT, invalid=WRONG, step=step, answers=answers
     )
-    return float(found.mean())
+    return float(excess.mean())
 
 
 def excess_of(groups: Tensor, rate_samples: int | None = None) -> Any:
@@ -219,11 +221,11 @@ def excess_of(groups: Tensor, rate_samples: int | None = None) -> Any:
 
 def _meter(groups: Tensor, rate_samples: int | None = None) -> dict[str, float]:
     """Means over the groups; cost + excess = kl."""
-    found = excess_of(groups, rate_samples)
-    kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), found.mean.item()
+    estimate = excess_of(groups, rate_samples)
+    kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), estimate.mean.item()
     return {
         "excess_kl": excess,
-        "excess_kl_se": found.mean_standard_error.item(),
+        "excess_kl_se": estimate.mean_standard_error.item(),
         "validity": groups[..., 0].mean().item(),
         "kl": kl,
         "cost": kl - excess,

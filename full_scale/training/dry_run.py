@@ -59,10 +59,10 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     shape: Shape | None = None
     task, left_out = _task(recipe, missing)
     with _noted(missing, "the pre-sampling"):
-        found = Presampling.load(Folders.of(recipe).presample)
+        stored = Presampling.load(Folders.of_recipe(recipe).presample)
         if task is not None:
-            found.check(recipe, task, ModelHashes.of(recipe.model.path))
-            presampling = found
+            stored.check(recipe, task, ModelHashes.of_model(recipe.model.path))
+            presampling = stored
     method, arguments = _arguments(recipe, presampling, missing)
     with _noted(missing, "the model's configuration and tokenizer"):
         shape = _shape_of(recipe.model.path, json.dumps(recipe.model.lora and dict(recipe.model.lora)))
@@ -77,19 +77,19 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     prompts = None if task is None else len(task.train)
     if presampling is not None:
         prompts = len(presampling.trained(recipe.method.prompts))
-    steps = Steps.of(arguments, launch.world_size, prompts)
+    steps = Steps.of_arguments(arguments, launch.world_size, prompts)
     if presampling is None and steps.steps == 0:
         missing.append(
             f"prompts enough for one generated batch: {prompts} of {steps.prompts_per_generation}, by "
             "train.generation_batch_size over train.num_generations"
         )
-    _whole(steps, arguments.get("num_generations", 8))
+    _require_whole_batches(steps, arguments.get("num_generations", 8))
     if presampling is not None and method is not None:
         with _noted(missing):
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task, shape, missing)
-    memory = {} if shape is None else _memory(recipe, arguments, shape, launch, device, longest)
-    small = {stage: each for stage, each in memory.items() if device and not each.fits(device)}
+    memory = {} if shape is None else _memory(recipe, arguments, shape, launch, device=device, prompt=longest)
+    small = {stage: needs for stage, needs in memory.items() if device and not needs.fits(device)}
     return DryRun(
         recipe=recipe.as_dict(),
         arguments=arguments,
@@ -98,7 +98,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         prompt_tokens=longest,
         steps=steps,
         missing=tuple(missing),
-        too_large=tuple(_too_large(stage, each, device) for stage, each in small.items()),
+        too_large=tuple(_too_large(stage, needs, device) for stage, needs in small.items()),
         warnings=(
             *left_out,
             *_slow(recipe, launch),
@@ -124,20 +124,14 @@ def _noted(missing: list[str], what: str = "") -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, RefusedError) as error:
-        told = str(error).splitlines()[0]
-        missing.append(f"{what} ({told})" if what else told)
+        reason = str(error).splitlines()[0]
+        missing.append(f"{what} ({reason})" if what else reason)
 
 
 def _memory(
-    recipe: Recipe,
-    arguments: Mapping[str, Any],
-    shape: Shape,
-    launch: Launch,
-    device: float,
-    longest: int | None,
+    recipe: Recipe, arguments: Mapping[str, Any], shape: Shape, launch: Launch, **shared: Any
 ) -> dict[str, Footprint]:
     """What each stage takes."""
-    shared: Any = {"device": device, "prompt": longest}
     # A penalty whose weight is not known yet needs its reference all the same.
     got = {"beta": 1.0, **arguments}
     return {
@@ -175,13 +169,13 @@ def _shape_of(path: str, lora: str) -> Shape:
     return model_shape(ModelConfig(path=path, lora=json.loads(lora)))
 
 
-def _too_large(stage: str, found: Footprint, device: float) -> str:
+def _too_large(stage: str, needs: Footprint, device: float) -> str:
     """The sentence on a stage that does not fit, with the arithmetic."""
-    parts = {name: f"{name} {size / GIB:.1f}" for name, size in found.as_dict().items()}
-    step = f"gradients + activations + logits {found.step / GIB:.1f}"
+    parts = {name: f"{name} {size / GIB:.1f}" for name, size in needs.as_dict().items()}
+    step = f"gradients + activations + logits {needs.step / GIB:.1f}"
     return (
         f"{stage} does not fit in {device / GIB:.0f} GiB, of which {USABLE:.0%} can be planned with, because "
-        f"it takes {found.total / GIB:.1f}: {parts['weights']} + {parts['optimizer']} + {parts['reference']} "
+        f"it takes {needs.total / GIB:.1f}: {parts['weights']} + {parts['optimizer']} + {parts['reference']} "
         f"+ the larger of {parts['cache']} and {step}"
     )
 
@@ -196,13 +190,13 @@ def _arguments(
         return method, dict(method.arguments)
     missing.append("beta for the target pass rate: it follows from the pre-sampling's base rates")
     # Whatever beta will be, it is not above what it falls from.
-    found = resolved(
+    settings = resolved(
         replace(recipe, method=replace(recipe.method, mu=None, beta=recipe.method.beta_from))
     ).arguments
-    return None, {name: value for name, value in found.items() if name not in ("beta", "online_beta")}
+    return None, {name: value for name, value in settings.items() if name not in ("beta", "online_beta")}
 
 
-def _whole(steps: Steps, group: int) -> None:
+def _require_whole_batches(steps: Steps, group: int) -> None:
     """ValueError for a generated batch that is not whole micro-batches, or not whole groups, as TRL's."""
     for number, what in (
         (steps.rows_at_once, "rows of all processes at once"),

@@ -14,11 +14,11 @@ from dph_theory.support.errors import argument_error
 
 from ..models.generation import prompt_tokens, sample
 from ..recipe.schema import Recipe
-from ..tasks.protocol import VERDICT, Scorer, Task, failures, failures_told, judged
+from ..tasks.protocol import VERDICT, Scorer, Task, failures, failures_text, judged
 
 _LOG = logging.getLogger(__name__)
 _FAILURES = 10
-"""Kinds of failure that are told."""
+"""Kinds of failure that are warned of."""
 
 
 class VerifierReward:
@@ -34,14 +34,14 @@ class VerifierReward:
         self.examples = {example.id: example for example in task.train}
         self.outcomes: set[str] = set()
         """Those seen so far: one that is missing from a batch counts 0 in it."""
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
-    def _tell(self, found: Mapping[str, int]) -> None:
+    def _warn(self, counts: Mapping[str, int]) -> None:
         """Warn of each failure of the verifier, when it first comes."""
-        new = {detail: count for detail, count in found.items() if detail not in self._told}
-        if new and len(self._told) < _FAILURES:
-            self._told |= set(new)
-            _LOG.warning("the verifier failed, which counts as wrong: %s", failures_told(new))
+        new = {detail: count for detail, count in counts.items() if detail not in self._warned}
+        if new and len(self._warned) < _FAILURES:
+            self._warned |= set(new)
+            _LOG.warning("the verifier failed, which counts as wrong: %s", failures_text(new))
 
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
@@ -52,7 +52,7 @@ class VerifierReward:
             raise argument_error("example_id", unknown[0], "the id of one of the task's training examples")
         examples = [self.examples[name] for name in example_id]
         scores = judged(self.verifier, examples, [_text(completion) for completion in completions])
-        self._tell(failures(scores))
+        self._warn(failures(scores))
         log_metric = columns.get("log_metric")
         if log_metric is not None:
             counts = Counter(score.outcome for score in scores)
@@ -86,8 +86,8 @@ class Verdicts:
 
     def __init__(self, trainer: Any, key: str, verdict: str | None = None) -> None:
         names = list(trainer.reward_func_names)
-        wanted = verdict or (VERDICT if VERDICT in names else names[0] if len(names) == 1 else None)
-        if wanted not in names:
+        name = verdict or (names[0] if len(names) == 1 else VERDICT)
+        if name not in names:
             raise argument_error("verdict", verdict, f"the name of the binary reward among {names}")
         self.last: tuple[list[Any], Tensor] = ([], torch.empty(0))
         """Keys and rewards (batch,), those of this process."""
@@ -98,7 +98,7 @@ class Verdicts:
                 raise argument_error("key", key, f"a column of the training set, one of {sorted(inputs[0])}")
             of_all: Tensor = calculate(inputs, *rest)
             mine = slice(rank * len(inputs), (rank + 1) * len(inputs))
-            self.last = [row[key] for row in inputs], of_all[mine, names.index(wanted)]
+            self.last = [row[key] for row in inputs], of_all[mine, names.index(name)]
             return of_all
 
         trainer._calculate_rewards = noted
@@ -131,7 +131,7 @@ class GreedyEvaluation(TrainerCallback):
         self.trainer, self.recipe, self.task = trainer, recipe, task
         self.examples = next(iter(task.evaluation.values()))[: recipe.evaluate.every_limit]
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Evaluate, if it is time."""
         if state.global_step % (self.recipe.evaluate.every or state.max_steps):
             return

@@ -22,13 +22,13 @@ class Launch:
     @classmethod
     def read(cls, path: Path) -> "Launch":
         """From a file of `accelerate launch`; ValueError if it is none."""
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or "distributed_type" not in found:
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(settings, dict) or "distributed_type" not in settings:
             raise argument_error("launch", str(path), "a file of accelerate launch, with distributed_type")
-        deepspeed = found["distributed_type"] == "DEEPSPEED"
-        stage = found.get("deepspeed_config", {}).get("zero_stage")
-        sharded = found["distributed_type"] == "FSDP" or stage == 3
-        return cls(int(found.get("num_processes", 1)), sharded, "deepspeed" if deepspeed else None)
+        deepspeed = settings["distributed_type"] == "DEEPSPEED"
+        stage = settings.get("deepspeed_config", {}).get("zero_stage")
+        sharded = settings["distributed_type"] == "FSDP" or stage == 3
+        return cls(int(settings.get("num_processes", 1)), sharded, "deepspeed" if deepspeed else None)
 
     @classmethod
     def of_process(cls) -> "Launch":

@@ -11,8 +11,8 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from ..models.load import load_tokenizer, lora_config, source
-from ..recipe.law import DEFINITION, rehearses
 from ..recipe.schema import ModelConfig, Recipe
+from ..recipe.stationary import DEFINITION, rehearses
 from .launch import ONE, Launch
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -56,9 +56,13 @@ class Steps:
     steps: int | None
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], world_size: int, prompts: int | None = None) -> "Steps":
+    def of_arguments(
+        cls, arguments: Mapping[str, Any], world_size: int, prompts: int | None = None
+    ) -> "Steps":
         """Those of OnlineConfig's arguments, or their defaults, on so many processes, as TRL's."""
-        device, each = (arguments.get(name, 8) for name in ("per_device_train_batch_size", "num_generations"))
+        device, group = (
+            arguments.get(name, 8) for name in ("per_device_train_batch_size", "num_generations")
+        )
         micros = arguments.get("gradient_accumulation_steps", 1)
         at_once = device * world_size
         step = at_once * micros
@@ -69,11 +73,20 @@ class Steps:
         if steps <= 0:
             # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
             rows = generated * arguments.get("num_iterations", 1)
-            batches = None if prompts is None else prompts // max(1, generated // each)
+            batches = None if prompts is None else prompts // max(1, generated // group)
             epochs = arguments.get("num_train_epochs", 3)
             steps = None if batches is None else int(batches * rows / step * epochs)
-        on_a_batch = max(1, generated // step)
-        return cls(device, at_once, step, generated, generated // each, on_a_batch, drawn, prompts, steps)
+        return cls(
+            device_rows=device,
+            rows_at_once=at_once,
+            rollouts_per_step=step,
+            rollouts_per_generation=generated,
+            prompts_per_generation=generated // group,
+            steps_per_generation=max(1, generated // step),
+            rehearsal_rows=drawn,
+            prompts=prompts,
+            steps=steps,
+        )
 
     @property
     def rollouts(self) -> int | None:
@@ -83,9 +96,7 @@ class Steps:
     def rows(self, *, apart: bool) -> int:
         """Rows whose activations a device holds at once: both losses', or of one after the other."""
         rehearsed = -(-self.rehearsal_rows * self.device_rows // self.rollouts_per_step)
-        return (
-            max(self.device_rows, min(rehearsed, self.device_rows)) if apart else self.device_rows + rehearsed
-        )
+        return self.device_rows if apart else self.device_rows + rehearsed
 
 
 @dataclass(frozen=True)
@@ -124,30 +135,30 @@ def model_shape(config: ModelConfig) -> Shape:
 
     The parameters are counted on a model without storage. OSError or ValueError if they are not at hand.
     """
-    found = AutoConfig.from_pretrained(**source(config.path), local_files_only=True, trust_remote_code=False)
+    place = {**source(config.path), "local_files_only": True, "trust_remote_code": False}
     load_tokenizer(config, local=True)
-    return shape_of(found, lora_config(config))
+    return shape_of(AutoConfig.from_pretrained(**place), lora_config(config))
 
 
-def shape_of(found: Any, lora: Any = None) -> Shape:
+def shape_of(config: Any, lora: Any = None) -> Shape:
     """The shape of a model by transformers' configuration of it, and peft's of an adapter."""
     with torch.device("meta"), warnings.catch_warnings():
         # peft asks for it by the name that transformers is giving up.
         warnings.filterwarnings("ignore", ".*gradient_checkpointing", FutureWarning)
-        model = AutoModelForCausalLM.from_config(found, trust_remote_code=False)
+        model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
         if lora is not None:
             from peft import get_peft_model
 
             model = get_peft_model(model, lora)
-    head = getattr(found, "head_dim", None) or found.hidden_size // found.num_attention_heads
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     return Shape(
         parameters=sum(p.numel() for p in model.parameters()),
         trainable=sum(p.numel() for p in model.parameters() if p.requires_grad),
-        layers=found.num_hidden_layers,
-        hidden=found.hidden_size,
-        kv_width=2 * getattr(found, "num_key_value_heads", found.num_attention_heads) * head,
-        vocabulary=found.vocab_size,
-        context=found.max_position_embeddings,
+        layers=config.num_hidden_layers,
+        hidden=config.hidden_size,
+        kv_width=2 * getattr(config, "num_key_value_heads", config.num_attention_heads) * head,
+        vocabulary=config.vocab_size,
+        context=config.max_position_embeddings,
     )
 
 
@@ -182,7 +193,7 @@ def footprint(
     frozen = shape.parameters - shape.trainable
     reference = _needs_reference(arguments) and shape.trainable == shape.parameters
     completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
-    cut = Steps.of(arguments, launch.world_size)
+    cut = Steps.of_arguments(arguments, launch.world_size)
     rows = cut.rows(apart=bool(arguments.get("two_backward")))
     mine = -(-cut.rollouts_per_generation // launch.world_size)
     generated = min(mine, arguments.get("generation_rows") or mine)
@@ -206,8 +217,8 @@ def footprint(
 
 def _engine(arguments: Mapping[str, Any], device: float) -> int:
     """What vLLM's engine takes of the trainer's own device."""
-    beside = arguments.get("vllm_mode", "colocate") == "colocate"
-    return int(arguments.get("vllm_gpu_memory_utilization", 0) * device) if beside else 0
+    colocated = arguments.get("vllm_mode", "colocate") == "colocate"
+    return int(arguments.get("vllm_gpu_memory_utilization", 0) * device) if colocated else 0
 
 
 def stage_footprint(

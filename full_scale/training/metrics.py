@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 
 from dph_theory.support.progress import NotedProgress
 
-_SAID = {
+_WORDS = {
     "reward": "reward",
     "loss": "loss",
     "collapse/excess_kl": "excess KL",
@@ -24,7 +24,7 @@ LARGEST_LOG_U = "rehearsal/log_u_max_abs"
 _LOG = logging.getLogger(__name__)
 
 
-class Told(TrainerCallback):
+class StepReport(TrainerCallback):
     """Calls `progress` each step, from the one that training goes on from, with what was last measured.
 
     Only the first process does.
@@ -33,21 +33,21 @@ class Told(TrainerCallback):
     def __init__(self, progress: NotedProgress) -> None:
         self.progress, self.last = progress, ""
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Report the step, unless its log is about to."""
         if state.is_world_process_zero and not control.should_log:
             self.progress("train", state.global_step, state.max_steps, self.last)
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """Report a step's log."""
         if state.is_world_process_zero and "loss" in (logs or {}):
-            self.last = said(logs)
+            self.last = log_text(logs)
             self.progress("train", state.global_step, state.max_steps, self.last)
 
 
-def said(log: Mapping[str, Any]) -> str:
+def log_text(log: Mapping[str, Any]) -> str:
     """Reward, loss, excess KL and the share of groups of equal rewards of a log, where it has them."""
-    words = [f"{words} {log[name]:.4g}" for name, words in _SAID.items() if log.get(name) is not None]
+    words = [f"{words} {log[name]:.4g}" for name, words in _WORDS.items() if log.get(name) is not None]
     if log.get(EQUAL_REWARDS) is not None:
         words.append(f"groups of equal rewards {log[EQUAL_REWARDS]:.0%}")
     return ", ".join(words)

@@ -11,7 +11,7 @@ from dph_theory.losses import ADVANTAGE_BASELINES, alpha_dpg_rewards, clipped_ra
 from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error, choice
 
-from ..recipe.law import DEFINITION, declared, rehearses
+from ..recipe.stationary import DEFINITION, declared, rehearses
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
@@ -65,42 +65,42 @@ class OnlineConfig(DPHConfig):
 def check_settings(arguments: Mapping[str, Any]) -> None:
     """ValueError for what OnlineConfig refuses, of its arguments or those of them that are given."""
 
-    def of(name: str) -> Any:
+    def setting(name: str) -> Any:
         return arguments.get(name, getattr(OnlineConfig, name))
 
-    choice("online", of("online"), ONLINE)
-    choice("baseline", of("baseline"), ADVANTAGE_BASELINES)
-    first, bound, rows, online = map(of, ("beta_from", "excess_bound", "generation_rows", "online"))
-    defined = of("eta") > 0 and of("rehearsal_form") == DEFINITION
+    choice("online", setting("online"), ONLINE)
+    choice("baseline", setting("baseline"), ADVANTAGE_BASELINES)
+    first, bound, rows, online = map(setting, ("beta_from", "excess_bound", "generation_rows", "online"))
+    defined = setting("eta") > 0 and setting("rehearsal_form") == DEFINITION
     constant, takes_alpha = (
-        of("baseline") != "mean",
-        "alpha" in (of("divergence"), online.removesuffix("_dpg")),
+        setting("baseline") != "mean",
+        "alpha" in (setting("divergence"), online.removesuffix("_dpg")),
     )
     rules = {
-        **{name: (not of(name), f"off: {why}") for name, why in _REFUSED.items()},
+        **{name: (not setting(name), f"off: {why}") for name, why in _REFUSED.items()},
         "generation_rows": (rows is None or rows >= 1, "at least one row"),
         "online": (online == "none" or not defined, "none for rehearsal_form=definition"),
         "beta_from": (
-            first is None or (online == "sequence_kl" and first >= of("online_beta") > 0),
+            first is None or (online == "sequence_kl" and first >= setting("online_beta") > 0),
             "at least the beta that it falls to, of the KL of whole answers alone",
         ),
         "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
         "baseline": (
-            not constant or (of("scale_rewards") in ("none", False) and online != "alpha_dpg"),
+            not constant or (setting("scale_rewards") in ("none", False) and online != "alpha_dpg"),
             "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
         ),
         "alpha": (
-            (of("alpha") is not None) == takes_alpha,
+            (setting("alpha") is not None) == takes_alpha,
             "a number for divergence='alpha' and alpha-DPG, none otherwise",
         ),
         "mask_truncated_completions": (
-            (online == "none" and not defined) or not of("mask_truncated_completions"),
+            (online == "none" and not defined) or not setting("mask_truncated_completions"),
             "off: whole completions are compared",
         ),
     }
-    for name, (kept, allowed) in rules.items():
-        if not kept:
-            raise argument_error(name, of(name), allowed)
+    for name, (fulfilled, allowed) in rules.items():
+        if not fulfilled:
+            raise argument_error(name, setting(name), allowed)
 
 
 def _trains_in_float32(model: Any) -> None:
@@ -142,17 +142,17 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         self.arguments: Mapping[str, Any] = {}
         self.base_rates, self.rate_samples = base_rates or {}, rate_samples
         online, baseline = self.args.online, self.args.baseline
-        self._made = f"_{online.replace('scaled', 'sequence')}" if online != "none" else None
+        self._advantage_method = f"_{online.replace('scaled', 'sequence')}" if online != "none" else None
         if self.args.eta > 0 and self.args.rehearsal_form == DEFINITION:
-            self._made = "_definition"
+            self._advantage_method = "_definition"
         if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
         if baseline != "mean":
             require_verdict_alone(self, f"baseline={baseline!r}")
-        key = "example_id" if self._made else "prompt"
+        key = "example_id" if self._advantage_method else "prompt"
         # None where TRL's own advantages stand.
-        self.verdicts: Any = Verdicts(self, key) if self._made or baseline != "mean" else None
-        self.reference: Any = OnlineReference(self) if self._made else None
+        self.verdicts: Any = Verdicts(self, key) if self._advantage_method or baseline != "mean" else None
+        self.reference: Any = OnlineReference(self) if self._advantage_method else None
 
     def course(self) -> dict[str, Any]:
         """What must be the same to resume: settings, prompts, the rehearsal buffer."""
@@ -178,18 +178,18 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         if self.args.baseline != "mean":
             rewards = self.verdicts.last[1].to(advantages)
             samples = {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
-        if self._made is None:
+        if self._advantage_method is None:
             return samples
         samples = self.reference.with_log_probs(samples)
-        found = getattr(self, self._made)(samples)
-        return {**samples, "advantages": found.to(advantages.dtype)}
+        online_advantages = getattr(self, self._advantage_method)(samples)
+        return {**samples, "advantages": online_advantages.to(advantages.dtype)}
 
     def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
         """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
         everyone = in_groups(self, rewards)[..., 0]
-        found = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
+        advantages = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
-        return found[start : start + len(rewards)]
+        return advantages[start : start + len(rewards)]
 
     def _alpha_dpg(self, samples: dict[str, Any]) -> Tensor:
         keys, rewards = self.verdicts.last

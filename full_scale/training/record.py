@@ -40,8 +40,8 @@ class TrainingRecord:
     @classmethod
     def read(cls, path: Path) -> "TrainingRecord":
         """The record in a file; ValueError says what is wrong with it, RefusedError that there is none."""
-        found = read_record(path, KIND, "dph train --config ...")
-        return cls(config=found["config"], findings=found["findings"], **found["results"])
+        stored = read_record(path, KIND, "dph train --config ...")
+        return cls(config=stored["config"], findings=stored["findings"], **stored["results"])
 
     def write(self, path: Path) -> None:
         """Store it, whole or not at all, with the versions of the libraries."""
@@ -49,7 +49,7 @@ class TrainingRecord:
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("config", "findings")
         }
         seed = self.config["seed"]
-        made = record(
+        stored = record(
             KIND, seed=seed, config=self.config, results=results, findings=self.findings, packages=PACKAGES
         )
-        write_json(path, made)
+        write_json(path, stored)

@@ -31,11 +31,11 @@ class OnlineReference:
 
         The first are those of the model as it is, which has just generated them; what is there already stays.
         """
-        found = under_policy(self.trainer, samples)
-        if "ref_per_token_logps" not in found:
+        scored = under_policy(self.trainer, samples)
+        if "ref_per_token_logps" not in scored:
             with evaluating(self.trainer.model):
-                found["ref_per_token_logps"] = self._reference(samples)
-        return found
+                scored["ref_per_token_logps"] = self._reference(samples)
+        return scored
 
     def _reference(self, samples: dict[str, Any]) -> Tensor:
         if not self.adapter:

@@ -87,12 +87,12 @@ def last_checkpoint(folder: Path) -> Path | None:
 def _damage(checkpoint: Path) -> str:
     """What is wrong with a complete checkpoint's files, by their sizes when it was made."""
     try:
-        wanted = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
+        sizes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
     except ValueError:
         return f"{COMPLETE} is no JSON"
-    found = _sizes(checkpoint)
-    wrong = [name for name, size in wanted.items() if found.get(name) != size]
-    return ", ".join(f"{name} has {found.get(name, 0)} bytes of {wanted[name]}" for name in wrong)
+    found_sizes = _sizes(checkpoint)
+    wrong = [name for name, size in sizes.items() if found_sizes.get(name) != size]
+    return ", ".join(f"{name} has {found_sizes.get(name, 0)} bytes of {sizes[name]}" for name in wrong)
 
 
 def _sizes(folder: Path) -> dict[str, int]:
@@ -150,7 +150,7 @@ class WholeBatches(TrainerCallback):
     def __init__(self, trainer: "ExactResume") -> None:
         self.trainer, self.due = trainer, False
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Save at the end of a generated batch, or of the training."""
         self.due |= control.should_save
         control.should_save = self.due and (self.trainer.between_batches or control.should_training_stop)
@@ -244,15 +244,15 @@ class ExactResume(GRPOTrainer):
         # However an optimizer step is cut, a generated batch serves as many of them.
         self._step = place["step"] * self._cycle // place["cycle"]
         if not self.between_batches or place["processes"] != self.accelerator.num_processes:
-            told = "%s lies at micro-step %d of %d on %d processes: rollouts are drawn anew"
-            _LOG.warning(told, folder, place["step"], place["cycle"], place["processes"])
+            message = "%s lies at micro-step %d of %d on %d processes: rollouts are drawn anew"
+            _LOG.warning(message, folder, place["step"], place["cycle"], place["processes"])
         self._total_train_tokens = place["tokens"]
         self._metrics["train"].update(place["metrics"])
         self._seconds, self._begun = place["seconds"], time.monotonic()
         self.carried = place["carried"]
-        for reward, seen in zip(self.reward_funcs, place["outcomes"], strict=True):
-            if seen:
-                reward.outcomes.update(seen)
+        for reward, outcomes in zip(self.reward_funcs, place["outcomes"], strict=True):
+            if outcomes:
+                reward.outcomes.update(outcomes)
 
     def _check_course(self, folder: Path) -> None:
         if not (folder / COMPLETE).is_file():

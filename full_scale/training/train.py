@@ -23,7 +23,7 @@ from .arguments import arguments
 from .card import write_card
 from .collapse_meter import CollapseMeter
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
-from .metrics import EQUAL_REWARDS, Told
+from .metrics import EQUAL_REWARDS, StepReport
 from .online import OnlineConfig, OnlineTrainer
 from .record import TrainingRecord
 from .resume import export, has_weights, last_checkpoint
@@ -55,25 +55,25 @@ def train(
     buffer from another model, tokenizer or temperature; ValueError for a folder that holds another recipe's
     training.
     """
-    folders = Folders.of(recipe)
-    stored = _finished(folders, recipe)
-    if stored is not None:
-        return stored
+    folders = Folders.of_recipe(recipe)
+    earlier = _finished(folders, recipe)
+    if earlier is not None:
+        return earlier
     trainer = build_trainer(recipe, task, presampling, hashes)
     if say is not None:
-        say(said_first(vars(trainer.args)))
-    trainer.add_callback(Told(progress or silent))
+        say(opening_sentences(vars(trainer.args)))
+    trainer.add_callback(StepReport(progress or silent))
     start = last_checkpoint(folders.checkpoints)
     trainer.train(resume_from_checkpoint=None if start is None else str(start))
     export(trainer, folders.model, recipe.model.dtype)
-    made = _record(trainer, recipe, presampling, hashes)
+    record = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
-        made.write(folders.training)
+        record.write(folders.training)
         write_card(folders)
         if not trainer.args.keep_moments:
             shutil.rmtree(folders.checkpoints, ignore_errors=True)
     trainer.accelerator.wait_for_everyone()
-    return made
+    return record
 
 
 def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: ModelHashes) -> OnlineTrainer:
@@ -116,9 +116,8 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
-        how: dict[str, Any] = {"every": args.collapse_every, "step": args.step_in_logits}
-        how["rate_samples"] = recipe.presample.k
-        meter = CollapseMeter(rates, key="example_id", **how)
+        every, step, k = args.collapse_every, args.step_in_logits, recipe.presample.k
+        meter = CollapseMeter(rates, key="example_id", every=every, step=step, rate_samples=k)
         meter.attach(trainer, trainer.reference)
     return trainer
 
@@ -148,7 +147,7 @@ def _record(
     name, log = recipe.method.name, [entry for entry in trainer.state.log_history if "loss" in entry]
     return TrainingRecord(
         config=recipe.as_dict(),
-        run=Folders.of(recipe).run,
+        run=Folders.of_recipe(recipe).run,
         initial_hash=hashes.model,
         method=name,
         arguments=dict(trainer.arguments),
@@ -181,19 +180,21 @@ def _findings(method: str, log: list[dict[str, Any]], args: Any) -> list[str]:
     return sentences
 
 
-def said_first(arguments: Mapping[str, Any]) -> list[str]:
+def opening_sentences(arguments: Mapping[str, Any]) -> list[str]:
     """What users take for a fault at the start of a training, from the arguments of OnlineConfig."""
-    said = ["The loss begins near 0 and is no measure of progress, though its gradient is not 0: see reward."]
+    sentences = [
+        "The loss begins near 0 and is no measure of progress, though its gradient is not 0: see reward."
+    ]
     if not arguments.get("beta"):
         meter = arguments.get("collapse_every")
         instead = "see collapse/kl" if meter else "train.collapse_every=10 logs collapse/kl instead"
-        said.append(f"TRL logs no kl at beta = 0, where it computes none: {instead}.")
+        sentences.append(f"TRL logs no kl at beta = 0, where it computes none: {instead}.")
     cut = (arguments.get("steps_per_generation") or 0) * (arguments.get("num_generations") or 0)
     if cut:
-        said += few_prompts(
+        sentences += few_prompts(
             arguments["generation_batch_size"] / cut * arguments["gradient_accumulation_steps"]
         )
-    return said
+    return sentences
 
 
 FEW = 4
@@ -205,8 +206,8 @@ def few_prompts(a_step: float) -> list[str]:
     if a_step >= FEW:
         return []
     return [
-        f"A step explores {a_step:.2g} prompt{'s' * (a_step > 1)}, and teaches nothing where their answers "
-        "are all right or all wrong: raise train.gradient_accumulation_steps."
+        f"A step explores {a_step:.2g} prompt{'s' if a_step > 1 else ''}, and teaches nothing where their "
+        "answers are all right or all wrong: raise train.gradient_accumulation_steps."
     ]
 
 
@@ -214,14 +215,15 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
     """The record of this very training, or none: nothing is finished, or it is to be made longer."""
     if not folders.training.is_file():
         return None
-    stored = TrainingRecord.read(folders.training)
+    finished = TrainingRecord.read(folders.training)
     # A key that recipes did not have then had its default.
-    kept, wanted = build(Recipe, stored.config, "").as_dict(), recipe.as_dict()
-    steps = wanted["train"].get("max_steps", 0)
-    longer = steps > stored.steps and {**kept, "train": {**kept["train"], "max_steps": steps}} == wanted
-    if kept == wanted and has_weights(folders.model):
-        return stored
-    if kept == wanted or longer:
+    stored_recipe, given_recipe = build(Recipe, finished.config, "").as_dict(), recipe.as_dict()
+    steps = given_recipe["train"].get("max_steps", 0)
+    lengthened = {**stored_recipe, "train": {**stored_recipe["train"], "max_steps": steps}}
+    longer = steps > finished.steps and lengthened == given_recipe
+    if stored_recipe == given_recipe and has_weights(folders.model):
+        return finished
+    if stored_recipe == given_recipe or longer:
         if last_checkpoint(folders.checkpoints) is None:
             raise RefusedError(
                 f"no checkpoint in {folders.checkpoints}, from which this finished run could be made longer "
@@ -229,15 +231,15 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
                 f"{folders.training}, and run dph train --config ... from the beginning"
             )
         return None
-    other = ", ".join(_differing(kept, wanted))
+    other = ", ".join(_differing(stored_recipe, given_recipe))
     allowed = f"a folder of its own: this one holds a training of another {other}"
-    raise argument_error("output", str(folders.here), allowed)
+    raise argument_error("output", str(folders.run_folder), allowed)
 
 
-def _differing(kept: Any, wanted: Any, at: str = "") -> list[str]:
+def _differing(stored: Any, given: Any, at: str = "") -> list[str]:
     """The keys of two recipes whose values differ, with both."""
-    if not isinstance(kept, dict) or not isinstance(wanted, dict):
-        return [] if kept == wanted else [f"{at} ({kept!r} there, {wanted!r} here)"]
-    keys = sorted({*kept, *wanted})
+    if not isinstance(stored, dict) or not isinstance(given, dict):
+        return [] if stored == given else [f"{at} ({stored!r} there, {given!r} here)"]
+    keys = sorted({*stored, *given})
     dots = f"{at}." if at else ""
-    return [one for key in keys for one in _differing(kept.get(key), wanted.get(key), f"{dots}{key}")]
+    return [one for key in keys for one in _differing(stored.get(key), given.get(key), f"{dots}{key}")]

@@ -23,7 +23,7 @@ from dph_theory.support.errors import RefusedError, argument_error, choice
 from ..models.generation import evaluating
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
-from ..recipe.law import RELEASED, rehearsal_loss, rehearses
+from ..recipe.stationary import RELEASED, rehearsal_loss, rehearses
 from ..storage.tensors import read_tensors, write_tensors
 from .metrics import note_rehearsal
 from .reference import last_log_probs
@@ -53,8 +53,8 @@ class DPHConfig(GRPOConfig):
             raise argument_error("eta", self.eta, "a finite number, at least 0")
         if self.rehearsal_rows is not None and self.rehearsal_rows < 1:
             raise argument_error("rehearsal_rows", self.rehearsal_rows, "at least one row")
-        known = {"level": LEVELS, "reduction": REDUCTIONS, "form": self.forms}
-        for name, allowed in known.items():
+        choices = {"level": LEVELS, "reduction": REDUCTIONS, "form": self.forms}
+        for name, allowed in choices.items():
             choice(f"rehearsal_{name}", getattr(self, f"rehearsal_{name}"), allowed)
         if self.divergence != "alpha":
             named(self.divergence)
@@ -139,8 +139,8 @@ class DPHTrainer(GRPOTrainer):
         batch = buffer.batch(rows, self._tokenizer.pad_token_id)
         batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
         last = batch["ref_logps"].shape[1]
-        found = last_log_probs(self, model, batch["ids"], batch["attention_mask"], last)
-        return found, batch["ref_logps"], batch["completion_mask"].bool()
+        log_pi = last_log_probs(self, model, batch["ids"], batch["attention_mask"], last)
+        return log_pi, batch["ref_logps"], batch["completion_mask"].bool()
 
     def _reference(self, buffer: RehearsalBuffer) -> Tensor:
         """Log-probabilities of all rows under the initial model, flat; kept for a resumed run.
@@ -154,15 +154,15 @@ class DPHTrainer(GRPOTrainer):
                 raise RefusedError(f"{path} is of another buffer than this run's: take another output folder")
             return tensors["ref_logps"]
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
-        order, found = buffer.by_length(range(len(buffer))), []
+        order, by_index = buffer.by_length(range(len(buffer))), []
         batches = [order[start : start + size] for start in range(0, len(order), size)]
         with evaluating(self.model):
             # As many passes on every process: where none is left, the first batch again, to no effect.
             for i in range(rank, -(-len(batches) // world) * world, world):
                 rows = batches[i] if i < len(batches) else batches[0]
                 values = self._log_probs(self.model, buffer, rows)[0].float().cpu()
-                found += [(n, v[-buffer.lengths[n] :].clone()) for n, v in zip(rows, values, strict=True)]
-        by_row = dict(gather_object(found))
+                by_index += [(n, v[-buffer.lengths[n] :].clone()) for n, v in zip(rows, values, strict=True)]
+        by_row = dict(gather_object(by_index))
         own = torch.cat([by_row[n] for n in range(len(buffer))])
         gap = (own - buffer.ref_logps).abs().max().item()
         self._metrics["train"]["rehearsal/stored_gap_max_abs"].append(gap)

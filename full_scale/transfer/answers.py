@@ -45,40 +45,39 @@ def listed_rows(rows: Sequence[DataRow], tokenizer: Any, default_set: str) -> li
 
     ValueError for a row without answers, with answers of several lengths in tokens, or an empty one.
     """
-    found = []
+    listed = []
     for number, row in enumerate(rows):
-        text, answers = row.text("prompt"), row.values.get("answers")
-        if not isinstance(answers, list) or not all(isinstance(each, str) and each for each in answers):
+        question, answers = row.text("prompt"), row.values.get("answers")
+        if not isinstance(answers, list) or not all(isinstance(text, str) and text for text in answers):
             raise argument_error(
                 f"{row.where}: answers", answers, "a list of correct answers, each some text"
             )
-        before = tuple(tokenizer(text)["input_ids"])
-        right = tuple(dict.fromkeys(_continued(tokenizer, text, before, answer) for answer in answers))
+        before = tuple(tokenizer(question)["input_ids"])
+        right = tuple(dict.fromkeys(_continued(tokenizer, question, before, answer) for answer in answers))
         if len({len(tokens) for tokens in right}) != 1:
             lengths = {answer: len(tokens) for answer, tokens in zip(answers, right, strict=False)}
             raise argument_error(
                 f"{row.where}: answers", lengths, "of one length in tokens; else sample them"
             )
         name = str(row.values.get("id", f"{default_set} {number + 1}"))
-        found.append(Listed(name, str(row.values.get("set", default_set)), before, right))
-    return found
+        listed.append(Listed(name, str(row.values.get("set", default_set)), before, right))
+    return listed
 
 
 def _continued(tokenizer: Any, text: str, before: Tokens, answer: str) -> Tokens:
     """The tokens by which an answer continues a text: in one piece with it where the text's own stay."""
-    whole = tuple(tokenizer(text + answer)["input_ids"])
-    if whole[: len(before)] == before and len(whole) > len(before):
-        return whole[len(before) :]
+    joint = tuple(tokenizer(text + answer)["input_ids"])
+    if joint[: len(before)] == before and len(joint) > len(before):
+        return joint[len(before) :]
     return tuple(tokenizer(answer, add_special_tokens=False)["input_ids"])
 
 
 def listed_atoms(model: Any, prompt: Listed, wrong: int) -> list[Atom]:
     """The correct answers, and the likeliest others of their length: so many at most."""
-    length = len(prompt.right[0])
-    others = likeliest(model, prompt.prompt, length, wrong + len(prompt.right))
-    known = set(prompt.right)
-    atoms = [Atom((answer,), None, True) for answer in prompt.right]
-    return atoms + [Atom((each,), None, False) for each in others if each not in known][:wrong]
+    candidates = likeliest(model, prompt.prompt, len(prompt.right[0]), wrong + len(prompt.right))
+    incorrect = [answer for answer in candidates if answer not in prompt.right][:wrong]
+    correctness = [*((answer, True) for answer in prompt.right), *((answer, False) for answer in incorrect)]
+    return [Atom((answer,), share=None, correct=correct) for answer, correct in correctness]
 
 
 def likeliest(model: Any, prompt: Tokens, length: int, count: int) -> list[Tokens]:
@@ -105,15 +104,15 @@ def sampled_atoms(
     An answer that was drawn once can show its kind only: its own gradient is not what another draw has.
     """
     drawn = sample(model, tokenizer, prompts, count, sampling, seed)
-    asked = [example for example in examples for _ in range(count)]
-    scores = iter(judged(task.verifier, asked, [each.text for group in drawn for each in group]))
+    repeated = [example for example in examples for _ in range(count)]
+    scores = iter(judged(task.verifier, repeated, [answer.text for group in drawn for answer in group]))
     for group in drawn:
-        verdicts = {each.token_ids: next(scores).correct for each in group}
-        times = Counter(each.token_ids for each in group)
+        verdicts = {answer.token_ids: next(scores).correct for answer in group}
+        times = Counter(answer.token_ids for answer in group)
         alone = [tokens for tokens, n in times.most_common(own) if n > 1]
         atoms = [Atom((tokens,), times[tokens] / count, verdicts[tokens]) for tokens in alone]
         for correct in (True, False):
-            rest = [each.token_ids for each in group if each.token_ids not in alone]
+            rest = [answer.token_ids for answer in group if answer.token_ids not in alone]
             rest = [tokens for tokens in rest if verdicts[tokens] is correct]
             if rest:
                 atoms.append(Atom(tuple(rest), len(rest) / count, correct))
@@ -131,5 +130,5 @@ def log_probs(model: Any, prompt: Sequence[int], answers: Sequence[Tokens]) -> I
     for answer in answers:
         ids = torch.tensor([[*prompt, *answer]], device=device)
         logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(answer) + 1).logits[0, :-1]
-        told = torch.tensor(answer, device=device)[:, None]
-        yield logits.float().log_softmax(-1).gather(1, told).sum()[None]
+        chosen = torch.tensor(answer, device=device)[:, None]
+        yield logits.float().log_softmax(-1).gather(1, chosen).sum()[None]

@@ -15,7 +15,7 @@ from .sketch import Sketch
 NUMBERS = 2**22
 """Of a gradient whose matrices are folded: what is off by it is then no more than by the sketch."""
 _LEAST_SIDE = 16
-_HELD = 2**28
+_IN_MEMORY = 2**28
 """So many numbers of gradients at most are in memory at once."""
 
 
@@ -50,8 +50,8 @@ class Fold:
         if self.size == self.length:
             return nn.functional.one_hot(places, self.length).float()
         place = torch.argsort(self._order)[places.cpu()] % self.size
-        found = nn.functional.one_hot(place, self.size) * self._signs.cpu()[places.cpu()][..., None]
-        return found.to(places.device)
+        units = nn.functional.one_hot(place, self.size) * self._signs.cpu()[places.cpu()][..., None]
+        return units.to(places.device)
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,16 @@ class Gradients:
     ) -> None:
         self.model, self.sketch, self.numbers = model, sketch, numbers
         self.sizes = dict(sizes or {})
-        named = {name: each for name, each in model.named_parameters() if each.requires_grad}
-        of_weight = {id(each): name for name, each in named.items()}
+        named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+        names = {id(parameter): name for name, parameter in named.items()}
         self._layers = {
-            module: of_weight[id(module.weight)]
+            module: names[id(module.weight)]
             for module in model.modules()
-            if isinstance(module, nn.Linear | nn.Embedding) and id(module.weight) in of_weight
+            if isinstance(module, nn.Linear | nn.Embedding) and id(module.weight) in names
         }
         matrices = set(self._layers.values())
         self._shapes = {name: tuple(named[name].shape) for name in sorted(matrices)}
-        self._others = [each for name, each in named.items() if name not in matrices]
+        self._others = [parameter for name, parameter in named.items() if name not in matrices]
         self._folds: dict[str, tuple[Fold, Fold]] = {}
         self._calls: list[_Call] = []
 
@@ -115,31 +115,30 @@ class Gradients:
         """The sketches, (answers, size), of log-probabilities (answers,) that one pass gave: the last one."""
         calls, self._calls = self._calls, []
         inputs = [*(call.output for call in calls), *self._others]
-        held = sum(each.numel() for each in inputs)
-        pieces = log_probs.split(max(1, _HELD // held))
+        size = sum(tensor.numel() for tensor in inputs)
+        pieces = log_probs.split(max(1, _IN_MEMORY // size))
         rows = [self._rows(calls, piece, inputs) for piece in pieces]
         return torch.cat(rows)
 
     def _rows(self, calls: list[_Call], log_probs: Tensor, inputs: list[Tensor]) -> Tensor:
-        how: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
+        options: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
         if len(log_probs) == 1:
-            found = [
-                None if each is None else each[None]
-                for each in torch.autograd.grad(log_probs[0], inputs, **how)
-            ]
+            single = torch.autograd.grad(log_probs[0], inputs, **options)
+            gradients = [None if gradient is None else gradient[None] for gradient in single]
         else:
             eye = torch.eye(len(log_probs), dtype=log_probs.dtype, device=log_probs.device)
-            found = [*torch.autograd.grad(log_probs, inputs, eye, is_grads_batched=True, **how)]
-        back = [(call, each) for call, each in zip(calls, found, strict=False) if each is not None]
+            gradients = [*torch.autograd.grad(log_probs, inputs, eye, is_grads_batched=True, **options)]
+        pairs = zip(calls, gradients, strict=False)
+        by_call = [(call, gradient) for call, gradient in pairs if gradient is not None]
         if not self._folds:
-            self._set(back)
+            self._set(by_call)
         parts: dict[str, Tensor] = {}
-        for call, each in back:
-            found_part = self._folded(call, each.flatten(1, -2))
-            parts[call.weight] = parts[call.weight] + found_part if call.weight in parts else found_part
-        others = [each for each in found[len(calls) :] if each is not None]
-        whole = [*(parts[name] for name in self._shapes if name in parts), *others]
-        flat = torch.cat([each.flatten(1) for each in whole], dim=1)
+        for call, gradient in by_call:
+            folded = self._folded(call, gradient.flatten(1, -2))
+            parts[call.weight] = parts[call.weight] + folded if call.weight in parts else folded
+        matrices = [parts[name] for name in self._shapes if name in parts]
+        vectors = [gradient for gradient in gradients[len(calls) :] if gradient is not None]
+        flat = torch.cat([gradient.flatten(1) for gradient in (*matrices, *vectors)], dim=1)
         return torch.stack([self.sketch([row]) for row in flat])
 
     def _folded(self, call: _Call, back: Tensor) -> Tensor:
@@ -149,12 +148,12 @@ class Gradients:
             return torch.einsum("tj,atk->ajk", left.of_units(call.entered.flatten()), right(back))
         return torch.einsum("atj,tk->ajk", left(back), right(call.entered.flatten(0, -2)))
 
-    def _set(self, back: list[tuple[_Call, Tensor]]) -> None:
+    def _set(self, by_call: list[tuple[_Call, Tensor]]) -> None:
         """Set the folds: the longer, the more of these gradients a matrix has."""
         if not self.sizes:
             energy = dict.fromkeys(self._shapes, 0.0)
-            for call, each in back:
-                energy[call.weight] += _square(call, each.flatten(1, -2))
+            for call, gradient in by_call:
+                energy[call.weight] += _square(call, gradient.flatten(1, -2))
             self.sizes = _sides(self._shapes, energy, self.numbers)
         for place, (name, (rows, columns)) in enumerate(self._shapes.items()):
             size = self.sizes[name]
@@ -181,14 +180,16 @@ def _sides(
     A fold to k numbers adds about (energy)^2/k to the variance and k^2 numbers: at the best k goes with the
     power 2/3 of the energy.
     """
-    wanted = {name: max(energy[name], 0.0) ** (2 / 3) for name in shapes}
-    most = max(wanted.values()) or 1.0
+    lengths = {name: max(energy[name], 0.0) ** (2 / 3) for name in shapes}
+    longest = max(lengths.values()) or 1.0
 
     def sides(scale: float) -> dict[str, int]:
-        return {name: max(_LEAST_SIDE, math.ceil(scale * each / most)) for name, each in wanted.items()}
+        shares = {name: length / longest for name, length in lengths.items()}
+        return {name: max(_LEAST_SIDE, math.ceil(scale * share)) for name, share in shares.items()}
 
-    def left(of: Mapping[str, int]) -> int:
-        return sum(min(of[name], rows) * min(of[name], columns) for name, (rows, columns) in shapes.items())
+    def left(sizes: Mapping[str, int]) -> int:
+        folded = [[min(side, sizes[name]) for side in shape] for name, shape in shapes.items()]
+        return sum(rows * columns for rows, columns in folded)
 
     low, high = 0.0, 2.0 ** math.ceil(math.log2(max(max(shape) for shape in shapes.values()) * len(shapes)))
     everything = {name: max(shape) for name, shape in shapes.items()}

@@ -23,7 +23,7 @@ from dph_theory.transfer import AnswerKernel
 from ..models.generation import prompt_tokens
 from ..models.load import LoadedModel, load, lora_config
 from ..recipe.schema import ModelConfig, Recipe
-from ..storage.journal import told_apart
+from ..storage.journal import difference_of
 from ..storage.tensors import hash_values
 from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
@@ -66,15 +66,17 @@ def measure_listed(
         "model": loaded.hashes.as_dict(),
         "lora": config.lora,
         "wrong": wrong,
-        "prompts": [hash_values([each.name, each.set, each.prompt, each.right]) for each in prompts],
+        "prompts": [
+            hash_values([listed.name, listed.set, listed.prompt, listed.right]) for listed in prompts
+        ],
     }
     trainable = _trainable(loaded.model, config)
     work = _Work(trainable, path, identity)
-    for number, prompt in enumerate(prompts):
-        work.add(number, prompt.prompt, partial(listed_atoms, trainable, prompt, wrong))
+    for number, listed in enumerate(prompts):
+        work.add(number, listed.prompt, partial(listed_atoms, trainable, listed, wrong))
         progress("transfer", number + 1, len(prompts))
-    named = [(each.name, each.set) for each in prompts]
-    return work.finished(named, [each.prompt for each in prompts], {"answers": "listed"}, trained)
+    named = [(listed.name, listed.set) for listed in prompts]
+    return work.finished(named, [listed.prompt for listed in prompts], {"answers": "listed"}, trained)
 
 
 def measure_files(
@@ -111,7 +113,7 @@ def measure_sampled(
     """
     loaded = load(recipe.model, stop=recipe.sampling.stop)
     sets = {TRAIN: task.train, **task.evaluation}
-    examples = [(name, example) for name, of in sets.items() for example in of[:limit]]
+    examples = [(name, example) for name in sets for example in sets[name][:limit]]
     tokens = prompt_tokens(loaded.tokenizer, task, [example for _, example in examples], recipe.model)
     identity = {
         "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
@@ -124,10 +126,10 @@ def measure_sampled(
 
         def atoms(number: int = number, example: Any = example, prompt: Sequence[int] = prompt) -> list[Atom]:
             seed = recipe.seed + number
-            (found,) = sampled_atoms(
+            (measured,) = sampled_atoms(
                 trainable, loaded.tokenizer, task, [example], [prompt], recipe.sampling, samples, own, seed
             )
-            return found
+            return measured
 
         work.add(number, tuple(prompt), atoms)
         progress("transfer", number + 1, len(examples))
@@ -152,13 +154,13 @@ class _Work:
     def __init__(self, model: Any, path: Path, identity: Mapping[str, Any]) -> None:
         self.model, self.path, self.identity = model, path, {**identity, "numbers": NUMBERS}
         self.folder = path.with_name(f"{path.name}.parts")
-        self.weights = [each for each in model.parameters() if each.requires_grad]
+        self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.sketch = Sketch()
         self.sizes = self.folder / "sizes.json"
         begun = self.folder / "identity.json"
-        if begun.is_file() and (found := json.loads(begun.read_text(encoding="utf-8"))) != self.identity:
-            changed, others = told_apart(self.identity, found)
-            allowed = f"{self.folder} was begun with {others}; keep to that, or remove it to begin anew"
+        if begun.is_file() and (stored := json.loads(begun.read_text(encoding="utf-8"))) != self.identity:
+            changed, other = difference_of(self.identity, stored)
+            allowed = f"{self.folder} was begun with {other}; keep to that, or remove it to begin anew"
             raise argument_error("kernel", changed, allowed)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(begun, self.identity)
@@ -170,20 +172,20 @@ class _Work:
         file = self.folder / f"{number}.npz"
         if file.is_file():
             return
-        found = atoms()
+        measured_atoms = atoms()
         rows, selves, shares = [], [], []
-        for atom, whole, own, log_p in self._measured(prompt, found):
-            rows.append(whole)
+        for atom, sketch, own, log_p in self._measured(prompt, measured_atoms):
+            rows.append(sketch)
             selves.append(own)
             shares.append(math.exp(log_p) if atom.share is None else atom.share)
             if atom.share is not None and len(atom.answers) == 1:
                 # Another draw is this very answer with its own probability alone.
                 selves[-1] *= min(1.0, math.exp(log_p) / atom.share)
-        if found[0].share is None:
+        if measured_atoms[0].share is None:
             _add_all_others(rows, selves, shares)
-        correct = [atom.correct for atom in found] + [False] * (len(rows) - len(found))
-        answers = json.dumps([atom.answers for atom in found])
-        with replacing(file) as made, made.open("wb") as out:
+        correct = [atom.correct for atom in measured_atoms] + [False] * (len(rows) - len(measured_atoms))
+        answers = json.dumps([atom.answers for atom in measured_atoms])
+        with replacing(file) as part, part.open("wb") as out:
             np.savez(
                 out,
                 rows=torch.stack(rows).numpy(),
@@ -197,18 +199,18 @@ class _Work:
         self, prompt: Tokens, atoms: Sequence[Atom]
     ) -> Iterator[tuple[Atom, torch.Tensor, float, float]]:
         """Of each atom the sketch of its mean gradient, its square (by halves if it can be), and a log p."""
-        found: list[tuple[torch.Tensor, float]] = []
+        sketches: list[tuple[torch.Tensor, float]] = []
         with self.gradients.watching():
             for scores in log_probs(
                 self.model, prompt, [answer for atom in atoms for answer in atom.answers]
             ):
-                found += zip(self.gradients(scores), scores.tolist(), strict=True)
+                sketches += zip(self.gradients(scores), scores.tolist(), strict=True)
         if not self.sizes.is_file():
             write_json(self.sizes, self.gradients.sizes)
-        each = iter(found)
+        remaining = iter(sketches)
         for atom in atoms:
             count = len(atom.answers)
-            rows, logs = zip(*islice(each, count), strict=True)
+            rows, logs = zip(*islice(remaining, count), strict=True)
             first, second = (
                 torch.stack(half).sum(dim=0) if half else 0 * rows[0] for half in (rows[::2], rows[1::2])
             )
@@ -227,20 +229,20 @@ class _Work:
         gram = self._gram([len(part["share"]) for part in parts])
         gram[np.diag_indices(len(gram))] = np.concatenate([part["self"] for part in parts])
         shares = [part["share"] / part["share"].sum() for part in parts]
-        told = {
+        description = {
             **about, **self.identity, "sketch": self.sketch.size, "versions": versions(*PACKAGES),
-            "parameters": sum(each.numel() for each in self.weights),
-            "adam": self._adam([i for i, (_, of) in enumerate(named) if of in trained], prompts, parts),
+            "parameters": sum(weight.numel() for weight in self.weights),
+            "adam": self._adam([i for i, (_, name) in enumerate(named) if name in trained], prompts, parts),
         }  # fmt: skip
-        del told["prompts"]
+        del description["prompts"]
         kernel = AnswerKernel(
-            tuple(name for name, _ in named),
-            tuple(of for _, of in named),
-            np.repeat(np.arange(len(parts)), [len(part["share"]) for part in parts]),
-            np.log(np.concatenate(shares)),
-            np.concatenate([part["correct"] for part in parts]).astype(bool),
-            gram,
-            told,
+            names=tuple(name for name, _ in named),
+            sets=tuple(set_name for _, set_name in named),
+            prompt=np.repeat(np.arange(len(parts)), [len(part["share"]) for part in parts]),
+            log_p=np.log(np.concatenate(shares)),
+            correct=np.concatenate([part["correct"] for part in parts]).astype(bool),
+            gram=gram,
+            about=description,
         )
         kernel.save(self.path)
         shutil.rmtree(self.folder)
@@ -248,24 +250,25 @@ class _Work:
 
     def _part(self, number: int, *names: str) -> dict[str, np.ndarray]:
         """What was measured of a prompt, by name."""
-        with np.load(self.folder / f"{number}.npz") as kept:
-            return {name: kept[name] for name in names}
+        with np.load(self.folder / f"{number}.npz") as stored:
+            return {name: stored[name] for name in names}
 
     def _gram(self, sizes: Sequence[int]) -> np.ndarray:
         """Inner products of all sketches, of which two blocks of prompts are in memory at a time."""
         ends = np.concatenate([[0], np.cumsum(sizes)])
-        blocks = [range(at, min(at + _BLOCK, len(sizes))) for at in range(0, len(sizes), _BLOCK)]
+        starts = range(0, len(sizes), _BLOCK)
+        blocks = [range(start, min(start + _BLOCK, len(sizes))) for start in starts]
 
-        def rows(block: range) -> np.ndarray:
+        def sketches_of(block: range) -> np.ndarray:
             return np.concatenate([self._part(number, "rows")["rows"] for number in block]).astype(np.float32)
 
         gram = np.empty((ends[-1], ends[-1]))
         for i, block in enumerate(blocks):
-            here, at = rows(block), slice(ends[block.start], ends[block.stop])
+            sketches, rows = sketches_of(block), slice(ends[block.start], ends[block.stop])
             for other in blocks[: i + 1]:
-                there = slice(ends[other.start], ends[other.stop])
-                gram[at, there] = here @ (here if other == block else rows(other)).T
-                gram[there, at] = gram[at, there].T
+                columns = slice(ends[other.start], ends[other.stop])
+                gram[rows, columns] = sketches @ (sketches if other == block else sketches_of(other)).T
+                gram[columns, rows] = gram[rows, columns].T
         return gram
 
     def _adam(
@@ -278,19 +281,21 @@ class _Work:
         for number in np.unique(np.linspace(0, len(trained) - 1, _SOME).astype(int)):
             part = parts[trained[number]]
             share, correct = part["share"] / part["share"].sum(), part["correct"].astype(float)
-            asked = share * (correct - share @ correct) * group_weight(_GROUP, float(share @ correct))
+            rate = share @ correct
+            coefficients = share * (correct - rate) * group_weight(_GROUP, float(rate))
             answers = [tuple(map(tuple, atom)) for atom in json.loads(str(part["answers"]))]
-            weights = asked[: len(answers)]
-            if len(asked) > len(answers):
-                weights = weights - asked[-1] * share[:-1] / share[-1]
+            weights = coefficients[: len(answers)]
+            if len(coefficients) > len(answers):
+                weights = weights - coefficients[-1] * share[:-1] / share[-1]
             flat = [answer for atom in answers for answer in atom]
-            each = [weight / len(atom) for weight, atom in zip(weights, answers, strict=True) for _ in atom]
+            counts = [len(atom) for atom in answers]
+            by_answer = np.repeat(weights / counts, counts)
             at = 0
             for scores in log_probs(self.model, prompts[trained[number]], flat):
-                weight = torch.tensor(each[at : at + len(scores)], device=scores.device)
+                weight = torch.tensor(by_answer[at : at + len(scores)], device=scores.device)
                 (weight * scores).sum().backward()
                 at += len(scores)
-        slopes = [each.grad for each in self.weights if each.grad is not None]
+        slopes = [parameter.grad for parameter in self.weights if parameter.grad is not None]
         first = sum(float(slope.abs().sum()) for slope in slopes)
         second = math.sqrt(sum(float(slope.square().sum()) for slope in slopes))
         self.model.zero_grad(set_to_none=True)

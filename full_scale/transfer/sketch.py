@@ -33,19 +33,19 @@ class Sketch:
 
     def __call__(self, gradients: Iterable[Tensor]) -> Tensor:
         """The sketch of one gradient, given as the tensors of its parts, in float32 on the CPU."""
-        found, piece = torch.zeros(self.size), 0
+        sketch, piece = torch.zeros(self.size), 0
         for gradient in gradients:
             flat = gradient.detach().reshape(-1)
-            if found.device != flat.device:
-                found, self._signs = found.to(flat.device), self._signs.to(flat.device)
+            if sketch.device != flat.device:
+                sketch, self._signs = sketch.to(flat.device), self._signs.to(flat.device)
             for start in range(0, flat.numel(), self.size):
                 part = flat[start : start + self.size].float()
-                signed = torch.zeros_like(found)
+                signed = torch.zeros_like(sketch)
                 signed[: len(part)] = part * self._signs[: len(part)]
                 turned = torch.roll(signed, piece * self._stride % self.size)
-                found.add_(turned, alpha=self._sign(piece))
+                sketch.add_(turned, alpha=self._sign(piece))
                 piece += 1
-        return found.cpu()
+        return sketch.cpu()
 
     def _sign(self, piece: int) -> float:
         if piece >= len(self._whole):

@@ -56,8 +56,12 @@ def raising(error):
         ("train", (*TINY, "sampling.temprature=1"), "error: "),
         ("train", (*TINY, "nothing"), "error: "),
         ("train", (*TINY, "presample.k=0"), "error: "),
-        ("laws", ("--only", "law"), "only='law' is not allowed: one of which_law, long_enough, way_back"),
-        ("laws", ("--pretrained", "--twins"), "--twins"),
+        (
+            "small_llama",
+            ("--only", "law"),
+            "only='law' is not allowed: one of which_policy, long_enough, way_back",
+        ),
+        ("pretrained", ("--expected-gradient",), "--expected-gradient"),
     ],
 )
 def test_wrong_usage_ends_in_words(command, arguments, said):
@@ -214,8 +218,8 @@ def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
     assert "nothing reproduced" in found.output
 
 
-def test_laws_lists_what_is_done_without_a_run(tmp_path):
-    found = invoke(cli.laws_command, "--list", "--only", "iteration", "--folder", str(tmp_path))
+def test_an_experiment_lists_what_is_done_without_a_run(tmp_path):
+    found = invoke(cli.small_llama_command, "--list", "--only", "iteration", "--folder", str(tmp_path))
     assert found.exit_code == 0
     assert "0 of 3" in found.output
     assert not (tmp_path / "bases").exists()

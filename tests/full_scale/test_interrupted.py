@@ -41,7 +41,7 @@ def begun(place, stage, output, processes=1):
 
 def ended(stage, recipe):
     """What a finished stage leaves, times and places aside."""
-    folders = Folders.of(recipe)
+    folders = Folders.of_recipe(recipe)
     path = {"presample": folders.presample / "presample.json", "train": folders.training}
     found = json.loads(path.get(stage, folders.evaluation).read_text())["results"]
     if stage != "train":
@@ -52,16 +52,16 @@ def ended(stage, recipe):
 
 def tear(stage, recipe):
     """Cut off what was being written: a line of the journals, or the last checkpoint and half of a model."""
-    folders = Folders.of(recipe)
+    folders = Folders.of_recipe(recipe)
     if stage == "train":
         last = max(folders.checkpoints.glob("checkpoint-*"))
         (last / "model.safetensors").write_bytes(b"half")
-        (folders.here / "model.part").mkdir()
-        (folders.here / "model.part" / "model.safetensors").write_bytes(b"half")
+        (folders.run_folder / "model.part").mkdir()
+        (folders.run_folder / "model.part" / "model.safetensors").write_bytes(b"half")
         (folders.checkpoints / "checkpoint-5").mkdir()
         (folders.checkpoints / "checkpoint-5" / "model.safetensors").write_bytes(b"half")
         return
-    for path in (folders.presample if stage == "presample" else folders.here).glob("*.jsonl"):
+    for path in (folders.presample if stage == "presample" else folders.run_folder).glob("*.jsonl"):
         path.write_bytes(path.read_bytes()[:-7])
 
 

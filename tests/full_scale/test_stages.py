@@ -64,7 +64,7 @@ def test_a_stage_wants_what_comes_before_it_and_the_same_settings(place, tmp_pat
     ):
         with pytest.raises((ValueError, RefusedError), match=said):
             stage(of, silent)
-        assert not Folders.of(of).training.exists()
+        assert not Folders.of_recipe(of).training.exists()
     # Also of what was refused the verifier is closed, if it was opened.
     assert closed == [1, 1, 1, 1]
 
@@ -92,7 +92,7 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
     """Under the base's own lock: another run that comes to it then waits, and finds it done."""
     recipe, held = ruled_recipe(place, output=str(place / "several")), []
     presample_stage(recipe, silent)
-    folders = Folders.of(recipe)
+    folders = Folders.of_recipe(recipe)
     folders.training.parent.mkdir(parents=True)
     TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, [], "h").write(
         folders.training
@@ -100,7 +100,10 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
 
     def evaluate(recipe, task, model, *, folders, **shared):
         if folders == folders.base():
-            with pytest.raises(RefusedError, match=r"process \d+ on .* is at work in"), locked(folders.here):
+            with (
+                pytest.raises(RefusedError, match=r"process \d+ on .* is at work in"),
+                locked(folders.run_folder),
+            ):
                 pass
             held.append(True)
             write_json(folders.evaluation, {})
@@ -110,7 +113,7 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
         monkeypatch.setattr(full_scale.stages, name, stands)
     monkeypatch.setattr("full_scale.training.card.write_card", lambda folders: None)
     with ThreadPoolExecutor() as others:
-        with locked(folders.base().here):
+        with locked(folders.base().run_folder):
             waiting = others.submit(evaluate_stage, recipe, silent)
             with pytest.raises(TimeoutError):
                 waiting.result(timeout=0.5)

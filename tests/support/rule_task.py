@@ -83,13 +83,13 @@ def stage_inputs(folder, method, *, rows=4, exp=None, model=None, **changes):
     recipe = ruled_recipe(folder, train={**TRAIN, **changes}, method=method)
     recipe = replace(recipe, model=ModelConfig(path=recipe.model.path, **(model or {})))
     task, tokenizer = ruled_task(), tiny_tokenizer()
-    hashes = ModelHashes.of(recipe.model.path)
+    hashes = ModelHashes.of_model(recipe.model.path)
     prompts = {example.id: tokenizer(example.prompt)["input_ids"] for example in task.train}
     answers = [(PEF[i % 2], tokenizer(f"w{i} w2")["input_ids"]) for i in range(rows)]
     made = [RehearsalRow(name, prompts[name], answer, [-3.0, -3.0]) for name, answer in answers]
     explored = [example.id for example in task.train if example.id not in PEF] if exp is None else exp
     presampling = Presampling(
-        rates={example.id: Rate.of(i, 8) for i, example in enumerate(task.train)},
+        rates={example.id: Rate.of_counts(i, 8) for i, example in enumerate(task.train)},
         pef=PEF,
         exp=tuple(explored),
         buffer=RehearsalBuffer.from_rows(made, {**hashes.as_dict(), "temperature": 0.9}),

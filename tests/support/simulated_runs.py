@@ -20,7 +20,7 @@ from full_scale.evaluation.record import (
     RehearsedRow,
     summary,
 )
-from full_scale.recipe.law import DEFAULTS
+from full_scale.recipe.stationary import DEFAULTS
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import Recipe
 

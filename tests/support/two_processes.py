@@ -90,7 +90,7 @@ def small_steps(folder):
     recipe, *given = inputs("DPH-F", folder, "bfloat16", **SMALL)
     run = build_trainer(recipe, *given)
     run.train()
-    export(run, Folders.of(recipe).model)
+    export(run, Folders.of_recipe(recipe).model)
 
 
 class SequenceKL(OnlineTrainer):

@@ -52,15 +52,15 @@ def style_of(sql: str) -> str | None:
     in place or named by WITH, makes it `subquery`. Case, spacing, comments, quoting and text in quotes do not
     count.
     """
-    found = words(sql.strip().removesuffix(";"))
-    texts, signs = [word.text for word in found], [word.text for word in found if word.kind == "other"]
+    parts = words(sql.strip().removesuffix(";"))
+    texts, signs = [word.text for word in parts], [word.text for word in parts if word.kind == "other"]
     broken = {";", "'", '"'}.intersection(signs) or signs.count("(") != signs.count(")")
-    if broken or min((word.depth for word in found), default=0) < 0:
+    if broken or min((word.depth for word in parts), default=0) < 0:
         return None
-    top = [i for i, word in enumerate(found) if word.depth == 0 and word.kind == "word"]
+    top = [i for i, word in enumerate(parts) if word.depth == 0 and word.kind == "word"]
     selects = [i for i in top if texts[i] == "SELECT"]
     froms = [i for i in top if texts[i] == "FROM"]
-    if len(selects) != 1 or len(froms) != 1 or not selects[0] < froms[0] < len(found) - 1:
+    if len(selects) != 1 or len(froms) != 1 or not selects[0] < froms[0] < len(parts) - 1:
         return None
     start, end = selects[0], froms[0]
     named = start > 0

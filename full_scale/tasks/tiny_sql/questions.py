@@ -1,8 +1,9 @@
 """Real SQLite databases, whose rows mean things that no prompt shows, and templated questions about them."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -120,24 +121,24 @@ STATES = (
 
 def states(domain: Domain, copies: int, seed: int) -> dict[tuple[str, str], State]:
     """The state of each (database, table): a random order of `copies` times STATES for each table."""
-    found = {}
+    by_table = {}
     for index, table in enumerate(domain.tables):
         order = np.random.default_rng([seed, index, *domain.name.encode()]).permutation(copies * len(STATES))
         for database, which in enumerate(order):
-            found[domain.database(database), table.name] = STATES[which % len(STATES)]
-    return found
+            by_table[domain.database(database), table.name] = STATES[which % len(STATES)]
+    return by_table
 
 
 def write_database(path: Path, domain: Domain, copies: int, index: int, seed: int) -> None:
     """Write the domain's database of that index: its tables, and the dictionary of what their rows mean."""
     name = domain.database(index)
-    found = states(domain, copies, seed)
+    by_table = states(domain, copies, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE dictionary (table_name TEXT, column_name TEXT, meaning TEXT)")
         for number, table in enumerate(domain.tables):
-            state = found[name, table.name]
+            state = by_table[name, table.name]
             rng = np.random.default_rng([seed, index, number, *domain.name.encode()])
             kinds = ("TEXT", "TEXT", "TEXT", "INTEGER")
             columns = ", ".join(f"{column} {kind}" for column, kind in zip(table.columns, kinds, strict=True))
@@ -161,7 +162,7 @@ def rows(table: SqlTable, state: State, rng: np.random.Generator) -> list[tuple[
     """
     (_, firsts), (_, seconds) = table.categories
     cells = [(first, second) for first in firsts for second in seconds]
-    found: list[tuple[str | None, str, str, int]] = []
+    in_order: list[tuple[str | None, str, str, int]] = []
     for cell, (first, second) in enumerate(cells):
         different, repeats, nulls = rng.integers((2, 2, 2), (8, 5, 5))
         entries: list[str | None] = [f"{table.thing} {cell}{letter}" for letter in "abcdefg"[:different]]
@@ -170,8 +171,8 @@ def rows(table: SqlTable, state: State, rng: np.random.Generator) -> list[tuple[
         if state.nulls:
             entries += [None] * nulls
         numbers = DECADE * cell + rng.integers(DECADE, size=len(entries))
-        found += [(entry, first, second, int(n)) for entry, n in zip(entries, numbers, strict=True)]
-    return [found[i] for i in rng.permutation(len(found))]
+        in_order += [(entry, first, second, int(n)) for entry, n in zip(entries, numbers, strict=True)]
+    return [in_order[i] for i in rng.permutation(len(in_order))]
 
 
 FAMILIES = ("with", "without", "both")
@@ -212,14 +213,9 @@ def questions(table: SqlTable, family: str) -> list[Question]:
     return [Question(family, table, words, where) for words, where in _CONDITIONS[family](table)]
 
 
-def _with(table: SqlTable) -> Iterator[tuple[str, str]]:
+def _one(verb: str, relation: str, table: SqlTable) -> Iterator[tuple[str, str]]:
     for name, values in table.categories:
-        yield from ((f"have {name} '{value}'", f"{name} = '{value}'") for value in values)
-
-
-def _without(table: SqlTable) -> Iterator[tuple[str, str]]:
-    for name, values in table.categories:
-        yield from ((f"do not have {name} '{value}'", f"{name} <> '{value}'") for value in values)
+        yield from ((f"{verb} {name} '{value}'", f"{name} {relation} '{value}'") for value in values)
 
 
 def _both(table: SqlTable) -> Iterator[tuple[str, str]]:
@@ -235,14 +231,19 @@ def _above(table: SqlTable) -> Iterator[tuple[str, str]]:
         yield f"have {table.number} above {DECADE * cell - 1}", f"{table.number} > {DECADE * cell - 1}"
 
 
-_CONDITIONS = {"with": _with, "without": _without, "both": _both, "above": _above}
+_CONDITIONS: dict[str, Callable[[SqlTable], Iterator[tuple[str, str]]]] = {
+    "with": partial(_one, "have", "="),
+    "without": partial(_one, "do not have", "<>"),
+    "both": _both,
+    "above": _above,
+}
 
 
 def slip(question: Question, sql: str, rng: np.random.Generator) -> str:
     """An incorrect answer such as people write: another condition of the same family, or one word lost."""
     if rng.random() < 0.5:
-        others = [q for q in questions(question.table, question.family) if q.where != question.where]
-        return sql.replace(question.where, others[rng.integers(len(others))].where)
+        alternatives = [q for q in questions(question.table, question.family) if q.where != question.where]
+        return sql.replace(question.where, alternatives[rng.integers(len(alternatives))].where)
     words = sql.split()
     lost = int(rng.integers(len(words)))
     return " ".join(words[:lost] + words[lost + 1 :])

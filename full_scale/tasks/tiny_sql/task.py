@@ -15,7 +15,7 @@ from dph_theory.support.progress import Progress, silent
 
 from ...recipe.schema import TaskConfig
 from ..protocol import Prompt, Task
-from ..verifiers.pool import made
+from ..verifiers.pool import with_options
 from ..verifiers.sql import SqlVerifier
 from .model import STYLES, Architecture, Habits, learn, llama, style_of, word_tokenizer, written
 from .questions import (
@@ -105,24 +105,34 @@ def load(config: TaskConfig) -> Task:
         name="tiny-sql",
         train=sets.pop("train"),
         evaluation=sets,
-        verifier=made(SqlVerifier, config.options, "task.options.", style=style_of),
+        verifier=with_options(SqlVerifier, config.options, "task.options.", style=style_of),
     )
 
 
-def _questions(of: Iterable[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:
+def _questions(chosen_domains: Iterable[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:
     """Every question of these families that can be asked in these domains, in a fixed order."""
-    return [(d, q) for d in of for table in d.tables for f in families for q in questions(table, f)]
+    return [
+        (domain, question)
+        for domain in chosen_domains
+        for table in domain.tables
+        for family in families
+        for question in questions(table, family)
+    ]
 
 
 def _sets(size: Size, seed: int) -> dict[str, list[Prompt]]:
     *trained, other = domains(size.domains, size.tables)
     rng = np.random.default_rng([seed, 1])
 
-    def drawn(count: int, of: Sequence[Domain], families: Sequence[str]) -> list[tuple[Domain, Question]]:
-        found = _questions(of, families)
-        if len(found) < count:
-            raise argument_error("questions", count, f"at most {len(found)} with so few domains and tables")
-        return [found[i] for i in rng.permutation(len(found))[:count]]
+    def drawn(
+        count: int, chosen_domains: Sequence[Domain], families: Sequence[str]
+    ) -> list[tuple[Domain, Question]]:
+        available = _questions(chosen_domains, families)
+        if len(available) < count:
+            raise argument_error(
+                "questions", count, f"at most {len(available)} with so few domains and tables"
+            )
+        return [available[i] for i in rng.permutation(len(available))[:count]]
 
     inside = drawn(size.train + size.evaluation, trained, FAMILIES)
     chosen = {
@@ -132,13 +142,14 @@ def _sets(size: Size, seed: int) -> dict[str, list[Prompt]]:
         "out_of_domain": drawn(size.evaluation, trained, [OTHER_FAMILY]),
     }
     return {
-        name: [e for d, q in asked for e in _examples(d, q, size, seed)] for name, asked in chosen.items()
+        name: [example for pair in pairs for example in _examples(*pair, size, seed)]
+        for name, pairs in chosen.items()
     }
 
 
 def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list[Prompt]:
     """The question asked of every database of its domain: one text, each time with its own right answer."""
-    found = states(domain, size.copies, seed)
+    by_table = states(domain, size.copies, seed)
     names = [domain.database(index) for index in range(size.copies * len(STATES))]
     return [
         Prompt(
@@ -146,7 +157,7 @@ def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list
             prompt=question.prompt,
             reference={
                 "database": f"{DATABASES}/{name}/{name}.sqlite",
-                "query": question.gold(found[name, question.table.name]),
+                "query": question.gold(by_table[name, question.table.name]),
             },
         )
         for name in names
@@ -172,11 +183,11 @@ def _write_databases(folder: Path, size: Size, seed: int, progress: Progress) ->
 
 def _trained(size: Size, seed: int, progress: Progress) -> tuple[Any, Any, float]:
     """The initial model, which knows every kind of question in every domain, and its tokenizer."""
-    asked = [q for _, q in _questions(domains(size.domains, size.tables), (*FAMILIES, OTHER_FAMILY))]
-    answers = (written(style, q.table.thing, q.source) for q in asked for style in STYLES)
-    tokenizer = word_tokenizer([*(question.prompt for question in asked), *answers])
+    all_questions = [q for _, q in _questions(domains(size.domains, size.tables), (*FAMILIES, OTHER_FAMILY))]
+    answers = (written(style, q.table.thing, q.source) for q in all_questions for style in STYLES)
+    tokenizer = word_tokenizer([*(question.prompt for question in all_questions), *answers])
     model = llama(tokenizer, size.architecture, seed)
-    loss = learn(model, tokenizer, asked, size.habits, size.architecture, seed, progress)
+    loss = learn(model, tokenizer, all_questions, size.habits, size.architecture, seed, progress)
     return model, tokenizer, loss
 
 

@@ -51,16 +51,17 @@ _OTHERS = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile lb:
 
 def _units() -> dict[str, str]:
     """Every spelling of a unit with the one that stands for it."""
-    found = {"l": "L", "ml": "mL", "sec": "s", "kph": "km/h", "m/sec": "m/s"}
-    for short, long in ((short, names) for short, names in _BASES.items()):
+    spellings = {"l": "L", "ml": "mL", "sec": "s", "kph": "km/h", "m/sec": "m/s"}
+    for base, names in _BASES.items():
         for prefix, word in _PREFIXES.items():
-            found |= {prefix + short: prefix + short}
-            found |= {f"{word}{name}{end}": prefix + short for name in long.split() for end in ("", "s")}
+            short = prefix + base
+            spellings[short] = short
+            spellings |= {f"{word}{name}{end}": short for name in names.split() for end in ("", "s")}
     for entry in _OTHERS.split():
-        short, _, names = entry.partition(":")
-        found |= {f"{name}{end}": short for name in (short, *names.split(",")) for end in ("", "s")}
+        short, _, spelled = entry.partition(":")
+        spellings |= {f"{name}{end}": short for name in (short, *spelled.split(",")) for end in ("", "s")}
     speeds = {f"{length}/{time}" for length in ("m", "km", "cm", "ft", "mi") for time in ("s", "h", "min")}
-    return found | {speed: speed for speed in speeds}
+    return spellings | {speed: speed for speed in speeds}
 
 
 _UNITS = _units()
@@ -76,11 +77,11 @@ def unit(answer: str) -> str | None:
 
     `5 cm`, `5\text{ cm}^2`, `5 square centimeters`; names that are in no list of units count as none.
     """
-    found = _UNIT.search(_bare(answer))
-    if found is None or found[2] not in _UNITS:
+    match = _UNIT.search(_bare(answer))
+    if match is None or match[2] not in _UNITS:
         return None
-    power = found[3] or {None: "1", "cubic": "3"}.get(found[1], "2")
-    return f"{_UNITS[found[2]]}^{power}"
+    power = match[3] or {None: "1", "cubic": "3"}.get(match[1], "2")
+    return f"{_UNITS[match[2]]}^{power}"
 
 
 def _number(answer: str) -> str:
@@ -131,10 +132,10 @@ def union(answer: str) -> str:
     return r"\cup".join(_interval(part) for part in parts if part) if all(parts) else answer
 
 
-def _interval(found: re.Match[str]) -> str:
-    if found["le"] or found["sign"] == "<":
-        return rf"(-\infty,{found['end']}" + ("]" if found["le"] else ")")
-    return ("[" if found["ge"] else "(") + rf"{found['end']},\infty)"
+def _interval(half_line: re.Match[str]) -> str:
+    if half_line["le"] or half_line["sign"] == "<":
+        return rf"(-\infty,{half_line['end']}" + ("]" if half_line["le"] else ")")
+    return ("[" if half_line["ge"] else "(") + rf"{half_line['end']},\infty)"
 
 
 def word(answer: str) -> str | None:
@@ -143,8 +144,8 @@ def word(answer: str) -> str | None:
     Words are compared as they are: as a product of letters `live` would be `evil`. Four letters make a
     word, so do yes, no and odd; shorter ones are names of quantities.
     """
-    found = _WORD.fullmatch(answer.strip().strip("$").strip())
-    return found[1].lower() if found else None
+    match = _WORD.fullmatch(answer.strip().strip("$").strip())
+    return match[1].lower() if match else None
 
 
 def _written_out(fraction: str) -> str:
@@ -163,9 +164,9 @@ def _dotted(match: re.Match[str]) -> str:
     return f"{match[3] or match[4]}{match[5] or ''}{match[6] or match[7] or ''}"
 
 
-def _recurring(whole: str, once: str, period: str) -> str:
+def _recurring(integer: str, once: str, period: str) -> str:
     repeated = Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(once))
-    value = Fraction(int(whole + once), 10 ** len(once)) + repeated
+    value = Fraction(int(integer + once), 10 ** len(once)) + repeated
     return rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
 
 
@@ -188,9 +189,9 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
     marked = last_boxed(text)
-    for found in (tagged, between_tags):
+    for reader in (tagged, between_tags):
         if marked is None:
-            marked = found(text)
+            marked = reader(text)
     gold_text, marked = union(gold_text), None if marked is None else union(marked)
     units = (unit(gold_text), unit(text if marked is None else marked))
     if None not in units and units[0] == units[1] and marked is not None:
@@ -224,11 +225,13 @@ def _equal(gold: list[Any], answer: list[Any], seconds: int) -> bool:
 
 
 def _imaginary(parsed: list[Any]) -> list[Any]:
-    def read(found: Any) -> Any:
-        letters = found.free_symbols if isinstance(found, Expr) else set()
-        return found.subs(dict.fromkeys(letters, I)) if {str(s) for s in letters} == {"i"} else found
+    def read(expression: Any) -> Any:
+        letters = expression.free_symbols if isinstance(expression, Expr) else set()
+        return (
+            expression.subs(dict.fromkeys(letters, I)) if {str(s) for s in letters} == {"i"} else expression
+        )
 
-    return [read(found) for found in parsed]
+    return [read(expression) for expression in parsed]
 
 
 def _marked(answer: str) -> str:

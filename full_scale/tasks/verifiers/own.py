@@ -25,14 +25,14 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     if "answer" not in job:
         source = source_of(job["function"].partition(":")[0], getattr(function, "__module__", ""))
         return {"outcome": JudgeOutcome.CORRECT, "source": source}
-    found = function(job["answer"], job["reference"])
+    verdict = function(job["answer"], job["reference"])
     if job["scored"]:
-        if not math.isfinite(found):
-            raise ValueError(f"{job['function']} returned {found}")
-        return {"outcome": JudgeOutcome.CORRECT, "score": float(found)}
-    if found not in (True, False):
-        raise TypeError(f"{job['function']} returned {found!r}, not true or false")
-    return {"outcome": JudgeOutcome.CORRECT if found else JudgeOutcome.WRONG}
+        if not math.isfinite(verdict):
+            raise ValueError(f"{job['function']} returned {verdict}")
+        return {"outcome": JudgeOutcome.CORRECT, "score": float(verdict)}
+    if verdict not in (True, False):
+        raise TypeError(f"{job['function']} returned {verdict!r}, not true or false")
+    return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
 
 
 @lru_cache(maxsize=8)
@@ -41,33 +41,46 @@ def _function(name: str) -> Callable[[str, dict[str, Any]], Any]:
     return getattr(importlib.import_module(module), function)
 
 
-def _job(function: str, example: Prompt, completion: str, *, scored: bool) -> Job:
-    reference = dict(example.reference)
-    return {"function": function, "reference": reference, "answer": completion, "scored": scored}
+class _OwnFunction:
+    """A function of the user's own in worker processes, whose module is imported before the limits hold."""
+
+    option: str
+    """The option that names it."""
+
+    def __init__(
+        self,
+        function: str,
+        *,
+        seconds: float = 10.0,
+        memory: int = 2**32,
+        write: int = 0,
+        environment: tuple[str, ...] = (),
+        workers: int | None = None,
+    ) -> None:
+        for name in environment:
+            if name not in os.environ:
+                allowed = "names of the environment that are set where dph is started"
+                raise argument_error("task.options.own.environment", name, allowed)
+        limits = Limits(seconds, memory, write, tuple(environment), function.partition(":")[0])
+        self._pool, self._function = Pool(JUDGE, limits, workers), function
+        # Of a function that a worker does not find each verdict would be a crash later.
+        (reply,) = self._pool.map([{"function": function}])
+        if reply["outcome"] != JudgeOutcome.CORRECT:
+            reason = reply.get("detail", reply["outcome"])
+            allowed = f"module:function that can be imported from here ({reason})"
+            raise argument_error(self.option, function, allowed)
+        self._source: dict[str, str] = reply["source"]
+
+    def _job(self, example: Prompt, completion: str, *, scored: bool) -> Job:
+        reference = dict(example.reference)
+        return {"function": self._function, "reference": reference, "answer": completion, "scored": scored}
+
+    def close(self) -> None:
+        """End the worker processes."""
+        self._pool.close()
 
 
-def _limits(function: str, seconds: float, memory: int, write: int, environment: tuple[str, ...]) -> Limits:
-    """Those of a function of the user's own, whose module is imported before they hold."""
-    for name in environment:
-        if name not in os.environ:
-            allowed = "names of the environment that are set where dph is started"
-            raise argument_error("task.options.own.environment", name, allowed)
-    return Limits(seconds, memory, write, tuple(environment), function.partition(":")[0])
-
-
-def _source(pool: Pool, argument: str, function: str) -> dict[str, str]:
-    """The hash of the function's module, as a worker finds it; ValueError if it does not.
-
-    Later, each of its verdicts would be a crash.
-    """
-    (found,) = pool.map([{"function": function}])
-    if found["outcome"] != JudgeOutcome.CORRECT:
-        said = found.get("detail", found["outcome"])
-        raise argument_error(argument, function, f"module:function that can be imported from here ({said})")
-    return found["source"]
-
-
-class OwnVerifier(PooledVerifier):
+class OwnVerifier(_OwnFunction, PooledVerifier):
     """Rewards by a function of (answer, reference) that returns true or false, in worker processes.
 
     `seconds` (of computing) bounds each answer, `memory` (bytes) each worker, `write` (bytes) each file
@@ -76,19 +89,7 @@ class OwnVerifier(PooledVerifier):
     is not set.
     """
 
-    def __init__(
-        self,
-        function: str,
-        *,
-        seconds: float = 10.0,
-        memory: int = 2**32,
-        write: int = 0,
-        environment: tuple[str, ...] = (),
-        workers: int | None = None,
-    ) -> None:
-        super().__init__(JUDGE, _limits(function, seconds, memory, write, environment), workers)
-        self._function = function
-        self._source = _source(self._pool, "task.options.verifier", function)
+    option = "task.options.verifier"
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -97,32 +98,16 @@ class OwnVerifier(PooledVerifier):
 
     def job(self, example: Prompt, completion: str) -> Job:
         """The completion as it is, with the example's reference, to this verifier's function."""
-        return _job(self._function, example, completion, scored=False)
+        return self._job(example, completion, scored=False)
 
 
-class OwnReward:
+class OwnReward(_OwnFunction):
     """Numbers by a function of (answer, reference), in worker processes; None where it gave none in time."""
 
-    def __init__(
-        self,
-        function: str,
-        *,
-        seconds: float = 10.0,
-        memory: int = 2**32,
-        write: int = 0,
-        environment: tuple[str, ...] = (),
-        workers: int | None = None,
-    ) -> None:
-        limits = _limits(function, seconds, memory, write, environment)
-        self._pool, self._function = Pool(JUDGE, limits, workers), function
-        _source(self._pool, "task.options.rewards", function)
+    option = "task.options.rewards"
 
     def __call__(self, examples: Sequence[Prompt], completions: Sequence[str]) -> list[float | None]:
         """One number for each pair, in order."""
         pairs = zip(examples, completions, strict=True)
-        replies = self._pool.map([_job(self._function, *pair, scored=True) for pair in pairs])
+        replies = self._pool.map([self._job(*pair, scored=True) for pair in pairs])
         return [reply.get("score") for reply in replies]
-
-    def close(self) -> None:
-        """End the worker processes."""
-        self._pool.close()

@@ -11,9 +11,9 @@ import tempfile
 import threading
 import time
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, get_type_hints
 
@@ -29,7 +29,7 @@ GRACE_SECONDS, PATIENCE = 2.0, 10.0
 """The wall time after which the parent kills what the kernel's own clock did not: so many times a job's
 limit, and so much besides. The limit is one of computing: no answer is to be judged by a machine's load."""
 
-_KEPT = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
+_PASSED_ON = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
 """What of the environment a Python may need to start."""
 
 Job = Mapping[str, Any]
@@ -113,8 +113,8 @@ class Worker:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
-        for held in (self._replies, self.socket, self._errors):
-            held.close()
+        for resource in (self._replies, self.socket, self._errors):
+            resource.close()
         return self._process.wait()
 
     def _await_ready(self) -> None:
@@ -127,8 +127,9 @@ class Worker:
             greeting = str(error).encode()
         if greeting != READY:
             self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip()[-2000:]
-            raise RefusedError(f"no worker process for {self._judge} could be started: {said or greeting!r}")
+            printed = self._errors.read().decode(errors="replace").strip()[-2000:]
+            reason = printed or repr(greeting)
+            raise RefusedError(f"no worker process for {self._judge} could be started: {reason}")
         self._ready = True
 
 
@@ -139,11 +140,11 @@ def _share() -> int:
 
 def _environment(names: tuple[str, ...]) -> dict[str, str]:
     """What a worker sees of the environment: where to import from, nothing secret, and these."""
-    kept = {key: os.environ[key] for key in (*_KEPT, *names) if key in os.environ}
-    return kept | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path)}
+    passed_on = {key: os.environ[key] for key in (*_PASSED_ON, *names) if key in os.environ}
+    return passed_on | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path)}
 
 
-class Pool:
+class Pool(AbstractContextManager["Pool"]):
     """Workers that stay; `map` hands them jobs, equal ones once, and returns one reply a job, in order.
 
     `judge` is `module:function`, from a job (a JSON-ready mapping) to a reply (a small mapping with an
@@ -163,9 +164,6 @@ class Pool:
         self._lock = threading.Lock()
         self._workers: list[Worker] = []
         weakref.finalize(self, _stop, self._workers)
-
-    def __enter__(self) -> "Pool":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -233,7 +231,7 @@ def _stop(workers: list[Worker]) -> None:
         workers.pop().stop()
 
 
-class PooledVerifier(ABC):
+class PooledVerifier(AbstractContextManager["PooledVerifier"]):
     """A verifier whose judge runs in worker processes; a context manager that ends them.
 
     A subclass says what the judge gets of an answer (`job`). What occurs more than once in a batch is
@@ -242,9 +240,6 @@ class PooledVerifier(ABC):
 
     def __init__(self, judge: str, limits: Limits, workers: int | None) -> None:
         self._pool = Pool(judge, limits, workers)
-
-    def __enter__(self) -> "PooledVerifier":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -281,7 +276,7 @@ class PooledVerifier(ABC):
         return None
 
 
-def made(maker: Any, values: Mapping[str, Any], where: str, *given: str, **fixed: Any) -> Any:
+def with_options(maker: Any, values: Mapping[str, Any], where: str, *given: str, **fixed: Any) -> Any:
     """A verifier or a reward with these options; ValueError for one that its class does not take."""
     hints = get_type_hints(maker.__init__)
     # What is given already, and what is returned, are no options.
@@ -307,12 +302,15 @@ class Dispatch:
     @property
     def bound(self) -> dict[str, Any]:
         """What decides the rewards of each."""
-        return {key: value for each in self._verifiers.values() for key, value in bound_to(each).items()}
+        settings: dict[str, Any] = {}
+        for verifier in self._verifiers.values():
+            settings |= bound_to(verifier)
+        return settings
 
     def match_of(self, example: Prompt) -> str | None:
         """As the example's verifier has it."""
-        found = matches(self._verifiers[example.reference["verifier"]], [example])
-        return found[0] if found else None
+        names = matches(self._verifiers[example.reference["verifier"]], [example])
+        return names[0] if names else None
 
     def close(self) -> None:
         """Close every verifier."""

@@ -127,8 +127,8 @@ def _require_whole(database: Path) -> None:
 def _closed_tables() -> frozenset[str]:
     """Virtual tables that every connection has, and that no query may read."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        found = {name for (name,) in connection.execute("PRAGMA module_list")}
-    return frozenset(found - _TABLE_FUNCTIONS)
+        tables = {name for (name,) in connection.execute("PRAGMA module_list")}
+    return frozenset(tables - _TABLE_FUNCTIONS)
 
 
 class _Guard:

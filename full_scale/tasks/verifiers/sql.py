@@ -66,8 +66,8 @@ class SqlVerifier(PooledVerifier):
             return None
         database, gold = needed(example, "database", "query")
         match = self.match_of(example)
-        told = {"database": str(database), "gold": gold, "query": query, "match": match}
-        return {**told, "limits": self._limits}
+        comparison = {"database": str(database), "gold": gold, "query": query, "match": match}
+        return {**comparison, "limits": self._limits}
 
     def style(self, job: Job) -> str | None:
         """The style of the completion's query."""

@@ -38,7 +38,7 @@ class Word(NamedTuple):
 
 def words(query: str) -> list[Word]:
     """The words of a query, without comments."""
-    found: list[Word] = []
+    query_words: list[Word] = []
     depth = 0
     for match in _LEXEME.finditer(query):
         kind, text = str(match.lastgroup), match.group()
@@ -46,9 +46,9 @@ def words(query: str) -> list[Word]:
             continue
         depth -= text == ")"
         name = text.strip('"`[]').upper() if kind in ("word", "quoted") else text
-        found.append(Word(kind, name, depth))
+        query_words.append(Word(kind, name, depth))
         depth += text == "("
-    return found
+    return query_words
 
 
 def same_set(gold: Rows, predicted: Rows) -> bool:
@@ -81,8 +81,8 @@ def without_distinct(query: str) -> str:
 
 def is_ordered(query: str) -> bool:
     """Whether a query's own result is ordered: ORDER BY outside of strings, comments and parentheses."""
-    found = pairwise(words(query))
-    return any(a[:2] == ("word", "ORDER") and b[:2] == ("word", "BY") and not a.depth for a, b in found)
+    pairs = pairwise(words(query))
+    return any(a[:2] == ("word", "ORDER") and b[:2] == ("word", "BY") and not a.depth for a, b in pairs)
 
 
 def _up_to_rounding(same: Callable[[Rows, Rows], bool], gold: Rows, predicted: Rows) -> bool:
@@ -143,9 +143,9 @@ def _match(
     if not left:
         return True
     size = len(chosen) + 1
-    wanted = bag([*zip(*gold[:size], strict=True)])
+    gold_bag = bag([*zip(*gold[:size], strict=True)])
     for column in dict.fromkeys(left):  # equal columns are interchangeable
-        if bag([*zip(*chosen, column, strict=True)]) == wanted:
+        if bag([*zip(*chosen, column, strict=True)]) == gold_bag:
             rest = list(left)
             rest.remove(column)
             if _match(gold, rest, [*chosen, column], bag):
@@ -189,10 +189,10 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     itself cannot be run: an error of the data, in which the prediction has no part and is not run.
     """
     database, limits = Path(job["database"]), QueryLimits(*job["limits"])
-    asked, query = job["gold"], job["query"]
+    gold_query, query = job["gold"], job["query"]
     if job["match"] == "test-suite":
-        asked, query = without_distinct(asked), without_distinct(query)
-    gold = _GOLD.get(_identity(database, asked, limits), lambda: run(database, asked, limits))
+        gold_query, query = without_distinct(gold_query), without_distinct(query)
+    gold = _GOLD.get(_identity(database, gold_query, limits), lambda: run(database, gold_query, limits))
     if gold.rows is None:
         return {"outcome": JudgeOutcome.GOLD_ERROR, "detail": f"{gold.outcome}: {gold.detail}"}
     predicted = run(database, query, limits)

@@ -70,8 +70,8 @@ def answer(judge: Judge, line: bytes) -> bytes:
     except Exception as error:
         *_, place = traceback.extract_tb(error.__traceback__)
         where = f"{place.filename.rpartition(os.sep)[2]}, line {place.lineno}"
-        said = f"{type(error).__name__}: {error}{_hit(error)} ({where})"
-        reply = {"outcome": JudgeOutcome.CRASH, "detail": said}
+        detail = f"{type(error).__name__}: {error}{_hit(error)} ({where})"
+        reply = {"outcome": JudgeOutcome.CRASH, "detail": detail}
     if "detail" in reply:
         reply = {**reply, "detail": str(reply["detail"])[:LONGEST_DETAIL]}
     return json.dumps(reply).encode() + b"\n"

@@ -17,7 +17,7 @@ from full_scale.comparison.table import (
     compare,
     difference,
     differences,
-    told_apart,
+    reproduced,
 )
 from full_scale.evaluation.record import EvaluatedSet, Mean, PromptAnswers, Share, Solved, Summary
 
@@ -89,9 +89,9 @@ def test_what_is_told_apart(grpo, sign, counts):
     base = [evaluated([[1, 0, 1, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0]] * 9)]
     found = differences({"base": base, "GRPO": [evaluated([grpo] * 27)]})
     (gap,) = [gap for gap in found if gap.measure == "Pass@1"]
-    assert (gap.before, gap.after, gap.expected, gap.found) == ("base", "GRPO", 1, sign)
+    assert (gap.before, gap.after, gap.expected, gap.sign) == ("base", "GRPO", 1, sign)
     # Pass@1, Pass@8, style entropy; only a model that is always wrong loses Pass@8.
-    numbers = [int(word) for word in told_apart(found).split() if word.isdigit()]
+    numbers = [int(word) for word in reproduced(found).split() if word.isdigit()]
     assert numbers == [3, *counts]
 
 
@@ -102,8 +102,8 @@ def test_every_pair_and_its_number():
     assert len(gaps) == 3 + 3 + 2
     assert gaps["style entropy", "base", "GRPO"].value == pytest.approx(-math.log(2))
     more = gaps["style entropy", "GRPO", "DPH-F"]
-    assert more.found == more.expected == 1
-    assert gaps["style entropy", "base", "DPH-F"].found == 0
+    assert more.sign == more.expected == 1
+    assert gaps["style entropy", "base", "DPH-F"].sign == 0
     assert gaps["Pass@8", "base", "GRPO"].value == pytest.approx(float(pass_at_k(8, 4, 8)) / 2)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from full_scale.comparison.verdicts import THREE_SIGMA, MeanEstimate, decide, held, mean
+from full_scale.comparison.verdicts import THREE_SIGMA, MeanEstimate, decide, judged_line, mean
 
 
 def gap(value, error, units=1000, bias=0.0):
@@ -53,6 +53,6 @@ def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():
 )
 def test_the_rule(gap, relation, tests, verdict):
     assert decide(gap, relation, 0.1, tests) == verdict
-    line = held("x", "A8", gap, relation, 1.0, 0.1, tests=tests)
+    line = judged_line("x", "A8", gap, relation, 1.0, 0.1, tests=tests)
     assert (line.verdict, line.margin) == (verdict, gap.margin(tests))
     assert line.estimate == pytest.approx(1.0 + gap.value, nan_ok=True)

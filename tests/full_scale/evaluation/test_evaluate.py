@@ -8,7 +8,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.record import as_json, checked
-from full_scale.evaluation.evaluate import Answers, evaluate, evaluation_sets
+from full_scale.evaluation.evaluate import AnsweringModel, evaluate, evaluation_sets
 from full_scale.evaluation.record import KIND
 from full_scale.models.generation import prompt_tokens, sample
 from full_scale.presampling.buffer import RehearsalRow
@@ -28,13 +28,13 @@ class Bench:
         self.recipe, self.task = ruled_recipe(folder), ruled_task()
         self.initial = loaded(self.recipe.model.path)
         self.presampling = presample(self.recipe, self.task, self.initial)
-        tiny_llama(Folders.of(self.recipe).model, hidden=16, scale=2.0, seed=1)
-        self.trained = loaded(Folders.of(self.recipe).model)
+        tiny_llama(Folders.of_recipe(self.recipe).model, hidden=16, scale=2.0, seed=1)
+        self.trained = loaded(Folders.of_recipe(self.recipe).model)
         self.base, self.run = as_json(self.evaluate(base=True)), as_json(self.evaluate())
 
     def evaluate(self, *, base=False, **changes):
         recipe = replace(self.recipe, **changes)
-        folders, model = Folders.of(recipe), self.trained
+        folders, model = Folders.of_recipe(recipe), self.trained
         if base:
             folders, model = folders.base(), self.initial
         shared = {"initial": self.initial, "presampling": self.presampling}
@@ -48,18 +48,16 @@ def bench(tmp_path_factory):
 
 @pytest.fixture
 def answers(bench):
-    return Answers(
-        bench.recipe, bench.task, bench.trained.model, bench.initial.model, bench.initial.tokenizer
-    )
+    return AnsweringModel(bench.recipe, bench.task, bench.trained, bench.initial)
 
 
 def test_what_is_stored_of_each_prompt(answers):
     examples = answers.task.train[:3]
-    found = answers.of(examples, seed=11)
+    found = answers.prompt_answers(examples, seed=11)
     sampling = answers.recipe.sampling
-    prompts = prompt_tokens(answers.tokenizer, answers.task, examples, ModelConfig())
-    drawn = sample(answers.model, answers.tokenizer, prompts, 4, sampling, 11)
-    greedy = sample(answers.model, answers.tokenizer, prompts, 1, sampling, 11, greedy=True)
+    prompts = prompt_tokens(answers.initial.tokenizer, answers.task, examples, ModelConfig())
+    drawn = sample(answers.trained.model, answers.initial.tokenizer, prompts, 4, sampling, 11)
+    greedy = sample(answers.trained.model, answers.initial.tokenizer, prompts, 1, sampling, 11, greedy=True)
     for i, (example, entry) in enumerate(zip(examples, found, strict=True)):
         scores = [Rule.score(example, completion.text) for completion in drawn[i]]
         assert entry.id == example.id
@@ -68,7 +66,7 @@ def test_what_is_stored_of_each_prompt(answers):
         assert entry.styles == tuple(score.style for score in scores)
         assert sum(entry.outcomes.values()) == 4
         assert entry.unfinished == sum(not completion.finished for completion in drawn[i])
-        for name, model in (("log_pi", answers.model), ("log_ref", answers.initial)):
+        for name, model in (("log_pi", answers.trained.model), ("log_ref", answers.initial.model)):
             expected = [sequence_log_prob(model, prompts[i], c.token_ids) for c in drawn[i]]
             np.testing.assert_allclose(getattr(entry, name), expected, atol=1e-5)
 
@@ -79,7 +77,9 @@ def test_rehearsed_rows_under_the_model(answers):
     (found,) = answers.rehearsed([RehearsalRow("e0", prompt, completion, ref)])
     assert found.id == "e0"
     assert found.log_ref == -3.5
-    assert found.log_pi == pytest.approx(sequence_log_prob(answers.model, prompt, completion), abs=1e-5)
+    assert found.log_pi == pytest.approx(
+        sequence_log_prob(answers.trained.model, prompt, completion), abs=1e-5
+    )
     # The forward KL's -log u sums to the sequence's; the others' sums are not functions of the total.
     assert found.token_sums["forward_kl"] == pytest.approx(found.log_ref - found.log_pi)
     assert found.token_sums["jensen_shannon"] >= 0
@@ -90,9 +90,11 @@ def test_prompts_of_one_text_are_one_question_and_have_mean_verdicts(answers):
     one = answers.task.train[0]
     other = next(e for e in answers.task.train if e.reference != one.reference)
     pair = [one, replace(other, prompt=one.prompt)]
-    found = replace(answers, together={one.prompt: pair}).of([*pair, answers.task.train[2]], seed=11)
-    prompts = prompt_tokens(answers.tokenizer, answers.task, pair, ModelConfig())
-    drawn = sample(answers.model, answers.tokenizer, prompts, 4, answers.recipe.sampling, 11)
+    found = replace(answers, together={one.prompt: pair}).prompt_answers(
+        [*pair, answers.task.train[2]], seed=11
+    )
+    prompts = prompt_tokens(answers.initial.tokenizer, answers.task, pair, ModelConfig())
+    drawn = sample(answers.trained.model, answers.initial.tokenizer, prompts, 4, answers.recipe.sampling, 11)
     for entry, group in zip(found[:2], drawn, strict=True):
         means = [np.mean([Rule.score(e, c.text).correct for e in pair]) for c in group]
         assert list(entry.mean_correct) == means
@@ -101,7 +103,7 @@ def test_prompts_of_one_text_are_one_question_and_have_mean_verdicts(answers):
 
 
 def test_the_record_is_what_readers_expect(bench):
-    run, found = bench.run, checked(json.loads(Folders.of(bench.recipe).evaluation.read_text()), KIND)
+    run, found = bench.run, checked(json.loads(Folders.of_recipe(bench.recipe).evaluation.read_text()), KIND)
     assert found["results"] == run
     assert len(found["findings"]) == 3
     assert (found["seed"], found["config"]["method"]["name"]) == (5, "GRPO")
@@ -139,14 +141,14 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
     ],
 )
 def test_another_evaluation_in_the_same_place_and_a_runs_without_the_bases_are_refused(bench, change, named):
-    before = Folders.of(bench.recipe).evaluation.read_bytes()
+    before = Folders.of_recipe(bench.recipe).evaluation.read_bytes()
     with pytest.raises((ValueError, RefusedError), match=named):
         bench.evaluate(**change)
-    assert Folders.of(bench.recipe).evaluation.read_bytes() == before
+    assert Folders.of_recipe(bench.recipe).evaluation.read_bytes() == before
 
 
 def test_other_k_need_no_new_samples(bench):
-    path = Folders.of(bench.recipe).evaluation
+    path = Folders.of_recipe(bench.recipe).evaluation
     before = path.read_bytes()
     found = bench.evaluate(evaluate=EvaluateConfig(samples=4, k=(3,))).sets["in_domain"]
     assert list(found.summary.pass_at_k) == ["3"]

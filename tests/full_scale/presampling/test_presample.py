@@ -34,13 +34,13 @@ def elsewhere(recipe, folder, **changes):
 
 def copied(recipe, folder):
     """The recipe in a folder that holds what its finished pre-sampling left."""
-    shutil.copytree(Folders.of(recipe).presample, folder / "presample")
+    shutil.copytree(Folders.of_recipe(recipe).presample, folder / "presample")
     return elsewhere(recipe, folder)
 
 
 def stored(recipe):
     """The bytes of everything the stage wrote, apart from where it wrote it."""
-    folder = Folders.of(recipe).presample
+    folder = Folders.of_recipe(recipe).presample
     files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     record = json.loads(files.pop("presample.json"))
     del record["config"]["output"]
@@ -91,7 +91,7 @@ def test_the_buffer_holds_finished_correct_completions_with_their_log_probabilit
         assert not np.allclose(row.ref_logps, other, atol=1e-4)
     most = max(sum(row.example_id == name for row in rows) for name in found.pef)
     assert most <= recipe.presample.buffer_per_prompt
-    hashes = ModelHashes.of(recipe.model.path).as_dict()
+    hashes = ModelHashes.of_model(recipe.model.path).as_dict()
     found.buffer.check(**hashes, temperature=0.9, seed=5, dtype="float32", count=len(rows))
 
 
@@ -101,7 +101,7 @@ def test_another_threshold_splits_the_rollouts_there_are_as_if_they_had_been_dra
     again = replace(copied(recipe, tmp_path / "again"), presample=lower)
     anew = elsewhere(recipe, tmp_path / "anew", presample=lower)
     found, expected = (presample(each, ruled_task(), initial) for each in (again, anew))
-    rollouts = [Folders.of(each).presample / "rollouts.jsonl" for each in (recipe, again)]
+    rollouts = [Folders.of_recipe(each).presample / "rollouts.jsonl" for each in (recipe, again)]
     assert rollouts[0].read_bytes() == rollouts[1].read_bytes()
     assert (found.rates, found.pef, found.exp) == (expected.rates, expected.pef, expected.exp)
     assert found.buffer.digest == expected.buffer.digest
@@ -217,7 +217,7 @@ def test_some_failures_of_the_verifier_are_told_first(whole, tmp_path):
 @pytest.mark.parametrize("damage", ["gone", "flipped"])
 def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, damage, monkeypatch):
     recipe = copied(whole[0], tmp_path)
-    path = Folders.of(recipe).presample / file
+    path = Folders.of_recipe(recipe).presample / file
     if damage == "gone":
         path.unlink()
     else:
@@ -225,7 +225,7 @@ def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, d
         data[len(data) // 3 if path.suffix == ".parquet" else 0] ^= 1
         path.write_bytes(data)
     with pytest.raises((ValueError, RefusedError), match="presample"):
-        Presampling.load(Folders.of(recipe).presample)
+        Presampling.load(Folders.of_recipe(recipe).presample)
     monkeypatch.setattr("full_scale.presampling.presample.sample", None)
     presample(recipe, ruled_task(), whole[1])
     assert stored(recipe) == stored(whole[0])

@@ -14,7 +14,7 @@ from full_scale.recipe.schema import Recipe
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_a_rate_has_jeffreys_interval_whose_ends_are_reached(case):
     correct, n = case
-    rate, mirrored = Rate.of(correct, n), Rate.of(n - correct, n)
+    rate, mirrored = Rate.of_counts(correct, n), Rate.of_counts(n - correct, n)
     assert rate[:2] == case
     assert 0 <= rate.low <= correct / n <= rate.high <= 1
     assert rate.low == pytest.approx(1 - mirrored.high, abs=1e-9)
@@ -25,7 +25,7 @@ def test_a_rate_has_jeffreys_interval_whose_ends_are_reached(case):
 def sampled(pef, exp, correct=4, **changed):
     names = (*pef, *exp)
     made = Presampling(
-        rates={name: Rate.of(correct, 8) for name in names},
+        rates={name: Rate.of_counts(correct, 8) for name in names},
         pef=tuple(pef),
         exp=tuple(exp),
         buffer=buffer(3),

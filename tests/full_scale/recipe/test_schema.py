@@ -144,11 +144,11 @@ def test_every_key_is_told_with_its_type_and_default():
 
 
 def test_runs_share_a_pre_sampling_and_the_base_and_nothing_else():
-    first, second = (Folders.of(Recipe(name="a", output="out", seed=seed)) for seed in (0, 1))
+    first, second = (Folders.of_recipe(Recipe(name="a", output="out", seed=seed)) for seed in (0, 1))
     assert first.presample == second.presample == Path("out/presample")
     assert first.base() == second.base()
     assert first.base().evaluation == Path("out/base/evaluation.json")
-    assert second.here == Path("out/a-seed1")
+    assert second.run_folder == Path("out/a-seed1")
     names = {"checkpoints": "checkpoints", "model": "model", "training": "training.json"}
     for field, name in (names | {"evaluation": "evaluation.json"}).items():
-        assert getattr(second, field) == second.here / name
+        assert getattr(second, field) == second.run_folder / name

@@ -12,7 +12,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory.finite_training import SmallNoiseWarning, excess_by_noise
 from dph_theory.losses import excess_kl_estimate
-from full_scale.training.collapse_meter import STEP, CollapseMeter, _by_luck, _step_of
+from full_scale.training.collapse_meter import STEP, CollapseMeter, _excess_by_noise, _step_of
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
@@ -146,10 +146,10 @@ def groups(rewards, rates):
 
 
 def test_luck_is_that_of_prompts_whose_rate_rose_and_at_most_one_of_two_answers():
-    found = _by_luck(groups([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]], [0.3, 0.5]), 0.02, 8)
+    found = _excess_by_noise(groups([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]], [0.3, 0.5]), 0.02, 8)
     assert found == pytest.approx(excess_by_noise(0.3, 0.75, valid=2, invalid=8, step=0.02, answers=8) / 2)
     with pytest.warns(SmallNoiseWarning):
-        most = _by_luck(groups([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]], [0.3, 0.3]), 50.0, 8)
+        most = _excess_by_noise(groups([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]], [0.3, 0.3]), 50.0, 8)
     assert most == pytest.approx(0.75 * np.log(2), rel=1e-6)
 
 

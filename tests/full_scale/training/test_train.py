@@ -21,10 +21,10 @@ from full_scale.tasks.protocol import Score, VerifierError, WeightedReward
 from full_scale.training.arguments import arguments
 from full_scale.training.card import CARD, write_card
 from full_scale.training.judging import VerifierReward
-from full_scale.training.metrics import said as metrics_said
+from full_scale.training.metrics import log_text
 from full_scale.training.record import KIND as TRAINING
 from full_scale.training.record import TrainingRecord
-from full_scale.training.train import _findings, build_trainer, said_first, train
+from full_scale.training.train import _findings, build_trainer, opening_sentences, train
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
@@ -44,11 +44,11 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     recipe, *given = stage()
     seen, first = [], []
     found = train(recipe, *given, progress=lambda *step: seen.append(step), say=first.extend)
-    assert first[:-1] == said_first({"collapse_every": 1})
+    assert first[:-1] == opening_sentences({"collapse_every": 1})
     assert first[-1].startswith("A step explores 2 prompts, and teaches nothing where their answers are all")
     assert [step[:3] for step in seen] == [("train", step, 3) for step in (1, 2, 3)]
     assert all("reward" in note and "excess KL" in note for *_, note in seen)
-    folders = Folders.of(recipe)
+    folders = Folders.of_recipe(recipe)
     assert TrainingRecord.read(folders.training) == found
     assert [entry["step"] for entry in found.log] == [1, 2, 3]
     for key in ("reward", "rehearsal/loss", "collapse/excess_kl", "collapse/cost", "outcomes/correct"):
@@ -81,8 +81,8 @@ def test_a_finished_run_is_extended_to_what_it_would_have_been_and_its_model_is_
     whole = replace(recipe, output=recipe.output + "-whole")
     train(whole, *given)
     assert train(replace(recipe, train={**recipe.train, "max_steps": 2}), *given).steps == 2
-    found, folders = train(recipe, *given), Folders.of(recipe)
-    wanted = (Folders.of(whole).model / "model.safetensors").read_bytes()
+    found, folders = train(recipe, *given), Folders.of_recipe(recipe)
+    wanted = (Folders.of_recipe(whole).model / "model.safetensors").read_bytes()
     assert found.steps == 3
     assert (folders.model / "model.safetensors").read_bytes() == wanted
     shutil.rmtree(folders.model)
@@ -116,7 +116,11 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
     found = arguments(recipe).arguments
     decided = {"temperature": 0.9, "max_completion_length": 12, "beta": 0.04, "use_bias_correction_kl": False}
-    decided |= {"save_steps": 1, "output_dir": str(Folders.of(recipe).checkpoints), "seed": recipe.seed}
+    decided |= {
+        "save_steps": 1,
+        "output_dir": str(Folders.of_recipe(recipe).checkpoints),
+        "seed": recipe.seed,
+    }
     assert {name: found[name] for name in decided} == decided
     assert arguments(replace(recipe, train={})).arguments["save_steps"] == 0.1
 
@@ -216,7 +220,7 @@ def test_a_target_validity_counts_the_prompts_to_explore(stage):
 
 def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_what_was_evaluated(tmp_path):
     recipe = ruled_recipe(tmp_path, method=MethodConfig(name="KL-control-sequence", beta=0.2))
-    run = Folders.of(recipe)
+    run = Folders.of_recipe(recipe)
     run.model.mkdir(parents=True)
     made = TrainingRecord(
         config=recipe.as_dict(),
@@ -279,8 +283,8 @@ def test_a_record_tells_where_the_training_began_and_ended_and_its_idle_groups(l
 
 def test_a_log_and_what_users_take_for_a_fault_are_told_in_a_few_words():
     log = {"reward": 0.123456, "loss": None, EXCESS: 2.0, EQUAL: 0.77}
-    assert metrics_said(log) == "reward 0.1235, excess KL 2, groups of equal rewards 77%"
-    loss, kl = said_first({"collapse_every": 1})
+    assert log_text(log) == "reward 0.1235, excess KL 2, groups of equal rewards 77%"
+    loss, kl = opening_sentences({"collapse_every": 1})
     assert "loss begins near 0" in loss
     assert kl == "TRL logs no kl at beta = 0, where it computes none: see collapse/kl."
-    assert said_first({"beta": 0.04}) == [loss]
+    assert opening_sentences({"beta": 0.04}) == [loss]

@@ -91,7 +91,7 @@ def test_small_steps_move_the_weights_and_a_model_is_stored_in_its_own_dtype(tmp
     model = {"dtype": "bfloat16", "lora": lora}
     recipe, *given = stage_inputs(tmp_path, CASES["DPH-F"][0], model=model, keep_moments=True, **SMALL)
     train(recipe, *given)
-    run = Folders.of(recipe)
+    run = Folders.of_recipe(recipe)
     masters = load_file(next((run.checkpoints / "checkpoint-3").glob("*model.safetensors")))
     assert {value.dtype for value in masters.values()} == {torch.float32}
     assert share_that_moved(masters, tmp_path) > 0.8

@@ -152,7 +152,7 @@ def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path):
     recipe, task = ruled_recipe(tmp_path), ruled_task()
     kernel = measure_sampled(recipe, task, tmp_path / "kernel.npz", samples=24, own=2, limit=3)
     assert set(kernel.sets) == {"train", *task.evaluation}
-    assert kernel.of("train").tolist() == [0, 1, 2]
+    assert kernel.prompts_in("train").tolist() == [0, 1, 2]
     # Shares are of 24 answers, and no answer is left over.
     shares = np.exp(kernel.log_p) * 24
     assert shares == pytest.approx(shares.round(), abs=1e-6)

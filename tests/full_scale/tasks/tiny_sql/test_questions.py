@@ -26,9 +26,9 @@ from full_scale.tasks.tiny_sql.questions import (
 def test_tables_have_names_of_their_own_and_different_columns(count, tables):
     found = domains(count, tables)
     assert len({domain.name for domain in found}) == count
-    made = [table for domain in found for table in domain.tables]
-    assert len({table.name for table in made}) == len(made) == count * tables
-    for table in made:
+    named = [table for domain in found for table in domain.tables]
+    assert len({table.name for table in named}) == len(named) == count * tables
+    for table in named:
         assert len(set(table.columns)) == 4
         assert table.columns == (table.thing, *(name for name, _ in table.categories), table.number)
     # A larger task begins with the smaller one.
@@ -70,8 +70,8 @@ def verdicts(place, families):
         state = state_of[domain.database(index), table.name]
         for question in questions(table, family):
             queries = [written(style, table.thing, question.source) for style in STYLES]
-            gold, *made = read(folder / f"{index}.sqlite", question.gold(state), *queries)
-            right = {style for style, rows in zip(STYLES, made, strict=True) if rows == gold}
+            gold, *results = read(folder / f"{index}.sqlite", question.gold(state), *queries)
+            right = {style for style, rows in zip(STYLES, results, strict=True) if rows == gold}
             found.setdefault((state.meaning, question.prompt), []).append(right)
     return found
 

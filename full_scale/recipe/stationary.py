@@ -1,4 +1,4 @@
-"""What the arguments of a trainer mean: the loss it rehearses by, and the policy that it converges to."""
+"""What a trainer's arguments mean: which stationary policy they have, and by which loss it rehearses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ RELEASED = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class RunLaw:
-    """A penalty beta D(pi || ref) of whole sequences or of each token, beside a group-relative advantage."""
+class StationaryPolicy:
+    """Where a penalty beta D(pi || ref) of whole sequences, or of each token, balances the advantage."""
 
     place: str
     """`sequence` (the KL of the whole answer in the reward) or `token` (a divergence in the loss)."""
@@ -67,7 +67,7 @@ class RunLaw:
     def __str__(self) -> str:
         if self.place == "sequence":
             return f"{self.place} {self.divergence.name}"
-        # Per-answer means have a law of their own where lengths differ (theory G8).
+        # Per-answer means have a stationary policy of their own where lengths differ (theory G8).
         equal = " of answers of one length" if self.reduction == ANSWERS else ""
         return f"{self.place} {self.divergence.name}, where one token{equal} decides validity"
 
@@ -94,7 +94,7 @@ class RunLaw:
 
 
 @dataclass(frozen=True)
-class NoLaw:
+class NoStationaryPolicy:
     """Arguments for which the theory claims no stationary policy, and why; false in a condition."""
 
     why: str
@@ -106,7 +106,7 @@ class NoLaw:
         return f"none, {self.why}"
 
 
-def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
+def stationary_policy(arguments: Mapping[str, Any]) -> StationaryPolicy | NoStationaryPolicy:
     """The stationary policy of a training by its trainer's arguments (`DEFAULTS` where they lack one).
 
     In the loss, the corrected k3 minimises the reverse KL of tokens, the plain k3 the forward one,
@@ -117,13 +117,17 @@ def law_of(arguments: Mapping[str, Any]) -> RunLaw | NoLaw:
     given = {**DEFAULTS, **arguments}
     penalty = _penalty(given)
     if penalty is None:
-        return NoLaw("there is no KL penalty")
+        return NoStationaryPolicy("there is no KL penalty")
     scaled = {True: "group", False: "none"}.get(given["scale_rewards"], given["scale_rewards"])
-    if why := _without_law(given, scaled, penalty[0]):
-        return NoLaw(why)
-    weight = DIVIDED if scaled == "group" else CENTRED if given["baseline"] == "mean" else LEFT_OUT
-    scale = str((LEFT_OUT if given["online"] == "sequence_kl" else weight).scale)
-    return RunLaw(*penalty, scale, int(given["num_generations"]), TRL_LOSS_TYPES[given["loss_type"]])
+    if why := _no_policy(given, scaled):
+        return NoStationaryPolicy(why)
+    advantage = CENTRED if given["baseline"] == "mean" else LEFT_OUT
+    if scaled == "group":
+        advantage = DIVIDED
+    if given["online"] == "sequence_kl":
+        advantage = LEFT_OUT
+    reduction = TRL_LOSS_TYPES[given["loss_type"]]
+    return StationaryPolicy(*penalty, str(advantage.scale), int(given["num_generations"]), reduction)
 
 
 def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
@@ -140,8 +144,8 @@ def _penalty(given: Mapping[str, Any]) -> tuple[str, FDivergence, float] | None:
     return None if descended is None else ("token", descended, float(given["beta"]))
 
 
-def _without_law(given: Mapping[str, Any], scaled: str, place: str) -> str | None:
-    """Why theory claims no law for these arguments, if it claims none."""
+def _no_policy(given: Mapping[str, Any], scaled: str) -> str | None:
+    """Why theory claims no stationary policy for these arguments, if it claims none."""
     if given["online"] == "scaled_kl":
         return "penalised rewards are divided by a std that vanishes at the stationary policy"
     if given["online"] != "sequence_kl" and scaled not in ("group", "none"):
@@ -172,8 +176,8 @@ def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor
     """The loss of rehearsed rows (rows, tokens) by a trainer's arguments: a generator's, or the release's."""
     if arguments["rehearsal_form"] != "generator":
         return RELEASED[arguments["rehearsal_form"]](log_pi, log_ref, mask)
-    how = {name: arguments[f"rehearsal_{name}"] for name in ("level", "reduction")}
-    return generator_loss(declared(arguments), log_pi - log_ref, mask, gauge=arguments["gauge"], **how)
+    options = {name: arguments[f"rehearsal_{name}"] for name in ("level", "reduction")}
+    return generator_loss(declared(arguments), log_pi - log_ref, mask, gauge=arguments["gauge"], **options)
 
 
 def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:

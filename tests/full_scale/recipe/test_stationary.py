@@ -6,9 +6,9 @@ from support.tiny_training import TRL_WARNS
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
 from dph_theory.trainers.parts import ANSWERS, SUMS, TOKENS
-from full_scale.recipe.law import DEFAULTS, law_of, rehearsal_target
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import MethodConfig, load_recipe
+from full_scale.recipe.stationary import DEFAULTS, rehearsal_target, stationary_policy
 from full_scale.training.arguments import arguments
 from full_scale.training.online import OnlineConfig
 
@@ -50,7 +50,7 @@ DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.rehearsal_form=d
 )
 def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found, weight):
     beta = () if overrides == DEFINITION else ("method.mu=null", "method.beta=0.3")
-    told = law_of(arguments(recipe_of("tiny-sql", "RKL", *overrides, *beta)).arguments)
+    told = stationary_policy(arguments(recipe_of("tiny-sql", "RKL", *overrides, *beta)).arguments)
     assert (told.place, told.divergence, told.scale, told.reduction) == found
     assert told.is_tilt == (weight is not None)
     assert weight is None or (told.beta, told.weight) == (0.3, pytest.approx(weight))
@@ -68,13 +68,13 @@ def test_what_the_recipe_changes_anywhere_changes_the_law(overrides, found, weig
     ],
 )
 def test_settings_without_a_law_are_told_why(overrides, rewards, why):
-    told = law_of(arguments(recipe_of("tiny-sql", "RKL", *overrides), rewards=rewards).arguments)
+    told = stationary_policy(arguments(recipe_of("tiny-sql", "RKL", *overrides), rewards=rewards).arguments)
     assert not told
     assert why in str(told)
 
 
 def test_a_reward_that_is_only_logged_leaves_the_law():
-    assert law_of(arguments(recipe_of("tiny-sql", "RKL"), rewards={"seen": 0.0}).arguments)
+    assert stationary_policy(arguments(recipe_of("tiny-sql", "RKL"), rewards={"seen": 0.0}).arguments)
 
 
 def test_what_the_record_says_the_trainer_got_is_what_counts(tmp_path):
