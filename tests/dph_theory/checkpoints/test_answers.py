@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sampled_counts import write_rows
 
-from dph_theory.checkpoints import Counts, confront, compare_runs
+from dph_theory.checkpoints import Counts, compare_runs, confront
 from dph_theory.checkpoints.answers import (
-    run_agreement,
     answer_agreement,
-    answers_left,
     answer_codes,
+    answers_left,
     independent_prompts,
     majority_answers,
     named_by_others,
+    run_agreement,
     shuffled,
     styles_left,
 )
@@ -120,7 +120,9 @@ def test_the_accounts_are_told_apart(account):
     if account == "shared":
         assert (found.least, found.most, found.named) == (0, 1, 1)
         assert 1 <= len(found.same) < RUNS
-    beside = answers_left(*[[prompt_row(r) for r in rows] for rows in (base, runs[0])], np.random.default_rng(0))
+    beside = answers_left(
+        *[[prompt_row(r) for r in rows] for rows in (base, runs[0])], np.random.default_rng(0)
+    )
     assert beside.prompts > 20
     assert (beside.run.value > 0.95) == one
     if account == "kept":

@@ -8,8 +8,8 @@ from support.small_confrontation import small_confrontation
 
 from dph_theory import excess_kl
 from dph_theory.checkpoints import Confrontation, PairedCounts, confront, read_counts, sentences
-from dph_theory.checkpoints.kl import kl_spent
 from dph_theory.checkpoints.counts import prompt_row
+from dph_theory.checkpoints.kl import kl_spent
 from dph_theory.checkpoints.report import p_value_text, shortened, tables
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, from_json, record
@@ -108,7 +108,9 @@ def drawn(rng, prompts, n, verdicts=True):
         answers = rng.choice(4, n, p=RUN)
         verdict = {"correct": VALID[answers].astype(int).tolist()} if verdicts else {}
         ratio = np.log(RUN / BASE)[answers].tolist()
-        rows.append(prompt_row({"id": i, "n": n, "c": int(VALID[answers].sum()), "log_ratio": ratio, **verdict}))
+        rows.append(
+            prompt_row({"id": i, "n": n, "c": int(VALID[answers].sum()), "log_ratio": ratio, **verdict})
+        )
     base_c = rng.binomial(n, BASE[VALID].sum(), prompts)
     return rows, PairedCounts.from_counts(n, base_c, n, [r.c for r in rows])
 

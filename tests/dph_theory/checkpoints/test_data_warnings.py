@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dph_theory.checkpoints import Counts, confront, compare_runs
-from dph_theory.checkpoints.data_warnings import data_warnings, independent, ordered, shared
+from dph_theory.checkpoints import Counts, compare_runs, confront
 from dph_theory.checkpoints.counts import prompt_row
+from dph_theory.checkpoints.data_warnings import data_warnings, independent, ordered, shared
 
 PROMPTS = 120
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 from dph_theory.checkpoints import confront, matched, read_counts
-from dph_theory.checkpoints.measures import all_at_k, majority_at_k, measures
 from dph_theory.checkpoints.counts import votes
+from dph_theory.checkpoints.measures import all_at_k, majority_at_k, measures
 from dph_theory.checkpoints.rates import solved_beyond
 from dph_theory.intervals import bounded_mean
 

@@ -46,14 +46,18 @@ def test_the_band_covers_all_k_at_once_also_what_thirty_prompts_often_do_not_sho
 def test_prompts_with_fewer_answers_than_the_largest_k_are_left_out():
     rng = np.random.default_rng(4)
     whole = sampled(rng, *mostly_solved(rng, 60), 8)
-    short = PairedCounts.from_counts(*(np.append(a, b) for a, b in zip(vars(whole).values(), (8, 3, 1, 1), strict=True)))
+    short = PairedCounts.from_counts(
+        *(np.append(a, b) for a, b in zip(vars(whole).values(), (8, 3, 1, 1), strict=True))
+    )
     alone, found = pass_curves(whole, draws=50), pass_curves(short, draws=50)
     # One of 61 prompts lacks most k: it is left out of all of them.
     assert found == alone
     assert found.prompts == 60
     # Where more than one of twenty prompts lack it, k ends unless it is asked for.
     assert pass_curves(PairedCounts.from_counts(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), draws=10).k == (1,)
-    assert pass_curves(PairedCounts.from_counts(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), [8], draws=10).prompts == 2
+    assert (
+        pass_curves(PairedCounts.from_counts(8, [3, 4, 5], [8, 8, 1], [2, 2, 1]), [8], draws=10).prompts == 2
+    )
     assert change_parts(short, [4], rng)[0].change.value == pytest.approx(found.difference[3])
 
 

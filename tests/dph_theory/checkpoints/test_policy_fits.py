@@ -4,7 +4,7 @@ from scipy import stats
 from support.sampled_counts import base_rates, sampled, shifted
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
-from dph_theory.checkpoints.policy_fits import NO_CHANGE, OWN_SHIFTS, stationary_rates, policy_scores
+from dph_theory.checkpoints.policy_fits import NO_CHANGE, OWN_SHIFTS, policy_scores, stationary_rates
 from dph_theory.checkpoints.rates import likelihood, rate_grid
 from dph_theory.stationary import normalised_validity_at, validity_at
 
@@ -35,7 +35,9 @@ def test_laws_are_those_that_roots_give(name, beta):
 def test_base_rates_of_zero_and_one_stay_and_of_several_stable_rates_the_first_is_reached():
     for law in stationary_rates(4).values():
         assert law(np.array([0.0, 1.0]), 0.5).tolist() == [0, 1]
-    reached = stationary_rates(32)["reverse KL, advantages std-normalised (groups of 32)"](np.array([0.01]), 0.42)
+    reached = stationary_rates(32)["reverse KL, advantages std-normalised (groups of 32)"](
+        np.array([0.01]), 0.42
+    )
     assert reached == pytest.approx(0.504222, abs=1e-5)
 
 

@@ -200,7 +200,10 @@ def test_steps(tmp_path):
 
 def test_what_is_told_of_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
-    assert read.notes == ("rewards 0 (2), 1 (1), correct from 1 on", "1 answers without a reward are left out")
+    assert read.notes == (
+        "rewards 0 (2), 1 (1), correct from 1 on",
+        "1 answers without a reward are left out",
+    )
     sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
     read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
     assert read.notes[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"

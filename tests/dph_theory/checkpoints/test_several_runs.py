@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
-from dph_theory.checkpoints import matched, read_counts, compare_runs
+from dph_theory.checkpoints import compare_runs, matched, read_counts
 from dph_theory.checkpoints.pass_at_k import pass_curves
 from dph_theory.checkpoints.several_runs import over_seeds
 from dph_theory.intervals import bounded_mean, mean_of
