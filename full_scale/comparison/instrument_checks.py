@@ -2,7 +2,8 @@
 
 The excess KL is not negative, Pass@k follows from pass rates, the rehearsal guarantee holds, and the
 forward KL of a sequence is the sum over its tokens. A violated check says that log-probabilities, rewards or
-samples are not what the records say they are. Theory: A8, D1, C4, B5.
+samples are not what the records say they are. Entries: `frontier`, `pass_at_k`, `rehearsal_guarantee`,
+`tokens_and_sequences`.
 """
 
 import math

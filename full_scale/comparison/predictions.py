@@ -42,7 +42,8 @@ def untested(run: MeasuredRun) -> list[str]:
 def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Line]:
     """The policy that the run's penalty converges to, on the prompts trained on.
 
-    Prompts of one text are one prompt whose verifier is the mean of theirs. Theory: A5, A9, E1, E2, E4, E5.
+    Prompts of one text are one prompt whose verifier is the mean of theirs. Entries: `kl_control`,
+    `many_prompts`, `sequence_penalties`, `token_penalties`, `group_advantages`.
     """
     policy = stationary_policy(run.training.arguments)
     if not policy:
@@ -84,7 +85,7 @@ def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
 
     -log u of correct answers has p_* as its target, mass 1: the mass does not fall below the base's. A
     generator that vanishes with its slope at u = 1 (k3; JS and alpha as li2025choice writes them) has the
-    base's own mass A1, and so does any of answers correct or not. Theory: B3.
+    base's own mass A1, and so does any of answers correct or not. Entries: `rehearsal_gauge`.
     """
     prompts, target = run.sets[REHEARSED], rehearsal_target(run.training.arguments)
     if target is None:

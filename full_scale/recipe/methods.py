@@ -78,7 +78,8 @@ def setup(
         arguments |= {"baseline": config.baseline, "scale_rewards": "none"}
         notes = [*notes, _BASELINE]
     if method.alpha is not None:
-        # The sum over the tokens of each completion, averaged over completions, is what theory B7 is about.
+        # The sum over the tokens of each completion, averaged over completions, is what entries `alpha_dpg`
+        # is about.
         arguments |= {"loss_type": "luspo", "importance_sampling_level": "sequence", "online": "alpha_dpg"}
         arguments["alpha"] = method.alpha if config.alpha is None else config.alpha
     if method.penalty is not None:
@@ -192,7 +193,8 @@ def _beta_for(mu: float, base_rates: Sequence[float]) -> tuple[float, list[str]]
     never, always = sum(rate == 0 for rate in rates), sum(rate == 1 for rate in rates)
     return beta, [
         f"beta = {beta:.6g} for a mean pass rate of {mu:g} over {len(rates)} training prompts, from their "
-        f"measured base pass rates (theory A9); {never} with no correct rollout count as staying at 0 and "
+        f"measured base pass rates (entries `many_prompts`); {never} with no correct rollout count as"
+        f" staying at 0 and "
         f"{always} with none wrong as staying at 1, though more rollouts might show otherwise."
     ]
 

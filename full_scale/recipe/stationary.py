@@ -67,7 +67,8 @@ class StationaryPolicy:
     def __str__(self) -> str:
         if self.place == "sequence":
             return f"{self.place} {self.divergence.name}"
-        # Per-answer means have a stationary policy of their own where lengths differ (theory G8).
+        # Per-answer means have a stationary policy of their own where lengths differ (entries
+        # `updates_and_means`).
         equal = " of answers of one length" if self.reduction == ANSWERS else ""
         return f"{self.place} {self.divergence.name}, where one token{equal} decides validity"
 
@@ -112,7 +113,7 @@ def stationary_policy(arguments: Mapping[str, Any]) -> StationaryPolicy | NoStat
     In the loss, the corrected k3 minimises the reverse KL of tokens, the plain k3 the forward one,
     the definition form its own divergence. TRL's own advantage without scaling is centred by the mean of
     all of the group; that of a KL in the reward, and every baseline but the mean, weighs a correct answer
-    by 1. Theory: B6, B8, E4, G4.
+    by 1. Entries: `kl_estimators`, `forms_and_curvature`, `group_advantages`, `sampling_noise`.
     """
     given = {**DEFAULTS, **arguments}
     penalty = _penalty(given)
@@ -183,7 +184,8 @@ def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor
 def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
     """The mass that a rehearsal has as its target on correct samples: "one", "base", or neither (None).
 
-    By the slope of the trainer's own loss at u = 1: where it is 0, the base as it is. Theory: B3.
+    By the slope of the trainer's own loss at u = 1: where it is 0, the base as it is. Entries:
+    `rehearsal_gauge`.
     """
     given = {**DEFAULTS, **arguments}
     if not rehearses(given):

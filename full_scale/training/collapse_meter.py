@@ -50,8 +50,8 @@ class CollapseMeter(TrainerCallback):
     `collapse/by_luck` stands beside the excess: what sampling noise alone brings a run without a KL,
     of a prompt with RIGHT equal correct answers and WRONG incorrect ones (`excess_by_noise`), a mean
     over seeds, of advantages not std-normalised; at most a correct answer lost for good, V log RIGHT. Several
-    times as much over many steps is more than noise; less than that is no evidence. Source: ours, theory A8,
-    G3.
+    times as much over many steps is more than noise; less than that is no evidence. Source: ours, entries
+    `frontier`, `sampling_noise`.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) 
     On logits of its own, an answer y moves by eta/N (n_y A_y - sum_z p_z n_z A_z): n_y of the N answers of
     the step are y. change and log_p, after and before the step, advantages: (groups, size), less their
     group's mean; same (groups, size, size): which answers are the same. Least squares; nan where advantages
-    are all zero. Source: ours, theory G3.
+    are all zero. Source: ours, entries `sampling_noise`.
     """
     summed = (same * advantages[:, None, :]).sum(dim=2)
     # Each answer once: a sum over samples counts y n_y times.

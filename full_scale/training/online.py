@@ -39,13 +39,15 @@ class OnlineConfig(DPHConfig):
     """Of the sequence KL."""
     beta_from: float | None = None
     """Of the sequence KL: beta at the first step, from which it falls geometrically to `online_beta` by the
-    middle of the training. Each beta's stationary policy has the base's proportions. Theory: G10."""
+    middle of the training. Each beta's stationary policy has the base's proportions. Entries:
+    `updates_and_means`."""
     excess_bound: float | None = None
     """It falls on only while the excess KL of the last batches is under that, in nats."""
     baseline: str = "mean"
     """What is subtracted from rewards: "mean", the group's by TRL; "leave_one_out", that of the others;
     "one", so that only incorrect answers have a gradient, or "none", only correct ones. One expected
-    gradient, up to a factor; sampling noise drives correct answers apart least with "one". Theory: G4."""
+    gradient, up to a factor; sampling noise drives correct answers apart least with "one". Entries:
+    `sampling_noise`."""
     ratio_clip: float | None = None
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
@@ -124,7 +126,8 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     corrected k3 of the token itself the gradient is that of the KL of the whole answer (arXiv 2601.10201).
     `base_rates` maps example ids to base pass rates in (0, 1], which alpha-DPG and `excess_bound` need;
     `rate_samples`: of how many samples each, None if they are known.
-    Gradients are exact where one step is taken on each sampled batch. Theory: A4, B6, B7, B8, G2.
+    Gradients are exact where one step is taken on each sampled batch. Entries: `kl_control`,
+    `kl_estimators`, `alpha_dpg`, `forms_and_curvature`, `sampling_noise`.
     """
 
     def __init__(
@@ -227,7 +230,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         return beta
 
     def _excess(self, samples: dict[str, Any]) -> float:
-        """The mean excess KL of the last ten batches or so, whose own estimates are noisy (theory A8)."""
+        """The mean excess KL of the last ten batches or so, of noisy estimates (entries `frontier`)."""
         groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
         last = self.carried.get("excess", 0.0)
         if len(groups):
@@ -254,7 +257,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     def _centred(self, rewards: Tensor) -> Tensor:
         """The rewards of this process less the mean of the others of their group, (batch,).
 
-        For "scaled_kl", less the group's mean, over its deviation (theory G2).
+        For "scaled_kl", less the group's mean, over its deviation (entries `sampling_noise`).
         """
         divided = self.args.online == "scaled_kl"
         return self._less_baseline(rewards, "mean" if divided else "leave_one_out", divided)

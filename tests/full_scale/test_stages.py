@@ -100,10 +100,8 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
 
     def evaluate(recipe, task, model, *, folders, **shared):
         if folders == folders.base():
-            with (
-                pytest.raises(RefusedError, match=r"process \d+ on .* is at work in"),
-                locked(folders.run_folder),
-            ):
+            run = locked(folders.run_folder)
+            with pytest.raises(RefusedError, match=r"process \d+ on .* is at work in"), run:
                 pass
             held.append(True)
             write_json(folders.evaluation, {})

@@ -77,9 +77,8 @@ def test_rehearsed_rows_under_the_model(answers):
     (found,) = answers.rehearsed([RehearsalRow("e0", prompt, completion, ref)])
     assert found.id == "e0"
     assert found.log_ref == -3.5
-    assert found.log_pi == pytest.approx(
-        sequence_log_prob(answers.trained.model, prompt, completion), abs=1e-5
-    )
+    expected = sequence_log_prob(answers.trained.model, prompt, completion)
+    assert found.log_pi == pytest.approx(expected, abs=1e-5)
     # The forward KL's -log u sums to the sequence's; the others' sums are not functions of the total.
     assert found.token_sums["forward_kl"] == pytest.approx(found.log_ref - found.log_pi)
     assert found.token_sums["jensen_shannon"] >= 0
@@ -90,9 +89,8 @@ def test_prompts_of_one_text_are_one_question_and_have_mean_verdicts(answers):
     one = answers.task.train[0]
     other = next(e for e in answers.task.train if e.reference != one.reference)
     pair = [one, replace(other, prompt=one.prompt)]
-    found = replace(answers, together={one.prompt: pair}).prompt_answers(
-        [*pair, answers.task.train[2]], seed=11
-    )
+    several = replace(answers, together={one.prompt: pair})
+    found = several.prompt_answers([*pair, answers.task.train[2]], seed=11)
     prompts = prompt_tokens(answers.initial.tokenizer, answers.task, pair, ModelConfig())
     drawn = sample(answers.trained.model, answers.initial.tokenizer, prompts, 4, answers.recipe.sampling, 11)
     for entry, group in zip(found[:2], drawn, strict=True):

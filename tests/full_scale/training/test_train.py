@@ -116,11 +116,8 @@ def test_the_resolved_arguments_come_from_where_they_are_decided(stage):
     recipe, *_ = stage("RKL")
     found = arguments(recipe).arguments
     decided = {"temperature": 0.9, "max_completion_length": 12, "beta": 0.04, "use_bias_correction_kl": False}
-    decided |= {
-        "save_steps": 1,
-        "output_dir": str(Folders.of_recipe(recipe).checkpoints),
-        "seed": recipe.seed,
-    }
+    checkpoints = str(Folders.of_recipe(recipe).checkpoints)
+    decided |= {"save_steps": 1, "output_dir": checkpoints, "seed": recipe.seed}
     assert {name: found[name] for name in decided} == decided
     assert arguments(replace(recipe, train={})).arguments["save_steps"] == 0.1
 
