@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,19 +24,12 @@ import numpy as np
 import torch
 from stored import store
 
-from full_scale.experiments.pretrained.claims import pass_at
-from full_scale.experiments.pretrained.runs import (
-    ALONE,
-    ANCHORED,
-    BY_KERNEL,
-    EXPLORED,
-    HELD_OUT,
-    RANDOM,
-    OpenRun,
-    open_run,
-)
-from full_scale.experiments.pretrained.training import conduct, lab
-from full_scale.experiments.pretrained.transfer import anchors_of, initial_slopes, kernel_of, listed_prompts
+from dph_theory.support.settings_text import settings_text
+from full_scale.experiments.pretrained.anchors import anchors_of
+from full_scale.experiments.pretrained.runs import EXPLORED, HELD_OUT, PICKED, OpenRun, pass_at
+from full_scale.experiments.pretrained.study import conduct
+from full_scale.experiments.pretrained.training import pretrained_llama
+from full_scale.experiments.pretrained.transfer import initial_slopes, kernel_of, listed_prompts
 from full_scale.models.load import LoadedModel, ModelHashes, located
 from full_scale.recipe.schema import ModelConfig
 from full_scale.transfer.measure import measure_listed
@@ -47,11 +40,11 @@ EVERY = "all last digits"
 
 def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
     """The kernel of so many prompts: its cost, and the slopes of Pass@k at the base."""
-    at = lab(path)
-    at.reset()
-    loaded = LoadedModel(at.model, at.tokenizer, ModelHashes.of_model(path))
-    listed = listed_prompts(at.tokenizer, (EVERY,))[: prompts // 2]
-    listed += listed_prompts(at.tokenizer, (EVERY + HELD_OUT,))[: prompts - prompts // 2]
+    llama = pretrained_llama(path)
+    llama.reset()
+    loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
+    listed = listed_prompts(llama.tokenizer, (EVERY,))[: prompts // 2]
+    listed += listed_prompts(llama.tokenizer, (EVERY + HELD_OUT,))[: prompts - prompts // 2]
     begun = time.monotonic()
 
     def progress(stage: str, done: int, total: int, note: str = "") -> None:
@@ -67,12 +60,13 @@ def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
 def planned(seeds: int, steps: int) -> Iterator[OpenRun]:
     """The methods at every seed: none, a KL on all, and one to eight anchors of each choice."""
     for seed in range(seeds):
-        plain = open_run("anchors", (EXPLORED,), "GRPO", 0.0, seed, steps=steps)
-        yield from (replace(plain, beta=beta) for beta in (0.0, 0.1, 0.3, 1.0, 3.0))
+        plain = OpenRun("anchors", (EXPLORED,), "GRPO", seed=seed, steps=steps)
+        yield plain
+        yield from (replace(plain, kl="k3", coefficient=beta) for beta in (0.1, 0.3, 1.0, 3.0))
         for count in (1, 4, 8):
-            for picked in (RANDOM, BY_KERNEL, ALONE):
-                anchored = replace(plain, form=ANCHORED, anchors=count, picked=picked)
-                yield from (replace(anchored, beta=strength) for strength in (0.3, 1.0, 3.0))
+            for picked in PICKED:
+                anchored = replace(plain, anchors=count, picked=picked)
+                yield from (replace(anchored, coefficient=beta) for beta in (0.3, 1.0, 3.0))
 
 
 def conducted(path: str, run: OpenRun, folder: Path) -> dict[str, Any]:
@@ -83,7 +77,7 @@ def conducted(path: str, run: OpenRun, folder: Path) -> dict[str, Any]:
     begun = time.monotonic()
     end = conduct(path, run, anchors).course[-1].tasks
     return {
-        "run": run.id,
+        "run": asdict(run),
         "seconds": time.monotonic() - begun,
         "anchors": anchors,
         "trained": [pass_at(end, [EXPLORED], k) for k in KS],
@@ -120,7 +114,9 @@ def main() -> None:
             if time.monotonic() > end:
                 break
             numbers["runs"].append(conducted(path, run, folder))
-            print(run.id, np.round(numbers["runs"][-1]["held out"], 3).tolist(), flush=True)
+            print(
+                settings_text(asdict(run)), np.round(numbers["runs"][-1]["held out"], 3).tolist(), flush=True
+            )
             store("gpu", "torch", "transformers", **header, **numbers)
     if gpu and not given.quick and time.monotonic() < end:
         subprocess.run(

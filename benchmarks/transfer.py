@@ -20,8 +20,8 @@ from rich.table import Table
 from stored import store
 
 from dph_theory.transfer import AnswerKernel, LinearisedMethod, linearised_training
-from full_scale.experiments.pretrained.losses import NAMED, sampled_loss
-from full_scale.experiments.pretrained.training import lab, prompts_of, whole_answers
+from full_scale.experiments.pretrained.losses import METHODS_BY_NAME, sampled_loss
+from full_scale.experiments.pretrained.training import pretrained_llama, prompts_of, whole_answers
 from full_scale.experiments.pretrained.transfer import listed_prompts
 from full_scale.models.load import LoadedModel, ModelHashes, located
 from full_scale.recipe.schema import ModelConfig
@@ -36,19 +36,20 @@ TASK, STEPS, SEEDS, GROUP = "last digits", 20, 8, 16
 def cases() -> dict[str, Callable[[], None]]:
     """What is timed, by name."""
     path = located("smollm2")
-    at = lab(path)
-    at.reset()
-    reading = at.reading((TASK,))
-    prompts = prompts_of(reading, at.base(reading), torch.Generator().manual_seed(0))
-    loaded, config = LoadedModel(at.model, at.tokenizer, ModelHashes.of_model(path)), ModelConfig(path=path)
-    listed = listed_prompts(at.tokenizer, (TASK,))
+    llama = pretrained_llama(path)
+    llama.reset()
+    reading = llama.reading((TASK,))
+    prompts = prompts_of(reading, llama.base(reading), torch.Generator().manual_seed(0))
+    loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
+    config = ModelConfig(path=path)
+    listed = listed_prompts(llama.tokenizer, (TASK,))
     kernels: list[AnswerKernel] = []
 
     def step() -> None:
-        together = whole_answers(reading.log_probs(at.model)[TASK], reading.word_ids(TASK))
+        together = whole_answers(reading.log_probs(llama.model)[TASK], reading.word_ids(TASK))
         options = {"size": GROUP, "generator": torch.Generator().manual_seed(0)}
-        sampled_loss(together, prompts, NAMED["GRPO"], 0.0, **options).backward()
-        at.model.zero_grad()
+        sampled_loss(together, prompts, METHODS_BY_NAME["GRPO"], 0.0, **options).backward()
+        llama.model.zero_grad()
 
     def kernel() -> None:
         with TemporaryDirectory() as folder:
@@ -60,17 +61,17 @@ def cases() -> dict[str, Callable[[], None]]:
         linearised_training(kernel, method, prompts, steps=STEPS, step=step_size, seeds=SEEDS)
 
     first = listed[0]
-    answers = [answer for atom in listed_atoms(at.model, first, WRONG) for answer in atom.answers]
-    gradients = Gradients(at.model, Sketch())
+    answers = [answer for atom in listed_atoms(llama.model, first, WRONG) for answer in atom.answers]
+    gradients = Gradients(llama.model, Sketch())
 
     def from_activations() -> None:
         with gradients.watching():
-            for scores in log_probs(at.model, first.prompt, answers):
+            for scores in log_probs(llama.model, first.prompt, answers):
                 gradients(scores)
 
     def one_by_one() -> None:
-        sketch, weights = Sketch(), [*at.model.parameters()]
-        for scores in log_probs(at.model, first.prompt, answers):
+        sketch, weights = Sketch(), [*llama.model.parameters()]
+        for scores in log_probs(llama.model, first.prompt, answers):
             for score in scores:
                 sketch(torch.autograd.grad(score, weights, retain_graph=True))
 

@@ -15,16 +15,8 @@ from figures.gallery import transfer
 FILE = Path("dph_theory/predict/measured.json")
 TASK, HELD_OUT, K = "last digits", ", held out", 256
 PARAMETERS = 134_515_008
-KINDS = {
-    "GRPO": "forward",
-    "GRPO, k2": "reverse",
-    "GRPO, corrected k3": "reverse",
-    "DPH-F": "rehearsal",
-    "DPH-JS": "rehearsal",
-    "DPH-alpha": "rehearsal",
-    "KL-DPG": "target",
-}
-"""What of the stored methods is a KL of which kind, a rehearsal, or a target."""
+KINDS = {"k3": "forward", "k2": "reverse", "k3_corrected": "reverse"}
+"""Of which kind a form of the KL is."""
 
 
 def text(records: Records) -> str:
@@ -35,34 +27,39 @@ def text(records: Records) -> str:
 
 def _errors(records: Records) -> dict[str, Any]:
     """How far forecasts of held-out Pass@K were off: the methods' rms, and with prompts held their mean."""
-    found = transfer.numbers(records)
-    held = found["settings"][found["settings"].setting.str.contains(", anchored,")]
-    held = held[held.task == TASK]
-    error = held[f"forecast {K}"] - held[f"found {K}"]
-    return {"model": "SmolLM2-135M", "k": K, "rms": round(transfer.agreement(found)["rms"], 3),
-            "settings": len(transfer.methods(found)), "held": round(float(error.mean()), 3),
-            "held_settings": len(held)}  # fmt: skip
+    numbers = transfer.numbers(records)
+    settings = numbers["settings"]
+    anchored = settings[(settings.anchors > 0) & (settings.task == TASK)]
+    error = anchored[f"forecast {K}"] - anchored[f"measured {K}"]
+    return {"model": "SmolLM2-135M", "k": K, "rms": round(transfer.agreement(numbers)["rms"], 3),
+            "settings": len(transfer.methods(numbers)), "held": round(float(error.mean()), 3),
+            "held_settings": len(anchored)}  # fmt: skip
 
 
 def _pretrained(records: Records) -> list[dict[str, Any]]:
     results = records.results("pretrained")
-    groups: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
-    for each in results["runs"]:
-        run = each["run"]
+    groups: dict[tuple[str, str, float], list[Mapping[str, Any]]] = {}
+    for outcome in results["runs"]:
+        run = outcome["run"]
         if run["experiment"] == "methods":
-            groups.setdefault((run["form"], run["beta"]), []).append(each["tasks"])
-    found = []
-    for (method, strength), ends in groups.items():
+            groups.setdefault((run["method"], run["kl"], run["coefficient"]), []).append(outcome["tasks"])
+    rows = []
+    for (method, form, coefficient), ends in groups.items():
         sides = {}
         for name, task in (("trained", TASK), ("held_out", TASK + HELD_OUT)):
-            now = [_passed(results["base"], task, k) for k in (1, K)]
-            then = [round(float(np.mean([_passed(end, task, k) for end in ends])), 3) for k in (1, K)]
-            sides[name] = {"base": now, "end": then}
-        kind = KINDS.get(method, "none") if strength or method == "KL-DPG" else "none"
-        found.append({"model": "SmolLM2-135M", "parameters": PARAMETERS, "task": "last digits of products",
-                      "method": method, "kl": kind, "strength": strength, "seeds": len(ends), "k": K,
-                      **sides})  # fmt: skip
-    return found
+            base = [_passed(results["base"], task, k) for k in (1, K)]
+            end = [round(float(np.mean([_passed(end, task, k) for end in ends])), 3) for k in (1, K)]
+            sides[name] = {"base": base, "end": end}
+        rows.append({"model": "SmolLM2-135M", "parameters": PARAMETERS, "task": "last digits of products",
+                     "method": method, "form": form, "kl": _kind(method, form), "strength": coefficient,
+                     "seeds": len(ends), "k": K, **sides})  # fmt: skip
+    return rows
+
+
+def _kind(method: str, form: str) -> str:
+    """What of a method keeps the policy near the base: a KL of which kind, a rehearsal, a target, or none."""
+    other = {"KL-DPG": "target", "DPH-F": "rehearsal", "DPH-JS": "rehearsal", "DPH-alpha": "rehearsal"}
+    return KINDS.get(form) or other.get(method, "none")
 
 
 def _passed(policy: Mapping[str, Any], task: str, k: int) -> float:
@@ -76,5 +73,5 @@ def _sql() -> dict[str, Any]:
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     now, then = ([round(float(pass_at_k(n, c, k).mean()), 3) for k in (1, 32)] for n, c in sides)
     return {"model": "a small Llama", "parameters": 0, "task": "the built-in SQL task", "method": "GRPO",
-            "kl": "none", "strength": 0.0, "seeds": 1, "k": 32,
+            "form": "none", "kl": "none", "strength": 0.0, "seeds": 1, "k": 32,
             "held_out": {"base": now, "end": then}}  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from dph_theory.atlas import problems
 from dph_theory.intervals import probability_interval
+from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 from figures.frames import LlamaRuns, Records, means
 from figures.gallery import (
@@ -54,28 +56,32 @@ def found(records: Records) -> dict[str, Any]:
 
 
 SHARED = {
-    "GRPO": "GRPO, no KL",
-    "GRPO, 0.3": "GRPO, plain k3, 0.3",
-    "GRPO, 1": "GRPO, plain k3, 1",
-    "GRPO, k2, 0.3": "GRPO, k2, 0.3",
-    "GRPO, k2, 1": "GRPO, k2, 1",
-    "DPH-F, 0.5": "DPH-F, 0.5",
-    "KL-DPG": "KL-DPG",
+    ("GRPO", "none", 0.0): "GRPO, no KL",
+    ("GRPO", "k3", 0.3): "GRPO, plain k3, 0.3",
+    ("GRPO", "k3", 1.0): "GRPO, plain k3, 1",
+    ("GRPO", "k2", 0.3): "GRPO, k2, 0.3",
+    ("GRPO", "k2", 1.0): "GRPO, k2, 1",
+    ("DPH-F", "none", 0.5): "DPH-F, 0.5",
+    ("KL-DPG", "none", 0.0): "KL-DPG",
 }
-"""The settings of several seeds that pages show, and how they name them."""
+"""The settings of several seeds that pages show, by method, KL and coefficient, and how they name them."""
 
 
 def _shared(records: Records) -> dict[str, Any]:
     """The pretrained Llama's methods, by name."""
-    rows = {row["setting"]: row for row in _transfer(records)["methods"]}
+    rows = {_key(row): row for row in _transfer(records)["methods"]}
     ends = pretrained.ends(pretrained.numbers(records)).set_index("method")
     trained = ends.loc["base", "trained 1"].item()
-    base = rows["GRPO"]
+    base = rows["GRPO", "none", 0.0]
     return {
-        "shared": [rows[name] | {"setting": words} for name, words in SHARED.items()],
+        "shared": [rows[key] | {"text": words} for key, words in SHARED.items()],
         "base_1": f"trained Pass@1 {trained:.3f}, held-out {base['base_1']:.3f}",
         "base_256": f"held-out Pass@256 {base['base_256']:.3f}",
     }
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, float]:
+    return row["method"], row["kl"], row["coefficient"]
 
 
 def _laws(stored: LlamaRuns) -> dict[str, Any]:
@@ -112,31 +118,34 @@ def _laws(stored: LlamaRuns) -> dict[str, Any]:
 
 def _transfer(records: Records) -> dict[str, Any]:
     """What was predicted from the kernel of the base: agreement, a row a setting, initial slopes."""
-    found, results = transfer.numbers(records), records.results("pretrained")
-    rows = found["settings"].rename(columns=lambda name: name.replace(" ", "_")).to_dict("records")
-    usual = set(transfer.methods(found).index)
-    held = {row["task"] for row in rows if "anchored" in row["setting"]}
-    anchored = [row for row in rows if row["task"] in held and not row["mixed"]]
-    others = [row for i, row in enumerate(rows) if i not in usual and row not in anchored]
-    methods = [row for i, row in enumerate(rows) if i in usual]
-    told = transfer.agreement(found)
-    error = transfer.methods(found)
-    error = error["interpolated 256"] - error["found 256"]
-    cosines = found["cosines"]
-    half = len(cosines) // 2
-    among = np.abs(cosines[:half, :half][~np.eye(half, dtype=bool)]).mean()
-    kernels = {
-        name: of for name, of in results["kernels"].items() if "adapter" not in name and "after" not in name
-    }
+    numbers, results = transfer.numbers(records), records.results("pretrained")
+    frame = numbers["settings"].rename(columns=lambda name: name.replace(" ", "_"))
+    rows = [row | {"text": settings_text(row)} for row in frame.to_dict("records")]
+    published = transfer.methods(numbers)
+    methods = [row for i, row in enumerate(rows) if i in published.index]
+    with_anchors = {row["tasks"] for row in rows if row["anchors"]}
+    anchored = [row for row in rows if row["tasks"] in with_anchors]
+    others = [row for row in rows if row not in methods and row not in anchored]
+    error = published["interpolated 256"] - published["measured 256"]
+    half = len(numbers["cosines"]) // 2
+    among = numbers["cosines"][:half, :half][~np.eye(half, dtype=bool)]
     slopes = {
-        name.split("+")[0].replace("-", " "): of["slopes"] | {"prompts": len(of["rates"])}
-        for name, of in kernels.items()
+        kernel["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
+        for kernel in results["kernels"]
+        if transfer.is_of_base(kernel)
     }
     # More prompts than the experiment has, by the run that is prepared for a GPU.
     slopes["all last digits"] = _stored_benchmark("gpu")["kernel"]
-    rows = {"methods": methods, "others": others, "anchored": anchored}
-    facts = {"interpolated": float(np.sqrt((error**2).mean())), "slopes": slopes, "among": among}
-    return {"agreement": told, "count": len(methods), **rows, **facts}
+    return {
+        "agreement": transfer.agreement(numbers),
+        "count": len(methods),
+        "methods": methods,
+        "others": others,
+        "anchored": anchored,
+        "interpolated": float(np.sqrt((error**2).mean())),
+        "slopes": slopes,
+        "among": np.abs(among).mean(),
+    }
 
 
 def _stored_benchmark(name: str) -> dict[str, Any]:
@@ -144,13 +153,26 @@ def _stored_benchmark(name: str) -> dict[str, Any]:
     return found
 
 
+USUAL = {"method": "GRPO", "kl": "none", "coefficient": 0.0, "rank": None, "anchors": 0, "answers": None}
+"""The fields of a setting of the pretrained Llama, where a page names no other."""
+
+
 def _fall(records: Records) -> dict[str, Any]:
-    """What the page on Pass@k quotes: settings by name, the SQL task, the command's answer."""
-    told = _transfer(records)
-    rows = {row["setting"]: row for row in told["methods"]}
-    others = {(row["task"], row["setting"]): row for row in [*told["others"], *told["anchored"]]}
-    anchored = {row["setting"]: row for row in told["anchored"] if row["task"] == transfer.TASK}
-    claims = [claim for claim in records.results("pretrained")["claims"] if claim["theory"] == "N4"]
+    """What the page on Pass@k quotes: settings by their fields, the SQL task, the command's answer."""
+    transfers = _transfer(records)
+    methods = {_key(row): row for row in transfers["methods"]}
+    claims = {claim["name"]: claim for claim in records.results("pretrained")["claims"]}
+
+    def setting(*tasks: str, **fields: Any) -> dict[str, Any]:
+        """The first setting of these tasks beside the methods with these fields."""
+        fields = USUAL | {"tasks": tasks} | fields
+        rows = [*transfers["others"], *transfers["anchored"]]
+        return next(row for row in rows if all(row[name] == field for name, field in fields.items()))
+
+    def cell(*key: Any) -> str:
+        """Held-out Pass@256 of a method, measured, and predicted in brackets."""
+        return f"{methods[key]['measured_256']:.3f} [{methods[key]['forecast_256']:.3f}]"
+
     sql = records.results("demo")["methods"]
     held = _stored_benchmark("anchors")["runs"]
     of_sql = {
@@ -168,63 +190,65 @@ def _fall(records: Records) -> dict[str, Any]:
         "public": public,
         "sql": counted,
         "forecast": said.rstrip(),
-        "sums": others["sums", "GRPO"],
-        "lora": others["last digits", "GRPO, LoRA 8"],
-        "cell": lambda name: f"{rows[name]['found_256']:.3f} [{rows[name]['forecast_256']:.3f}]",
-        "at_end": lambda name: f"{rows[name]['found_256']:.3f}",
-        "trained": lambda name: f"{rows[name]['trained_found_1']:.3f}",
+        "sums": setting("sums"),
+        "lora": setting(*transfer.MIXTURE, rank=8),
+        "cell": cell,
+        "at_end": lambda *key: f"{methods[key]['measured_256']:.3f}",
+        "trained": lambda *key: f"{methods[key]['trained_measured_1']:.3f}",
         "demo_row": lambda name: f"{np.mean(sql[name]['Pass@32']['values']):.3f}",
         "sql_anchors": of_sql | {"prompts": held[0]["anchors"], "seeds": len({run["seed"] for run in held})},
         "sql_base": {name: float(np.mean(of["values"])) for name, of in sql["base"].items() if of["values"]},
         "sql_grpo": float(np.mean(sql["GRPO"]["Pass@1"]["values"])),
-        "anchors": anchored.get("GRPO, anchored, 1, 4 at random"),
-        "plain": anchored.get("GRPO"),
-        "row": lambda task, setting: others[task, setting],
-        "claim": lambda words: next(claim for claim in claims if words in claim["says"]),
+        "anchors": setting(transfer.TASK, coefficient=1.0, anchors=4, picked="at random"),
+        "plain": setting(transfer.TASK),
+        "row": setting,
+        "claim": claims.__getitem__,
     }
 
 
 def _pretrained(records: Records) -> dict[str, Any]:
-    """The pretrained Llama: laws and ends by form, Pass@k by method, predictions, what a step costs."""
-    found, record = pretrained.numbers(records), records.record("pretrained")
-    ends = pretrained.ends(found)
-    held = [run for run in found["laws"] if run["held"]]
-    missed = [run for run in found["laws"] if not run["held"]]
+    """The pretrained Llama: policies and ends by form, Pass@k by method, predictions, what a step costs."""
+    numbers, record = pretrained.numbers(records), records.record("pretrained")
+    ends = pretrained.labelled(pretrained.ends(numbers))
+    matched = [run for run in numbers["stationary"] if run["matched"]]
+    missed = [run for run in numbers["stationary"] if not run["matched"]]
     return {
         "model_hash": record["config"]["model_hash"][:12],
         "versions": record["versions"],
         "beta": pretrained.BETA,
         "forms": pretrained.FORMS,
-        "shares": found["shares"],
-        "held": len(held),
-        "laws": len(found["laws"]),
-        "near": max(run["gap"] for run in held),
-        "alike": max(run["kl_to_law"] for run in held),
+        "shares": numbers["shares"],
+        "held": len(matched),
+        "laws": len(numbers["stationary"]),
+        "near": max(run["gap"] for run in matched),
+        "alike": max(run["kl_to_prediction"] for run in matched),
         "missed": [
-            f"{run['run']['form']} at beta {run['run']['beta']:g} on {run['run']['task'].replace('+', ', ')} "
-            f"(pass rates {run['gap']:.3f} off, KL {run['kl_to_law']:.4f})"
+            f"{run['run']['kl']} at beta {run['run']['coefficient']:g} on {', '.join(run['run']['tasks'])} "
+            f"(pass rates {run['gap']:.3f} off, KL {run['kl_to_prediction']:.4f})"
             for run in missed
         ],
         "trl": [
             {
-                "form": pretrained.FORMS[run["run"]["form"]],
+                "form": pretrained.FORMS[run["run"]["kl"]],
                 "seed": run["run"]["seed"],
-                "strength": run["run"]["beta"],
-                "law": run["laws"][run["run"]["form"]]["validity"]["weekdays"],
+                "strength": run["run"]["coefficient"],
+                "law": run["predicted"][run["run"]["kl"]]["validity"]["weekdays"],
                 "end": run["tasks"]["weekdays"]["validity"][0],
-                "held": run["held"],
+                "held": run["matched"],
             }
-            for run in found["trl"]
+            for run in numbers["trl"]
         ],
         "rows": ends.to_dict("records"),
         "seeds": int(ends.seeds.max()),
-        "equal": found["at_equal_first"],
-        "claims": [claim for claim in found["claims"] if "verdict" in claim],
+        "equal": numbers["at_equal_first"],
+        "claims": [claim for claim in numbers["claims"] if "verdict" in claim],
         "costs": record["results"]["costs"],
-        "lotteries": record["results"]["lotteries"],
-        "spreads": record["results"]["spreads"],
-        "said": record["results"]["said"],
-        "seeds_for": record["results"]["seeds_for"],
+        "noise_forecasts": record["results"]["noise_forecasts"],
+        "noise": record["results"]["noise"],
+        "likeliest_tokens": record["results"]["likeliest_tokens"],
+        "seeds_for": [
+            row | {"text": settings_text(row["setting"])} for row in record["results"]["seeds_for"]
+        ],
         "difference": record["config"]["difference"],
         "base": record["results"]["base"],
     }

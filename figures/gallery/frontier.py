@@ -14,14 +14,14 @@ from ..style import Sheet, look
 from . import pretrained, transfer
 
 NEEDS = ("pretrained",)
-KINDS = {
-    "GRPO": ("forward KL", "GRPO, none or plain k3"),
-    "GRPO, k2": ("reverse KL", "GRPO, k2"),
-    "DPH-F": ("DPH-F", "DPH-F"),
-    "DPH-JS": ("DPH-JS", "DPH-JS"),
-    "KL-DPG": ("KL-DPG", "KL-DPG"),
+LINES = {
+    "GRPO, none or plain k3": ("GRPO", ("none", "k3"), "forward KL"),
+    "GRPO, k2": ("GRPO", ("k2",), "reverse KL"),
+    "DPH-F": ("DPH-F", ("none",), "DPH-F"),
+    "DPH-JS": ("DPH-JS", ("none",), "DPH-JS"),
+    "KL-DPG": ("KL-DPG", ("none",), "KL-DPG"),
 }
-"""The look and the label of each method; a line joins its coefficients."""
+"""By label the method, the forms of its KL, and the look; a line joins the coefficients."""
 SEEDS = 3
 """Settings of fewer seeds are left out."""
 
@@ -29,32 +29,35 @@ SEEDS = 3
 def numbers(records: Records) -> pd.DataFrame:
     """A row a method and coefficient, and the base: trained Pass@1, others' Pass@1 and Pass@256."""
     frame = transfer.methods(transfer.numbers(records))
-    parts = frame.setting.str.extract(r"^(.*?)(?:, ([\d.]+))?$")
     ends = pretrained.ends(pretrained.numbers(records)).set_index("method")
-    strength = parts[1].astype(float).fillna(0.0)
-    frame = frame.assign(
-        method=parts[0], strength=strength, **{"trained_base 1": ends.loc["base", "trained 1"].item()}
-    )
-    return frame[frame.method.isin(KINDS) & (frame.seeds >= SEEDS)].sort_values(["method", "strength"])
+    frame = frame.assign(**{"trained_base 1": ends.loc["base", "trained 1"].item()})
+    lines = [_line(frame, label).assign(line=label) for label in LINES]
+    joined = pd.concat(lines)
+    return joined[joined.seeds >= SEEDS]
+
+
+def _line(frame: pd.DataFrame, label: str) -> pd.DataFrame:
+    method, kls, _ = LINES[label]
+    return frame[(frame.method == method) & frame.kl.isin(kls)].sort_values("coefficient")
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
     """Both planes, the base marked."""
     panels = sheet.panels(2, height=2.6)
-    for axes, across in zip(panels, ("trained_found 1", "found 1"), strict=True):
+    for axes, across in zip(panels, ("trained_measured 1", "measured 1"), strict=True):
         base = frame.iloc[0]
-        at = (base[across.replace("found", "base")], base["base 256"])
+        at = (base[across.replace("measured", "base")], base["base 256"])
         axes.plot(*at, "*", color="black", markersize=9, label="base")
-        for method, (kind, words) in KINDS.items():
-            rows = frame[frame.method == method]
+        for words, (method, _, kind) in LINES.items():
+            rows = frame[frame.line == words]
             hollow = {"markerfacecolor": "white", "linestyle": ":"} if method.startswith("DPH") else {}
-            axes.plot(rows[across], rows["found 256"], **look(kind, label=words) | hollow)
-            for _, row in rows[rows.method.str.startswith("GRPO")].iterrows():
-                text = f"{row.strength:g}" if row.strength else "none"
+            axes.plot(rows[across], rows["measured 256"], **look(kind, label=words) | hollow)
+            for _, row in rows[rows.method == "GRPO"].iterrows():
+                text = f"{row.coefficient:g}" if row.coefficient else "none"
                 axes.annotate(
                     text,
-                    (row[across], row["found 256"]),
-                    (4, 3 if method == "GRPO" else -9),
+                    (row[across], row["measured 256"]),
+                    (4, -9 if row.kl == "k2" else 3),
                     textcoords="offset points",
                     size=6,
                 )
@@ -66,7 +69,7 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
 
 def table(frame: pd.DataFrame) -> Table:
     """The rows behind the marks."""
-    columns = ("method", "strength", "seeds", "trained_found 1", "found 1", "found 256")
+    columns = ("line", "coefficient", "seeds", "trained_measured 1", "measured 1", "measured 256")
     rows = [
         tuple(round(x, 3) if isinstance(x, float) else x for x in row) for row in frame[list(columns)].values
     ]
@@ -76,5 +79,5 @@ def table(frame: pd.DataFrame) -> Table:
 
 def claim(frame: pd.DataFrame) -> bool:
     """Along plain k3's and k2's coefficients more trained Pass@1 comes with less held-out Pass@256."""
-    kl = frame[frame.method.isin(("GRPO", "GRPO, k2"))]
-    return bool(kl["trained_found 1"].corr(kl["found 256"]) < -0.8)
+    kl = frame[frame.method == "GRPO"]
+    return bool(kl["trained_measured 1"].corr(kl["measured 256"]) < -0.8)

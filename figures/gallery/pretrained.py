@@ -24,22 +24,13 @@ TASK, BETA = "primes", 0.2
 FORMS = {"reward": "KL in the reward", "k3_corrected": "corrected k3", "k3": "k3"}
 EXPLORED = "last digits"
 K = (1, 4, 16, 64, 256)
-FREE, REVERSE = "GRPO without KL", "GRPO, reverse KL (k2)"
-FORWARD = "GRPO, forward KL (k3)"
-METHODS = {
-    "GRPO": FORWARD,
-    "GRPO, k2": REVERSE,
-    "DPH-F": "DPH-F",
-    "DPH-JS": "DPH-JS",
-    "DPH-alpha": "DPH-alpha",
-    "DAPO": "DAPO",
-    "Dr. GRPO": "Dr. GRPO",
-    "KL-DPG": "KL-DPG",
-}
-"""The corrected k3 is k2, sample by sample, where each batch takes one step."""
-LOOKS = {FREE: "GRPO", FORWARD: "forward KL", REVERSE: "reverse KL", "Dr. GRPO": "GRPO"}
-SHOWN = {FREE: 0.0, REVERSE: 1.0, FORWARD: 1.0, "DPH-F": 0.5, "KL-DPG": 0.0}
-"""Of the middle panel, each at one strength."""
+FREE, FORWARD, REVERSE = ("GRPO", "none"), ("GRPO", "k3"), ("GRPO", "k2")
+LABELS = {FREE: "GRPO without KL", FORWARD: "GRPO, forward KL (k3)", REVERSE: "GRPO, reverse KL (k2)"}
+"""By method and form of the KL, where it is not the method's name."""
+LOOKS = {FREE: "GRPO", FORWARD: "forward KL", REVERSE: "reverse KL", ("Dr. GRPO", "none"): "GRPO"}
+OTHERS = [(name, "none") for name in ("DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG")]
+SHOWN = {FREE: 0.0, REVERSE: 1.0, FORWARD: 1.0, ("DPH-F", "none"): 0.5, ("KL-DPG", "none"): 0.0}
+"""Of the middle panel, each at one coefficient."""
 REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
 
 
@@ -50,9 +41,9 @@ def numbers(records: Records) -> dict[str, Any]:
     shares = {"base": {"base": base[TASK]["first_shares"][0], "validity": base[TASK]["validity"][0]}}
     for run in stored["runs"]:
         settings = run["run"]
-        if settings["task"] == TASK and settings.get("beta_from") and settings["beta"] == BETA:
-            form, end = settings["form"], run["tasks"][TASK]
-            policy = run["laws"][form]
+        if settings["tasks"] == [TASK] and settings["coefficient_from"] and settings["coefficient"] == BETA:
+            form, end = settings["kl"], run["tasks"][TASK]
+            policy = run["predicted"][form]
             shares[form] = {
                 "law": policy["first_shares"][TASK],
                 "run": end["first_shares"][0],
@@ -60,19 +51,19 @@ def numbers(records: Records) -> dict[str, Any]:
                 "validity": end["validity"][0],
                 "nearest": min(run["distances"], key=run["distances"].get),
             }
-    rows = [{"method": "base", "strength": 0.0, "seed": -1} | _measures(base)]
-    for run in stored["runs"]:
-        settings = run["run"]
-        if settings["experiment"] == "methods" and settings["form"] in METHODS:
-            strength = settings["beta"]
-            name = METHODS[settings["form"]] if strength or settings["form"] != "GRPO" else FREE
-            row = {"method": name, "strength": strength, "seed": settings["seed"]}
-            rows.append(row | _measures(run["tasks"]))
-    to_a_policy = {
-        name: [run for run in stored["runs"] if run["run"]["experiment"] == name] for name in ("laws", "trl")
+    rows = [{"method": "base", "kl": "none", "coefficient": 0.0, "seed": -1} | _measures(base)]
+    runs = {
+        name: [run for run in stored["runs"] if run["run"]["experiment"] == name]
+        for name in ("methods", "stationary", "trl")
     }
+    for run in runs["methods"]:
+        # The corrected k3 is k2, sample by sample, where each batch takes one step.
+        if run["run"]["kl"] != "k3_corrected":
+            row = {name: run["run"][name] for name in ("method", "kl", "coefficient", "seed")}
+            rows.append(row | _measures(run["tasks"]))
+    predicted = {name: runs[name] for name in ("stationary", "trl")}
     judged = {name: stored[name] for name in ("claims", "at_equal_first")}
-    return {"shares": shares, "methods": pd.DataFrame(rows), **to_a_policy, **judged}
+    return {"shares": shares, "methods": pd.DataFrame(rows), **predicted, **judged}
 
 
 def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
@@ -87,8 +78,8 @@ def _measures(tasks: Mapping[str, Any]) -> dict[Any, float]:
 
 
 def ends(numbers: dict[str, Any]) -> pd.DataFrame:
-    """A row a method and strength, the mean over seeds; `seeds` counts them."""
-    grouped = numbers["methods"].groupby(["method", "strength"], sort=False)
+    """A row a method, form of its KL and coefficient, the mean over seeds; `seeds` counts them."""
+    grouped = numbers["methods"].groupby(["method", "kl", "coefficient"], sort=False)
     return grouped.mean().drop(columns="seed").assign(seeds=grouped.size()).reset_index()
 
 
@@ -108,37 +99,49 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     frame = ends(numbers)
     base = frame[frame.method == "base"].iloc[0]
     curve(middle, K, [base[f"held {k}"] for k in K], **look("base", label="base"))
-    for name, strength in SHOWN.items():
-        for _, row in frame[(frame.method == name) & (frame.strength == strength)].iterrows():
-            curve(middle, K, [row[f"held {k}"] for k in K], **_look(name))
+    for key, coefficient in SHOWN.items():
+        points = _rows_of(frame, key)
+        (row,) = points[points.coefficient == coefficient].to_dict("records")
+        curve(middle, K, [row[f"held {k}"] for k in K], **_look(key))
     middle.set_xscale("log", base=2)
     middle.set_xticks(K, [f"{k}" for k in K])
     middle.set(xlabel="samples $k$", ylabel=r"Pass@$k$", title="Last digits, held out")
     right.plot(base["trained 1"], base["trained 256"], **look("base", linestyle=""))
-    for name in (FORWARD, REVERSE):
-        points = frame[frame.method.isin([FREE, name])].sort_values("strength")
-        right.plot(points["trained 1"], points["trained 256"], **_look(name))
-    for name in (FREE, "DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG"):
-        points = frame[frame.method == name]
-        right.plot(points["trained 1"], points["trained 256"], **_look(name) | {"linestyle": ""})
+    for key in (FORWARD, REVERSE):
+        points = _rows_of(frame, FREE, key).sort_values("coefficient")
+        right.plot(points["trained 1"], points["trained 256"], **_look(key))
+    for key in (FREE, *OTHERS):
+        points = _rows_of(frame, key)
+        right.plot(points["trained 1"], points["trained 256"], **_look(key) | {"linestyle": ""})
     right.set(xlabel="Pass@1", ylabel="Pass@256", title="Last digits, trained")
     sheet.legend([left, middle, right], 3)
 
 
-def _look(name: str) -> dict[str, Any]:
+def _rows_of(frame: pd.DataFrame, *keys: tuple[str, str]) -> pd.DataFrame:
+    """The rows of these methods, each with a form of its KL."""
+    return frame[[key in keys for key in zip(frame.method, frame.kl, strict=True)]]
+
+
+def _look(key: tuple[str, str]) -> dict[str, Any]:
     """What anchors nothing of the products, DPH's rehearsal or no KL scaled by itself, is drawn hollow."""
-    hollow = {"markerfacecolor": "white"} if name.startswith(("DPH", "Dr.")) else {}
-    return look(LOOKS.get(name, name), label=name, **hollow)
+    hollow = {"markerfacecolor": "white"} if key[0].startswith(("DPH", "Dr.")) else {}
+    return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **hollow)
+
+
+def labelled(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the methods as people read them: each with the form of its KL."""
+    keys = zip(frame.method, frame.kl, strict=True)
+    return frame.assign(method=[LABELS.get(key, key[0]) for key in keys])
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """A row a method and strength: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
-    names = {name: name for name in ("method", "strength", "seeds")}
+    """A row a method and coefficient: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
+    names = {"method": "method", "coefficient": "strength", "seeds": "seeds"}
     for column, where in (("trained", "trained"), ("held", "held out")):
         names |= {f"{column} {k}": f"Pass@{k}, {where}" for k in (1, 16, 256)}
     names["rehearsed"] = "pass rate of solved prompts"
     names["answers"] = "their effective number of right answers"
-    frame = ends(numbers).round({name: 2 if name == "answers" else 3 for name in [*names][3:]})
+    frame = labelled(ends(numbers)).round({name: 2 if name == "answers" else 3 for name in [*names][3:]})
     return tabled(frame, names)
 
 
@@ -146,7 +149,7 @@ def claim(numbers: dict[str, Any]) -> bool:
     """Each form converges to its own policy; without a KL Pass@256 falls; k3 retains more than k2."""
     own = all(numbers["shares"][form]["nearest"] == form for form in FORMS)
     frame = ends(numbers)
-    free, base = (frame[frame.method == name].iloc[0] for name in (FREE, "base"))
+    free, base = (_rows_of(frame, key).iloc[0] for key in (FREE, ("base", "none")))
     falls = all(free[f"{where} 256"] < base[f"{where} 256"] for where in ("held", "trained"))
     at_equal_first = numbers["at_equal_first"].values()
     return own and falls and all(forward > reverse for _, forward, reverse in at_equal_first)

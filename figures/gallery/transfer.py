@@ -7,11 +7,13 @@ Middle: Pass@k of the base, and after GRPO without and with a forward KL, found 
 Right: the kernel, cosines of the gradients of the log odds of a correct answer, trained prompts first.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
 from ..frames import Records
@@ -19,42 +21,62 @@ from ..style import Sheet, look
 
 NEEDS = ("pretrained",)
 TASK, K = "last digits", (1, 16, 256)
-KERNEL = "last-digits+weekdays-by-example+months-by-example+rain-by-example+colours-by-example"
-FREE, FORWARD = "GRPO", "GRPO, 1"
-MEASURES = ("base", "forecast", "interpolated", "found", "found_spread", "trained_found")
-POINTS = {FREE: ("forward KL", "GRPO, forward KL 0 to 1"), "GRPO, k2": ("reverse KL", "GRPO, reverse KL")}
-"""The look and the label of points, where they are not those of their method."""
+MIXTURE = (TASK, "weekdays by example", "months by example", "rain by example", "colours by example")
+PUBLISHED = {"tasks": MIXTURE, "optimiser": "adam", "learning_rate": 1e-5, "rank": None, "steps": 20}
+PUBLISHED |= {"anchors": 0, "measured_after": 0}
+"""What the settings have in common that are compared: they differ in method, KL and coefficient alone."""
+MEASURES = ("base", "forecast", "interpolated", "measured", "measured_spread", "trained_measured")
+POINTS = {
+    "GRPO, forward KL 0 to 1": ("GRPO", ("none", "k3"), "forward KL"),
+    "GRPO, reverse KL": ("GRPO", ("k2",), "reverse KL"),
+    **{name: (name, ("none",), name) for name in ("DPH-F", "DPH-JS", "DPH-alpha", "KL-DPG")},
+}
+"""By label the method, the forms of its KL, and the look."""
 LEAST = {"correlation": 0.9, "rms": 0.06}
 """What the title asks of the predictions."""
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """A row a setting with its predictions, and the kernel of the last digits."""
+    """A row a setting with its fields and predictions, and the kernel of the last digits."""
     stored = records.results("pretrained")
     rows = []
     for forecast in stored["forecasts"]:
-        row = {"task": forecast["tasks"][0], "mixed": len(forecast["tasks"]) > 1}
-        row |= {name: forecast[name] for name in ("setting", "seeds")}
+        tasks = tuple(forecast["setting"]["tasks"])
+        row = forecast["setting"] | {"tasks": tasks, "task": tasks[0], "seeds": forecast["seeds"]}
         for measure in MEASURES:
             row |= zip((f"{measure} {k}" for k in K), forecast[measure], strict=True)
         rows.append(row)
-    kernel = stored["kernels"][KERNEL]
+    kernel = next(kernel for kernel in stored["kernels"] if is_of_base(kernel, MIXTURE))
     shown = [i for i, name in enumerate(kernel["sets"]) if name.startswith(TASK)]
-    return {"settings": pd.DataFrame(rows), "cosines": np.array(kernel["cosines"])[np.ix_(shown, shown)]}
+    settings = pd.DataFrame(rows)
+    # What is None is not a missing number.
+    optional = settings[["rank", "answers"]].astype(object)
+    settings[["rank", "answers"]] = optional.where(optional.notna(), None)
+    return {"settings": settings, "cosines": np.array(kernel["cosines"])[np.ix_(shown, shown)]}
+
+
+def is_of_base(kernel: Mapping[str, Any], tasks: Sequence[str] | None = None) -> bool:
+    """Whether a kernel is of the base's own weights, and of those tasks."""
+    own = kernel["rank"] is None and not kernel["measured_after"]
+    return own and (tasks is None or kernel["tasks"] == [*tasks])
 
 
 def methods(numbers: dict[str, Any]) -> pd.DataFrame:
-    """The methods at their strengths, all weights trained by Adam at 1e-5 on the mixture."""
-    frame = numbers["settings"]
-    other = frame.setting.str.contains("Adam|SGD|LoRA|kernel|at random|by kernel|least coupled")
-    return frame[(frame.task == TASK) & frame.mixed & ~other]
+    """The methods at their coefficients, all weights trained by Adam at 1e-5 on the mixture."""
+    return rows_with(numbers["settings"], **PUBLISHED)
+
+
+def rows_with(frame: pd.DataFrame, **fields: Any) -> pd.DataFrame:
+    """The rows of these fields."""
+    chosen = [all(row[name] == field for name, field in fields.items()) for row in frame.to_dict("records")]
+    return frame[chosen]
 
 
 def agreement(numbers: dict[str, Any]) -> dict[str, float]:
     """Of held-out Pass@256 over the methods: the correlation of predicted with found, mean and rms error."""
     frame = methods(numbers)
-    error = frame["forecast 256"] - frame["found 256"]
-    correlation = float(np.corrcoef(frame["forecast 256"], frame["found 256"])[0, 1])
+    error = frame["forecast 256"] - frame["measured 256"]
+    correlation = float(np.corrcoef(frame["forecast 256"], frame["measured 256"])[0, 1])
     return {"correlation": correlation, "mean": float(error.mean()), "rms": float(np.sqrt((error**2).mean()))}
 
 
@@ -62,21 +84,21 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Predicted against found, Pass@k along k, and the kernel."""
     left, middle, right = sheet.panels(3, height=2.6)
     frame = methods(numbers)
-    for kind in (FREE, "GRPO, k2", "DPH-F", "DPH-JS", "DPH-alpha", "KL-DPG"):
-        points = frame[frame.setting.str.split(r", (?=[\d.])", regex=True).str[0] == kind]
-        method, words = POINTS.get(kind, (kind, kind))
-        hollow = {"markerfacecolor": "white"} if kind.startswith("DPH") else {}
-        style = look(method, label=words, linestyle="", **hollow)
-        left.plot(points["forecast 256"], points["found 256"], **style)
+    for words, (method, kls, kind) in POINTS.items():
+        points = frame[(frame.method == method) & frame.kl.isin(kls)]
+        hollow = {"markerfacecolor": "white"} if method.startswith("DPH") else {}
+        style = look(kind, label=words, linestyle="", **hollow)
+        left.plot(points["forecast 256"], points["measured 256"], **style)
     base = frame.iloc[0]
     left.plot(base["base 256"], base["base 256"], "*", color="black", markersize=9, label="base")
     left.plot([0.2, 1], [0.2, 1], color="#bbbbbb", linewidth=0.8, zorder=0)
     left.set(xlabel="predicted from the base", ylabel="found", title="Pass@256, held out")
     middle.plot(K, [base[f"base {k}"] for k in K], **look("base", label="base"))
-    for setting, words in ((FREE, "GRPO"), (FORWARD, "forward KL")):
-        row, style = frame[frame.setting == setting].iloc[0], look(words)
+    for kl, coefficient, words in (("none", 0, "GRPO"), ("k3", 1, "forward KL")):
+        row = rows_with(frame, method="GRPO", kl=kl, coefficient=coefficient).iloc[0]
+        style = look(words)
         middle.plot(K, [row[f"forecast {k}"] for k in K], color=style["color"], linestyle=style["linestyle"])
-        middle.plot(K, [row[f"found {k}"] for k in K], style["marker"], color=style["color"])
+        middle.plot(K, [row[f"measured {k}"] for k in K], style["marker"], color=style["color"])
     middle.set_xscale("log", base=2)
     middle.set_xticks(K, [f"{k}" for k in K])
     middle.set(xlabel="samples $k$", ylabel=r"Pass@$k$", title="GRPO, without KL and at 1")
@@ -95,9 +117,9 @@ def table(numbers: dict[str, Any]) -> Table:
     """Every setting whose end was predicted: the base, predicted and found, at three k."""
     names = [f"Pass@{k}, {what}" for k in K for what in ("base", "predicted", "found")]
     rows = [
-        (row["task"], row["setting"], row["seeds"],
-         *(round(row[f"{what} {k}"], 3) for k in K for what in ("base", "forecast", "found")))
-        for _, row in numbers["settings"].iterrows()
+        (row["task"], settings_text(row), row["seeds"],
+         *(round(row[f"{what} {k}"], 3) for k in K for what in ("base", "forecast", "measured")))
+        for row in numbers["settings"].to_dict("records")
     ]  # fmt: skip
     return Table.from_rows(("held out", "method, strength", "seeds", *names), rows)
 
@@ -112,6 +134,6 @@ def claim(numbers: dict[str, Any]) -> bool:
     """Predicted and found go together and are near; without a KL a fall is predicted and found."""
     agreed, frame = agreement(numbers), methods(numbers)
     near = agreed["correlation"] > LEAST["correlation"] and agreed["rms"] < LEAST["rms"]
-    free = frame[frame.setting.isin([FREE, "DAPO", "Dr. GRPO"])]
-    fell = (free["forecast 256"] < free["base 256"]) & (free["found 256"] < free["base 256"])
+    free = frame[frame.method.isin(["GRPO", "DAPO", "Dr. GRPO"]) & (frame.coefficient == 0)]
+    fell = (free["forecast 256"] < free["base 256"]) & (free["measured 256"] < free["base 256"])
     return bool(near and fell.all())

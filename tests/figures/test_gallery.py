@@ -1,5 +1,7 @@
 """Every figure: it is drawn well at every width, its title is so in its numbers, and would fail on others."""
 
+import copy
+import json
 import re
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from support.drawing_checks import assert_drawn
 import figures
 from dph_theory.support.table import command
 from figures.catalogue import NAMES, figure
-from figures.frames import KINDS, Records
+from figures.frames import KINDS, NUMBERS, Records
+from figures.gallery import transfer
 from figures.style import Sheet
 from figures.venues import VENUES
 
@@ -86,7 +89,7 @@ FALSE = {
     ),
     "forward_reverse_fits": lambda n: swapped(n, "name", "forward KL", "reverse KL"),
     "collapse": lambda n: n | {"fits": swapped(n["fits"], "objective", "forward_kl", "reward")},
-    "frontier": lambda n: n.assign(**{"found 256": n["trained_found 1"]}),
+    "frontier": lambda n: n.assign(**{"measured 256": n["trained_measured 1"]}),
     "pass_at_k": lambda n: n | {"strategies": exchanged(n["strategies"], "base", "GRPO")},
     "styles": lambda n: swapped(n, "label", "DAPO", "base"),
     "sweeps": lambda n: n | {"points": swapped(n["points"], "place", "D_pef", "all prompts")},
@@ -179,3 +182,22 @@ def test_what_the_papers_draw_has_a_figure_here():
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[-1])}
     assert len(rows) > 8
     assert named <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    "other", [{"optimiser": "lion"}, {"learning_rate": 1e-4}, {"rank": 8}, {"steps": 40}]
+)
+def test_a_run_with_other_settings_is_no_published_method_and_moves_no_correlation(other, tmp_path):
+    """GRPO as it is published, but for one field: its numbers, which would be far off, stand apart."""
+    record = json.loads((NUMBERS / "pretrained.json").read_text())
+    published = transfer.numbers(Records())
+    row = copy.deepcopy(record["results"]["forecasts"][0])
+    row["setting"] |= other
+    row["forecast"][-1] = 0.99
+    record["results"]["forecasts"].append(row)
+    (tmp_path / "pretrained.json").write_text(json.dumps(record))
+    numbers = transfer.numbers(Records(tmp_path))
+    assert len(numbers["settings"]) == len(published["settings"]) + 1
+    assert len(transfer.methods(numbers)) == len(transfer.methods(published)) == 22
+    assert transfer.agreement(numbers) == transfer.agreement(published)
+    assert transfer.agreement(published)["correlation"] == pytest.approx(0.971, abs=5e-4)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import t as student
@@ -16,6 +17,7 @@ Ends = Mapping[OpenRun, Policy]
 """Where the runs of one seed ended, by setting."""
 Value = Callable[[Ends, Policy], float]
 """Of a seed's ends and the base; KeyError where a run that it needs is not finished."""
+T = TypeVar("T")
 LEVEL = 0.9
 """Of the intervals over seeds."""
 
@@ -73,26 +75,24 @@ def ends_by_seed(
     return {**by_seed}
 
 
-def over_seeds(value: Callable[[Ends], float], ends: Mapping[int, Ends]) -> list[float]:
+def over_seeds(value: Callable[..., T], ends: Mapping[int, Ends], *arguments: Any) -> list[T]:
     """The value of every seed of which all the runs that it needs are finished."""
     values = []
     for of_seed in ends.values():
         try:
-            values.append(value(of_seed))
+            values.append(value(of_seed, *arguments))
         except KeyError:
             continue
     return values
 
 
 def judged(
-    claims: Sequence[Claim],
-    outcomes: Sequence[FinishedOpenRun],
-    anchors: Mapping[str, Sequence[int]],
+    claims: Sequence[Claim], outcomes: Sequence[FinishedOpenRun], anchors: Mapping[str, Sequence[int]]
 ) -> dict[str, ClaimVerdict]:
     """The claims by name, over the seeds that have what they need; those without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
     ends = ends_by_seed(outcomes, anchors)
-    values = {claim: over_seeds(lambda of_seed, claim=claim: claim.value(of_seed, base), ends) for claim in claims}
+    values = {claim: over_seeds(claim.value, ends, base) for claim in claims}
     return {claim.name: _verdict(claim, of_claim) for claim, of_claim in values.items() if of_claim}
 
 

@@ -50,6 +50,11 @@ def _computed(model: str, *size: int | bool) -> dict[str, Any]:
     shape = shape_of(LlamaConfig(**dict(zip(_NAMES, size, strict=True)), max_position_embeddings=8192))
     arguments = {"per_device_train_batch_size": 1, "max_completion_length": ANSWER_TOKENS}
     needs = footprint(shape, arguments | {"gradient_checkpointing": False}, dtype="float32", prompt=0)
-    held, count = needs.weights + needs.optimizer + needs.step, shape.parameters
-    row: dict[str, Any] = {"model": model, "parameters": count, "gib": held / 2**30}
-    return row | {"teraflops": 6 * count * ANSWER_TOKENS / 1e12, "seconds": None, "peak_gib": None}
+    return {
+        "model": model,
+        "parameters": shape.parameters,
+        "gib": (needs.weights + needs.optimizer + needs.step) / 2**30,
+        "teraflops": 6 * shape.parameters * ANSWER_TOKENS / 1e12,
+        "seconds": None,
+        "peak_gib": None,
+    }

@@ -24,6 +24,7 @@ from dph_theory.support.errors import choice
 from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
 
 from .open_prompts import LogProbs
+from .runs import OpenRun
 
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
@@ -56,8 +57,8 @@ def expected_loss(
             gain = gain - beta * x
         values = (q * gain).sum(dim=-1)
         if form != "reward":
-            others = (pi.detach(),) if form == "k3_corrected" else ()
-            gain = gain - beta * ESTIMATORS[form](pi.detach(), ref, *others)[1]
+            log_old = (pi.detach(),) if form == "k3_corrected" else ()
+            gain = gain - beta * ESTIMATORS[form](pi.detach(), ref, *log_old)[1]
         coefficients.insert(0, gain)
     mean, reach, paid = values, torch.ones_like(values), torch.zeros_like(values)
     loss = torch.zeros((), dtype=log_pi[0].dtype)
@@ -71,20 +72,17 @@ def expected_loss(
     return loss
 
 
-_GRPO = METHODS["GRPO"]
-NAMED: Mapping[str, Method] = MappingProxyType(
-    {
-        **METHODS,
-        **{
-            f"GRPO, {words}": replace(_GRPO, penalty=Penalty(form, 0.04))
-            for words, form in (("corrected k3", "k3_corrected"), ("k2", "k2"))
-        },
-        "GRPO, anchored": replace(_GRPO, penalty=None),
-        "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None),
-        "KL-DPG": TARGETED["KL-DPG"],
-    }
+METHODS_BY_NAME: Mapping[str, Method] = MappingProxyType(
+    {**METHODS, "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None), "KL-DPG": TARGETED["KL-DPG"]}
 )
-"""GRPO's own penalty is plain k3, which minimises the forward KL; its strength 0 is GRPO without a KL."""
+"""Of runs on samples, each without its own KL: a run's form of the KL is put on it."""
+
+
+def method_of(run: OpenRun) -> Method:
+    """The run's method with the KL of the run, if it has one."""
+    choice("method", run.method, METHODS_BY_NAME)
+    penalty = None if run.kl == "none" else Penalty(run.kl, run.coefficient)
+    return replace(METHODS_BY_NAME[run.method], penalty=penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +109,8 @@ def stored_answers(
 def sampled_loss(
     log_pi: Float[Tensor, "prompts vocabulary"],
     prompts: Prompts,
-    named: Method,
-    strength: float,
+    method: Method,
+    coefficient: float,
     *,
     size: int,
     generator: torch.Generator,
@@ -122,27 +120,28 @@ def sampled_loss(
     With a rehearsal the rehearsed prompts are not explored, as in DPH: their stored correct answers stand in
     the rehearsal loss. Groups of equal rewards are left out where the method says so.
     """
-    explored = ~prompts.rehearsed if named.rehearsal else torch.ones_like(prompts.rehearsed)
+    explored = ~prompts.rehearsed if method.rehearsal else torch.ones_like(prompts.rehearsed)
     own, ref = log_pi[explored], prompts.log_ref[explored]
     drawn = torch.multinomial(own.detach().exp(), size, replacement=True, generator=generator)
     valid = prompts.valid[explored].gather(1, drawn)
     log_p, log_r = own.gather(1, drawn), ref.gather(1, drawn)
-    how, rewards = named.exploration, valid.to(log_p.dtype)
-    if named.alpha is not None:
+    rewards = valid.to(log_p.dtype)
+    if method.alpha is not None:
         rate = torch.where(prompts.valid[explored], ref, -torch.inf).logsumexp(dim=1)
-        rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), named.alpha)
-    advantages, kept = how.advantages(rewards), how.trained_groups(rewards)
+        rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), method.alpha)
+    advantages = method.exploration.advantages(rewards)
+    trained = method.exploration.trained_groups(rewards)
     loss = _rows(log_p).sum() * 0.0
-    if kept.any():
-        rows = _rows(log_p[kept])
-        loss = how.loss(rows, rows.detach(), advantages[kept].reshape(-1), _every(rows))
-    if named.penalty is not None and strength:
+    if trained.any():
+        rows = _rows(log_p[trained])
+        loss = method.exploration.loss(rows, rows.detach(), advantages[trained].reshape(-1), _every(rows))
+    if method.penalty is not None and coefficient:
         rows = _rows(log_p)
-        loss += strength * named.penalty.loss(rows, _rows(log_r), _every(rows), log_old=rows.detach())
-    if named.rehearsal is None:
+        loss += coefficient * method.penalty.loss(rows, _rows(log_r), _every(rows), log_old=rows.detach())
+    if method.rehearsal is None:
         return loss
     ratio = _rows((log_pi - prompts.log_ref)[prompts.rehearsed].gather(1, prompts.stored))
-    return dph_loss(loss, named.rehearsal.loss(ratio, _every(ratio)), strength)
+    return dph_loss(loss, method.rehearsal.loss(ratio, _every(ratio)), coefficient)
 
 
 def _every(rows: Tensor) -> Tensor:
@@ -161,7 +160,7 @@ def anchor_loss(
     return generator_loss(FORWARD_KL, ratio, _every(ratio))
 
 
-def lottery_loss(
+def baseline_loss(
     log_pi: Float[Tensor, "prompts vocabulary"],
     valid: Bool[Tensor, "prompts vocabulary"],
     constant: float | None,

@@ -1,8 +1,7 @@
 """Open prompts whose answers are one token, or some digits: a pretrained model's exact probabilities of them.
 
-They follow the glass box's protocol: `boxed` makes a GlassBox of a model's own next-token tables, where all
-tokens but the words are one, its end symbol. Stationary policies treat incorrect answers alike, so
-nothing of them is lost by that.
+`Reading.enumerable` makes an EnumerableTask of a model's own next-token tables, where all tokens but the
+words are one, its end symbol. Stationary policies treat incorrect answers alike: they lose nothing by that.
 """
 
 import itertools
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from dph_theory.support.errors import argument_error, choice
 
-from ..enumerable_tasks.box import GlassBox
+from ..enumerable_tasks.tasks import EnumerableTask
 from .packed import next_log_probs, pack
 
 LogProbs = list[Tensor]
@@ -51,8 +50,8 @@ class Reading:
 
     def __init__(self, tokenizer: Any, tasks: Sequence[OpenPrompts]) -> None:
         def ids(text: str) -> list[int]:
-            found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
-            return found
+            tokens: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+            return tokens
 
         self.tasks = {task.name: task for task in tasks}
         self.words = {
@@ -75,8 +74,8 @@ class Reading:
 
     def log_probs(self, model: Any) -> dict[str, LogProbs]:
         """Of each task, over the whole vocabulary, on the CPU wherever the model is."""
-        found = next_log_probs(model, self.packed).cpu()
-        parts = found.split([int(np.prod(shape)) for shape in self._shapes.values()])
+        sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
+        parts = next_log_probs(model, self.packed).cpu().split(sizes)
         tables = {
             key: part.unflatten(0, shape)
             for (key, shape), part in zip(self._shapes.items(), parts, strict=True)
@@ -94,12 +93,12 @@ class Reading:
         rows = [[task.verdict(text, answer) for answer in answers] for text in range(len(task.texts))]
         return torch.tensor(rows).unflatten(1, (len(words),) * task.length)
 
-    def boxed(self, name: str, log_probs: LogProbs) -> GlassBox:
-        """The task as a glass box with that base; all tokens but the words are its end symbol."""
+    def enumerable(self, name: str, log_probs: LogProbs) -> EnumerableTask:
+        """The task with that base; all tokens but the words are its end symbol."""
         tables = [_with_others(table.detach(), self.word_ids(name)) for table in log_probs]
         words, valid = self.words[name], self.valid(name).numpy()
         valid = np.pad(valid, [(0, 0), *[(0, 1)] * (valid.ndim - 1)])
-        return GlassBox(name, tuple(words), tuple(tables), valid, tuple(range(len(valid))))
+        return EnumerableTask(name, tuple(words), tuple(tables), valid, tuple(range(len(valid))))
 
 
 def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
@@ -107,34 +106,35 @@ def _with_others(table: Tensor, words: Tensor) -> np.ndarray:
     chances = table.double().softmax(dim=-1)
     named = chances[..., words]
     other = chances.sum(dim=-1, keepdim=True) - named.sum(dim=-1, keepdim=True)
-    found = torch.cat([named, other.clamp_min(1e-12)], dim=-1).numpy()
-    for axis in range(1, found.ndim - 1):
-        found = np.concatenate([found, found.take([-1], axis=axis)], axis=axis)
-    return np.asarray(found / found.sum(axis=-1, keepdims=True))
+    lumped = torch.cat([named, other.clamp_min(1e-12)], dim=-1).numpy()
+    for axis in range(1, lumped.ndim - 1):
+        lumped = np.concatenate([lumped, lumped.take([-1], axis=axis)], axis=axis)
+    return np.asarray(lumped / lumped.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)
-class Said:
+class LikeliestTokens:
     """A text of a task and its likeliest next tokens, each with its probability and whether it is right."""
 
     text: str
     words: tuple[tuple[str, float, bool], ...]
 
 
-def said(log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5) -> list[Said]:
-    """What a model says after each text of a task, correct or not, from `Reading.log_probs`
+def likeliest_tokens(
+    log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5
+) -> list[LikeliestTokens]:
+    """How a model goes on after each text of a task, correct or not, from `Reading.log_probs` of it.
 
-    of it. A word of an answer of several is correct where some correct answer begins with it.
+    A word of an answer of several is correct where some correct answer begins with it.
     """
-    found = []
+    rows = []
     top = log_probs[0].exp().topk(most)
     for text, right, tokens, chances in zip(task.texts, task.right, top.indices, top.values, strict=True):
         words = [tokenizer.decode(int(token)) for token in tokens]
-        whole = task.length == 1
-        starts = {answer if whole else answer[: len(word)] for word in words for answer in right}
-        rows = zip(words, chances.tolist(), strict=True)
-        found.append(Said(text, tuple((word, chance, word in starts) for word, chance in rows)))
-    return found
+        starts = right if task.length == 1 else {answer[: len(word)] for word in words for answer in right}
+        shown = zip(words, chances.tolist(), strict=True)
+        rows.append(LikeliestTokens(text, tuple((word, chance, word in starts) for word, chance in shown)))
+    return rows
 
 
 DIGITS = tuple("0123456789")
@@ -187,9 +187,13 @@ def _of_numbers(name: str, kind: str, texts: Sequence[str]) -> OpenPrompts:
 
 
 def _calculated(
-    name: str, pattern: str, pairs: Sequence[tuple[int, int]], of: Callable[[int, int], int], length: int = 1
+    name: str,
+    pattern: str,
+    pairs: Sequence[tuple[int, int]],
+    rule: Callable[[int, int], int],
+    length: int = 1,
 ) -> OpenPrompts:
-    right = tuple(frozenset({str(of(a, b))}) for a, b in pairs)
+    right = tuple(frozenset({str(rule(a, b))}) for a, b in pairs)
     return OpenPrompts(name, tuple(pattern.format(*pair) for pair in pairs), DIGITS, right, length)
 
 

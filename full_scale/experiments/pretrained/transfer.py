@@ -1,7 +1,14 @@
-"""What the kernel of the base says of a run before it begins, beside what else could be thought."""
+"""Does the kernel of the base predict what training some prompts does to others of their kind?
+
+Before a run the linearised model is trained by the run's own method; nothing is fitted. After it the kernel
+says from the change of the trained prompts what that of the others is. Left out: how the kernel moves along a
+training, but for one run; seeds of the sketch of gradients; answers that are listed in part. Runs of the
+methods and of the anchors are predicted as well; declared here are other prompts, optimisers and ranks.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -10,13 +17,14 @@ import numpy as np
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
-from dph_theory.support.errors import choice
+from dph_theory.support.record import as_json
+from dph_theory.support.settings_text import settings_text
+from dph_theory.support.table import Table
 from dph_theory.trainers.kl_terms import KL_FORMS
 from dph_theory.transfer import (
     AnswerKernel,
     Hold,
-    Method,
-    chosen_anchors,
+    LinearisedMethod,
     group_drive,
     interpolated,
     linearised_training,
@@ -28,22 +36,111 @@ from ...models.load import LoadedModel, ModelHashes, load
 from ...recipe.schema import ModelConfig
 from ...transfer.answers import Listed
 from ...transfer.measure import measure_listed
-from .claims import pass_at
-from .losses import NAMED
+from ..outcome import Settings
+from .anchors import PRODUCTS, SEEDS, SUMS, WIDE, anchors_of
+from .losses import method_of
 from .open_prompts import Reading, open_prompts
-from .runs import BY_KERNEL, GROUP, HELD_OUT, PICKED, RANDOM, SOLVED, STORED, OpenRun, Policy
-from .training import FinishedOpenRun, lab, shown_with, train_on_samples
+from .runs import (
+    GROUP,
+    HELD_OUT,
+    MIXTURE,
+    SOLVED,
+    STORED,
+    FinishedOpenRun,
+    OpenRun,
+    Policy,
+    pass_at,
+    with_held_out,
+)
+from .training import pretrained_llama, train_on_samples
 
 KS = (1, 16, 256)
-SEEDS = 8
+LINEARISED_SEEDS = 8
 SLOPES = (1, 4, 16, 64, 256)
 """The k at which the initial slope of Pass@k is given."""
-_RIDGE, _FAR = 0.01, 1e-12
+_RIDGE, _LEAST_RATE = 0.01, 1e-12
 """Of the interpolation; and the least pass rate that is told from none."""
 
 
+def declared() -> list[OpenRun]:
+    """Other prompts than the methods', other optimisers, rates and ranks, and a kernel measured later."""
+    grpo = partial(OpenRun, "transfer", method="GRPO")
+    forward: dict[str, Any] = {"kl": "k3", "coefficient": 0.3}
+    settings = [
+        (SEEDS, grpo(SUMS)),
+        (SEEDS, grpo(SUMS, **forward)),
+        (SEEDS, grpo(PRODUCTS)),
+        (SEEDS, grpo(PRODUCTS, **forward)),
+        (1, grpo(PRODUCTS, kl="k2", coefficient=0.3)),
+        (1, OpenRun("transfer", PRODUCTS, "KL-DPG")),
+        (1, grpo(MIXTURE, optimiser="sgd", learning_rate=1e-3, steps=40)),
+        (1, grpo(MIXTURE, learning_rate=1e-6, steps=100)),
+        (1, grpo(MIXTURE, rank=8, learning_rate=2e-4)),
+        (1, grpo(MIXTURE, rank=8, learning_rate=2e-4, **forward)),
+        (1, grpo(MIXTURE, measured_after=10)),
+        (2, grpo(WIDE)),
+    ]
+    return [replace(run, seed=seed) for seeds, run in settings for seed in range(seeds)]
+
+
 @dataclass(frozen=True)
-class Forecast:
+class KernelSettings(Settings):
+    """What decides a kernel: prompts and their held-out halves, at the base or so many steps later."""
+
+    tasks: tuple[str, ...]
+    rank: int | None = None
+    measured_after: int = 0
+    seed: int | None = None
+    """Of the steps before it was measured."""
+
+    @classmethod
+    def of_run(cls, run: OpenRun) -> "KernelSettings":
+        """Those of the kernel that a run is predicted by."""
+        return cls(run.tasks, run.rank, run.measured_after, run.seed if run.measured_after else None)
+
+    def file(self, folder: Path) -> Path:
+        """Where it is stored."""
+        return folder / "kernels" / f"{self.digest}.npz"
+
+
+def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
+    """The kernel that a run is predicted by, measured once and stored in the folder."""
+    file = KernelSettings.of_run(run).file(folder)
+    if file.is_file():
+        return AnswerKernel.load(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    llama = pretrained_llama(path)
+    config = ModelConfig(path=path)
+    if run.rank is not None:
+        # An adapter changes the model that it is put on.
+        adapter = {"r": run.rank, "lora_alpha": 2 * run.rank, "target_modules": "all-linear"}
+        config = replace(config, lora=adapter)
+        loaded = load(config)
+    else:
+        llama.reset()
+        if run.measured_after:
+            train_on_samples(path, replace(run, steps=run.measured_after, measured_after=0))
+        loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
+    prompts = listed_prompts(llama.tokenizer, with_held_out(run.tasks))
+    return measure_listed(loaded, config, prompts, file, trained=run.tasks)
+
+
+def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
+    """The texts of these tasks with their correct answers, each task a set."""
+    prompts = []
+    for name in tasks:
+        task = open_prompts(name)
+        reading = Reading(tokenizer, [task])
+        words, first = reading.word_ids(name).tolist(), tokenizer("")["input_ids"]
+        for number, (text, valid) in enumerate(zip(task.texts, reading.valid(name), strict=True)):
+            tokens = (*first, *tokenizer(text, add_special_tokens=False)["input_ids"])
+            right = tuple(tuple(words[place] for place in answer) for answer in valid.nonzero().tolist())
+            prompts.append(Listed(f"{name} {number}", name, tokens, right))
+    return prompts
+
+
+@dataclass(frozen=True)
+class TransferForecast:
     """A run's end as it is predicted: Pass@k at KS on prompts that are trained, and on held-out ones."""
 
     trained: tuple[float, ...]
@@ -57,258 +154,228 @@ class Forecast:
     rates: tuple[float, ...]
     """Mean pass rates of the prompts of the kernel, in its order."""
     anchors: tuple[int, ...] = ()
-    """The texts of the first task's held-out half that are pinned to the base, and not counted as held
-    out."""
+    """The texts of the first task's held-out half that are pinned to the base, not counted as held out."""
 
 
-def forecast(path: str, run: OpenRun, folder: Path) -> Forecast:
-    """The prediction of a run by the kernel of its own model, measured once a base and kept in the folder."""
+def forecast(path: str, run: OpenRun, folder: Path) -> TransferForecast:
+    """The prediction of a run by the kernel of its own model, measured once and stored in the folder."""
     kernel = kernel_of(path, run, folder)
-    trained, candidates = kernel.of(*run.tasks), kernel.of(run.tasks[0] + HELD_OUT)
+    trained, candidates = kernel.prompts_in(*run.tasks), kernel.prompts_in(run.tasks[0] + HELD_OUT)
     anchors = anchors_of(run, kernel, candidates)
-    held_out = np.setdiff1d(candidates, anchors)
-    how: dict[str, Any] = {"steps": run.steps - run.measured_after, "optimiser": run.optimiser}
-    how["step"] = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
-    method = linear_method(run, kernel, trained, anchors)
-    course = linearised_training(kernel, method, trained, seeds=SEEDS, **how)
-    quiet = linearised_training(kernel, method, trained, seeds=1, noise=False, **how)
-    own = linearised_training(kernel.alone(), method, trained, seeds=SEEDS, **how)
-    explored = kernel.of(run.tasks[0])
-    ends = course.pass_at_k(held_out, KS)[:, -1]
-    return Forecast(
-        _mean(course.pass_at_k(explored, KS)[:, -1]),
-        _mean(ends),
-        tuple(ends.std(axis=0, ddof=1).tolist()),
-        _mean(quiet.pass_at_k(held_out, KS)[:, -1]),
-        _mean(own.pass_at_k(explored, KS)[:, -1]),
-        tuple(course.rates[:, -1].mean(axis=0).tolist()),
-        tuple((anchors - candidates[0]).tolist()),
+    held_out, explored = np.setdiff1d(candidates, anchors), kernel.prompts_in(run.tasks[0])
+    train = partial(
+        linearised_training,
+        method=linear_method(run, kernel, trained, anchors),
+        trained=trained,
+        steps=run.steps - run.measured_after,
+        step=run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0),
+        optimiser=run.optimiser,
+    )
+    curves = train(kernel, seeds=LINEARISED_SEEDS)
+    quiet = train(kernel, seeds=1, noise=False)
+    alone = train(kernel.alone(), seeds=LINEARISED_SEEDS)
+    ends = curves.pass_at_k(held_out, KS)[:, -1]
+    return TransferForecast(
+        trained=_mean(curves.pass_at_k(explored, KS)[:, -1]),
+        held_out=_mean(ends),
+        spread=tuple(ends.std(axis=0, ddof=1).tolist()),
+        without_noise=_mean(quiet.pass_at_k(held_out, KS)[:, -1]),
+        trained_alone=_mean(alone.pass_at_k(explored, KS)[:, -1]),
+        rates=tuple(curves.rates[:, -1].mean(axis=0).tolist()),
+        anchors=tuple((anchors - candidates[0]).tolist()),
     )
 
 
-def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
-    """The prompts of a run that are held at the base, indices in the kernel."""
-    choice("picked", run.picked, PICKED)
-    if not run.anchors:
-        return candidates[:0]
-    if run.picked == RANDOM:
-        some = np.random.default_rng(run.seed).choice(candidates, run.anchors, replace=False)
-        return np.sort(some)
-    coupling = kernel.log_odds.kernel
-    first = chosen_anchors(coupling, candidates, run.anchors)
-    if run.picked == BY_KERNEL:
-        return np.sort(first)
-    left = np.setdiff1d(candidates, first)
-    length = np.sqrt(np.diag(coupling))
-    cosine = np.abs(coupling / length[:, None] / length)[np.ix_(left, left)]
-    return np.sort(left[np.argsort(cosine.sum(axis=1))[: run.anchors]])
+def _mean(values: np.ndarray | Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(np.asarray(values).mean(axis=0).tolist())
 
 
-def _mean(values: np.ndarray) -> tuple[float, ...]:
-    return tuple(values.mean(axis=0).tolist())
-
-
-def linear_method(run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray) -> Method:
+def linear_method(
+    run: OpenRun, kernel: AnswerKernel, trained: np.ndarray, anchors: np.ndarray
+) -> LinearisedMethod:
     """The run's method as the linearised model is trained by it."""
-    named = NAMED[run.form]
-    scale = "population_std" if named.exploration.normalise else named.exploration.baseline
-    solved = tuple(i for i in trained.tolist() if kernel.log_odds.rates[i] >= SOLVED)
+    method = method_of(run)
+    scale = "population_std" if method.exploration.normalise else method.exploration.baseline
     holds: tuple[Hold, ...] = ()
-    if named.rehearsal is not None:
-        holds = (Hold(solved, named.rehearsal.divergence, run.beta, answers=STORED),)
+    if method.rehearsal is not None:
+        solved = tuple(i for i in trained.tolist() if kernel.log_odds.rates[i] >= SOLVED)
+        holds = (Hold(solved, method.rehearsal.divergence, run.coefficient, answers=STORED),)
     if anchors.size:
-        held = tuple(anchors.tolist())
-        holds += (Hold(held, FORWARD_KL, run.beta, correct_only=False, answers=run.answers),)
-    divergence = (
-        None if named.penalty is None or not run.beta else KL_FORMS[named.penalty.estimator].divergence
-    )
-    return Method(
-        "none" if scale == "mean" else scale,
-        GROUP,
-        beta=run.beta if divergence else 0.0,
+        pinned = tuple(anchors.tolist())
+        holds += (Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
+    divergence = None if method.penalty is None else KL_FORMS[method.penalty.estimator].divergence
+    return LinearisedMethod(
+        scale="none" if scale == "mean" else scale,
+        group_size=GROUP,
+        beta=run.coefficient if divergence else 0.0,
         divergence=divergence,
-        mixed_only=named.exploration.dynamic_sampling,
-        alpha=named.alpha,
+        mixed_only=method.exploration.dynamic_sampling,
+        alpha=method.alpha,
         holds=holds,
     )
 
 
-def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
-    """The kernel of the run's prompts and their held-out halves, at its base or so many steps later."""
-    words = [*run.tasks, *([] if run.rank is None else [f"adapter {run.rank}"])]
-    words += [f"after {run.measured_after}", f"seed {run.seed}"] if run.measured_after else []
-    file = folder / "kernels" / ("+".join(words).replace(" ", "-") + ".npz")
-    if file.is_file():
-        return AnswerKernel.load(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    at = lab(path)
-    config = ModelConfig(path=path)
-    if run.rank is not None:
-        # An adapter changes the model that it is put on.
-        config = replace(
-            config, lora={"r": run.rank, "lora_alpha": 2 * run.rank, "target_modules": "all-linear"}
-        )
-        loaded = load(config)
-    elif run.measured_after:
-        train_on_samples(path, replace(run, steps=run.measured_after, measured_after=0))
-        loaded = LoadedModel(at.model, at.tokenizer, ModelHashes.of(path))
-    else:
-        at.reset()
-        loaded = LoadedModel(at.model, at.tokenizer, ModelHashes.of(path))
-    prompts = listed_prompts(at.tokenizer, shown_with(run.tasks))
-    return measure_listed(loaded, config, prompts, file, trained=run.tasks)
-
-
-def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
-    """The texts of these tasks with their correct answers, each task a set."""
-    found = []
-    for name in tasks:
-        task = open_prompts(name)
-        reading = Reading(tokenizer, [task])
-        words, first = reading.word_ids(name).tolist(), tokenizer("")["input_ids"]
-        for number, (text, valid) in enumerate(zip(task.texts, reading.valid(name), strict=True)):
-            tokens = (*first, *tokenizer(text, add_special_tokens=False)["input_ids"])
-            right = tuple(tuple(words[place] for place in answer) for answer in valid.nonzero().tolist())
-            found.append(Listed(f"{name} {number}", name, tokens, right))
-    return found
-
-
 @dataclass(frozen=True)
-class Followed:
+class Interpolation:
     """A finished run's held-out Pass@k at KS as the kernel says from what its trained prompts did.
 
-    `alike` is the correlation over held-out prompts of the change of log odds so interpolated with the found
-    one, `forecast_alike` that of the forecast's.
+    The correlations are over held-out prompts, of the change of log odds: interpolated with measured, and
+    forecast with measured.
     """
 
     interpolated: tuple[float, ...]
-    alike: float
-    forecast_alike: float
+    correlation: float
+    forecast_correlation: float
 
 
-def followed(path: str, outcome: FinishedOpenRun, forecast: Forecast, folder: Path) -> Followed:
+def interpolation(
+    path: str, outcome: FinishedOpenRun, forecast: TransferForecast, folder: Path
+) -> Interpolation:
     """What the kernel of the run's model makes of the trained prompts' change."""
     kernel = kernel_of(path, outcome.run, folder)
-    candidates = kernel.of(outcome.run.tasks[0] + HELD_OUT)
+    candidates = kernel.prompts_in(outcome.run.tasks[0] + HELD_OUT)
     anchors = candidates[[*forecast.anchors]]
-    held = np.setdiff1d(candidates, anchors)
+    held_out = np.setdiff1d(candidates, anchors)
     # What is held at the base is known as well as what is trained.
-    trained = np.concatenate([kernel.of(*outcome.run.tasks), anchors])
-    at, end = (_log_odds(kernel, outcome.course[i].tasks) for i in (outcome.run.measured_after > 0, -1))
-    change = interpolated(kernel.log_odds.kernel, trained, (end - at)[trained], ridge=_RIDGE)
-    rates = 1 / (1 + np.exp(-(at + change)[held]))
-    passed = tuple(float(exact_pass_at_k(rates, k).mean()) for k in KS)
-    foreseen = _logit(np.array(forecast.rates))
-    alike = (np.corrcoef(of[held], (end - at)[held])[0, 1] for of in (change, foreseen - at))
-    return Followed(passed, *(float(value) for value in alike))
+    trained = np.concatenate([kernel.prompts_in(*outcome.run.tasks), anchors])
+    start = _log_odds(kernel, outcome.course[1 if outcome.run.measured_after else 0].tasks)
+    measured = _log_odds(kernel, outcome.course[-1].tasks) - start
+    change = interpolated(kernel.log_odds.kernel, trained, measured[trained], ridge=_RIDGE)
+    predicted = _logit(np.array(forecast.rates)) - start
+    rates = 1 / (1 + np.exp(-(start + change)[held_out]))
+    return Interpolation(
+        interpolated=tuple(float(exact_pass_at_k(rates, k).mean()) for k in KS),
+        correlation=float(np.corrcoef(change[held_out], measured[held_out])[0, 1]),
+        forecast_correlation=float(np.corrcoef(predicted[held_out], measured[held_out])[0, 1]),
+    )
 
 
 def _log_odds(kernel: AnswerKernel, policy: Policy) -> np.ndarray:
-    places = [name.rpartition(" ") for name in kernel.names]
-    return _logit(np.array([policy[task].validity[int(number)] for task, _, number in places]))
+    """Of the prompts of the kernel, each set of which is a task with its texts in order."""
+    rates = np.empty(len(kernel.sets))
+    for task in dict.fromkeys(kernel.sets):
+        rates[kernel.prompts_in(task)] = policy[task].validity
+    return _logit(rates)
 
 
 def _logit(rates: np.ndarray) -> np.ndarray:
-    rates = np.clip(rates, _FAR, 1 - _FAR)
+    rates = np.clip(rates, _LEAST_RATE, 1 - _LEAST_RATE)
     return np.log(rates) - np.log1p(-rates)
 
 
 @dataclass(frozen=True)
-class Held:
-    """Runs of one setting: what was predicted of their mean Pass@k at KS, held out, and what was found."""
+class ForecastComparison:
+    """Runs of one setting: what was predicted of their mean Pass@k at KS, held out, and what was measured."""
 
-    tasks: tuple[str, ...]
-    setting: str
+    setting: OpenRun
     seeds: int
     base: tuple[float, ...]
     forecast: tuple[float, ...]
     interpolated: tuple[float, ...]
-    found: tuple[float, ...]
+    measured: tuple[float, ...]
     trained_forecast: tuple[float, ...]
-    trained_found: tuple[float, ...]
+    trained_measured: tuple[float, ...]
     trained_alone: tuple[float, ...]
     without_noise: tuple[float, ...]
     spread: tuple[float, ...]
-    found_spread: tuple[float, ...]
-    alike: float
-    forecast_alike: float
+    measured_spread: tuple[float, ...]
+    correlation: float
+    forecast_correlation: float
 
 
-def held_to_forecasts(
-    outcomes: Sequence[FinishedOpenRun], forecasts: Mapping[str, Forecast], follows: Mapping[str, Followed]
-) -> list[Held]:
+def comparisons(
+    outcomes: Sequence[FinishedOpenRun],
+    forecasts: Mapping[str, TransferForecast],
+    interpolations: Mapping[str, Interpolation],
+) -> list[ForecastComparison]:
     """The runs that were predicted, by setting."""
-    groups: dict[tuple[tuple[str, ...], str], list[FinishedOpenRun]] = {}
+    groups: dict[OpenRun, list[FinishedOpenRun]] = {}
     for outcome in outcomes:
-        if outcome.run.id in forecasts and outcome.run.id in follows:
-            groups.setdefault((outcome.run.tasks, setting_of(outcome.run)), []).append(outcome)
-    return [_held(*key, runs, forecasts, follows) for key, runs in groups.items()]
+        if outcome.run.id in forecasts and outcome.run.id in interpolations:
+            groups.setdefault(outcome.run.setting, []).append(outcome)
+    return [_comparison(setting, runs, forecasts, interpolations) for setting, runs in groups.items()]
 
 
-def setting_of(run: OpenRun) -> str:
-    """The method, its strength, and what else is not as usual."""
-    words = [run.form if not run.beta else f"{run.form}, {run.beta:g}"]
-    words += [] if run.optimiser == "adam" else [f"SGD {run.learning_rate:g}"]
-    words += (
-        [f"Adam {run.learning_rate:g}"]
-        if run.optimiser == "adam" and run.rank is None and run.learning_rate != 1e-5
-        else []
+def _comparison(
+    setting: OpenRun,
+    outcomes: Sequence[FinishedOpenRun],
+    forecasts: Mapping[str, TransferForecast],
+    interpolations: Mapping[str, Interpolation],
+) -> ForecastComparison:
+    before = [forecasts[outcome.run.id] for outcome in outcomes]
+    after = [interpolations[outcome.run.id] for outcome in outcomes]
+    trained, held_out = setting.tasks[0], setting.tasks[0] + HELD_OUT
+
+    def free_pass_at(point: int) -> np.ndarray:
+        """On the held-out texts that are not pinned, by run."""
+        runs = [
+            (outcome.course[point].tasks, forecast.anchors)
+            for outcome, forecast in zip(outcomes, before, strict=True)
+        ]
+        return np.array([[pass_at(end, [held_out], k, without=pinned) for k in KS] for end, pinned in runs])
+
+    measured = free_pass_at(-1)
+    spread = measured.std(axis=0, ddof=1) if len(outcomes) > 1 else np.zeros(len(KS))
+    return ForecastComparison(
+        setting=setting,
+        seeds=len(outcomes),
+        base=_mean(free_pass_at(0)),
+        forecast=_mean([forecast.held_out for forecast in before]),
+        interpolated=_mean([change.interpolated for change in after]),
+        measured=_mean(measured),
+        trained_forecast=_mean([forecast.trained for forecast in before]),
+        trained_measured=_mean([[pass_at(o.last.tasks, [trained], k) for k in KS] for o in outcomes]),
+        trained_alone=_mean([forecast.trained_alone for forecast in before]),
+        without_noise=_mean([forecast.without_noise for forecast in before]),
+        spread=_mean([forecast.spread for forecast in before]),
+        measured_spread=tuple(spread.tolist()),
+        correlation=fmean(change.correlation for change in after),
+        forecast_correlation=fmean(change.forecast_correlation for change in after),
     )
-    words += [] if run.rank is None else [f"LoRA {run.rank}"]
-    stored = "" if run.answers is None else f" of {run.answers} answers"
-    words += [f"{run.anchors} {run.picked}{stored}"] if run.anchors else []
-    words += [f"kernel after {run.measured_after} steps"] if run.measured_after else []
-    return ", ".join(words)
 
 
-def _held(
-    tasks: tuple[str, ...],
-    setting: str,
-    runs: Sequence[FinishedOpenRun],
-    forecasts: Mapping[str, Forecast],
-    follows: Mapping[str, Followed],
-) -> Held:
-    of = [forecasts[run.run.id] for run in runs]
-    after = [follows[run.run.id] for run in runs]
+def table(compared: Sequence[ForecastComparison]) -> Table:
+    """A row a setting: held-out Pass@k of the base, predicted, interpolated and measured."""
+    rows: list[tuple[str | float, ...]] = []
+    for row in compared:
+        numbers = zip(row.base, row.forecast, row.interpolated, row.measured, strict=True)
+        cells: list[float] = [round(value, 3) for at_k in numbers for value in at_k]
+        rows.append((row.setting.tasks[0], settings_text(vars(row.setting)), row.seeds, *cells))
+    heads = [f"@{k} {what}" for k in KS for what in ("base", "forecast", "interpolated", "found")]
+    return Table.from_rows(("held out", "setting", "seeds", *heads), rows)
 
-    def passed(run: FinishedOpenRun, task: str, point: int = -1) -> list[float]:
-        left = forecasts[run.run.id].anchors if task.endswith(HELD_OUT) else ()
-        return [pass_at(run.course[point].tasks, [task], k, without=left) for k in KS]
 
-    held = np.array([passed(run, tasks[0] + HELD_OUT) for run in runs])
-    return Held(
-        tasks,
-        setting,
-        len(runs),
-        _mean(np.array([passed(run, tasks[0] + HELD_OUT, 0) for run in runs])),
-        _mean(np.array([each.held_out for each in of])),
-        _mean(np.array([each.interpolated for each in after])),
-        _mean(held),
-        _mean(np.array([each.trained for each in of])),
-        _mean(np.array([passed(run, tasks[0]) for run in runs])),
-        _mean(np.array([each.trained_alone for each in of])),
-        _mean(np.array([each.without_noise for each in of])),
-        _mean(np.array([each.spread for each in of])),
-        tuple(held.std(axis=0, ddof=1).tolist()) if len(runs) > 1 else (0.0,) * len(KS),
-        fmean(each.alike for each in after),
-        fmean(each.forecast_alike for each in after),
-    )
+def stored_kernels(runs: Sequence[OpenRun], folder: Path, *, most_cosines: int = 64) -> list[dict[str, Any]]:
+    """Of the runs' kernels: prompts, pass rates, cosines of their log odds' gradients if few, and slopes."""
+    rows = []
+    for settings in dict.fromkeys(map(KernelSettings.of_run, runs)):
+        if not settings.file(folder).is_file():
+            continue
+        kernel = AnswerKernel.load(settings.file(folder))
+        coupling, rates = kernel.log_odds
+        length = np.sqrt(np.maximum(np.diag(coupling), 1e-300))
+        row = asdict(settings) | {"sets": kernel.sets, "rates": rates, "slopes": initial_slopes(kernel)}
+        if len(rates) <= most_cosines:
+            row["cosines"] = np.round(coupling / length[:, None] / length, 2)
+        rows.append(as_json(row, digits=4))
+    return rows
 
 
 def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
     """The slope of held-out Pass@k at the base under GRPO on the first set, and of new prompts of its kind.
 
-    By "k", "held out", and the mean of pairs over its standard error in "pairs". Theory: N2, N7.
+    By "k", "held out", and the mean of pairs over its standard error in "pairs". Entries: `between_prompts`,
+    `sampled_kernels`.
     """
     coupling, rates = kernel.log_odds
-    mixed = np.flatnonzero((rates > 0) & (rates < 1))
-    first = kernel.sets[0]
+    mixed, first = np.flatnonzero((rates > 0) & (rates < 1)), kernel.sets[0]
+    trained = np.intersect1d(kernel.prompts_in(first), mixed)
     drive = np.zeros(len(rates))
-    some = np.intersect1d(kernel.of(first), mixed)
-    drive[some] = group_drive(GROUP, rates[some])
-    slope = pass_at_k_slope(coupling, rates, SLOPES, drive, among=kernel.of(first + HELD_OUT))
-    alike = np.intersect1d(np.concatenate([kernel.of(first), kernel.of(first + HELD_OUT)]), mixed)
-    each = group_drive(GROUP, rates[alike])
-    pairs = [own_and_pair(coupling[np.ix_(alike, alike)], rates[alike], k, each) for k in SLOPES]
-    sure = [float(of.pair / of.pair_error) for of in pairs]
-    return {"k": [*map(float, SLOPES)], "held out": slope.tolist(), "pairs": sure}
+    drive[trained] = group_drive(GROUP, rates[trained])
+    held_out = kernel.prompts_in(first + HELD_OUT)
+    slope = pass_at_k_slope(coupling, rates, SLOPES, drive, among=held_out)
+    of_kind = np.intersect1d(kernel.prompts_in(first, first + HELD_OUT), mixed)
+    among, of_rates = coupling[np.ix_(of_kind, of_kind)], rates[of_kind]
+    pairs = [own_and_pair(among, of_rates, k, group_drive(GROUP, of_rates)) for k in SLOPES]
+    errors = [float(effects.pair / effects.pair_error) for effects in pairs]
+    return {"k": [*map(float, SLOPES)], "held out": slope.tolist(), "pairs": errors}

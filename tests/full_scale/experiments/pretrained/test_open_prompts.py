@@ -4,13 +4,19 @@ import pytest
 import torch
 
 from dph_theory.stationary import policy_pass_rate
-from full_scale.experiments.pretrained.open_prompts import TASKS, OpenPrompts, Reading, open_prompts, said
+from full_scale.experiments.pretrained.open_prompts import (
+    TASKS,
+    OpenPrompts,
+    Reading,
+    likeliest_tokens,
+    open_prompts,
+)
 from full_scale.tasks.llama import random_llama, word_level
 
 TOKENIZER = word_level(("a", "b", "c", "d", "<end>"), "<end>", pad_token="<end>", eos_token="<end>")
 
 
-def test_the_box_of_open_prompts_has_the_models_own_law():
+def test_open_prompts_as_an_enumerable_task_have_the_models_own_probabilities():
     model = random_llama(0, vocabulary=5, hidden=16, layers=1, heads=2, end=4).eval()
     # "c d" is of two tokens, so no word.
     right = (frozenset({" a"}), frozenset({" a", " b"}))
@@ -22,19 +28,19 @@ def test_the_box_of_open_prompts_has_the_models_own_law():
         first = model(torch.tensor([[2, 3]])).logits[0, -1].softmax(-1)
         after_a = model(torch.tensor([[3, 0]])).logits[0, -1].softmax(-1)
         start = model(torch.tensor([[3]])).logits[0, -1].softmax(-1)
-    box = reading.boxed("one", found["one"])
-    assert box.base[0][0] == pytest.approx([*first[:2].tolist(), float(first[2:].sum())], abs=1e-5)
-    assert box.pass_rates(box.base)[0] == pytest.approx(float(first[0]), abs=1e-5)
-    box = reading.boxed("two", found["two"])
-    assert box.base[1][0, 0] == pytest.approx([*after_a[:2].tolist(), float(after_a[2:].sum())], abs=1e-5)
-    assert box.valid[0].sum() == 2
-    assert box.valid[0][:2, 1].all()
-    assert policy_pass_rate(box.base, box.valid, box.end)[0] < float(start[:2].sum())
+    task = reading.enumerable("one", found["one"])
+    assert task.base[0][0] == pytest.approx([*first[:2].tolist(), float(first[2:].sum())], abs=1e-5)
+    assert task.pass_rates(task.base)[0] == pytest.approx(float(first[0]), abs=1e-5)
+    task = reading.enumerable("two", found["two"])
+    assert task.base[1][0, 0] == pytest.approx([*after_a[:2].tolist(), float(after_a[2:].sum())], abs=1e-5)
+    assert task.valid[0].sum() == 2
+    assert task.valid[0][:2, 1].all()
+    assert policy_pass_rate(task.base, task.valid, task.end)[0] < float(start[:2].sum())
     with pytest.raises(ValueError, match="one token"):
         Reading(TOKENIZER, [OpenPrompts("long", ("d",), ("b c",), (frozenset({"b c"}),))])
 
 
-class Said:
+class FiveTokens:
     """A tokenizer of five tokens, one of them a blank alone."""
 
     def decode(self, token):
@@ -42,7 +48,7 @@ class Said:
 
 
 @pytest.mark.parametrize(
-    ("right", "length", "told"),
+    ("right", "length", "starts"),
     [
         ({" a"}, 1, {" a"}),
         # Of an answer of several tokens its beginning is right, of one only the whole.
@@ -50,13 +56,13 @@ class Said:
         ({"02"}, 2, {"0", "02"}),
     ],
 )
-def test_what_a_model_says_is_told_likeliest_first_and_right_as_far_as_it_goes(right, length, told):
-    task = OpenPrompts("said", ("?",), ("any",), (frozenset(right),), length)
-    (row,) = said([torch.tensor([[0.1, 0.4, 0.2, 0.25, 0.05]]).log()], Said(), task)
+def test_the_likeliest_tokens_come_first_and_are_right_as_far_as_they_go(right, length, starts):
+    task = OpenPrompts("shown", ("?",), ("any",), (frozenset(right),), length)
+    (row,) = likeliest_tokens([torch.tensor([[0.1, 0.4, 0.2, 0.25, 0.05]]).log()], FiveTokens(), task)
     assert row.text == "?"
     assert [word for word, _, _ in row.words] == [" ", "02", "0", " a", "x"]
     assert [chance for _, chance, _ in row.words] == pytest.approx([0.4, 0.25, 0.2, 0.1, 0.05])
-    assert {word for word, _, fits in row.words if fits} == told
+    assert {word for word, _, fits in row.words if fits} == starts
 
 
 def test_every_kind_has_two_phrasings_and_right_answers_that_its_words_can_say():

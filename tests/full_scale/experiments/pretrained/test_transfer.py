@@ -6,31 +6,30 @@ import numpy as np
 import pytest
 from support.tiny_training import TRL_WARNS
 
-from full_scale.experiments.pretrained.claims import pass_at
+from full_scale.experiments.pretrained.anchors import anchors_of
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
     ALONE,
-    ANCHORED,
     BY_KERNEL,
     EXPLORED,
     HELD_OUT,
     RANDOM,
-    open_run,
+    OpenRun,
+    pass_at,
 )
 from full_scale.experiments.pretrained.training import train_on_samples
 from full_scale.experiments.pretrained.transfer import (
     KS,
-    anchors_of,
-    followed,
+    comparisons,
     forecast,
-    held_to_forecasts,
+    interpolation,
     kernel_of,
     linear_method,
 )
 from full_scale.tasks.llama import random_llama, word_level
 
-PLAIN = open_run("anchors", (EXPLORED,), "GRPO", 0.0, 0, steps=4, learning_rate=3e-3)
-HELD = replace(PLAIN, form=ANCHORED, beta=20.0, anchors=4)
+PLAIN = OpenRun("anchors", (EXPLORED,), "GRPO", seed=0, steps=4, learning_rate=3e-3)
+ANCHORED = replace(PLAIN, coefficient=20.0, anchors=4, picked=RANDOM)
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +46,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    return tmp_path_factory.mktemp("kept")
+def stored_kernels(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
 
 
 def moved(outcome, texts):
@@ -60,48 +59,48 @@ def moved(outcome, texts):
     return float(np.abs(np.log(end / (1 - end)) - np.log(start / (1 - start))).mean())
 
 
-def test_prompts_held_at_the_base_stay_there_and_others_are_trained(folder, kept):
-    anchors = forecast(folder, HELD, kept).anchors
+def test_prompts_held_at_the_base_stay_there_and_others_are_trained(folder, stored_kernels):
+    anchors = forecast(folder, ANCHORED, stored_kernels).anchors
     assert len(set(anchors)) == 4
-    free, held = train_on_samples(folder, PLAIN), train_on_samples(folder, HELD, anchors=anchors)
+    free, held = train_on_samples(folder, PLAIN), train_on_samples(folder, ANCHORED, anchors=anchors)
     assert moved(held, anchors) < 0.3 * moved(free, anchors)
-    stored = train_on_samples(folder, replace(HELD, answers=256), anchors=anchors)
+    stored = train_on_samples(folder, replace(ANCHORED, answers=256), anchors=anchors)
     assert moved(stored, anchors) < 0.6 * moved(free, anchors)
 
 
-def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these(folder, kept):
-    told = forecast(folder, HELD, kept)
-    outcome = train_on_samples(folder, HELD, anchors=told.anchors)
-    after = followed(folder, outcome, told, kept)
-    (row,) = held_to_forecasts([outcome], {HELD.id: told}, {HELD.id: after})
+def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these(folder, stored_kernels):
+    made = forecast(folder, ANCHORED, stored_kernels)
+    outcome = train_on_samples(folder, ANCHORED, anchors=made.anchors)
+    after = interpolation(folder, outcome, made, stored_kernels)
+    (row,) = comparisons([outcome], {ANCHORED.id: made}, {ANCHORED.id: after})
     task = EXPLORED + HELD_OUT
-    wanted = [pass_at(outcome.course[-1].tasks, [task], k, without=told.anchors) for k in KS]
-    assert row.found == pytest.approx(wanted)
-    assert row.setting == "GRPO, anchored, 20, Adam 0.003, 4 at random"
-    assert len(told.held_out) == len(KS)
+    expected = [pass_at(outcome.course[-1].tasks, [task], k, without=made.anchors) for k in KS]
+    assert row.measured == pytest.approx(expected)
+    assert (row.setting, row.seeds) == (ANCHORED.setting, 1)
+    assert len(made.held_out) == len(KS)
 
 
 @pytest.mark.parametrize("picked", [RANDOM, BY_KERNEL, ALONE])
-def test_anchors_are_picked_among_the_held_out_prompts_the_same_each_time(folder, kept, picked):
-    run = replace(HELD, picked=picked)
-    kernel = kernel_of(folder, run, kept)
-    candidates = kernel.of(EXPLORED + HELD_OUT)
-    some = anchors_of(run, kernel, candidates)
-    assert set(some) <= set(candidates)
-    assert some.tolist() == anchors_of(run, kernel, candidates).tolist()
-    (hold,) = linear_method(run, kernel, kernel.of(EXPLORED), some).holds
-    assert (hold.prompts, hold.correct_only, hold.strength) == (tuple(some.tolist()), False, 20.0)
+def test_anchors_are_picked_among_the_held_out_prompts_the_same_each_time(folder, stored_kernels, picked):
+    run = replace(ANCHORED, picked=picked)
+    kernel = kernel_of(folder, run, stored_kernels)
+    candidates = kernel.prompts_in(EXPLORED + HELD_OUT)
+    anchors = anchors_of(run, kernel, candidates)
+    assert set(anchors) <= set(candidates)
+    assert anchors.tolist() == anchors_of(run, kernel, candidates).tolist()
+    (hold,) = linear_method(run, kernel, kernel.prompts_in(EXPLORED), anchors).holds
+    assert (hold.prompts, hold.correct_only, hold.strength) == (tuple(anchors.tolist()), False, 20.0)
     if picked != RANDOM:
         other = anchors_of(
             replace(run, picked=ALONE if picked == BY_KERNEL else BY_KERNEL), kernel, candidates
         )
-        assert not set(some) & set(other)
+        assert not set(anchors) & set(other)
 
 
-def test_another_way_to_pick_is_refused(folder, kept):
-    run = replace(HELD, picked="by name")
+def test_another_way_to_pick_is_refused(folder, stored_kernels):
+    run = replace(ANCHORED, picked="by name")
     with pytest.raises(ValueError, match="picked='by name' is not allowed: one of at random, by kernel"):
-        anchors_of(run, kernel_of(folder, HELD, kept), np.arange(24, 48))
+        anchors_of(run, kernel_of(folder, ANCHORED, stored_kernels), np.arange(24, 48))
 
 
 @pytest.mark.filterwarnings(TRL_WARNS)

@@ -1,0 +1,139 @@
+"""Do a few prompts held at the base hold the others, and does it matter which?
+
+Left out: anchors of another kind than the trained prompts'; more than sixteen; coefficients above 1; the cost
+of storing the base's answers. Two seeds of the wide products, five of the rest.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dph_theory.support.errors import choice
+from dph_theory.transfer import AnswerKernel, chosen_anchors
+
+from .claims import ABOVE, BELOW, NEAR, Claim, Ends, Value, common_pass_at, middle_heights
+from .runs import ALONE, BY_KERNEL, EXPLORED, HELD, HELD_OUT, PICKED, RANDOM, STORED, OpenRun, Policy, pass_at
+
+SEEDS = 5
+DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide last digits",)
+
+
+def setting(tasks: tuple[str, ...], method: str = "GRPO", **fields: Any) -> OpenRun:
+    """A run beside those with anchors, of any seed."""
+    return OpenRun("anchors", tasks, method, **fields)
+
+
+def anchored(
+    tasks: tuple[str, ...], anchors: int = 4, picked: str = RANDOM, coefficient: float = 1.0, **fields: Any
+) -> OpenRun:
+    """GRPO with so many anchors, of any seed."""
+    return setting(tasks, coefficient=coefficient, anchors=anchors, picked=picked, **fields)
+
+
+def _k3(tasks: tuple[str, ...], coefficient: float) -> OpenRun:
+    return setting(tasks, kl="k3", coefficient=coefficient)
+
+
+def _few(tasks: tuple[str, ...], anchors: int) -> list[OpenRun]:
+    """So many anchors of each choice, a weaker hold, and k3 on all that is trained."""
+    choices = [anchored(tasks, anchors, picked) for picked in PICKED]
+    return [*choices, anchored(tasks, anchors, coefficient=0.3), _k3(tasks, 1.0)]
+
+
+def _rehearsals(tasks: tuple[str, ...]) -> list[OpenRun]:
+    """Of the solved ones of the trained prompts."""
+    return [setting(tasks, "DPH-F", coefficient=0.5), setting(tasks, "DPH-JS", coefficient=10.0)]
+
+
+def declared() -> list[OpenRun]:
+    """A few held-out prompts held at the base, beside what holds all or none, or the solved ones."""
+    settings = [
+        setting(DIGITS),
+        *_few(DIGITS, 4),
+        _k3(DIGITS, 0.3),
+        _k3(DIGITS, 0.1),
+        anchored(DIGITS, coefficient=0.1),
+        anchored(DIGITS, picked=BY_KERNEL, coefficient=0.3),
+        anchored(DIGITS, 2),
+        anchored(DIGITS, 8),
+        anchored(DIGITS, answers=STORED),
+        *_few(SUMS, 2),
+        *_rehearsals(SUMS),
+        *_few(PRODUCTS, 4),
+        *_rehearsals(PRODUCTS),
+        _k3(WIDE, 0.3),
+        *_few(WIDE, 4),
+        anchored(WIDE, 16),
+    ]
+    return [replace(run, seed=seed) for run in settings for seed in range(2 if run.tasks == WIDE else SEEDS)]
+
+
+def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np.ndarray:
+    """The prompts of a run that are held at the base, indices in the kernel."""
+    if not run.anchors:
+        return candidates[:0]
+    choice("picked", run.picked, PICKED)
+    if run.picked == RANDOM:
+        return np.sort(np.random.default_rng(run.seed).choice(candidates, run.anchors, replace=False))
+    coupling = kernel.log_odds.kernel
+    explaining = chosen_anchors(coupling, candidates, run.anchors)
+    if run.picked == BY_KERNEL:
+        return np.sort(explaining)
+    rest = np.setdiff1d(candidates, explaining)
+    length = np.sqrt(np.diag(coupling))
+    cosine = np.abs(coupling / length[:, None] / length)[np.ix_(rest, rest)]
+    return np.sort(rest[np.argsort(cosine.sum(axis=1))[: run.anchors]])
+
+
+def _difference(k: int, run: OpenRun, other: OpenRun) -> Value:
+    """Held-out Pass@k of one setting of a task less that of another, on texts that neither holds."""
+
+    def value(ends: Ends, base: Policy) -> float:
+        first, second = common_pass_at(ends[run], ends[other], run.tasks[0] + HELD_OUT, k)
+        return first - second
+
+    return value
+
+
+def _anchors_less_k3(ends: Ends, base: Policy) -> float:
+    """Held-out Pass@256 of four anchors at random less that of k3 on all, at equal trained Pass@1."""
+    strengths = (0.1, 0.3, 1.0)
+    with_anchors = [anchored(DIGITS, coefficient=strength) for strength in strengths]
+    curves = []
+    for runs in (with_anchors, [_k3(DIGITS, strength) for strength in strengths]):
+        policies = [ends[run] for run in (setting(DIGITS), *runs)]
+        free = ends[with_anchors[0]]
+        curves.append([(pass_at(p, DIGITS, 1), common_pass_at(p, free, HELD, 256)[0]) for p in policies])
+    _, of_anchors, of_k3 = middle_heights(*curves)
+    return of_anchors - of_k3
+
+
+CLAIMS = (
+    Claim("anchors_as_k3", "N4",
+          "at equal trained Pass@1 four anchors at random retain as much of Pass@256 as k3 on all, "
+          "within .05", "the kernel has few directions, so that a few prompts hold all others: more",
+          _anchors_less_k3, NEAR),
+    Claim("by_kernel", "N4", "anchors picked by the kernel retain more of Pass@256 than as many at random",
+          "as much: the kernel's directions are held by any four",
+          _difference(256, anchored(DIGITS, picked=BY_KERNEL), anchored(DIGITS)), ABOVE),
+    Claim("least_coupled", "N4", "the four least coupled retain less of Pass@256 than four at random",
+          "as much", _difference(256, anchored(DIGITS, picked=ALONE), anchored(DIGITS)), BELOW),
+    Claim("eight", "N4", "eight anchors retain more of Pass@256 than two", "two are enough",
+          _difference(256, anchored(DIGITS, 8), anchored(DIGITS, 2)), ABOVE),
+    Claim("stored_answers", "N4",
+          "64 stored answers of each anchor retain as much as its exact probabilities, within .05",
+          "about half, as first runs had it",
+          _difference(256, anchored(DIGITS, answers=STORED), anchored(DIGITS)), NEAR),
+    Claim("products_cost", "N4",
+          "products, whose Pass@256 does not fall without a KL: four anchors cost held-out Pass@1",
+          "they cost nothing", _difference(1, anchored(PRODUCTS), OpenRun("transfer", PRODUCTS, "GRPO")),
+          BELOW),
+    Claim("products_rehearsed", "N4",
+          "products: DPH-F at .5 on the solved prompts costs less held-out Pass@1 than four anchors",
+          "as much, or more", _difference(1, setting(PRODUCTS, "DPH-F", coefficient=0.5), anchored(PRODUCTS)),
+          ABOVE),
+    Claim("sixteen", "N4", "116 trained prompts: sixteen anchors retain more of Pass@256 than four",
+          "four are enough, as of 24", _difference(256, anchored(WIDE, 16), anchored(WIDE)), ABOVE),
+)  # fmt: skip
+"""Of the anchors, each over the seeds."""
