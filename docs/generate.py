@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dph_theory.binary_reward import tilted
 from dph_theory.coq import compiler, sources
 from dph_theory.finite_training import Rollouts, flow
-from dph_theory.predict.configuration import READERS, configuration_of
+from dph_theory.predict.interpretation import READERS, configuration_of
 from dph_theory.stationary import (
     masked_policy,
     policy_after_resets,
@@ -43,7 +43,7 @@ MADE = (
     "appendix/results.md",
 )
 """Pages that are templates filled with stored numbers."""
-PICTURES = ("transfer", "pretrained", "laws")
+PICTURES = ("transfer", "pretrained", "stationary_policies")
 """The figure that the README shows, and the first of the findings; the site makes the others."""
 
 
@@ -92,9 +92,9 @@ def written() -> dict[Path, str]:
 
 def trainers() -> str:
     """The table of the KL terms that `dph predict` knows."""
-    rows = [(term.trainer, term.flags, term.formula, term.law, term.selects) for term in SHOWN]
+    rows = [(term.trainer, term.flags, term.formula, term.stationary_kl, term.selects) for term in SHOWN]
     head = ("trainer", "flags", "term of a token", "minimises", "with a small beta converges to the")
-    return Table.of(head, rows).markdown()
+    return Table.from_rows(head, rows).markdown()
 
 
 def defaults() -> str:
@@ -118,7 +118,7 @@ def defaults() -> str:
         "reduction",
         "updates of a batch",
     )
-    return Table.of((*head, "sampler", "look out", "read in"), rows).markdown()
+    return Table.from_rows((*head, "sampler", "look out", "read in"), rows).markdown()
 
 
 def samplers() -> str:
@@ -175,19 +175,19 @@ def samplers() -> str:
         ("it is masked, the KL in the loss, as by TRL", f"{out[:3].sum():.3f}", f"{out[5]:.3f} truncated"),
         ("it is masked, the KL in the reward", f"{rewarded[:3].sum():.3f}", f"{rewarded[5]:.3f} truncated"),
     ]
-    return Table.of(("what is set", "pass rate", "what happens"), rows).markdown()
+    return Table.from_rows(("what is set", "pass rate", "what happens"), rows).markdown()
 
 
 def sampled_runs() -> str:
     """The runs of a Llama under TRL by sampler: what was predicted, and where the seeds ended."""
-    runs = Records().laws.of("samplers")
+    runs = Records().llama.runs_of("samplers")
     rows = []
     for (how, form, by), of in runs.groupby(["sampler", "form", "optimiser"], sort=False):
         ended = ", ".join(f"{rate:.3f}" for rate in of.validity)
-        law = "-" if of.law.isna().all() else f"{of.policy_pass_rate.mean():.3f}"
+        law = "-" if of.predicted.isna().all() else f"{of.predicted_validity.mean():.3f}"
         share = f"{of.first_share.mean():.3f}"
-        at_law = "-" if of.law.isna().all() else f"{of.law_first_share.mean():.3f}"
-        held = "-" if of.law.isna().all() else f"{(of.full_verdict == 'held').sum()} of {len(of)}"
+        at_law = "-" if of.predicted.isna().all() else f"{of.predicted_first_share.mean():.3f}"
+        held = "-" if of.predicted.isna().all() else f"{(of.verdict == 'matched').sum()} of {len(of)}"
         rows.append((how, form, by, law, ended, at_law, share, held))
     head = (
         "sampler",
@@ -199,7 +199,7 @@ def sampled_runs() -> str:
         "reached",
         "matched",
     )
-    return Table.of(head, rows).markdown()
+    return Table.from_rows(head, rows).markdown()
 
 
 def picture(name: str) -> str:
@@ -212,7 +212,7 @@ def compile_kernel() -> None:
     """Compile the kernel where its record is of other files, and Coq is installed."""
     recorded = compiler.recorded() if compiler.RECORD.is_file() else None
     if compiler.installed() and (recorded is None or recorded.files != sources.hashes()):
-        compiler.compiled().kept()
+        compiler.compiled().write_record()
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """What the site is made of beside the pages: hooks of mkdocs.
 
 The README is its first page; theorem pages, the API's and pictures are made here and stand in no folder;
-entries such as `kl_control.cost` link to their page, and displayed formulas become MathML: no network is needed.
+entries such as `kl_control.cost` link to their page, and displayed formulas become MathML: no network is
+needed.
 """
 
 import ast

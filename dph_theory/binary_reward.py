@@ -130,7 +130,7 @@ def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
     """The pass rate of the maximiser of E_q[v] - eta KL(a || q): the root in (A1, 1) of a quadratic.
 
     mu^2 + (eta-1) mu = eta A1; shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and eta > 0.
-    Source: ours, theory B9.
+    Source: ours, entries `forms_and_curvature`.
     """
     base_rate, eta = rate("base_rate", base_rate), positive("eta", eta)
     together(base_rate=base_rate, eta=eta)
@@ -201,7 +201,7 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     >>> excess_kl([0.3, 0.25, 0.25, 0.2], [0.15, 0.1, 0.45, 0.3], [1, 1, 0, 0])
     ExcessKL(total=0.208977, validity=0.20378, valid=0.00336529, invalid=0.00183184)
 
-    Source: ours (chain rule), theory A8.
+    Source: ours (chain rule), entries `frontier`.
     """
     policy = distribution("policy", policy)
     base, valid = _model(base, valid, both=True)
@@ -254,7 +254,7 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
     >>> float(beta_for_mean_validity([0.1, 0.5, 0.9], 0.8).round(4))
     0.448
 
-    Source: ours, theory A9.
+    Source: ours, entries `many_prompts`.
     """
     base_rates, mu = probability("base_rates", base_rates), rate("mu", mu)
     if base_rates.ndim == 0 or base_rates.shape[-1] == 0:

@@ -78,7 +78,7 @@ def _hit(p: Values, k: Values) -> Values:
 def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     """The expected number of distinct valid outcomes in k independent draws, sum_{Y1} 1 - (1-q)^k.
 
-    q and valid (..., outcomes), whole k >= 1 of shape (...); gives (...). Source: ours, theory D2.
+    q and valid (..., outcomes), whole k >= 1 of shape (...); gives (...). Source: ours, entries `pass_at_k`.
     """
     q = distribution("q", q)
     valid, k = mask("valid", valid, q), integers("k", k, at_least=1)

@@ -58,14 +58,14 @@ def trpo_penalty(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDiverge
 
 
 def trpo_bound(mdp: TabularMDP, pi: Array, pi_old: Array, divergence: FDivergence | None = None) -> Values:
-    """J(pi) >= L_old(pi) - `trpo_penalty`. Source: schulman2015trpo, theory C1."""
+    """J(pi) >= L_old(pi) - `trpo_penalty`. Source: schulman2015trpo, entries `trpo_bound`."""
     return surrogate(mdp, pi, pi_old) - trpo_penalty(mdp, pi, pi_old, divergence)
 
 
 def anchor_gain(mdp: TabularMDP, pi_old: Array, pi_pef: Array) -> Values:
     """delta = min_s E_{pi_pef} A_old(s, .): the largest delta that the assumption allows.
 
-    Source: ours, theory C2.
+    Source: ours, entries `dph_theorem_1`.
     """
     return np.min((mdp.policy("pi_pef", pi_pef) * mdp.advantage(pi_old)).sum(axis=-1), axis=-1)
 
@@ -78,7 +78,7 @@ def stated_bound(
     L_old(pi) - 2 gamma a1 eps_pi/(1-gamma)^2 + delta/(1-gamma) - C_f gamma a2 eps_pef/(1-gamma)^2 with
     a1 = max_s KL(pi || pi_old), a2 = max_s D_f(pi || pi_pef), eps_pi = max|A_old|, eps_pef = max|A_pef|.
     reading: whose advantage delta bounds, that of pi_old ("old") or of pi ("new").
-    Source: li2025choice Theorem 1, kang2018pofd; the counterexample: theory C2.
+    Source: li2025choice Theorem 1, kang2018pofd; the counterexample: entries `dph_theorem_1`.
     """
     choice("reading", reading, ("old", "new"))
     gamma = mdp.gamma
@@ -106,7 +106,7 @@ def anchor_bound(
 ) -> Values:
     """J(pi) >= J_old + (delta - `anchor_penalty`)/(1-gamma), delta = min_s E_{pi_pef} A_old(s, .).
 
-    It exceeds J_old iff the penalty is below delta. Source: ours, theory C3.
+    It exceeds J_old iff the penalty is below delta. Source: ours, entries `anchor_bound`.
     """
     delta, penalty = anchor_gain(mdp, pi_old, pi_pef), anchor_penalty(mdp, pi, pi_pef, divergence)
     return mdp.return_(pi_old) + (delta - penalty) / (1 - mdp.gamma)
@@ -115,7 +115,10 @@ def anchor_bound(
 def best_bound(
     mdp: TabularMDP, pi: Array, pi_old: Array, pi_pef: Array, divergence: FDivergence | None = None
 ) -> Values:
-    """The larger of `trpo_bound` and `anchor_bound`: the corrected bound. Source: ours, theory C3."""
+    """The larger of `trpo_bound` and `anchor_bound`: the corrected bound.
+
+    Source: ours, entries `anchor_bound`.
+    """
     bounds = (trpo_bound(mdp, pi, pi_old, divergence), anchor_bound(mdp, pi, pi_old, pi_pef, divergence))
     return np.max(np.stack(np.broadcast_arrays(*bounds), axis=-1), axis=-1)
 
@@ -124,7 +127,8 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
     """The least return J compatible with kl(J_ref || J) <= KL(pi_pef || pi), for rewards in [0, 1].
 
     kl >= 0 is the sequence forward KL (the sum of the token ones), reference_return = J_ref in [0, 1];
-    shapes broadcast. With J_ref = 1 (correct samples, pi_pef = p_*) it is exp(-kl). Source: ours, theory C4.
+    shapes broadcast. With J_ref = 1 (correct samples, pi_pef = p_*) it is exp(-kl). Source: ours, entries
+    `rehearsal_guarantee`.
     """
     kl, reference = real("kl", kl, at_least=0), probability("reference_return", reference_return)
     together(kl=kl, reference_return=reference)

@@ -57,7 +57,7 @@ def lead_time(steps: Array, excess: Array, coverage: Array, *, rise: float, fall
 
     steps: whole numbers, increasing; excess KL in nats (inf allowed) and coverage (pass@k in [0, 1]) at those
     steps; all of shape (steps,). rise > 0 in nats, fall in (0, 1).
-    Raises ValueError for other shapes or values. Source: ours, theory A8.
+    Raises ValueError for other shapes or values. Source: ours, entries `frontier`.
     """
     steps, excess = integers("steps", steps, at_least=0), real("excess", excess, at_least=0)
     coverage = real("coverage", coverage, at_least=0, at_most=1)

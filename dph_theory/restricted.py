@@ -2,8 +2,8 @@
 
 A family is (..., members, outcomes); its member pi_b minimises KL(pi || p_b), p_b the tilted model. Small
 beta looks at the pass rate first, then at cost: if Diracs are the only fully valid members, the limit is the
-Dirac on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetman2026binary, theory A10.
-Choices are masks of members, so that ties show.
+Dirac on the mode of a in Y1, reached by a jump at a finite beta. Source: dymetman2026binary, entries
+`misspecification`. Choices are masks of members, so that ties show.
 """
 
 import numpy as np

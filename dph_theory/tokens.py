@@ -2,7 +2,8 @@
 
 A distribution over sequences is its next-token tables, a list: entry t, (..., symbols, ..., symbols) with t +
 1 such axes, is the distribution of a token given the t before it. Shorter sequences go on with a symbol of
-mass one. Source: li2025choice (the chain rule of forward KL); ours, theory B3 and B5.
+mass one. Source: li2025choice (the chain rule of forward KL); ours, entries `rehearsal_gauge`,
+`tokens_and_sequences`.
 """
 
 from collections.abc import Sequence

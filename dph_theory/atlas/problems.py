@@ -38,13 +38,13 @@ class AtlasProblem(TabularPolicy):
     def tokens(self) -> AnswerTokens:
         """Every answer that the base can give, once."""
         every = answer_tokens(self.base[0].shape[-1], len(self.base), self.end)
-        given = every.of(answer_probabilities(self.base, self.end)) > 0
+        given = every.per_answer(answer_probabilities(self.base, self.end)) > 0
         return AnswerTokens(*(part[given] for part in every))
 
     @property
     def verdicts(self) -> np.ndarray:
         """(answers,), 1 for correct ones."""
-        return self.tokens.of(self.valid).astype(float)
+        return self.tokens.per_answer(self.valid).astype(float)
 
     def validity(self, theta: np.ndarray) -> Values:
         """The mass of the correct answers."""
@@ -73,7 +73,7 @@ class AtlasProblem(TabularPolicy):
         root = brentq(lambda z: (z**lengths).sum() - 1, 0, 1)
         candidates[PER_TOKEN] = root**lengths
         for name, policy in tables.items():
-            probabilities = self.tokens.of(answer_probabilities(policy, self.end))
+            probabilities = self.tokens.per_answer(answer_probabilities(policy, self.end))
             candidates[name] = probabilities[right] / probabilities[right].sum()
         return candidates
 

@@ -122,8 +122,8 @@ def recovery(method: PublishedMethod, knob: float) -> tuple[str, float | None]:
     """In words how an answer of share eps among two correct ones recovers; the gradient's power of eps.
 
     As at the end of a training every answer is correct. The gradient is that of the log ratio of the
-    two; where it is there too in batches that lack the answer, the words say so. Source: ours, theory
-    E7.
+    two; where it is there too in batches that lack the answer, the words say so. Source: ours, entries
+    `convergence_time`.
     """
     drives = [_log_odds_drive(method, knob, share) for share in LOST]
     if min(drives) <= 1e-6 * LOST[1]:

@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 from ..trainers.surrogates import Sampled
 from .problems import AtlasProblem
 from .published_methods import PublishedMethod
-from .updates import GROUP, AnswerGroups
+from .updates import GROUP, GroupBatch
 
 DECADES, EVALUATIONS = 12, 8_000
 """Powers of ten of a flow's time, and updates computed along it, at most."""
@@ -34,14 +34,14 @@ def every_group(problem: AtlasProblem) -> tuple[np.ndarray, np.ndarray]:
     return groups, factorial(GROUP) / repeats
 
 
-def expected(problem: AtlasProblem, theta: np.ndarray) -> AnswerGroups:
+def expected(problem: AtlasProblem, theta: np.ndarray) -> GroupBatch:
     """Every group with its chance at these logits, one batch."""
     groups, orders = every_group(problem)
     log_pi = problem.log_policy(theta).sum(axis=-1)
     return _groups(problem, theta, groups, orders * np.exp(log_pi[groups].sum(axis=-1)))
 
 
-def drawn(problem: AtlasProblem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> AnswerGroups:
+def drawn(problem: AtlasProblem, theta: np.ndarray, groups: int, rng: np.random.Generator) -> GroupBatch:
     """So many groups for each row of logits, (batches, logits)."""
     cumulative = problem.answers(theta).cumsum(axis=-1)
     places = rng.random((len(theta), groups * GROUP)) * cumulative[:, -1:]
@@ -50,12 +50,10 @@ def drawn(problem: AtlasProblem, theta: np.ndarray, groups: int, rng: np.random.
     return _groups(problem, theta, shaped, np.full((len(theta), groups), 1 / groups))
 
 
-def _groups(
-    problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray
-) -> AnswerGroups:
+def _groups(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> GroupBatch:
     log_base = problem.log_policy(problem.start)[answers]
     counted, log_pi = problem.tokens.counted[answers], _log_pi(problem, theta, answers)
-    return AnswerGroups(answers, problem.verdicts[answers], log_pi, log_base, counted, weights)
+    return GroupBatch(answers, problem.verdicts[answers], log_pi, log_base, counted, weights)
 
 
 def _log_pi(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray) -> np.ndarray:
@@ -65,7 +63,7 @@ def _log_pi(problem: AtlasProblem, theta: np.ndarray, answers: np.ndarray) -> np
     return np.take_along_axis(log_policy, places, axis=-2).reshape(*answers.shape, -1)
 
 
-def coefficients(method: PublishedMethod, samples: AnswerGroups, knob: float) -> np.ndarray:
+def coefficients(method: PublishedMethod, samples: GroupBatch, knob: float) -> np.ndarray:
     """What multiplies each token's grad log pi at the first update on a batch, as the loss adds tokens up."""
     advantages, lengths = method.advantage(samples, knob), samples.lengths[..., None]
     if advantages.ndim < samples.counted.ndim:
@@ -81,7 +79,7 @@ def gradient(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: AnswerGroups,
+    samples: GroupBatch,
     knob: float,
     log_old: Any = None,
 ) -> np.ndarray:
@@ -93,7 +91,7 @@ def token_coefficients(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: AnswerGroups,
+    samples: GroupBatch,
     knob: float,
     log_old: Any = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -113,7 +111,7 @@ def _slope(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: AnswerGroups,
+    samples: GroupBatch,
     log_old: np.ndarray,
     c: np.ndarray,
 ) -> np.ndarray:
@@ -133,7 +131,7 @@ def updated_logits(
     method: PublishedMethod,
     problem: AtlasProblem,
     theta: np.ndarray,
-    samples: AnswerGroups,
+    samples: GroupBatch,
     knob: float,
     step: float,
 ) -> np.ndarray:

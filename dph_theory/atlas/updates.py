@@ -19,7 +19,7 @@ GROUP = 4
 """Answers of a group."""
 
 
-class AnswerGroups(NamedTuple):
+class GroupBatch(NamedTuple):
     """Batches of groups: axes of batches, groups, answers, then tokens (0 where there are none).
 
     answers: which one of the problem's, (..., groups, G). weights: of each group in its batch, sum 1.
@@ -48,7 +48,7 @@ class AnswerGroups(NamedTuple):
         return mean
 
 
-Formula = Callable[[AnswerGroups, float], np.ndarray]
+Formula = Callable[[GroupBatch, float], np.ndarray]
 """(samples, knob) -> (..., groups, G), or with a last axis of tokens."""
 StoredTerm = Callable[[Any, np.ndarray, float], np.ndarray]
 """(an atlas problem, log pi of answers' tokens, knob) -> what multiplies each token's grad log pi, in sum."""
@@ -74,12 +74,12 @@ def of_rewards(advantage: Callable[..., Any]) -> Formula:
     return partial(_tabulated, table)
 
 
-def _tabulated(table: ByCount, samples: AnswerGroups, knob: float) -> np.ndarray:
+def _tabulated(table: ByCount, samples: GroupBatch, knob: float) -> np.ndarray:
     k = samples.rewards.sum(axis=-1, keepdims=True).astype(int)
     return np.where(samples.rewards > 0, table.right[k], table.wrong[k])
 
 
-def _called(advantage: Callable[..., Any], names: set[str], samples: AnswerGroups, knob: float) -> np.ndarray:
+def _called(advantage: Callable[..., Any], names: set[str], samples: GroupBatch, knob: float) -> np.ndarray:
     values = {"log_pi": samples.log_pi.sum(axis=-1), "log_ref": samples.log_base.sum(axis=-1)}
     shape = (samples.rewards.size // GROUP, GROUP)
     arguments = {name: torch.from_numpy(values[name].reshape(shape).copy()) for name in names}
@@ -118,65 +118,65 @@ def leave_one_out(values: np.ndarray) -> np.ndarray:
     return _centred(values) * GROUP / (GROUP - 1)
 
 
-def batch_normalised(samples: AnswerGroups, knob: float) -> np.ndarray:
+def batch_normalised(samples: GroupBatch, knob: float) -> np.ndarray:
     """The reward less the batch's mean, over its deviation."""
     away = samples.rewards - samples.mean(samples.rewards)
     return _quotient(away, np.sqrt(samples.mean(away**2)))
 
 
-def dynamic_sampling(samples: AnswerGroups, knob: float) -> np.ndarray:
+def dynamic_sampling(samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's, on groups that do not agree, as many as the batch has."""
     mixed = samples.rewards.std(axis=-1, keepdims=True) > 0
     mixed_share = samples.mean(mixed + 0 * samples.rewards)
     return GROUPED(samples, knob) / np.maximum(mixed_share, 1e-12)
 
 
-def weighted(right: float, wrong: float, samples: AnswerGroups, knob: float) -> np.ndarray:
+def weighted(right: float, wrong: float, samples: GroupBatch, knob: float) -> np.ndarray:
     """One number if right, another if wrong."""
     return np.where(samples.rewards > 0, right, wrong)
 
 
-def focal(samples: AnswerGroups, knob: float) -> np.ndarray:
+def focal(samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's, times 1 - m, m the group's mean."""
     return GROUPED(samples, knob) * (1 - samples.rewards.mean(axis=-1, keepdims=True))
 
 
-Cost = Callable[[AnswerGroups], np.ndarray]
+Cost = Callable[[GroupBatch], np.ndarray]
 """samples -> what each token costs, (..., tokens)."""
 
 
-def log_pi(samples: AnswerGroups) -> np.ndarray:
+def log_pi(samples: GroupBatch) -> np.ndarray:
     """log pi: its cost is an entropy bonus."""
     return samples.log_pi
 
 
-def log_u(samples: AnswerGroups) -> np.ndarray:
+def log_u(samples: GroupBatch) -> np.ndarray:
     """log(pi/base)."""
     return samples.log_pi - samples.log_base
 
 
-def log_u_to_go(samples: AnswerGroups) -> np.ndarray:
+def log_u_to_go(samples: GroupBatch) -> np.ndarray:
     """log(pi/base) of the token and of those that follow."""
     return np.flip(np.flip(log_u(samples), -1).cumsum(axis=-1), -1)
 
 
-def forward(samples: AnswerGroups) -> np.ndarray:
+def forward(samples: GroupBatch) -> np.ndarray:
     """1 - 1/u, the slope of k3."""
     return -np.expm1(-log_u(samples))
 
 
-def rloo(samples: AnswerGroups, knob: float) -> np.ndarray:
+def rloo(samples: GroupBatch, knob: float) -> np.ndarray:
     """The reward less the mean of the others."""
     return leave_one_out(samples.rewards)
 
 
-def in_the_loss(advantage: Formula, cost: Cost, samples: AnswerGroups, knob: float) -> np.ndarray:
+def in_the_loss(advantage: Formula, cost: Cost, samples: GroupBatch, knob: float) -> np.ndarray:
     """The advantage less knob times each token's cost."""
     return advantage(samples, knob)[..., None] - knob * cost(samples)
 
 
 def in_the_reward(
-    scaled: Callable[[np.ndarray], np.ndarray], cost: Cost, samples: AnswerGroups, knob: float
+    scaled: Callable[[np.ndarray], np.ndarray], cost: Cost, samples: GroupBatch, knob: float
 ) -> np.ndarray:
     """The reward less knob times the answer's cost, scaled in its group."""
     return scaled(samples.rewards - knob * cost(samples).sum(axis=-1))
@@ -186,34 +186,34 @@ TIED = 0.1
 """Answers whose mean log-probabilities are nearer than that, in nats, have partly shared ranks."""
 
 
-def shaped(factor: Callable[[AnswerGroups], np.ndarray], samples: AnswerGroups, knob: float) -> np.ndarray:
+def shaped(factor: Callable[[GroupBatch], np.ndarray], samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's of the reward times a factor."""
     return normalised(samples.rewards * factor(samples))
 
 
-def by_rank(samples: AnswerGroups) -> np.ndarray:
+def by_rank(samples: GroupBatch) -> np.ndarray:
     """1 - .25 rank/G, rank 0 for the least likely of the group by the mean of its tokens' log pi."""
     mean = samples.per_token
     gaps = (mean[..., :, None] - mean[..., None, :]) / TIED
     return 1 - 0.25 * (np.clip(gaps / 2 + 0.5, 0, 1).sum(axis=-1) - 0.5) / GROUP
 
 
-def by_cluster(samples: AnswerGroups) -> np.ndarray:
+def by_cluster(samples: GroupBatch) -> np.ndarray:
     """One over how many of the group are the same answer, itself counted."""
     return 1 / (samples.answers[..., :, None] == samples.answers[..., None, :]).sum(axis=-1)
 
 
-def by_difference(samples: AnswerGroups) -> np.ndarray:
+def by_difference(samples: GroupBatch) -> np.ndarray:
     """1 + .2 d, d the share of the others that differ."""
     return 1 + 0.2 * (GROUP - 1 / by_cluster(samples)) / (GROUP - 1)
 
 
-def uniqueness(samples: AnswerGroups, knob: float) -> np.ndarray:
+def uniqueness(samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's advantage over the size of the answer's cluster; here a cluster is an answer."""
     return GROUPED(samples, knob) * by_cluster(samples)
 
 
-def ucpo(tau: float, samples: AnswerGroups, knob: float) -> np.ndarray:
+def ucpo(tau: float, samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's, redistributed among the group's correct answers: each gets 1 - tau + tau n w, w ~ 1/q.
 
     q ~ e^m of the n correct ones, m the mean of their tokens' log pi.
@@ -225,7 +225,7 @@ def ucpo(tau: float, samples: AnswerGroups, knob: float) -> np.ndarray:
     return GROUPED(samples, knob) * np.where(samples.rewards > 0, 1 - tau + tau * n * share, 1.0)
 
 
-def ucpo_added(tau: float, samples: AnswerGroups, knob: float) -> np.ndarray:
+def ucpo_added(tau: float, samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's, and tau (-log q - H(q)) more if right."""
     mean = samples.per_token
     q = samples.rewards * np.exp(mean - mean.max(axis=-1, keepdims=True))
@@ -235,14 +235,14 @@ def ucpo_added(tau: float, samples: AnswerGroups, knob: float) -> np.ndarray:
     return GROUPED(samples, knob) + tau * samples.rewards * bonus
 
 
-def polychromic(samples: AnswerGroups, knob: float) -> np.ndarray:
+def polychromic(samples: GroupBatch, knob: float) -> np.ndarray:
     """The group's mean reward times its share of different answers, less the batch's mean of that."""
     different = by_cluster(samples).sum(axis=-1, keepdims=True) / GROUP
     score = samples.rewards.mean(axis=-1, keepdims=True) * different + 0 * samples.rewards
     return score - samples.mean(score)
 
 
-def clip_cov(samples: AnswerGroups, knob: float) -> np.ndarray:
+def clip_cov(samples: GroupBatch, knob: float) -> np.ndarray:
     """GRPO's without the tokens whose (A - mean A)(log pi - mean log pi) is between 1 and 5."""
     a = GROUPED(samples, knob)[..., None] + 0 * samples.log_pi
     count = samples.mean(samples.lengths)[..., None]
@@ -253,16 +253,16 @@ def clip_cov(samples: AnswerGroups, knob: float) -> np.ndarray:
     return np.where((covariance > 1) & (covariance < 5), 0.0, a)
 
 
-def dpg(alpha: float, samples: AnswerGroups, knob: float) -> np.ndarray:
+def dpg(alpha: float, samples: GroupBatch, knob: float) -> np.ndarray:
     """((p_*/pi)^alpha - 1)/alpha less the mean of the others."""
     # The base's pass rate and the constants are a factor of time, and part of what is subtracted.
     return leave_one_out(samples.rewards * np.exp(-alpha * log_u(samples).sum(axis=-1)) / alpha)
 
 
 def replay(problem: Any, log_pi: np.ndarray, knob: float) -> np.ndarray:
-    """-knob times the mean of -log pi over the correct answers that the run has found, each kept once.
+    """-knob times the mean of -log pi over the correct answers that the run has found, each stored once.
 
-    Without noise a run finds every correct answer; how often it found one is not kept.
+    Without noise a run finds every correct answer; how often it found one is not stored.
     """
     weights = problem.verdicts / problem.verdicts.sum()
     return knob * weights[..., None] + 0 * log_pi

@@ -232,9 +232,9 @@ def audit_advantage(
 
     Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
     `group_size`, G; `drops_equal_groups`, whether groups whose answers are all correct or all incorrect are
-    replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G that a group is
-    kept. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
-    ValueError for what is none or a group below two. Source: ours, theory E4.
+    replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing
+    verdicts. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
+    ValueError for what is none or a group below two. Source: ours, entries `group_advantages`.
 
     >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
     0.75

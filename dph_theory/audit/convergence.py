@@ -104,7 +104,8 @@ def convergence_of(
     to the locally filtered model or, for forward KL, the token forward limit. A token whose log ratio is
     below `released_below` gets no gradient: incorrect ones then lose all their mass, and any token sum
     converges to the locally filtered model. On correct samples the loss's minimiser decides. The reward
-    alone, or nothing, is "no penalty". Anything else: "not known", and "none" is selected. Theory: E1, E3.
+    alone, or nothing, is "no penalty". Anything else: "not known", and "none" is selected. Entries:
+    `sequence_penalties`, `token_penalties`.
     """
     if minimiser is not None:
         ends = {"p_*": FILTERED, "base rate": BASE_RATE}

@@ -60,7 +60,7 @@ def audit(loss: Loss, *, samples: str = "policy", name: str | None = None, seed:
     it is called in the summary; `seed` of the problems. It is given batches of one sequence, or of two where
     it couples a batch. Returns an AuditReport; a loss that fails on some problems is audited on the others.
     Raises ValueError for unknown samples, or a loss whose parameters are not the audited ones. Source: ours,
-    theory B6, E1 to E3.
+    entries `kl_estimators`, `sequence_penalties`, `token_penalties`.
 
     >>> audit(lambda log_pi, log_ref: (log_pi - log_ref).square().mean() / 2, name="k2").gradient.name
     'reverse KL(pi||ref)'
@@ -227,7 +227,7 @@ class _Audit:
     def terms(self) -> tuple[Term, ...]:
         """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
 
-        Nothing if there is but one. They are told apart by advantages of zero, and by a reference that is the
+        Nothing if there is but one. They are separated by advantages of zero, and by a reference that is the
         policy, held fixed.
         """
         if not {"advantages", "log_ref"} <= set(self.audited.names):

@@ -52,7 +52,7 @@ def _ours(divergence: FDivergence, gauge: str = "printed") -> Loss:
 
 
 _SCHULMAN, _GRPO = str(Source("schulman2020kl")), str(Source("shao2024grpo", "equation 4"))
-_FDPG, _THEORY = str(Source("go2023fdpg", "the f-DPG gradient")), str(Source("ours", "theory B3"))
+_FDPG, _THEORY = str(Source("go2023fdpg", "the f-DPG gradient")), str(Source("ours", "rehearsal_gauge"))
 _DEEPSEEK = str(Source("deepseek2025v32", "section 3.1"))
 _VERL = "verl, verl/trainer/ppo/core_algos.py, kl_penalty"
 _TRL = "TRL, huggingface/trl issue 6586"

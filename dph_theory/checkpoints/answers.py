@@ -216,7 +216,7 @@ def run_agreement(
     """Runs beside each other, from their correct answers (prompts, answers).
 
     With `styles_left` these, on prompts with a choice, show whether the noise is one draw for all prompts.
-    Source: ours, theory M4.
+    Source: ours, entries `falling_pass_at_k`.
     """
     answers, rng = np.array([majority_answers(run) for run in runs]), np.random.default_rng(seed)
     chosen, possible = (answers, None) if styles is None else styles

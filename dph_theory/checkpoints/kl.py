@@ -36,7 +36,7 @@ def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
 
     KL = kl(V || A1) + V KL(correct || base's correct) + (1-V) KL(incorrect || base's incorrect), of which
     the first is the least at that pass rate. The logarithms of base rates are those of (c+1/2)/(n+1/2), whose
-    bias is of second order, and V log V has its first-order bias taken off. Source: ours, theory A8.
+    bias is of second order, and V log V has its first-order bias taken off. Source: ours, entries `frontier`.
     """
     kl = np.array([np.nan if r.kl is None else r.kl for r in rows])
     of_correct = np.array([np.nan if r.kl_correct is None else r.kl_correct for r in rows])

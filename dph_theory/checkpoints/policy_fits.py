@@ -79,7 +79,8 @@ def stationary_rates(group_size: int) -> dict[str, StationaryRates]:
     """The stationary policies of one-token answers by name: of each divergence, and of std-normalised
 
     advantages. They hold of whole answers under a penalty of the sequence too; answers of many tokens under a
-    token penalty converge to a lower pass rate. Source: ours, theory E1, E2, E4.
+    token penalty converge to a lower pass rate. Source: ours, entries `sequence_penalties`,
+    `token_penalties`, `group_advantages`.
     """
     sizes = {"not normalised": None, f"std-normalised (groups of {group_size})": group_size}
     return {
@@ -104,7 +105,8 @@ def _rates(divergence: str, group_size: int | None, before: np.ndarray, beta: fl
     The base rate from which mu is stationary is explicit and lies below mu, so that validity rises from a
     base rate to the first mu whose base rate is as high: the inverse of its running maximum, read off on a
     fine grid (to .001 where rates leave zero, else to 1e-5). `stationary.validity_at` and
-    `stationary.normalised_validity_at` find the same by roots. Source: ours, theory E1 and E4.
+    `stationary.normalised_validity_at` find the same by roots. Source: ours, entries `sequence_penalties`,
+    `group_advantages`.
     """
     log_odds, mu, failed, weight = _weights(group_size)
     base, rest = BASE_RATES[divergence](mu, failed, np.minimum(weight / beta, _GREATEST_PUSH))

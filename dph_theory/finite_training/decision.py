@@ -4,7 +4,7 @@ The closed cases of `flow` without a penalty. A tabular softmax policy q ~ e^the
 maximises E_q v from the base a; v is 1 on the valid set Y1, 0 on Y0. The plain gradient runs on a curve
 (`orbit`) to the uniform distribution on the likeliest valid outcomes; the natural gradient passes through the
 tilted policies p_b at beta = 1/time to the filtered model. Policies, logits and masks are (batch, outcomes),
-times (batch,). Source: ours, theory A2 and A3.
+times (batch,). Source: ours, entries `implicit_bias`.
 """
 
 from collections.abc import Callable

@@ -60,7 +60,7 @@ def drift_deviation(
     >>> float(drift_deviation(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(6))
     0.150699
 
-    Source: ours, theory G3 and G4.
+    Source: ours, entries `sampling_noise`.
     """
     low, high = rate("base_rate", base_rate), rate("reached", reached)
     step = positive("step", step)
@@ -96,7 +96,7 @@ def excess_by_noise(
     >>> float(excess_by_noise(0.3, 0.9, valid=2, invalid=8, step=0.02, answers=64).round(5))
     0.00255
 
-    Source: ours, theory A8 and G3.
+    Source: ours, entries `frontier`, `sampling_noise`.
     """
     low, high = rate("base_rate", base_rate), probability("reached", reached)
     risen = np.maximum(low, high)
@@ -129,7 +129,7 @@ def pass_rate_along(
     >>> pass_rate_along(0.3, [0, 20], valid=2, invalid=8).round(3)
     array([0.3  , 0.849])
 
-    Source: ours, theory E1, E4 and G3.
+    Source: ours, entries `sequence_penalties`, `group_advantages`, `sampling_noise`.
     """
     base = float(rate("base_rate", base_rate))
     integers("valid", valid, at_least=1), integers("invalid", invalid, at_least=1)
@@ -204,7 +204,7 @@ def stationary_spread(
     >>> float(stationary_spread(0.7, 0.5, form="k2", step=1.0, answers=1).round(5))
     0.13481
 
-    Source: ours, theory G1 and G2.
+    Source: ours, entries `sampling_noise`.
     """
     choice("form", form, _STATIONARY_FORMS)
     base_rate, beta, step = rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
@@ -228,7 +228,7 @@ def saturation(deviation: Scalars) -> Values:
     """By which share the first order is too large, about: 1 - tanh(d)/d at the std d of s.
 
     A log ratio cannot move an answer's share beyond 0 or 1. Simulated drifts fall short of predicted ones by
-    5% where this is .09, by 25% where it is .30. Source: ours, theory G3.
+    5% where this is .09, by 25% where it is .30. Source: ours, entries `sampling_noise`.
     """
     deviation = np.asarray(real("deviation", deviation, at_least=0), dtype=float)
     safe = np.where(deviation == 0, 1.0, deviation)

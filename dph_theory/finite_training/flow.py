@@ -72,7 +72,7 @@ def flow(
     >>> policy.round(4)
     array([0.6488, 0.1317, 0.2195])
 
-    Source: ours, theory E6, E7, G4, G8, G10, J.
+    Source: ours, entries `convergence_time`, `sampling_noise`, `updates_and_means`, `samplers`.
     """
     choice("form", form, FORMS)
     choice("baseline", baseline, BASELINES)

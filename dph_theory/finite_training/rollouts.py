@@ -36,7 +36,7 @@ class Rollouts:
     CORRECTIONS, at most `cap`, multiplies the gradient of an answer's tokens, the penalty's too if
     corrects_penalty (TRL's of vLLM leaves it out). stale: how many steps the policy that answered, and that a
     KL in the reward is of, is behind. weights: a number an answer, (V, ..., V), such as 0 for those that are
-    masked. Source: ours, theory J.
+    masked. Source: ours, entries `samplers`.
     """
 
     sampler: Sampler | None = None
@@ -76,7 +76,7 @@ def largest_stable_step(base: Distribution, valid: Mask, beta: Scalars, stale: S
     >>> largest_stable_step([0.15, 0.1, 0.05, 0.4, 0.3], [1, 1, 1, 0, 0], 0.4, [0, 4]).round(3)
     array([14.505,  2.519])
 
-    Source: ours, theory J5.
+    Source: ours, entries `samplers`.
     """
     policy, age = tilted(base, valid, beta), integers("stale", stale, at_least=0)
     flat = policy[..., None] * (np.eye(policy.shape[-1]) - policy[..., None, :])

@@ -110,7 +110,7 @@ def spread_over_seeds(
     more forward run. refresh: Adam's second moment is driven by the gradient's variance, which is computed
     anew every so many steps; above 1 its own slope is left out, and a step is some ten times as fast.
     Returns the std, the measure, the steps and the log-probabilities at the end.
-    Raises ValueError for arguments out of range. Source: ours, theory G5.
+    Raises ValueError for arguments out of range. Source: ours, entries `sampling_noise`.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     integers("batch", batch, at_least=1)
@@ -151,7 +151,7 @@ def spread_along(
     `other_updates`: of the same expectation and other noise, as of other baselines, by name: all share one
     expected-gradient run and its adjoint.
 
-    Source: ours, theory G4 and G5.
+    Source: ours, entries `sampling_noise`.
     """
     checkpoints: dict[int, State] = {}
     last: list[State] = []

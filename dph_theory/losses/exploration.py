@@ -82,7 +82,7 @@ def group_advantages(rewards: Tensor, *, normalise: bool = True, baseline: str =
     least with "one". normalise divides by the group's population std, with no constant added, and goes with
     the two means. With these a group of equal rewards gets 0. float64 for float64 rewards,
     float32 otherwise. Raises ValueError for integers, another shape, groups of one, rewards not finite, or
-    another baseline. Source: shao2024grpo; theory G4.
+    another baseline. Source: shao2024grpo; entries `sampling_noise`.
     """
     choice("baseline", baseline, ADVANTAGE_BASELINES)
     _check_groups(rewards)

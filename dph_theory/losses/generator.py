@@ -28,7 +28,7 @@ def generator_loss(
     row's; reduction as in `reductions.weights`. The scalar is float64 for float64 input and float32
     otherwise, the gradient of the input's dtype; inf only where the true value exceeds these.
     Raises ValueError for another divergence, level, reduction or gauge, shapes that differ, integers, a batch
-    with every token masked. Source: li2025choice; the gauge: ours, theory B3.
+    with every token masked. Source: li2025choice; the gauge: ours, entries `rehearsal_gauge`.
     """
     if not isinstance(divergence, FDivergence):
         choice("divergence", divergence, DIVERGENCES)

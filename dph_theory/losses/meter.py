@@ -33,7 +33,7 @@ def excess_kl_estimate(
     order, and adds to the standard errors. rewards (0 or 1), sequence log-probabilities log_pi and log_ref
     (prompts, samples), base_rates (prompts,) in (0, 1); at least two samples.
     Raises ValueError for shapes that do not fit, integers as log-probabilities, other rewards or rates.
-    Source: ours, theory A8.
+    Source: ours, entries `frontier`.
     """
     floats("log_pi", log_pi, ("prompts", "samples"))
     floats("log_ref", log_ref, ("prompts", "samples"))

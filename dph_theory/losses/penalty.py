@@ -32,7 +32,7 @@ def kl_penalty(
     tokens), detached, 0 at masked tokens, to be subtracted from the reward: then k1 gives the gradient of
     KL(pi || ref). All tensors (batch, tokens). Raises ValueError for another estimator, form or reduction,
     log_old missing or superfluous, shapes that differ, integers, a batch with every token masked.
-    Source: schulman2020kl; ours, theory B6.
+    Source: schulman2020kl; ours, entries `kl_estimators`.
     """
     choice("estimator", estimator, ESTIMATORS)
     choice("form", form, FORMS)

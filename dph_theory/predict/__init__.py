@@ -119,7 +119,7 @@ def predict(
     answers, without noise. Without a KL the noise is given of steps of so many `answers`, by default 64 of
     whole groups. Returns a Prediction. Raises ValueError for what these do not allow, for settings whose
     stationary policy is not known, for no base rates, and where the group size is needed and not given.
-    Source: ours, theory E1, E2, E4.
+    Source: ours, entries `sequence_penalties`, `token_penalties`, `group_advantages`.
 
     >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
     0.9755
@@ -193,7 +193,7 @@ class _PromptFlow:
 
     @property
     def _mixed_only(self) -> bool:
-        """Whether the KL acts on groups with both verdicts alone (theory M1)."""
+        """Whether the KL acts on groups with both verdicts alone (entries `group_advantages`)."""
         term = self.configuration.term
         acts = self.objective["beta"] > 0 and self.configuration.mixed_only
         return acts and term is not None and term.token

@@ -106,7 +106,8 @@ def configuration_of(
     by default known by the names; `version`, of the trainer, where its defaults changed. Settings that were
     not read are named, as harmless or not; what follows from a value that is not given is not said.
     Raises ValueError where the trainer cannot be known, and for values that are not allowed.
-    Source: ours, theory E1 to E4, G2, G8, B6; each trainer's code at the version named.
+    Source: ours, entries `sequence_penalties`, `token_penalties`, `group_advantages`, `sampling_noise`,
+    `updates_and_means`, `kl_estimators`; each trainer's code at the version named.
 
     >>> configuration_of({"loss_type": "dapo", "beta": 0.0}).stationary_kl
     'none: no KL to the base'

@@ -1,4 +1,4 @@
-"""What a run's sampler, reference, rewards and bonuses do, in words: settings beside the KL (theory J)."""
+"""What a run's sampler, reference, rewards and bonuses do, in words (entries `samplers`)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

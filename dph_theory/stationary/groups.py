@@ -43,7 +43,7 @@ def group_weight(group_size: int, validity: Scalars, scale: str = "std", *, epsi
     "none": 1 - 1/G; "leave_one_out": 1; "std": alpha_2 = 1/sqrt 2 and alpha_3 = 2/sqrt 3 whatever V,
     (G-1)/sqrt G at both ends; "mean": (1 - (1-V)^(G-1))/V. `epsilon` is added to what is divided by (TRL
     adds 1e-4 to the std). Raises ValueError for a group below two, or a scale that is not one of
-    `SCALES`. Source: ours, theory E4.
+    `SCALES`. Source: ours, entries `group_advantages`.
     """
     gains, validity = _gains(group_size, scale, epsilon), probability("validity", validity)
     return (success_weights(group_size - 1, validity) * gains).sum(axis=-1)
@@ -60,7 +60,7 @@ def group_objective(group_size: int, validity: Scalars, scale: str = "std") -> V
     """J_G(V), the integral of alpha_G from 0 to V: what the advantage maximises on a prompt.
 
     "mean" (MaxRL): sum_{k=1}^{G-1} pass@k/k, pass@k = 1 - (1-V)^k. Shapes and errors as in `group_weight`.
-    Source: ours, theory E4.
+    Source: ours, entries `group_advantages`.
     """
     gains, validity = _gains(group_size, scale, 0.0), probability("validity", validity)
     correct = np.arange(group_size)
@@ -78,7 +78,7 @@ def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
     >>> round(float(mixed_share(8, 0.99)[0]), 3)
     0.068
 
-    Source: ours, theory M1.
+    Source: ours, entries `group_advantages`.
     """
     _gains(group_size, "none", 0.0)
     validity = probability("validity", validity)

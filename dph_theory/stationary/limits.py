@@ -14,7 +14,7 @@ def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> li
     """The filtered model p_* = a(.|Y1) as next-token tables: the limit of every sequence penalty.
 
     Shapes as in `sequence_policy`. Raises ValueError where the base gives the valid answers no mass.
-    Source: dymetman2026binary; theory E1, E3.
+    Source: dymetman2026binary; entries `sequence_penalties`, `token_penalties`.
     """
     setting = tree(base, valid, end)
     correct = np.where(setting.valid, joint(setting.base), 0.0)
@@ -34,7 +34,7 @@ def locally_filtered(base: Tables, valid: Array, *, end: int | None = None) -> l
     loc(t|s) = a(t|s) alive(s,t) / sum_t' a(t'|s) alive(s,t'): the limit of the token reverse KL, and what
     grammar-constrained decoding samples from. Shapes as in `sequence_policy`; a prefix from which no valid
     answer can be reached keeps the base's distribution.
-    Source: park2024grammar for decoding; ours, theory E3.
+    Source: park2024grammar for decoding; ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end)
     policy: list[np.ndarray] = []
@@ -50,7 +50,7 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
 
     pi(t|s) = a(t|s)/(1 + w(s,t) - w(s)) on the tokens from which a valid answer can be reached, w = 0 at
     the leaves, w(s) the root at which it sums to one; beta (-w) is the pass rate that is still missing.
-    Shapes and dead prefixes as in `locally_filtered`. Source: ours, theory E3.
+    Shapes and dead prefixes as in `locally_filtered`. Source: ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)
@@ -74,7 +74,7 @@ def answer_mean_limit(
 
     u_t = e^{kappa_s/W(s,t)} on the tokens from which a valid answer can be reached, W the mean of 1/length
     after s, t: it favours longer answers over the locally filtered model. Shapes and dead prefixes as in
-    `locally_filtered`; `lengths` as in `token_policy`. Source: ours, theory G8.
+    `locally_filtered`; `lengths` as in `token_policy`. Source: ours, entries `updates_and_means`.
     """
     setting = tree(base, valid, end)
     alive = _alive(setting.base, setting.valid)

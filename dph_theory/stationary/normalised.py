@@ -51,7 +51,7 @@ def normalised_validities(
     Reverse KL: logit mu = logit A1 + alpha_G(mu)/beta. Holds for a single decision, or for a sequence
     penalty. Stable where the left side crosses from below. `mixed_only`: groups whose rewards are all equal
     are left out, and their KL with them, which `mixed_share` weighs. Raises ValueError unless
-    0 < base_rate < 1, beta > 0. Source: ours, theory E4, M1.
+    0 < base_rate < 1, beta > 0. Source: ours, entries `group_advantages`.
     """
     from scipy.optimize import brentq
 
@@ -96,7 +96,8 @@ def several_policies_below(group_size: int, scale: str = "std") -> float:
     """The base rate below which some beta has several stationary policies under the reverse KL; 0 if none.
 
     At the largest such base rate two roots meet: alpha_G'(mu) mu (1-mu) = beta, and logit A1 = logit mu -
-    alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, theory E4.
+    alpha_G(mu)/beta, maximised over mu. G = 4: 3e-16, 8: .0027, 16: .094, 32: .33. Source: ours, entries
+    `group_advantages`.
     """
     log_odds = np.linspace(-FARTHEST_LOGIT / 2, FARTHEST_LOGIT / 2, 5 * _GRID)
     mu, failed = expit(log_odds), expit(-log_odds)
@@ -120,7 +121,7 @@ def normalised_validity_at(
 
     From there the pass rate moves to the nearest root of `normalised_validities` in the direction of its
     gradient. Shapes broadcast; base rates 0 and 1 stay. Raises ValueError as `normalised_validities`.
-    Source: ours, theory E4.
+    Source: ours, entries `group_advantages`.
     """
     base_rate = probability("base_rate", base_rate)
     start = base_rate if start is None else probability("start", start)
@@ -187,7 +188,7 @@ def normalised_policy(
     base, valid without batch axes; `solver` is `token_policy` or `sequence_policy` (the latter also for a run
     whose penalty is corrected for the KL of the tokens to come). Several V can solve it: the one taken is the
     nearest to `start` (by default the base's pass rate) in the direction in which V is driven.
-    Source: the correction, yao2026future; ours, theory E4.
+    Source: the correction, yao2026future; ours, entries `group_advantages`.
     """
     from scipy.optimize import brentq
 

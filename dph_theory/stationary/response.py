@@ -41,7 +41,7 @@ def best_response(
 
     Reverse KL: p ~ a e^{value/beta}. Forward KL: p = beta a/(l - value), l the root that normalises it.
     Outcomes without reference mass keep none. Raises ValueError for a generator with a kink, whose
-    maximiser need not be unique. Source: ours, theory E2.
+    maximiser need not be unique. Source: ours, entries `token_penalties`.
     """
     reference, value = distribution("reference", reference), finite("value", value)
     beta = positive("beta", beta)

@@ -4,7 +4,8 @@ At a temperature, from a truncated vocabulary, against a reference that is set a
 the answers cut off, or by a verifier that can be hacked.
 
 A sampler is a function from the policy's next-token tables to those that rollouts are drawn from, such as
-`tempered` and `truncated`; `finite_training.flow` follows training under any of them. Source: theory J.
+`tempered` and `truncated`; `finite_training.flow` follows training under any of them. Source: entries
+`samplers`.
 """
 
 from typing import Any
@@ -88,7 +89,7 @@ def policy_at_temperature(
     >>> policy.round(4)
     array([0.466 , 0.2003, 0.3338])
 
-    Source: ours, theory J1.
+    Source: ours, entries `samplers`.
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
@@ -104,7 +105,7 @@ def policy_after_resets(
     mixup in (0, 1]: how far the reference's logits move (TRL's ref_model_mixup_alpha, of weights there).
     KL in the reward, mixup 1: `solver` at beta/rounds, whatever the tree. One decision: at beta / (1 + mixup
     (rounds - 1)). Token reverse KL: at beta times many rounds it selects the filtered model, and not the
-    locally filtered one. Shapes as in `solver`. Source: ours, theory J4.
+    locally filtered one. Shapes as in `solver`. Source: ours, entries `samplers`.
     """
     end: Any = options.get("end")
     base = next_token_tables("base", base, end)
@@ -126,7 +127,7 @@ def rewarded_policy(
     Of correctness and a bonus w on format, r = v + w f: four kinds of answers, each in the base's
     proportions; where w > 1 an incorrect answer in format gains on a correct one out of format. rewards: a
     number an answer, (V, ..., V), those after the end symbol at its padded entry; other shapes as in
-    `sequence_policy`. Source: ours, theory J6.
+    `sequence_policy`. Source: ours, entries `samplers`.
     """
     values = real("rewards", rewards)
     setting = tree(base, np.zeros(values.shape, dtype=bool), end, beta)
@@ -151,7 +152,7 @@ def masked_policy(
     >>> masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], [1, 1, 1, 1, 0], 0.25)[-1].round(4)
     np.float64(0.2023)
 
-    Source: ours, theory J7.
+    Source: ours, entries `samplers`.
     """
     base, beta = distribution("base", base), positive("beta", beta)
     valid, finished = mask("valid", valid, base, both=True), mask("finished", finished, base, both=True)
@@ -184,7 +185,7 @@ def best_beta(base_rate: Scalars, hacks: Scalars, false_positive: Scalars, false
     >>> float(best_beta(0.2, 0.001, 0.05, 0.1).round(6))
     0.107668
 
-    Source: ours, theory J8.
+    Source: ours, entries `samplers`.
     """
     named = {"base_rate": base_rate, "hacks": hacks}
     named |= {"false_positive": false_positive, "false_negative": false_negative}

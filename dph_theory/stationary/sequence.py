@@ -23,7 +23,7 @@ def sequence_policy(
     every f, which decides the pass rate alone (`validity_at`). Reverse KL: the tilted policy p_b ~ a e^{v/b}.
     base: a list, entry t of shape (*batch, V, ..., V) with t+1 trailing axes; valid: (*batch, V, ..., V);
     beta > 0: (*batch). Returns tables of the base's shapes; prefixes without mass keep the base's.
-    Source: reverse KL, dymetman2026binary; ours, theory E1.
+    Source: reverse KL, dymetman2026binary; ours, entries `sequence_penalties`.
     """
     setting = tree(base, valid, end, beta)
     answers, axes = joint(setting.base), tuple(range(-setting.length, 0))
@@ -41,7 +41,7 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
 
     mu = 1 where that has no root, which takes a finite f'(0+). Reverse KL: logit mu = logit A1 + 1/beta.
     Forward KL: -A1/mu + A0/(1-mu) = 1/beta. Pearson: mu = A1 + A0 A1/(2 beta). Base rates in [0, 1] (0 and 1
-    stay), beta > 0; shapes broadcast. Source: ours, theory E1.
+    stay), beta > 0; shapes broadcast. Source: ours, entries `sequence_penalties`.
     """
     base_rate, beta = probability("base_rate", base_rate), positive("beta", beta)
     together(base_rate=base_rate, beta=beta)
@@ -54,7 +54,8 @@ def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REV
     """The beta at which a base rate A1 is raised to that pass rate: the inverse of `validity_at`.
 
     Shapes broadcast. Raises ValueError unless 0 < base_rate < `validity` < 1; a pass rate of 1 is allowed
-    where f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, theory E1.
+    where f'(0+) is finite, and gives the largest beta that reaches it. Source: ours, entries
+    `sequence_penalties`.
     """
     require_smooth(divergence)
     base_rate, validity = rate("base_rate", base_rate), probability("validity", validity)
@@ -97,7 +98,7 @@ def effective_beta(beta: Scalars, false_positive: Scalars, false_negative: Scala
     >>> float(effective_beta(0.5, 0.05, 0.2).round(4))
     0.6667
 
-    Source: ours, theory G9.
+    Source: ours, entries `updates_and_means`.
     """
     beta = positive("beta", beta)
     phi, nu = probability("false_positive", false_positive), probability("false_negative", false_negative)

@@ -130,7 +130,7 @@ def valid_answer_shares(policy: Tables, valid: Array, end: int | None = None) ->
 def policy_excess_kl(policy: Tables, base: Tables, valid: Array, end: int | None = None) -> ExcessKL:
     """KL of `policy` from the base in its parts, each (*batch): the least at its pass rate, and the excess.
 
-    Source: ours, theory A8.
+    Source: ours, entries `frontier`.
     """
     checked = tree(base, valid, end)
     flat_base, flat_valid = (flat(a, checked.length) for a in (joint(checked.base), checked.valid))
@@ -171,7 +171,7 @@ def token_policy(
 
     With per_answer_mean an answer's tokens are weighed by 1/length (TRL's loss_type grpo), which converges
     elsewhere, see `answer_mean_policy`; `lengths`: those of the answers, (V, ..., V), if `end` is not given.
-    Source: ours, theory E2.
+    Source: ours, entries `token_penalties`.
     """
     setting = tree(base, valid, end, beta)
     if lengths is not None and not per_answer_mean:
@@ -196,7 +196,7 @@ def answer_mean_policy(
 
     At each prefix R(s,t) - b W(s,t) h(u_t) is one number, with R = E[w (v - V)|s,t], W = E[w|s,t], w =
     1/length, h = log u (reverse KL) or 1 - 1/u (forward), and V its own pass rate. Raises ValueError
-    for another divergence, and for lengths that do not fit. Source: ours, theory G8.
+    for another divergence, and for lengths that do not fit. Source: ours, entries `updates_and_means`.
     """
     if divergence not in (REVERSE_KL, FORWARD_KL):
         raise argument_error("divergence", divergence.name, "REVERSE_KL or FORWARD_KL, with per_answer_mean")

@@ -128,7 +128,6 @@ def around(extreme: Callable[..., dict[str, Any]]) -> Chart:
 STEPS = around(worst_chain)
 """Steps between policies, from the worst chain (at which the sharp bound is attained) to free ones."""
 
-
 STEP = example(
     P=[["1 0 0", "0 1 0", "0 1 0"]] * STATES,
     r=["-1 1 1", "1 -1 -1", "1 -1 -1"],
@@ -159,7 +158,6 @@ def triples(states: int, actions: int) -> Chart:
 
 TRIPLES = triples(STATES, ACTIONS)
 SMALL_TRIPLES = triples(2, 2)
-
 
 COUNTEREXAMPLE = example(
     P=[["1 ", "1 "]], r=["1 0"], gamma=".9", rho0="1 ", pi=[".5 .5"], pi_old=[".5 .5"], pi_pef=[".54 .46"]
@@ -202,7 +200,6 @@ TRIPLE = example(
     pi_pef=[".1 .9", ".1 .9"],
 )
 """The second action is the better one; the new policy is close to a reference that mostly takes it."""
-
 
 EVEN = example(
     P=[["1 ", "1 "]], r=["2 1"], gamma=".5", rho0="1 ", pi=[".49 .51"], pi_old=[".5 .5"], pi_pef=[".5 .5"]

@@ -156,7 +156,6 @@ REPEATED_PAIR = example(
     correct=[True, False, True, False],
 )
 
-
 REWARDED = chart(
     ref_first=simplex(2, zeros=True),
     ref_second=simplex(2, 2, zeros=True),

@@ -1,48 +1,48 @@
 """Published claims, as summarised, and what holds of each.
 
-F1. k2 in the loss against k1 in the reward.
+k2 in the loss against k1 in the reward.
 
 That k2 in the loss and k1 in the reward have one gradient is true for one token and false for sequences:
 the loss leaves out the KL of the tokens to come.
 
-F2. GRPO's weight of a prompt.
+GRPO's weight of a prompt.
 
 That GRPO weighs prompts by 1/sqrt(p(1-p)) is the limit of large groups; groups of 4, 8 and 64 do not.
 
-F3. The order of MaxRL.
+The order of MaxRL.
 
 That MaxRL's objective has the order of the group size: where all-wrong groups are dropped it is one less.
 
-F4. Entropy under a reward.
+Entropy under a reward.
 
 That an update by reward never raises entropy: it does where the base prefers one incorrect answer to several
 correct ones.
 
-F5. Pass rate against entropy.
+Pass rate against entropy.
 
 That the pass rate is a function -c e^H + d of entropy along training: along the tilted path both can rise
 together.
 
-F6. PKPO's weights.
+PKPO's weights.
 
 That PKPO's weights of a sample, k/n if correct and (k/n) rho(n-1, c, k-1) if not, are unbiased for the
 gradient of pass@k: they are.
 
-F7. Does reverse KL accelerate the decay?.
+Does reverse KL accelerate the decay?
 
 That reverse KL accelerates the decay of correct answers: for unrestricted policies it delays the path of
 the reward.
 
-F8. Ever fewer answers as beta decreases?.
+Ever fewer answers as beta decreases?
 
 That the model keeps ever fewer answers as beta falls: the number of valid answers kept can rise again.
 
-F9. Group size and the path.
+Group size and the path.
 
 That the path of the expected gradient does not depend on the group size, which sets its noise alone: not
 where advantages are std-normalised.
 
-F10. Does reinforcement learning end closest to the base?.
+Does reinforcement learning end closest to the base?
 
 That on-policy updates end, of all policies that solve a task, at the one closest in KL: natural gradients do,
 plain ones do not.
@@ -95,8 +95,9 @@ LOSS = refuted(
     on=FIRST_AND_SECOND,
     equal=(k2_gradient, first_token_gradient),
     examples=(FIRST_DIFFERS,),
-    note="True for answers of one token (B6.squared). For sequences the loss leaves out the KL of the tokens"
-    " to come (F1.future), and its stationary policy is another one (E2, E3).",
+    note="True for answers of one token (kl_estimators.squared). For sequences the loss leaves out the KL"
+    " of the tokens"
+    " to come (published_claims.future), and its stationary policy is another one (E2, E3).",
     false=(neighbour("half of the KL to come is in it", lhs=with_half_to_come),),
 )
 
@@ -153,7 +154,7 @@ DEVIATION = refuted(
     equal=(partial(expected_weights, GROUP_SIZES), population_weight),
     examples=(example(validity=".01", lhs="1.49602 2.44037 6.68336", rhs="10.0504 10.0504 10.0504"),),
     note="The limit of large groups at fixed p; the kernel has G = 4. At p = .01 it is 10.05, alpha_8 2.44;"
-    " the weight is bounded by (G-1)/sqrt G (E4.ends).",
+    " the weight is bounded by (G-1)/sqrt G (group_advantages.ends).",
     coq="not_the_deviation",
     false=(neighbour("up to a factor for each group size", rhs=rescaled_population_weight),),
 )
@@ -176,7 +177,8 @@ ORDER = refuted(
     on=PASS_RATES,
     equal=(partial(expected_weights, SMALL_SIZES, scale="mean"), summed_slopes),
     examples=(example(validity=".25", lhs="1 2.3125 3.46606", rhs="1.75 2.734375 3.59955"),),
-    note="Of (r - mean)/mean with all-wrong groups dropped the sum stops at k = G - 1 (E4.mean). Of r/mean"
+    note="Of (r - mean)/mean with all-wrong groups dropped the sum stops at k = G - 1"
+    " (group_advantages.mean). Of r/mean"
     " it stops at G: where groups are dropped, subtracting the mean is not free.",
     coq="not_the_group_size",
     false=(neighbour("order G + 1", rhs=partial(summed_slopes, beyond=1)),),
@@ -191,12 +193,8 @@ ENTROPY = refuted(
     on=chart(base=simplex(4, spread=3.0), valid=masks(4), beta=log_uniform(0.1, 10)),
     at_most=(lambda base, valid, beta: entropy(tilted(base, valid, beta)), lambda base: entropy(base)),
     examples=(
-        example(
-            base=".7 .1 .1 .1",
-            valid=[False, True, True, True],
-            beta=".5",
-            lhs="1.3860250442586",
-            rhs=".9404479886553",
+        example(base=".7 .1 .1 .1", valid=[False, True, True, True], beta=".5").giving(
+            lhs="1.3860250442586", rhs=".9404479886553"
         ),
     ),
     note="Where the base prefers an incorrect answer, moving its mass to several valid ones raises entropy:"
@@ -235,13 +233,8 @@ EXCHANGE = refuted(
     ),
     at_most=(changes_along_path, lambda beta: 0 * beta),
     examples=(
-        example(
-            base=".7 .1 .1 .1",
-            valid=[False, True, True, True],
-            beta="1",
-            less=".5",
-            lhs=".0232152689972",
-            rhs="0",
+        example(base=".7 .1 .1 .1", valid=[False, True, True, True], beta="1", less=".5").giving(
+            lhs=".0232152689972", rhs="0"
         ),
     ),
     note="Along the tilted path entropy can rise with the pass rate (F4). A fit to runs whose entropy falls"
@@ -311,9 +304,12 @@ DECAY = refuted(
     on=TRAINING_RUNS,
     at_most=(lost_without_penalty, lost_with_penalty),
     examples=(TRAINING_RUN.giving(lhs=".3755571176516", rhs=".1673965370199"),),
-    note="The opposite holds at every time (A3.slower): the penalty delays the same path, and p_beta ends it"
-    " (A3.penalised, A4). It does hold in a family that cannot follow the base: where tokens cannot see each"
-    " other, reverse KL itself drives the policy to one of two modes (A10.accelerates). E7 says what else the"
+    note="The opposite holds at every time (implicit_bias.slower): the penalty delays the same path, and"
+    " p_beta ends it"
+    " (implicit_bias.penalised, A4). It does hold in a family that cannot follow the base: where tokens"
+    " cannot see each"
+    " other, reverse KL itself drives the policy to one of two modes (misspecification.accelerates). E7"
+    " says what else the"
     " words can mean: on policy, recovery is slow.",
     false=(neighbour("or slows it by no more than a tenth", rhs=scaled(lost_with_penalty, 1.1)),),
 )
@@ -351,15 +347,15 @@ FEWER = refuted(
             valid=[True, True, False],
             beta="10",
             fraction=".01",
-            lhs="2",
-            rhs="1.5691925832142",
-        ),
+        ).giving(lhs="2", rhs="1.5691925832142"),
     ),
     note="In the example the member nearest to the base keeps 1.57 of two valid answers; the more valid one,"
     " which a smaller beta chooses, keeps both. What does go one way, in every family, is the pass rate and"
-    " the KL to the base: both rise as beta decreases (A10.monotone). Fewer answers are kept in the limit if"
-    " Diracs alone are fully valid (A10.collapse); with p_beta in the family no ratio among valid answers"
-    " moves (A5.mixture).",
+    " the KL to the base: both rise as beta decreases (misspecification.monotone). Fewer answers are kept"
+    " in the limit if"
+    " Diracs alone are fully valid (misspecification.collapse); with p_beta in the family no ratio among"
+    " valid answers"
+    " moves (kl_control.mixture).",
     false=(
         neighbour(
             "by no more than 1.9 answers more",
@@ -423,9 +419,12 @@ RAZOR = refuted(
     on=chart(base=simplex(4, spread=2), valid=masks(4)),
     equal=(distance_of_limit, least_distance),
     examples=(TRAINING_RUN,),
-    note="The least is -log A1, at the filtered model alone (A7.closest): .5108 in the example. The plain"
-    " gradient of one decision's logits ends uniform on the likeliest correct answers (A2.limit): 1.2040;"
-    " where tokens share prefixes its limit is another (A2.limit's neighbour). The natural gradient"
+    note="The least is -log A1, at the filtered model alone (frontier.closest): .5108 in the example. The"
+    " plain"
+    " gradient of one decision's logits ends uniform on the likeliest correct answers"
+    " (implicit_bias.plain_limit): 1.2040;"
+    " where tokens share prefixes its limit is another (implicit_bias.plain_limit's neighbour). The"
+    " natural gradient"
     " converges to the filtered model (A3), and so does KL control as beta falls to 0 (A6): what is closest"
     " is selected by the geometry or the penalty, not by sampling on policy.",
     false=(

@@ -1,41 +1,41 @@
 """Which stationary policy the sampler, the reference, the reward and the verifier select.
 
-J1. A temperature in rollouts and log-probabilities alike.
+A temperature in rollouts and log-probabilities alike.
 
 Logits are divided by T everywhere, so training is that of the policy at T, against the base at T, and the
 results without one hold there. Read out at temperature one it is another policy.
 
-J2. The KL in the reward does not see the sampler.
+The KL in the reward does not see the sampler.
 
 Its coefficient, less any average of itself, vanishes at p_beta for every answer, whoever drew it. That of a
 penalty in the loss is not centred, and sees it.
 
-J3. Truncated rollouts.
+Truncated rollouts.
 
 What top-p, top-k or min-p leave out is never drawn, and its logit does not move. So training without a KL
 ends where all that is drawn is correct: at full sampling a pass rate of about the share kept, not 1.
 
-J4. A reference that follows.
+A reference that follows.
 
 Reset to the stationary policy, m times: as one training at beta/m. The natural gradient of each token is
 the tilt of the whole answer, so many resets of a token penalty lead to the filtered model too.
 
-J5. Rollouts that are some updates old.
+Rollouts that are some updates old.
 
 Old and new agree at the stationary policy, which staleness does not change; it bounds the step with which a
 run still converges to it.
 
-J6. Another reward beside correctness.
+Another reward beside correctness.
 
 With the KL of the answer in the reward, any reward r has the stationary policy a e^{r/beta}: a bonus on form,
 or a cap on length, makes other kinds of answers, each in the base's proportions.
 
-J7. Truncated answers masked out of the loss.
+Truncated answers masked out of the loss.
 
 With the KL in the reward, less the mean of the finished, the masked answers' logits stay, and the sum of the
 others': nothing but these constrains how often answers are cut.
 
-J8. A verifier whose errors are tied to answers.
+A verifier whose errors are tied to answers.
 
 Some incorrect answers always pass. As beta falls the correct ones gain first and these hacks last, so the
 true pass rate has a best beta; errors that do not depend on the answer have none.
@@ -292,12 +292,8 @@ STEP = theorem(
     on=chart(base=simplex(4, spread=2), valid=masks(4), beta=log_uniform(0.2, 5), stale=integers(0, 8)),
     equal=(critical_step, largest_stable_step),
     examples=(
-        example(
-            base=".15 .1 .05 .4 .3",
-            valid=[True] * 3 + [False] * 2,
-            beta=".4",
-            stale=4,
-            value="2.5186879427386",
+        example(base=".15 .1 .05 .4 .3", valid=[True] * 3 + [False] * 2, beta=".4", stale=4).giving(
+            value="2.5186879427386"
         ),
     ),
     tolerance=1e-8,

@@ -51,7 +51,7 @@ def coupled_flow(
     >>> coupled_flow(np.array([[1.0, -0.5], [-0.5, 1.0]]), [0.5, 0.1], [0, 1], 50.0).round(6)
     array([0.903469, 0.86433 ])
 
-    Source: ours, theory N1, N3.
+    Source: ours, entries `between_prompts`, `forces`.
     """
     from scipy.integrate import solve_ivp
 
@@ -92,7 +92,7 @@ def group_drive(group_size: int, rates: Scalars, scale: str = "std") -> Values:
     >>> float(group_drive(2, 0.5, "leave_one_out"))
     0.25
 
-    Source: ours, theory E4, N1.
+    Source: ours, entries `group_advantages`, `between_prompts`.
     """
     rates = probability("rates", rates)
     return np.asarray(group_weight(group_size, rates, scale) * rates * (1 - rates))
@@ -111,7 +111,7 @@ def pass_at_k_slope(
     >>> pass_at_k_slope(coupling, [0.5, 0.1], [1, 5, 6], [0.25, 0.09]).round(6)
     array([ 0.02405 ,  0.002841, -0.000775])
 
-    Source: ours, theory N2.
+    Source: ours, entries `between_prompts`.
     """
     among = np.arange(len(kernel)) if among is None else among
     kernel, rates, chosen = _checked(kernel, rates, among)
@@ -147,7 +147,8 @@ def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> 
     """What prompts do to their own Pass@k and to one another's: `OwnAndPair`, entries of the shape of k.
 
     Parameters as of `pass_at_k_slope`, at least three prompts. Few prompts hide a negative pair. The error
-    is that of a mean over pairs of prompts drawn independently. Source: ours, theory N2, N7.
+    is that of a mean over pairs of prompts drawn independently. Source: ours, entries `between_prompts`,
+    `sampled_kernels`.
     """
     kernel, rates, _ = _checked(kernel, rates, np.arange(len(kernel)))
     k, drive, count = integers("k", k, at_least=1), finite("drive", drive), len(rates)

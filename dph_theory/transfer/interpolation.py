@@ -26,7 +26,7 @@ def interpolated(
     >>> change.round(6)
     array([2., 2., 1.])
 
-    Source: ours, theory N4.
+    Source: ours, entries `between_prompts`.
     """
     kernel = finite("kernel", kernel)
     places = prompt_indices("trained", trained, len(kernel))

@@ -244,7 +244,7 @@ class _TouchedAnswers:
     def _target_reward(self, p: np.ndarray, alpha: float) -> np.ndarray:
         """alpha-DPG's reward, ((p_*/pi)^alpha - 1)/alpha, p_* the base conditioned on being correct.
 
-        Source: theory B7.
+        Source: entries `alpha_dpg`.
         """
         target = self.ref * self.correct
         target = target / np.maximum(target.sum(axis=1, keepdims=True), 1e-300)

@@ -38,7 +38,7 @@ def numbers(records: Records) -> dict[str, Any]:
     left, gains = np.geomspace(1.0, 1e-5, 120), np.linspace(1e-6, 14.0, 120)
     many, flags = (np.broadcast_to(row, (TIMES.size, row.size)) for row in (LONG, LONG_VALID))
     plain = softmax(integrate(plain_gradient, many, flags, TIMES, steps=4000))
-    # The natural gradient's policy at time t is the tilted model at beta = 1/t (theory A3).
+    # The natural gradient's policy at time t is the tilted model at beta = 1/t (entries `implicit_bias`).
     natural = tilted(LONG, LONG_VALID, 1 / TIMES)
     return {
         "plain": orbit(BASES[:, None, :], np.broadcast_to(valid, (len(BASES), 1, 3)), left),

@@ -91,7 +91,7 @@ def audit_trainer(
     if not issubclass(trainer, GRPOTrainer):
         raise argument_error("trainer", trainer.__name__, "a GRPOTrainer, or a subclass of one")
     settings = {f.name: getattr(config, f.name) for f in fields(config) if f.init}
-    settings["generation_batch_size"] = None  # A configuration has told its steps_per_generation by then.
+    settings["generation_batch_size"] = None  # A configuration has set its steps_per_generation by then.
     return audit_settings(settings, trainer, type(config), samples=samples, seed=seed)
 
 

@@ -20,9 +20,9 @@ from full_scale.evaluation.record import (
     RehearsedRow,
     summary,
 )
-from full_scale.recipe.stationary import DEFAULTS
 from full_scale.recipe.methods import setup
 from full_scale.recipe.schema import Recipe
+from full_scale.recipe.stationary import DEFAULTS
 
 
 @dataclass

@@ -1,4 +1,7 @@
-"""Collapse of restricted model classes: global optima of KL control, and mass-covering fits. Theory: A10."""
+"""Collapse of restricted model classes: global optima of KL control, and mass-covering fits.
+
+Entries: `misspecification`.
+"""
 
 import lazy_loader
 

@@ -31,7 +31,7 @@ class CollapseConfig:
     starts: random starts at each of four scales. rounds: how often an optimum that few starts agree on is
     searched for again, at most. ascent_steps: of gradient ascent, at most. stages: of annealing, from one
     1/beta to the next. cases: random bases of a problem. Fields with `random_` are for those problems.
-    Source: theory A5 for the beta of a target.
+    Source: entries `kl_control` for the beta of a target.
     """
 
     strengths: _Strengths = (0.5, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0, 10.0, 20.0)

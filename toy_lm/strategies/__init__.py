@@ -1,4 +1,7 @@
-"""Pass@1 up, pass@k down: strategies shared by prompt types, trained by exact gradients. Theory: D3."""
+"""Pass@1 up, pass@k down: strategies shared by prompt types, trained by exact gradients.
+
+Entries: `falling_pass_at_k`.
+"""
 
 import lazy_loader
 

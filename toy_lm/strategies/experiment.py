@@ -35,7 +35,7 @@ def targets(config: StrategiesConfig) -> Row:
     "unrestricted" trains free logits of outcomes on every type; "best_of_family" is the optimum of the shared
     policy, whose rate on the easy type no training changes: w_E easy_rate + sum_j w_j mu_j(beta), the limit
     at any conditioning above 0; "reached" is that policy after the configured steps of the plain gradient
-    of E v - beta KL. Source: ours, theory A5 and A9.
+    of E v - beta KL. Source: ours, entries `kl_control`, `many_prompts`.
     """
     task, mean = config.task, np.array(config.targets)
     rates = pass_rates(task.base_distribution)
@@ -248,7 +248,8 @@ def run(config: StrategiesConfig, *, seed: int = 0, progress: Progress = silent)
     """Train every method and sweep by exact gradients; the record of all numbers and what follows from them.
 
     The seed draws the random tasks; everything else is deterministic. progress(stage, done, total)
-    is called as it goes. Source: ours, theory D3, A5, A8, A9, B9, C4.
+    is called as it goes. Source: ours, entries `falling_pass_at_k`, `kl_control`, `frontier`,
+    `many_prompts`, `forms_and_curvature`, `rehearsal_guarantee`.
     """
     integers("seed", seed, at_least=0)
     base, methods = compare(config, partial(progress, "methods"))

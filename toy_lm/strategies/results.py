@@ -32,7 +32,7 @@ class StrategiesConfig:
     """The task, the optimiser, the reference point and the sweeps around it.
 
     Anchors are compared at equal coefficient eta f''(1). Raises ValueError that names the field, its value
-    and what is allowed. Source: theory B9.
+    and what is allowed. Source: entries `forms_and_curvature`.
     """
 
     prompts: _Counts = (15, 10, 7, 7, 6, 5)
@@ -128,7 +128,7 @@ def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
     """The directions at the configured conditioning, a row a place and strength, strengths rising.
 
     Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
-    reverse KL's, at equal coefficient. Source: theory B9.
+    reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
     """
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}

@@ -53,7 +53,7 @@ def task(
 ) -> StrategiesTask:
     """A validated task: weights (..., 1 + S) and base (..., S) sum to one, rates lie in (0, 1).
 
-    Raises ValueError that names what is wrong. Source: ours, theory D3.
+    Raises ValueError that names what is wrong. Source: ours, entries `falling_pass_at_k`.
     """
     weights, base = distribution("weights", weights), distribution("base", base)
     if weights.shape[-1] != base.shape[-1] + 1:

@@ -62,7 +62,8 @@ def largest_strength(
     eta f''(1) < 2/(r lambda_max). At the base F has two blocks, since a skill's score has mean 0 given the
     strategy: w_t base_j c_j (1-c_j) for the skills, and for (theta, phi) the Kronecker product of
     sum_t w_t (1, g e_t)(1, g e_t)' with diag(base) - base base', whose largest eigenvalues multiply.
-    conditioning is g, of the batch's shape, which is the result's. Source: ours, theory B9.
+    conditioning is g, of the batch's shape, which is the result's. Source: ours, entries
+    `forms_and_curvature`.
     """
     weights = np.zeros(task.weights.shape)
     weights[..., types] = task.weights[..., types]

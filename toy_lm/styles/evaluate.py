@@ -46,7 +46,8 @@ def on_the_way(policy: ResponseDistribution, train: Yardstick, rehearsed: Yardst
     """One point of a training curve, exact means over prompts.
 
     Pass@8 and 16 and the excess of KL(pi || base); on the rehearsed prompts the pass rate, its
-    guarantee exp(-KL(p_* || pi)) and their least difference. Source: ours, theory A8, C4.
+    guarantee exp(-KL(p_* || pi)) and their least difference. Source: ours, entries `frontier`,
+    `rehearsal_guarantee`.
     """
     on_trained, on_rehearsed = train.retained(policy), rehearsed.retained(policy)
     numbers = {

@@ -1,4 +1,4 @@
-"""A1. Degeneracy: a simplex of best policies.
+"""Degeneracy: a simplex of best policies.
 
 A binary reward scores all correct answers equally: every policy that never errs is optimal. They form a
 simplex, without a distinguished element, and what a policy falls short of the optimum is its distance to

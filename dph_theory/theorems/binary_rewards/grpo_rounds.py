@@ -1,4 +1,4 @@
-"""A11. The dynamics of GRPO with a fixed reference.
+"""The dynamics of GRPO with a fixed reference.
 
 With exact rounds and a fixed reference the log odds follow a recursion with two, one or no interior fixed
 points. It need not converge to one: it can jump past them or cycle; from one half up it rises without passing
@@ -70,7 +70,7 @@ def divided_by_variance(policy: Values, base: Values, valid: Values, beta: Value
     return scalar_recursion(policy, base, valid, beta * np.sqrt(variance))
 
 
-ROUND = FOUR_ANSWERS.but(beta=".75", base_rate=".1", current=".7", rise="2.78")
+ROUND = FOUR_ANSWERS.but(base_rate=".1", current=".7", rise="2.78", beta=".75")
 
 RECURSION = theorem(
     "A11.recursion",
@@ -239,7 +239,7 @@ CONVERGENCE = refuted(
     floor=0.05,
     note="Not guaranteed. At p_ref = .1, beta = .75 (fixed points .64196 and .89376) the first round "
     "already passes both and the iterates run to 1; at p_ref = .005, beta = 1.8 they settle on the 2-cycle "
-    "{.017706, .253364}. From p_ref >= 1/2 the claim holds (A11.monotone).",
+    "{.017706, .253364}. From p_ref >= 1/2 the claim holds (grpo_rounds.monotone).",
     false=(
         neighbour(
             "for beta of at least 1.5, where 2-cycles happen",
@@ -281,9 +281,7 @@ MONOTONE = theorem(
     on=chart(base_rate=uniform(0.5, 0.999), rise=log_uniform(1e-3, 20)),
     at_most=(iterates, next_iterates_and_fixed_point),
     examples=(
-        example(
-            base_rate=".6",
-            rise="1.5",
+        example(base_rate=".6", rise="1.5").giving(
             lhs=".4054651081082 1.4334632325367 1.6826685446907",
             rhs="1.4334632325367 1.6826685446907 1.9054651081082",
         ),

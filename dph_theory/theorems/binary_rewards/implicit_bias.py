@@ -1,6 +1,6 @@
 """Where the plain and the natural policy gradient converge.
 
-A2. The implicit bias of the plain policy gradient.
+The implicit bias of the plain policy gradient.
 
 On the logits of one decision it does not converge to the filtered model: it conserves two quantities, so that
 one number gives the whole policy, and ends uniform on the base's likeliest valid outcomes. Answers of several
@@ -8,7 +8,7 @@ tokens share the logits of their prefixes, and need not: a likeliest correct ans
 two that are less likely and stand behind one prefix. There the flow has to be followed
 (`finite_training.flow`).
 
-A3. The natural gradient converges to the filtered model.
+The natural gradient converges to the filtered model.
 
 It passes the tilted models in order, beta = 1/t, keeps all ratios among valid answers, and converges to the
 filtered model; with a reverse KL penalty it takes the same path, later.

@@ -1,16 +1,16 @@
 """KL control: its optimum, its pass rate, and its limit of small beta.
 
-A4. KL control has one optimum, the tilted model.
+KL control has one optimum, the tilted model.
 
 Reward minus beta times the KL to the base has one optimum, the tilted model p_beta ∝ a e^(v/beta): what
 another policy loses is beta times its KL to p_beta, and the optimal value is beta log Z.
 
-A5. Pass rate against beta.
+Pass rate against beta.
 
 The tilted model's pass rate mu, its shape and its distance to the base are explicit: logit mu = logit A1 +
 1/beta, p_beta = mu p_* + (1 - mu) p_0, KL(p_beta||a) = kappa(mu) = kl(mu||A1), and kappa'(mu) = 1/beta.
 
-A6. The limit of small beta, in four modes.
+The limit of small beta, in four modes.
 
 How the tilted model tends to the filtered one: at every outcome, in total variation by the invalid mass, in
 forward KL by -log mu; but its reverse KL to it is infinite at every beta, so p_* cannot be a reverse-KL

@@ -1,4 +1,4 @@
-"""A9. Many prompts under one beta.
+"""Many prompts under one beta.
 
 The mean pass rate rises with 1/beta between its two limits, so a target has one beta, and no other choice of
 pass rates of that mean costs less KL.
@@ -162,12 +162,8 @@ ROOT = theorem(
     at_most=(at_larger_beta, at_smaller_beta),
     # position 7/10 between E A1 = 1/3 and 1 is the mean pass rate .8
     examples=(
-        example(
-            base_rates=".1 .3 .6",
-            solvable=[True] * 3,
-            position=".7",
-            lhs=".7999999999964 .8",
-            rhs=".8 .8000000000036",
+        example(base_rates=".1 .3 .6", solvable=[True] * 3, position=".7").giving(
+            lhs=".7999999999964 .8", rhs=".8 .8000000000036"
         ),
     ),
     false=(neighbour("the beta of one prompt with rate E A1", rhs=as_one_prompt),),

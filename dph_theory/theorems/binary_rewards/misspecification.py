@@ -1,10 +1,11 @@
-"""A10. Misspecification: collapse in a restricted family.
+"""Misspecification: collapse in a restricted family.
 
 Where p_beta is not in the family of policies: as beta falls the best reverse-KL fit maximises the pass rate
 first, and can jump onto one answer; forward KL to p_* retains all that the family can; alpha-divergences lie
 between.
 """
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...references import Source
 from ...restricted import critical_beta, most_valid, projection, shared_value, validity_and_cost
 from ...verification.charts import chart, example, log_uniform, masks, rates, simplex, uniform
 from ...verification.statement import Relation, neighbour, refuted, scaled, theorem
-from .._policies import chosen_member
+from .._policies import FOUR_ANSWERS, chosen_member
 from .._token_pairs import independent
 
 TWO_OF_FOUR = np.array([True, True, False, False])
@@ -26,29 +27,19 @@ TWO_OF_FOUR = np.array([True, True, False, False])
 TWO_WEIGHTS = chart(q=log_uniform(1e-3, 1, 4), base=log_uniform(1e-3, 1, 4))
 """A policy and a base in weights, with the verifier `TWO_OF_FOUR`."""
 TWO_MEMBERS = chart(members=log_uniform(1e-3, 1, 2, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4))
-"""Two members beside all Diracs, and a base. Weights are spread evenly, since near the uniform policy two
-modes tie within rounding."""
+"""Two members beside all Diracs, in weights spread evenly: near the uniform policy modes tie in rounding."""
 HALF = alpha_divergence(0.5)
 
 
 def with_all_diracs(members: Values) -> Values:
     """The family of all Diracs and the given members, (..., outcomes + members, outcomes)."""
-    outcomes = members.shape[-1]
-    diracs = only(1 + 0 * members[..., :1, :], np.eye(outcomes, dtype=bool))
+    diracs = np.zeros((*members.shape[:-2], 1, 1)) + np.eye(members.shape[-1])
     return np.concatenate([diracs, members], axis=-2)
 
 
 def dirac_on_mode(base: Values, valid: Values) -> Values:
     """The Dirac on argmax_{Y1} a; the even mixture of them if several are tied."""
-    mode = minimisers(-base, among=valid)
-    return only(1 + 0 * base, mode) / mode.sum(axis=-1)[..., None]
-
-
-def distance_of_dirac(base: Values, valid: Values, divergence: FDivergence) -> Values:
-    """D(delta_y || p_*) of the nearest Dirac, on the mode of p_* (the first mode if several are tied)."""
-    mode = np.argmax(minimisers(-base, among=valid), axis=-1)
-    dirac = only(1 + 0 * base, np.arange(base.shape[-1]) == mode[..., None])
-    return divergence(dirac, filtered(base, valid))
+    return normalised(minimisers(-base, among=valid))
 
 
 def jump_prices(members: Values, base: Values, valid: Values) -> Values:
@@ -63,49 +54,37 @@ def jump_prices(members: Values, base: Values, valid: Values) -> Values:
     return np.concatenate([to_members, least_cost + np.log(invalid_mode)[..., None]], axis=-1)
 
 
-def jump(members: Values, base: Values, valid: Values) -> Values:
-    """The beta at which the family of all Diracs and the members leaves the Dirac on the mode of Y1.
-
-    (1 - V)/(K* - K) of the first rival to win, shape (...); 1 where none ever does.
-    """
-    gain = np.max(jump_prices(members, base, valid), axis=-1)
-    return 1 / np.where(gain > 0, gain, 1.0)
-
-
 def policy_to_filtered(q: Values, base: Values, divergence: FDivergence) -> Values:
     """D(q || p_*) of the policy with weights q, a base with weights `base` and the verifier `TWO_OF_FOUR`."""
     return divergence(normalised(q), filtered(normalised(base), TWO_OF_FOUR))
 
 
 def dirac_to_filtered(base: Values, divergence: FDivergence) -> Values:
-    """The same of the nearest Dirac."""
-    return distance_of_dirac(normalised(base), TWO_OF_FOUR, divergence)
+    """The same of the nearest Dirac, on the mode of p_* (the first mode if several are tied)."""
+    target = filtered(normalised(base), TWO_OF_FOUR)
+    return divergence(np.eye(target.shape[-1])[np.argmax(target, axis=-1)], target)
 
 
-def threshold(family: Values, base: Values, valid: Values) -> Values:
+def finite_critical_beta(family: Values, base: Values, valid: Values) -> Values:
     """The critical beta, or 1 where the most valid member wins at every beta."""
     critical = critical_beta(family, base, valid)
     return np.where(critical < np.inf, critical, 1.0)
 
 
-def lost_and_saved(
-    family: Values, base: Values, valid: Values, beta: Values
-) -> tuple[Values, Values, Values]:
-    """V* - V(pi_b), K* - K(pi_b), and whether pi_b is the most valid member itself."""
+def lost_and_saved(family: Values, base: Values, valid: Values, beta: Values) -> list[Values]:
+    """V* - V(pi_b) and K* - K(pi_b), zero where pi_b is the most valid member itself."""
     V, K = validity_and_cost(family, base, valid)
     best, chosen = most_valid(V, K), projection(family, base, valid, beta)
-    lost, saved = (shared_value(best, x) - shared_value(chosen, x) for x in (V, K))
-    return lost, saved, ~np.any(chosen & ~best, axis=-1)
+    others_chosen = np.any(chosen & ~best, axis=-1)
+    return [only(shared_value(best, x) - shared_value(chosen, x), others_chosen) for x in (V, K)]
 
 
 def validity_lost(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    lost, _, same = lost_and_saved(family, base, valid, beta)
-    return np.where(same, 0.0, lost)
+    return lost_and_saved(family, base, valid, beta)[0]
 
 
 def worth_of_saving(family: Values, base: Values, valid: Values, beta: Values) -> Values:
-    _, saved, same = lost_and_saved(family, base, valid, beta)
-    return np.where(same, 0.0, beta * saved)
+    return beta * lost_and_saved(family, base, valid, beta)[1]
 
 
 RESTRICTED = example(
@@ -148,17 +127,18 @@ def pass_rate_and_cost(family: Values, base: Values, valid: Values, beta: Values
 
 def at_fraction(family: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
     base = normalised(base)
-    return pass_rate_and_cost(family, base, valid, fraction * threshold(family, base, valid))
+    return pass_rate_and_cost(family, base, valid, fraction * finite_critical_beta(family, base, valid))
 
 
-def validity_first(family: Values, base: Values, valid: Values) -> Values:
+def validity_first(
+    family: Values, base: Values, valid: Values, order: Callable[..., Values] = most_valid
+) -> Values:
+    """V and K of the member that is best in that order of the two."""
     V, K = validity_and_cost(family, normalised(base), valid)
-    return stacked(partial(shared_value, most_valid(V, K)), (V, K))
+    return stacked(partial(shared_value, order(V, K)), (V, K))
 
 
-def cost_first(family: Values, base: Values, valid: Values) -> Values:
-    V, K = validity_and_cost(family, normalised(base), valid)
-    return stacked(partial(shared_value, minimisers(-V, among=minimisers(K))), (V, K))
+cost_first = partial(validity_first, order=lambda V, K: minimisers(-V, among=minimisers(K)))
 
 
 ORDER = theorem(
@@ -190,14 +170,16 @@ ORDER = theorem(
 )
 
 
-def base_mode(base: Values, valid: Values) -> Values:
-    return dirac_on_mode(normalised(base), valid)
+def filtered_model(base: Values, valid: Values) -> Values:
+    return filtered(normalised(base), valid)
 
 
 def chosen_below_critical(members: Values, base: Values, valid: Values, fraction: Values | float) -> Values:
     """At that fraction of the critical beta."""
     family, base = with_all_diracs(normalised(members)), normalised(base)
-    return chosen_member(projection(family, base, valid, fraction * threshold(family, base, valid)), family)
+    return chosen_member(
+        projection(family, base, valid, fraction * finite_critical_beta(family, base, valid)), family
+    )
 
 
 COLLAPSE = theorem(
@@ -207,16 +189,14 @@ COLLAPSE = theorem(
     r" \pi_\beta = \delta_{\arg\max_{Y_1} a} \text{ for all small } \beta",
     source=Source("dymetman2026binary", "misspecification"),
     on=chart(**TWO_MEMBERS.parts, fraction=uniform(0.01, 0.99)),
-    equal=(chosen_below_critical, base_mode),
+    equal=(chosen_below_critical, dirac_on_mode),
     examples=(RESTRICTED.but(fraction=".9").giving(value="1 0 0 0"),),
     coq="collapse",
     false=(
-        neighbour(
-            "the limit is the filtered model", rhs=lambda base, valid: filtered(normalised(base), valid)
-        ),
+        neighbour("the limit is the filtered model", rhs=filtered_model),
         neighbour(
             "the Dirac on the base's mode over all outcomes",
-            rhs=lambda base, valid: base_mode(base, valid | True),
+            rhs=lambda base, valid: dirac_on_mode(base, valid | True),
         ),
         neighbour(
             "already at 1% above the critical beta",
@@ -226,15 +206,13 @@ COLLAPSE = theorem(
 )
 
 
-STEP = 1e-6
-"""Relative distance from the jump at which both sides of it are looked at."""
-
-
-def around_the_jump(members: Values, base: Values, valid: Values, factor: float = 1) -> Values:
+def around_the_jump(members: Values, base: Values, valid: Values) -> Values:
+    """The chosen member at betas a millionth below and above (1 - V)/(K* - K) of the first rival to win."""
     members, base = normalised(members), normalised(base)
-    family, beta = with_all_diracs(members), jump(members, base, valid) * factor
-    chosen = (projection(family, base, valid, beta * (1 + side * STEP)) for side in (-1, 1))
-    return np.stack([chosen_member(members, family) for members in chosen], axis=-2)
+    gain = np.max(jump_prices(members, base, valid), axis=-1)
+    family, beta = with_all_diracs(members), 1 / np.where(gain > 0, gain, 1.0)
+    sides = (projection(family, base, valid, beta * factor) for factor in (1 - 1e-6, 1 + 1e-6))
+    return np.stack([chosen_member(chosen, family) for chosen in sides], axis=-2)
 
 
 def dirac_then_rival(members: Values, base: Values, valid: Values) -> Values:
@@ -245,11 +223,6 @@ def dirac_then_rival(members: Values, base: Values, valid: Values) -> Values:
     return np.stack([dirac, np.where(np.max(prices, axis=-1)[..., None] > 0, rival, dirac)], axis=-2)
 
 
-def mixed_continuously(members: Values, base: Values, valid: Values) -> Values:
-    """Both sides equal: the mixture of the two, as if the minimiser moved continuously."""
-    return dirac_then_rival(members, base, valid).sum(axis=-2, keepdims=True) / 2
-
-
 JUMP = theorem(
     "A10.jump",
     "The collapse onto a Dirac is a jump, at the beta where the Dirac and its first rival tie",
@@ -258,11 +231,15 @@ JUMP = theorem(
     r" \beta_j = \min_{\mathrm{KL}(\pi\|a) < K} \frac{1 - \pi(Y_1)}{K - \mathrm{KL}(\pi\|a)},"
     r"\quad K = -\log\max_{Y_1} a",
     source=Source("ours", "indifference of two members"),
-    # Weights spread evenly, since near the uniform policy two modes tie within rounding.
     on=chart(members=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
     equal=(around_the_jump, dirac_then_rival),
     examples=(RESTRICTED,),
-    false=(neighbour("no jump: the two policies mix continuously", rhs=mixed_continuously),),
+    false=(
+        neighbour(
+            "no jump: the two policies mix continuously",
+            rhs=lambda members, base, valid: dirac_then_rival(members, base, valid).mean(-2, keepdims=True),
+        ),
+    ),
 )
 
 
@@ -318,9 +295,10 @@ ALPHA = refuted(
     on=TWO_WEIGHTS,
     at_most=(partial(policy_to_filtered, divergence=HALF), partial(dirac_to_filtered, divergence=HALF)),
     examples=(RESTRICTED.giving(lhs=".9173030790972", rhs=".9016133230341"),),
-    note="For alpha in (0, 1) a Dirac costs a finite amount. A10.threshold holds instead: each law has one "
+    note="For alpha in (0, 1) a Dirac costs a finite amount. misspecification.threshold holds instead:"
+    " each law has one "
     "alpha* in (0, 1), above which it is nearer to p_* than any Dirac and below which it is not (alpha* = "
-    "0.504968 in the example); for alpha >= 1 it always is (A10.above).",
+    "0.504968 in the example); for alpha >= 1 it always is (misspecification.above).",
     false=(
         neighbour(
             "alpha = 0.9998 instead",
@@ -343,10 +321,6 @@ def policy_distances(q: Values, base: Values) -> Values:
     return stacked(lambda divergence: policy_to_filtered(q, base, divergence), COVERING)
 
 
-def dirac_distances(base: Values) -> Values:
-    return stacked(lambda divergence: dirac_to_filtered(base, divergence), COVERING)
-
-
 def cost_of_one_outcome(q: Values, base: Values, y: int) -> Values:
     """Of the valid outcome y: the distance of q to p_* after all other outcomes are merged."""
     policies = normalised(q), filtered(normalised(base), TWO_OF_FOUR)
@@ -360,7 +334,8 @@ def costs_then_distances(q: Values, base: Values) -> Values:
 
 
 def distances_then_diracs(q: Values, base: Values) -> Values:
-    return np.concatenate([*[policy_distances(q, base)] * 2, dirac_distances(base)], axis=-1)
+    of_diracs = stacked(lambda divergence: dirac_to_filtered(base, divergence), COVERING)
+    return np.concatenate([*[policy_distances(q, base)] * 2, of_diracs], axis=-1)
 
 
 ABOVE = theorem(
@@ -397,17 +372,16 @@ ALPHAS = (0.125, 0.5, 0.875)
 def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
     """How much nearer to p_* the policy is than the Dirac on its mode, times (1-alpha) max(p_*)^-alpha."""
     log_mode = np.log(np.max(filtered(normalised(base), TWO_OF_FOUR), axis=-1))
-    distance_of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
-    nearer = distance_of_dirac - policy_to_filtered(q, base, alpha_divergence(alpha))
-    return (1 - alpha) * np.exp(-alpha * log_mode) * nearer
+    of_dirac = -np.expm1(alpha * log_mode) / (alpha * (1 - alpha))
+    lead = of_dirac - policy_to_filtered(q, base, alpha_divergence(alpha))
+    return (1 - alpha) * np.exp(-alpha * log_mode) * lead
 
 
-def leads_at_smaller_alpha(q: Values, base: Values) -> Values:
-    return stacked(partial(scaled_lead, q, base), ALPHAS[:-1])
+def scaled_leads(q: Values, base: Values, alphas: Sequence[float] = ALPHAS[:-1]) -> Values:
+    return stacked(partial(scaled_lead, q, base), alphas)
 
 
-def leads_at_larger_alpha(q: Values, base: Values) -> Values:
-    return stacked(partial(scaled_lead, q, base), ALPHAS[1:])
+leads_at_larger_alpha = partial(scaled_leads, alphas=ALPHAS[1:])
 
 
 THRESHOLD = theorem(
@@ -417,11 +391,11 @@ THRESHOLD = theorem(
     r" - D_{f_\alpha}(q\|p_*)] \text{ is strictly increasing on } (0,1)",
     source=Source("ours", "convexity in alpha"),
     on=TWO_WEIGHTS,
-    at_most=(leads_at_smaller_alpha, leads_at_larger_alpha),
+    at_most=(scaled_leads, leads_at_larger_alpha),
     examples=(
         RESTRICTED.giving(lhs="-2.5582972772331 -.0101276939898", rhs="-.0101276939898 .5298492968033"),
     ),
-    false=(neighbour("decreasing with alpha", lhs=leads_at_larger_alpha, rhs=leads_at_smaller_alpha),),
+    false=(neighbour("decreasing with alpha", lhs=leads_at_larger_alpha, rhs=scaled_leads),),
 )
 
 
@@ -467,14 +441,14 @@ def price(base: Values, end: Values, valid: Values, t: Values) -> Values:
     return slope / (valid_mass(end, valid) - valid_mass(base, valid))
 
 
-def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values, factor: float = 1) -> Values:
+def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) -> Values:
     """KL(pi_s || a) - V(pi_s)/beta at the beta of t."""
     policy = member(base, end, s)
-    return REVERSE_KL(policy, base) - factor * price(base, end, valid, t) * valid_mass(policy, valid)
+    return REVERSE_KL(policy, base) - price(base, end, valid, t) * valid_mass(policy, valid)
 
 
-def priced_cost_of_chosen(base: Values, end: Values, valid: Values, t: Values, factor: float = 1) -> Values:
-    return priced_cost(base, end, valid, t, t, factor)
+def priced_cost_of_chosen(base: Values, end: Values, valid: Values, t: Values) -> Values:
+    return priced_cost(base, end, valid, t, t)
 
 
 SEGMENT = theorem(
@@ -488,24 +462,17 @@ SEGMENT = theorem(
         base=simplex(4),
         other=simplex(4),
         valid=masks(4),
-        gain=rates(low=1e-3, high=1e-3),
-        t=rates(low=1e-3, high=1e-3),
+        **{name: rates(low=1e-3, high=1e-3) for name in ("gain", "t")},
         s=uniform(0, 1),
     ).deriving(with_far_end),
     at_most=(priced_cost_of_chosen, priced_cost),
     examples=(
-        example(
-            base=".15 .1 .45 .3",
-            other=".5 .2 .2 .1",
-            valid=[True, True, False, False],
-            gain=".6",
-            t=".4",
-            s=".9",
-            lhs="-.2898498957242",
-            rhs="-.1844232835886",
+        FOUR_ANSWERS.but(other=".5 .2 .2 .1", gain=".6", t=".4", s=".9").giving(
+            lhs="-.2898498957242", rhs="-.1844232835886"
         ),
     ),
-    note="s = 1 is A10.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises to 1: where q has"
+    note="s = 1 is misspecification.validity's bound, V* - V <= beta (K* - K). As beta decreases t rises"
+    " to 1: where q has"
     " every outcome of the base at the finite beta V'/K'(1), else only in the limit, as K'(1) is infinite.",
     coq="segment",
     false=(
@@ -518,8 +485,6 @@ SEGMENT = theorem(
 
 
 STARTS = np.array([(p, q) for p in (0.0, 0.5, 1.0) for q in (0.0, 0.5, 1.0)])
-ROUNDS = 40
-"""Of minimising over one token's row with the other's fixed."""
 LINES = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]], dtype=bool)
 """The answers 00, 01, 10, 11 that have one token fixed."""
 RECTANGLES = np.concatenate([LINES, np.eye(4, dtype=bool)])
@@ -531,7 +496,7 @@ def best_product(base: Values, valid: Values, eps: float) -> Values:
     p, q = (np.broadcast_to(column, (len(base), len(STARTS))) for column in STARTS.T)
     score = (np.log(base) + valid / eps).reshape(-1, 1, 2, 2)
     over_second, over_first = score[..., 0, :] - score[..., 1, :], score[..., 0] - score[..., 1]
-    for _ in range(ROUNDS):
+    for _ in range(40):
         p = expit(q * over_second[..., 0] + (1 - q) * over_second[..., 1])
         q = expit(p * over_first[..., 0] + (1 - p) * over_first[..., 1])
     bits = [np.stack([rate, 1 - rate], axis=-1) for rate in (p, q)]
@@ -546,10 +511,6 @@ def given_likeliest_rectangle(base: Values, valid: Values) -> Values:
     inside = ~np.any(RECTANGLES & ~valid[:, None], axis=-1)
     weight = only(base[:, None], RECTANGLES).sum(axis=-1)
     return filtered(base, RECTANGLES[np.argmax(only(weight, inside), axis=-1)])
-
-
-def filtered_model(base: Values, valid: Values) -> Values:
-    return filtered(normalised(base), valid)
 
 
 PRODUCT = theorem(
@@ -570,10 +531,11 @@ PRODUCT = theorem(
     ladder=(1e-2, 1e-3, 1e-4),
     note="The fully valid members are the policies on rectangles A x B of valid answers, for two bits a"
     " single answer or a line; V* = 1 first, then K* = -log a(R*). With 00 and 11 valid (the tokens must"
-    " agree) only Diracs are left: this continuous family collapses as A10.collapse says of a finite one.",
+    " agree) only Diracs are left: this continuous family collapses as misspecification.collapse says of a"
+    " finite one.",
     false=(
         neighbour("the filtered model", rhs=filtered_model),
-        neighbour("the Dirac on the base's mode in Y1", rhs=base_mode),
+        neighbour("the Dirac on the base's mode in Y1", rhs=dirac_on_mode),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""D3. Pass@1 up, pass@k down.
+"""Pass@1 up, pass@k down.
 
 Pass@1 can rise while pass@k falls, but only where prompts share a policy: training moves mass to the
 strategy that is best on average and loses the prompts that only others solve. With one prompt, or a policy
@@ -100,14 +100,8 @@ SINGLE = theorem(
     on=single_instances(types=1),
     at_most=(pass_at_k_of_worse, pass_at_k_of_better),
     examples=(
-        example(
-            q=".4 .3 .2 .1",
-            other=".1 .3 .4 .2",
-            rho="1 ",
-            success=[".9 .2 .1 .4"],
-            k=4,
-            lhs=".71601759",
-            rhs=".92688384",
+        example(q=".4 .3 .2 .1", other=".1 .3 .4 .2", rho="1 ", success=[".9 .2 .1 .4"], k=4).giving(
+            lhs=".71601759", rhs=".92688384"
         ),
     ),
     coq="one_type",
@@ -148,7 +142,8 @@ SHARED = refuted(
     examples=(TWO_STRATEGIES.giving(lhs=".75", rhs=".6811530009991"),),
     note="A small example: two types in proportion .6 to .4, two strategies each of which solves one type, "
     "q = (.5, .5). Training moves q to the first strategy: pass@1 rises from .5 to .6 and pass@2 falls "
-    "from .75 to .6. With one prompt (D3.single) or a policy of its own per type (D3.conditioned) it holds.",
+    "from .75 to .6. With one prompt (falling_pass_at_k.single) or a policy of its own per type"
+    " (falling_pass_at_k.conditioned) it holds.",
     false=(
         neighbour(
             "for pass@2",
@@ -190,14 +185,8 @@ CONDITIONED = theorem(
     at_most=(conditioned_pass_at_k, conditioned_after_training),
     examples=(
         example(
-            q=[".4 .3 .2 .1", ".1 .2 .3 .4"],
-            rho=".6 .4",
-            success=[".9 .2 .1 .4", ".1 .3 .8 .5"],
-            k=3,
-            gain=2,
-            lhs=".8685756",
-            rhs=".9614881508176",
-        ),
+            q=[".4 .3 .2 .1", ".1 .2 .3 .4"], rho=".6 .4", success=[".9 .2 .1 .4", ".1 .3 .8 .5"], k=3, gain=2
+        ).giving(lhs=".8685756", rhs=".9614881508176"),
     ),
     coq="conditioned",
     false=(
@@ -241,14 +230,8 @@ RISING = theorem(
     ),
     at_most=(pass_at_1, pass_at_1_later),
     examples=(
-        example(
-            q=".4 .3 .2 .1",
-            rho=".6 .4",
-            success=[".9 .2 .1 .4", ".1 .3 .8 .5"],
-            gain=1,
-            more=1,
-            lhs=".4440140698096",
-            rhs=".463054761471",
+        example(q=".4 .3 .2 .1", rho=".6 .4", success=[".9 .2 .1 .4", ".1 .3 .8 .5"], gain=1, more=1).giving(
+            lhs=".4440140698096", rhs=".463054761471"
         ),
     ),
     coq="training_rises",

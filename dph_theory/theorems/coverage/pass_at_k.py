@@ -1,10 +1,10 @@
 """Pass@k, and how many different correct answers k draws give.
 
-D1. Pass@k.
+Pass@k.
 
 The chance that one of k answers is correct, and its unbiased estimate from n samples of which c are.
 
-D2. Distinct valid outputs.
+Distinct valid outputs.
 
 How many different correct answers k draws are expected to give: at a fixed pass rate the most from the
 uniform policy on Y1, the fewest from a single answer, and more whenever two masses are brought nearer.

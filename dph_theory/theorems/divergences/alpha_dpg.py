@@ -1,4 +1,4 @@
-"""B7. alpha-DPG.
+"""alpha-DPG.
 
 The reward ((p_*/pi)^alpha - 1)/alpha minimises the alpha-divergence to the filtered model; its ends are
 KL-DPG and a limit that diverges on incorrect answers. The authors' code (naver/alpha-dpg a6f42d0) has the
@@ -144,7 +144,7 @@ RATE = theorem(
     ),
     # The bound is tight as z -> 1, where both sides are small.
     floor=1e-4,
-    note="At invalid outcomes the rewards are -1/alpha (B7.invalid) and -1.",
+    note="At invalid outcomes the rewards are -1/alpha (alpha_dpg.invalid) and -1.",
     coq="reward_rate",
     false=(
         neighbour(

@@ -1,11 +1,11 @@
 """Comparing divergences: two forms of estimating one, and coefficients of equal curvature.
 
-B8. Generator form against definition form.
+Generator form against definition form.
 
 A divergence can be estimated on stored reference samples (generator form, f(u)) or on fresh policy samples
 with the reference online (definition form, f(u)/u). Both are unbiased; neither always varies less.
 
-B9. Fair comparison: equal curvature.
+Fair comparison: equal curvature.
 
 Near pi = ref every f-divergence is f''(1)/2 times chi-squared: coefficients are to be compared at equal eta
 f''(1). Then the direction of the divergence matters under a weak penalty and hardly under a strong one.
@@ -83,7 +83,8 @@ MEAN = theorem(
         ),
     ),
     note="Cost: the definition form needs the reference model online and fresh policy samples; the generator"
-    " form needs only stored reference samples with their log-probabilities. B8.gap compares the variances.",
+    " form needs only stored reference samples with their log-probabilities. forms_and_curvature.gap"
+    " compares the variances.",
     coq="both_unbiased",
     false=(
         neighbour("the definition form on stored reference samples", lhs=definition_on_stored_samples),
@@ -178,7 +179,8 @@ COST = theorem(
     note="Both costs are multiplied by error^2 and by the other form's variance: no quotient of zeros."
     " The definition form's answers are the rollouts that training draws anyway; if they have to be drawn for"
     " it, its cost is (2 + c)/2 times as much. In the long run the generator form is cheaper iff its variance"
-    " is less than twice the other's: B8.gap says which outcomes decide that, B8.variance that neither form"
+    " is less than twice the other's: forms_and_curvature.gap says which outcomes decide that,"
+    " forms_and_curvature.variance that neither form"
     " always wins.",
     coq="relative_cost",
     false=(
@@ -191,7 +193,6 @@ COST = theorem(
 COVERING = (FORWARD_KL, JENSEN_SHANNON)
 stored_variance = partial(generator_variance, divergences=COVERING)
 fresh_variance = partial(definition_variance, divergences=COVERING)
-
 
 VARIANCE = refuted(
     "B8.variance",
@@ -206,7 +207,8 @@ VARIANCE = refuted(
         ),
     ),
     note="Neither form dominates: outcomes that gained mass (u > 1) favour the definition form, outcomes that"
-    " lost mass (u < 1) the generator form (B8.gap). Under collapse, where modes are lost, it is the latter.",
+    " lost mass (u < 1) the generator form (forms_and_curvature.gap). Under collapse, where modes are"
+    " lost, it is the latter.",
     false=(
         neighbour(
             "the definition form never has the larger variance",
@@ -295,10 +297,7 @@ CURVATURE = theorem(
             lhs=".0017124381331 .0008609125788 .0006445066568 .0012878443406",
             rhs=".0030154889636 .0030154889636 .0015077444818 .0030154889636",
         ),
-        example(
-            ref=".5 .02 .48",
-            q=".3 .3 .4",
-            step=".0001",
+        example(ref=".5 .02 .48", q=".3 .3 .4", step=".0001").giving(
             lhs=".0018262739085 .000913456556 .000685012483 .0013699450991",
             rhs=".0018310233261 .0018310233261 .0009155116631 .0018310233261",
         ),
@@ -343,12 +342,8 @@ COEFFICIENTS = theorem(
     at_most=(difference_at_equal_curvature, coefficient_remainder),
     examples=(
         STEP.giving(lhs=".0008515255544 .0004234248196 .0004245937925", rhs=".0015229742241"),
-        example(
-            ref=".02 .58 .4",
-            q=".4 .3 .3",
-            step=".0001",
-            lhs=".0022808048999 .0011398609831 .0011401317165",
-            rhs=".0022884403330",
+        example(ref=".02 .58 .4", q=".4 .3 .3", step=".0001").giving(
+            lhs=".0022808048999 .0011398609831 .0011401317165", rhs=".0022884403330"
         ),
     ),
     false=(
@@ -375,7 +370,7 @@ STRONG = theorem(
     on=chart(base_rate=rates(low=1e-6, high=1e-2), eta=log_uniform(1.001, 1e3)),
     at_most=(scaled_gap, lambda base_rate: base_rate * (1 - base_rate)),
     examples=(example(base_rate=".25", eta="10", lhs=".0433491874576", rhs=".1875"),),
-    note="eta is the coefficient at curvature f''(1) = 1; B9.weak has the other end.",
+    note="eta is the coefficient at curvature f''(1) = 1; forms_and_curvature.weak has the other end.",
     false=(
         neighbour("agreement to third order", lhs=lambda base_rate, eta: eta * scaled_gap(base_rate, eta)),
     ),

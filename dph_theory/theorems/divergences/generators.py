@@ -1,11 +1,11 @@
 """What follows from the generator of an f-divergence, and a misprinted one.
 
-B1. Generators of f-divergences.
+Generators of f-divergences.
 
 An f-divergence D_f(pi||ref) = E_ref[f(u)], u = pi/ref, is declared by one convex function with f(1) = 0. Its
 value, sign, curvature, limits, the reversed form, and what merging outcomes does to it follow from f.
 
-B2. A misprinted Jensen-Shannon generator.
+A misprinted Jensen-Shannon generator.
 
 A generator that some summaries print for Jensen-Shannon has f(1) = -log 2: it gives equal distributions a
 negative "divergence". What it computes, and the correct generator, stand here.
@@ -328,7 +328,6 @@ def reversed_divergences(pi: Values, ref: Values) -> Values:
 
 ALPHA_FAMILY = tuple(map(alpha_divergence, ALPHAS))
 
-
 REVERSAL = theorem(
     "B1.reversal",
     "D_f(pi||ref) is the reversed divergence of ref from pi; alpha becomes 1 - alpha",
@@ -454,7 +453,7 @@ GENERATOR = refuted(
     coq="no_generator",
     note="As some summaries print it, the generator has f(1) = -log 2, so that equal distributions are at"
     " -log 2 from each other. The generator u log u - (u+1) log((u+1)/2) is non-negative (B1); the misprint"
-    " is another divergence less log 2 (B2.value).",
+    " is another divergence less log 2 (generators.value).",
     false=(neighbour("only the first term misprinted", rhs=only_first_term_misprinted),),
 )
 

@@ -1,4 +1,4 @@
-"""B6. KL estimators and the gradients they give.
+"""KL estimators and the gradients they give.
 
 k1, k2 and k3 as values estimate one KL; differentiated as losses at fixed samples they minimise different
 ones: k1 in the loss none, plain k3 the FORWARD KL; k2, the corrected k3 and k1 in the reward the reverse KL.

@@ -1,4 +1,4 @@
-"""B4. Generalised Pinsker inequalities.
+"""Generalised Pinsker inequalities.
 
 TV^2 <= D_f/(2 f''(1)) for forward KL, reverse KL, alpha in [-1, 2] and the Jensen-Shannon generator, by one
 lemma of Gilardoni's; it fails for alpha = 2.5.
@@ -29,7 +29,6 @@ def pinsker_bounds(divergences: Sequence[FDivergence]) -> Side:
 
 NEARLY_EVEN = example(pi=".501 .499", ref=".5 .5")
 """Nearly equal distributions, at which the bounds are nearly attained."""
-
 
 KL = theorem(
     "B4.kl",

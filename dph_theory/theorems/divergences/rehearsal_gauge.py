@@ -1,4 +1,4 @@
-"""B3. The gauge decides what correct samples rehearse.
+"""The gauge decides what correct samples rehearse.
 
 f + c(u - 1) is one divergence under samples of the reference, but not on correct samples alone: there the
 gauge c decides what is rehearsed. -log u has the filtered model as its target, k3 the base's own pass rate,
@@ -210,7 +210,7 @@ TARGETS = theorem(
     on=chart(base=simplex(4), valid=masks(4)),
     equal=(stationary_masses, stated_masses),
     examples=(FOUR_ANSWERS.giving(value="1 .25 .0919698602929 .25 .25"),),
-    note="The special cases of B3.minimiser.",
+    note="The special cases of rehearsal_gauge.minimiser.",
     coq="selected",
     false=(
         neighbour("-log u targets the base's own pass rate", rhs=partial(stated_masses, log=base_mass)),

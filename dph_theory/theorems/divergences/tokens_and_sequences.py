@@ -1,4 +1,4 @@
-"""B5. Token sums against sequence divergences.
+"""Token sums against sequence divergences.
 
 For forward KL the token divergences add up to that of sequences, exactly. For Jensen-Shannon and alpha they
 do not, in either direction; only for independent tokens the sum is an upper bound.
@@ -54,11 +54,12 @@ TOKEN_SUM = r"\sum_t E_{y_{<t}\sim\pi_{ref}} D(\pi(\cdot|y_{<t})\|\pi_{ref}(\cdo
 BRANCHES = {"exceeds": BRANCH_AT_FIRST, "falls_short": BRANCH_AT_SECOND}
 NOTES = {
     "exceeds": "Prefixes that the policy visits and the reference does not are missing from the token sum,"
-    " so the sequence divergence can exceed it. For forward KL the two are equal (B5.chain), for product"
-    " measures the token sum is the larger (B5.product).",
+    " so the sequence divergence can exceed it. For forward KL the two are equal"
+    " (tokens_and_sequences.chain), for product"
+    " measures the token sum is the larger (tokens_and_sequences.product).",
     "falls_short": "Once the first token has separated policy and reference, a second difference adds little"
     " to the sequence divergence and its full amount to the token sum. The sum is the larger one for product"
-    " measures (B5.product), and exact for forward KL (B5.chain).",
+    " measures (tokens_and_sequences.product), and exact for forward KL (tokens_and_sequences.chain).",
 }
 
 

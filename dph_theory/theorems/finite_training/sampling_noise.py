@@ -1,33 +1,33 @@
 """What sampling noise does to a training run, with a KL and without.
 
-G1. Noise at the stationary policy.
+Noise at the stationary policy.
 
 Where training stands still on average it may still shake: a sampled answer moves the policy by its
 coefficient, what multiplies the gradient of its log-probability. With the KL of the whole answer in the
 reward every coefficient vanishes at p_beta, so that a constant step leaves no noise; a penalty in the loss is
 not centred, and keeps one.
 
-G2. A trap: dividing what vanishes.
+A trap: dividing what vanishes.
 
 KL in the reward leaves no noise at the stationary policy. Std-normalised, penalised rewards keep advantages
 of size one on differences however small: what should come to rest is shaken for ever.
 
-G3. Drift without a KL: the first hits decide it.
+Drift without a KL: the first hits decide it.
 
 The exact flow keeps equally likely correct answers equal for ever. Sampling does not, and what it sets apart
 the rise of the pass rate then multiplies.
 
-G4. The baseline is free for the mean, and decides the drift.
+The baseline is free for the mean, and decides the drift.
 
 What is subtracted from rewards leaves the expected update as it is. With 1, where only incorrect answers
 have a gradient, no draw sets two equal correct answers apart.
 
-G5. The adjoint of a training.
+The adjoint of a training.
 
 The variance of a measure over seeds, to first order in the noise, is a sum over steps: of each step's
 covariance, seen through what the rest of the training makes of a small change.
 
-G6. Random rewards.
+Random rewards.
 
 A sign that has nothing to do with the answer has no mean effect, but noise has: entropy falls where the
 policy is flat, and rises where it is peaked. A clip of the ratio stops some of it; which way depends on the

@@ -1,22 +1,22 @@
 """What changes the stationary policy, and what only the way to it.
 
-G7. Several updates on a batch.
+Several updates on a batch.
 
 With infinite batches the stationary policy of one update is a fixed point of several, whatever is clipped:
 where the first of them has nothing to do, neither have the others. What the number changes is noise, time and
 stability.
 
-G8. Per-answer means.
+Per-answer means.
 
 A loss that averages over each answer's tokens weighs an answer by 1/length. That changes nothing where the
 penalty is in the reward, and the stationary policy where it is in the loss.
 
-G9. A verifier that errs.
+A verifier that errs.
 
 Errors that do not depend on the answer, given its truth, turn the mean reward into phi + J v with
 J = 1 - phi - nu: training sees the same reward, J times as large, and beta acts as beta/J.
 
-G10. Annealing beta.
+Annealing beta.
 
 Each p_beta has the base's proportions of correct answers. A run that follows a falling beta slowly is never
 asked to change them: what a small beta from the start loses on the way, it need not lose.

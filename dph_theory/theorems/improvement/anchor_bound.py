@@ -1,4 +1,4 @@
-"""C3. The anchor bound.
+"""The anchor bound.
 
 What closeness to a better policy, the anchor pi_pef, guarantees, in the place of the stated bound. It holds
 for every divergence, beside TRPO's bound and mixed with it, and says exactly when it promises an improvement.

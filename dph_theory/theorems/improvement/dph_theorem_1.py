@@ -1,4 +1,4 @@
-"""C2. The stated improvement bound.
+"""The stated improvement bound.
 
 The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta: it
 is false, and no constant mends it, since delta is of first order in the step, the divergence of second. At
@@ -21,9 +21,12 @@ from .._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normali
 STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
 NOTES = {
     "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
-    " all are readings here. The bound fails under both readings of delta, this one and C2.new, whatever C_f"
-    " (C2.generic), and whatever all of them are at gamma = 0 (C2.undiscounted). C3 and C4 hold instead.",
-    "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see C2.old for what"
+    " all are readings here. The bound fails under both readings of delta, this one and dph_theorem_1.new,"
+    " whatever C_f"
+    " (dph_theorem_1.generic), and whatever all of them are at gamma = 0 (dph_theorem_1.undiscounted). C3"
+    " and C4 hold instead.",
+    "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see"
+    " dph_theorem_1.old for what"
     " holds instead.",
 }
 
@@ -122,14 +125,8 @@ GENERIC = theorem(
     ),
     at_most=(half_first_order, excess_of_stated_bound),
     examples=(
-        example(
-            r=".3",
-            gamma=".9",
-            pi=[".4 .35 .25"],
-            constant="2",
-            fraction=".5",
-            lhs=".1747277227723",
-            rhs=".3466964707982 .3466965306971 .3480759881409",
+        example(r=".3", gamma=".9", pi=[".4 .35 .25"], constant="2", fraction=".5").giving(
+            lhs=".1747277227723", rhs=".3466964707982 .3466965306971 .3480759881409"
         ),
     ),
     coq="no_constant_helps",

@@ -1,4 +1,4 @@
-"""C4. The rehearsal guarantee.
+"""The rehearsal guarantee.
 
 Closeness to a reference behaviour bounds the return from below: the KL of the returns is at most the sum of
 the token forward KLs that a rehearsal loss adds up. With the filtered model as the reference the pass rate
@@ -284,9 +284,7 @@ HORIZON = theorem(
             pi=[".6 .4 0", ".35 .65 0", ".5 .5 0"],
             pi_pef=[".8 .2 0", ".6 .4 0", ".2 .8 0"],
             horizon=2,
-            lhs=".0033407446886",
-            rhs=".259856398176",
-        ),
+        ).giving(lhs=".0033407446886", rhs=".259856398176"),
     ),
     note="In a language model the state is the prefix, and a string that has ended stays where it is.",
     coq="horizon_return",

@@ -1,4 +1,4 @@
-"""C1. TRPO's bound for the whole family, and its sharp form.
+"""TRPO's bound for the whole family, and its sharp form.
 
 How far the return can fall short of its first-order forecast L_old: by TRPO's penalty, for every divergence
 with C_f = 2/f''(1), by a sharp form that a chain of two states attains, and by one with means for maxima.
@@ -46,7 +46,8 @@ TRPO = theorem(
     on=STEPS,
     at_most=(scaled_loss, scaled_trpo_penalty),
     examples=(RANDOM_STEP.giving(lhs="-.0003915515871", rhs=".0104114385252"),),
-    note="On the chain of C1.attained the ratio of the two sides is 1 - gamma over 1 - gamma + gamma TV, so"
+    note="On the chain of trpo_bound.attained the ratio of the two sides is 1 - gamma over 1 - gamma +"
+    " gamma TV, so"
     " the constant 4 is the best possible as TV -> 0.",
     coq="trust_region",
     false=(
@@ -125,7 +126,8 @@ SHARP = theorem(
     on=STEPS,
     at_most=(scaled_loss, sharp_penalty),
     examples=(RANDOM_STEP.giving(lhs="-.0003915515871", rhs=".0094649441138"),),
-    note="Attained by the three-action chain of C1.attained; two actions do not reach it in these searches.",
+    note="Attained by the three-action chain of trpo_bound.attained; two actions do not reach it in these"
+    " searches.",
     coq="sharp_form",
     false=(
         neighbour(

@@ -1,11 +1,11 @@
 """How long convergence to a stationary policy takes, and recovery of a lost answer.
 
-E6. Convergence takes time 1/beta.
+Convergence takes time 1/beta.
 
 A stationary policy is the limit of training, not where a budget stops: near it a run relaxes at beta times
 eigenvalues that stay of order one for the modes among valid answers.
 
-E7. Recovery: on-policy penalties against rehearsal.
+Recovery: on-policy penalties against rehearsal.
 
 Both penalties have one optimum. What rehearsal changes is the gradient on an answer that is nearly lost:
 of an on-policy penalty it is proportional to its mass, of rehearsal to what it lacks.
@@ -48,12 +48,8 @@ RATE = theorem(
     on=chart(base=simplex(4, spread=2.0), valid=masks(4), beta=log_uniform(0.2, 5), push=uniform(-1, 1, 4)),
     tends=(flow_near_tilted, relaxation),
     examples=(
-        example(
-            base=".3 .2 .1 .4",
-            valid=[True, True, True, False],
-            beta=".5",
-            push="1 .5 0 -.5",
-            value="-.1971536316367 .0214380950929 .0871559723052 .0885595642385",
+        example(base=".3 .2 .1 .4", valid=[True, True, True, False], beta=".5", push="1 .5 0 -.5").giving(
+            value="-.1971536316367 .0214380950929 .0871559723052 .0885595642385"
         ),
     ),
     note="Modes among valid answers keep eigenvalues of order one as beta falls: they relax in time 1/beta."

@@ -1,4 +1,4 @@
-"""E4. What a group-relative advantage maximises.
+"""What a group-relative advantage maximises.
 
 The expected on-policy gradient of a group's advantages is alpha_G(V) times the gradient of the pass rate V:
 the weight is bounded at rare successes, constant for groups of two and three, and can give one beta
@@ -177,9 +177,7 @@ RISES = theorem(
     on=chart(away=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3)),
     at_most=(weights_from_half, lambda away: weights_from_half(away)),
     examples=(
-        example(
-            away=".8",
-            share=".5",
+        example(away=".8", share=".5").giving(
             lhs="1.4155960043842 1.8359579340858 2.0260469233145",
             rhs="1.4638268590218 2.1773537339824 2.7573824628584",
         ),
@@ -215,7 +213,8 @@ UNIQUE = refuted(
     at_most=(drive, drive_at_lower),
     examples=(example(low=".6", share=".875", beta=".42", lhs="6.2930726621544", rhs="4.2980736249343"),),
     coq="not_one_law",
-    note="Unique where the left side falls, as without normalisation and for G <= 3 (E4.constant). G = 32,"
+    note="Unique where the left side falls, as without normalisation and for G <= 3"
+    " (group_advantages.constant). G = 32,"
     " A1 = .01, beta = .42 has stable ones at .504222 and .999782 with an unstable one at .849315 between.",
     false=(
         neighbour(

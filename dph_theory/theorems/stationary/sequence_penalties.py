@@ -1,4 +1,4 @@
-"""E1. The stationary policy of a penalty on the whole answer.
+"""The stationary policy of a penalty on the whole answer.
 
 Whatever f is, a penalty D_f(pi||a) on whole answers converges to a mixture mu p_* + (1-mu) p_0: the
 divergence decides the pass rate mu at a given beta, and how failures die as beta falls, and nothing else.
@@ -49,14 +49,11 @@ MIXTURE = theorem(
     on=chart(base=simplex(4), valid=masks(4), mu=rates()),
     equal=(cost_of_mixture, lambda base, valid, mu: divergences(two_masses(mu), verdict_masses(base, valid))),
     examples=(
-        example(
-            base=".3 .2 .1 .4",
-            valid=[True, True, False, False],
-            mu=".7",
+        example(base=".3 .2 .1 .4", valid=[True, True, False, False], mu=".7").giving(
             value=(
                 ".0871766935724 .0822828785051 .0420118514037 .0421873741386 .16 "
                 ".1904761904762 .0832442101456 .0843747482772 .0856825527182"
-            ),
+            )
         ),
     ),
     coq="one_shape",
@@ -76,10 +73,7 @@ FRONTIER = theorem(
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(cost_of_verdicts, lambda q, base: divergences(q, base)),
     examples=(
-        example(
-            q=".3 .25 .25 .2",
-            base=".15 .1 .45 .3",
-            valid=[True, True, False, False],
+        example(q=".3 .25 .25 .2", base=".15 .1 .45 .3", valid=[True, True, False, False]).giving(
             lhs=(
                 ".1860048777334 .2037800175057 .0955493756861 .0964851474282 .48 "
                 ".3636363636364 .1978564057167 .1929702948564 .1890420053186"
@@ -91,8 +85,9 @@ FRONTIER = theorem(
         ),
     ),
     coq="verdicts_cost",
-    note="With E1.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for every f, and f decides"
-    " mu alone (E1.dial).",
+    note="With sequence_penalties.mixture: the maximiser of E v - beta D_f is mu p_* + (1-mu) p_0 for"
+    " every f, and f decides"
+    " mu alone (sequence_penalties.dial).",
     false=(
         neighbour(
             "the arguments exchanged on the left", lhs=lambda q, base, valid: cost_of_verdicts(base, q, valid)

@@ -1,18 +1,18 @@
 """Stationary policies of penalties on tokens, their limits, and those of whole answers.
 
-E2. The stationary policy of a penalty on each token.
+The stationary policy of a penalty on each token.
 
 k2, k3 and their like in the loss take the prefixes as sampled, and penalise each token alone: the policy
 converges, at every prefix, to its best response to the pass rates after each token (Q-values). One backward
 pass over the tree gives it.
 
-E3. What each penalty converges to as beta falls.
+What each penalty converges to as beta falls.
 
 The place of the KL and its estimator decide which model is left: the filtered model p_* for penalties on
 whole answers, the locally filtered one for token reverse KL (what grammar-constrained decoding samples
 from), a third one for token forward KL.
 
-E5. When the penalties agree.
+When the penalties agree.
 
 Where one token decides whether an answer is correct, penalties on tokens and on whole answers converge to one
 policy; and prompts that the policy cannot distinguish act as one prompt with their mean reward.
@@ -173,7 +173,6 @@ def tree_tables(first: Values, second: Values, valid: Values) -> dict[str, Any]:
 
 BASES = TREES.deriving(tree_tables)
 
-
 FORWARD = theorem(
     "E3.forward",
     "Token forward KL (plain k3 in the loss) converges to a policy of its own",
@@ -275,9 +274,7 @@ DEARER = theorem(
             second=[".7 .2 .1", ".4 .5 .1", "0 0 1"],
             valid=[True, True, False, True, False, False, False, False, True],
             beta=".5",
-            lhs=".2613647641344",
-            rhs=".3275674773912",
-        ),
+        ).giving(lhs=".2613647641344", rhs=".3275674773912"),
     ),
     coq="local_dearer",
     false=(neighbour("the other way round", lhs=local_cost, rhs=filtering_cost),),

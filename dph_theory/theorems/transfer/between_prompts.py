@@ -1,17 +1,17 @@
 """What training on some prompts does to others: their log odds, their Pass@k, their answers.
 
-N1. What one prompt's training does to another.
+What one prompt's training does to another.
 
 z = logit V. A drive through rewards alone moves every prompt by dz/dt = K f, K the inner products of the
 gradients of z: the neural tangent kernel (NTK) of the log odds of a correct answer. Several incorrect
 answers, and several correct ones, move among themselves too, by their own kernel.
 
-N2. Which way mean Pass@k begins to move.
+Which way mean Pass@k begins to move.
 
 A prompt's Pass@k rises with its log odds, most where V = 1/(k+1): so what training does to the prompts of
 that pass rate decides Pass@k, and Pass@1 and Pass@k can part.
 
-N4. Prompts that are not trained follow those that are.
+Prompts that are not trained follow those that are.
 
 While the kernel stays, the log odds of held-out prompts are interpolated from the trained ones' change,
 whatever method, step size, schedule or momentum moved these. Where a KL of the whole answer ends the
@@ -376,10 +376,8 @@ FOLLOW = theorem(
     equal=(held_out_change, interpolated_change),
     examples=(
         example(
-            features=["1 0 0 0", ".6 .8 0 0", ".8 -.6 0 0"],
-            drives=["1 1", ".5 0", "-1 2", "0 .25"],
-            value=".4",
-        ),
+            features=["1 0 0 0", ".6 .8 0 0", ".8 -.6 0 0"], drives=["1 1", ".5 0", "-1 2", "0 .25"]
+        ).giving(value=".4"),
     ),
     tolerance=1e-7,
     share=0.05,

@@ -1,12 +1,12 @@
 """The forces of divergences and of rehearsal on prompts that share weights.
 
-N3. What each divergence adds to the drive of a prompt, in its log odds.
+What each divergence adds to the drive of a prompt, in its log odds.
 
 Where nothing moves among the correct answers, nor among the others, the policy of a prompt is its pass rate
 V, and a divergence from the base's rate A has a gradient on its log odds z that is a function of V and A.
 Only of the forward KL, and of -log u or k3 on correct answers, it stays at a prompt that is all but lost.
 
-N5. What a rehearsal, or a prompt that is pinned, does for others.
+What a rehearsal, or a prompt that is pinned, does for others.
 
 It acts on another prompt by the kernel alone: it helps where the two are coupled, does nothing where they
 are not, and harms where what it does to the trained prompts outweighs that.

@@ -52,11 +52,12 @@ def sets(members: Values) -> Values:
 
 def update_of_groups(policy: Values, members: Values, rho: Values, size: Values) -> Values:
     """The expected update of the strategies' logits, over all counts of the strategies in a group."""
-    return by_instance(expected_update, policy, sets(members), rho, size)
+    return by_instance(
+        lambda q, c, weights, n: update_of_group(q, c, weights, int(n)), policy, sets(members), rho, size
+    )
 
 
-def expected_update(policy: Values, success: Values, rho: Values, size: int) -> Values:
-    size = int(size)
+def update_of_group(policy: Values, success: Values, rho: Values, size: int) -> Values:
     update = np.zeros((len(FORMS), policy.size))
     for counts in product(range(size + 1), repeat=policy.size):
         if sum(counts) != size:

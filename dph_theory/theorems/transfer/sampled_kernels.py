@@ -1,12 +1,12 @@
 """Kernels of transfer from sampled answers, and from Adam's batches.
 
-N7. Transfer from samples.
+Transfer from samples.
 
 Long answers are sampled: n to a prompt, c of them correct. The mean score of the correct less that of the
 others is the gradient of the log odds, and products of what two prompts give need no correction; their own
 squares do, and so do the weights of Pass@k.
 
-N8. Adam sees what its batches visited.
+Adam sees what its batches visited.
 
 Adam divides by the root of a mean square that a few batches give. Rows of answers that stood in no mixed
 group have none in them, since a group's advantages sum to zero, while the expected gradient has: a kernel in

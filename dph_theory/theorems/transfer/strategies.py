@@ -1,4 +1,4 @@
-"""N6. Strategies that prompts share.
+"""Strategies that prompts share.
 
 A policy over strategies for all prompts converges, without a KL, to one of them: on average to the one that
 solves most prompts, and by sampling noise, one draw for all prompts, to another. Neither the base's shares
@@ -182,7 +182,8 @@ ODDS = theorem(
     # Near the critical odds both sides vanish.
     floor=1.0,
     coq="keep_both",
-    note="The exponent of N6.apart as V tends to 1: below it one answer takes both prompts, by chance.",
+    note="The exponent of strategies.apart as V tends to 1: below it one answer takes both prompts, by"
+    " chance.",
     false=(neighbour("3 + sqrt 7", rhs=partial(from_roots, square=7.0)),),
 )
 

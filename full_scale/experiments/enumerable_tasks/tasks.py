@@ -127,7 +127,7 @@ RARE = 1e-4
 def selection(length: int = 2) -> EnumerableTask:
     """Answers of two words: the last decides, and how likely it is correct depends on those before.
 
-    Of two tokens: .5 for each first word, then correct with .9 or .1. Theory: E3.
+    Of two tokens: .5 for each first word, then correct with .9 or .1. Entries: `token_penalties`.
     """
     right = {2: np.array([0.9, 0.1]), 3: np.array([[0.9, 0.5], [0.3, 0.1]])}[length]
     base = [_with_end(np.full((1, *[2] * t, 2), 0.5)) for t in range(length - 1)]
@@ -152,7 +152,8 @@ def strategies() -> EnumerableTask:
     """Ten rows of one text, of three types (5, 3, 2): a strategy, then its execution, correct with .8.
 
     Each type is solved by its own strategy alone, and the policy cannot see the type: the more of the
-    first strategy, the more correct answers, and the fewer types that are ever solved. Theory: D3.
+    first strategy, the more correct answers, and the fewer types that are ever solved. Entries:
+    `falling_pass_at_k`.
     """
     execution = np.array([0.8, 0.2, 0.0])
     base = [_with_end(np.array([[0.4, 0.32, 0.28]])), _with_end(np.broadcast_to(execution, (1, 3, 3)))]
@@ -209,7 +210,10 @@ def one_word(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> E
 
 
 def lengths() -> EnumerableTask:
-    """Correct answers of one token (the end symbol, .3) and of two (.4, then correct with .5). Theory: G8."""
+    """Correct answers of one token (the end symbol, .3) and of two (.4, then correct with .5).
+
+    Entries: `updates_and_means`.
+    """
     first, second = np.array([[0.4, 0.3, 0.3]]), _with_end(np.full((1, 2, 2), 0.5))
     ends = np.full((1, 1, 3), RARE)
     ends[..., 2] = 1 - 2 * RARE

@@ -1,7 +1,7 @@
 """The expected-gradient run of a run: its Llama, optimiser and schedule, without sampling.
 
 What lies between its end and the stationary policy is too few steps; between a run's end and its own,
-sampling noise, whose std its adjoint gives. Theory: G5.
+sampling noise, whose std its adjoint gives. Entries: `sampling_noise`.
 """
 
 import math

@@ -69,7 +69,7 @@ CLOSED_FORMS = ("none", *DESCENDING)
 RIVALS = FROZEN, TABULAR = "frozen_kernel", "tabular_formula"
 """Accounts of sampling noise beside the adjoint: the kernel of the model at its start for ever, at
 every N; and one logit an answer, at the effective logit step that this kernel gives two correct answers (SGD
-alone). Theory: G3."""
+alone). Entries: `sampling_noise`."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
     """The run that stands for all that share its expected gradient; None for those that have none here.
 
     They have other forms, several rounds or updates a batch, no reward, a beta that samples decide, or
-    std-normalised penalised rewards, whose update is no function of the policy alone. Theory: G2.
+    std-normalised penalised rewards, whose update is no function of the policy alone. Entries:
+    `sampling_noise`.
     """
     once = run.rounds == run.updates == 1 and run.sampler is None and run.excess_bound is None
     divided = run.form == "sequence_kl" and run.scale == "group"

@@ -80,7 +80,8 @@ def ways_back(
 
     That is in steps times learning rate over answer length, which is the flow's time up to one factor, the
     network's kernel: where theory holds, the ratio of the two half times is the same for every form
-    and loss. A run's `flow` is the place of its flow among the flows, of those that are there. Theory: E7.
+    and loss. A run's `flow` is the place of its flow among the flows, of those that are there. Entries:
+    `convergence_time`.
     """
     with_flow = [(o, run.id) for o in outcomes if (run := flow_of(o.run)) is not None and run.id in flows]
     names = list(dict.fromkeys(name for _, name in with_flow))

@@ -47,7 +47,7 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
 
     With normalised rewards, also the one had they not been; with several rounds, had the reference
     stayed that of the first. Empty for a run of which theory claims none, and where rows share a text:
-    there it is not that of each row. Theory: E5.
+    there it is not that of each row. Entries: `token_penalties`.
     """
     own = run.stationary_policy
     if own is None or not _texts_are_rows(task):

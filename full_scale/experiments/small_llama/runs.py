@@ -173,7 +173,10 @@ class LlamaRun(Settings):
 
     @property
     def stationary_policy(self) -> str | None:
-        """The name of what it converges to, also with per-answer means. Theory: E, G8."""
+        """The name of what it converges to, also with per-answer means.
+
+        Entries: `token_penalties`, `updates_and_means`.
+        """
         policy = stationary_policy(self.arguments)
         if not policy:
             return None
@@ -182,7 +185,10 @@ class LlamaRun(Settings):
 
     @property
     def informative(self) -> float:
-        """By how much a correct answer's reward is higher than an incorrect one's, 1 - errors. Theory: G9."""
+        """By how much a correct answer's reward is higher than an incorrect one's, 1 - errors.
+
+        Entries: `updates_and_means`.
+        """
         return 1 - self.false_positive - self.false_negative
 
     @property
@@ -192,7 +198,10 @@ class LlamaRun(Settings):
 
     @property
     def target(self) -> str | None:
-        """The target of alpha-DPG, or of rehearsal alone: the filtered model, or the base. Theory: B3, B7."""
+        """The target of alpha-DPG, or of rehearsal alone: the filtered model, or the base.
+
+        Entries: `rehearsal_gauge`, `alpha_dpg`.
+        """
         if self.form == "alpha_dpg":
             return FILTERED
         if self.form != "rehearsal" or self.reward:

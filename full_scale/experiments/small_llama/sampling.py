@@ -16,7 +16,7 @@ from ..enumerable_tasks.exact import Tables
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a run samples, and what its trainer makes of it (theory J)."""
+    """How a run samples, and what its trainer makes of it (entries `samplers`)."""
 
     temperature: float = 1.0
     """Of rollouts and log-probabilities alike."""

@@ -1,15 +1,9 @@
 import numpy as np
 import pytest
 
+from dph_theory.atlas import published_methods as methods
 from dph_theory.atlas.problems import UNEQUAL
-from dph_theory.atlas.published_methods import (
-    CATALOGUE,
-    CODE,
-    PUBLISHED_METHODS,
-    STANDARD,
-    SUMMARY,
-    PublishedMethod,
-)
+from dph_theory.atlas.published_methods import PUBLISHED_METHODS, PublishedMethod
 from dph_theory.atlas.rows import LOST, recovery, row_of
 from dph_theory.atlas.training import flow
 from dph_theory.atlas.updates import of_rewards
@@ -23,7 +17,7 @@ def test_every_method_says_where_it_was_read():
     for method in PUBLISHED_METHODS:
         assert method.source
         assert method.note
-        assert method.read in (STANDARD, CATALOGUE, CODE, SUMMARY)
+        assert method.read in (methods.STANDARD, methods.CATALOGUE, methods.CODE, methods.SUMMARY)
 
 
 def test_recovery_has_the_power_of_its_gradient():

@@ -15,7 +15,7 @@ from dph_theory.atlas.training import (
     token_coefficients,
     updated_logits,
 )
-from dph_theory.atlas.updates import GROUP, AnswerGroups
+from dph_theory.atlas.updates import GROUP, GroupBatch
 from dph_theory.binary_reward import filtered, tilted
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.finite_training import drift_deviation
@@ -130,6 +130,6 @@ def test_batches_side_by_side_are_updated_each_by_its_own():
     batches = drawn(LENGTHS, theta, 5, rng)
     together = updated_logits(method, LENGTHS, theta, batches, 0.0, 4.0)
     for i in range(3):
-        one = AnswerGroups(*(part[i : i + 1] for part in batches))
+        one = GroupBatch(*(part[i : i + 1] for part in batches))
         alone = updated_logits(method, LENGTHS, theta[i : i + 1], one, 0.0, 4.0)
         assert together[i] == pytest.approx(alone[0])

@@ -68,10 +68,10 @@ def policies(account, right, base, rng):
     return np.eye(STYLES)[np.full(PROMPTS, rng.integers(STYLES))]
 
 
-def answered(law, right, rng, places=PLACES):
+def answered(policy, right, rng, places=PLACES):
     """Rows of answers drawn from a policy: prompt, verdict, what was said, by which strategy."""
     rows = []
-    for i, p in enumerate(law):
+    for i, p in enumerate(policy):
         said = rng.choice(STYLES, places, p=p)
         verdicts = right[i, said].astype(int).tolist()
         rows.append(
@@ -106,7 +106,7 @@ ACCOUNTS = {
 
 
 @pytest.mark.parametrize("account", ACCOUNTS)
-def test_the_accounts_are_told_apart(account):
+def test_the_accounts_are_distinguished(account):
     base, runs = runs_of(account)
     one, once, named = ACCOUNTS[account]
     counts = [read(rows, f"run {i}") for i, rows in enumerate(runs)]
@@ -132,7 +132,7 @@ def test_the_accounts_are_told_apart(account):
         assert beside.led > 0.9 * beside.clear
 
 
-def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_luck_decided(tmp_path):
+def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_sampling_noise_decided(tmp_path):
     base, runs = runs_of("shared", seed=3)
     paths = [
         write_rows(tmp_path / f"{name}.jsonl", rows)

@@ -19,7 +19,7 @@ def run(*words):
     return CliRunner().invoke(confront_command, quick)
 
 
-def told(result):
+def printed(result):
     """What was printed, in one line."""
     return " ".join(result.output.split())
 
@@ -28,7 +28,7 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_what_is_asked_for_is_told_and_stored(tmp_path):
+def test_what_is_asked_for_is_printed_and_stored(tmp_path):
     words = ["--k", "1,4,16", "--power", "0.1", "--power", "0.1@4", "--json", tmp_path / "found.json"]
     result = run(*written(tmp_path), *words)
     assert result.exit_code == 0, result.output
@@ -56,13 +56,13 @@ def test_steps_stand_in_one_table_and_one_record(tmp_path):
     result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", "--json", stored)
     assert result.exit_code == 0, result.output
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
-    assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in told(result)
+    assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in printed(result)
     assert "Pass@64 by" in result.output
     found = from_json(RunComparison, json.loads(stored.read_text())["results"]["together"])
     assert [one.step for one in found.runs] == [10, 20]
 
 
-def test_seeds_of_one_file_name_in_folders_are_told_apart_and_a_record_goes_to_standard_output(tmp_path):
+def test_seeds_of_one_file_name_have_names_of_their_own_and_a_record_goes_to_standard_output(tmp_path):
     for seed in "ab":
         (tmp_path / seed).mkdir()
         written(tmp_path / seed)[0].rename(tmp_path / seed / "run.jsonl")
@@ -73,10 +73,10 @@ def test_seeds_of_one_file_name_in_folders_are_told_apart_and_a_record_goes_to_s
     assert len(stored["together"]["mean"]) == len(stored["together"]["k"])
 
 
-def test_how_the_rewards_of_a_log_are_read_is_asked_for_and_told(tmp_path):
+def test_how_the_rewards_of_a_log_are_read_is_an_option_and_printed(tmp_path):
     rows = [{"prompt": i, "completion": "", "reward": j / 7} for i in "abc" for j in range(8)]
     path = write_rows(tmp_path / "log.jsonl", [*rows, rows[0] | {"reward": None}])
-    out = told(run(path, path, "--correct-from", "0.5", "--unscored", "wrong"))
+    out = printed(run(path, path, "--correct-from", "0.5", "--unscored", "wrong"))
     assert "correct from 0.5 on" in out
     assert "1 answers without a reward are counted as incorrect" in out
 
@@ -116,12 +116,12 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
         ("", "", "--steps", "a whole number in each row"),
     ],
 )
-def test_wrong_usage_is_told_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
+def test_wrong_usage_is_named_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
     monkeypatch.chdir(tmp_path)
     base, after = written(tmp_path)
     after.write_text(base.read_text())
     if name:
         (tmp_path / name).write_text(text)
     result = run(base, after, *words.split())
-    assert (result.exit_code, says in told(result)) == (2, True), told(result)
+    assert (result.exit_code, says in printed(result)) == (2, True), printed(result)
     assert not (tmp_path / "out").exists()

@@ -74,12 +74,12 @@ LINES = {
 
 @pytest.mark.parametrize("case", LINES)
 def test_sentences(tmp_path, case):
-    (base, run), n, wanted = LINES[case]
+    (base, run), n, expected = LINES[case]
     found = confronted(tmp_path, base, run, n)
     lines = sentences(found)
     named = any(line.startswith("Closest KL") for line in lines)
     assert len(lines) == 5 + (n > 1) + named
-    for place, words in wanted.items():
+    for place, words in expected.items():
         assert re.match(words, lines[place]), lines[place]
     assert all(len(line) <= 80 for line in lines)
     assert "inf" not in " ".join(lines)
@@ -88,7 +88,7 @@ def test_sentences(tmp_path, case):
     assert from_json(Confrontation, json.loads((tmp_path / "found.json").read_text())) == found
 
 
-def test_laws_are_told_on_request_and_all_repeats_at_its_seed(tmp_path):
+def test_policies_are_fitted_on_request_and_all_repeats_at_its_seed(tmp_path):
     found, again = (
         confronted(tmp_path, *unchanged(3), 3, power=[(0.05, 1)], seed=3, fit_policies=True) for _ in range(2)
     )
@@ -118,9 +118,9 @@ def drawn(rng, prompts, n, verdicts=True):
 def test_the_total_is_the_least_and_the_excess_whose_parts_tend_to_the_decomposition():
     truth = excess_kl(RUN, BASE, VALID)
     found = kl_spent(*drawn(np.random.default_rng(0), 2000, 60))
-    wanted = (truth.total, truth.validity, truth.excess, truth.valid, truth.invalid)
+    expected = (truth.total, truth.validity, truth.excess, truth.valid, truth.invalid)
     given = (found.total, found.least, found.excess, found.correct, found.incorrect)
-    for place, (estimate, value) in enumerate(zip(given, wanted, strict=True)):
+    for place, (estimate, value) in enumerate(zip(given, expected, strict=True)):
         assert estimate.value == pytest.approx(value, abs=2.5 * (estimate.high - estimate.low) / 2), place
     assert found.total.value == pytest.approx(found.least.value + found.excess.value)
     assert found.excess.value == pytest.approx(found.correct.value + found.incorrect.value)

@@ -16,8 +16,8 @@ from dph_theory.intervals import bounded_mean
 
 def test_pass_hat_k_is_the_share_of_draws_that_are_all_correct():
     answers = [1, 1, 1, 0, 0, 1]
-    wanted = np.mean([all(draw) for draw in itertools.combinations(answers, 3)])
-    assert all_at_k(6, 4, 3) == pytest.approx(wanted)
+    expected = np.mean([all(draw) for draw in itertools.combinations(answers, 3)])
+    assert all_at_k(6, 4, 3) == pytest.approx(expected)
     assert all_at_k(6, 2, 3) == 0
     with pytest.raises(ValueError, match="c=7"):
         all_at_k(6, 7, 3)
@@ -66,7 +66,7 @@ def test_pass_at_k_beyond_n_grows_and_is_wide_where_little_is_known():
     assert further.high - further.low > 0.02
 
 
-def told(folder, base, run, k, **options):
+def measures_by_name(folder, base, run, k, **options):
     paths = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", base), ("run", run))]
     read = [read_counts(path, by=options.pop("by", None)) for path in paths]
     return {one.name: one for one in measures(matched(*read), k, np.random.default_rng(0), **options)}
@@ -77,11 +77,11 @@ def test_styles_are_compared_at_equal_numbers_of_answers(tmp_path):
         return [{"id": i, "n": 8, "c": 4, "style": c} for i, c in enumerate(counts)]
 
     base, run = rows({"a": 2, "b": 2}, {"a": 4}, None), rows({"a": 2}, {"a": 2, "b": 1}, {"a": 4})
-    found = told(tmp_path, base, run, 1)["different styles in 2 answers that have one"]
+    found = measures_by_name(tmp_path, base, run, 1)["different styles in 2 answers that have one"]
     # Two of aabb differ with chance 2/3, two of aab with chance 2/3.
     assert found.prompts == 2
     assert (found.base.value, found.run.value) == pytest.approx((4 / 3, 4 / 3))
-    assert told(tmp_path, rows(None), rows({"a": 2}), 1) == {}
+    assert measures_by_name(tmp_path, rows(None), rows({"a": 2}), 1) == {}
 
 
 def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
@@ -90,7 +90,7 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     pairs = sampled(rng, before, np.where(np.arange(60) < 30, before, before / 4), 8)
     base, run = (rows_of(np.array(8), c) for c in (pairs.base_c, pairs.run_c))
     base = [row | {"kind": kind} for row, kind in zip(base, kinds, strict=True)]
-    found = told(tmp_path, base, run, 4, by="kind")
+    found = measures_by_name(tmp_path, base, run, 4, by="kind")
     told_of = (f"Pass@{k}, {x}" for x in ("algebra", "logic") for k in (1, 4))
     assert [*found] == ["Pass^4: all of 4 correct", *told_of]
     algebra, logic = found["Pass@1, algebra"].change, found["Pass@1, logic"].change
@@ -103,11 +103,11 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     assert any(one.on_request for one in confront(read, read, draws=20).measures)
 
 
-def test_the_vote_is_told_where_both_files_hold_the_answers(tmp_path):
+def test_the_vote_is_given_where_both_files_hold_the_answers(tmp_path):
     rows = [{"id": i, "correct": [1, 1, 0, 0], "answer": ["a", "a", "b", str(i)]} for i in range(4)]
-    found = told(tmp_path, rows, rows, 3, beyond=[9])
-    wanted = majority_at_k([(2, 2), (1, 0), (1, 0)], 3)
-    assert found["maj@3: the commonest of 3 correct"].base.value == pytest.approx(wanted)
+    found = measures_by_name(tmp_path, rows, rows, 3, beyond=[9])
+    expected = majority_at_k([(2, 2), (1, 0), (1, 0)], 3)
+    assert found["maj@3: the commonest of 3 correct"].base.value == pytest.approx(expected)
     assert found["Pass@9 by fitted pass rates"].run.low > 0.5
-    without = told(tmp_path, rows, [{"id": i, "n": 4, "c": 2} for i in range(4)], 3)
+    without = measures_by_name(tmp_path, rows, [{"id": i, "n": 4, "c": 2} for i in range(4)], 3)
     assert not any(name.startswith("maj") for name in without)

@@ -15,14 +15,14 @@ def test_curves_are_those_of_the_published_package_and_its_band_is_that_of_many_
     before, base_n, run_n = base_rates(rng, 3000), rng.integers(20, 30, 3000), rng.integers(22, 26, 3000)
     pairs = sampled(rng, before, np.clip(before * 1.5 - 0.1, 0, 1), base_n, run_n)
     columns = (pairs.base_c, pairs.base_n, pairs.run_c, pairs.run_n)
-    wanted = reference.compare(*columns, bootstrap=2000, alpha=0.1, seed=5)
+    expected = reference.compare(*columns, bootstrap=2000, alpha=0.1, seed=5)
     found = pass_curves(pairs, range(1, pairs.least + 1), draws=2000, level=0.9, seed=5)
     names = {"base_pass_at_k": "base", "rl_pass_at_k": "run", "mean": "difference"}
     for theirs, ours in names.items():
-        assert getattr(found, ours) == pytest.approx(wanted[theirs], abs=1e-12), ours
+        assert getattr(found, ours) == pytest.approx(expected[theirs], abs=1e-12), ours
     # A prompt that was not seen weighs 1/3000, a normal tail of it a few times that.
-    assert found.low == pytest.approx(wanted["lower"], abs=2e-3)
-    assert found.high == pytest.approx(wanted["upper"], abs=2e-3)
+    assert found.low == pytest.approx(expected["lower"], abs=2e-3)
+    assert found.high == pytest.approx(expected["upper"], abs=2e-3)
 
 
 def mostly_solved(rng, prompts):
@@ -96,7 +96,7 @@ def power_drawn(rng, prompts, n):
     return sampled(rng, before, expit(logit(before) + 0.25 + 0.5 * rng.standard_normal(prompts)), n)
 
 
-def test_as_many_prompts_as_told_find_the_difference_as_often_as_told():
+def test_as_many_prompts_as_needed_find_the_difference_as_often_as_promised():
     rng, k = np.random.default_rng(4), 4
     pilot = power_drawn(rng, 20_000, rng.integers(12, 21, 20_000))
     truth = float(gaps(pilot, [k]).mean())

@@ -24,24 +24,24 @@ def test_the_grid_resolves_every_count_and_holds_both_ends():
 
 @pytest.mark.parametrize("name", DIVERGENCES)
 @pytest.mark.parametrize("beta", [0.3, 2.0])
-def test_laws_are_those_that_roots_give(name, beta):
+def test_stationary_rates_are_those_that_roots_give(name, beta):
     plain = stationary_rates(8)[f"{name}, advantages not normalised"](BEFORE, beta)
     assert plain == pytest.approx(validity_at(BEFORE, beta, DIVERGENCES[name]), abs=1e-3)
     divided = stationary_rates(8)[f"{name}, advantages std-normalised (groups of 8)"](BEFORE[1:3], beta)
-    wanted = normalised_validity_at(BEFORE[1:3], beta, 8, "std", DIVERGENCES[name])
-    assert divided == pytest.approx(wanted, abs=1e-3)
+    expected = normalised_validity_at(BEFORE[1:3], beta, 8, "std", DIVERGENCES[name])
+    assert divided == pytest.approx(expected, abs=1e-3)
 
 
 def test_base_rates_of_zero_and_one_stay_and_of_several_stable_rates_the_first_is_reached():
-    for law in stationary_rates(4).values():
-        assert law(np.array([0.0, 1.0]), 0.5).tolist() == [0, 1]
+    for policy in stationary_rates(4).values():
+        assert policy(np.array([0.0, 1.0]), 0.5).tolist() == [0, 1]
     reached = stationary_rates(32)["reverse KL, advantages std-normalised (groups of 32)"](
         np.array([0.01]), 0.42
     )
     assert reached == pytest.approx(0.504222, abs=1e-5)
 
 
-def test_the_law_that_made_the_counts_predicts_them_best_though_some_are_lost():
+def test_the_policy_that_made_the_counts_predicts_them_best_though_some_are_lost():
     rng = np.random.default_rng(0)
     name, before = "forward KL, advantages not normalised", base_rates(rng, 250)
     after = stationary_rates(8)[name](before, 0.3)
@@ -55,7 +55,7 @@ def test_the_law_that_made_the_counts_predicts_them_best_though_some_are_lost():
     assert {line.policy for line in found if line.rejected} >= {NO_CHANGE}
 
 
-def test_no_beta_fits_a_run_that_got_worse_and_shifts_that_vary_are_told_from_every_law():
+def test_no_beta_fits_a_run_that_got_worse_and_shifts_that_vary_fit_better_than_every_policy():
     rng = np.random.default_rng(1)
     found = policy_scores(shifted(rng, 150, 30, -1.0, spread=1.5), 8, rng)
     beta = {line.policy: line.beta for line in found}

@@ -25,7 +25,7 @@ def test_tests_of_an_unchanged_run_have_their_size_at_unequal_numbers_of_answers
     assert rejected[2] <= 0.05 + 3.3 * np.sqrt(0.05 * 0.95 / trials)
 
 
-def test_what_an_unchanged_run_keeps_and_what_lost_prompts_regain_is_foretold():
+def test_what_an_unchanged_run_retains_and_what_lost_prompts_regain_is_predicted():
     rng = np.random.default_rng(1)
     before = base_rates(rng, 20_000)
     found = solved_prompts(sampled(rng, before, before, 8), rng)
@@ -52,8 +52,8 @@ def test_without_a_mean_change_its_p_value_is_that_of_the_squares_given_the_tota
     pairs, rng = PairedCounts.from_counts(20, [15, 5] * 4, 20, [10, 10] * 4), np.random.default_rng(0)
     squares = ((rng.hypergeometric(25, 15, 20, (200_000, 4)) - 12.5) ** 2).sum(axis=1)
     squares += ((rng.hypergeometric(15, 25, 20, (200_000, 4)) - 7.5) ** 2).sum(axis=1)
-    wanted = np.mean(squares >= 8 * 2.5**2)
-    assert log_odds_shift(pairs).p_no_change == pytest.approx(2 * wanted, rel=0.25)
+    expected = np.mean(squares >= 8 * 2.5**2)
+    assert log_odds_shift(pairs).p_no_change == pytest.approx(2 * expected, rel=0.25)
 
 
 def test_prompts_that_fell_and_rose_are_named_by_fishers_tests_the_clearest_first():

@@ -110,9 +110,9 @@ READ = {
 def test_what_is_read(tmp_path, monkeypatch, case):
     for name in ("datasets", "pandas"):  # None of these needs them.
         monkeypatch.setitem(sys.modules, name, None)
-    files, options, wanted = READ[case]
+    files, options, expected = READ[case]
     found = read_counts(put(tmp_path, files), **options)
-    assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
+    assert {key: (row.n, row.c) for key, row in found.rows.items()} == expected
     assert ("it ends in an unfinished line, which is left out" in found.notes) == (case == "cut off")
 
 
@@ -131,10 +131,10 @@ def test_parquet(tmp_path):
     pytest.importorskip("datasets")
     chat = {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "completion": ""}
     logged = [chat | {"correct": 0.0}, chat | {"correct": 0.6}, chat | {"correct": 1.0}]
-    for name, rows, wanted in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(3, 2)])):
+    for name, rows, expected in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(3, 2)])):
         path = tmp_path / f"{name}.parquet"
         pandas.DataFrame(rows).to_parquet(path)
-        assert [(row.n, row.c) for row in read_counts(path, correct_from=0.5).rows.values()] == wanted
+        assert [(row.n, row.c) for row in read_counts(path, correct_from=0.5).rows.values()] == expected
 
 
 X = "x.jsonl"
@@ -198,7 +198,7 @@ def test_steps(tmp_path):
         read_counts(tmp_path / "absent.jsonl")
 
 
-def test_what_is_told_of_rewards(tmp_path):
+def test_notes_on_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
     assert read.notes == (
         "rewards 0 (2), 1 (1), correct from 1 on",
@@ -272,10 +272,10 @@ BY_COLUMNS = {
 def test_rows_of_no_known_log_are_read_by_the_columns_that_are_named_and_refused_with_this_way_on(
     tmp_path, case
 ):
-    text, column, correct, answer, wanted = BY_COLUMNS[case]
+    text, column, correct, answer, expected = BY_COLUMNS[case]
     path = put(tmp_path, {"x.json" if text[0] == "[" or case == "EvalPlus" else "x.jsonl": text})
     found = read_counts(path, column=column, correct=correct, answer=answer)
-    assert {key: (row.n, row.c) for key, row in found.rows.items()} == wanted
+    assert {key: (row.n, row.c) for key, row in found.rows.items()} == expected
     assert all((row.answers is not None) == (answer is not None) for row in found.rows.values())
     with pytest.raises(ValueError, match="--id and --correct name others"):
         read_counts(path)

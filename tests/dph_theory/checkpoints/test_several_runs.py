@@ -73,5 +73,5 @@ def test_the_mean_of_seeds_adds_the_sides_over_prompts_and_over_seeds():
     gap = 0.2 * rng.choice([-1, 1], 60) + 0.1 * rng.standard_normal((3, 1)) - 0.1
     found = over_seeds(gap, np.random.default_rng(1))
     alone, seeds = bounded_mean(gap.mean(axis=0), again), mean_of(gap.mean(axis=1))
-    wanted = np.hypot(alone.value - alone.low, seeds.value - seeds.low)
-    assert found.value - found.low == pytest.approx(wanted)
+    expected = np.hypot(alone.value - alone.low, seeds.value - seeds.low)
+    assert found.value - found.low == pytest.approx(expected)

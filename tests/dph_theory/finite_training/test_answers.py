@@ -74,7 +74,7 @@ def test_the_update_is_the_slope_of_the_objective(form):
     ]
     found = np.concatenate([slope.ravel() for slope in slopes])
     step = 1e-6
-    wanted = [
+    expected = [
         (
             objective(flat + step * row, log_base, tokens, verdicts, 0.3)
             - objective(flat - step * row, log_base, tokens, verdicts, 0.3)
@@ -82,4 +82,4 @@ def test_the_update_is_the_slope_of_the_objective(form):
         / (2 * step)
         for row in np.eye(len(flat))
     ]
-    np.testing.assert_allclose(found, wanted, atol=1e-8)
+    np.testing.assert_allclose(found, expected, atol=1e-8)

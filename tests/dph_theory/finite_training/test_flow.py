@@ -46,18 +46,18 @@ def test_annealing_loses_less_on_the_way(beta, found):
 
 @pytest.mark.parametrize(("form", "divergence"), [("k2", REVERSE_KL), ("k3", FORWARD_KL)])
 @pytest.mark.parametrize("per_answer_mean", [False, True])
-def test_a_token_penalty_ends_at_its_law(form, divergence, per_answer_mean):
-    law = token_policy(ENDED, SOME, 0.5, divergence, end=END, per_answer_mean=per_answer_mean)
+def test_a_token_penalty_ends_at_its_stationary_policy(form, divergence, per_answer_mean):
+    policy = token_policy(ENDED, SOME, 0.5, divergence, end=END, per_answer_mean=per_answer_mean)
     (ended,) = flow(ENDED, SOME, [1000.0], form=form, beta=0.5, end=END, per_answer_mean=per_answer_mean)
-    for mine, theirs in zip(ended, law, strict=True):
+    for mine, theirs in zip(ended, policy, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=2e-6)
 
 
-def test_values_of_the_laws_of_per_answer_means():
+def test_values_of_the_policies_of_per_answer_means():
     def found(beta, divergence, mean):
         lengths = LENGTHS if mean else None
-        law = token_policy(TREE, VERDICTS, beta, divergence, per_answer_mean=mean, lengths=lengths)
-        return float(policy_pass_rate(law, VERDICTS)), float(valid_answer_shares(law, VERDICTS)[0, 0])
+        policy = token_policy(TREE, VERDICTS, beta, divergence, per_answer_mean=mean, lengths=lengths)
+        return float(policy_pass_rate(policy, VERDICTS)), float(valid_answer_shares(policy, VERDICTS)[0, 0])
 
     assert found(0.5, REVERSE_KL, False) == pytest.approx((0.880797, 0.519403), abs=1e-6)
     assert found(0.5, REVERSE_KL, True) == pytest.approx((0.880797, 0.488738), abs=1e-6)
@@ -88,7 +88,7 @@ THREE, TWO_RIGHT = [np.array([0.3, 0.2, 0.5])], [1, 1, 0]
         ("k2", {"correction": "sequence", "cap": 1.0}, 0.01, 1),
     ],
 )
-def test_which_corrections_restore_the_law(form, settings, least, most):
+def test_which_corrections_restore_the_policy(form, settings, least, most):
     rollouts = Rollouts(OTHER[0.6], **settings)
     (policy,) = flow(THREE, TWO_RIGHT, [300.0], form=form, beta=0.6, rollouts=rollouts)
     away = np.abs(policy[0] - sequence_policy(THREE, TWO_RIGHT, 0.6)[0]).max()
@@ -108,11 +108,11 @@ def test_a_penalty_in_the_loss_sees_the_sampler(form, temperature, validity, sha
 def test_a_correction_of_each_token_leaves_the_sampler_its_continuations():
     """The law is then that of the token penalty at the sampler's own chances to end valid."""
     base, valid = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.3, 0.7]])], np.array([[1, 0], [1, 0]])
-    (law,) = flow(base, valid, [1e3], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "token"))
-    chances = tempered(law, 0.6)[1][:, 0]
+    (policy,) = flow(base, valid, [1e3], form="k2", beta=0.5, rollouts=Rollouts(OTHER[0.6], "token"))
+    chances = tempered(policy, 0.6)[1][:, 0]
     weight = base[0] * np.exp(chances / 0.5)
-    np.testing.assert_allclose(law[0], weight / weight.sum(), atol=1e-6)
-    assert np.abs(law[0] - token_policy(base, valid, 0.5)[0]).max() > 0.005
+    np.testing.assert_allclose(policy[0], weight / weight.sum(), atol=1e-6)
+    assert np.abs(policy[0] - token_policy(base, valid, 0.5)[0]).max() > 0.005
 
 
 @pytest.mark.parametrize(("form", "top_p", "validity"), [("none", 0.9, 0.923), ("sequence_kl", 0.7, 0.752)])
@@ -124,23 +124,23 @@ def test_top_p_ends_the_training_at_a_pass_rate_of_about_p(form, top_p, validity
     assert truncated(policy, top_p=top_p)[0][:3].sum() == pytest.approx(1)
 
 
-def test_staleness_changes_no_law_only_the_largest_step():
+def test_staleness_changes_no_policy_only_the_largest_step():
     base, right, beta = [np.array([0.15, 0.1, 0.05, 0.4, 0.3])], [1, 1, 1, 0, 0], 0.4
-    (law,) = sequence_policy(base, right, beta)
-    near = law * np.exp([1e-3, -1e-3, 5e-4, 3e-4, 0])
+    (target,) = sequence_policy(base, right, beta)
+    near = target * np.exp([1e-3, -1e-3, 5e-4, 3e-4, 0])
     for stale, steps in ((0, 150), (4, 500)):
         step, rollouts = float(largest_stable_step(base[0], right, beta, stale)), Rollouts(stale=stale)
 
         def away(factor, step=step, steps=steps, rollouts=rollouts):
             setting = {"beta": beta, "step": factor * step, "rollouts": rollouts}
             (policy,) = flow(base, right, [steps * step], start=[near / near.sum()], **setting)
-            return np.abs(policy[0] - law).max()
+            return np.abs(policy[0] - target).max()
 
         assert away(0.98) < 5e-5
         assert away(1.02) > 1e-3
 
 
-def test_masked_answers_end_at_their_law():
+def test_masked_answers_end_at_their_policy():
     base, right, finished = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], np.array([1, 1, 1, 1, 0])
     (policy,) = flow([base], right, [3e3], form="k2", beta=0.25, rollouts=Rollouts(weights=finished))
     np.testing.assert_allclose(policy[0], masked_policy(base, right, finished, 0.25, in_loss=True), atol=1e-6)

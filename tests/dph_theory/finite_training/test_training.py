@@ -65,9 +65,9 @@ def test_on_logits_of_their_own_it_is_the_drift_of_the_theory():
     measures = {"ratio": log_ratio}
     found = spread_along(course, 1000, measures, until=passed, checkpoint=37, other_updates=UPDATES)
     for baseline, spread in found.other_deviations.items():
-        wanted = drift_deviation(0.3, 0.7, valid=2, invalid=8, step=0.2, answers=64, baseline=baseline)
+        expected = drift_deviation(0.3, 0.7, valid=2, invalid=8, step=0.2, answers=64, baseline=baseline)
         # A step of .2 is not the flow: its end lies up to a step beyond .7.
-        assert spread["ratio"] == pytest.approx(float(wanted), rel=0.02, abs=1e-9)
+        assert spread["ratio"] == pytest.approx(float(expected), rel=0.02, abs=1e-9)
     assert float(log_ratio(found.log_probs)) == pytest.approx(0, abs=1e-12)
 
 
@@ -158,5 +158,5 @@ def test_a_groups_own_mean_as_baseline_adds_the_noise_of_all_groups(size):
     drawn, own = scores.numpy()[groups], rewards[0].numpy()[groups]
     others = (own.sum(axis=1, keepdims=True) - own) / (size - 1)
     gradients = ((own - others) * drawn).mean(axis=1)
-    wanted = chances @ gradients**2 - (chances @ gradients) ** 2
-    assert float(course._over_draws(draws, scores[:, None])[0]) == pytest.approx(wanted, rel=1e-12)
+    expected = chances @ gradients**2 - (chances @ gradients) ** 2
+    assert float(course._over_draws(draws, scores[:, None])[0]) == pytest.approx(expected, rel=1e-12)

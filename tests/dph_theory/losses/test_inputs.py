@@ -79,9 +79,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("call", "changed", "words"), REFUSED, ids=lambda case: getattr(case, "__name__", "")
-)
+@pytest.mark.parametrize(("call", "changed", "words"), REFUSED, ids=lambda arg: getattr(arg, "__name__", ""))
 def test_an_error_names_the_argument_its_value_and_what_is_allowed(call, changed, words):
     with pytest.raises(ValueError, match=words):
         call(**GOOD[call] | changed)

@@ -31,7 +31,7 @@ SIDES = st.floats(-9, -0.31).map(lambda e: 10.0**e)
 RATES = st.one_of(SIDES, SIDES.map(lambda rate: 1 - rate))
 
 
-def true_law(base_rate, beta, divergence):
+def true_pass_rate(base_rate, beta, divergence):
     """mu where f'(mu/A1) - f'((1-mu)/A0) = 1/beta, found by halving in log odds; 1 where nothing balances."""
     a, beta = mpmath.mpf(base_rate), mpmath.mpf(beta)
     power, curvature = (mpmath.mpf(part) for part in POWERS[divergence])
@@ -39,17 +39,17 @@ def true_law(base_rate, beta, divergence):
     def slope(log_u):
         return curvature * (log_u if power == 0 else -mpmath.expm1(-power * log_u) / power)
 
-    def pull(odds):
+    def excess(odds):
         right, wrong = -mpmath.log1p(mpmath.exp(-odds)), -mpmath.log1p(mpmath.exp(odds))
         return slope(right - mpmath.log(a)) - slope(wrong - mpmath.log(1 - a)) - 1 / beta
 
     low = mpmath.log(a) - mpmath.log(1 - a)
     high = low + 2 / beta + 200
-    if pull(high) < 0:
+    if excess(high) < 0:
         return mpmath.mpf(1)
     for _ in range(190):
         middle = (low + high) / 2
-        low, high = (low, middle) if pull(middle) > 0 else (middle, high)
+        low, high = (low, middle) if excess(middle) > 0 else (middle, high)
     return 1 / (1 + mpmath.exp(-low))
 
 
@@ -61,9 +61,9 @@ def nats(mu, base_rate):
 @pytest.mark.parametrize("divergence", POWERS, ids=lambda divergence: divergence.name)
 @settings(max_examples=20)
 @given(RATES, BETAS)
-def test_pass_rates_of_laws_are_right_to_nine_digits(divergence, base_rate, beta):
+def test_pass_rates_of_policies_are_right_to_nine_digits(divergence, base_rate, beta):
     with mpmath.workdps(60):
-        mu = float(true_law(base_rate, beta, divergence))
+        mu = float(true_pass_rate(base_rate, beta, divergence))
     base, valid = [np.array([base_rate, 1 - base_rate])], [True, False]
     found = {
         "validity_at": validity_at(base_rate, beta, divergence),
@@ -86,9 +86,9 @@ def test_pass_rates_of_laws_are_right_to_nine_digits(divergence, base_rate, beta
 
 
 @given(RATES, BETAS)
-def test_what_a_law_costs_is_right_to_nine_digits(base_rate, beta):
+def test_what_a_stationary_policy_costs_is_right_to_nine_digits(base_rate, beta):
     with mpmath.workdps(60):
-        mu = true_law(base_rate, beta, d.REVERSE_KL)
+        mu = true_pass_rate(base_rate, beta, d.REVERSE_KL)
         cost = float(nats(mu, base_rate))
         log_z = float(mpmath.log(1 + mpmath.mpf(base_rate) * mpmath.expm1(1 / mpmath.mpf(beta))))
     base, valid = np.array([base_rate, 1 - base_rate]), [True, False]
@@ -98,15 +98,15 @@ def test_what_a_law_costs_is_right_to_nine_digits(base_rate, beta):
 
 
 @given(RATES, st.floats(0, 300).map(lambda e: 10.0**e))
-def test_the_spread_at_a_law_falls_with_beta_to_nothing(base_rate, beta):
+def test_the_spread_at_a_stationary_policy_falls_with_beta_to_nothing(base_rate, beta):
     """KL(p_b || a) ~ A1 A0/(2 beta^2): its digits are not those of mu, which rounds to A1."""
     found = stationary_spread(base_rate, beta, form="k2", step=1e-3, answers=1)
     with mpmath.workdps(700):
         g, a = 1 / mpmath.mpf(beta), mpmath.mpf(base_rate)
         z = 1 + a * mpmath.expm1(g)
         cost = a * mpmath.exp(g) / z * g - mpmath.log(z)
-        wanted = float(mpmath.sqrt(mpmath.mpf(beta) / 1000) * cost)
-    assert found == pytest.approx(wanted, rel=1e-6, abs=1e-30)
+        expected = float(mpmath.sqrt(mpmath.mpf(beta) / 1000) * cost)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-30)
 
 
 @pytest.mark.parametrize("divergence", POWERS, ids=lambda divergence: divergence.name)

@@ -23,14 +23,14 @@ def test_values_of_the_theory():
 
 def test_dead_prefixes_keep_the_base():
     base, valid = random_tree(5)
-    for law in (locally_filtered(base, valid), token_forward_limit(base, valid)):
-        assert law[2][0, 0] == pytest.approx(base[2][0, 0])
+    for policy in (locally_filtered(base, valid), token_forward_limit(base, valid)):
+        assert policy[2][0, 0] == pytest.approx(base[2][0, 0])
     nothing = np.zeros_like(valid)
     assert policy_divergence(locally_filtered(base, nothing), base) == pytest.approx(0, abs=1e-14)
     assert policy_divergence(token_forward_limit(base, nothing), base) == pytest.approx(0, abs=1e-14)
 
 
-def test_an_impossible_token_is_not_kept():
+def test_an_impossible_token_is_not_retained():
     base = [np.array([0.5, 0.5, 0.0]), np.tile([0.5, 0.25, 0.25], (3, 1))]
     valid = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 1]])
     assert locally_filtered(base, valid)[0] == pytest.approx([0, 1, 0])

@@ -25,7 +25,7 @@ from dph_theory.stationary import (
     ("group_size", "beta", "values"),
     [(32, 0.42, (0.504222, 0.849315, 0.999782)), (64, 0.5, (0.371869, 0.917545, 0.999986))],
 )
-def test_several_laws_and_the_start_decides(group_size, beta, values):
+def test_several_policies_and_the_start_decides(group_size, beta, values):
     roots = normalised_validities(0.01, beta, group_size)
     assert [root.validity for root in roots] == pytest.approx(values, abs=5e-7)
     assert [root.stable for root in roots] == [True, False, True]
@@ -36,7 +36,7 @@ def test_several_laws_and_the_start_decides(group_size, beta, values):
 
 
 @pytest.mark.parametrize(("group_size", "base_rate", "beta"), [(8, 0.0026871, 0.2465), (32, 0.332524, 0.82)])
-def test_below_some_base_rate_one_beta_has_several_laws(group_size, base_rate, beta):
+def test_below_some_base_rate_one_beta_has_several_policies(group_size, base_rate, beta):
     assert several_policies_below(group_size) == pytest.approx(base_rate, rel=1e-4)
     assert len(normalised_validities(0.5 * base_rate, beta, group_size)) == 3
     for other in np.linspace(0.8, 1.6, 8) * beta:
@@ -61,28 +61,28 @@ def test_other_divergences_and_scales():
     assert normalised_validity_at(0.2, 1e-3, 5) == 1
 
 
-@pytest.mark.parametrize("law", [token_policy, sequence_policy])
-def test_a_normalised_law_is_the_law_at_its_own_weight(law):
+@pytest.mark.parametrize("solver", [token_policy, sequence_policy])
+def test_a_normalised_policy_is_the_policy_at_its_own_weight(solver):
     base, valid = random_tree(3)
-    found = normalised_policy(base, valid, 0.5, 4, solver=law)
+    found = normalised_policy(base, valid, 0.5, 4, solver=solver)
     weight = group_weight(4, policy_pass_rate(found, valid))
-    assert policy_divergence(found, law(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
+    assert policy_divergence(found, solver(base, valid, 0.5 / weight)) == pytest.approx(0, abs=1e-12)
 
 
 def test_the_start_decides_for_trees_too():
     base, valid = [np.array([0.01, 0.99])], np.array([True, False])
     for start, validity in ((None, 0.504222), (0.9, 0.999782)):
-        law = normalised_policy(base, valid, 0.42, 32, start=start)
-        assert law[0][0] == pytest.approx(validity, abs=5e-7)
+        policy = normalised_policy(base, valid, 0.42, 32, start=start)
+        assert policy[0][0] == pytest.approx(validity, abs=5e-7)
 
 
 def test_nothing_to_move():
     base, valid = random_tree(4)
-    law = normalised_policy(base, np.zeros_like(valid), 0.5, 4)
-    assert policy_divergence(law, base) == pytest.approx(0, abs=1e-12)
+    policy = normalised_policy(base, np.zeros_like(valid), 0.5, 4)
+    assert policy_divergence(policy, base) == pytest.approx(0, abs=1e-12)
 
 
-def test_near_a_fold_the_nearer_law_is_found():
+def test_near_a_fold_the_nearer_policy_is_found():
     # Two of three roots are closer than one step of the grid on which a change of sign is looked for.
     base, valid = [np.array([0.001, 0.999])], np.array([True, False])
     found = [root.validity for root in normalised_validities(0.001, 0.26, 16)]
@@ -108,7 +108,7 @@ def test_how_often_a_group_is_mixed_is_counted_out():
 
 
 @pytest.mark.parametrize("divergence", [REVERSE_KL, FORWARD_KL])
-def test_in_mixed_groups_alone_the_law_is_where_the_exact_drift_of_samples_vanishes(divergence):
+def test_in_mixed_groups_alone_the_policy_is_where_the_exact_drift_of_samples_vanishes(divergence):
     base, beta, size = 0.2, 0.4, 4
     (root,) = normalised_validities(base, beta, size, "population_std", divergence, mixed_only=True)
     rate, drift = root.validity, 0.0

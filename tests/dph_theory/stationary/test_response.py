@@ -52,7 +52,7 @@ def in_high_precision(base_rate, beta, power, curvature):
     with mpmath.workdps(120):
         a, power = mpmath.mpf(base_rate), mpmath.mpf(power)
 
-        def pull(log_mu):
+        def slope(log_mu):
             mu = mpmath.exp(log_mu)
             return curvature / power * (((1 - mu) / (1 - a)) ** -power - (mu / a) ** -power) - 1 / mpmath.mpf(
                 beta
@@ -61,7 +61,7 @@ def in_high_precision(base_rate, beta, power, curvature):
         low, high = mpmath.log(a), mpmath.mpf("-1e-60")
         for _ in range(90):
             middle = (low + high) / 2
-            low, high = (low, middle) if pull(middle) > 0 else (middle, high)
+            low, high = (low, middle) if slope(middle) > 0 else (middle, high)
         return float(mpmath.exp(low))
 
 

@@ -20,8 +20,8 @@ ANSWERS, RIGHT = [[0.15, 0.1, 0.05, 0.4, 0.3]], [1, 1, 1, 0, 0]
 FINISHED = [1, 1, 1, 1, 0]
 
 
-def assert_same(law, other, **tolerance):
-    for mine, theirs in zip(law, other, strict=True):
+def assert_same(policy, other, **tolerance):
+    for mine, theirs in zip(policy, other, strict=True):
         np.testing.assert_allclose(mine, theirs, **tolerance)
 
 
@@ -38,7 +38,7 @@ def test_as_beta_falls_a_temperature_leaves_another_model_than_the_filtered(temp
     assert valid_answer_shares(found, TWO_TOKENS_VALID)[0, 0] == pytest.approx(share, abs=5e-5)
 
 
-def test_a_temperature_goes_with_any_law():
+def test_a_temperature_goes_with_any_penalty():
     base, valid = random_tree(4)
     hot = policy_at_temperature(base, valid, 0.5, 1.3, solver=token_policy)
     assert_same(tempered(hot, 1.3), token_policy(tempered(base, 1.3), valid, 0.5), atol=1e-12)
@@ -69,8 +69,8 @@ def test_many_resets_are_a_smaller_beta_where_the_kl_is_in_the_reward():
 
 def test_many_resets_of_a_token_penalty_select_the_filtered_model():
     def share(rounds):
-        law = policy_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, solver=token_policy)
-        return float(valid_answer_shares(law, TWO_TOKENS_VALID)[0, 0])
+        policy = policy_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, solver=token_policy)
+        return float(valid_answer_shares(policy, TWO_TOKENS_VALID)[0, 0])
 
     assert [share(rounds) for rounds in (1, 10, 100)] == pytest.approx(
         [0.501109, 0.857831, 0.896344], abs=1e-6
@@ -81,8 +81,8 @@ def test_many_resets_of_a_token_penalty_select_the_filtered_model():
 
 def test_two_rewards_make_four_kinds_of_answers():
     # Right in form, right out of form, wrong in form, wrong out of form.
-    (law,) = rewarded_policy([[0.1, 0.2, 0.3, 0.4]], [1 + 1.5, 1, 1.5, 0], 0.5)
-    gains = law / [0.1, 0.2, 0.3, 0.4]
+    (policy,) = rewarded_policy([[0.1, 0.2, 0.3, 0.4]], [1 + 1.5, 1, 1.5, 0], 0.5)
+    gains = policy / [0.1, 0.2, 0.3, 0.4]
     assert np.log(gains / gains[3]) == pytest.approx([5, 2, 3, 0])
     base, valid = random_tree(1)
     assert_same(rewarded_policy(base, valid * 1.0, 0.3), sequence_policy(base, valid, 0.3), atol=1e-12)
@@ -90,18 +90,18 @@ def test_two_rewards_make_four_kinds_of_answers():
 
 def test_masking_leaves_truncation_odds_of_its_own():
     base, right = [0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0]
-    law = masked_policy(base, right, FINISHED, 0.25)
-    assert (1 - law[-1]) / law[-1] == pytest.approx(3.94264, abs=5e-6)
+    policy = masked_policy(base, right, FINISHED, 0.25)
+    assert (1 - policy[-1]) / policy[-1] == pytest.approx(3.94264, abs=5e-6)
     finished = np.array(base[:4]) / 0.7
     (within,) = sequence_policy([finished], right[:4], 0.25)
-    np.testing.assert_allclose(law[:4] / law[:4].sum(), within, atol=1e-12)
+    np.testing.assert_allclose(policy[:4] / policy[:4].sum(), within, atol=1e-12)
 
 
 def test_with_the_mean_of_all_answers_masking_can_make_truncation_grow():
-    law = masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], FINISHED, 0.25, in_loss=True)
-    rate = law[:2].sum()
+    policy = masked_policy([0.1, 0.05, 0.3, 0.25, 0.3], [1, 1, 0, 0, 0], FINISHED, 0.25, in_loss=True)
+    rate = policy[:2].sum()
     assert rate == pytest.approx(0.15 * np.exp((1 - rate) / 0.25))
-    assert law[-1] > 0.3
+    assert policy[-1] > 0.3
 
 
 def test_the_best_beta_under_hacks():
@@ -109,8 +109,8 @@ def test_the_best_beta_under_hacks():
     assert found == pytest.approx(0.107668, abs=5e-7)
 
     def true_rate(beta):
-        (law,) = rewarded_policy([[0.2, 0.799, 0.001]], [0.9, 0.05, 1.0], beta)
-        return law[0]
+        (policy,) = rewarded_policy([[0.2, 0.799, 0.001]], [0.9, 0.05, 1.0], beta)
+        return policy[0]
 
     assert true_rate(found) == pytest.approx(0.986, abs=5e-4)
     assert true_rate(0.02) == pytest.approx(0.574, abs=5e-4)

@@ -31,11 +31,13 @@ every = pytest.mark.parametrize("divergence", EVERY, ids=lambda d: d.name)
 @every
 def test_every_divergence_keeps_the_ratios_and_moves_the_validity_alone(divergence):
     base, valid = random_tree(0, 4)
-    law = sequence_policy(base, valid, 0.3, divergence)
+    policy = sequence_policy(base, valid, 0.3, divergence)
     shares = valid_answer_shares(base, valid)
-    assert valid_answer_shares(law, valid) == pytest.approx(shares, rel=1e-10, abs=1e-15)
+    assert valid_answer_shares(policy, valid) == pytest.approx(shares, rel=1e-10, abs=1e-15)
     base_rate = policy_pass_rate(base, valid)
-    assert policy_pass_rate(law, valid) == pytest.approx(validity_at(base_rate, 0.3, divergence), rel=1e-12)
+    assert policy_pass_rate(policy, valid) == pytest.approx(
+        validity_at(base_rate, 0.3, divergence), rel=1e-12
+    )
 
 
 @every
@@ -57,9 +59,9 @@ def test_the_objective_falls_in_every_direction(divergence):
 
 def test_prefixes_without_mass_keep_the_base():
     base = [np.array([0.5, 0.5]), np.array([[0.3, 0.7], [0.2, 0.8]])]
-    law = sequence_policy(base, [[1, 1], [0, 0]], 0.1, CHI_SQUARED)
-    assert law[0] == pytest.approx([1, 0])
-    assert law[1] == pytest.approx(base[1])
+    policy = sequence_policy(base, [[1, 1], [0, 0]], 0.1, CHI_SQUARED)
+    assert policy[0] == pytest.approx([1, 0])
+    assert policy[1] == pytest.approx(base[1])
     nowhere = sequence_policy(base, np.zeros((2, 2)), 0.1)
     assert policy_divergence(nowhere, base) == pytest.approx(0, abs=1e-15)
 
@@ -87,16 +89,16 @@ def test_rates_of_zero_and_one_stay():
 
 
 @pytest.mark.parametrize(
-    ("divergence", "pull"),
+    ("divergence", "slope"),
     [
         (CHI_SQUARED, lambda mu, a: mu / a - (1 - mu) / (1 - a)),
         (alpha_divergence(-1.5), lambda mu, a: ((mu / a) ** 1.5 - ((1 - mu) / (1 - a)) ** 1.5) / 1.5),
     ],
     ids=("chi_squared", "alpha_-1.5"),
 )
-def test_a_rare_success_and_a_small_beta_cost_few_digits(divergence, pull):
+def test_a_rare_success_and_a_small_beta_cost_few_digits(divergence, slope):
     base_rate, beta = mpmath.mpf("1e-12"), mpmath.mpf("1e-9")
     with mpmath.workdps(40):
         strength = {True: 1 / (2 * beta), False: 1 / beta}[divergence is CHI_SQUARED]
-        exact = mpmath.findroot(lambda mu: pull(mu, base_rate) - strength, (1e-4, 1e-3), solver="anderson")
+        exact = mpmath.findroot(lambda mu: slope(mu, base_rate) - strength, (1e-4, 1e-3), solver="anderson")
     assert validity_at(1e-12, 1e-9, divergence) == pytest.approx(float(exact), abs=1e-9)

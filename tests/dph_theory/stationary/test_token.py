@@ -31,8 +31,8 @@ def test_nothing_after_the_end_symbol_counts():
     changed[1][end] = [0.9, 0.05, 0.05]
     free = valid.copy()
     free[end, :2] = ~free[end, :2]
-    for law in (sequence_policy, token_policy):
-        one, other = law(base, valid, 0.4, end=end), law(changed, free, 0.4, end=end)
+    for policy in (sequence_policy, token_policy):
+        one, other = policy(base, valid, 0.4, end=end), policy(changed, free, 0.4, end=end)
         assert policy_divergence(one, other, end=end) == pytest.approx(0, abs=1e-15)
         assert policy_pass_rate(one, valid, end) == pytest.approx(
             policy_pass_rate(other, free, end), rel=1e-14
@@ -57,8 +57,8 @@ def test_excess_kl_is_positive_for_tokens_and_zero_for_sequences():
     ],
 )
 def test_values_of_the_theory(divergence, shares):
-    law = token_policy(TWO_TOKENS, TWO_TOKENS_VALID, np.array([1, 0.5, 0.2, 0.1]), divergence)
-    first = valid_answer_shares(law, TWO_TOKENS_VALID)[:, 0, 0]
+    policy = token_policy(TWO_TOKENS, TWO_TOKENS_VALID, np.array([1, 0.5, 0.2, 0.1]), divergence)
+    first = valid_answer_shares(policy, TWO_TOKENS_VALID)[:, 0, 0]
     assert first == pytest.approx(shares, abs=5e-13)
 
 
@@ -66,15 +66,15 @@ def test_dead_prefixes_keep_the_base_and_batches_agree():
     base, valid = random_tree(7, 3)
     betas = np.array([0.05, 0.2, 1.0])
     for divergence in (REVERSE_KL, alpha_divergence(0.5)):
-        law = token_policy(base, valid, betas, divergence)
-        assert law[2][:, 0, 0] == pytest.approx(base[2][:, 0, 0], rel=1e-8)
+        policy = token_policy(base, valid, betas, divergence)
+        assert policy[2][:, 0, 0] == pytest.approx(base[2][:, 0, 0], rel=1e-8)
         for i in range(3):
             one = token_policy([t[i] for t in base], valid[i], betas[i], divergence)
-            assert policy_divergence([t[i] for t in law], one) == pytest.approx(0, abs=1e-12)
+            assert policy_divergence([t[i] for t in policy], one) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("divergence", [REVERSE_KL, FORWARD_KL], ids=lambda d: d.name)
-def test_answers_of_one_length_have_the_law_of_sums(divergence):
+def test_answers_of_one_length_have_the_policy_of_sums(divergence):
     base, valid = random_tree(9, 2)
     means, sums = (token_policy(base, valid, 0.3, divergence, per_answer_mean=mean) for mean in (True, False))
     for mine, theirs in zip(means, sums, strict=True):
@@ -84,6 +84,6 @@ def test_answers_of_one_length_have_the_law_of_sums(divergence):
 @pytest.mark.parametrize("beta", [1e-12, 1e-15, 1e-16, 1e-17])
 def test_a_beta_near_zero_costs_no_digits(beta):
     base = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
-    law = token_policy(base, [[True, False], [True, False]], beta, FORWARD_KL)
+    policy = token_policy(base, [[True, False], [True, False]], beta, FORWARD_KL)
     # The failures are of the size of beta, and so is what tells one prefix from the other.
-    assert law[0][0] == pytest.approx(0.675390529679, rel=1e-11)
+    assert policy[0][0] == pytest.approx(0.675390529679, rel=1e-11)

@@ -48,7 +48,7 @@ def test_every_job_comes_with_its_result():
     assert list(run_jobs(abs, [])) == []
 
 
-def test_results_come_in_the_order_of_the_jobs_and_are_told_as_they_end():
+def test_results_come_in_the_order_of_the_jobs_and_are_handed_on_as_they_end():
     told = []
     assert in_order(partial(divide, sleep=0.3), [2, -1], workers=2, on_result=told.append) == [0.5, -1]
     assert told == [-1, 0.5]
@@ -101,7 +101,7 @@ def test_a_death_can_be_a_result():
     assert found == {7: "7: BrokenProcessPool"}
 
 
-def test_torch_is_told_to_take_one_thread_on_request(monkeypatch):
+def test_torch_takes_one_thread_on_request(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert [*run_jobs(os.getenv, ["OMP_NUM_THREADS"], one_torch_thread=True)] == [("OMP_NUM_THREADS", "1")]
 

@@ -84,7 +84,7 @@ def test_groups_of_two_are_a_ruin_of_gamblers_and_small_steps_a_diffusion():
         assert abs(gaps[1]) < 0.02
 
 
-def test_more_prompts_a_step_smaller_steps_and_larger_groups_lessen_luck():
+def test_more_prompts_a_step_smaller_steps_and_larger_groups_lessen_noise():
     kind = {"group_size": 8, "step": 1.0}
     base = chance_of_small_steps(0.05, 0.27, 0.23, **kind)
     for change in ({"prompts": 4}, {"step": 0.3}, {"group_size": 32}):
@@ -109,7 +109,7 @@ def test_with_a_kl_every_seed_stays_near_the_one_stationary_policy():
 
 
 RNG = np.random.default_rng(0)
-LOTTERY = {
+SHARED = {
     "prompts": 8,
     "base_rate": 0.2,
     "reached": 0.9,
@@ -124,25 +124,25 @@ LOTTERY = {
     ("coupling", "common", "own", "number"),
     [(0, 0.032546, 0.227823, 8), (0.1, 0.055328, 0.011520, 1.4508), (1, 0.260369, 0, 1)],
 )
-def test_luck_is_drawn_once_a_shared_direction(coupling, common, own, number):
-    found = drift_variances(coupling, **LOTTERY)
+def test_noise_is_drawn_once_a_shared_direction(coupling, common, own, number):
+    found = drift_variances(coupling, **SHARED)
     assert found == pytest.approx((common, own, number), abs=5e-5)
 
 
 def test_rare_successes_keep_their_digits_and_warn():
     # By 30 digits: an integral in V, not in log odds, misses it altogether.
     with pytest.warns(SmallNoiseWarning):
-        rare = drift_variances(0, **LOTTERY | {"prompts": 1, "base_rate": 1e-6})
+        rare = drift_variances(0, **SHARED | {"prompts": 1, "base_rate": 1e-6})
     assert rare.common == pytest.approx(1.3390172e9, rel=1e-7)
     with pytest.warns(SmallNoiseWarning):
         many = drift_variances(
-            0.1, **LOTTERY | {"prompts": 32, "base_rate": 1e-6, "reached": 0.99, "invalid": 1000}
+            0.1, **SHARED | {"prompts": 32, "base_rate": 1e-6, "reached": 0.99, "invalid": 1000}
         )
     assert many[:2] == pytest.approx((3.6461443e11, 0.86525081), rel=1e-7)
 
 
 def test_where_nothing_has_risen_there_is_no_drift_and_a_number_of_prompts():
-    same = drift_variances(0.1, **LOTTERY | {"reached": 0.2})
+    same = drift_variances(0.1, **SHARED | {"reached": 0.2})
     assert (same.common, same.own) == (0, 0)
     assert 1 < same.number < 8
 
@@ -157,9 +157,9 @@ def test_growth_beside_strategies_that_solve_prompts_sometimes_is_the_flow_s(sca
     )
 
 
-def test_one_lottery_is_the_drift_of_one_prompt():
+def test_full_coupling_is_the_drift_of_one_prompt():
     alone = drift_deviation(0.2, 0.9, valid=2, invalid=8, step=0.02, answers=128)
-    assert drift_variances(1, **LOTTERY | {"step": 0.02, "answers": 16}).common == pytest.approx(
+    assert drift_variances(1, **SHARED | {"step": 0.02, "answers": 16}).common == pytest.approx(
         float(alone) ** 2
     )
 
@@ -172,7 +172,7 @@ def test_one_lottery_is_the_drift_of_one_prompt():
         (lambda: log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
         (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1.0), "use chance_of_small_steps"),
         (lambda: growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
-        (lambda: drift_variances(0.1, **LOTTERY | {"reached": 0.1}), "reached=0.1"),
+        (lambda: drift_variances(0.1, **SHARED | {"reached": 0.1}), "reached=0.1"),
         (
             lambda: final_policies(
                 BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG

@@ -93,7 +93,7 @@ def test_an_expected_step_is_the_gradient_of_what_the_method_descends(name):
 
 
 @pytest.mark.parametrize("name", ["reverse", "forward", "reverse in the reward", "anchors"])
-def test_a_divergence_pulls_back_what_has_moved(name):
+def test_a_divergence_drives_back_what_has_moved(name):
     """At the base itself it has no slope; at the second step it has one."""
     method, _ = EXPECTED[name]
     kernel, slopes, logits, correct = linear_answers()
@@ -139,7 +139,7 @@ def test_many_small_steps_of_two_answers_are_the_flow_of_log_odds():
     assert log_odds(found.rates[0, -1]) == pytest.approx(log_odds(flow), abs=2e-3)
 
 
-def test_adams_first_step_goes_as_far_as_it_is_told():
+def test_adams_first_step_is_as_long_as_its_step_size():
     kernel, *_ = linear_answers()
     found = linearised_training(
         kernel, LinearisedMethod("leave_one_out"), [0, 1, 2], noise=False, steps=1, step=1e-4, seeds=1

@@ -28,7 +28,8 @@ def here(*arguments):
 
 def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     path = tmp_path / "verify.json"
-    done = here("A8", "kl_control.cost", "dph_theorem_1", "--quick", "--instances", "500", "--json", str(path))
+    short = ("--quick", "--instances", "500", "--json", str(path))
+    done = here("A8", "kl_control.cost", "dph_theorem_1", *short)
     assert done.exit_code == 0, done.output
     last = done.stdout.strip().splitlines()[-1]
     assert last.startswith("8 theorems: 5 proved, 3 refuted; 8 as expected; ")

@@ -12,7 +12,9 @@ from dph_theory.verification.statement import Verdict
 from dph_theory.verification.ties import examples_of, untied
 
 PROVED = [theorem for theorem in THEOREMS.values() if theorem.expected is Verdict.PROVED]
-VALIDITY, POINTWISE, SLOPE = (THEOREMS[name] for name in ("kl_control.validity", "kl_control.pointwise", "kl_control.slope"))
+VALIDITY, POINTWISE, SLOPE = (
+    THEOREMS[name] for name in ("kl_control.validity", "kl_control.pointwise", "kl_control.slope")
+)
 
 
 def kept_at(theorem, **values):
@@ -58,7 +60,12 @@ def test_files_that_coq_has_not_accepted_prove_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [("many_prompts.dual", "targets"), ("group_advantages.ends", "the_limit"), ("samplers.best", "any_sampler")]
+    ("name", "other"),
+    [
+        ("many_prompts.dual", "targets"),
+        ("group_advantages.ends", "the_limit"),
+        ("samplers.best", "any_sampler"),
+    ],
 )
 def test_another_theorem_is_no_proof_though_the_proof_names_it(name, other):
     said = untied(replace(THEOREMS[name], coq=other))

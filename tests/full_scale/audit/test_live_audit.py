@@ -250,15 +250,13 @@ def test_vllm_s_ratio_is_on_the_policy_gradient_but_not_on_the_kl():
     (kl,) = [f for f in KL_TERMS if f.trainer == "TRL" and "vLLM" in f.flags]
     given = drawn()
     given["log_old"] -= 1
-    instance = build_trainer(
-        settings(beta=0.5, loss_type="bnpo", vllm_importance_sampling_mode="token_truncate")
-    )
+    own = build_trainer(settings(beta=0.5, loss_type="bnpo", vllm_importance_sampling_mode="token_truncate"))
 
     def restated(log_pi, log_ref, log_old, advantages, mask):
         first = policy.loss(log_pi=log_pi, log_old=log_old, advantages=advantages, mask=mask)
         return first + 0.5 * kl.loss(log_pi=log_pi, log_ref=log_ref, mask=mask)
 
-    assert_same(restated, trainer_loss(instance, vllm=True), given)
+    assert_same(restated, trainer_loss(own, vllm=True), given)
 
 
 def test_masked_tokens_between_an_answer_s_own_are_a_tool_s():

@@ -1,12 +1,12 @@
 """Weights of answers by the pass rate, by entropy and by uniqueness.
 
-H1. What depends on the pass rate alone.
+What depends on the pass rate alone.
 
 A coefficient that is one number for correct answers and another for incorrect ones, whatever they are made of
 (rewards of the group, pass@k, focal weights), moves logits where the plain gradient does: it retains nothing
 that the plain gradient loses.
 
-H2. Where uniqueness weights stand.
+Where uniqueness weights stand.
 
 Groups of three, two correct answers of masses p and q and an incorrect one of mass w; a correct answer
 counts 1/f, f the number of equal answers in the group. In the reward, before the group's mean is subtracted,
@@ -44,17 +44,14 @@ CLOCK = theorem(
     on=chart(policy=simplex(4, spread=4), valid=masks(4), right=uniform(0, 2), wrong=uniform(-2, 0)),
     equal=(update_by_verdicts, plain_on_another_clock),
     examples=(
-        example(
-            policy=".4 .3 .2 .1",
-            valid=[True, True, False, False],
-            right=".9",
-            wrong="-.4",
-            value=".156 .117 -.182 -.091",
+        example(policy=".4 .3 .2 .1", valid=[True, True, False, False], right=".9", wrong="-.4").giving(
+            value=".156 .117 -.182 -.091"
         ),
     ),
     floor=1.0,
     note="The two numbers may depend on V: GRPO, MaxRL, PKPO, F-GRPO, pass@k training, positives only and"
-    " negatives only all converge where the plain gradient does: for one decision A2.limit says where, on"
+    " negatives only all converge where the plain gradient does: for one decision"
+    " implicit_bias.plain_limit says where, on"
     " trees its flow. What they differ in is the clock and the noise (G3, G4).",
     coq="another_clock",
     false=(

@@ -1,11 +1,11 @@
 """The policies closest to the base: fully valid ones, and those of a given pass rate.
 
-A7. The filtered model is the I-projection.
+The filtered model is the I-projection.
 
 Among the fully valid policies the filtered model is the closest to the base, by an identity of Pythagoras'
 kind.
 
-A8. The frontier of KL and pass rate, and the excess KL.
+The frontier of KL and pass rate, and the excess KL.
 
 KL to the base is the cost of the pass rate, kappa, plus two losses of diversity, among valid and among
 invalid answers. kappa is the frontier that no policy passes; what a run lost beyond it, the excess KL, can
