@@ -2,8 +2,7 @@
 
 A strategy answers without looking at the prompt: the policy draws s with probability q_s, and s is correct
 on some prompts (success 1) and incorrect on others (0); its merit is the share of prompts that it solves.
-What the expected gradient leaves, one strategy or several, is the subject of `retention`; where it leaves
-one,
+What the expected gradient leaves, one strategy or several, is the subject of `retention`. Where it is one,
 groups add sampling noise, shared by all prompts: another strategy can win, and takes every prompt with it.
 
 Steps are in logits: `step` times the mean over a step's answers of advantage times score. A step draws

@@ -1,6 +1,8 @@
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dph_theory import REVERSE_KL
 from dph_theory.binary_reward import (
@@ -75,3 +77,16 @@ def test_forward_kl_balances_the_reward(eta):
     mu = mu_by_forward_kl(0.2, eta)
     # The slope of mu + eta (A1 log mu + A0 log(1-mu)).
     assert 1 + eta * (0.2 / mu - 0.8 / (1 - mu)) == pytest.approx(0, abs=1e-12)
+
+
+@given(
+    base_rates=st.lists(st.floats(1e-9, 0.98), min_size=1, max_size=4),
+    unsolvable=st.integers(0, 2),
+    position=st.floats(0.02, 0.98),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_beta_of_a_mean_pass_rate_is_its_root_to_eleven_digits(base_rates, unsolvable, position):
+    rates = np.array(base_rates + [0.0] * unsolvable)
+    target = (1 - position) * rates.mean() + position * len(base_rates) / len(rates)
+    beta = beta_for_mean_validity(rates, target)
+    assert mean_validity(rates, beta * (1 + 1e-11)) < target < mean_validity(rates, beta * (1 - 1e-11))

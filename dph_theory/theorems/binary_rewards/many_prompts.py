@@ -6,17 +6,10 @@ pass rates of that mean costs less KL.
 
 import numpy as np
 
-from ...binary_reward import (
-    bernoulli_kl,
-    beta_for_mean_validity,
-    beta_from_mu,
-    mean_validity,
-    mu_from_beta,
-    solvable_share,
-)
+from ...binary_reward import bernoulli_kl, mean_validity, mu_from_beta, solvable_share
 from ...numeric.elementary import Values, only, trailing
 from ...references import Source
-from ...verification.charts import chart, example, log_uniform, masks, rates, uniform
+from ...verification.charts import chart, example, log_uniform, masks, rates
 from ...verification.statement import neighbour, theorem
 
 
@@ -117,56 +110,6 @@ ENDS = theorem(
     examples=(FOUR_PROMPTS.giving(lhs=".282025071278 .217974928722", rhs=".8625225733556 .4060058497098"),),
     coq="mean_near_ends",
     false=(neighbour("tends to 1 although some prompts are never solved", lhs=with_every_prompt),),
-)
-
-
-WIDTH = 1e-11
-"""Relative half-width of the bracket: the root is a float64, and its condition costs some digits."""
-
-
-def target(A1: Values, position: Values) -> Values:
-    """The mean pass rate at that position of the open interval (E A1, P(A1 > 0))."""
-    return (1 - position) * A1.mean(axis=-1) + position * solvable_share(A1)
-
-
-def reached_beside_root(A1: Values, position: Values, side: int) -> Values:
-    """The mean pass rate at a beta larger (1) or smaller (-1) than the library's by a relative `WIDTH`."""
-    beta = beta_for_mean_validity(A1, target(A1, position))
-    return mean_validity(A1, beta * (1 + side * WIDTH))
-
-
-def at_larger_beta(A1: Values, position: Values) -> Values:
-    return np.stack([reached_beside_root(A1, position, 1), target(A1, position)], axis=-1)
-
-
-def at_smaller_beta(A1: Values, position: Values) -> Values:
-    return np.stack([target(A1, position), reached_beside_root(A1, position, -1)], axis=-1)
-
-
-def as_one_prompt(A1: Values, position: Values) -> Values:
-    beta = beta_from_mu(A1.mean(axis=-1), target(A1, position))
-    return np.stack([target(A1, position), mean_validity(A1, beta)], axis=-1)
-
-
-ROOT = theorem(
-    "A9.root",
-    "The beta that the library finds for a target in (E A1, P(A1 > 0)) is its root to eleven digits",
-    statement=r"m \in (\mathrm{E}\,A_1, \mathrm{P}(A_1>0)):\quad"
-    r" \mathrm{E}\,p_{\beta(1+h)}(Y_1|x) < m < \mathrm{E}\,p_{\beta(1-h)}(Y_1|x)",
-    source=Source("ours", "many prompts"),
-    # The root's condition number grows like 1/(E[mu(1-mu)]/beta): rates near 1 and targets near the ends
-    # of the range would leave a float64 root fewer than 11 digits.
-    on=chart(
-        base_rates=rates(3, low=1e-9, high=0.02), solvable=masks(3), position=uniform(0.02, 0.98)
-    ).deriving(rates_of_base),
-    at_most=(at_larger_beta, at_smaller_beta),
-    # position 7/10 between E A1 = 1/3 and 1 is the mean pass rate .8
-    examples=(
-        example(base_rates=".1 .3 .6", solvable=[True] * 3, position=".7").giving(
-            lhs=".7999999999964 .8", rhs=".8 .8000000000036"
-        ),
-    ),
-    false=(neighbour("the beta of one prompt with rate E A1", rhs=as_one_prompt),),
 )
 
 

@@ -282,7 +282,7 @@ THREE_TYPES = example(
 
 LIMIT = theorem(
     "D3.limit",
-    "Training shared strategies, one of which is best: pass@k tends to max_s w_s for every k, with rates",
+    "Training shared strategies by expected reward, one of them best: pass@k tends to max_s w_s for every k",
     statement=r"c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\;"
     r" d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
     r" w^*(1-d^k) \le \mathrm{pass@}k(q_g) \le w^* + (1-w^*)\bigl(1-(1-d)^k\bigr),\quad w^* = \max_s w_s",

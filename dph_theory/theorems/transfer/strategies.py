@@ -1,8 +1,8 @@
 """Strategies that prompts share.
 
-A policy over strategies for all prompts converges, without a KL, to one of them: on average to the one that
-solves most prompts, and by sampling noise, one draw for all prompts, to another. Neither the base's shares
-nor the most merit alone says which.
+Of a policy over strategies for all prompts, trained without a KL on advantages that are not divided, one is
+left: on average the one that solves most prompts, and by sampling noise, one draw for all prompts, another.
+Neither the base's shares nor the most merit alone says which. What other advantages retain: `retention`.
 """
 
 import warnings
@@ -76,8 +76,8 @@ BESIDE = theorem(
     examples=(example(kinds=".1 .9 0", size="12", rhs="-.7333333333333 -2.5403411844344 .2"),),
     tolerance=1e-4,
     floor=1.0,
-    note="Not divided, or std-normalised, only the strategy of most merit stays alone, whatever the base's"
-    " shares; MaxRL keeps a rarer one that solves what the other does not.",
+    note="Not divided, or std-normalised, the strategy of most merit is stable alone; under the std mixtures"
+    " can be stable beside it (retention.coexist), and MaxRL keeps a rarer one that solves what the other does not.",
     share=0.02,
     false=(
         neighbour("MaxRL's G - 1 is G", rhs=partial(gain_by_weights, less=0)),
@@ -172,7 +172,7 @@ def from_roots(odds: Values, square: float = 8.0) -> Values:
 
 ODDS = theorem(
     "N6.odds",
-    "Two prompts that prefer different correct answers by odds o keep both iff o > 3 + 2 sqrt 2",
+    "Near equal shares, what two prompts share apart shrinks as V -> 1 iff their odds exceed 3 + 2 sqrt 2",
     statement=r"1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
     r" o_c = 3 + 2\sqrt2, \text{ negative iff } o > o_c \text{ (for } o \ge 1)",
     source=SOURCE,
@@ -182,8 +182,8 @@ ODDS = theorem(
     # Near the critical odds both sides vanish.
     floor=1.0,
     coq="keep_both",
-    note="The exponent of strategies.apart as V tends to 1: below it one answer takes both prompts, by"
-    " chance.",
+    note="The exponent of strategies.apart as V tends to 1, at prompts that prefer different correct answers"
+    " by the same odds. Local and symmetric: prompts of odds 20 and 6 end at shares .9998 and .0235.",
     false=(neighbour("3 + sqrt 7", rhs=partial(from_roots, square=7.0)),),
 )
 
@@ -284,7 +284,7 @@ def moments_in_closed_form(first: float, second: float, beta: float, step: float
 
 WITH_KL = theorem(
     "N6.kl",
-    "With a KL in the reward no strategy wins: all seeds stay near x0 + (w1 - w2)/beta",
+    "With a KL in the reward the log odds tend to x0 + (w1 - w2)/beta in the mean, with a std over seeds",
     statement=r"x_{n+1} = x_n + \tfrac\eta2\bigl(\sigma_n - \beta (x_n - x_0)\bigr) \;\Rightarrow\;"
     r" E x_n = x_0 + \tfrac{w_1-w_2}{\beta}(1 - \kappa^n),\; \mathrm{Var}\,x_n = \tfrac{\eta^2}{4}"
     r"\mathrm{Var}\,\sigma\,\frac{1-\kappa^{2n}}{1-\kappa^2},\quad \kappa = 1 - \tfrac{\beta\eta}2",
