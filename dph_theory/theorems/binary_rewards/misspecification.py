@@ -365,8 +365,7 @@ ABOVE = theorem(
 )
 
 
-ALPHAS = (0.125, 0.5, 0.875)
-"""Binary fractions, which floats hold exactly."""
+ALPHAS = (0.125, 0.5, 0.875)  # Binary fractions, which floats hold exactly.
 
 
 def scaled_lead(q: Values, base: Values, alpha: float) -> Values:
@@ -425,7 +424,7 @@ MONOTONE = theorem(
 )
 
 
-def with_far_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
+def with_end(base: Values, other: Values, valid: Values, gain: Values) -> dict[str, Any]:
     """The segment's far end: the other policy's shape, and that share of the base's failures turned valid."""
     failing = valid_mass(base, ~valid)
     return {"end": with_validity(valid_mass(base, valid) + gain * failing, other, valid)}
@@ -447,10 +446,6 @@ def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) 
     return REVERSE_KL(policy, base) - price(base, end, valid, t) * valid_mass(policy, valid)
 
 
-def priced_cost_of_chosen(base: Values, end: Values, valid: Values, t: Values) -> Values:
-    return priced_cost(base, end, valid, t, t)
-
-
 SEGMENT = theorem(
     "A10.segment",
     "From the base to a policy of higher pass rate, member t between wins at 1/beta = K'(t)/V': no jump",
@@ -464,8 +459,8 @@ SEGMENT = theorem(
         valid=masks(4),
         **{name: rates(low=1e-3, high=1e-3) for name in ("gain", "t")},
         s=uniform(0, 1),
-    ).deriving(with_far_end),
-    at_most=(priced_cost_of_chosen, priced_cost),
+    ).deriving(with_end),
+    at_most=(lambda base, end, valid, t: priced_cost(base, end, valid, t, t), priced_cost),
     examples=(
         FOUR_ANSWERS.but(other=".5 .2 .2 .1", gain=".6", t=".4", s=".9").giving(
             lhs="-.2898498957242", rhs="-.1844232835886"
@@ -571,10 +566,6 @@ def speeds_in_closed_form(lean: Values, odds: Values) -> Values:
     return np.stack([reverse, -lean], axis=-1)
 
 
-def speeds_at_small_lean(lean: Values, odds: Values) -> Values:
-    return np.stack([lean * (np.log(odds) / 2 - 1), -lean], axis=-1)
-
-
 ACCELERATES = theorem(
     "A10.accelerates",
     "Where tokens cannot see each other, reverse KL speeds the loss of a mode (odds above e^2)",
@@ -591,7 +582,10 @@ ACCELERATES = theorem(
     " m (1 - m^2)/2. The forward KL adds -beta m: it restores the balance, whatever the base.",
     coq="penalties_on_two_bits",
     false=(
-        neighbour("to first order in the lean", rhs=speeds_at_small_lean),
+        neighbour(
+            "to first order in the lean",
+            rhs=lambda lean, odds: np.stack([lean * (np.log(odds) / 2 - 1), -lean], axis=-1),
+        ),
         neighbour(
             "reverse KL restores the balance, as forward KL does",
             relation=Relation.AT_MOST,
