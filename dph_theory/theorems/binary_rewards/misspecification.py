@@ -215,7 +215,7 @@ def around_the_jump(members: Values, base: Values, valid: Values) -> Values:
     return np.stack([chosen_member(chosen, family) for chosen in sides], axis=-2)
 
 
-def dirac_then_rival(members: Values, base: Values, valid: Values) -> Values:
+def dirac_and_rival(members: Values, base: Values, valid: Values) -> Values:
     members, base = normalised(members), normalised(base)
     dirac, invalid = dirac_on_mode(base, valid), dirac_on_mode(base, ~valid)
     prices = jump_prices(members, base, valid)
@@ -232,12 +232,12 @@ JUMP = theorem(
     r"\quad K = -\log\max_{Y_1} a",
     source=Source("ours", "indifference of two members"),
     on=chart(members=log_uniform(1e-3, 1, 3, 4), base=log_uniform(1e-3, 1, 4), valid=masks(4)),
-    equal=(around_the_jump, dirac_then_rival),
+    equal=(around_the_jump, dirac_and_rival),
     examples=(RESTRICTED,),
     false=(
         neighbour(
             "no jump: the two policies mix continuously",
-            rhs=lambda members, base, valid: dirac_then_rival(members, base, valid).mean(-2, keepdims=True),
+            rhs=lambda members, base, valid: dirac_and_rival(members, base, valid).mean(-2, keepdims=True),
         ),
     ),
 )

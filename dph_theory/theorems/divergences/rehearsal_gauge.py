@@ -290,6 +290,10 @@ def largest_term(pi_tokens: list[Values], base_tokens: list[Values], valid: Valu
     return stacked(largest, TOKEN_LOSSES)
 
 
+def minus_log_loss_of_base(base_tokens: list[Values], valid: Values) -> Values:
+    return token_losses((FORWARD_KL.generator,), base_tokens, base_tokens, valid)
+
+
 def token_losses_of_filtered(base_tokens: list[Values], valid: Values) -> Values:
     """The token losses at p_*, written as next-token tables; those of the base where it never comes."""
     after, tables = filtered(sequences(base_tokens), valid).reshape(base_tokens[-1].shape), list[Values]()
@@ -322,9 +326,7 @@ TOKENS = theorem(
         neighbour("least at p_*", lhs=token_losses_of_filtered),
         neighbour(
             "-log u, which is negative beyond u = 1",
-            lhs=lambda base_tokens, valid: token_losses(
-                (FORWARD_KL.generator,), base_tokens, base_tokens, valid
-            ),
+            lhs=minus_log_loss_of_base,
             rhs=partial(token_losses, (FORWARD_KL.generator,)),
         ),
     ),

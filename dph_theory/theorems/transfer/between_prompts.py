@@ -415,6 +415,10 @@ def logits_by_regression(trained: Values, held_out: Values, change: Values) -> V
     return times(held_out @ np.swapaxes(trained, -1, -2), times(inverse, change))
 
 
+def logits_at_unit_beta(trained: Values, held_out: Values, change: Values, beta: Values) -> Values:
+    return logits_by_regression(trained, held_out, change * beta[:, None])
+
+
 REGRESSION = theorem(
     "N4.regression",
     "Where a KL of the whole answer ends, held-out logits are the kernel regression of v/beta",
@@ -436,12 +440,5 @@ REGRESSION = theorem(
     note="Exact for linear logits at any number of answers, where the kernel of log odds, which moves with"
     " the answers among the incorrect, is not; the error of wide networks falls as their width grows.",
     share=0.5,
-    false=(
-        neighbour(
-            "of v, whatever beta",
-            rhs=lambda trained, held_out, change, beta: logits_by_regression(
-                trained, held_out, change * beta[:, None]
-            ),
-        ),
-    ),
+    false=(neighbour("of v, whatever beta", rhs=logits_at_unit_beta),),
 )
