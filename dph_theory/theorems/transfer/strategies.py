@@ -77,7 +77,8 @@ BESIDE = theorem(
     tolerance=1e-4,
     floor=1.0,
     note="Not divided, or std-normalised, the strategy of most merit is stable alone; under the std mixtures"
-    " can be stable beside it (retention.coexist), and MaxRL keeps a rarer one that solves what the other does not.",
+    " can be stable beside it (retention.coexist), and MaxRL keeps a rarer one that solves what the other"
+    " does not.",
     share=0.02,
     false=(
         neighbour("MaxRL's G - 1 is G", rhs=partial(gain_by_weights, less=0)),
@@ -363,9 +364,11 @@ def variances_by_modes(
 
 def variances_at_coupling(coupling: float) -> Callable[..., Values]:
     """A side with this coupling, whatever that of the instance."""
-    return lambda rate, reached, valid, invalid, step: variances_by_modes(
-        coupling, rate, reached, valid, invalid, step
-    )
+
+    def side(rate: Values, reached: Values, valid: Values, invalid: Values, step: Values) -> Values:
+        return variances_by_modes(coupling, rate, reached, valid, invalid, step)
+
+    return side
 
 
 DRIFT = theorem(
