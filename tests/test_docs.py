@@ -107,7 +107,7 @@ def test_every_page_is_in_the_navigation():
 def test_an_entry_that_a_page_names_is_in_the_registry():
     subjects = "|".join(SUBJECTS)
     for page in PAGES:
-        for name in re.findall(rf"`((?:{subjects})\.\w+)`", page.read_text()):
+        for name in re.findall(rf"`((?:{subjects})\.(?!py\b)\w+)`", page.read_text()):
             assert name in THEOREMS, (page.name, name)
 
 

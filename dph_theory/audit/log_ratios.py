@@ -12,8 +12,8 @@ from .exact import Audited, LossError, LossInputs, Problem, first_of
 from .report import Extremes, StoppedRatios
 
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
-_FAR = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
-FINE = np.concatenate([-_FAR[::-1], np.linspace(-3.0, 3.0, 121), _FAR])
+_FAR_LOG_RATIOS = np.concatenate([np.arange(3.5, 60.5, 0.5), np.arange(80.0, 701.0, 20.0)])
+FINE = np.concatenate([-_FAR_LOG_RATIOS[::-1], np.linspace(-3.0, 3.0, 121), _FAR_LOG_RATIOS])
 """Where slopes are looked for, in float64: within it no generator's own gradient underflows.
 
 What cancels there in float64, as the importance-corrected k3 does below x = -41, is found all the same.

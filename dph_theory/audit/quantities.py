@@ -189,7 +189,7 @@ EXACT = 1e-7
 """Relative agreement, over all problems, that counts as exact; exact sums in float64 reach 1e-12."""
 SUM_EXACT = 1e-9
 """The same for sums of quantities, which have more constants to fit."""
-FAR = 45.0
+LARGEST_ANGLE = 45.0
 """Degrees, on any problem, from which on a gradient is near nothing."""
 FAR_OFF = 2 / 3
 """The relative error, on any problem, from which on a value is near nothing."""
@@ -258,7 +258,7 @@ def match_value(measured: Sequence[ExpectedLoss], *, single: bool = False) -> Ma
 
 def nearest(measured: Sequence[ExpectedLoss]) -> Match:
     """The quantity, or its opposite, with the smallest largest angle on any problem."""
-    best, least = NOTHING, FAR
+    best, least = NOTHING, LARGEST_ANGLE
     for name, by_problem in _moving(measured).items():
         angles = [_angle(m.gradient, q.gradient) for m, q in zip(measured, by_problem, strict=True)]
         for sign, angle in ((1.0, max(angles)), (-1.0, 180 - min(angles))):

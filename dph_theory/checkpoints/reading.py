@@ -24,7 +24,7 @@ _NAMED = 5
 """So many wrong rows are listed one by one."""
 _EVALUATION = "evaluation.json"
 """What `dph evaluate` and `dph demo` write into the folder of a run."""
-_WHOLE = re.compile(r"0|-?[1-9]\d*")
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d*")
 _ABSENT = ("", "NA", "null", "None")
 _LONGEST_CELL = 2**27
 
@@ -180,7 +180,7 @@ def _csv_rows(path: Path) -> Numbered:
     finally:
         csv.field_size_limit(longest)
     # As in JSON, ids are numbers if all of them are.
-    numbers = all(_WHOLE.fullmatch(cells.get("id") or "0") for _, cells in rows)
+    numbers = all(_WHOLE_NUMBER.fullmatch(cells.get("id") or "0") for _, cells in rows)
     as_text = {*AS_TEXT} if numbers else {*AS_TEXT, "id"}
     for number, cells in rows:
         if None in cells:

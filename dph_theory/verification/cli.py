@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .statement import Theorem
 
-Made = TypeVar("Made")
+Computed = TypeVar("Made")
 
 
 @click.command(short_help="Check every theorem, and that near-miss statements fail.")
@@ -94,7 +94,7 @@ def _compiled(console: "Console") -> bool:
     return not (differs or compilation.beyond_the_reals or compilation.beyond_primitives)
 
 
-def _allowed(compute: Callable[[], Made]) -> Made:
+def _allowed(compute: Callable[[], Computed]) -> Computed:
     """What was made, or wrong usage with the reason."""
     try:
         return compute()

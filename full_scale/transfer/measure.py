@@ -36,7 +36,7 @@ PACKAGES = ("torch", "transformers", "peft")
 WRONG = 8
 """So many incorrect answers of a prompt get a gradient of their own: with fewer one that rises on
 prompts that are not trained is not seen, with more little is gained."""
-_GROUP, _SOME = 16, 16
+_GROUP, _COMPARED_RATES = 16, 16
 """The answers of a group, and how many prompts, whose gradient tells how far a step of Adam goes."""
 _BLOCK = 256
 """So many prompts' sketches at most are held twice in memory."""
@@ -278,7 +278,7 @@ class _Work:
 
         A step of Adam from the start on moves each weight by the learning rate: so far along the gradient.
         """
-        for number in np.unique(np.linspace(0, len(trained) - 1, _SOME).astype(int)):
+        for number in np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int)):
             part = parts[trained[number]]
             share, correct = part["share"] / part["share"].sum(), part["correct"].astype(float)
             rate = share @ correct

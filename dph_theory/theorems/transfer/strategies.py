@@ -64,7 +64,7 @@ def gain_by_weights(kinds: Values, size: Values, less: int = 1) -> Values:
     return np.stack([*(end * gap for end in ends), (size - less) * kinds[:, 0] - kinds[:, 1]], axis=-1)
 
 
-BESIDE = theorem(
+GROWTH = theorem(
     "N6.beside",
     "Beside a strategy s that has all, r gains at alpha_G(0) rho(r only) - alpha_G(1) rho(s only)",
     statement=r"\lim_{q_r \to 0} \dot\theta_r/q_r = \alpha_G(0)\,\rho(r \text{ only})"

@@ -101,7 +101,7 @@ class State:
 
 
 _ROWS = "SELECT COUNT ( * ) FROM {source}"
-_KNOWN = "SELECT COUNT ( {column} ) FROM {source}"
+_COUNT_QUERY = "SELECT COUNT ( {column} ) FROM {source}"
 _DISTINCT = "SELECT COUNT ( DISTINCT {column} ) FROM {source}"
 _KINDS = "SELECT COUNT ( * ) FROM ( SELECT {column} FROM {source} GROUP BY {column} )"
 _UNKNOWN = "SELECT NULLIF ( COUNT ( {column} ) , 0 ) FROM {source}"
@@ -110,7 +110,7 @@ CLEAN = State(False, False, False, _ROWS, "complete, without repeats")
 STATES = (
     *(CLEAN,) * 4,
     State(True, True, False, _ROWS, "every row counts"),
-    State(True, True, False, _KNOWN, "a missing entry is a free place and does not count"),
+    State(True, True, False, _COUNT_QUERY, "a missing entry is a free place and does not count"),
     State(True, True, False, _DISTINCT, "repeated entries count once, missing ones do not count"),
     State(True, True, False, _KINDS, "repeated entries count once, and so does missing"),
     State(False, True, False, _DISTINCT, "repeated entries count once"),

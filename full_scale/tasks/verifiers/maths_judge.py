@@ -45,7 +45,7 @@ _RAISED = re.compile("[⁰¹²³⁴-⁹]+")
 
 _PREFIXES = {"": "", "k": "kilo", "c": "centi", "m": "milli", "d": "deci"}
 _BASES = {"m": "meter metre", "g": "gram", "L": "liter litre", "s": "second", "W": "watt", "J": "joule"}
-_OTHERS = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile lb:pound oz:ounce day:d week:wk
+_UNIT_NAMES = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile lb:pound oz:ounce day:d week:wk
     year:yr mph:mi/h"""
 
 
@@ -57,7 +57,7 @@ def _units() -> dict[str, str]:
             short = prefix + base
             spellings[short] = short
             spellings |= {f"{word}{name}{end}": short for name in names.split() for end in ("", "s")}
-    for entry in _OTHERS.split():
+    for entry in _UNIT_NAMES.split():
         short, _, spelled = entry.partition(":")
         spellings |= {f"{name}{end}": short for name in (short, *spelled.split(",")) for end in ("", "s")}
     speeds = {f"{length}/{time}" for length in ("m", "km", "cm", "ft", "mi") for time in ("s", "h", "min")}
