@@ -57,7 +57,7 @@ def flow(
 
     d theta/dt is the gradient of E v - beta KL by the form, of E v + beta E_{p_*} log pi for rehearsal, of
     E_{p_*} log pi for KL-DPG. A network under gradient descent moves so up to a factor of time, while its
-    kernel changes little. A schedule beta that falls slowly keeps a run near each stationary policy on its way.
+    kernel changes little. A beta that falls slowly keeps a run near each stationary policy on its way.
 
     Parameters: base, one table a position, (V, ..., V); valid (V, ..., V); times rising from 0; start, the
     tables begun from, by default the base; end, the symbol after which only itself follows; reward False
