@@ -183,8 +183,8 @@ def spread_along(
                 for noise, update in updates.items():
                     variances[noise, name] += run.noise(update(log_p, step), along)
     end = run.log_probs(state[0]).detach()
-    others = {noise: _deviations(variances, noise) for noise in other_updates or {}}
-    return SpreadAlong(_deviations(variances, ""), taken, end, others)
+    other_deviations = {noise: _deviations(variances, noise) for noise in other_updates or {}}
+    return SpreadAlong(_deviations(variances, ""), taken, end, other_deviations)
 
 
 def _deviations(variances: Mapping[tuple[str, str], float], noise: str) -> dict[str, float]:

@@ -34,10 +34,10 @@ from dph_theory.numeric.arrays import distribution
 from dph_theory.references import Source
 from dph_theory.restricted import critical_beta, projection
 from dph_theory.tokens import sequence_divergence, token_divergence
-from dph_theory.verification.reports import Settings
+from dph_theory.verification.reports import SearchSettings
 from dph_theory.verification.run import select
 
-LAW, BASE, VALID = [0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [1, 0, 0]
+POLICY, BASE, VALID = [0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [1, 0, 0]
 TREE = [np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]])]
 ANSWERS = np.array([[True, False], [True, False]])
 IN_TREE = {"base": TREE, "valid": ANSWERS}
@@ -59,30 +59,30 @@ CALLS = [
     (dph_theory.tilted, {"base": BASE, "valid": VALID, "beta": 0.5}),
     (dph_theory.filtered, {"base": BASE, "valid": VALID}),
     (dph_theory.with_validity, {"mu": 0.5, "base": BASE, "valid": VALID}),
-    (dph_theory.valid_mass, {"policy": LAW, "valid": VALID}),
+    (dph_theory.valid_mass, {"policy": POLICY, "valid": VALID}),
     (dph_theory.mu_from_beta, {"base_rate": 0.25, "beta": 0.5}),
     (dph_theory.beta_from_mu, {"base_rate": 0.25, "mu": 0.5}),
     (dph_theory.log_partition, {"base_rate": 0.25, "beta": 0.5}),
     (dph_theory.kappa, {"mu": 0.5, "base_rate": 0.25}),
     (dph_theory.mean_validity, {"base_rates": [0.2, 0.4], "beta": 0.5}),
     (dph_theory.beta_for_mean_validity, {"base_rates": [0.2, 0.4], "mu": 0.5}),
-    (dph_theory.excess_kl, {"policy": LAW, "base": BASE, "valid": VALID}),
+    (dph_theory.excess_kl, {"policy": POLICY, "base": BASE, "valid": VALID}),
     (dph_theory.pass_at_k, {"n": 10, "c": 3, "k": 4}),
     (dph_theory.exact_pass_at_k, {"p": 0.3, "k": 4}),
-    (dph_theory.expected_distinct_valid, {"q": LAW, "valid": VALID, "k": 4}),
+    (dph_theory.expected_distinct_valid, {"q": POLICY, "valid": VALID, "k": 4}),
     (dph_theory.mu_by_forward_kl, {"base_rate": 0.25, "eta": 0.5}),
     (dph_theory.alpha_divergence, {"alpha": 0.5}),
     (dph_theory.rehearsal_guarantee, {"kl": 0.5, "reference_return": 0.9}),
-    (FORWARD_KL, {"pi": LAW, "ref": BASE}),
-    (FORWARD_KL.gradient, {"pi": LAW, "ref": BASE}),
+    (FORWARD_KL, {"pi": POLICY, "ref": BASE}),
+    (FORWARD_KL.gradient, {"pi": POLICY, "ref": BASE}),
     (sequence_divergence, {"divergence": FORWARD_KL, "pi_tokens": TREE, "ref_tokens": TREE}),
     (token_divergence, {"divergence": FORWARD_KL, "pi_tokens": TREE, "ref_tokens": TREE}),
     (plain_gradient, {"theta": [1.0, 0.0, 2.0], "valid": VALID}),
     (natural_gradient, {"theta": [1.0, 0.0, 2.0], "valid": VALID}),
     (orbit, {"base": BASE, "valid": VALID, "left": 0.5}),
     (uniform_on_likeliest, {"base": BASE, "valid": VALID}),
-    (projection, {"family": [LAW, BASE], "base": BASE, "valid": VALID, "beta": 0.5}),
-    (critical_beta, {"family": [LAW, BASE], "base": BASE, "valid": VALID}),
+    (projection, {"family": [POLICY, BASE], "base": BASE, "valid": VALID, "beta": 0.5}),
+    (critical_beta, {"family": [POLICY, BASE], "base": BASE, "valid": VALID}),
     (mean_interval, {"values": [0.1, 0.3], "confidence": 0.9}),
     (probability_interval, {"values": [0.1, 0.3], "confidence": 0.9}),
     (lead_time, TRAINING),
@@ -90,7 +90,7 @@ CALLS = [
     (stationary.beta_at, {"base_rate": 0.25, "validity": 0.5, "divergence": FORWARD_KL}),
     (stationary.group_weight, {"group_size": 8, "validity": 0.3, "scale": "std"}),
     (stationary.group_objective, {"group_size": 8, "validity": 0.3, "scale": "std"}),
-    (stationary.best_response, {"reference": LAW, "value": [1.0, 0.0, 0.5], "beta": 0.5}),
+    (stationary.best_response, {"reference": POLICY, "value": [1.0, 0.0, 0.5], "beta": 0.5}),
     (stationary.token_policy, IN_TREE | WITH_DIVERGENCE),
     (stationary.sequence_policy, IN_TREE | WITH_DIVERGENCE),
     (stationary.filtered_policy, IN_TREE),
@@ -139,7 +139,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def told(function) -> str:
+def full_name(function) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
@@ -155,9 +155,9 @@ def unnamed() -> Iterator[str]:
                     function(**{**good, name: value})
                 except ValueError as error:
                     if not any(other in str(error) for other in names):
-                        yield f"{told(function)}({name}={value!r}): {error}"
+                        yield f"{full_name(function)}({name}={value!r}): {error}"
                 except Exception as error:
-                    yield f"{told(function)}({name}={value!r}): {error!r:.120}"
+                    yield f"{full_name(function)}({name}={value!r}): {error!r:.120}"
 
 
 SHAPES = "shapes do not fit: "
@@ -243,7 +243,7 @@ REFUSED = [
     (stationary.group_weight, {"scale": "max"}, "one of"),
     (stationary.best_response, {"value": [np.inf, 0, 0]}, "value=inf"),
     (stationary.best_response,
-     {"reference": [LAW, LAW], "beta": [0.1, 0.2, 0.3]}, r"value \(3,\), beta \(3, 1\)"),
+     {"reference": [POLICY, POLICY], "beta": [0.1, 0.2, 0.3]}, r"value \(3,\), beta \(3, 1\)"),
     (stationary.best_response,
      {"divergence": TOTAL_VARIATION}, "divergence='total_variation' is not .*finite"),
     (stationary.token_policy, {"base": []}, "a table for each token"),
@@ -297,8 +297,8 @@ REFUSED = [
     (audit_advantage, {"group_size": [4, 8]}, r"group_size=\[4, 8\] .*a whole number from 2 to 1024"),
     (audit_metric, {"metric": None}, r"metric=None is not allowed: a function of \(n, c, k\)"),
     (audit_metric, {"metric": len}, r"the metric takes \(obj\)"),
-    (Settings, {"instances": 0}, "instances=0"),
-    (Settings, {"seed": -1}, "seed=-1"),
+    (SearchSettings, {"instances": 0}, "instances=0"),
+    (SearchSettings, {"seed": -1}, "seed=-1"),
 ]  # fmt: skip
 """A call, what is changed in its row of `CALLS` (or all it is given), and what the error says."""
 
@@ -314,7 +314,7 @@ def unsaid() -> Iterator[str]:
             said = repr(error)
             if isinstance(error, ValueError) and re.search(words, str(error)):
                 continue
-        yield f"{told(call)}({changed}): {said}"
+        yield f"{full_name(call)}({changed}): {said}"
 
 
 def test_every_value_is_answered_or_an_error_names_the_argument_its_value_and_what_is_allowed():

@@ -9,11 +9,13 @@ methods and of the anchors are predicted as well; declared here are other prompt
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
@@ -38,20 +40,9 @@ from ...transfer.answers import Listed
 from ...transfer.measure import measure_listed
 from ..outcome import Settings
 from .anchors import PRODUCTS, SEEDS, SUMS, WIDE, anchors_of
-from .losses import method_of
+from .losses import GROUP, SOLVED, STORED, method_of
 from .open_prompts import Reading, open_prompts
-from .runs import (
-    GROUP,
-    HELD_OUT,
-    MIXTURE,
-    SOLVED,
-    STORED,
-    FinishedOpenRun,
-    OpenRun,
-    Policy,
-    pass_at,
-    with_held_out,
-)
+from .runs import HELD_OUT, MIXTURE, FinishedOpenRun, OpenRun, Outcomes, Policy, pass_at, with_held_out
 from .training import pretrained_llama, train_on_samples
 
 KS = (1, 16, 256)
@@ -65,22 +56,19 @@ _RIDGE, _LEAST_RATE = 0.01, 1e-12
 def declared() -> list[OpenRun]:
     """Other prompts than the methods', other optimisers, rates and ranks, and a kernel measured later."""
     grpo = partial(OpenRun, "transfer", method="GRPO")
-    forward: dict[str, Any] = {"kl": "k3", "coefficient": 0.3}
-    settings = [
-        (SEEDS, grpo(SUMS)),
-        (SEEDS, grpo(SUMS, **forward)),
-        (SEEDS, grpo(PRODUCTS)),
-        (SEEDS, grpo(PRODUCTS, **forward)),
-        (1, grpo(PRODUCTS, kl="k2", coefficient=0.3)),
-        (1, OpenRun("transfer", PRODUCTS, "KL-DPG")),
-        (1, grpo(MIXTURE, optimiser="sgd", learning_rate=1e-3, steps=40)),
-        (1, grpo(MIXTURE, learning_rate=1e-6, steps=100)),
-        (1, grpo(MIXTURE, rank=8, learning_rate=2e-4)),
-        (1, grpo(MIXTURE, rank=8, learning_rate=2e-4, **forward)),
-        (1, grpo(MIXTURE, measured_after=10)),
-        (2, grpo(WIDE)),
+    forward = partial(grpo, kl="k3", coefficient=0.3)
+    kinds = [grpo(SUMS), forward(SUMS), grpo(PRODUCTS), forward(PRODUCTS)]
+    once = [
+        grpo(PRODUCTS, kl="k2", coefficient=0.3),
+        OpenRun("transfer", PRODUCTS, "KL-DPG"),
+        grpo(MIXTURE, optimiser="sgd", learning_rate=1e-3, steps=40),
+        grpo(MIXTURE, learning_rate=1e-6, steps=100),
+        grpo(MIXTURE, rank=8, learning_rate=2e-4),
+        forward(MIXTURE, rank=8, learning_rate=2e-4),
+        grpo(MIXTURE, measured_after=10),
     ]
-    return [replace(run, seed=seed) for seeds, run in settings for seed in range(seeds)]
+    settings = [*product(kinds, [SEEDS]), *product(once, [1]), (grpo(WIDE), 2)]
+    return [replace(run, seed=seed) for run, seeds in settings for seed in range(seeds)]
 
 
 @dataclass(frozen=True)
@@ -163,14 +151,10 @@ def forecast(path: str, run: OpenRun, folder: Path) -> TransferForecast:
     trained, candidates = kernel.prompts_in(*run.tasks), kernel.prompts_in(run.tasks[0] + HELD_OUT)
     anchors = anchors_of(run, kernel, candidates)
     held_out, explored = np.setdiff1d(candidates, anchors), kernel.prompts_in(run.tasks[0])
-    train = partial(
-        linearised_training,
-        method=linear_method(run, kernel, trained, anchors),
-        trained=trained,
-        steps=run.steps - run.measured_after,
-        step=run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0),
-        optimiser=run.optimiser,
-    )
+    method, steps = linear_method(run, kernel, trained, anchors), run.steps - run.measured_after
+    step = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
+    settings: dict[str, Any] = {"steps": steps, "step": step, "optimiser": run.optimiser}
+    train = partial(linearised_training, method=method, trained=trained, **settings)
     curves = train(kernel, seeds=LINEARISED_SEEDS)
     quiet = train(kernel, seeds=1, noise=False)
     alone = train(kernel.alone(), seeds=LINEARISED_SEEDS)
@@ -205,27 +189,21 @@ def linear_method(
         holds += (Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
     divergence = None if method.penalty is None else KL_FORMS[method.penalty.estimator].divergence
     return LinearisedMethod(
-        scale="none" if scale == "mean" else scale,
-        group_size=GROUP,
-        beta=run.coefficient if divergence else 0.0,
-        divergence=divergence,
+        scale="none" if scale == "mean" else scale, group_size=GROUP, alpha=method.alpha, holds=holds,
+        beta=run.coefficient if divergence else 0.0, divergence=divergence,
         mixed_only=method.exploration.dynamic_sampling,
-        alpha=method.alpha,
-        holds=holds,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Interpolation:
-    """A finished run's held-out Pass@k at KS as the kernel says from what its trained prompts did.
-
-    The correlations are over held-out prompts, of the change of log odds: interpolated with measured, and
-    forecast with measured.
-    """
+    """A finished run's held-out Pass@k at KS as the kernel says from what its trained prompts did."""
 
     interpolated: tuple[float, ...]
     correlation: float
+    """Over held-out prompts, of the interpolated change of log odds with the measured one."""
     forecast_correlation: float
+    """The same of the forecast change."""
 
 
 def interpolation(
@@ -242,12 +220,10 @@ def interpolation(
     measured = _log_odds(kernel, outcome.course[-1].tasks) - start
     change = interpolated(kernel.log_odds.kernel, trained, measured[trained], ridge=_RIDGE)
     predicted = _logit(np.array(forecast.rates)) - start
-    rates = 1 / (1 + np.exp(-(start + change)[held_out]))
-    return Interpolation(
-        interpolated=tuple(float(exact_pass_at_k(rates, k).mean()) for k in KS),
-        correlation=float(np.corrcoef(change[held_out], measured[held_out])[0, 1]),
-        forecast_correlation=float(np.corrcoef(predicted[held_out], measured[held_out])[0, 1]),
-    )
+    rates = expit((start + change)[held_out])
+    pairs = [(log_odds[held_out], measured[held_out]) for log_odds in (change, predicted)]
+    passed = tuple(float(exact_pass_at_k(rates, k).mean()) for k in KS)
+    return Interpolation(passed, *(float(np.corrcoef(*pair)[0, 1]) for pair in pairs))
 
 
 def _log_odds(kernel: AnswerKernel, policy: Policy) -> np.ndarray:
@@ -259,8 +235,7 @@ def _log_odds(kernel: AnswerKernel, policy: Policy) -> np.ndarray:
 
 
 def _logit(rates: np.ndarray) -> np.ndarray:
-    rates = np.clip(rates, _LEAST_RATE, 1 - _LEAST_RATE)
-    return np.log(rates) - np.log1p(-rates)
+    return np.asarray(logit(np.clip(rates, _LEAST_RATE, 1 - _LEAST_RATE)))
 
 
 @dataclass(frozen=True)
@@ -284,54 +259,42 @@ class ForecastComparison:
 
 
 def comparisons(
-    outcomes: Sequence[FinishedOpenRun],
-    forecasts: Mapping[str, TransferForecast],
-    interpolations: Mapping[str, Interpolation],
+    outcomes: Outcomes, forecasts: Mapping[str, TransferForecast], interpolations: Mapping[str, Interpolation]
 ) -> list[ForecastComparison]:
     """The runs that were predicted, by setting."""
     groups: dict[OpenRun, list[FinishedOpenRun]] = {}
     for outcome in outcomes:
         if outcome.run.id in forecasts and outcome.run.id in interpolations:
             groups.setdefault(outcome.run.setting, []).append(outcome)
-    return [_comparison(setting, runs, forecasts, interpolations) for setting, runs in groups.items()]
+    rows = []
+    for setting, runs in groups.items():
+        before = [forecasts[outcome.run.id] for outcome in runs]
+        after = [interpolations[outcome.run.id] for outcome in runs]
+        base, measured = (_free_pass_at(runs, before, point) for point in (0, -1))
+        spread = measured.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(len(KS))
+        trained = [[pass_at(outcome.last.tasks, setting.tasks[:1], k) for k in KS] for outcome in runs]
+        rows.append(
+            ForecastComparison(
+                setting=setting, seeds=len(runs), base=_mean(base), measured=_mean(measured),
+                measured_spread=tuple(spread.tolist()), trained_measured=_mean(trained),
+                forecast=_mean([forecast.held_out for forecast in before]),
+                interpolated=_mean([change.interpolated for change in after]),
+                trained_forecast=_mean([forecast.trained for forecast in before]),
+                trained_alone=_mean([forecast.trained_alone for forecast in before]),
+                without_noise=_mean([forecast.without_noise for forecast in before]),
+                spread=_mean([forecast.spread for forecast in before]),
+                correlation=fmean(change.correlation for change in after),
+                forecast_correlation=fmean(change.forecast_correlation for change in after),
+            )
+        )  # fmt: skip
+    return rows
 
 
-def _comparison(
-    setting: OpenRun,
-    outcomes: Sequence[FinishedOpenRun],
-    forecasts: Mapping[str, TransferForecast],
-    interpolations: Mapping[str, Interpolation],
-) -> ForecastComparison:
-    before = [forecasts[outcome.run.id] for outcome in outcomes]
-    after = [interpolations[outcome.run.id] for outcome in outcomes]
-    trained, held_out = setting.tasks[0], setting.tasks[0] + HELD_OUT
-
-    def free_pass_at(point: int) -> np.ndarray:
-        """On the held-out texts that are not pinned, by run."""
-        runs = [
-            (outcome.course[point].tasks, forecast.anchors)
-            for outcome, forecast in zip(outcomes, before, strict=True)
-        ]
-        return np.array([[pass_at(end, [held_out], k, without=pinned) for k in KS] for end, pinned in runs])
-
-    measured = free_pass_at(-1)
-    spread = measured.std(axis=0, ddof=1) if len(outcomes) > 1 else np.zeros(len(KS))
-    return ForecastComparison(
-        setting=setting,
-        seeds=len(outcomes),
-        base=_mean(free_pass_at(0)),
-        forecast=_mean([forecast.held_out for forecast in before]),
-        interpolated=_mean([change.interpolated for change in after]),
-        measured=_mean(measured),
-        trained_forecast=_mean([forecast.trained for forecast in before]),
-        trained_measured=_mean([[pass_at(o.last.tasks, [trained], k) for k in KS] for o in outcomes]),
-        trained_alone=_mean([forecast.trained_alone for forecast in before]),
-        without_noise=_mean([forecast.without_noise for forecast in before]),
-        spread=_mean([forecast.spread for forecast in before]),
-        measured_spread=tuple(spread.tolist()),
-        correlation=fmean(change.correlation for change in after),
-        forecast_correlation=fmean(change.forecast_correlation for change in after),
-    )
+def _free_pass_at(outcomes: Outcomes, forecasts: Sequence[TransferForecast], point: int) -> np.ndarray:
+    """By run, at the start or the end: Pass@k at KS on the held-out texts that are not pinned."""
+    task = outcomes[0].run.tasks[0] + HELD_OUT
+    policies = zip([outcome.course[point].tasks for outcome in outcomes], forecasts, strict=True)
+    return np.array([[pass_at(p, [task], k, without=f.anchors) for k in KS] for p, f in policies])
 
 
 def table(compared: Sequence[ForecastComparison]) -> Table:
@@ -345,20 +308,16 @@ def table(compared: Sequence[ForecastComparison]) -> Table:
     return Table.from_rows(("held out", "setting", "seeds", *heads), rows)
 
 
-def stored_kernels(runs: Sequence[OpenRun], folder: Path, *, most_cosines: int = 64) -> list[dict[str, Any]]:
-    """Of the runs' kernels: prompts, pass rates, cosines of their log odds' gradients if few, and slopes."""
-    rows = []
-    for settings in dict.fromkeys(map(KernelSettings.of_run, runs)):
-        if not settings.file(folder).is_file():
-            continue
-        kernel = AnswerKernel.load(settings.file(folder))
-        coupling, rates = kernel.log_odds
+def kernel_summary(path: str, run: OpenRun, folder: Path, most_cosines: int = 64) -> dict[str, Any]:
+    """Of a run's kernel: prompts, pass rates, cosines of their log odds' gradients if few, and slopes."""
+    kernel = kernel_of(path, run, folder)
+    coupling, rates = kernel.log_odds
+    row: dict[str, Any] = {"settings": asdict(KernelSettings.of_run(run)), "sets": kernel.sets}
+    row |= {"rates": rates, "slopes": initial_slopes(kernel)}
+    if len(rates) <= most_cosines:
         length = np.sqrt(np.maximum(np.diag(coupling), 1e-300))
-        row = asdict(settings) | {"sets": kernel.sets, "rates": rates, "slopes": initial_slopes(kernel)}
-        if len(rates) <= most_cosines:
-            row["cosines"] = np.round(coupling / length[:, None] / length, 2)
-        rows.append(as_json(row, digits=4))
-    return rows
+        row["cosines"] = np.round(coupling / length[:, None] / length, 2)
+    return dict(as_json(row, digits=4))
 
 
 def initial_slopes(kernel: AnswerKernel) -> dict[str, list[float]]:
