@@ -119,7 +119,7 @@ def predict(
     answers, without noise. Without a KL the noise is given of steps of so many `answers`, by default 64 of
     whole groups. Returns a Prediction. Raises ValueError for what these do not allow, for settings whose
     stationary policy is not known, for no base rates, and where the group size is needed and not given.
-    Source: ours, entries `sequence_penalties`, `token_penalties`, `group_advantages`.
+    Source: ours, theory E1, E2, E4.
 
     >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
     0.9755
@@ -141,11 +141,13 @@ def predict(
         beta = float(effective_beta(configuration.coefficient, false_positive, false_negative))
     # Of a group whose size is not known the answers less the others weigh as those of any.
     group_size, scale = configuration.group_size or 2, configuration.scale or "none"
-    divergence = (configuration.term.divergence if configuration.term is not None else None) or REVERSE_KL
+    term = configuration.term
+    divergence = (term and term.divergence) or REVERSE_KL
     flow = _PromptFlow(
         configuration,
         objective={"beta": beta, "group_size": group_size, "scale": scale, "divergence": divergence},
         decision={"valid": right, "invalid": wrong},
+        mixed_only=beta > 0 and configuration.mixed_only and term is not None and term.token,
         speed=1 - false_positive - false_negative,
         step=step,
         steps=steps,
@@ -166,6 +168,8 @@ class _PromptFlow:
     configuration: Configuration
     objective: Mapping[str, Any]
     decision: Mapping[str, Any]
+    mixed_only: bool
+    """Whether the KL acts on groups with both verdicts alone (theory M1)."""
     speed: float
     step: float | None
     steps: float | None
@@ -178,7 +182,7 @@ class _PromptFlow:
             return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None, None)
         reached, *ends = self._ends(rate)
         other_ends = tuple(end for end in ends if end != reached)
-        if self._mixed_only:  # The way there is not that of a KL on all groups.
+        if self.mixed_only:  # The way there is not that of a KL on all groups.
             return PromptPrediction("", rate, reached, other_ends, None, None, None)
         path = self._along(rate, _TIMES)
         on_the_way = None if time_trained is None else float(self._along(rate, np.array([time_trained]))[0])
@@ -191,13 +195,6 @@ class _PromptFlow:
         deviation = self._noise_deviation(rate, REACHED if on_the_way is None else on_the_way)
         return PromptPrediction("", rate, reached, other_ends, on_the_way, time, deviation)
 
-    @property
-    def _mixed_only(self) -> bool:
-        """Whether the KL acts on groups with both verdicts alone (entries `group_advantages`)."""
-        term = self.configuration.term
-        acts = self.objective["beta"] > 0 and self.configuration.mixed_only
-        return acts and term is not None and term.token
-
     def _ends(self, rate: float) -> list[float]:
         """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
         from ..stationary import normalised_validities
@@ -206,7 +203,7 @@ class _PromptFlow:
             return [1.0]
         term = self.configuration.term
         edge = np.exp(-np.inf if term is None else term.released_below)
-        roots = normalised_validities(rate, **self.objective, mixed_only=self._mixed_only)
+        roots = normalised_validities(rate, **self.objective, mixed_only=self.mixed_only)
         stable = [root.validity for root in roots if root.stable]
         return [1.0 if (1 - validity) / (1 - rate) < edge else validity for validity in stable]
 
@@ -227,19 +224,11 @@ class _PromptFlow:
         if baseline is None or scale not in ("std", *UNDIVIDED):
             return None
         group = self.configuration.group_size if scale == "std" else None
-        answers = self.answers or -(-64 // (group or 1)) * (group or 1)
+        batch = {"answers": self.answers or -(-64 // (group or 1)) * (group or 1), "group_size": group}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SmallNoiseWarning)  # Told in words.
-            deviation = drift_deviation(
-                rate,
-                end,
-                **self.decision,
-                step=self.step,
-                answers=answers,
-                baseline=baseline,
-                group_size=group,
-            )
-        return float(deviation)
+            warnings.simplefilter("ignore", SmallNoiseWarning)  # Said in words.
+            run = {"step": self.step, "baseline": baseline, **self.decision, **batch}
+            return float(drift_deviation(rate, end, **run))
 
 
 def _equivalent_betas(group_size: int, rates: np.ndarray, mean: float) -> dict[str, float]:

@@ -91,7 +91,8 @@ def predict_command(
         raise click.UsageError("--counts and --base-rates: one of the two")
     run, trainer_name = _settings(config, overrides, trainer, chosen)
     if steps is None and (step is not None or transfer is not None):
-        steps = _steps_of(run.settings.get(READERS[trainer_name].steps))
+        stated = run.settings.get(READERS[trainer_name].steps)
+        steps = int(stated) if isinstance(stated, int | float) and stated >= 1 else None  # -1 is no limit.
     step = _scaled(step, learning_rate, steps if transfer is None else None)
     base = _rates(counts or base_rates, counts is not None)
     try:
@@ -119,11 +120,6 @@ def predict_command(
         raise click.exceptions.Exit(1)
 
 
-def _steps_of(value: Any) -> int | None:
-    """How long the settings say that a run is; trainers have -1 for no limit."""
-    return int(value) if isinstance(value, int | float) and value >= 1 else None
-
-
 def _forecast(
     path: Path, configuration: Configuration, run: ConfiguredRun, rate_name: str, **options: Any
 ) -> "TransferForecast":
@@ -137,8 +133,7 @@ def _forecast(
         raise click.UsageError(f"--transfer needs the learning rate of Adam: {example}")
     if options["steps"] is None:
         raise click.UsageError("--transfer needs how long you train: --steps")
-    kernel = AnswerKernel.load(path)
-    return forecast(kernel, method_of(configuration), learning_rate=float(rate), **options)
+    return forecast(AnswerKernel.load(path), method_of(configuration), learning_rate=float(rate), **options)
 
 
 def _details(console: Console, report: PredictionReport) -> None:
@@ -153,7 +148,7 @@ def _details(console: Console, report: PredictionReport) -> None:
         rich_table = table.rich()
         rich_table.columns[0].max_width = 30
         for column in rich_table.columns:
-            column.overflow = "fold"  # A setting's name is told whole.
+            column.overflow = "fold"  # A setting's name is shown whole.
         console.print()
         console.print(rich_table)
     for note in notes(report.configuration, report.prediction):

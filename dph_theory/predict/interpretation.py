@@ -53,23 +53,19 @@ class Reader:
     renamed: Mapping[str, str] = field(default_factory=dict)
     ended: Mapping[str, str] = field(default_factory=dict)
 
-    def by_current_names(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings by today's names."""
-        return {self.renamed.get(name, name): value for name, value in settings.items()}
-
     def evidence(self, run: ConfiguredRun, texts: Sequence[str]) -> tuple[int, int]:
         """How many marks and settings show this trainer; none where they do not do."""
         marks, own = matching(self.marks, run.marks), matching(self.own, texts)
-        enough = len(own) >= (self.enough if run.where else 1) or (
-            marks and (own or any(mark.endswith("()") for mark in marks))
-        )
+        marked = bool(marks) and (bool(own) or any(mark.endswith("()") for mark in marks))
+        enough = marked or len(own) >= (self.enough if run.where else 1)
         complete = all(matching((pattern,), [*texts, *run.marks]) for pattern in self.must)
         return (len(marks) + len(self.must), len(own)) if enough and complete else (0, 0)
 
 
-def _readers() -> tuple[dict[str, Reader], dict[str, str]]:
+def _readers() -> tuple[Mapping[str, Reader], Mapping[str, Sequence[str]]]:
     tables = tomllib.loads(Path(__file__).with_name("trainers.toml").read_text(encoding="utf-8"))
-    launcher, foreign, by_trainer = tables.pop("launcher"), tables.pop("foreign"), {}
+    launcher, by_trainer = tables.pop("launcher"), {}
+    foreign = {name: tuple(map(str.strip, marks.split(","))) for name, marks in tables.pop("foreign").items()}
     for name, table in tables.items():
         model = table.pop("like", name)
         base = tables[model]
@@ -77,19 +73,14 @@ def _readers() -> tuple[dict[str, Reader], dict[str, str]]:
         row |= {key: {**base[key], **row[key]} for key in ("plain", "sampling")}
         row |= {key: (*row.get(key, "").split(), *words.split()) for key, words in launcher.items()}
         row |= {key: tuple(row.get(key, "").split()) for key in ("own", "clips", "must")}
-        row["marks"] = _listed(row.get("marks", ""))
+        row["marks"] = tuple(map(str.strip, row.get("marks", "").split(",")))
         read = getattr(readers, name.replace("-", "_"), None) or getattr(readers, model)
         by_trainer[name] = Reader(read, **row)
-    return by_trainer, foreign
+    return MappingProxyType(by_trainer), foreign
 
 
-def _listed(words: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in words.split(","))
-
-
-_READERS, FOREIGN = _readers()
-READERS: Mapping[str, Reader] = MappingProxyType(_READERS)
-"""By trainer, in lower case."""
+READERS, FOREIGN = _readers()
+"""By trainer, in lower case; what shows a trainer that is not read."""
 _MOST = 400
 """Of so many ways to fill in what is not given no more are tried."""
 _FOR_PASS_RATES = ("scale", "baseline", "group_size", "stationary_kl", "term", "coefficient")
@@ -106,8 +97,7 @@ def configuration_of(
     by default known by the names; `version`, of the trainer, where its defaults changed. Settings that were
     not read are named, as harmless or not; what follows from a value that is not given is not said.
     Raises ValueError where the trainer cannot be known, and for values that are not allowed.
-    Source: ours, entries `sequence_penalties`, `token_penalties`, `group_advantages`, `sampling_noise`,
-    `updates_and_means`, `kl_estimators`; each trainer's code at the version named.
+    Source: ours, theory E1 to E4, G2, G8, B6; each trainer's code at the version named.
 
     >>> configuration_of({"loss_type": "dapo", "beta": 0.0}).stationary_kl
     'none: no KL to the base'
@@ -131,7 +121,7 @@ def configuration_of(
         first = min(versions, key=version_parts)
         if version_parts(version) < version_parts(first):
             raise argument_error("version", version, f"{first} or later: before there is nothing to read")
-    settings = reader.by_current_names(settings)
+    settings = {reader.renamed.get(old, old): value for old, value in settings.items()}
     configuration, names_read = _configured(reader, settings, version or reader.version, reader.defaults)
     silent = [] if version else [old for old in reader.defaults if settings.get(old) is None]
     changes = [_changed_default(reader, settings, configuration, old) for old in silent if old in names_read]
@@ -189,15 +179,13 @@ def _configured(
     clips = {flag(name) for name in reader.clips}
     later = " (a clip: it acts on later updates of a batch)"
     not_read = [text + later if text.partition("=")[0] in clips else text for text in possible]
-    configuration = replace(
-        configuration, harmless=tuple(without_effect), not_read=(*configuration.not_read, *not_read)
-    )
+    changed: dict[str, Any] = {"harmless": tuple(without_effect)}
+    changed["not_read"] = (*configuration.not_read, *not_read)
     if deciding:
         why = f"nothing is predicted: {', '.join(deciding)}: not read here"
-        configuration = replace(
-            configuration, stationary_kl=why, selects=why, unpredicted=why, undecided=tuple(deciding)
-        )
-    return configuration, settings.names_read
+        changed |= dict.fromkeys(("stationary_kl", "selects", "unpredicted"), why)
+        changed["undecided"] = tuple(deciding)
+    return replace(configuration, **changed), settings.names_read
 
 
 def _outcomes(
@@ -243,11 +231,10 @@ def _agreed(outcomes: Sequence[_Outcome], messages: Mapping[str, str]) -> Config
     if "stationary_kl" in changed or "penalty" in changed:
         name = "stationary_kl" if "stationary_kl" in changed else "penalty"
         changed["undecided"] = tuple(_deciding(outcomes, messages, name))
-    rows = {"updates": "updates of a batch", "sampling": "what sampling does"}
-    asks = [
-        f"{row}: {reason}" for name, row in rows.items() for reason in _deciding(outcomes, messages, name)
-    ]
-    changed["warnings"] = (*changed.get("warnings", first.warnings), *asks)
+    warnings = [*changed.get("warnings", first.warnings)]
+    for name, row in (("updates", "updates of a batch"), ("sampling", "what sampling does")):
+        warnings += [f"{row}: {reason}" for reason in _deciding(outcomes, messages, name)]
+    changed["warnings"] = tuple(warnings)
     return replace(first, **changed)
 
 
@@ -292,9 +279,9 @@ def trainer_of(run: ConfiguredRun) -> str:
     """The trainer that the run's marks and settings show; ValueError where they show none."""
     texts = run.texts
     evidence = {name: reader.evidence(run, texts) for name, reader in READERS.items()}
-    trainer, (marks, own) = max(evidence.items(), key=lambda entry: entry[1])
-    foreign = [name for name, words in FOREIGN.items() if matching(_listed(words), [*run.marks, *texts])]
-    if marks or (own and not foreign):
+    trainer, (marked, own) = max(evidence.items(), key=lambda entry: entry[1])
+    foreign = [name for name, marks in FOREIGN.items() if matching(marks, [*run.marks, *texts])]
+    if marked or (own and not foreign):
         return trainer
     reason = f"this is {foreign[0]}, which is not known here" if foreign else "no trainer known here"
     allowed, names = ", ".join(READERS), ", ".join([*run.settings][:6])

@@ -6,6 +6,7 @@ A reader has its trainer's defaults and arithmetic at the version or commit of i
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..support.errors import argument_error
 from ..trainers.kl_terms import KLTerm, term
 from ..trainers.parts import (
     ALONE,
@@ -121,7 +122,7 @@ def trl_parts(settings: TrainerSettings) -> float:
     parts = settings.count("steps_per_generation", 0, at_least=0)
     if answers % batch:
         allowed = f"a multiple of per_device_train_batch_size = {batch:g}"
-        raise settings.refusal("generation_batch_size", settings.get("generation_batch_size"), allowed)
+        raise argument_error("generation_batch_size", settings.get("generation_batch_size"), allowed)
     return max(1.0, (parts or answers / batch or accumulated) / accumulated)
 
 
@@ -268,8 +269,9 @@ def openrlhf(settings: TrainerSettings) -> Configuration:
     corrected = advantage.on("is_correction_enable")
     needed = estimator in ("rloo", "group_norm", "dr_grpo")
     group = _group(settings, "rollout.n_samples_per_prompt", 1, needed=needed)
-    answers = settings.count("rollout.batch_size", 1024) * (group or 1)
-    parts = answers / settings.count("train.batch_size", 128)
+    parts = (
+        settings.count("rollout.batch_size", 1024) * (group or 1) / settings.count("train.batch_size", 128)
+    )
     unset = [] if "init_coef" in kl else ["algo.kl.init_coef is 0.01 unless it is set"]
     place = "reward to go"
     if in_loss:
@@ -361,7 +363,9 @@ def skyrl(settings: TrainerSettings) -> Configuration:
     trainer, own = settings.under("trainer."), settings.under("trainer.algorithm.")
     in_reward, in_loss = own.on("use_kl_in_reward"), own.on("use_kl_loss", True)
     if in_reward and in_loss:
-        raise own.refusal("use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one")
+        raise argument_error(
+            own.prefix + "use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one"
+        )
     form = own.word("kl_estimator_type", "k3", (*ESTIMATORS, "abs"))
     scaled = DIVIDED if own.on("grpo_norm_by_std", True) else CENTRED
     weights = {"grpo": scaled, "rloo": LEFT_OUT, "gae": LEARNED, "reinforce++": MIXED}
@@ -417,7 +421,7 @@ def areal(settings: TrainerSettings) -> Configuration:
     weighed = decoupled and actor.holds("rejection_sampling.")
     unset = [] if "kl_ctl" in actor else ["actor.kl_ctl is 0.1 unless it is set"]
     coefficient = actor.number("kl_ctl", 0.1)
-    configuration = configured(
+    run = configured(
         settings,
         term("reward to go", form, None, 10.0),
         coefficient,
@@ -430,13 +434,11 @@ def areal(settings: TrainerSettings) -> Configuration:
         warnings=unset,
     )
     if coefficient == 0 or settings.holds("ref."):
-        return configuration
+        return run
     why = "no ref is set: log pi/ref is log pi, an entropy bonus that keeps nothing of the base"
     end = "all correct answers alike, whatever the base gives them"
-    warnings = (*configuration.warnings, why)
-    return replace(
-        configuration, stationary_kl=f"none: {why}", selects=end, warnings=warnings, unpredicted=why
-    )
+    warnings = (*run.warnings, why)
+    return replace(run, stationary_kl=f"none: {why}", selects=end, warnings=warnings, unpredicted=why)
 
 
 def tinker(settings: TrainerSettings) -> Configuration:

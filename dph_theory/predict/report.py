@@ -133,12 +133,10 @@ class PredictionReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration, and beside it the prediction and the forecast that there are."""
-        fields = self.configuration.to_dict()
-        if self.prediction is not None:
-            fields["prediction"] = {**self.prediction.to_dict(), "configuration": None}
-        if self.forecast is not None:
-            fields["transfer"] = self.forecast.to_dict()
-        return fields
+        prediction = None if self.prediction is None else {**self.prediction.to_dict(), "configuration": None}
+        alone = {} if prediction is None else {"prediction": prediction}
+        shared = {} if self.forecast is None else {"transfer": self.forecast.to_dict()}
+        return self.configuration.to_dict() | alone | shared
 
     def lines(self, kernel: str | None, counts: Path | None) -> list[str]:
         """What training converges to, prompts alone and measured, or one model; advice; the next command."""
@@ -161,17 +159,12 @@ class PredictionReport:
         sentences.append(RETAINED.get(run.selects, f"It converges to {run.selects}."))
         if run.moved_by:
             sentences.append(f"Changed by {', '.join(run.moved_by)}: how, with --all.")
-        sentences += [*self._advice(), *_unread(run), why]
+        next_step = "dph transfer MODEL PROMPTS --to kernel.npz; then add --transfer kernel.npz"
         if kernel is not None:
-            files = f"{counts or 'BASE.jsonl'} RUN.jsonl"
-            sentences.append(f"Next: train, then dph confront {files} (counts of both)")
+            next_step = f"train, then dph confront {counts or 'BASE.jsonl'} RUN.jsonl (counts of both)"
         elif counts is None:
-            sentences.append("Next: sample the base, count correct answers, and add --counts BASE.jsonl")
-        else:
-            sentences.append(
-                "Next: dph transfer MODEL PROMPTS --to kernel.npz; then add --transfer kernel.npz"
-            )
-        return _wrapped(sentences)
+            next_step = "sample the base, count correct answers, and add --counts BASE.jsonl"
+        return _wrapped([*sentences, *self._advice(), *_unread(run), why, f"Next: {next_step}"])
 
     def _advice(self) -> Iterator[str]:
         """What retained more of Pass@k, with its price, and what retains proportions."""
@@ -182,10 +175,8 @@ class PredictionReport:
             yield from (f"  {line}" for line in pasted(change))
         if self.better:
             title, lines = "To retain correct answers' proportions:", pasted(self.better)
-            if len(lines) == 1 and len(f"{title} {lines[0]}") <= WIDTH:
-                yield f"{title} {lines[0]}"
-            else:
-                yield from (title, *(f"  {line}" for line in lines))
+            short = len(lines) == 1 and len(f"{title} {lines[0]}") <= WIDTH
+            yield from [f"{title} {lines[0]}"] if short else [title, *(f"  {line}" for line in lines)]
 
 
 def _unread(configuration: Configuration) -> Iterator[str]:
@@ -311,9 +302,8 @@ def notes(configuration: Configuration, prediction: Prediction | None) -> list[s
         )
         most = max(float(saturation(deviation)) for deviation in deviations)
         if most > 0.05:
-            sentences.append(
-                f"The noise is not small: these first-order numbers may be {most:.0%} too large."
-            )
+            excess = f"{most:.0%} too large"
+            sentences.append(f"The noise is not small: these first-order numbers may be {excess}.")
     if not configuration.coefficient and prediction is not None:
         sentences.append(
             "Without noise every prompt that is ever solved tends to 1. The likeliest correct answer takes "

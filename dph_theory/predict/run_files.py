@@ -67,9 +67,8 @@ def overridden(words: Sequence[str], settings: Mapping[str, Any] = {}) -> dict[s
     for word in words:
         name, equals, value = word.lstrip("+").partition("=")
         if name.startswith("~"):
-            changed = {
-                other: changed[other] for other in changed if not f"{other}.".startswith(f"{name[1:]}.")
-            }
+            removed = f"{name[1:]}."
+            changed = {other: old for other, old in changed.items() if not f"{other}.".startswith(removed)}
         elif equals and name.strip("-"):
             name = name.lstrip("-")
             changed[name.replace("-", "_") if "." in name else name] = scalar(value)
@@ -91,7 +90,7 @@ def scalar(text: str) -> Any:
     """A word as a value; one of a shell that is set outside the script is unknown."""
     if "\0" in text:
         return Unknown(text.replace("\0", ""))
-    for number in (int, float):  # A whole number is told as it was typed.
+    for number in (int, float):  # A whole number stays as it was typed.
         with suppress(ValueError):
             return number(text)
     return {"true": True, "false": False, "null": None}.get(text.lower(), text.strip("'\""))
@@ -103,9 +102,6 @@ def optional_library(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ValueError(f"to read this needs {module}: pip install 'dph[predict]'") from error
-
-
-# Trees.
 
 
 def _tree(text: str, path: Path) -> Iterator[ConfiguredRun]:
@@ -162,7 +158,7 @@ def _interpolated(settings: Mapping[str, Any]) -> dict[str, Any]:
             section = section.setdefault(part, {}) if isinstance(section, dict) else {}
         if isinstance(section, dict):
             section[key] = value
-    with suppress(Exception):  # A grammar that is not OmegaConf's: nothing is told of its values.
+    with suppress(Exception):  # A grammar that is not OmegaConf's: its values are unknown.
         nested = omegaconf.create(nested, flags={"allow_objects": True})
     for name in templates:
         interpolated[name] = Unknown(settings[name])
@@ -170,8 +166,6 @@ def _interpolated(settings: Mapping[str, Any]) -> dict[str, Any]:
             interpolated[name] = omegaconf.select(nested, name, throw_on_missing=True)
     return interpolated
 
-
-# Python.
 
 _OPERATIONS = {
     ast.Add: operator.add,
@@ -183,10 +177,11 @@ _OPERATIONS |= {ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod:
 
 
 class _Walk:
-    """What a file's names stand for, in the order of its lines."""
+    """What a file's names stand for, and what it starts, in the order of its lines."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
+        self.started: list[Any] = []
 
     def visit(self, node: Any) -> None:
         raise NotImplementedError
@@ -215,7 +210,6 @@ class _Python(_Walk):
     def __init__(self) -> None:
         super().__init__()
         self.modules: dict[str, str] = {}
-        self.configurations: list[dict[str, Any]] = []
         self.classes: dict[str, tuple[str, dict[str, Any]]] = {}
 
     def visit(self, node: ast.stmt) -> None:
@@ -228,12 +222,9 @@ class _Python(_Walk):
                 lines = [line for line in node.body if isinstance(line, ast.AnnAssign)]
                 defaults = {ast.unparse(line.target): self.value(line.value) for line in lines if line.value}
                 self.classes[node.name] = (self.called(base), defaults)
-                self.configurations.append({"": (node.lineno, self.called(base)), **defaults})
-            case (
-                ast.Assign(targets=[target], value=value)
-                | ast.AnnAssign(target=target, value=ast.expr() as value)
-            ):
-                self.assign(target, self.value(value))
+                self.started.append({"": (node.lineno, self.called(base)), **defaults})
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) if node.value is not None:
+                self.assign(target, self.value(node.value))
             case ast.With(body=body):
                 self.visit_all(body)
             case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
@@ -286,7 +277,7 @@ class _Python(_Walk):
                     return {**defaults, **settings}
                 if name.endswith("Config"):
                     settings = {**defaults, **settings, "": (node.lineno, name)}
-                    self.configurations.append(settings)
+                    self.started.append(settings)
                     return settings
         with suppress(ValueError, TypeError):
             return ast.literal_eval(node)
@@ -296,21 +287,14 @@ class _Python(_Walk):
 def _python(text: str, path: Path) -> Iterator[ConfiguredRun]:
     code = _Python()
     code.visit_all(ast.parse(text, str(path)).body)
-    for settings in code.configurations:
+    for settings in code.started:
         line, name = settings.pop("")
         marks = (f"{name}()", *sorted(set(code.modules.values())))
         yield ConfiguredRun(f"line {line}: {name}", marks, settings or {"output_dir": None})
 
 
-# Shells.
-
-
 class _Shell(_Walk):
     """A script's variables and commands."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs: list[ConfiguredRun] = []
 
     def text(self, text: str) -> None:
         bash, sitter = optional_library("tree_sitter_bash"), optional_library("tree_sitter")
@@ -327,8 +311,7 @@ class _Shell(_Walk):
         """Without an else none of the branches may run, nor may what follows && or ||."""
         heads = ("elif_clause", "else_clause", "case_item")
         starts = [i for i, child in enumerate(node.named_children) if child.type in heads]
-        if node.type == "if_statement":
-            starts = [0, *starts]
+        starts = [0, *starts] if node.type == "if_statement" else starts
         starts = starts or [1]
         ends = [*starts[1:], len(node.named_children)]
         self.visit_all(node.named_children[: starts[0]])
@@ -354,9 +337,8 @@ class _Shell(_Walk):
             if child.type == "variable_assignment":
                 self.visit(child)
         kinds = ("variable_assignment", "file_redirect", "herestring_redirect")
-        words = [
-            word for child in node.named_children if child.type not in kinds for word in self.words(child)
-        ]
+        parts = [child for child in node.named_children if child.type not in kinds]
+        words = [word for part in parts for word in self.words(part)]
         if not words:
             return
         if words[0] in ("eval", "bash", "sh") and " " in words[-1]:
@@ -364,14 +346,14 @@ class _Shell(_Walk):
             return
         marks, settings = arguments(words)
         line = f"line {node.start_point[0] + 1}"
-        if self.runs and re.match(r"\+*\w+(\.\w+)+=", words[0]):
+        if self.started and re.match(r"\+*\w+(\.\w+)+=", words[0]):
             note = f"{line}: settings after the end of the command are read as if they were its own"
-            previous = self.runs.pop()
+            previous = self.started.pop()
             settings = {**previous.settings, **settings}
-            self.runs.append(replace(previous, settings=settings, notes=(*previous.notes, note)))
+            self.started.append(replace(previous, settings=settings, notes=(*previous.notes, note)))
         else:
             where = f"{line}: {' '.join(words[:4])}".replace("\0", "")
-            self.runs.append(ConfiguredRun(where, marks, settings))
+            self.started.append(ConfiguredRun(where, marks, settings))
 
     def words(self, node: Any, quoted: bool = False) -> list[str]:
         """The words that a part of a command becomes; a zero stands before what the script does not tell."""
@@ -400,7 +382,7 @@ class _Shell(_Walk):
         return [f"\0{text}" if "$" in text or "`" in text else text]
 
     def expanded(self, node: Any, text: str, quoted: bool) -> list[str]:
-        """What a variable stands for, or what is told in its stead."""
+        """What a variable stands for, or what does in its stead."""
         shape = re.fullmatch(r"\$\{?(\w+|[@*#?])(?:\[[@*]\])?(?:(:?[-=+?])(.*))?\}?", text, re.DOTALL)
         if shape is None:
             return [f"\0{text}"]
@@ -422,7 +404,7 @@ class _Shell(_Walk):
         return [value] if quoted or "\0" in value else value.split()
 
     def arithmetic(self, text: str) -> str:
-        """Arithmetic, where every variable is told."""
+        """Arithmetic, where every variable is known."""
 
         def with_value(match: re.Match[str]) -> str:
             value = self.names.get(match[1]) or match[2] or match[1]
@@ -464,8 +446,8 @@ def arguments(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]]:
 def _script(text: str, path: Path) -> Iterator[ConfiguredRun]:
     shell = _Shell()
     shell.text(text.replace("\r\n", "\n"))
-    yield from (_with_file(run, path) for run in shell.runs if run.settings)
-    if not any(run.settings for run in shell.runs):  # No command: what stands there are settings.
+    yield from (_with_file(run, path) for run in shell.started if run.settings)
+    if not any(run.settings for run in shell.started):  # No command: what stands there are settings.
         words = [f"{name}={value}" for name, value in shell.names.items() if isinstance(value, str)]
         yield ConfiguredRun("the file", (), arguments(words)[1])
 

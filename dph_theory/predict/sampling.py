@@ -1,4 +1,4 @@
-"""What a run's sampler, reference, rewards and bonuses do, in words (entries `samplers`)."""
+"""What a run's sampler, reference, rewards and bonuses do, in words: settings beside the KL (theory J)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -101,13 +101,10 @@ def _temperature(run: _Sampling) -> Iterator[Effect]:
         sight = "a KL in the loss sees: it converges elsewhere"
     else:
         sight = "a KL of the whole answer does not see: it converges where it did"
+    words = f"another sampler than the policy whose log-probabilities train, which {sight}"
     moves = run.penalised and (run.in_loss or run.to_go)
-    yield Effect(
-        run.assignments("temperature"),
-        f"another sampler than the policy whose log-probabilities train, which {sight}",
-        moves,
-        unpredicted="answers are drawn at another temperature than the loss has" if moves else "",
-    )
+    why = "answers are drawn at another temperature than the loss has" if moves else ""
+    yield Effect(run.assignments("temperature"), words, moves, why)
 
 
 def _truncation(run: _Sampling) -> Iterator[Effect]:
@@ -131,8 +128,9 @@ def _engine(run: _Sampling) -> Iterator[Effect]:
         if run.in_loss or run.to_go:
             weight = "the whole answer's importance weight is on the KL too"
             effect = f"changes what it converges to, unless {weight}"
-        words = f"what differs between its probabilities and the trainer's {effect}"
-        yield Effect("engine", words, moves=False)
+        yield Effect(
+            "engine", f"what differs between its probabilities and the trainer's {effect}", moves=False
+        )
 
 
 def _reference(run: _Sampling) -> Iterator[Effect]:
@@ -230,10 +228,9 @@ def _updates(run: _Sampling) -> Iterator[Effect]:
     low, high = (run.settings.given.get(run.names.get(role, "")) for role in ("clip_low", "clip_high"))
     low = low if isinstance(low, int | float) else 0.2
     if isinstance(high, int | float) and high > low and (run.configuration.updates or 1) > 1:
-        words = (
-            "clip-higher lets rare tokens rise further in a batch: entropy falls later. It retains nothing"
-        )
-        yield Effect(f"{flag(run.names['clip_high']).rpartition('.')[2]}={high}", words, moves=False)
+        setting = f"{flag(run.names['clip_high']).rpartition('.')[2]}={high}"
+        words = "clip-higher lets rare tokens rise further in a batch: entropy falls later"
+        yield Effect(setting, f"{words}. It retains nothing", moves=False)
     rule = run.get("rule")
     if rule is not None and str(rule) not in ("vanilla", "ppo", "regular"):
         clipped = _RULES.get(str(rule), "another policy loss than PPO's clip")

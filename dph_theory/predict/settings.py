@@ -65,10 +65,6 @@ class TrainerSettings:
             raise UndecidedSettingError(name, alternatives, f"{why}: give {flag(name)}=VALUE")
         return value
 
-    def refusal(self, name: str, value: Any, allowed: str) -> ValueError:
-        """The error for a setting's value."""
-        return argument_error(self.prefix + name, value, allowed)
-
     def number(
         self, name: str, default: float, *, at_least: float = 0, alternatives: Collection[float] = ()
     ) -> float:
@@ -79,14 +75,16 @@ class TrainerSettings:
         except (TypeError, ValueError):
             number = math.nan
         if not at_least <= number < math.inf:
-            raise self.refusal(name, value, f"a number, at least {at_least:g}")
+            raise argument_error(self.prefix + name, value, f"a number, at least {at_least:g}")
         return number
 
     def count(self, name: str, default: float, *, at_least: int = 1) -> float:
         """A whole number."""
         number = self.number(name, default, alternatives=(default, at_least, 8, 4096))
         if number < at_least or number % 1:
-            raise self.refusal(name, self.get(name, default), f"a whole number, at least {at_least}")
+            raise argument_error(
+                self.prefix + name, self.get(name, default), f"a whole number, at least {at_least}"
+            )
         return number
 
     def on(self, name: str, default: bool = False) -> bool:
@@ -94,7 +92,7 @@ class TrainerSettings:
         value = self._known_value(name, default, (True, False))
         switch = _SWITCHES.get(str(value).lower().removesuffix(".0"))
         if switch is None:
-            raise self.refusal(name, value, "true or false")
+            raise argument_error(self.prefix + name, value, "true or false")
         return switch
 
     def word(self, name: str, default: str, allowed: Collection[str]) -> str:
@@ -142,11 +140,8 @@ class TrainerSettings:
         for name, value in self.given.items():
             if name in self.names_read or isinstance(value, UnassignedValue):
                 continue
-            if name in plain:
-                idle = value in plain[name]
-            else:
-                idle = any(fnmatchcase(name, pattern) for pattern in harmless)
-            if idle or value is None:
+            never = any(fnmatchcase(name, pattern) for pattern in harmless)
+            if value is None or (value in plain[name] if name in plain else never):
                 without_effect.append(name)
                 continue
             near = None if name in plain else meant(name, {*self.names_read, *plain, *harmless})
@@ -174,8 +169,7 @@ def version_parts(version: str) -> tuple[int, ...]:
 
 def default_at(version: str, defaults: Mapping[str, Any]) -> Any:
     """The default that holds at a version, of those by the version from which they do."""
-    newest_first = by_version(defaults)
-    at = version_parts(version)
+    newest_first, at = by_version(defaults), version_parts(version)
     return next((value for since, value in newest_first if version_parts(since) <= at), newest_first[-1][1])
 
 

@@ -70,10 +70,8 @@ class TransferForecast(Shown):
 
     def summary(self) -> str:
         """Pass@k of each set at both ends."""
-        return "\n".join(
-            f"{row.name}: Pass@{self.k} {row.pass_at_k[0][0]:.3f} -> {row.pass_at_k[-1][0]:.3f}"
-            for row in self.sets
-        )
+        ends = {row.name: (row.pass_at_k[0][0], row.pass_at_k[-1][0]) for row in self.sets}
+        return "\n".join(f"{name}: Pass@{self.k} {now:.3f} -> {end:.3f}" for name, (now, end) in ends.items())
 
     def tables(self) -> list[Table]:
         """The other settings, what they come to."""
@@ -98,17 +96,13 @@ class TransferForecast(Shown):
             lines.append(f"Lost: {', '.join(self.lost[:_NAMED])}{more}.")
             if self.pushing:
                 lines.append(f"Pushed down most by training {', '.join(self.pushing)}.")
-        own = self.choices[0]
         better = self.better()[:3]
         if better:
-            lines.append(
-                f"Retains more, held out Pass@{self.k} for {own.held_out[1]:.3f} at trained Pass@1 "
-                f"{own.trained[0]:.3f}:"
-            )
+            price, had = self.choices[0].trained[0], self.choices[0].held_out[1]
+            lines.append(f"Retains more, held out Pass@{self.k} for {had:.3f} at trained Pass@1 {price:.3f}:")
         for choice in better:
-            lines.append(
-                f"  {choice.setting}: {choice.held_out[1]:.3f}, trained Pass@1 {choice.trained[0]:.3f}"
-            )
+            price, has = choice.trained[0], choice.held_out[1]
+            lines.append(f"  {choice.setting}: {has:.3f}, trained Pass@1 {price:.3f}")
         errors = forecast_errors()
         typical = f"off by {errors.rms:.3f} (rms, {errors.settings} methods)"
         if any(_CONSTRAINED in choice.setting for choice in better):
@@ -134,10 +128,9 @@ def method_of(configuration: Configuration) -> LinearisedMethod:
     divergence = None if term is None or not beta else term.divergence
     if beta and divergence is None:
         raise ValueError("no forecast: the gradient of this KL term is not known")
-    scale = "none" if configuration.scale is None else configuration.scale
+    scale, size = configuration.scale or "none", configuration.group_size or 2
     in_reward = bool(beta) and term is not None and not term.token
-    size, mixed_only = configuration.group_size or 2, configuration.mixed_only
-    return LinearisedMethod(scale, size, beta, divergence, in_reward, mixed_only=mixed_only)
+    return LinearisedMethod(scale, size, beta, divergence, in_reward, mixed_only=configuration.mixed_only)
 
 
 def forecast(
@@ -171,9 +164,7 @@ def forecast(
     training: dict[str, Any] = {"steps": steps, "step": learning_rate * kernel.about["adam"], "batch": batch}
     curves = linearised_training(kernel, method, trained, seeds=SEEDS, seed=seed, **training)
     sets = {first: trained, **{name: kernel.prompts_in(name) for name in shown}}
-    forecasts = [
-        _set_forecast(name, curves, prompts, k, trained=name == first) for name, prompts in sets.items()
-    ]
+    forecasts = [_set_forecast(name, curves, prompts, k, first) for name, prompts in sets.items()]
     shown_prompts = np.concatenate([sets[name] for name in shown]) if shown else trained
     lost = _lost(curves, shown_prompts, k)
     ends = [("these settings", curves)]
@@ -203,14 +194,12 @@ def _end_rates(curves: TrainingCurves, prompts: np.ndarray, k: int) -> tuple[flo
     return first, passed
 
 
-def _set_forecast(
-    name: str, curves: TrainingCurves, prompts: np.ndarray, k: int, *, trained: bool
-) -> SetForecast:
+def _set_forecast(name: str, curves: TrainingCurves, prompts: np.ndarray, k: int, first: str) -> SetForecast:
     rates = curves.pass_at_k(prompts, np.array([1, k]))
     times = [0, rates.shape[1] // 2, rates.shape[1] - 1]
     means, spreads = rates.mean(axis=0)[times].T.tolist(), rates.std(axis=0, ddof=1)[times].T.tolist()
-    first, passed = (tuple(zip(means[i], spreads[i], strict=True)) for i in (0, 1))
-    return SetForecast(name, trained, first, passed)
+    pass_at_1, pass_at_k = (tuple(zip(means[i], spreads[i], strict=True)) for i in (0, 1))
+    return SetForecast(name, name == first, pass_at_1, pass_at_k)
 
 
 def _lost(curves: TrainingCurves, prompts: np.ndarray, k: int) -> np.ndarray:

@@ -55,19 +55,15 @@ class ForecastErrors:
     """Forecasts of held-out Pass@k less the runs' own: rms over methods, mean with prompts constrained."""
 
     model: str
-    k: int
     rms: float
     settings: int
     constrained: float
-    constrained_settings: int
 
 
 @cache
 def _stored() -> Mapping[str, Any]:
-    records: dict[str, Any] = json.loads(
-        Path(__file__).with_name("measured.json").read_text(encoding="utf-8")
-    )
-    return records
+    text = Path(__file__).with_name("measured.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 @cache
@@ -78,9 +74,8 @@ def measured() -> tuple[StoredRuns, ...]:
 
 def forecast_errors() -> ForecastErrors:
     """How far forecasts of stored runs were off."""
-    errors = dict(_stored()["errors"])
-    constrained, settings = errors.pop("held"), errors.pop("held_settings")
-    return ForecastErrors(**errors, constrained=constrained, constrained_settings=settings)
+    errors = _stored()["errors"]
+    return ForecastErrors(errors["model"], errors["rms"], errors["settings"], constrained=errors["held"])
 
 
 def kind(configuration: Configuration) -> str | None:
@@ -95,15 +90,15 @@ def kind(configuration: Configuration) -> str | None:
 def comparable(configuration: Configuration) -> list[StoredRuns]:
     """A row a model: the run's kind of KL at the nearest strength, or no KL where it has none."""
     kl, strength = kind(configuration) or NONE, configuration.coefficient
+
+    def log_distance(row: StoredRuns) -> float:
+        return abs(math.log(row.strength / strength)) if row.strength and strength else 0.0
+
     nearest: dict[str, StoredRuns] = {}
-    for row in sorted(measured(), key=lambda row: _log_distance(row.strength, strength)):
+    for row in sorted(measured(), key=log_distance):
         if row.kl == kl and row.method not in ("Dr. GRPO", "DAPO"):
             nearest.setdefault(row.model, row)
     return sorted(nearest.values(), key=measured().index)
-
-
-def _log_distance(strength: float, other: float) -> float:
-    return abs(math.log(strength / other)) if strength and other else 0.0
 
 
 def advice(

@@ -6,7 +6,6 @@ fixed, clip(y, c) is y within +-c. The functions stand in `restated`, loaded whe
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,10 +23,7 @@ ENDS: dict[str, str] = {
     FORWARD_LIMIT: "only correct answers, not in the base's proportions",
     BASE_RATE: "correct answers in the base's proportions, as often as the base gives one",
 }
-"""What training converges to with a small beta, in words.
-
-Source: entries `sequence_penalties`, `token_penalties`, `rehearsal_gauge`.
-"""
+"""What training converges to with a small beta, in words. Source: theory E1, E3, B3."""
 NEVER_RELEASED = -20.0
 """A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
 
@@ -82,7 +78,7 @@ _KL_OF: dict[tuple[str, str], FDivergence] = {
         for estimator in ("k1", "k3")
     },
 }
-"""The divergence whose gradient it has, by place and estimator. Source: entries `kl_estimators`."""
+"""The divergence whose gradient it has, by place and estimator. Source: theory B6."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +122,9 @@ class KLTerm(Setting):
     @property
     def loss(self) -> Callable[..., Any]:
         """The function of log-probabilities; needs torch."""
-        restated = import_module("dph_theory.trainers.restated")
-        loss: Callable[..., Any] = restated.kl_term(
-            self.place, self.estimator, inner=self.inner, outer=self.outer
-        )
-        return loss
+        from .restated import kl_term
+
+        return kl_term(self.place, self.estimator, inner=self.inner, outer=self.outer)
 
     @property
     def divergence(self) -> FDivergence | None:
@@ -195,8 +189,8 @@ class KLTerm(Setting):
             return FILTERED
         # A token that leads to no correct answer and has no KL gradient, by the clamp, loses all its mass:
         # what is left is filtered token by token.
-        clamp_is_idle = self.released_below <= NEVER_RELEASED
-        return FORWARD_LIMIT if self.divergence is FORWARD_KL and clamp_is_idle else LOCAL
+        never_released = self.released_below <= NEVER_RELEASED
+        return FORWARD_LIMIT if self.divergence is FORWARD_KL and never_released else LOCAL
 
 
 def term(place: str, estimator: str = "k3", inner: float | None = None, outer: float | None = None) -> KLTerm:

@@ -53,8 +53,7 @@ REDUCTIONS: Mapping[str, Reduce] = MappingProxyType(
 
 def clamped(estimator: str, x: Tensor, inner: float | None = None, outer: float | None = None) -> Tensor:
     """The estimate with x clamped to +-inner, and the result to +-outer; None is no clamp."""
-    value = ESTIMATORS[estimator].value(torch, bounded(x, inner))
-    return bounded(value, outer)
+    return bounded(ESTIMATORS[estimator].value(torch, bounded(x, inner)), outer)
 
 
 def bounded(values: Tensor, limit: float | None) -> Tensor:

@@ -37,7 +37,7 @@ class Sampled(NamedTuple):
         counts = self.mask.sum(dim=-1, keepdim=True).clamp(min=1)
         return (values * self.mask).sum(dim=-1, keepdim=True) / counts
 
-    def by_advantage_sign(self, up: Tensor, down: Tensor) -> Tensor:
+    def by_sign(self, up: Tensor, down: Tensor) -> Tensor:
         """`up` where A > 0, else `down`."""
         return torch.where(self.advantages > 0, up, down)
 
@@ -81,8 +81,7 @@ def clip(
 ) -> Tensor:
     """The least of r A and that of r within [1-low, 1+high], log r within +-inner.
 
-    level: whose ratio r is, one of LOG_RATIOS. dual: for A < 0 not below dual A. delta: r in the first term
-    is clamped at delta.
+    level: of what r is, a key of LOG_RATIOS; dual: for A < 0 not below dual A; delta: clamps r of the first.
     """
     ratio = torch.exp(bounded(LOG_RATIOS[level](b), inner))
     first = ratio if delta is None else ratio.clamp(max=delta)
@@ -129,7 +128,7 @@ def geo_mean(b: Sampled) -> Tensor:
 
 def dppo_tv(b: Sampled, *, limit: float = 0.2) -> Tensor:
     """DPPO: sg(min(r, 3)) A log pi at tokens whose probability has not moved by more than `limit` A's way."""
-    return _unless_moved(b, b.by_advantage_sign(b.moved > limit, b.moved < -limit))
+    return _unless_moved(b, b.by_sign(b.moved > limit, b.moved < -limit))
 
 
 def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
@@ -138,7 +137,7 @@ def dppo_kl(b: Sampled, *, limit: float = 0.2) -> Tensor:
     pi, old = torch.exp(log_pi), torch.exp(b.log_old)
     rest = torch.log((1 - old + 1e-8) / (1 - pi + 1e-8))
     beyond_limit = old * (b.log_old - log_pi) + (1 - old) * rest > limit
-    return _unless_moved(b, b.by_advantage_sign(beyond_limit & (pi > old), beyond_limit & (pi < old)))
+    return _unless_moved(b, b.by_sign(beyond_limit & (pi > old), beyond_limit & (pi < old)))
 
 
 def _unless_moved(b: Sampled, beyond_limit: Tensor) -> Tensor:
@@ -147,11 +146,8 @@ def _unless_moved(b: Sampled, beyond_limit: Tensor) -> Tensor:
 
 def masked(b: Sampled, *, limit: float, tau: float = 1e-3, directions: str = "one") -> Tensor:
     """r A - tau (log r)^2, the first term only where pi - old is within `limit` A's way, or both ways."""
-    if directions == "one":
-        beyond_limit = b.by_advantage_sign(b.moved > limit, b.moved < -limit)
-    else:
-        beyond_limit = b.moved.abs() > limit
-    return ~beyond_limit * b.ratio() * b.advantages - tau * b.x**2
+    beyond = b.by_sign(b.moved > limit, b.moved < -limit) if directions == "one" else b.moved.abs() > limit
+    return ~beyond * b.ratio() * b.advantages - tau * b.x**2
 
 
 def dro(b: Sampled, *, beta: float) -> Tensor:
