@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .statement import Theorem
 
-Computed = TypeVar("Made")
+Computed = TypeVar("Computed")
 
 
 @click.command(short_help="Check every theorem, and that near-miss statements fail.")
