@@ -41,7 +41,6 @@ EVERY = "all last digits"
 def slopes(path: str, prompts: int, folder: Path) -> dict[str, Any]:
     """The kernel of so many prompts: its cost, and the slopes of Pass@k at the base."""
     llama = pretrained_llama(path)
-    llama.reset()
     loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
     listed = listed_prompts(llama.tokenizer, (EVERY,))[: prompts // 2]
     listed += listed_prompts(llama.tokenizer, (EVERY + HELD_OUT,))[: prompts - prompts // 2]

@@ -37,7 +37,6 @@ def cases() -> dict[str, Callable[[], None]]:
     """What is timed, by name."""
     path = located("smollm2")
     llama = pretrained_llama(path)
-    llama.reset()
     reading = llama.reading((TASK,))
     prompts = prompts_of(reading, llama.base(reading), torch.Generator().manual_seed(0))
     loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))

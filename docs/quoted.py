@@ -130,7 +130,7 @@ def _transfer(records: Records) -> dict[str, Any]:
     half = len(numbers["cosines"]) // 2
     among = numbers["cosines"][:half, :half][~np.eye(half, dtype=bool)]
     slopes = {
-        kernel["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
+        kernel["settings"]["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
         for kernel in results["kernels"]
         if transfer.is_of_base(kernel)
     }

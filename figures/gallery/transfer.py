@@ -57,8 +57,9 @@ def numbers(records: Records) -> dict[str, Any]:
 
 def is_of_base(kernel: Mapping[str, Any], tasks: Sequence[str] | None = None) -> bool:
     """Whether a kernel is of the base's own weights, and of those tasks."""
-    own = kernel["rank"] is None and not kernel["measured_after"]
-    return own and (tasks is None or kernel["tasks"] == [*tasks])
+    settings = kernel["settings"]
+    own = settings["rank"] is None and not settings["measured_after"]
+    return own and (tasks is None or settings["tasks"] == [*tasks])
 
 
 def methods(numbers: dict[str, Any]) -> pd.DataFrame:

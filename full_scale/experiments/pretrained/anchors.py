@@ -5,6 +5,7 @@ of storing the base's answers. Two seeds of the wide products, five of the rest.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from dph_theory.support.errors import choice
 from dph_theory.transfer import AnswerKernel, chosen_anchors
 
 from .claims import ABOVE, BELOW, NEAR, Claim, Ends, Value, common_pass_at, middle_heights
-from .runs import ALONE, BY_KERNEL, EXPLORED, HELD, HELD_OUT, PICKED, RANDOM, STORED, OpenRun, Policy, pass_at
+from .losses import STORED
+from .runs import ALONE, BY_KERNEL, EXPLORED, HELD_OUT, PICKED, RANDOM, UNTRAINED, OpenRun, Policy, pass_at
 
 SEEDS = 5
 DIGITS, SUMS, PRODUCTS, WIDE = (EXPLORED,), ("sums",), ("products",), ("wide last digits",)
@@ -31,41 +33,27 @@ def anchored(
     return setting(tasks, coefficient=coefficient, anchors=anchors, picked=picked, **fields)
 
 
-def _k3(tasks: tuple[str, ...], coefficient: float) -> OpenRun:
-    return setting(tasks, kl="k3", coefficient=coefficient)
+_k3 = partial(setting, kl="k3")
 
 
 def _few(tasks: tuple[str, ...], anchors: int) -> list[OpenRun]:
     """So many anchors of each choice, a weaker hold, and k3 on all that is trained."""
     choices = [anchored(tasks, anchors, picked) for picked in PICKED]
-    return [*choices, anchored(tasks, anchors, coefficient=0.3), _k3(tasks, 1.0)]
-
-
-def _rehearsals(tasks: tuple[str, ...]) -> list[OpenRun]:
-    """Of the solved ones of the trained prompts."""
-    return [setting(tasks, "DPH-F", coefficient=0.5), setting(tasks, "DPH-JS", coefficient=10.0)]
+    return [*choices, anchored(tasks, anchors, coefficient=0.3), _k3(tasks, coefficient=1.0)]
 
 
 def declared() -> list[OpenRun]:
     """A few held-out prompts held at the base, beside what holds all or none, or the solved ones."""
     settings = [
-        setting(DIGITS),
-        *_few(DIGITS, 4),
-        _k3(DIGITS, 0.3),
-        _k3(DIGITS, 0.1),
-        anchored(DIGITS, coefficient=0.1),
+        setting(DIGITS), *_few(DIGITS, 4), _k3(DIGITS, coefficient=0.3),
+        _k3(DIGITS, coefficient=0.1), anchored(DIGITS, coefficient=0.1),
         anchored(DIGITS, picked=BY_KERNEL, coefficient=0.3),
-        anchored(DIGITS, 2),
-        anchored(DIGITS, 8),
-        anchored(DIGITS, answers=STORED),
-        *_few(SUMS, 2),
-        *_rehearsals(SUMS),
-        *_few(PRODUCTS, 4),
-        *_rehearsals(PRODUCTS),
-        _k3(WIDE, 0.3),
-        *_few(WIDE, 4),
-        anchored(WIDE, 16),
-    ]
+        anchored(DIGITS, 2), anchored(DIGITS, 8), anchored(DIGITS, answers=STORED),
+    ]  # fmt: skip
+    for tasks, anchors in ((SUMS, 2), (PRODUCTS, 4)):
+        rehearsals = (setting(tasks, "DPH-F", coefficient=0.5), setting(tasks, "DPH-JS", coefficient=10.0))
+        settings += [*_few(tasks, anchors), *rehearsals]
+    settings += [_k3(WIDE, coefficient=0.3), *_few(WIDE, 4), anchored(WIDE, 16)]
     return [replace(run, seed=seed) for run in settings for seed in range(2 if run.tasks == WIDE else SEEDS)]
 
 
@@ -88,12 +76,8 @@ def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np
 
 def _difference(k: int, run: OpenRun, other: OpenRun) -> Value:
     """Held-out Pass@k of one setting of a task less that of another, on texts that neither holds."""
-
-    def value(ends: Ends, base: Policy) -> float:
-        first, second = common_pass_at(ends[run], ends[other], run.tasks[0] + HELD_OUT, k)
-        return first - second
-
-    return value
+    task = run.tasks[0] + HELD_OUT
+    return lambda ends, base: float(np.subtract(*common_pass_at(ends[run], ends[other], task, k)))
 
 
 def _anchors_less_k3(ends: Ends, base: Policy) -> float:
@@ -101,10 +85,10 @@ def _anchors_less_k3(ends: Ends, base: Policy) -> float:
     strengths = (0.1, 0.3, 1.0)
     with_anchors = [anchored(DIGITS, coefficient=strength) for strength in strengths]
     curves = []
-    for runs in (with_anchors, [_k3(DIGITS, strength) for strength in strengths]):
+    for runs in (with_anchors, [_k3(DIGITS, coefficient=strength) for strength in strengths]):
         policies = [ends[run] for run in (setting(DIGITS), *runs)]
         free = ends[with_anchors[0]]
-        curves.append([(pass_at(p, DIGITS, 1), common_pass_at(p, free, HELD, 256)[0]) for p in policies])
+        curves.append([(pass_at(p, DIGITS, 1), common_pass_at(p, free, UNTRAINED, 256)[0]) for p in policies])
     _, of_anchors, of_k3 = middle_heights(*curves)
     return of_anchors - of_k3
 

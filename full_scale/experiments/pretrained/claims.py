@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, TypeVar
@@ -11,10 +12,12 @@ from scipy.stats import t as student
 
 from dph_theory.coverage import exact_pass_at_k
 
-from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Policy, of_experiment
+from .runs import HELD_OUT, OpenRun, Outcomes, Policy, of_experiment
 
 Ends = Mapping[OpenRun, Policy]
 """Where the runs of one seed ended, by setting."""
+Anchors = Mapping[str, Sequence[int]]
+"""The texts that are held at the base, by run."""
 Value = Callable[[Ends, Policy], float]
 """Of a seed's ends and the base; KeyError where a run that it needs is not finished."""
 T = TypeVar("T")
@@ -54,12 +57,10 @@ class ClaimVerdict:
     verdict: str
 
 
-def ends_by_seed(
-    outcomes: Sequence[FinishedOpenRun], anchors: Mapping[str, Sequence[int]]
-) -> dict[int, Ends]:
+def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
     """Where runs on samples ended, by seed and setting; the pass rates of a run's own anchors are NaN.
 
-    `anchors` are the texts that are held at the base, by run; runs whose anchors are not there are left out.
+    Runs whose anchors are not there are left out.
     """
     by_seed: dict[int, dict[OpenRun, Policy]] = {}
     for outcome in outcomes:
@@ -79,16 +80,12 @@ def over_seeds(value: Callable[..., T], ends: Mapping[int, Ends], *arguments: An
     """The value of every seed of which all the runs that it needs are finished."""
     values = []
     for of_seed in ends.values():
-        try:
+        with suppress(KeyError):
             values.append(value(of_seed, *arguments))
-        except KeyError:
-            continue
     return values
 
 
-def judged(
-    claims: Sequence[Claim], outcomes: Sequence[FinishedOpenRun], anchors: Mapping[str, Sequence[int]]
-) -> dict[str, ClaimVerdict]:
+def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dict[str, ClaimVerdict]:
     """The claims by name, over the seeds that have what they need; those without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
     ends = ends_by_seed(outcomes, anchors)
@@ -111,10 +108,7 @@ def _verdict(claim: Claim, values: Sequence[float]) -> ClaimVerdict:
 
 
 def middle_heights(*curves: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """A place amid what two curves share but for their first points, and each one's height there.
-
-    Linear between the points of a curve.
-    """
+    """A place amid what two curves share but for their first points, and each one's height there."""
     spans = [[first for first, _ in curve[1:]] for curve in curves]
     first = (max(map(min, spans)) + min(map(max, spans))) / 2
     return first, *(float(np.interp(first, *np.array(sorted(curve)).T)) for curve in curves)

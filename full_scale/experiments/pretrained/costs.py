@@ -15,15 +15,8 @@ _SIZES = {
     "SmolLM2-1.7B": (24, 2048, 8192, 32, 32, 49152, True),
     "Llama-3.1-8B": (32, 4096, 14336, 32, 8, 128256, False),
 }
-_NAMES = (
-    "num_hidden_layers",
-    "hidden_size",
-    "intermediate_size",
-    "num_attention_heads",
-    "num_key_value_heads",
-    "vocab_size",
-    "tie_word_embeddings",
-)
+_NAMES = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads",
+          "num_key_value_heads", "vocab_size", "tie_word_embeddings")  # fmt: skip
 ANSWER_TOKENS = 160
 """Tokens of a step of the methods' mixture, packed; the losses need no second model."""
 
@@ -36,8 +29,7 @@ def peak() -> float:
 def costs(measured: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
     """A row a size: parameters; GiB of a step in float32, activations included; its teraflops.
 
-    The first one's also has what runs of methods took: seconds a step on one thread of the machine at hand,
-    a median, and the GiB of the whole process, of each run.
+    The first also has what runs took: median seconds a step on one thread here, and the process' most GiB.
     """
     rows = [_computed(name, *size) for name, size in _SIZES.items()]
     if measured:
@@ -50,11 +42,7 @@ def _computed(model: str, *size: int | bool) -> dict[str, Any]:
     shape = shape_of(LlamaConfig(**dict(zip(_NAMES, size, strict=True)), max_position_embeddings=8192))
     arguments = {"per_device_train_batch_size": 1, "max_completion_length": ANSWER_TOKENS}
     needs = footprint(shape, arguments | {"gradient_checkpointing": False}, dtype="float32", prompt=0)
-    return {
-        "model": model,
-        "parameters": shape.parameters,
-        "gib": (needs.weights + needs.optimizer + needs.step) / 2**30,
-        "teraflops": 6 * shape.parameters * ANSWER_TOKENS / 1e12,
-        "seconds": None,
-        "peak_gib": None,
-    }
+    gib = (needs.weights + needs.optimizer + needs.step) / 2**30
+    teraflops = 6 * shape.parameters * ANSWER_TOKENS / 1e12
+    return {"model": model, "parameters": shape.parameters, "gib": gib, "teraflops": teraflops,
+            "seconds": None, "peak_gib": None}  # fmt: skip

@@ -1,42 +1,39 @@
-"""What came of the pretrained Llama's runs beside what was predicted: as values, tables and sentences."""
+"""What came of the pretrained Llama's runs beside what was predicted: tables, sentences, and a record."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isinf
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from dph_theory.support.record import as_json
 from dph_theory.support.table import Table
 
-from ..stored_runs import RunStore
+from ..outcome import BARS
+from ..stored_runs import RunStore, write_record
 from . import anchors, methods, noise, stationary, transfer
-from .claims import Claim, ClaimVerdict, judged
+from .claims import Claim, ClaimVerdict, ends_by_seed, judged, over_seeds
+from .costs import costs
+from .losses import GROUP, SOLVED, STORED
 from .open_prompts import LikeliestTokens
-from .runs import FinishedOpenRun, of_experiment
+from .runs import EXPLORED, UNTRAINED, FinishedOpenRun, Outcomes, TaskMeasures, of_experiment
 
-END, NOISE, TOKENS, CLAIM, FORECAST, RUN, INTERPOLATION = (
-    "predicted end",
-    "noise forecast",
-    "likeliest tokens",
-    "claim",
-    "forecast",
-    "run",
-    "interpolation",
-)
+KIND = "pretrained"
+"""Of the stored record, and the folder of its rows."""
+END, NOISE, TOKENS, CLAIM = "predicted end", "noise forecast", "likeliest tokens", "claim"
+KERNEL, FORECAST, RUN, INTERPOLATION = "kernel", "forecast", "run", "interpolation"
 """The kinds of stored rows: all but the last two are made before the runs."""
 CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that was predicted, and what came of it; predictions by run, of noise by task."""
+    """The runs beside what was predicted of them."""
 
-    outcomes: Sequence[FinishedOpenRun]
-    ends: Mapping[str, Mapping[str, Any]]
-    """By run and form of the KL."""
-    noise_forecasts: Mapping[str, noise.NoiseForecast]
+    outcomes: Outcomes
     noise_verdicts: Sequence[noise.NoiseVerdict]
-    tokens: Mapping[str, LikeliestTokens]
     comparisons: Sequence[transfer.ForecastComparison]
     verdicts: Mapping[str, ClaimVerdict]
     """Of the claims, by name."""
@@ -46,30 +43,21 @@ class Findings:
         """What the store has of the runs of these ids."""
         outcomes = [*store.read(RUN, FinishedOpenRun, names).values()]
         forecasts = store.read(FORECAST, transfer.TransferForecast)
-        noise_forecasts = store.read(NOISE, noise.NoiseForecast)
+        interpolations = store.read(INTERPOLATION, transfer.Interpolation)
         pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
         return cls(
             outcomes=outcomes,
-            ends=store.read(END, dict),
-            noise_forecasts=noise_forecasts,
-            noise_verdicts=noise.noise_verdicts(noise_forecasts, outcomes),
-            tokens=store.read(TOKENS, LikeliestTokens),
-            comparisons=transfer.comparisons(
-                outcomes, forecasts, store.read(INTERPOLATION, transfer.Interpolation)
-            ),
+            noise_verdicts=noise.noise_verdicts(store.read(NOISE, noise.NoiseForecast), outcomes),
+            comparisons=transfer.comparisons(outcomes, forecasts, interpolations),
             verdicts=judged(CLAIMS, outcomes, pinned),
         )
 
     @property
     def tables(self) -> list[Table]:
         """Runs in expectation beside their predictions, those without a KL, the methods, and the claims."""
-        every = (
-            stationary.table(self.outcomes),
-            noise.table(self.noise_verdicts),
-            methods.table(self.outcomes),
-            transfer.table(self.comparisons),
-            self._claim_table(),
-        )
+        of_kl, of_noise = stationary.table(self.outcomes), noise.table(self.noise_verdicts)
+        of_methods, of_transfer = methods.table(self.outcomes), transfer.table(self.comparisons)
+        every = (of_kl, of_noise, of_methods, of_transfer, self._claim_table())
         return [table for table in every if table.rows]
 
     def _claim_table(self) -> Table:
@@ -85,21 +73,17 @@ class Findings:
     def sentences(self) -> list[str]:
         """How many runs converged as predicted, and which claims held."""
         expected, under_trl = (of_experiment(name, self.outcomes) for name in ("stationary", "trl"))
-        spreads, claims = (
-            Counter(verdict.verdict for verdict in verdicts)
-            for verdicts in (self.noise_verdicts, self.verdicts.values())
-        )
+        spreads = Counter(verdict.verdict for verdict in self.noise_verdicts)
+        claims = Counter(verdict.verdict for verdict in self.verdicts.values())
+        converged = "converged to their stationary policy"
         sentences = []
         if expected:
-            sentences.append(
-                f"{_matched(expected)} expected-gradient runs converged to their stationary policy."
-            )
+            sentences.append(f"{_matched(expected)} expected-gradient runs {converged}.")
         if spreads:
-            sentences.append(
-                f"{spreads['held']} of {spreads.total()} spreads over seeds were as the adjoint predicted."
-            )
+            count = f"{spreads['held']} of {spreads.total()}"
+            sentences.append(f"{count} spreads over seeds were as the adjoint predicted.")
         if under_trl:
-            sentences.append(f"{_matched(under_trl)} runs under TRL converged to their stationary policy.")
+            sentences.append(f"{_matched(under_trl)} runs under TRL {converged}.")
         if claims:
             words = [word for word in ("held", "missed", "undecided", "identity") if claims[word]]
             counts = ", ".join(f"{claims[word]} {word}" for word in words)
@@ -107,5 +91,64 @@ class Findings:
         return sentences
 
 
-def _matched(outcomes: Sequence[FinishedOpenRun]) -> str:
+def _matched(outcomes: Outcomes) -> str:
     return f"{sum(not outcome.misses for outcome in outcomes)} of {len(outcomes)}"
+
+
+def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) -> dict[str, Any]:
+    """Write the record: the base, each run's end and what was predicted of it."""
+    outcomes, base = findings.outcomes, dict[str, TaskMeasures]()
+    shown = [outcome for outcome in outcomes if outcome.run.experiment != "noise"]
+    for outcome in shown:
+        base |= outcome.course[0].tasks
+    of_methods = of_experiment("methods", outcomes)
+    config = {"model": Path(path).name, "model_hash": store.journal.first["model"], "solved": SOLVED}
+    config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}
+    config["difference"] = methods.DIFFERENCE
+    ends, verdicts = store.read(END, dict), as_json({**findings.verdicts}, digits=5)
+    took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in of_methods]
+    results = {
+        "runs": [_row(outcome, ends.get(outcome.run.id)) for outcome in shown],
+        "base": as_json(base, digits=5),
+        "claims": [
+            {name: getattr(claim, name) for name in ("name", "theory", "says", "rival")}
+            | verdicts.get(claim.name, {})
+            for claim in CLAIMS
+        ],
+        "at_equal_first": _at_equal_first(of_methods),
+        "seeds_for": [
+            {"setting": asdict(setting), "needed": as_json(rows, digits=5)}
+            for setting, rows in methods.seeds_for(outcomes).items()
+        ],
+        "likeliest_tokens": as_json(store.read(TOKENS, LikeliestTokens), digits=4),
+        "noise_forecasts": as_json(store.read(NOISE, noise.NoiseForecast), digits=5),
+        "noise": as_json(findings.noise_verdicts, digits=5),
+        "forecasts": [
+            as_json(compared, digits=4) | {"setting": asdict(compared.setting)}
+            for compared in findings.comparisons
+        ],
+        "kernels": [*store.read(KERNEL, dict).values()],
+        "costs": as_json(costs(took), digits=5),
+    }
+    return write_record(file, KIND, config, results, findings.sentences)
+
+
+def _row(outcome: FinishedOpenRun, predicted: Any) -> dict[str, Any]:
+    """A run by all its fields, its end, and where it converges to a known policy what was predicted."""
+    row: dict[str, Any] = as_json(outcome, digits=5)
+    row |= {"run": asdict(outcome.run), "tasks": row.pop("course")[-1]["tasks"]}
+    if predicted is not None:
+        row |= {"predicted": as_json(predicted, digits=5), "matched": not outcome.misses}
+        return row | {"nearest": outcome.nearest, "kl_to_prediction": outcome.kl_to_prediction}
+    for task in row["tasks"].values():
+        del task["first_shares"]
+    return row
+
+
+def _at_equal_first(outcomes: Sequence[FinishedOpenRun]) -> dict[str, list[float]]:
+    """By task, means over seeds of `methods.at_equal_first`."""
+    ends, means = ends_by_seed(outcomes, {}), {}
+    for task in (UNTRAINED, EXPLORED):
+        if seeds := over_seeds(methods.at_equal_first, ends, task):
+            means[task] = [fmean(numbers) for numbers in zip(*seeds, strict=True)]
+    return means

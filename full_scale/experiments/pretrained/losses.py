@@ -26,6 +26,10 @@ from dph_theory.trainers.kl_terms import DESCENDING, KL_FORMS
 from .open_prompts import LogProbs
 from .runs import OpenRun
 
+SOLVED = 0.6
+"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
+GROUP, STORED = 16, 64
+"""Answers a prompt and step; stored right answers of each rehearsed prompt."""
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
 
@@ -87,23 +91,13 @@ def method_of(run: OpenRun) -> Method:
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """Prompts of one-token answers: the base's probabilities, correct answers, and which are rehearsed.
-
-    `stored`: of the rehearsed prompts, correct answers of the base, (rehearsed, answers).
-    """
+    """Prompts of one-token answers: the base's probabilities, correct answers, and which are rehearsed."""
 
     log_ref: Float[Tensor, "prompts vocabulary"]
     valid: Bool[Tensor, "prompts vocabulary"]
     rehearsed: Bool[Tensor, " prompts"]
     stored: Int[Tensor, "rehearsed answers"]
-
-
-def stored_answers(
-    log_ref: Tensor, valid: Tensor, rehearsed: Tensor, count: int, generator: torch.Generator
-) -> Int[Tensor, "rehearsed answers"]:
-    """Correct answers drawn from p_*, the base's own."""
-    masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
-    return torch.multinomial(masses, count, replacement=True, generator=generator)
+    """Correct answers of the base."""
 
 
 def sampled_loss(

@@ -8,8 +8,8 @@ of the curves that no claim needs have one seed.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,23 +19,15 @@ from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.table import Table
 
 from .claims import ABOVE, BELOW, LEVEL, NEAR, Claim, Ends, Value, ends_by_seed, middle_heights
-from .runs import HELD, MIXTURE, NEVER, REHEARSED, FinishedOpenRun, OpenRun, Policy, of_experiment, pass_at
+from .runs import MIXTURE, NEVER, REHEARSED, UNTRAINED, OpenRun, Outcomes, Policy, of_experiment, pass_at
 
 SEEDS = 5
-COEFFICIENTS: Mapping[tuple[str, Any], tuple[float, ...]] = MappingProxyType(
-    {
-        ("GRPO", "none"): (0.0,),
-        ("GRPO", "k3"): (0.04, 0.1, 0.3, 1.0),
-        ("GRPO", "k2"): (0.1, 0.3, 1.0),
-        ("GRPO", "k3_corrected"): (0.04, 0.3),
-        ("Dr. GRPO", "none"): (0.0,),
-        ("DAPO", "none"): (0.0,),
-        ("DPH-F", "none"): (0.05, 0.5, 5.0),
-        ("DPH-JS", "none"): (0.1, 1.0, 10.0),
-        ("DPH-alpha", "none"): (0.05, 0.5, 5.0),
-        ("KL-DPG", "none"): (0.0,),
-    }
-)
+COEFFICIENTS: Mapping[tuple[str, Any], tuple[float, ...]] = {
+    ("GRPO", "none"): (0.0,), ("GRPO", "k3"): (0.04, 0.1, 0.3, 1.0), ("GRPO", "k2"): (0.1, 0.3, 1.0),
+    ("GRPO", "k3_corrected"): (0.04, 0.3), ("Dr. GRPO", "none"): (0.0,), ("DAPO", "none"): (0.0,),
+    ("DPH-F", "none"): (0.05, 0.5, 5.0), ("DPH-JS", "none"): (0.1, 1.0, 10.0),
+    ("DPH-alpha", "none"): (0.05, 0.5, 5.0), ("KL-DPG", "none"): (0.0,),
+}  # fmt: skip
 """By method and form of its KL. Of DPH-JS twice the others': equal where f''(1) decides. Theory: B9."""
 
 
@@ -45,50 +37,35 @@ def setting(method: str, kl: Any = "none", coefficient: float = 0.0) -> OpenRun:
 
 
 FREE, DAPO = setting("GRPO"), setting("DAPO")
-_ONCE = {
-    *(setting("GRPO", "k3", beta) for beta in (0.04, 0.1)),
-    setting("GRPO", "k2", 0.1),
-    setting("GRPO", "k3_corrected", 0.04),
-    setting("Dr. GRPO"),
-    setting("DPH-F", coefficient=5.0),
-    *(setting("DPH-JS", coefficient=eta) for eta in (0.1, 1.0)),
-    *(setting("DPH-alpha", coefficient=eta) for eta in (0.05, 0.5)),
-}
+_ONCE: Mapping[tuple[str, str], tuple[float, ...]] = {
+    ("GRPO", "k3"): (0.04, 0.1), ("GRPO", "k2"): (0.1,), ("GRPO", "k3_corrected"): (0.04,),
+    ("Dr. GRPO", "none"): (0.0,), ("DPH-F", "none"): (5.0,), ("DPH-JS", "none"): (0.1, 1.0),
+    ("DPH-alpha", "none"): (0.05, 0.5),
+}  # fmt: skip
 """Of one seed."""
 
 
 def declared() -> list[OpenRun]:
     """Every method at its coefficients, seeds outermost."""
-    settings = [setting(*key, beta) for key, coefficients in COEFFICIENTS.items() for beta in coefficients]
     return [
-        replace(run, seed=seed) for seed in range(SEEDS) for run in settings if seed == 0 or run not in _ONCE
+        replace(setting(*key, coefficient), seed=seed)
+        for seed in range(SEEDS)
+        for key, coefficients in COEFFICIENTS.items()
+        for coefficient in coefficients
+        if seed == 0 or coefficient not in _ONCE.get(key, ())
     ]
 
 
-Measure = Callable[[Policy], float]
+_held_out_1, _held_out_256 = (partial(pass_at, tasks=[UNTRAINED], k=k) for k in (1, 256))
+_rehearsed, _never_trained = (partial(pass_at, tasks=tasks, k=1) for tasks in (REHEARSED, NEVER))
 
 
-def held_out(k: int) -> Measure:
-    """Pass@k on the held-out half of what is explored."""
-    return lambda policy: pass_at(policy, [HELD], k)
-
-
-def rehearsed(policy: Policy) -> float:
-    """The pass rate of what is rehearsed."""
-    return pass_at(policy, REHEARSED, 1)
-
-
-def never_trained(policy: Policy) -> float:
-    """The pass rate of what no method trains."""
-    return pass_at(policy, NEVER, 1)
-
-
-def effective_answers(policy: Policy) -> float:
+def _effective_answers(policy: Policy) -> float:
     """The effective number of correct answers of what is rehearsed."""
     return float(np.mean([policy[task].effective_answers for task in REHEARSED]))
 
 
-def _difference(measure: Measure, run: OpenRun, other: OpenRun | None = None) -> Value:
+def _difference(measure: Callable[..., float], run: OpenRun, other: OpenRun | None = None) -> Value:
     """A measure of one method's end less that of another's, or of the base."""
     return lambda ends, base: measure(ends[run]) - measure(base if other is None else ends[other])
 
@@ -96,8 +73,7 @@ def _difference(measure: Measure, run: OpenRun, other: OpenRun | None = None) ->
 def at_equal_first(ends: Ends, task: str) -> tuple[float, ...]:
     """A Pass@1 in the middle of what the coefficients of k3 and of k2 share, and there each one's Pass@256.
 
-    Linear between neighbours of the curve over those coefficients that there are, which begins without a KL.
-    KeyError where one of the two has fewer than two.
+    On the curves over the coefficients that there are, which begin without a KL; KeyError under two of them.
     """
     curves = []
     for kl in ("k3", "k2"):
@@ -110,81 +86,80 @@ def at_equal_first(ends: Ends, task: str) -> tuple[float, ...]:
 
 
 def _forward_less_reverse(ends: Ends, base: Policy) -> float:
-    _, forward, reverse = at_equal_first(ends, HELD)
+    _, forward, reverse = at_equal_first(ends, UNTRAINED)
     return forward - reverse
 
 
 def _relative_change_of_answers(ends: Ends, base: Policy) -> float:
-    return effective_answers(ends[setting("KL-DPG")]) / effective_answers(base) - 1
+    return _effective_answers(ends[setting("KL-DPG")]) / _effective_answers(base) - 1
 
 
 CLAIMS = (
     Claim("pass_1_rises", "D3", "without a KL the held-out Pass@1 rises", "it does not",
-          _difference(held_out(1), FREE), ABOVE),
+          _difference(_held_out_1, FREE), ABOVE),
     Claim("pass_256_falls", "D3", "without a KL the held-out Pass@256 falls", "it does not",
-          _difference(held_out(256), FREE), BELOW),
+          _difference(_held_out_256, FREE), BELOW),
     Claim("k3_above_k2", "B6, E7",
           "at equal Pass@1 plain k3 (forward KL) retains more of Pass@256 than k2 (reverse KL)",
           "as much, or less", _forward_less_reverse, ABOVE),
     Claim("k2_is_corrected_k3", "B6",
           "corrected k3 and k2 at .3 have one expected gradient: their Pass@256 differ by less than .05",
           "by more",
-          _difference(held_out(256), setting("GRPO", "k3_corrected", 0.3), setting("GRPO", "k2", 0.3)), NEAR,
+          _difference(_held_out_256, setting("GRPO", "k3_corrected", 0.3), setting("GRPO", "k2", 0.3)), NEAR,
           identity=True),
     Claim("dph_f_rises", "B3",
           "DPH-F at eta .5 has the base conditioned on being correct as its target: the pass rate of "
           "what it rehearses rises, by .05 or more", "it stays",
-          _difference(rehearsed, setting("DPH-F", coefficient=0.5)), (0.05, math.inf)),
+          _difference(_rehearsed, setting("DPH-F", coefficient=0.5)), (0.05, math.inf)),
     Claim("dph_js_stays", "B3",
           "DPH-JS at eta 10 has as its target the base's own rate: the pass rate of what it rehearses "
           "stays within .05", "it rises as DPH-F's does",
-          _difference(rehearsed, setting("DPH-JS", coefficient=10.0)), NEAR),
+          _difference(_rehearsed, setting("DPH-JS", coefficient=10.0)), NEAR),
     Claim("dph_alpha_stays", "B3", "so does that of DPH-alpha at eta 5", "it rises as DPH-F's does",
-          _difference(rehearsed, setting("DPH-alpha", coefficient=5.0)), NEAR),
+          _difference(_rehearsed, setting("DPH-alpha", coefficient=5.0)), NEAR),
     Claim("rehearsal_of_others", "D3",
           "a rehearsal of solved prompts retains nothing of the others: held out, DPH-F at .05 retains "
           "Pass@256 as DAPO does, within .05", "it keeps more, as the paper found",
-          _difference(held_out(256), setting("DPH-F", coefficient=0.05), DAPO), NEAR),
+          _difference(_held_out_256, setting("DPH-F", coefficient=0.05), DAPO), NEAR),
     Claim("dph_f_more_answers", "B3, E7",
           "on what it rehearses DPH-F at .5 retains more different correct answers than DAPO (effective "
           "number)", "as many, or fewer",
-          _difference(effective_answers, setting("DPH-F", coefficient=0.5), DAPO), ABOVE),
+          _difference(_effective_answers, setting("DPH-F", coefficient=0.5), DAPO), ABOVE),
     Claim("kl_dpg_answers", "B7",
           "KL-DPG has the base conditioned on being correct as its target: its effective number stays "
           "within a tenth of the base's", "it falls as without a KL", _relative_change_of_answers,
           (-0.1, 0.1)),
     Claim("never_trained", "first runs",
           "what was never trained retains its pass rate within .03 without a KL", "it moves further",
-          _difference(never_trained, FREE), (-0.03, 0.03)),
+          _difference(_never_trained, FREE), (-0.03, 0.03)),
 )  # fmt: skip
 """Of the methods, each over the seeds."""
 
 
-def table(outcomes: Sequence[FinishedOpenRun]) -> Table:
+def table(outcomes: Outcomes) -> Table:
     """A row a setting and the base: means over seeds of held-out Pass@k."""
     groups: dict[OpenRun, list[Policy]] = {}
     runs = of_experiment("methods", outcomes)
     for outcome in runs:
         groups.setdefault(outcome.run.setting, []).append(outcome.course[-1].tasks)
-    rows = [("base", "none", None, 1, *_means([runs[0].course[0].tasks]))] if runs else []
-    rows += [(run.method, run.kl, run.coefficient, len(ends), *_means(ends)) for run, ends in groups.items()]
+    rows: list[tuple[str | float, ...]] = []
+    if runs:
+        rows.append(("base", "none", 0.0, 1, *_means([runs[0].course[0].tasks])))
+    for run, ends in groups.items():
+        rows.append((run.method, run.kl, run.coefficient, len(ends), *_means(ends)))
     return Table.from_rows(("method", "KL", "coefficient", "seeds", "Pass@1 held out", "@16", "@256"), rows)
 
 
 def _means(ends: Sequence[Policy]) -> list[float]:
-    return [round(fmean(pass_at(end, [HELD], k) for end in ends), 3) for k in (1, 16, 256)]
+    return [round(fmean(pass_at(end, [UNTRAINED], k) for end in ends), 3) for k in (1, 16, 256)]
 
 
 DIFFERENCE, POWER = 0.06, 0.8
-COMPARED = (
-    setting("GRPO", "k3", 0.3),
-    setting("DPH-F", coefficient=0.05),
-    setting("DPH-JS", coefficient=10.0),
-)
+COMPARED = (setting("GRPO", "k3", 0.3), setting("DPH-F", "none", 0.05), setting("DPH-JS", "none", 10.0))
 """Methods whose held-out Pass@k is set against DAPO's: plain k3, and two rehearsals."""
 
 
-def seeds_for(outcomes: Sequence[FinishedOpenRun]) -> dict[OpenRun, list[tuple[float, int, int]]]:
+def seeds_for(outcomes: Outcomes) -> dict[OpenRun, list[tuple[float, int, int]]]:
     """How many seeds, and how many texts, show a difference to DAPO of DIFFERENCE at Pass@1, @16, @256.
 
     By setting, a row a k: the deviation of the difference over seeds, paired; the seeds, and the texts, that
@@ -208,4 +183,4 @@ def seeds_for(outcomes: Sequence[FinishedOpenRun]) -> dict[OpenRun, list[tuple[f
 
 
 def _of_texts(policy: Policy, k: int) -> np.ndarray:
-    return exact_pass_at_k(np.minimum(policy[HELD].validity, 1.0), np.asarray(k))
+    return exact_pass_at_k(np.minimum(policy[UNTRAINED].validity, 1.0), np.asarray(k))

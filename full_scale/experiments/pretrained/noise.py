@@ -6,10 +6,10 @@ adjoint is the first order.
 """
 
 import math
-import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from statistics import fmean, stdev
 
@@ -27,37 +27,25 @@ from dph_theory.finite_training.training import (
 )
 from dph_theory.support.table import Table
 
-from .costs import peak
 from .losses import baseline_loss
 from .open_prompts import LogProbs
-from .runs import ANSWERS, BASELINES, FinishedOpenRun, OpenRun, of_experiment
+from .runs import ANSWERS, BASELINES, FinishedOpenRun, OpenRun, Outcomes, of_experiment
 from .training import PretrainedLlama, descend, pretrained_llama, prompts_of, whole_answers
 
 TASKS = ("weekdays", "colours", "fruits")
 SEEDS = 32
 
 
+FIRST = OpenRun("noise", ("weekdays",), "policy gradient", baseline="none", optimiser="sgd",
+                learning_rate=1.5e-4, steps=16, seed=0)  # fmt: skip
+
+
 def declared() -> list[OpenRun]:
-    """Each prompt by itself under each baseline, seeds outermost."""
+    """The policy gradient on each prompt by itself under each baseline, seeds outermost."""
     return [
-        noise_run(task, baseline, seed) for seed, task, baseline in product(range(SEEDS), TASKS, BASELINES)
+        replace(FIRST, tasks=(task,), baseline=baseline, seed=seed)
+        for seed, task, baseline in product(range(SEEDS), TASKS, BASELINES)
     ]
-
-
-def noise_run(
-    task: str, baseline: str, seed: int, *, steps: int = 16, learning_rate: float = 1.5e-4
-) -> OpenRun:
-    """The policy gradient on samples, without a KL."""
-    return OpenRun(
-        "noise",
-        (task,),
-        "policy gradient",
-        baseline=baseline,
-        optimiser="sgd",
-        learning_rate=learning_rate,
-        steps=steps,
-        seed=seed,
-    )
 
 
 @dataclass(frozen=True)
@@ -103,12 +91,10 @@ def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:
         return log_p[first] - log_p[second]
 
     def spread(steps: int, rate: float) -> tuple[Mapping[str, float], Tensor]:
+        updates = {name: update_with_baseline(right, constant) for name, constant in BASELINES.items()}
         training = DifferentiableTraining(
-            llama.model, log_probs, update_with_baseline(right, 0.0), ANSWERS, "sgd", lambda step: rate
+            llama.model, log_probs, updates["none"], ANSWERS, "sgd", lambda step: rate
         )
-        updates = {
-            baseline: update_with_baseline(right, constant) for baseline, constant in BASELINES.items()
-        }
         along = spread_along(training, steps, {"odds": odds}, checkpoint=4, other_updates=updates)
         deviations = {baseline: by_measure["odds"] for baseline, by_measure in along.other_deviations.items()}
         return deviations, along.log_probs
@@ -122,35 +108,22 @@ def noise_forecast(path: str, run: OpenRun) -> NoiseForecast:
     of_a_step, _ = spread(1, 1e-9)
     return NoiseForecast(
         pair=(llama.tokenizer.decode(first).strip(), llama.tokenizer.decode(second).strip()),
-        places=(int(places[0]), int(places[1])),
-        validity=start,
-        ends=(stop, float(odds(ended))),
-        deviations=deviations,
-        tabular=_tabular(right, start, stop, step),
-        best_constant=_least(deviations),
-        best_of_a_step=_least(of_a_step),
-    )
+        places=(int(places[0]), int(places[1])), validity=start, ends=(stop, float(odds(ended))),
+        deviations=deviations, tabular=_tabular(right, start, stop, step),
+        best_constant=_least(deviations), best_of_a_step=_least(of_a_step),
+    )  # fmt: skip
 
 
 def _tabular(right: Tensor, start: float, stop: float, step: float) -> dict[str, float]:
     """The deviations as if answers were unrelated, of the baselines that the formula knows."""
     valid, formulas = int(right.sum()), {"mean of the others": "mean", "none": "none", "one": "one"}
-    deviations = {}
+    deviation = partial(drift_deviation, start, stop, valid=valid, invalid=len(right) - valid, step=step)
     with warnings.catch_warnings():
         # The rival's noise is not small where it is far off: it is compared as it is.
         warnings.simplefilter("ignore", SmallNoiseWarning)
-        for name, baseline in formulas.items():
-            deviation = drift_deviation(
-                start,
-                stop,
-                baseline=baseline,
-                valid=valid,
-                invalid=len(right) - valid,
-                step=step,
-                answers=ANSWERS,
-            )
-            deviations[name] = float(deviation)
-    return deviations
+        return {
+            name: float(deviation(answers=ANSWERS, baseline=formula)) for name, formula in formulas.items()
+        }
 
 
 def update_with_baseline(right: Tensor, constant: float | None) -> Update:
@@ -179,8 +152,7 @@ def _least(deviations: Mapping[str, float]) -> float:
 
 def train_with_baseline(path: str, run: OpenRun) -> FinishedOpenRun:
     """The policy gradient on samples of one prompt, with the run's baseline."""
-    begun, llama, (name,) = time.monotonic(), pretrained_llama(path), run.tasks
-    llama.reset()
+    llama, (name,) = pretrained_llama(path), run.tasks
     reading = llama.reading(run.tasks)
     generator = torch.Generator().manual_seed(run.seed or 0)
     valid, baseline = prompts_of(reading, llama.base(reading), generator).valid, BASELINES[run.baseline or ""]
@@ -189,8 +161,7 @@ def train_with_baseline(path: str, run: OpenRun) -> FinishedOpenRun:
         answers = whole_answers(log_probs[name], reading.word_ids(name))
         return baseline_loss(answers, valid, baseline, size=ANSWERS, generator=generator)
 
-    points, pace = descend(llama, run, loss, reading, reading, every=run.steps)
-    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
+    return descend(llama, run, loss, reading, reading, every=run.steps)
 
 
 @dataclass(frozen=True)
@@ -212,9 +183,7 @@ class NoiseVerdict:
     """Whether the prediction lies in it."""
 
 
-def noise_verdicts(
-    forecasts: Mapping[str, NoiseForecast], outcomes: Sequence[FinishedOpenRun]
-) -> list[NoiseVerdict]:
+def noise_verdicts(forecasts: Mapping[str, NoiseForecast], outcomes: Outcomes) -> list[NoiseVerdict]:
     """Of each prompt and baseline with two seeds or more."""
     verdicts = []
     for (task, forecast), baseline in product(forecasts.items(), BASELINES):
@@ -229,36 +198,22 @@ def noise_verdicts(
         freedom, predicted = len(ends) - 1, forecast.deviations[baseline]
         measured = stdev(math.log(end.first_shares[0][first] / end.first_shares[0][second]) for end in ends)
         low, high = (measured * math.sqrt(freedom / chi2.ppf(tail, freedom)) for tail in (0.95, 0.05))
+        verdict = "held" if low <= predicted <= high else "missed"
+        rates, rival = fmean(end.validity[0] for end in ends), forecast.tabular.get(baseline)
         verdicts.append(
-            NoiseVerdict(
-                task=task,
-                baseline=baseline,
-                seeds=len(ends),
-                validity=fmean(end.validity[0] for end in ends),
-                predicted=predicted,
-                tabular=forecast.tabular.get(baseline),
-                measured=measured,
-                low=low,
-                high=high,
-                verdict="held" if low <= predicted <= high else "missed",
-            )
-        )
+            NoiseVerdict(task=task, baseline=baseline, seeds=len(ends), validity=rates, predicted=predicted,
+                         tabular=rival, measured=measured, low=low, high=high, verdict=verdict)
+        )  # fmt: skip
     return verdicts
 
 
 def table(verdicts: Sequence[NoiseVerdict]) -> Table:
     """Predicted and measured deviations."""
     rows = [
-        (
-            verdict.task,
-            verdict.baseline,
-            round(verdict.predicted, 4),
-            None if verdict.tabular is None else round(verdict.tabular, 4),
-            round(verdict.measured, 4),
-            f"{verdict.low:.4f} to {verdict.high:.4f}",
-            verdict.verdict,
-        )
-        for verdict in verdicts
-    ]
+        (row.task, row.baseline, round(row.predicted, 4),
+         None if row.tabular is None else round(row.tabular, 4), round(row.measured, 4),
+         f"{row.low:.4f} to {row.high:.4f}", row.verdict)
+        for row in verdicts
+    ]  # fmt: skip
     titles = ("prompt", "baseline", "predicted", "if unrelated", "over seeds", "90% interval", "verdict")
     return Table.from_rows(titles, rows)

@@ -37,10 +37,6 @@ class OpenPrompts:
     """Of each text."""
     length: int = 1
 
-    def verdict(self, text: int, completion: str) -> bool:
-        """Whether the completion is a correct answer to that text."""
-        return completion in self.right[text]
-
 
 class Reading:
     """One forward pass for the probabilities of several tasks; words of two tokens are no words.
@@ -90,7 +86,7 @@ class Reading:
         """Which answers of words are right, (texts, words, ..., words)."""
         task, words = self.tasks[name], self.words[name]
         answers = ["".join(answer) for answer in itertools.product(words, repeat=task.length)]
-        rows = [[task.verdict(text, answer) for answer in answers] for text in range(len(task.texts))]
+        rows = [[answer in right for answer in answers] for right in task.right]
         return torch.tensor(rows).unflatten(1, (len(words),) * task.length)
 
     def enumerable(self, name: str, log_probs: LogProbs) -> EnumerableTask:
@@ -122,19 +118,16 @@ class LikeliestTokens:
 
 def likeliest_tokens(
     log_probs: LogProbs, tokenizer: Any, task: OpenPrompts, most: int = 5
-) -> list[LikeliestTokens]:
-    """How a model goes on after each text of a task, correct or not, from `Reading.log_probs` of it.
+) -> LikeliestTokens:
+    """How a model goes on after the first text of a task, from `Reading.log_probs` of it.
 
     A word of an answer of several is correct where some correct answer begins with it.
     """
-    rows = []
-    top = log_probs[0].exp().topk(most)
-    for text, right, tokens, chances in zip(task.texts, task.right, top.indices, top.values, strict=True):
-        words = [tokenizer.decode(int(token)) for token in tokens]
-        starts = right if task.length == 1 else {answer[: len(word)] for word in words for answer in right}
-        shown = zip(words, chances.tolist(), strict=True)
-        rows.append(LikeliestTokens(text, tuple((word, chance, word in starts) for word, chance in shown)))
-    return rows
+    top, right = log_probs[0][0].exp().topk(most), task.right[0]
+    words = [tokenizer.decode(int(token)) for token in top.indices]
+    starts = right if task.length == 1 else {answer[: len(word)] for word in words for answer in right}
+    shown = zip(words, top.values.tolist(), strict=True)
+    return LikeliestTokens(task.texts[0], tuple((word, chance, word in starts) for word, chance in shown))
 
 
 DIGITS = tuple("0123456789")
@@ -197,8 +190,7 @@ def _calculated(
     return OpenPrompts(name, tuple(pattern.format(*pair) for pair in pairs), DIGITS, right, length)
 
 
-def last_digit(a: int, b: int) -> int:
-    """Of the product."""
+def _last_digit(a: int, b: int) -> int:
     return a * b % 10
 
 
@@ -221,9 +213,9 @@ def _all_tasks() -> dict[str, OpenPrompts]:
             tasks.append(make(kind + half, kind, texts[place : place + 1]))
         for kind, texts in _EXAMPLES.items():
             tasks.append(_of_words(f"{kind} by example{half}", kind, texts[place : place + 1]))
-        tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], last_digit))
-        tasks.append(_calculated(f"wide last digits{half}", _LAST, wide[place::2], last_digit))
-        tasks.append(_calculated(f"all last digits{half}", _LAST, every[place::2], last_digit))
+        tasks.append(_calculated(f"last digits{half}", _LAST, pairs[place:48:2], _last_digit))
+        tasks.append(_calculated(f"wide last digits{half}", _LAST, wide[place::2], _last_digit))
+        tasks.append(_calculated(f"all last digits{half}", _LAST, every[place::2], _last_digit))
         tasks.append(_calculated(f"sums{half}", _SUMS[0], sums[place::2], add))
         tasks.append(_calculated(f"products{half}", _PRODUCTS, long[place::2], mul, 2))
     tasks.append(_calculated("sums in words", _SUMS[1], sums, add))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -15,17 +14,12 @@ EXPLORED = "last digits"
 REHEARSED = ("weekdays by example", "months by example", "rain by example", "colours by example")
 HELD_OUT = ", held out"
 """After the name of a kind of prompts: those of the kind that no run trains."""
-HELD = EXPLORED + HELD_OUT
+UNTRAINED = EXPLORED + HELD_OUT
+"""Of the kind that is explored, never trained."""
 MIXTURE = (EXPLORED, *REHEARSED)
 NEVER = tuple(name + half for name in ("weekdays", "colours", "fruits") for half in ("", HELD_OUT))
 MEASURED = (*MIXTURE, *(name + HELD_OUT for name in MIXTURE), *NEVER, "minutes", "primes", "sums in words")
-SOLVED = 0.6
-"""A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
-GROUP, STORED = 16, 64
-"""Answers a prompt and step; stored right answers of each rehearsed prompt."""
-BASELINES: Mapping[str, float | None] = MappingProxyType(
-    {"mean of the others": None, "none": 0.0, "a half": 0.5, "one": 1.0}
-)
+BASELINES: Mapping[str, float | None] = {"mean of the others": None, "none": 0.0, "a half": 0.5, "one": 1.0}
 """What the runs without a KL subtract from a reward: the mean of the others of its group, or a constant."""
 ANSWERS = 64
 """Answers a step of runs on one prompt."""
@@ -142,12 +136,15 @@ class FinishedOpenRun(Outcome):
         return policy_form(self.run.kl) if self.distances else None
 
 
+Outcomes = Sequence[FinishedOpenRun]
+
+
 def policy_form(kl: str) -> str:
     """The form of the KL that has the same stationary policy as this one, and stands for both."""
     return "k3_corrected" if kl == "k2" else kl
 
 
-def of_experiment(name: str, outcomes: Sequence[FinishedOpenRun]) -> list[FinishedOpenRun]:
+def of_experiment(name: str, outcomes: Outcomes) -> list[FinishedOpenRun]:
     """The finished runs of one experiment."""
     return [outcome for outcome in outcomes if outcome.run.experiment == name]
 

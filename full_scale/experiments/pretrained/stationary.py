@@ -7,8 +7,8 @@ trained together.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from statistics import fmean
@@ -32,38 +32,29 @@ from ..small_llama.training import FallingBeta, small
 from .costs import peak
 from .losses import expected_loss
 from .open_prompts import LogProbs, Reading, open_prompts
-from .runs import ANSWERS, FinishedOpenRun, OpenRun, of_experiment, policy_form
+from .runs import ANSWERS, FinishedOpenRun, OpenRun, Outcomes, of_experiment, policy_form
 from .training import PretrainedLlama, descend, pretrained_llama
 
 FOUR = ("weekdays", "colours", "fruits", "summer")
 
 
-def _expected(tasks: tuple[str, ...], kl: Any, beta: float, *, beta_from: float | None = None) -> OpenRun:
-    return OpenRun(
-        "stationary",
-        tasks,
-        "policy gradient",
-        kl,
-        beta,
-        coefficient_from=beta_from,
-        learning_rate=2e-5,
-        steps=90,
-    )
+_expected: Callable[..., OpenRun] = partial(
+    OpenRun, "stationary", method="policy gradient", learning_rate=2e-5, steps=90
+)
 
 
 def declared() -> list[OpenRun]:
     """Those in expectation, with beta falling and constant."""
-    four = [
-        _expected(FOUR, kl, beta, beta_from=1.0) for kl, beta in product(("reward", "k3"), (1.0, 0.5, 0.2))
-    ]
-    digits = [
-        _expected((task,), kl, beta, beta_from=1.0)
-        for beta, task, kl in product((0.2, 0.5), ("primes", "minutes"), ("reward", "k3_corrected", "k3"))
-    ]
+    falling: Callable[..., OpenRun] = partial(_expected, coefficient_from=1.0)
+    runs = [falling(FOUR, kl=kl, coefficient=beta) for kl, beta in product(("reward", "k3"), (1.0, 0.5, 0.2))]
+    for beta, task, kl in product((0.2, 0.5), ("primes", "minutes"), ("reward", "k3_corrected", "k3")):
+        runs.append(falling((task,), kl=kl, coefficient=beta))
     # Whether the pass rate overshoots where beta does not fall, and comes back slowly (E7).
-    constant = [_expected(FOUR, kl, beta) for kl, beta in product(("reward", "k3"), (0.5, 0.2))]
-    constant += [_expected(("primes",), kl, 0.2) for kl in ("reward", "k3_corrected", "k3")]
-    return four + digits + constant
+    for kl, beta in product(("reward", "k3"), (0.5, 0.2)):
+        runs.append(_expected(FOUR, kl=kl, coefficient=beta))
+    return [
+        *runs, *(_expected(("primes",), kl=kl, coefficient=0.2) for kl in ("reward", "k3_corrected", "k3"))
+    ]  # fmt: skip
 
 
 def runs_under_trl() -> list[OpenRun]:
@@ -90,34 +81,28 @@ def policy_tables(kl: str, task: EnumerableTask, beta: float) -> list[np.ndarray
 class PredictedEnd:
     """Where a form of the KL is predicted to end, of each of the run's tasks."""
 
-    validity: Mapping[str, float]
-    first_shares: Mapping[str, tuple[float, ...]]
+    validity: dict[str, float]
+    first_shares: dict[str, tuple[float, ...]]
 
 
 def predicted_ends(path: str, run: OpenRun) -> dict[str, PredictedEnd]:
     """All three stationary policies at the run's beta, of the base's own tables."""
     llama = pretrained_llama(path)
-    llama.reset()
     reading = llama.reading(run.tasks)
     tasks = {name: reading.enumerable(name, tables) for name, tables in llama.base(reading).items()}
-    return {kl: _predicted_end(tasks, kl, run.coefficient) for kl in POLICIES}
-
-
-def _predicted_end(tasks: Mapping[str, EnumerableTask], kl: str, beta: float) -> PredictedEnd:
-    validity, shares = {}, {}
-    for name, task in tasks.items():
-        tables = policy_tables(kl, task, beta)
+    ends = {kl: PredictedEnd({}, {}) for kl in POLICIES}
+    for kl, (name, task) in product(POLICIES, tasks.items()):
+        tables = policy_tables(kl, task, run.coefficient)
         right = valid_answer_shares(tables, task.valid, task.end)
-        validity[name] = float(task.pass_rates(tables).mean())
         first = right.reshape(len(right), task.vocabulary, -1).sum(axis=2)[:, :-1]
-        shares[name] = tuple(first.mean(axis=0).tolist())
-    return PredictedEnd(validity, shares)
+        ends[kl].validity[name] = float(task.pass_rates(tables).mean())
+        ends[kl].first_shares[name] = tuple(first.mean(axis=0).tolist())
+    return ends
 
 
 def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
     """The run without noise, and how far it ends from each stationary policy."""
-    begun, llama = time.monotonic(), pretrained_llama(path)
-    llama.reset()
+    llama = pretrained_llama(path)
     reading = llama.reading(run.tasks)
     base = llama.base(reading)
     words = {name: reading.word_ids(name) for name in run.tasks}
@@ -131,9 +116,9 @@ def train_in_expectation(path: str, run: OpenRun) -> FinishedOpenRun:
         ]
         return torch.stack(parts).mean()
 
-    points, pace = descend(llama, run, loss, reading, reading, every=max(1, run.steps // 6))
+    outcome = descend(llama, run, loss, reading, reading, every=max(1, run.steps // 6))
     distances, gap = beside_predictions(llama, reading, run)
-    return FinishedOpenRun(run, tuple(points), distances, time.monotonic() - begun, pace, peak(), gap)
+    return replace(outcome, distances=distances, gap=gap)
 
 
 def beside_predictions(
@@ -163,21 +148,14 @@ def beside_predictions(
 def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
     """The run of one prompt by TRL's own trainer, loss and optimiser; the KL in the reward by ours on it."""
     begun, llama, (name,) = time.monotonic(), pretrained_llama(path), run.tasks
-    llama.reset()
     reading, task = llama.reading(run.tasks), open_prompts(name)
     llama.base(reading)
     points = [llama.measure(0, reading)]
     settings = LlamaRun(
-        experiment="trl",
-        task=name,
-        form="sequence_kl" if run.kl == "reward" else run.kl,
-        beta=run.coefficient,
-        beta_from=run.coefficient_from,
-        seed=run.seed or 0,
-        group_size=ANSWERS,
-        steps=run.steps,
-        learning_rate=run.learning_rate,
-    )
+        experiment="trl", task=name, form="sequence_kl" if run.kl == "reward" else run.kl,
+        beta=run.coefficient, beta_from=run.coefficient_from, learning_rate=run.learning_rate,
+        steps=run.steps, seed=run.seed or 0, group_size=ANSWERS,
+    )  # fmt: skip
     words = reading.word_ids(name).tolist()
     right = {tuple(words[place] for place in answer) for answer in reading.valid(name)[0].nonzero().tolist()}
 
@@ -203,23 +181,18 @@ def train_under_trl(path: str, run: OpenRun) -> FinishedOpenRun:
     return FinishedOpenRun(run, tuple(points), distances, spent, spent / run.steps, peak(), gap)
 
 
-def table(outcomes: Sequence[FinishedOpenRun]) -> Table:
+def table(outcomes: Outcomes) -> Table:
     """The runs beside their predictions."""
     rows = []
     for outcome in [*of_experiment("stationary", outcomes), *of_experiment("trl", outcomes)]:
         run, beta = outcome.run, f"{outcome.run.coefficient:g}"
         if run.coefficient_from and run.coefficient < run.coefficient_from:
             beta += f", from {run.coefficient_from:g}"
+        rival = min(distance for kl, distance in outcome.distances.items() if kl != run.kl)
         rows.append(
-            (
-                run.task,
-                run.kl if run.seed is None else f"{run.kl}, TRL, seed {run.seed}",
-                beta,
-                round(outcome.gap or 0.0, 4),
-                round(outcome.kl_to_prediction or 0.0, 4),
-                round(min(d for name, d in outcome.distances.items() if name != run.kl), 4),
-                f"missed; nearest {outcome.nearest}" if outcome.misses else "held",
-            )
-        )
+            (run.task, run.kl if run.seed is None else f"{run.kl}, TRL, seed {run.seed}", beta,
+             round(outcome.gap or 0.0, 4), round(outcome.kl_to_prediction or 0.0, 4), round(rival, 4),
+             f"missed; nearest {outcome.nearest}" if outcome.misses else "held")
+        )  # fmt: skip
     titles = ("prompts", "KL", "beta", "pass rate off by", "KL to it", "to another", "verdict")
     return Table.from_rows(titles, rows)

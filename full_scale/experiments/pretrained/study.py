@@ -3,65 +3,52 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from dph_theory.support.errors import choice
 from dph_theory.support.progress import Progress, silent
 
 from ...models.load import model_hash
 from ..stored_runs import RunStore, StudyOptions, StudyReport
-from . import anchors, methods, noise, stationary, transfer
-from .findings import CLAIM, CLAIMS, END, FORECAST, INTERPOLATION, NOISE, RUN, TOKENS, Findings
-from .numbers import write_numbers
+from . import anchors, findings, methods, noise, stationary, transfer
+from .losses import GROUP, STORED
 from .open_prompts import LikeliestTokens, likeliest_tokens, open_prompts
-from .runs import GROUP, MEASURED, STORED, FinishedOpenRun, OpenRun
+from .runs import MEASURED, FinishedOpenRun, OpenRun, Outcomes
 from .training import pretrained_llama, train_on_samples
 
-KIND = "pretrained"
-EXPERIMENTS: Mapping[str, tuple[str, Callable[[], list[OpenRun]]]] = MappingProxyType(
-    {
-        "stationary": ("Where does each form of the KL end, without noise?", stationary.declared),
-        "trl": ("And under TRL's own trainer, on samples?", stationary.runs_under_trl),
-        "noise": ("Without a KL, how far does noise drive right answers apart?", noise.declared),
-        "methods": (
-            "Which method retains Pass@k, on what it trained and on what it did not?",
-            methods.declared,
-        ),
-        "anchors": (
-            "Do a few prompts held at the base hold the others, and does it matter which?",
-            anchors.declared,
-        ),
-        "transfer": (
-            "And other prompts and optimisers, as the kernel of the base predicts?",
-            transfer.declared,
-        ),
-    }
-)
+EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
+    "stationary": (stationary.declared, "Where does each form of the KL end, without noise?"),
+    "trl": (stationary.runs_under_trl, "And under TRL's own trainer, on samples?"),
+    "noise": (noise.declared, "Without a KL, how far does noise drive right answers apart?"),
+    "methods": (methods.declared, "Which method retains Pass@k, on what it trained and on what it did not?"),
+    "anchors": (anchors.declared, "Do a few prompts held at the base hold the others, whichever they are?"),
+    "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
+}  # fmt: skip
+"""By name the runs that are declared, whatever came out, and their question."""
 
 
 def run_study(options: StudyOptions, path: str, *, progress: Progress = silent) -> StudyReport:
     """Run what is declared and not finished, unless it is to be listed, and report what came of it."""
     runs = quick_runs() if options.quick else declared_runs(options.only, options.seeds)
-    identity = {"kind": KIND, "model": model_hash(path), "group": GROUP, "stored": STORED}
-    store = RunStore(options.folder / KIND, identity)
+    identity = {"kind": findings.KIND, "model": model_hash(path), "group": GROUP, "stored": STORED}
+    store = RunStore(options.folder / findings.KIND, identity)
     if options.packed is not None:
         store.adopt(options.packed)
     if not options.listed:
         fill(store, path, runs, workers=options.workers, progress=progress)
-    findings = Findings.read(store, [run.id for run in runs])
+    report = findings.Findings.read(store, [run.id for run in runs])
     if options.json_path is not None:
-        write_numbers(options.json_path, path, store, findings)
+        findings.write_numbers(options.json_path, path, store, report)
     if options.pack is not None:
         store.pack(options.pack)
-    done = runs_done(runs, findings.outcomes) if options.listed else []
-    return StudyReport(findings.tables, [*done, *findings.sentences])
+    done = runs_done(runs, report.outcomes) if options.listed else []
+    return StudyReport(report.tables, [*done, *report.sentences])
 
 
 def declared_runs(only: str | None = None, seeds: int | None = None) -> list[OpenRun]:
     """The runs of all experiments, or of one, with at most so many seeds; declared whatever came out."""
     if only is not None:
         choice("only", only, EXPERIMENTS)
-    runs = [run for name, (_, declared) in EXPERIMENTS.items() if only in (None, name) for run in declared()]
+    runs = [run for name, (declared, _) in EXPERIMENTS.items() if only in (None, name) for run in declared()]
     return [run for run in runs if run.seed is None or seeds is None or run.seed < seeds]
 
 
@@ -69,55 +56,52 @@ def quick_runs() -> list[OpenRun]:
     """Two prompts to two stationary policies, and a few steps without a KL and with one."""
     first = stationary.declared()[0]
     short = replace(first, tasks=first.tasks[:2], coefficient=0.5, steps=40, learning_rate=3e-5)
-    chosen = [methods.FREE, methods.setting("GRPO", "k3", 0.3)]
-    return [
-        *(replace(short, kl=kl) for kl in ("reward", "k3")),
-        *(replace(run, seed=0, steps=8) for run in chosen),
-    ]
+    few = [replace(run, seed=0, steps=8) for run in (methods.FREE, methods.setting("GRPO", "k3", 0.3))]
+    return [*(replace(short, kl=kl) for kl in ("reward", "k3")), *few]
 
 
 def fill(
     store: RunStore, path: str, runs: Sequence[OpenRun], *, workers: int = 1, progress: Progress = silent
 ) -> None:
     """Run what is not finished; all predictions are stored before the first run starts."""
-    for claim in CLAIMS:
-        if store.missing(CLAIM, [claim.name]):
-            store.write(CLAIM, claim.name, {"says": claim.says, "rival": claim.rival, "band": claim.band})
-    store.fill(TOKENS, base_tokens, {task: (path, task) for task in MEASURED}, progress=progress)
+    for claim in findings.CLAIMS:
+        if store.missing(findings.CLAIM, [claim.name]):
+            row = {"says": claim.says, "rival": claim.rival, "band": claim.band}
+            store.write(findings.CLAIM, claim.name, row)
+    store.fill(findings.TOKENS, base_tokens, {task: (path, task) for task in MEASURED}, progress=progress)
     predictable = {run.id: (path, run) for run in runs if run.experiment in ("stationary", "trl")}
-    store.fill(END, stationary.predicted_ends, predictable, progress=progress)
+    store.fill(findings.END, stationary.predicted_ends, predictable, progress=progress)
     noisy = {run.tasks[0]: (path, run) for run in runs if run.experiment == "noise"}
-    store.fill(NOISE, noise.noise_forecast, noisy, progress=progress)
+    store.fill(findings.NOISE, noise.noise_forecast, noisy, progress=progress)
     folder = store.journal.path.parent
     coupled = {
         run.id: (path, run, folder) for run in runs if run.experiment in ("methods", "anchors", "transfer")
     }
     # A kernel a base: measured by one process, and then there for all.
-    store.fill(FORECAST, transfer.forecast, coupled, progress=progress)
-    forecasts = store.read(FORECAST, transfer.TransferForecast, coupled)
+    kernels = {transfer.KernelSettings.of_run(job[1]).digest: job for job in coupled.values()}
+    store.fill(findings.KERNEL, transfer.kernel_summary, kernels, progress=progress)
+    store.fill(findings.FORECAST, transfer.forecast, coupled, progress=progress)
+    forecasts = store.read(findings.FORECAST, transfer.TransferForecast, coupled)
     pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
     jobs = {run.id: (path, run, pinned.get(run.id, ())) for run in runs}
-    store.fill(RUN, conduct, jobs, workers=workers, progress=progress)
-    finished = store.read(RUN, FinishedOpenRun, coupled)
+    store.fill(findings.RUN, conduct, jobs, workers=workers, progress=progress)
+    finished = store.read(findings.RUN, FinishedOpenRun, coupled)
     after = {name: (path, outcome, forecasts[name], folder) for name, outcome in finished.items()}
-    store.fill(INTERPOLATION, transfer.interpolation, after, progress=progress)
+    store.fill(findings.INTERPOLATION, transfer.interpolation, after, progress=progress)
 
 
-def runs_done(runs: Sequence[OpenRun], outcomes: Sequence[FinishedOpenRun]) -> list[str]:
+def runs_done(runs: Sequence[OpenRun], outcomes: Outcomes) -> list[str]:
     """How many runs of each experiment are done, and what it asks."""
     declared = Counter(run.experiment for run in runs)
     done = Counter(outcome.run.experiment for outcome in outcomes)
-    return [
-        f"{name}: {done[name]} of {declared[name]} runs done. {EXPERIMENTS[name][0]}" for name in declared
-    ]
+    return [f"{name}: {done[name]} of {n} runs done. {EXPERIMENTS[name][1]}" for name, n in declared.items()]
 
 
 def base_tokens(path: str, name: str) -> LikeliestTokens:
     """How the base goes on after the first text of a task that is measured."""
     llama = pretrained_llama(path)
-    llama.reset()
     base = llama.base(llama.reading(MEASURED))[name]
-    return likeliest_tokens(base, llama.tokenizer, open_prompts(name))[0]
+    return likeliest_tokens(base, llama.tokenizer, open_prompts(name))
 
 
 def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOpenRun:

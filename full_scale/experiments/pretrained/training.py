@@ -18,20 +18,9 @@ from ...models.load import source
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.training import adapter
 from .costs import peak
-from .losses import Prompts, anchor_loss, method_of, sampled_loss, stored_answers
+from .losses import GROUP, SOLVED, STORED, Prompts, anchor_loss, method_of, sampled_loss
 from .open_prompts import LogProbs, OpenPrompts, Reading, open_prompts
-from .runs import (
-    GROUP,
-    HELD_OUT,
-    MEASURED,
-    SOLVED,
-    STORED,
-    CoursePoint,
-    FinishedOpenRun,
-    OpenRun,
-    TaskMeasures,
-    with_held_out,
-)
+from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures, with_held_out
 
 
 def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: Tensor) -> TaskMeasures:
@@ -104,10 +93,16 @@ class PretrainedLlama:
 
 
 @cache
-def pretrained_llama(path: str) -> PretrainedLlama:
-    """The model of that path, loaded once a process."""
+def _loaded(path: str) -> PretrainedLlama:
     torch.set_num_threads(1)
     return PretrainedLlama(path)
+
+
+def pretrained_llama(path: str) -> PretrainedLlama:
+    """The model of that path as it is before training, loaded once a process."""
+    llama = _loaded(path)
+    llama.reset()
+    return llama
 
 
 Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
@@ -116,8 +111,8 @@ Loss = Callable[[int, Mapping[str, LogProbs]], Tensor]
 
 def descend(
     llama: PretrainedLlama, run: OpenRun, loss: Loss, reading: Reading, measured: Reading, every: int
-) -> tuple[list[CoursePoint], float]:
-    """Train from the base: points every so many steps and at the end, and seconds a step.
+) -> FinishedOpenRun:
+    """Train from the base: points every so many steps and at the end.
 
     The rate is constant for runs on samples, and falls in the second half of those in expectation.
     """
@@ -127,7 +122,7 @@ def descend(
         optimiser = torch.optim.AdamW(
             weights, run.learning_rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True
         )
-    points, spent = [llama.measure(0, measured)], 0.0
+    start, points, spent = time.monotonic(), [llama.measure(0, measured)], 0.0
     for step in range(run.steps):
         begun = time.monotonic()
         falling = min(1.0, 2 * (1 - step / run.steps))
@@ -139,7 +134,7 @@ def descend(
         spent += time.monotonic() - begun
         if (step + 1) % every == 0 or step + 1 == run.steps:
             points.append(llama.measure(step + 1, measured))
-    return points, spent / run.steps
+    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - start, spent / run.steps, peak())
 
 
 def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> FinishedOpenRun:
@@ -147,8 +142,7 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
 
     `anchors`: the texts of the first task's held-out half that are held at the base.
     """
-    begun, llama = time.monotonic(), pretrained_llama(path)
-    llama.reset()
+    llama = pretrained_llama(path)
     pinned = _texts_of(open_prompts(run.tasks[0] + HELD_OUT), anchors)
     trained = [open_prompts(name) for name in run.tasks]
     reading = Reading(llama.tokenizer, [*trained, pinned] if anchors else trained)
@@ -175,10 +169,10 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
         now = whole_answers(log_probs[pinned.name], reading.word_ids(pinned.name))
         return own + run.coefficient * anchor_loss(now, pinned_base, stored)
 
-    points, pace = descend(llama, run, loss, reading, measured, every=max(1, run.steps // 2))
+    outcome = descend(llama, run, loss, reading, measured, every=max(1, run.steps // 2))
     if run.rank is not None:
         adapted.unload()
-    return FinishedOpenRun(run, tuple(points), {}, time.monotonic() - begun, pace, peak())
+    return outcome
 
 
 def _texts_of(task: OpenPrompts, texts: Sequence[int]) -> OpenPrompts:
@@ -212,4 +206,7 @@ def prompts_of(reading: Reading, base: Mapping[str, LogProbs], generator: torch.
         verdicts.append(valid)
     log_ref, valid = torch.cat(tables), torch.cat(verdicts)
     rehearsed = torch.where(valid, log_ref.exp(), 0.0).sum(dim=1) >= SOLVED
-    return Prompts(log_ref, valid, rehearsed, stored_answers(log_ref, valid, rehearsed, STORED, generator))
+    # Correct answers of the base, drawn from p_*.
+    masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
+    stored = torch.multinomial(masses, STORED, replacement=True, generator=generator)
+    return Prompts(log_ref, valid, rehearsed, stored)

@@ -86,14 +86,10 @@ class KernelSettings(Settings):
         """Those of the kernel that a run is predicted by."""
         return cls(run.tasks, run.rank, run.measured_after, run.seed if run.measured_after else None)
 
-    def file(self, folder: Path) -> Path:
-        """Where it is stored."""
-        return folder / "kernels" / f"{self.digest}.npz"
-
 
 def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
     """The kernel that a run is predicted by, measured once and stored in the folder."""
-    file = KernelSettings.of_run(run).file(folder)
+    file = folder / "kernels" / f"{KernelSettings.of_run(run).digest}.npz"
     if file.is_file():
         return AnswerKernel.load(file)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +101,6 @@ def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
         config = replace(config, lora=adapter)
         loaded = load(config)
     else:
-        llama.reset()
         if run.measured_after:
             train_on_samples(path, replace(run, steps=run.measured_after, measured_after=0))
         loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
@@ -154,10 +149,11 @@ def forecast(path: str, run: OpenRun, folder: Path) -> TransferForecast:
     method, steps = linear_method(run, kernel, trained, anchors), run.steps - run.measured_after
     step = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
     settings: dict[str, Any] = {"steps": steps, "step": step, "optimiser": run.optimiser}
-    train = partial(linearised_training, method=method, trained=trained, **settings)
-    curves = train(kernel, seeds=LINEARISED_SEEDS)
-    quiet = train(kernel, seeds=1, noise=False)
-    alone = train(kernel.alone(), seeds=LINEARISED_SEEDS)
+    curves, alone = (
+        linearised_training(model, method, trained, seeds=LINEARISED_SEEDS, **settings)
+        for model in (kernel, kernel.alone())
+    )
+    quiet = linearised_training(kernel, method, trained, seeds=1, noise=False, **settings)
     ends = curves.pass_at_k(held_out, KS)[:, -1]
     return TransferForecast(
         trained=_mean(curves.pass_at_k(explored, KS)[:, -1]),

@@ -9,13 +9,7 @@ import torch
 
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.stationary import sequence_policy, token_policy
-from full_scale.experiments.pretrained.losses import (
-    Prompts,
-    expected_loss,
-    method_of,
-    sampled_loss,
-    stored_answers,
-)
+from full_scale.experiments.pretrained.losses import Prompts, expected_loss, method_of, sampled_loss
 from full_scale.experiments.pretrained.runs import OpenRun
 
 WORDS = torch.tensor([1, 2])
@@ -85,7 +79,9 @@ def prompts(generator):
     valid = torch.zeros(3, 6, dtype=torch.bool)
     valid[:, :2] = True
     rehearsed = torch.tensor([False, True, False])
-    return Prompts(log_ref, valid, rehearsed, stored_answers(log_ref, valid, rehearsed, 4000, generator))
+    masses = torch.where(valid, log_ref.exp(), 0.0)[rehearsed]
+    stored = torch.multinomial(masses, 4000, replacement=True, generator=generator)
+    return Prompts(log_ref, valid, rehearsed, stored)
 
 
 @cache

@@ -58,7 +58,7 @@ class FiveTokens:
 )
 def test_the_likeliest_tokens_come_first_and_are_right_as_far_as_they_go(right, length, starts):
     task = OpenPrompts("shown", ("?",), ("any",), (frozenset(right),), length)
-    (row,) = likeliest_tokens([torch.tensor([[0.1, 0.4, 0.2, 0.25, 0.05]]).log()], FiveTokens(), task)
+    row = likeliest_tokens([torch.tensor([[0.1, 0.4, 0.2, 0.25, 0.05]]).log()], FiveTokens(), task)
     assert row.text == "?"
     assert [word for word, _, _ in row.words] == [" ", "02", "0", " a", "x"]
     assert [chance for _, chance, _ in row.words] == pytest.approx([0.4, 0.25, 0.2, 0.1, 0.05])

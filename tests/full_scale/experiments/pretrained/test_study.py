@@ -11,7 +11,7 @@ from support.tiny_training import TRL_WARNS
 
 import figures
 from dph_theory.support.settings_text import settings_text
-from full_scale.experiments.pretrained import anchors, methods, runs
+from full_scale.experiments.pretrained import anchors, methods, noise, runs
 from full_scale.experiments.pretrained.claims import judged
 from full_scale.experiments.pretrained.findings import (
     CLAIM,
@@ -19,10 +19,10 @@ from full_scale.experiments.pretrained.findings import (
     END,
     FORECAST,
     INTERPOLATION,
+    KERNEL,
     RUN,
     TOKENS,
 )
-from full_scale.experiments.pretrained.noise import noise_forecast, noise_run, noise_verdicts
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
     MEASURED,
@@ -94,6 +94,7 @@ def test_predictions_are_stored_before_the_first_run_and_a_pack_holds_all(folder
         *[CLAIM] * len(CLAIMS),
         *[TOKENS] * len(MEASURED),
         END,
+        KERNEL,
         FORECAST,
         RUN,
         RUN,
@@ -103,16 +104,10 @@ def test_predictions_are_stored_before_the_first_run_and_a_pack_holds_all(folder
     listed = run_study(StudyOptions(tmp_path / "other", quick=True, listed=True, packed=packed), folder)
     assert listed.sentences[0].startswith("stationary: 1 of 1 runs done.")
     assert listed.tables == report.tables
-    # A pack has no kernels: those of the record stay when it is written anew from one, and of no other model.
-    before = json.loads(stored.read_text())["results"]["kernels"]
-    run_study(StudyOptions(tmp_path / "other", quick=True, listed=True, json_path=stored), folder)
-    assert json.loads(stored.read_text())["results"]["kernels"] == before != []
-    foreign = json.loads(stored.read_text())
-    foreign["config"]["model_hash"] = "another"
-    for text in (json.dumps(foreign), "no record"):
-        stored.write_text(text)
-        run_study(StudyOptions(tmp_path / "other", quick=True, listed=True, json_path=stored), folder)
-        assert json.loads(stored.read_text())["results"]["kernels"] == []
+    run_study(StudyOptions(tmp_path / "other", quick=True, listed=True, json_path=tmp_path / "again"), folder)
+    first, again = (json.loads(file.read_text())["results"] for file in (stored, tmp_path / "again"))
+    assert again["kernels"] == first["kernels"] != []
+    assert [row["run"] for row in again["runs"]] == [row["run"] for row in first["runs"]]
 
 
 @pytest.mark.filterwarnings(TRL_WARNS)
@@ -129,11 +124,13 @@ def test_trls_own_trainer_learns_the_verdicts_of_the_prompt(folder, kl):
 
 def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
     def run(baseline, seed):
-        return noise_run("weekdays", baseline, seed, steps=3, learning_rate=0.01)
+        return replace(noise.FIRST, baseline=baseline, seed=seed, steps=3, learning_rate=0.01)
 
-    forecast = noise_forecast(folder, run("none", 0))
+    forecast = noise.noise_forecast(folder, run("none", 0))
     outcomes = [conduct(folder, run(name, seed)) for seed in range(24) for name in ("none", "one")]
-    verdicts = {verdict.baseline: verdict for verdict in noise_verdicts({"weekdays": forecast}, outcomes)}
+    verdicts = {
+        verdict.baseline: verdict for verdict in noise.noise_verdicts({"weekdays": forecast}, outcomes)
+    }
     assert set(verdicts) == {"none", "one"}
     for verdict in verdicts.values():
         assert verdict.predicted == pytest.approx(verdict.measured, rel=0.35)
@@ -145,7 +142,7 @@ def test_the_spread_over_seeds_is_what_the_adjoint_says(folder):
 def _finished(setting, seed, held_out, rehearsed=0.9, effective=4.0):
     def point(step, rate):
         solved = {name: TaskMeasures((rehearsed if step else 0.8,), effective, 0.0) for name in MEASURED}
-        return CoursePoint(step, solved | {runs.HELD: TaskMeasures((rate, 0.0), 1.0, 0.0)})
+        return CoursePoint(step, solved | {runs.UNTRAINED: TaskMeasures((rate, 0.0), 1.0, 0.0)})
 
     run = replace(setting, seed=seed)
     return FinishedOpenRun(run, (point(0, 0.1), point(20, held_out)), {}, 1.0, 0.1)
@@ -183,7 +180,7 @@ def _anchored(setting, seed, rates, trained=0.5):
     """A finished run, with held-out pass rates of five texts."""
     task = {
         runs.EXPLORED: TaskMeasures((trained,), 1.0, 0.0),
-        runs.HELD: TaskMeasures(tuple(rates), 1.0, 0.0),
+        runs.UNTRAINED: TaskMeasures(tuple(rates), 1.0, 0.0),
     }
     points = (CoursePoint(0, task), CoursePoint(20, task))
     return FinishedOpenRun(replace(setting, seed=seed), points, {}, 1.0, 0.1)
@@ -235,13 +232,13 @@ def test_seeds_and_texts_needed_follow_from_the_paired_differences():
 def test_two_penalties_are_compared_where_their_curves_pass_one_pass_rate():
     def end(rate, many):
         # Two texts: one of rate 2 Pass@1, one never solved in one sample, yet in 256 with chance `many`.
-        return {runs.HELD: TaskMeasures((2 * rate, 1 - (1 - many) ** (1 / 256)), 1.0, 0.0)}
+        return {runs.UNTRAINED: TaskMeasures((2 * rate, 1 - (1 - many) ** (1 / 256)), 1.0, 0.0)}
 
     ends = {methods.FREE: end(0.2, 0.0)}
     for kl, many in (("k3", 0.9), ("k2", 0.0)):
         for beta in methods.COEFFICIENTS["GRPO", kl]:
             ends[methods.setting("GRPO", kl, beta)] = end(0.2 - 0.1 * beta, many * beta)
-    first, forward, reverse = methods.at_equal_first(ends, runs.HELD)
+    first, forward, reverse = methods.at_equal_first(ends, runs.UNTRAINED)
     assert 0.1 < first < 0.2
     assert reverse == pytest.approx(0.5, abs=0.01)
     assert forward > reverse + 0.2
