@@ -136,29 +136,25 @@ def predict(
     if (false_positive or false_negative) and configuration.scale not in UNDIVIDED:
         allowed = f"one of {', '.join(UNDIVIDED)}, with a verifier that errs"
         raise argument_error("scale", configuration.scale, allowed)
-    beta = 0.0
-    if configuration.coefficient > 0:
-        beta = float(effective_beta(configuration.coefficient, false_positive, false_negative))
-    # Of a group whose size is not known the answers less the others weigh as those of any.
-    group_size, scale = configuration.group_size or 2, configuration.scale or "none"
-    term = configuration.term
-    divergence = (term and term.divergence) or REVERSE_KL
-    flow = _PromptFlow(
-        configuration,
-        objective={"beta": beta, "group_size": group_size, "scale": scale, "divergence": divergence},
-        decision={"valid": right, "invalid": wrong},
-        mixed_only=beta > 0 and configuration.mixed_only and term is not None and term.token,
-        speed=1 - false_positive - false_negative,
-        step=step,
-        steps=steps,
-        answers=answers,
-    )
+    # Without a KL too, for the errors that it does not allow.
+    beta = float(effective_beta(configuration.coefficient or 1.0, false_positive, false_negative))
+    objective = _objective(configuration, beta if configuration.coefficient > 0 else 0.0)
+    speed, decision = 1 - false_positive - false_negative, {"valid": right, "invalid": wrong}
+    flow = _PromptFlow(configuration, objective, decision, speed, step=step, steps=steps, answers=answers)
     by_rate = {rate: flow.prompt(rate) for rate in np.unique(rates).tolist()}
     names = list(by_prompt) or [f"prompt {i + 1}" for i in range(rates.size)]
     prompts = tuple(replace(by_rate[rate], id=name) for name, rate in zip(names, rates.tolist(), strict=True))
     mean = float(np.mean([prompt.validity for prompt in prompts]))
-    equivalent = _equivalent_betas(group_size, rates, mean) if beta else {}
+    equivalent = _equivalent_betas(objective["group_size"], rates, mean) if objective["beta"] else {}
     return Prediction(configuration, prompts, float(rates.mean()), mean, equivalent)
+
+
+def _objective(configuration: Configuration, beta: float) -> dict[str, Any]:
+    """The arguments by which stationary policies and flows know what is maximised."""
+    divergence = (configuration.term and configuration.term.divergence) or REVERSE_KL
+    # Of a group whose size is not known the answers less the others weigh as those of any.
+    group_size, scale = configuration.group_size or 2, configuration.scale or "none"
+    return {"beta": beta, "group_size": group_size, "scale": scale, "divergence": divergence}
 
 
 @dataclass(frozen=True)
@@ -168,8 +164,6 @@ class _PromptFlow:
     configuration: Configuration
     objective: Mapping[str, Any]
     decision: Mapping[str, Any]
-    mixed_only: bool
-    """Whether the KL acts on groups with both verdicts alone (theory M1)."""
     speed: float
     step: float | None
     steps: float | None
@@ -182,7 +176,7 @@ class _PromptFlow:
             return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None, None)
         reached, *ends = self._ends(rate)
         other_ends = tuple(end for end in ends if end != reached)
-        if self.mixed_only:  # The way there is not that of a KL on all groups.
+        if self._mixed_only:  # The way there is not that of a KL on all groups.
             return PromptPrediction("", rate, reached, other_ends, None, None, None)
         path = self._along(rate, _TIMES)
         on_the_way = None if time_trained is None else float(self._along(rate, np.array([time_trained]))[0])
@@ -195,6 +189,12 @@ class _PromptFlow:
         deviation = self._noise_deviation(rate, REACHED if on_the_way is None else on_the_way)
         return PromptPrediction("", rate, reached, other_ends, on_the_way, time, deviation)
 
+    @property
+    def _mixed_only(self) -> bool:
+        """Whether the KL acts on groups with both verdicts alone (theory M1)."""
+        run = self.configuration
+        return self.objective["beta"] > 0 and run.mixed_only and run.term is not None and run.term.token
+
     def _ends(self, rate: float) -> list[float]:
         """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
         from ..stationary import normalised_validities
@@ -203,7 +203,7 @@ class _PromptFlow:
             return [1.0]
         term = self.configuration.term
         edge = np.exp(-np.inf if term is None else term.released_below)
-        roots = normalised_validities(rate, **self.objective, mixed_only=self.mixed_only)
+        roots = normalised_validities(rate, **self.objective, mixed_only=self._mixed_only)
         stable = [root.validity for root in roots if root.stable]
         return [1.0 if (1 - validity) / (1 - rate) < edge else validity for validity in stable]
 

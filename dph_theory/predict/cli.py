@@ -102,10 +102,10 @@ def predict_command(
         if transfer is not None:
             options = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
             forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **options)
-        prediction, alone_steps = None, steps if step else None
+        prediction, steps = None, steps if step else None
         if base is not None and not configuration.unpredicted:
-            prediction = predict(configuration, base.rates, step=step, steps=alone_steps, **decision)
-        report = PredictionReport(configuration, prediction, base, k, step, alone_steps, forecast)
+            prediction = predict(configuration, base.rates, step=step, steps=steps, **decision)
+        report = PredictionReport(configuration, prediction, base, k, step, steps, forecast)
         advised = report.advised(run.settings, trainer_name, version)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error

@@ -269,9 +269,8 @@ def openrlhf(settings: TrainerSettings) -> Configuration:
     corrected = advantage.on("is_correction_enable")
     needed = estimator in ("rloo", "group_norm", "dr_grpo")
     group = _group(settings, "rollout.n_samples_per_prompt", 1, needed=needed)
-    parts = (
-        settings.count("rollout.batch_size", 1024) * (group or 1) / settings.count("train.batch_size", 128)
-    )
+    answers = settings.count("rollout.batch_size", 1024) * (group or 1)
+    parts = answers / settings.count("train.batch_size", 128)
     unset = [] if "init_coef" in kl else ["algo.kl.init_coef is 0.01 unless it is set"]
     place = "reward to go"
     if in_loss:
@@ -363,9 +362,8 @@ def skyrl(settings: TrainerSettings) -> Configuration:
     trainer, own = settings.under("trainer."), settings.under("trainer.algorithm.")
     in_reward, in_loss = own.on("use_kl_in_reward"), own.on("use_kl_loss", True)
     if in_reward and in_loss:
-        raise argument_error(
-            own.prefix + "use_kl_in_reward", True, "False, or use_kl_loss=False: SkyRL takes one"
-        )
+        allowed = "False, or use_kl_loss=False: SkyRL takes one"
+        raise argument_error(own.prefix + "use_kl_in_reward", True, allowed)
     form = own.word("kl_estimator_type", "k3", (*ESTIMATORS, "abs"))
     scaled = DIVIDED if own.on("grpo_norm_by_std", True) else CENTRED
     weights = {"grpo": scaled, "rloo": LEFT_OUT, "gae": LEARNED, "reinforce++": MIXED}

@@ -278,9 +278,8 @@ def by_prompt(prediction: Prediction) -> Table:
     columns["the end"] = [shown(prompt.validity, prompt.base_rate) for prompt in firsts]
     if any(prompt.other_validities for prompt in firsts):
         columns["also stable"] = [", ".join(map(shown, prompt.other_validities)) or "-" for prompt in firsts]
-    deviations = [prompt.deviation for prompt in firsts]
-    if any(deviation is not None for deviation in deviations):
-        columns["noise"] = ["-" if deviation is None else f"{deviation:.4f}" for deviation in deviations]
+    if any(prompt.deviation is not None for prompt in firsts):
+        columns["noise"] = ["-" if p.deviation is None else f"{p.deviation:.4f}" for p in firsts]
     return Table.from_rows([*columns], zip(*columns.values(), strict=True))
 
 

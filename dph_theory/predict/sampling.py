@@ -128,9 +128,8 @@ def _engine(run: _Sampling) -> Iterator[Effect]:
         if run.in_loss or run.to_go:
             weight = "the whole answer's importance weight is on the KL too"
             effect = f"changes what it converges to, unless {weight}"
-        yield Effect(
-            "engine", f"what differs between its probabilities and the trainer's {effect}", moves=False
-        )
+        words = f"what differs between its probabilities and the trainer's {effect}"
+        yield Effect("engine", words, moves=False)
 
 
 def _reference(run: _Sampling) -> Iterator[Effect]:

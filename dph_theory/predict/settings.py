@@ -82,9 +82,8 @@ class TrainerSettings:
         """A whole number."""
         number = self.number(name, default, alternatives=(default, at_least, 8, 4096))
         if number < at_least or number % 1:
-            raise argument_error(
-                self.prefix + name, self.get(name, default), f"a whole number, at least {at_least}"
-            )
+            allowed = f"a whole number, at least {at_least}"
+            raise argument_error(self.prefix + name, self.get(name, default), allowed)
         return number
 
     def on(self, name: str, default: bool = False) -> bool:

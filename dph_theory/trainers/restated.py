@@ -158,7 +158,9 @@ def kl_term(
     def to_sampler(log_pi: Tensor, log_old: Tensor, mask: Tensor) -> Tensor:
         return off_policy(log_pi, log_old, log_old, mask)
 
-    return to_sampler if place == "sampler" else off_policy if place in _WITH_OLD else on_policy
+    if place == "sampler":
+        return to_sampler
+    return off_policy if place in _WITH_OLD else on_policy
 
 
 def released_forward(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:

@@ -80,6 +80,9 @@ def test_what_cannot_be_predicted_is_refused():
         predict(configuration_of({}, "nemo-rl"), [0.5])
     with pytest.raises(ValueError, match=r"scale=.std. is not allowed: one of none, leave_one_out"):
         predict(trl(0.5), [0.25], false_negative=0.2)
+    for beta in (0.5, 0.0):
+        with pytest.raises(ValueError, match="training goes the other way"):
+            predict(of_weight_one(trl(beta)), [0.25], false_positive=0.6, false_negative=0.6)
 
 
 BETAS = [0.2, 0.09, 0.06]
