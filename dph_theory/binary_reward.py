@@ -233,7 +233,7 @@ def _within(policy: Values, base: Values, part: Values) -> Values:
 
 def mean_validity(base_rates: Scalars, beta: Scalars) -> Values:
     """E_x p_b(Y1|x) over prompts, from the tilted policy of each; base_rates (..., prompts) in [0, 1]."""
-    rates = probability("base_rates", base_rates)
+    rates = _of_prompts(base_rates)
     prompts = np.stack([rates, 1 - rates], axis=-1)
     policies = tilted(prompts, [True, False], trailing(positive("beta", beta), 1))
     return valid_mass(policies, [True, False]).mean(axis=-1)
@@ -256,9 +256,7 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
 
     Source: ours, entries `many_prompts`.
     """
-    base_rates, mu = probability("base_rates", base_rates), rate("mu", mu)
-    if base_rates.ndim == 0 or base_rates.shape[-1] == 0:
-        raise argument_error("base_rates", base_rates, "needs a last axis of prompts")
+    base_rates, mu = _of_prompts(base_rates), rate("mu", mu)
     together(base_rates=base_rates[..., 0], mu=mu)
     least, most = base_rates.mean(axis=-1), (base_rates > 0).mean(axis=-1)
     outside = np.asarray((mu <= least) | (mu >= most))
@@ -269,6 +267,13 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
             "mu", target, f"one beta reaches mean pass rates in ({low:.12g}, {high:.12g}) only"
         )
     return 1 / _solve_gain(base_rates, np.broadcast_to(mu, outside.shape))
+
+
+def _of_prompts(base_rates: Scalars) -> Values:
+    rates = probability("base_rates", base_rates)
+    if rates.ndim == 0 or rates.shape[-1] == 0:
+        raise argument_error("base_rates", base_rates, "needs a last axis of prompts")
+    return rates
 
 
 def _solve_gain(base_rates: Values, mu: Values) -> Values:

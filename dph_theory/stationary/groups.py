@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 from scipy import special
 
-from ..numeric.arrays import Scalars, probability, real
+from ..numeric.arrays import Scalars, one, probability, real
 from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error, choice
 
@@ -82,7 +82,9 @@ def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
     """
     _gains(group_size, "none", 0.0)
     validity = probability("validity", validity)
-    return 1 - validity ** (group_size - 1), 1 - (1 - validity) ** (group_size - 1)
+    others = group_size - 1
+    with np.errstate(divide="ignore"):
+        return -np.expm1(others * np.log(validity)), -np.expm1(others * np.log1p(-validity))
 
 
 def success_weights(trials: int, rate: Values) -> np.ndarray:
@@ -114,7 +116,9 @@ def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")
     choice("scale", scale, SCALES)
     mixed = np.arange(1, group_size)
-    spread = SCALES[scale](mixed, group_size) + real("epsilon", epsilon, at_least=0)
+    spread = SCALES[scale](mixed, group_size) + one(
+        "epsilon", real("epsilon", epsilon, at_least=0, below=np.inf)
+    )
     # A group whose rewards are all equal has r equal to its mean: advantages zero.
     valid, invalid = np.zeros(group_size), np.zeros(group_size)
     valid[:-1], invalid[1:] = (1 - mixed / group_size) / spread, -mixed / group_size / spread

@@ -63,8 +63,8 @@ def _cut(table: np.ndarray, share: float, count: int, least: float) -> np.ndarra
     if count:
         ranked = normalised(np.where(np.arange(table.shape[-1]) < count, ranked, 0.0))
     before = ranked.cumsum(axis=-1) - ranked
-    # Rounding of a sum of masses is no mass: a token is left out once those before it are top_p.
-    retained = (before < share - 1e-12) & (ranked >= least * ranked[..., :1])
+    # The first stays. Rounding of a sum of masses is no mass: others go once those before them are top_p.
+    retained = (before < max(share - 1e-12, 1e-300)) & (ranked >= least * ranked[..., :1])
     masses = np.empty_like(table)
     np.put_along_axis(masses, order, normalised(np.where(retained, ranked, 0.0)), axis=-1)
     return masses

@@ -14,18 +14,20 @@ from jaxtyping import Float, Shaped
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, finite, integers, probability, rate, real
-from ..numeric.elementary import Values
+from ..numeric.arrays import Scalars, finite, integers, one, probability, rate, real
+from ..numeric.elementary import Values, expit, logit
 from ..stationary.groups import group_weight
+from ..stationary.response import require_smooth
 from ..stationary.sequence import pass_rate_drive
 from ..support.errors import argument_error
 from ..support.record import readable
+from .kernel import inner_products
 
 Kernel = Float[np.ndarray, "prompts prompts"]
 Prompts: TypeAlias = Shaped[np.ndarray, " some"] | Sequence[int]
 """Some of the prompts: indices, or a mask."""
-_END = 35.0
-"""Beyond this |z| a pass rate is 0 or 1 in float64."""
+_LONGEST, _MOST_BETA = 1e15, 1e6
+"""Kernel times time, and beta, are below: a flow has ended by then, and stiffer ones are no training."""
 
 
 def coupled_flow(
@@ -41,9 +43,9 @@ def coupled_flow(
 ) -> Float[np.ndarray, "*times prompts"]:
     """The pass rates of all prompts at times of a training on some, by a kernel of log odds that stays.
 
-    Parameters: kernel, symmetric, (prompts, prompts), a row of a prompt that is not trained too; rates in
-    (0, 1), where it was measured; trained, indices or a mask; time, not negative, step size times steps (of
-    the sum over the trained prompts); the advantages by `scale` and `group_size` (of `group_weight`:
+    Parameters: kernel, positive semi-definite, (prompts, prompts), a row of a prompt that is not trained too;
+    rates in (0, 1), where it was measured; trained, indices or a mask; time, not negative, step size times
+    steps (of the sum over trained prompts); the advantages by `scale` and `group_size` (of `group_weight`:
     "leave_one_out" is the plain policy gradient); beta, the weight of D_f(pi || base) on the trained prompts,
     of the whole answer, nothing moving within the correct answers and within the others.
     Returns rates of the shape of time, and prompts. Raises ValueError for what these do not allow.
@@ -55,13 +57,16 @@ def coupled_flow(
     """
     from scipy.integrate import solve_ivp
 
-    kernel, rates, chosen = _checked(kernel, rate("rates", rates), trained)
-    times, beta = real("time", time, at_least=0), float(real("beta", beta, at_least=0))
-    start, columns = np.log(rates) - np.log1p(-rates), kernel[:, chosen]
+    kernel, rates = _checked(inner_products("kernel", kernel, positive=True), rate("rates", rates))
+    chosen = prompt_indices("trained", trained, len(rates))
+    require_smooth(divergence)
+    beta = one("beta", real("beta", beta, at_least=0, below=_MOST_BETA))
+    times = real("time", time, at_least=0, below=_LONGEST / max(float(np.abs(kernel).max()), 1.0))
+    start, longest = logit(rates), float(times.max(initial=0.0))
+    columns = longest * kernel[:, chosen]
 
     def drive(z: np.ndarray) -> np.ndarray:
-        z = np.clip(z, -_END, _END)
-        right, wrong = 1 / (1 + np.exp(-z)), 1 / (1 + np.exp(z))
+        right, wrong = np.clip(expit(z), 1e-308, 1 - 1e-16), expit(-z)
         weight = group_weight(group_size, right, scale)
         if beta:
             moved = z - start[chosen]
@@ -74,14 +79,16 @@ def coupled_flow(
 
     moments, place = np.unique(np.append(times.ravel(), 0.0), return_inverse=True)
     z = start[:, None]
-    if moments[-1] > 0:
-        span = (0.0, float(moments[-1]))
-        solution = solve_ivp(slope, span, start, t_eval=moments, method="LSODA", rtol=1e-9, atol=1e-9)
+    if longest > 0:
+        # In units of the longest time: steps of any size are taken alike.
+        solution = solve_ivp(
+            slope, (0.0, 1.0), start, t_eval=moments / longest, method="LSODA", rtol=1e-9, atol=1e-9
+        )
         if not solution.success:
             raise ArithmeticError(f"the flow was not followed to its end: {solution.message}")
         z = solution.y
     z = z.T[place[:-1]].reshape(*times.shape, len(rates))
-    return np.asarray(1 / (1 + np.exp(-z)))
+    return np.asarray(expit(z))
 
 
 def group_drive(group_size: int, rates: Scalars, scale: str = "std") -> Values:
@@ -103,9 +110,9 @@ def pass_at_k_slope(
 ) -> Float[np.ndarray, "*k"]:
     """The slope of mean Pass@k in the time of a training: mean_j k V_j (1-V_j)^k (K f)_j.
 
-    Parameters: kernel and rates as for `coupled_flow`; k >= 1; drive, f of each prompt, 0 where it is not
-    trained; among, the prompts whose mean is taken (indices or a mask), by default all. Returns the shape of
-    k. Never negative where K has no negative entry and f none.
+    Parameters: kernel, symmetric, and rates of its prompts, in [0, 1]; k >= 1; drive, f of each prompt, 0
+    where it is not trained; among, the prompts whose mean is taken (indices or a mask), by default all.
+    Returns the shape of k. Never negative where K has no negative entry and f none.
 
     >>> coupling = np.array([[1.0, -0.5], [-0.5, 1.0]])
     >>> pass_at_k_slope(coupling, [0.5, 0.1], [1, 5, 6], [0.25, 0.09]).round(6)
@@ -113,13 +120,11 @@ def pass_at_k_slope(
 
     Source: ours, entries `between_prompts`.
     """
-    among = np.arange(len(kernel)) if among is None else among
-    kernel, rates, chosen = _checked(kernel, rates, among)
-    k, drive = integers("k", k, at_least=1)[..., None], finite("drive", drive)
-    if drive.shape != rates.shape:
-        raise argument_error("drive.shape", drive.shape, f"{rates.shape}, one for each prompt")
-    v = rates[chosen]
-    return np.asarray((k * v * (1 - v) ** k * (kernel @ drive)[chosen]).mean(axis=-1))
+    kernel, rates = _checked(kernel, rates)
+    chosen = slice(None) if among is None else prompt_indices("among", among, len(rates))
+    k, v = integers("k", k, at_least=1)[..., None], rates[chosen]
+    slopes = (kernel @ _forces(drive, rates))[chosen]
+    return np.asarray((k * v * (1 - v) ** k * slopes).mean(axis=-1))
 
 
 class OwnAndPair(NamedTuple):
@@ -150,8 +155,8 @@ def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> 
     is that of a mean over pairs of prompts drawn independently. Source: ours, entries `between_prompts`,
     `sampled_kernels`.
     """
-    kernel, rates, _ = _checked(kernel, rates, np.arange(len(kernel)))
-    k, drive, count = integers("k", k, at_least=1), finite("drive", drive), len(rates)
+    kernel, rates = _checked(kernel, rates)
+    k, drive, count = integers("k", k, at_least=1), _forces(drive, rates), len(rates)
     if count < 3:
         raise argument_error("rates", rates, "at least three prompts")
     weight = k[..., None] * rates * (1 - rates) ** k[..., None]
@@ -163,17 +168,27 @@ def own_and_pair(kernel: Kernel, rates: Scalars, k: Scalars, drive: Scalars) -> 
     return OwnAndPair(own / count, cross.sum(axis=(-2, -1)) / (count * (count - 1)), error)
 
 
-def _checked(kernel: Kernel, rates: Scalars, prompts: Prompts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The kernel and the rates that fit it, and some prompts as indices."""
-    kernel, rates = finite("kernel", kernel), np.atleast_1d(probability("rates", rates))
-    if kernel.shape != (len(rates), len(rates)):
-        raise argument_error("kernel.shape", kernel.shape, f"{(len(rates), len(rates))}, as there are rates")
-    return kernel, rates, prompt_indices("trained", prompts, len(rates))
+def _checked(kernel: Kernel, rates: Scalars) -> tuple[np.ndarray, np.ndarray]:
+    """The kernel and the rates of its prompts."""
+    kernel, rates = inner_products("kernel", kernel), np.atleast_1d(probability("rates", rates))
+    if rates.ndim != 1 or len(kernel) != len(rates):
+        raise argument_error("kernel.shape", kernel.shape, f"{2 * rates.shape}, as there are rates")
+    return kernel, rates
+
+
+def _forces(drive: Scalars, rates: np.ndarray) -> np.ndarray:
+    drive = finite("drive", drive)
+    if drive.shape != rates.shape:
+        raise argument_error("drive.shape", drive.shape, f"{rates.shape}, one for each prompt")
+    return drive
 
 
 def prompt_indices(name: str, prompts: Prompts, count: int) -> np.ndarray:
     """Indices of some of so many prompts, from indices or a mask; ValueError for others, or none."""
-    indices = np.asarray(prompts)
+    try:
+        indices = np.asarray(prompts)
+    except ValueError:  # Rows of unequal length.
+        indices = np.array(None)
     if indices.dtype == bool and indices.shape == (count,):
         indices = np.flatnonzero(indices)
     fits = indices.ndim == 1 and indices.size and np.issubdtype(indices.dtype, np.integer)

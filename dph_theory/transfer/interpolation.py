@@ -3,12 +3,13 @@
 import numpy as np
 from jaxtyping import Float
 
-from ..numeric.arrays import finite, integers, real
+from ..numeric.arrays import finite, integers, one, positive, real
 from ..support.errors import argument_error
 from .flow import Kernel, Prompts, prompt_indices
+from .kernel import cosines, inner_products
 
-_ROUNDING = 1e-12
-"""The ridge that keeps a kernel of fewer directions than prompts solvable, of its mean diagonal entry."""
+_ROUNDING, _MISSED = 1e-10, 1e-6
+"""Eigenvalues of cosines that count as zero; of the largest change, what may be missed of another."""
 
 
 def interpolated(
@@ -19,7 +20,8 @@ def interpolated(
     Exact for a kernel that stays, at every time, for any loss of the trained prompts' rewards, any step size,
     schedule and momentum: none of them is asked for. Parameters: kernel (prompts, prompts); trained, indices
     or a mask; change of the trained prompts' log odds; ridge >= 0, added to K_TT as a share of its mean
-    diagonal entry, against noise. Returns the change of every prompt.
+    diagonal entry, against noise. Returns the change of every prompt. Raises ValueError where K_TT with the
+    ridge is not positive semi-definite and, without a ridge, for a change that no training by K makes.
 
     >>> g = np.array([[1, 0], [0.6, 0.8], [0.8, -0.6]])
     >>> change = interpolated(g @ g.T, [0, 1], np.array([2.0, 2.0]))
@@ -28,14 +30,28 @@ def interpolated(
 
     Source: ours, entries `between_prompts`.
     """
-    kernel = finite("kernel", kernel)
-    places = prompt_indices("trained", trained, len(kernel))
-    change, ridge = finite("change", change), float(real("ridge", ridge, at_least=0))
+    ridge = one("ridge", real("ridge", ridge, at_least=0, below=np.inf))
+    kernel = inner_products("kernel", kernel, positive=ridge == 0)
+    places, change = prompt_indices("trained", trained, len(kernel)), finite("change", change)
     if change.shape != places.shape:
         raise argument_error("change.shape", change.shape, f"{places.shape}, one for each trained prompt")
+    kernel = kernel / max(np.abs(kernel).max(), 1e-308)
     block = kernel[np.ix_(places, places)]
-    ridged = block + (ridge + _ROUNDING) * np.diag(block).mean() * np.eye(len(block))
-    return np.asarray(kernel[:, places] @ np.linalg.solve(ridged, change))
+    ridged = block + ridge * np.diag(block).mean() * np.eye(len(block))
+    length = np.sqrt(np.abs(np.diag(ridged)))
+    length[length == 0] = np.inf
+    eigenvalues, vectors = np.linalg.eigh(cosines(ridged))
+    if eigenvalues[0] < -_MISSED * eigenvalues[-1]:
+        raise argument_error("ridge", ridge, "more: the trained prompts' kernel has a negative eigenvalue")
+    large = eigenvalues > _ROUNDING * eigenvalues[-1]
+    used = vectors[:, large]
+    weights = used @ ((change / length) @ used / eigenvalues[large]) / length
+    changes = np.asarray(kernel[:, places] @ weights)
+    if not ridge and (np.abs(changes[places] - change) > _MISSED * np.abs(change).max()).any():
+        raise argument_error(
+            "change", change, "one that training by this kernel makes; or a ridge, if it is noisy"
+        )
+    return changes
 
 
 def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: float = 0.05) -> np.ndarray:
@@ -43,16 +59,20 @@ def chosen_anchors(kernel: Kernel, candidates: Prompts, count: int, *, ridge: fl
 
     Their kernel of cosines is read as a covariance: each step takes the prompt that, once it is known, lowers
     most the sum of the variances of all candidates. Parameters: kernel (prompts, prompts); candidates,
-    indices or a mask; count of them, from 1; ridge, the variance of what is known. Returns indices in the
-    order chosen. Source: ours, theory K7.
+    indices or a mask; count of them, from 1; ridge > 0, the variance of what is known. Returns indices in the
+    order chosen. Raises ValueError for what these do not allow. Source: ours, theory K7.
     """
-    kernel = finite("kernel", kernel)
+    kernel = inner_products("kernel", kernel)
     places = prompt_indices("candidates", candidates, len(kernel))
-    if not 1 <= int(integers("count", count, at_least=1)) <= len(places):
+    count = int(one("count", integers("count", count, at_least=1)))
+    ridge = one("ridge", positive("ridge", ridge))
+    if count > len(places):
         raise argument_error("count", count, f"from 1 to {len(places)}, the candidates")
-    length = np.sqrt(np.maximum(np.diag(kernel), 1e-300))
-    cosine = (kernel / length[:, None] / length)[np.ix_(places, places)]
-    left = cosine
+    if (np.diag(kernel)[places] < 0).any():
+        raise argument_error(
+            "kernel's diagonal", np.diag(kernel), "not negative: squared lengths of gradients"
+        )
+    left = cosines(kernel)[np.ix_(places, places)]
     taken: list[int] = []
     for _ in range(count):
         # One step of Cholesky's decomposition with pivots: what each prompt explains beyond the chosen ones.

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..numeric.arrays import booleans, finite, integers, real
 from ..support.errors import argument_error, choice
 from ..support.files import replacing
 from ..support.record import readable
@@ -22,6 +23,38 @@ from ..support.record import readable
 KIND = "dph transfer kernel"
 _SUM = 1e-4
 """How far the probabilities of a prompt's answers may be from one: they come from float32."""
+_UNEVEN, _ROUNDING = 1e-6, 1e-12
+"""How far cosines may be from symmetric, eigenvalues below zero; what of the largest entry is rounding."""
+
+
+def inner_products(name: str, value: Any, *, positive: bool = False) -> np.ndarray:
+    """A matrix of inner products: square, finite and symmetric; ValueError for any other.
+
+    With `positive`, positive semi-definite as well: a measured one that noise has moved may not be.
+    """
+    matrix = finite(name, value)
+    if matrix.ndim != 2 or len(matrix) != matrix.shape[1] or not len(matrix):
+        raise argument_error(f"{name}.shape", matrix.shape, "square, of at least one row")
+    length, rounding = np.sqrt(np.abs(np.diag(matrix))), _ROUNDING * np.abs(matrix).max()
+    with np.errstate(over="ignore"):
+        uneven = np.abs(matrix - matrix.T) > _UNEVEN * length[:, None] * length + rounding
+    if uneven.any():
+        i, j = np.argwhere(uneven)[0].tolist()
+        allowed = f"{name}[{j}, {i}] = {matrix[j, i]}: inner products are symmetric"
+        raise argument_error(f"{name}[{i}, {j}]", float(matrix[i, j]), allowed)
+    if positive:
+        eigenvalues = np.linalg.eigvalsh(cosines(matrix + rounding * np.eye(len(matrix))))
+        if eigenvalues[0] < -_UNEVEN * eigenvalues[-1]:
+            least = float(eigenvalues[0])
+            raise argument_error(f"{name}, the least eigenvalue of its cosines", least, "not negative")
+    return matrix
+
+
+def cosines(kernel: np.ndarray) -> np.ndarray:
+    """The cosines between gradients, from their inner products; 0 where a gradient is."""
+    length = np.sqrt(np.abs(np.diag(kernel)))
+    length[length == 0] = np.inf
+    return kernel / length[:, None] / length
 
 
 class LogOdds(NamedTuple):
@@ -40,7 +73,8 @@ class AnswerKernel:
 
     The answers of a prompt stand together and exhaust it: the last is "any other answer". `names` and `sets`
     are of the prompts, in order; `prompt` is each answer's, as an index; `about` says how it was measured.
-    Raises ValueError for shapes that do not fit, and for answers whose probabilities do not sum to one.
+    Raises ValueError for shapes that do not fit, for answers whose probabilities do not sum to one, and for a
+    gram that is not symmetric.
 
     >>> gradients = np.array([[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [-0.6, -0.8]])
     >>> two = AnswerKernel(("a", "b"), ("train", "held out"), np.array([0, 0, 1, 1]),
@@ -59,11 +93,24 @@ class AnswerKernel:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        count, answers = len(self.names), len(self.prompt)
+        for name in ("names", "sets"):
+            texts = getattr(self, name)
+            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+                raise argument_error(name, texts, "a tuple of texts, one for each prompt")
+        arrays = {
+            "prompt": integers("prompt", self.prompt, at_least=0),
+            "log_p": real("log_p", self.log_p, at_most=_SUM),
+            "correct": booleans("correct", self.correct),
+            "gram": inner_products("gram", self.gram),
+        }
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array)
+        count, answers = len(self.names), self.prompt.size
         if len(self.sets) != count or len(set(self.names)) != count:
             raise argument_error("names", self.names, "one set for each, and no name twice")
-        shapes = {name: getattr(self, name).shape for name in ("log_p", "correct", "gram")}
-        if shapes != {"log_p": (answers,), "correct": (answers,), "gram": (answers, answers)}:
+        shapes = {name: array.shape for name, array in arrays.items()}
+        one_each = dict.fromkeys(("prompt", "log_p", "correct"), (answers,))
+        if shapes != {**one_each, "gram": (answers, answers)}:
             raise argument_error("shapes", shapes, f"of {answers} answers, as prompt has")
         if answers == 0 or not np.array_equal(np.unique(self.prompt), np.arange(count)):
             raise argument_error("prompt", self.prompt, f"indices of all {count} prompts")
@@ -131,7 +178,7 @@ class AnswerKernel:
             with np.load(path, allow_pickle=False) as archive:
                 about = json.loads(str(archive["about"]))
                 arrays = {name: archive[name] for name in ("prompt", "log_p", "correct", "gram")}
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
             raise argument_error("kernel", str(path), f"{allowed} ({error})") from error
         if not isinstance(about, dict) or about.pop("kind", None) != KIND:
             raise argument_error("kernel", str(path), allowed)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k
 from .flow import group_drive, own_and_pair, pass_at_k_slope
-from .kernel import AnswerKernel
+from .kernel import AnswerKernel, cosines
 
 _KS = (1, 16, 256)
 _GROUP = 16
@@ -20,13 +20,11 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
     coupling, rates = kernel.log_odds
     lines = [f"{kernel!r}, stored in {path}"]
     lines += [f"{name:12s} {_pass_at_k(rates[kernel.prompts_in(name)])}" for name in sets]
-    length = np.sqrt(np.maximum(np.diag(coupling), 1e-300))
     mixed = (rates > 0) & (rates < 1)
     trained = np.intersect1d(kernel.prompts_in(sets[0]), np.flatnonzero(mixed))
     if not trained.size:
         return [*lines, f"no prompt of {sets[0]} has correct and incorrect answers: nothing would be learnt"]
-    cosine = coupling / length[:, None] / length
-    off = np.abs(cosine[np.ix_(trained, trained)][~np.eye(len(trained), dtype=bool)])
+    off = np.abs(cosines(coupling)[np.ix_(trained, trained)][~np.eye(len(trained), dtype=bool)])
     if off.size:
         lines.append(
             f"two trained prompts: |cosine| of the gradients of their log odds {off.mean():.2f} on average"

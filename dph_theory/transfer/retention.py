@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.special import softmax
+from scipy.special import softmax, xlog1py
 
 from ..numeric.arrays import distribution, integers, one, positive, probability, real
 from ..numeric.elementary import Values
@@ -60,7 +60,7 @@ def group_weighting(group_size: int, scale: str = "std") -> Weighting:
 
 def power_weighting(power: float) -> Weighting:
     """V^-p for p >= 0: the log of the pass rate at p = 1, the pass rate itself at 0. ValueError below 0."""
-    p = one("power", real("power", power, at_least=0))
+    p = one("power", real("power", power, at_least=0, below=np.inf))
 
     def objective(rate: Values) -> Values:
         with np.errstate(divide="ignore"):
@@ -75,11 +75,11 @@ def power_weighting(power: float) -> Weighting:
 
 def pass_at_k_weighting(k: int) -> Weighting:
     """k (1-V)^(k-1), the gradient of Pass@k itself. ValueError for k below one."""
-    draws = int(integers("k", k, at_least=1))
+    draws = int(one("k", integers("k", k, at_least=1)))
     return Weighting(
         f"Pass@{draws}",
         lambda rate: draws * (1 - rate) ** (draws - 1),
-        lambda rate: -np.expm1(draws * np.log1p(-np.minimum(rate, 1 - 1e-16))),
+        lambda rate: -np.expm1(xlog1py(draws, -rate)),
         1.0 if draws > 1 else 0.0,
     )
 
@@ -116,9 +116,12 @@ def trained_shares(base: Any, success: Any, rho: Any, weighting: Weighting, time
     >>> trained_shares([0.4, 0.3, 0.2, 0.1], sets, rho, group_weighting(8, "mean"), [1e4])[0].round(3)
     array([0.281, 0.266, 0.235, 0.218])
     """
-    base, success, rho = _shared(base, success, rho)
+    base, success, rho = _shared(distribution("base", base), success, rho)
     real("base", base, above=0)
-    moments = real("times", times, at_least=0)
+    moments = real("times", times, at_least=0, below=np.inf)
+    if base.ndim != 1 or moments.ndim != 1 or not moments.size or (np.diff(moments) <= 0).any():
+        shapes = {"base": base.shape, "times": moments.tolist()}
+        raise argument_error("shapes", shapes, "one base, and a sequence of times that rise")
     run: Any = solve_ivp(
         lambda _, theta: strategy_drive(softmax(theta), success, rho, weighting),
         (0.0, max(float(moments.max()), 1e-9)),

@@ -10,15 +10,16 @@ Steps are in logits: `step` times the mean over a step's answers of advantage ti
 less their group's mean, over `scale` (`stationary.groups.SCALES`). Source: ours, entries `strategies`.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import cumulative_simpson
 from scipy.linalg import solve_banded
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, logit, softmax, xlog1py
 
 from ..finite_training.drift import odds_growth, trusted
-from ..numeric.arrays import distribution, integers, one, positive, probability, rate, real
+from ..numeric.arrays import SUM_TOLERANCE, distribution, integers, one, positive, probability, rate, real
 from ..stationary.groups import SCALES, group_weight, success_weights
 from ..support.errors import argument_error, choice
 
@@ -41,7 +42,7 @@ def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none
     [0.2, 0.0]
     """
     success, rho = probability("success", success), distribution("rho", rho)
-    if success.ndim != 2 or rho.shape != success.shape[:1]:
+    if success.ndim != 2 or not success.size or rho.shape != success.shape[:1]:
         raise argument_error("success", success.shape, f"(prompts, strategies), of {rho.size} prompts")
     weight = rho[:, None] * group_weight(group_size, success, scale)
     return success.T @ weight - (weight * success).sum(axis=0)
@@ -65,11 +66,15 @@ def chance_to_win(
     >>> round(chance_to_win(0.5, 0.3, 0.2, group_size=2, step=1.0, left=0.9), 4)
     0.8836
     """
-    start, end, unit = _boundaries(share, left, first_only, second_only, group_size, step)
-    low, high = int(np.ceil((end + start) / unit - 1e-9)), int(np.ceil((end - start) / unit - 1e-9))
-    size, reach = low + high - 1, group_size**2 // 4
-    if size * (2 * reach + 1) > _MOST_CELLS:
+    start, end = _boundaries(share, left)
+    first_only, second_only = _weights(first_only, second_only)
+    group_size = int(one("group_size", integers("group_size", group_size, at_least=2)))
+    unit, reach = 2 * one("step", positive("step", step)) / group_size**2, group_size**2 // 4
+    if 2 * end * (2 * reach + 1) > _MOST_CELLS * unit:
         raise argument_error("step", step, "larger: use chance_of_small_steps for such small steps")
+    unit = min(unit, 2 * end)  # A step over all log odds ends the race, like any longer one.
+    low, high = (max(math.ceil(distance / unit - 1e-9), 1) for distance in (end + start, end - start))
+    size = low + high - 1
     mixed = success_weights(group_size, expit(start + unit * np.arange(1 - low, high)))
     bands, absorbed, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
     for c in range(1, group_size):
@@ -102,9 +107,12 @@ def chance_of_small_steps(
     >>> round(chance_of_small_steps(0.1, 0.26, 0.24, group_size=16, step=1.0), 4)
     0.561
     """
-    start, end, _ = _boundaries(share, left, first_only, second_only, group_size, step)
+    start, end = _boundaries(share, left)
+    first_only, second_only = _weights(first_only, second_only)
+    group_size = int(one("group_size", integers("group_size", group_size, at_least=2)))
+    pace = one("prompts", integers("prompts", prompts, at_least=1)) / positive("step", step)
     preference = (first_only - second_only) / (first_only + second_only)
-    lean = integers("prompts", prompts, at_least=1) / step * preference
+    lean = one("prompts/step", real("prompts/step", pace, below=1e12)) * preference
     x = np.linspace(-end, end, _GRID)
     wide = group_size - 1 + (group_size - 2) * (group_size - 3) * expit(x) * expit(-x)
     fall = cumulative_simpson(lean * group_size**2 / wide, x=x, initial=0.0)
@@ -125,12 +133,16 @@ def log_odds_with_kl(
     >>> [round(x, 4) for x in log_odds_with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]
     [1.0, 0.7876]
     """
-    start, gap = float(logit(one("share", rate("share", share)))), first_only - second_only
-    beta_step = real("beta step", positive("beta", beta) * positive("step", step), below=4)
-    decay = 1 - one("beta step", beta_step) / 2
-    remaining = decay ** integers("groups", groups, at_least=0)
-    variance = (step / 2) ** 2 * (first_only + second_only - gap**2) * (1 - remaining**2) / (1 - decay**2)
-    return float(start + gap / beta * (1 - remaining)), float(np.sqrt(variance))
+    start = float(logit(one("share", rate("share", share))))
+    first, second = _weights(first_only, second_only)
+    beta, step = one("beta", positive("beta", beta)), one("step", positive("step", step))
+    half = one("beta step", real("beta step", beta * step, at_least=1e-300, below=4)) / 2
+    count = int(one("groups", integers("groups", groups, at_least=0)))
+    # Of 1 - half, which may be near 1 or negative, the power in logarithms.
+    log_size = float(xlog1py(count, -min(half, 2 - half)))
+    gone = 1 + math.exp(log_size) if half > 1 and count % 2 else -math.expm1(log_size)
+    variance = (first + second - (first - second) ** 2) * -math.expm1(2 * log_size) / (half * (2 - half))
+    return start + (first - second) * step / 2 * (gone / half), step / 2 * math.sqrt(variance)
 
 
 class DriftVariances(NamedTuple):
@@ -169,20 +181,24 @@ def drift_variances(
     >>> [round(drift_variances(c, **kind).number, 4) for c in (0, 0.1, 1)]
     [8.0, 1.4508, 1.0]
     """
-    c, m = one("coupling", probability("coupling", coupling)), int(integers("prompts", prompts, at_least=1))
+    c = one("coupling", probability("coupling", coupling))
+    m = one("prompts", integers("prompts", prompts, at_least=1))
     low, high = one("base_rate", rate("base_rate", base_rate)), one("reached", rate("reached", reached))
     if high < low:
         raise argument_error("reached", reached, "at least the base rate: training without a KL raises it")
-    wrong, right = int(integers("invalid", invalid, at_least=1)), int(integers("valid", valid, at_least=2))
+    wrong = one("invalid", integers("invalid", invalid, at_least=1))
+    right = one("valid", integers("valid", valid, at_least=2))
     power, size = 2 * wrong / (wrong + right), one("step", positive("step", step))
     together, slower = 1 + (m - 1) * c, (1 - c) / (1 + (m - 1) * c)
-    noise = power * size * together / m**2 / int(integers("answers", answers, at_least=1))
+    noise = power * size * together / m**2 / one("answers", integers("answers", answers, at_least=1))
     shared, apart = odds_growth(np.array(low), np.array(high), power * np.array([1.0, slower]))
-    parts = noise * m * np.array([shared, *[slower**2 * apart] * (m - 1)])
-    common, own = parts[0] / m, parts[1:].sum() / m
-    rise = float(logit(high) - logit(low))
-    trusted(np.sqrt(rise * (common + own)))
-    return DriftVariances(float(rise * common), float(rise * own), float(parts.sum() ** 2 / (parts**2).sum()))
+    own = slower**2 * apart / shared
+    common = (logit(high) - logit(low)) * noise * shared
+    if not np.isfinite(common):
+        raise argument_error("base_rate", base_rate, "larger, or a smaller step: the drift overflows")
+    trusted(np.sqrt(common * (1 + (m - 1) * own)))
+    number = (1 + (m - 1) * own) ** 2 / (1 + (m - 1) * own**2)
+    return DriftVariances(float(common), float(common * (m - 1) * own), float(number))
 
 
 def final_policies(
@@ -206,11 +222,14 @@ def final_policies(
     ValueError for values that do not fit.
     """
     base, success, rho = _checked(base, success, rho)
+    beta = one("beta", real("beta", beta, at_least=0, below=np.inf))
     choice("scale", scale, ("none", "leave_one_out") if beta else tuple(SCALES))
-    size, start = int(integers("group_size", group_size, at_least=2)), np.log(base)
-    pace = one("step", positive("step", step)) / size / int(integers("prompts", prompts, at_least=1))
+    size, start = int(one("group_size", integers("group_size", group_size, at_least=2))), np.log(base)
+    prompts = int(one("prompts", integers("prompts", prompts, at_least=1)))
+    seeds = int(one("seeds", integers("seeds", seeds, at_least=1)))
+    pace = one("step", positive("step", step)) / size / prompts
     theta = np.tile(start, (seeds, 1))
-    for _ in range(int(integers("steps", steps, at_least=0))):
+    for _ in range(int(one("steps", integers("steps", steps, at_least=0)))):
         q, moved = softmax(theta, axis=-1), np.zeros_like(theta)
         for _ in range(prompts):
             reward = success[rng.choice(len(rho), seeds, p=rho)]
@@ -220,6 +239,8 @@ def final_policies(
             centred = reward - (counts * reward).sum(axis=-1, keepdims=True) / size
             moved += counts * np.divide(centred, spread, out=np.zeros_like(theta), where=spread > 0)
         theta = theta + pace * moved
+        if not np.isfinite(theta).all():
+            raise argument_error("step", step, "smaller, or beta: float64 does not hold the logits")
     return np.asarray(softmax(theta, axis=-1))
 
 
@@ -227,18 +248,21 @@ def _checked(base: Any, success: Any, rho: Any) -> tuple[np.ndarray, np.ndarray,
     base, rho = distribution("base", base), distribution("rho", rho)
     real("base", base, above=0)
     success = np.asarray(integers("success", success, at_least=0), dtype=float)
-    if success.shape != (len(rho), len(base)) or (success > 1).any():
-        raise argument_error("success", success.shape, f"zeros and ones of shape {(len(rho), len(base))}")
+    if base.ndim != 1 or rho.ndim != 1 or success.shape != rho.shape + base.shape or (success > 1).any():
+        raise argument_error("success", success.shape, f"zeros and ones of shape {rho.shape + base.shape}")
     return base, success, rho
 
 
-def _boundaries(
-    share: float, left: float, first_only: float, second_only: float, group_size: int, step: float
-) -> tuple[float, float, float]:
-    """The log odds at the start and at the end, and the unit of their steps."""
+def _boundaries(share: float, left: float) -> tuple[float, float]:
+    """The log odds at the start and at the end."""
     end = one("left", real("left", left, above=0.5, below=1))
-    start = one("share", real("share", share, above=1 - end, below=end))
-    for name, value in (("first_only", first_only), ("second_only", second_only)):
-        real(name, value, above=0, below=1)
-    size = int(integers("group_size", group_size, at_least=2))
-    return float(logit(start)), float(logit(end)), 2 * one("step", positive("step", step)) / size**2
+    return float(logit(one("share", real("share", share, above=1 - end, below=end)))), float(logit(end))
+
+
+def _weights(first_only: float, second_only: float) -> tuple[float, float]:
+    """The weights of prompts that only the first, and only the second, of two strategies solves."""
+    first = one("first_only", real("first_only", first_only, above=0, below=1))
+    second = one("second_only", real("second_only", second_only, above=0, below=1))
+    if first + second > 1 + SUM_TOLERANCE:
+        raise argument_error("second_only", second_only, f"at most 1 - first_only = {1 - first}")
+    return first, second

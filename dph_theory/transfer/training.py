@@ -8,6 +8,7 @@ does for others follow, a training in a fraction of a second.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from jaxtyping import Float
 
 from ..coverage import exact_pass_at_k
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, integers, positive, real
-from ..stationary.groups import SCALES, group_weight
+from ..numeric.arrays import Scalars, booleans, integers, one, positive, real
+from ..stationary.groups import SCALES, group_weight, mixed_share
+from ..stationary.response import require_smooth
 from ..support.errors import argument_error, choice
 from .flow import prompt_indices
 from .kernel import AnswerKernel
@@ -42,6 +44,15 @@ class Hold:
     correct_only: bool = True
     answers: int | None = 64
 
+    def __post_init__(self) -> None:
+        require_smooth(self.divergence)
+        strength = one("strength", real("strength", self.strength, at_least=0, below=np.inf))
+        object.__setattr__(self, "strength", strength)
+        one("correct_only", booleans("correct_only", self.correct_only))
+        if self.answers is not None:
+            answers = one("answers", integers("answers", self.answers, at_least=1))
+            object.__setattr__(self, "answers", int(answers))
+
 
 @dataclass(frozen=True)
 class LinearisedMethod:
@@ -50,8 +61,9 @@ class LinearisedMethod:
     The advantage is the reward less its group's mean, divided as `scale` says (of `stationary.SCALES`) in
     groups of `group_size`; beta weighs the KL or other divergence to the base, estimated on the same answers
     (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken; `mixed_only`
-    leaves out groups whose rewards are all equal; `alpha` is alpha-DPG's, whose target is the base's correct
-    answers; `holds` are divergences on other prompts, added with their strengths.
+    leaves the advantages of groups whose rewards are all equal out of the mean; `alpha` is alpha-DPG's, whose
+    target is the base's correct answers; `holds` are divergences on other prompts, added with their
+    strengths. Raises ValueError for what these do not allow.
     """
 
     scale: str = "std"
@@ -65,10 +77,19 @@ class LinearisedMethod:
 
     def __post_init__(self) -> None:
         choice("scale", self.scale, SCALES)
-        if integers("group_size", self.group_size, at_least=2).ndim:
-            raise argument_error("group_size", self.group_size, "one number")
-        if real("beta", self.beta, at_least=0) > 0 and self.divergence is None:
+        size = int(one("group_size", integers("group_size", self.group_size, at_least=2)))
+        beta = one("beta", real("beta", self.beta, at_least=0, below=np.inf))
+        alpha = None if self.alpha is None else one("alpha", positive("alpha", self.alpha))
+        for name, number in (("group_size", size), ("beta", beta), ("alpha", alpha)):
+            object.__setattr__(self, name, number)
+        if beta and self.divergence is None:
             raise argument_error("divergence", None, "an FDivergence where beta is not 0")
+        if self.divergence is not None:
+            require_smooth(self.divergence)
+        for name in ("in_reward", "mixed_only"):
+            one(name, booleans(name, getattr(self, name)))
+        if not isinstance(self.holds, tuple) or not all(isinstance(hold, Hold) for hold in self.holds):
+            raise argument_error("holds", self.holds, "a tuple of Hold")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +100,8 @@ class TrainingCurves:
 
     def pass_at_k(self, prompts: Sequence[int] | np.ndarray, k: Scalars) -> np.ndarray:
         """Mean Pass@k of these prompts, (seeds, steps + 1) and the shape of k."""
-        k = integers("k", k, at_least=1)
-        rates = self.rates[..., np.asarray(prompts)][(..., *[None] * k.ndim)]
+        k, chosen = integers("k", k, at_least=1), prompt_indices("prompts", prompts, self.rates.shape[-1])
+        rates = self.rates[..., chosen][(..., *[None] * k.ndim)]
         return np.asarray(exact_pass_at_k(rates, k)).mean(axis=2)
 
 
@@ -104,12 +125,18 @@ def linearised_training(
     along the gradient in a step (the learning rate times |g|_1/|g|_2 of the base's gradient g, which a
     measured kernel has), means taken as Adam takes them, the square that of the whole gradient; batch, how
     many of the explored prompts a step draws, by default all; seeds, how many trainings, side by side; seed,
-    of the first; noise False takes the expected gradient.
+    of the first; noise False takes the expected gradient, not known of mixed groups whose rewards are
+    others than 0 and 1 (a KL in the reward, alpha-DPG).
     Returns their `TrainingCurves`. Raises ValueError for what these do not allow. Source: ours, theory N.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     explored = prompt_indices("trained", trained, len(kernel.names))
-    step, seeds = float(positive("step", step)), int(integers("seeds", seeds, at_least=1))
+    step, seed = one("step", positive("step", step)), int(one("seed", integers("seed", seed, at_least=0)))
+    steps = int(one("steps", integers("steps", steps, at_least=1)))
+    seeds = int(one("seeds", integers("seeds", seeds, at_least=1)))
+    noise = bool(one("noise", booleans("noise", noise)))
+    if not noise and method.mixed_only and (method.alpha is not None or (method.in_reward and method.beta)):
+        raise argument_error("noise", noise, "True for mixed groups whose rewards are others than 0 and 1")
     run = _TouchedAnswers(kernel, method, explored, noise, batch)
     generator = np.random.default_rng(seed)
     first: Any = 0.0
@@ -117,17 +144,20 @@ def linearised_training(
     stored_shares = run.stored_shares(generator, seeds)
     log_p = np.repeat(run.base[None], seeds, axis=0)
     rates = [run.rates(log_p)]
-    for taken in range(1, int(integers("steps", steps, at_least=1)) + 1):
-        gradient = run.logit_gradient(log_p, generator, stored_shares)
-        if optimiser == "adam":
-            size = np.einsum("sa,ab,sb->s", gradient, run.among, gradient)
-            keep, keep_square = MOMENTA
-            first = keep * first + (1 - keep) * gradient
-            second = keep_square * second + (1 - keep_square) * size
-            mean_square = np.maximum(second / (1 - keep_square**taken), 1e-300)
-            gradient = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
-        log_p = log_p + step * gradient @ run.moves
-        rates.append(run.rates(log_p))
+    with np.errstate(over="ignore", invalid="ignore"):  # What overflows is refused below.
+        for taken in range(1, steps + 1):
+            gradient = run.logit_gradient(log_p, generator, stored_shares)
+            if optimiser == "adam":
+                size = np.einsum("sa,ab,sb->s", gradient, run.among, gradient)
+                keep, keep_square = MOMENTA
+                first = keep * first + (1 - keep) * gradient
+                second = keep_square * second + (1 - keep_square) * size
+                mean_square = np.maximum(second / (1 - keep_square**taken), 1e-300)
+                gradient = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
+            log_p = log_p + step * gradient @ run.moves
+            rates.append(run.rates(log_p))
+    if not np.isfinite(rates).all():
+        raise argument_error("step", step, "smaller, or beta, alpha and strengths: the gradient overflows")
     return TrainingCurves(np.stack(rates, axis=1))
 
 
@@ -139,14 +169,17 @@ class _TouchedAnswers:
         batch: int | None,
     ) -> None:  # fmt: skip
         self.kernel, self.method, self.noise, self.base = kernel, method, noise, kernel.log_p
-        pinned = {prompt for hold in method.holds for prompt in hold.prompts}
-        self.prompts = np.array(sorted({*trained.tolist(), *pinned}))
-        explored = np.array([i in set(trained.tolist()) - pinned for i in self.prompts])
+        count = len(kernel.names)
+        self.holds = [prompt_indices("prompts of a hold", hold.prompts, count) for hold in method.holds]
+        pinned = np.unique(np.concatenate([[], *self.holds]))
+        self.prompts = np.union1d(trained, pinned).astype(int)
+        explored = np.isin(self.prompts, trained) & ~np.isin(self.prompts, pinned)
         if not explored.any():
             raise argument_error("trained", trained, "at least one prompt that is not held")
         self.explored, ends = explored, [*kernel.starts[1:], len(kernel.prompt)]
         most = int(explored.sum())
-        self.batch = most if batch is None else min(most, int(integers("batch", batch, at_least=1)))
+        drawn = most if batch is None else one("batch", integers("batch", batch, at_least=1))
+        self.batch = min(most, int(drawn))
         sizes = np.array(ends)[self.prompts] - kernel.starts[self.prompts]
         self.present = np.arange(sizes.max()) < sizes[:, None]
         self.place = np.where(self.present, kernel.starts[self.prompts, None] + np.arange(sizes.max()), 0)
@@ -167,11 +200,11 @@ class _TouchedAnswers:
     def stored_shares(self, generator: np.random.Generator, seeds: int) -> list[np.ndarray]:
         """For each hold the shares of its stored answers, (seeds, prompts, answers), zero elsewhere."""
         shares = []
-        for hold in self.method.holds:
+        for hold, prompts in zip(self.method.holds, self.holds, strict=True):
             share = self.ref * (self.correct if hold.correct_only else 1)
             total = share.sum(axis=1, keepdims=True)
             share = np.where(total > 0, share / np.maximum(total, 1e-300), 0.0)
-            share = np.repeat((share * np.isin(self.prompts, hold.prompts)[:, None])[None], seeds, axis=0)
+            share = np.repeat((share * np.isin(self.prompts, prompts)[:, None])[None], seeds, axis=0)
             if hold.answers is not None:
                 share = _counts(generator, hold.answers, share) / hold.answers
             shares.append(share)
@@ -187,7 +220,7 @@ class _TouchedAnswers:
         total = p.sum(axis=-1, keepdims=True)
         p = p / total
         with np.errstate(invalid="ignore"):
-            x = np.where(self.present, logits - np.log(total) - self.log_ref, 0.0)
+            x = np.where(np.isfinite(self.log_ref), logits - np.log(total) - self.log_ref, 0.0)
         size, chosen = self.method.group_size, self._chosen(generator, len(p))
         share = _counts(generator, size, p * chosen[..., None]) / size if self.noise else p
         gradient = share * chosen[..., None] * self._coefficient(p, x, share, chosen) / self.batch
@@ -218,12 +251,23 @@ class _TouchedAnswers:
             reward = reward - method.beta * slope
         mean = (share * reward).sum(axis=-1, keepdims=True)
         rate = (share * self.correct).sum(axis=-1, keepdims=True)
-        mixed = (rate > 0) & (rate < 1)
         advantage = (reward - mean) * self._weight(share, reward, mean, rate)
-        if method.mixed_only and self.noise:
-            mixed_count = (mixed[..., 0] & chosen).sum(axis=-1)
-            advantage = advantage * mixed * (self.batch / np.maximum(mixed_count, 1))[:, None, None]
+        if method.mixed_only:
+            advantage = advantage * self._of_mixed(rate, chosen[..., None])
         return advantage if method.in_reward else advantage - method.beta * slope
+
+    def _of_mixed(self, rate: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """The weight of a group in the mean over mixed groups alone, over that in the mean over all."""
+        if self.noise:
+            mixed = (rate > 0) & (rate < 1) & chosen
+            return np.asarray(mixed * self.batch / np.maximum(mixed.sum(axis=1, keepdims=True), 1))
+        # Groups that agree add nothing. Beside a mixed one M of the others are: E 1/(1+M) = int_0^1 E t^M dt.
+        right, wrong = mixed_share(self.method.group_size, rate)
+        chance = np.where(chosen, rate * right + (1 - rate) * wrong, 0.0)
+        t, weights = _unit_rule(self.batch // 2 + 1)
+        logs = np.log1p(chance * (t - 1))
+        others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
+        return np.asarray(self.batch * (others @ weights)[..., None])
 
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
@@ -248,7 +292,15 @@ class _TouchedAnswers:
         """
         target = self.ref * self.correct
         target = target / np.maximum(target.sum(axis=1, keepdims=True), 1e-300)
-        return np.asarray(((target / np.maximum(p, 1e-300)) ** alpha - 1) / alpha)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.expm1(alpha * np.log(target / np.maximum(p, 1e-300))) / alpha)
+
+
+@cache
+def _unit_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss and Legendre's points and weights on [0, 1]."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return (points + 1) / 2, weights / 2
 
 
 def _counts(generator: np.random.Generator, count: int, shares: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dph_theory.stationary import SCALES, group_objective, group_weight
+from dph_theory.stationary import SCALES, group_objective, group_weight, mixed_share
 from dph_theory.stationary.groups import group_weight_slope
 
 RATES = np.array([0.01, 0.1, 0.25, 0.5])
@@ -53,6 +53,12 @@ def test_the_slope_is_the_derivative_of_the_weight(scale):
         ends = [group_weight(size, 0.3 + side * step, scale) for side in (-1, 1)]
         slope = (ends[1] - ends[0]) / (2 * step)
         assert group_weight_slope(size, 0.3, scale) == pytest.approx(slope, abs=1e-8)
+
+
+def test_mixed_groups_at_rare_successes_keep_their_digits():
+    for rate in (1e-13, 1e-17, 1e-300):
+        assert mixed_share(8, rate)[1] == pytest.approx(7 * rate, rel=1e-11, abs=0)
+    assert np.array(mixed_share(8, [0.0, 1.0])) == pytest.approx(np.array([[1.0, 0.0], [0.0, 1.0]]))
 
 
 def test_the_smallest_rates_have_a_weight():

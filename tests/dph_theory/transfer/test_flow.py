@@ -11,6 +11,7 @@ from dph_theory.stationary import validity_at
 from dph_theory.transfer import coupled_flow, own_and_pair, pass_at_k_slope
 
 PAIR = np.array([[1.0, -0.5], [-0.5, 1.0]])
+UNEVEN, INDEFINITE = np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
 THREE = np.array([[1.0, 0.6, 0.8], [0.6, 1.0, 0.0], [0.8, 0.0, 1.0]])
 
 
@@ -21,6 +22,14 @@ def test_a_prompt_that_another_one_pushes_down_dips_and_returns():
     assert rates[dip] == pytest.approx([0.811436, 0.083480], abs=1e-6)
     assert times[dip] == pytest.approx(8.72, abs=0.01)
     assert rates[-1] == pytest.approx([0.903469, 0.864330], abs=1e-6)
+
+
+def test_rare_successes_and_short_times_keep_their_digits():
+    # V' = V^2 while V is small: a pass rate of 1e-20 rises by one part in 1e8 until 1e12.
+    assert coupled_flow(np.eye(1), [1e-20], [0], 1e12) == pytest.approx(
+        [1e-20 * (1 + 1e-8)], rel=1e-11, abs=0
+    )
+    assert coupled_flow(PAIR, [0.5, 0.1], [0], [1e-300, 0.0]) == pytest.approx(np.array([[0.5, 0.1]] * 2))
 
 
 @pytest.mark.parametrize("scale", ["std", "leave_one_out", "mean"])
@@ -91,6 +100,11 @@ def test_a_negative_pair_wins_from_some_number_of_prompts_on():
     ("call", "said"),
     [
         (lambda: coupled_flow(PAIR, [0.5], [0], 1.0), r"kernel.shape=\(2, 2\) is not allowed: \(1, 1\)"),
+        (lambda: coupled_flow(UNEVEN, [0.5, 0.1], [0], 1.0), r"kernel\[0, 1\]=2.0 .*\[1, 0\] = 3"),
+        (lambda: coupled_flow(INDEFINITE, [0.5, 0.1], [0], 1.0), "kernel, the least eigenvalue"),
+        (lambda: coupled_flow(-PAIR, [0.5, 0.1], [0], 1.0), "kernel, the least eigenvalue"),
+        (lambda: pass_at_k_slope(UNEVEN, [0.5, 0.1], 1, [0, 0]), r"kernel\[0, 1\]=2.0"),
+        (lambda: own_and_pair(THREE, [0.5, 0.1, 0.2], 1, 0.1), r"drive.shape=\(\)"),
         (lambda: coupled_flow(PAIR, [0.5, 0.1], [2], 1.0), "different indices of 2 prompts"),
         (lambda: coupled_flow(PAIR, [0.5, 0.1], [], 1.0), "trained="),
         (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], -1.0), "time=-1.0"),

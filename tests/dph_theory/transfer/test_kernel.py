@@ -44,6 +44,7 @@ def test_a_prompt_without_a_correct_answer_moves_nobody():
         ({"names": ("a",) * 5}, "no name twice"),
         ({"sets": ("train",)}, "one set for each"),
         ({"gram": np.eye(3)}, "of 20 answers, as prompt has"),
+        ({"gram": np.triu(np.ones((20, 20)))}, r"gram\[0, 1\]=1.0 .*gram\[1, 0\] = 0.0"),
         ({"prompt": np.zeros(20, int)}, "indices of all 5 prompts"),
         ({"log_p": np.zeros(20)}, "probabilities of 'prompt 0'=4.0 is not allowed: a sum of one"),
     ],

@@ -134,6 +134,8 @@ def test_the_drive_is_the_slope_of_the_objective(seed):
         (lambda: group_weighting(8, "max"), "scale='max'"),
         (lambda: shared_objective([0.5, 0.5], np.eye(3), [0.5, 0.3, 0.2], FORMS[0]), "success"),
         (lambda: strategy_drive([0.5, 0.6], np.eye(2), [0.5, 0.5], FORMS[0]), "policy"),
+        (lambda: power_weighting(np.inf), "power=inf"),
+        (lambda: trained_shares([0.5, 0.5], np.eye(2), [0.5, 0.5], FORMS[0], [1.0, 0.5]), "times that rise"),
         (lambda: trained_shares([1.0, 0.0], np.eye(2), [0.5, 0.5], FORMS[0], [1.0]), "base"),
     ],
 )

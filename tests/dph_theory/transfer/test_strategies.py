@@ -108,6 +108,15 @@ def test_with_a_kl_every_seed_stays_near_the_one_stationary_policy():
     assert logit(free[:, 0]).min() > mean + 3 * deviation
 
 
+def test_with_a_kl_small_steps_keep_their_digits_and_large_ones_swing():
+    # Where beta is next to nothing, the walk without a KL; at beta step = 3 the deviation changes its sign.
+    mean, deviation = log_odds_with_kl(0.5, 0.3, 0.2, beta=1e-17, step=0.5, groups=100)
+    assert (mean, deviation) == pytest.approx((100 * 0.25 * 0.1, 0.25 * np.sqrt(100 * (0.5 - 0.01))))
+    for groups, remaining in ((0, 1), (1, -0.5), (2, 0.25)):
+        mean, _ = log_odds_with_kl(0.5, 0.3, 0.2, beta=3.0, step=1.0, groups=groups)
+        assert mean == pytest.approx(0.1 / 3 * (1 - remaining))
+
+
 RNG = np.random.default_rng(0)
 SHARED = {
     "prompts": 8,
@@ -171,6 +180,8 @@ def test_full_coupling_is_the_drift_of_one_prompt():
         (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "use chance_of_small_steps"),
         (lambda: log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
         (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1.0), "use chance_of_small_steps"),
+        (lambda: chance_to_win(0.5, 0.8, 0.3, group_size=2, step=1.0), "second_only=0.3 .*at most 1 - first"),
+        (lambda: log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), "first_only=-1"),
         (lambda: growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
         (lambda: drift_variances(0.1, **SHARED | {"reached": 0.1}), "reached=0.1"),
         (
@@ -184,6 +195,12 @@ def test_full_coupling_is_the_drift_of_one_prompt():
                 BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=1, scale="std"
             ),
             "scale='std'",
+        ),
+        (
+            lambda: final_policies(
+                BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=-1.0
+            ),
+            "beta=-1.0",
         ),
     ],
 )

@@ -1,5 +1,7 @@
 """The linearised model's training, held to automatic differentiation of the losses in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -48,6 +50,10 @@ def filtered(base, correct):
 EXPECTED = {
     "plain": (LinearisedMethod("leave_one_out"), lambda pi, a, v: pass_rates(pi, v)[:3].mean()),
     "group": (LinearisedMethod("std", 4), lambda pi, a, v: group(pass_rates(pi, v)[:3], 4).mean()),
+    "mixed groups": (
+        LinearisedMethod("std", 4, mixed_only=True),
+        lambda pi, a, v: (beside(pass_rates(a, v)[:3]) * group(pass_rates(pi, v)[:3], 4)).sum(),
+    ),
     "reverse": (
         LinearisedMethod("leave_one_out", beta=0.3, divergence=REVERSE_KL),
         lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(pi, a))[:3].mean(),
@@ -77,6 +83,13 @@ EXPECTED = {
         lambda pi, a, v: (filtered(a, v) * pi.log())[:3].sum(-1).mean(),
     ),
 }
+
+
+def beside(rates, size=4):
+    """The mean of one over the number of mixed groups, of three, when this one is."""
+    mixed = 1 - rates**size - (1 - rates) ** size
+    second, third = mixed.roll(1), mixed.roll(2)
+    return (1 - second) * (1 - third) + (second + third - 2 * second * third) / 2 + second * third / 3
 
 
 def js(u):
@@ -111,7 +124,9 @@ def test_a_divergence_drives_back_what_has_moved(name):
     assert found.rates[0, 2] == pytest.approx((pi * torch.tensor(correct)).sum(-1).detach().numpy(), abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["plain", "group", "forward", "reverse in the reward", "DPH-F"])
+@pytest.mark.parametrize(
+    "name", ["plain", "group", "mixed groups", "forward", "reverse in the reward", "DPH-F"]
+)
 def test_samples_ask_the_same_on_average(name):
     method, _ = EXPECTED[name]
     kernel, *_ = linear_answers()
@@ -206,11 +221,31 @@ def test_errors(changes, said):
         (lambda: LinearisedMethod(group_size=1), "group_size=1"),
         (lambda: LinearisedMethod(beta=0.1), "divergence=None"),
         (lambda: LinearisedMethod(beta=-0.1), "beta=-0.1"),
+        (lambda: Hold((0,), FORWARD_KL, -1.0), "strength=-1.0"),
     ],
 )
 def test_errors_of_a_method(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_an_answer_that_the_base_never_gives_stays_away():
+    kernel, *_ = linear_answers()
+    p = np.exp(kernel.log_p)
+    p[kernel.starts + 1], p[kernel.starts] = 0.0, p[kernel.starts] + p[kernel.starts + 1]
+    with np.errstate(divide="ignore"):
+        kernel = replace(kernel, log_p=np.log(p))
+    method = LinearisedMethod(beta=0.1, divergence=REVERSE_KL)
+    assert np.isfinite(linearised_training(kernel, method, [0, 1], steps=3, step=0.1).rates).all()
+
+
+def test_the_expectation_over_mixed_groups_is_of_rewards_of_zero_and_one():
+    kernel, *_ = linear_answers()
+    method = LinearisedMethod(alpha=0.5, mixed_only=True)
+    with pytest.raises(ValueError, match="noise=False is not allowed: True for mixed groups"):
+        linearised_training(kernel, method, [0, 1], noise=False, **ONE_STEP)
+    with pytest.raises(ValueError, match=r"step=0.05 is not allowed: smaller, or beta, alpha"):
+        linearised_training(kernel, replace(method, alpha=1e300), [0, 1], **ONE_STEP)
 
 
 def test_something_is_left_to_explore():
