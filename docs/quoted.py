@@ -132,7 +132,7 @@ def _transfer(records: Records) -> dict[str, Any]:
     slopes = {
         kernel["settings"]["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
         for kernel in results["kernels"]
-        if transfer.is_of_base(kernel)
+        if kernel["settings"]["rank"] is None and not kernel["settings"]["measured_after"]
     }
     # More prompts than the experiment has, by the run that is prepared for a GPU.
     slopes["all last digits"] = _stored_benchmark("gpu")["kernel"]

@@ -35,26 +35,24 @@ from .open_prompts import LogProbs, Reading, open_prompts
 from .runs import ANSWERS, FinishedOpenRun, OpenRun, Outcomes, of_experiment, policy_form
 from .training import PretrainedLlama, descend, pretrained_llama
 
-FOUR = ("weekdays", "colours", "fruits", "summer")
-
-
-_expected: Callable[..., OpenRun] = partial(
-    OpenRun, "stationary", method="policy gradient", learning_rate=2e-5, steps=90
-)
+FOUR: tuple[str, ...] = ("weekdays", "colours", "fruits", "summer")
 
 
 def declared() -> list[OpenRun]:
     """Those in expectation, with beta falling and constant."""
-    falling: Callable[..., OpenRun] = partial(_expected, coefficient_from=1.0)
-    runs = [falling(FOUR, kl=kl, coefficient=beta) for kl, beta in product(("reward", "k3"), (1.0, 0.5, 0.2))]
-    for beta, task, kl in product((0.2, 0.5), ("primes", "minutes"), ("reward", "k3_corrected", "k3")):
-        runs.append(falling((task,), kl=kl, coefficient=beta))
+    ends, every = ("reward", "k3"), ("reward", "k3_corrected", "k3")
+    digits = product((0.2, 0.5), ("primes", "minutes"), every)
+    falling = [(FOUR, kl, beta) for kl, beta in product(ends, (1.0, 0.5, 0.2))]
+    falling += [((task,), kl, beta) for beta, task, kl in digits]
     # Whether the pass rate overshoots where beta does not fall, and comes back slowly (E7).
-    for kl, beta in product(("reward", "k3"), (0.5, 0.2)):
-        runs.append(_expected(FOUR, kl=kl, coefficient=beta))
+    constant = [(FOUR, kl, beta) for kl, beta in product(ends, (0.5, 0.2))]
+    constant += [(("primes",), kl, 0.2) for kl in every]
+    run: Callable[..., OpenRun] = partial(OpenRun, "stationary", learning_rate=2e-5, steps=90)
     return [
-        *runs, *(_expected(("primes",), kl=kl, coefficient=0.2) for kl in ("reward", "k3_corrected", "k3"))
-    ]  # fmt: skip
+        run(tasks, "policy gradient", kl, beta, coefficient_from)
+        for settings, coefficient_from in ((falling, 1.0), (constant, None))
+        for tasks, kl, beta in settings
+    ]
 
 
 def runs_under_trl() -> list[OpenRun]:
