@@ -233,7 +233,7 @@ def audit_advantage(
     Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
     `group_size`, G; `drops_equal_groups`, whether groups whose answers are all correct or all incorrect are
     replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing
-    verdicts. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
+    rewards. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
     ValueError for what is none or a group below two. Source: ours, entries `group_advantages`.
 
     >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
@@ -263,7 +263,7 @@ def audit_advantage(
 
 
 def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool = False) -> np.ndarray:
-    """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that verdicts differ, if equal ones are dropped."""
+    """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that rewards differ, if equal ones are dropped."""
     size = table.group_size
     mixed_chance = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
     weight: np.ndarray = table.weight(validity) / mixed_chance

@@ -314,7 +314,7 @@ class AuditReport(LossReport):
 
     `gradient` is matched on single tokens, `sequence_gradient` on answers of several of one length,
     `unequal_gradient` on answers whose lengths differ, a token mean there in the limit of large batches.
-    `descended` is what it is reported to descend, on `scope`: what is exact on answers, there or near log
+    `descended` is what it is reported to minimise, on `scope`: what is exact on answers, there or near log
     ratios of zero, or else on single tokens, or else the nearest; `limits` say how far an exact one holds.
     `terms` has the parts of a loss that has several.
     `reduction` says how tokens and sequences are added up; `precision` is "float32" for a loss that rounds to

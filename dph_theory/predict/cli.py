@@ -19,7 +19,7 @@ from .report import WIDTH, Base, PredictionReport, by_prompt, notes
 from .run_files import ConfiguredRun, overridden, runs
 
 if TYPE_CHECKING:
-    from .shared_model import TransferForecast
+    from .shared_model import SharedModelForecast
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)

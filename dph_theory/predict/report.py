@@ -19,7 +19,7 @@ from .interpretation import READERS, needed, with_change
 from .stored_runs import StoredRuns, advice, comparable, kind
 
 if TYPE_CHECKING:
-    from .shared_model import TransferForecast
+    from .shared_model import SharedModelForecast
 
 WIDTH = 80
 RETAINED: Mapping[str, str] = {

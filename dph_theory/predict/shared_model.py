@@ -51,7 +51,7 @@ class SettingOutcome:
 
 
 @dataclass(frozen=True, repr=False)
-class TransferForecast(Shown):
+class SharedModelForecast(Shown):
     """What a run is predicted to do to prompts that share its model.
 
     `sets`, its prompts; `lost`, held-out ones that the run loses and `pushing`, the trained ones whose
@@ -144,7 +144,7 @@ def forecast(
     batch: int | None = None,
     frontier: bool = True,
     seed: int = 0,
-) -> TransferForecast:
+) -> SharedModelForecast:
     """What a run does to the prompts of a kernel, those of its first set trained.
 
     Parameters: kernel, as `dph transfer` measures it; method, of `method_of`; steps, of Adam at a constant
@@ -176,7 +176,7 @@ def forecast(
         SettingOutcome(setting, _end_rates(end, trained, k), _end_rates(end, shown_prompts, k))
         for setting, end in ends
     ]
-    return TransferForecast(
+    return SharedModelForecast(
         k=k,
         steps=steps,
         step=learning_rate,

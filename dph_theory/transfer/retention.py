@@ -108,7 +108,7 @@ def strategy_drive(policy: Any, success: Any, rho: Any, weighting: Weighting) ->
 def trained_shares(base: Any, success: Any, rho: Any, weighting: Weighting, times: Any) -> Values:
     """The policies (times, strategies) along the expected-gradient run from a base that has all strategies.
 
-    Times are steps times the step in logits. Parameters and errors as in `shared_objective`.
+    Times are steps times the effective logit step. Parameters and errors as in `shared_objective`.
 
     >>> sets, rho = np.eye(4), [0.27, 0.26, 0.24, 0.23]
     >>> trained_shares([0.4, 0.3, 0.2, 0.1], sets, rho, group_weighting(8, "none"), [1e5])[0].round(3)

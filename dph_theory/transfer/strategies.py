@@ -125,7 +125,7 @@ def log_odds_with_kl(
 ) -> tuple[float, float]:
     """With a KL in the reward: mean and std of the log odds after so many mixed groups of two; exact.
 
-    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): the mean ends at x0 + (w1 - w2)/beta,
+    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): the mean tends to x0 + (w1 - w2)/beta,
     and the std over seeds near sqrt(step (w1 + w2 - (w1 - w2)^2)/beta)/2: it grows as beta falls, so that at
     a small beta a strategy still wins by the seed. Parameters and errors as in `chance_to_win`; beta step
     below 4.

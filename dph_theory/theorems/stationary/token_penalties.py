@@ -45,7 +45,7 @@ from .._token_pairs import ratio_where
 from .._token_trees import STRING, STRINGS, TREE, TREES, flat, local_filter, verifier
 
 Solver = Callable[..., list[np.ndarray]]
-"""(base, verdicts, beta, divergence) -> the stationary policy's tables."""
+"""(base, rewards, beta, divergence) -> the stationary policy's tables."""
 
 
 def update(

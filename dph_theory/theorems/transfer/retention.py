@@ -33,7 +33,7 @@ Values = np.ndarray
 SOURCE = Source("ours", "which advantage retains strategies")
 FORMS = ("none", "std", "mean")
 LONG = 1e6
-"""Steps times the step in logits after which a flow of a few strategies has ended."""
+"""Times after which a flow of a few strategies has ended."""
 WITHIN_HALF, MAXRL = group_weighting(16, "std"), group_weighting(4, "mean")
 LINES = np.eye(4)
 """Four strategies, of which each solves prompts of its own."""
