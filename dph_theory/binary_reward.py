@@ -97,7 +97,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     together(base=base[..., 0], valid=valid[..., 0], beta=beta)
     # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
     with np.errstate(over="ignore"):
-        gain = np.where(valid, trailing(0 * beta, 1), trailing(-1 / beta, 1))
+        gain = np.where(valid, trailing(0 * beta, 1), trailing(np.maximum(-1 / beta, -1e308), 1))
     with np.errstate(divide="ignore"):
         logits = np.log(base) + gain
     return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))

@@ -60,6 +60,7 @@ def coupled_flow(
     kernel, rates = _checked(inner_products("kernel", kernel, positive=True), rate("rates", rates))
     chosen = prompt_indices("trained", trained, len(rates))
     require_smooth(divergence)
+    group_weight(group_size, rates, scale)  # Refuses what is no group, or scale, at any time.
     beta = one("beta", real("beta", beta, at_least=0, below=_MOST_BETA))
     times = real("time", time, at_least=0, below=_LONGEST / max(float(np.abs(kernel).max()), 1.0))
     start, longest = logit(rates), float(times.max(initial=0.0))

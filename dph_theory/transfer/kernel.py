@@ -136,8 +136,9 @@ class AnswerKernel:
 
     def indices(self, names: Iterable[str]) -> np.ndarray:
         """The indices of the prompts of these names; ValueError for one that there is not."""
-        places = {name: i for i, name in enumerate(self.names)}
-        names = list(names)
+        if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+            raise argument_error("names", names, "a sequence of names")
+        places, names = {name: i for i, name in enumerate(self.names)}, list(names)
         if unknown := [name for name in names if name not in places]:
             raise argument_error("prompt", unknown[0], f"one of the {len(self.names)} of the kernel")
         return np.array([places[name] for name in names], dtype=int)

@@ -60,7 +60,7 @@ def chance_to_win(
     from which the training that is left brings none back.
 
     Parameters: share of the first, between 1 - left and left; the weights of prompts that only the first, and
-    only the second, solves; advantages not divided. Raises ValueError for numbers out of range, and where a
+    only the second, solves, at most 1 together; advantages not divided. Raises ValueError for numbers out of range, and where a
     step is so small that `chance_of_small_steps` serves.
 
     >>> round(chance_to_win(0.5, 0.3, 0.2, group_size=2, step=1.0, left=0.9), 4)
@@ -79,7 +79,8 @@ def chance_to_win(
     bands, absorbed, cells = np.zeros((2 * reach + 1, size)), np.zeros(size), np.arange(size)
     for c in range(1, group_size):
         for side, weight in ((1, first_only), (-1, second_only)):
-            move, flow = side * c * (group_size - c), weight * mixed[:, c]
+            move = side * c * (group_size - c)
+            flow = weight / (first_only + second_only) * mixed[:, c]
             inside = (cells + move >= 0) & (cells + move < size)
             bands[reach] += flow
             bands[reach - move, (cells + move)[inside]] -= flow[inside]
@@ -125,9 +126,9 @@ def log_odds_with_kl(
 ) -> tuple[float, float]:
     """With a KL in the reward: mean and std of the log odds after so many mixed groups of two; exact.
 
-    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): the mean tends to x0 + (w1 - w2)/beta,
-    and the std over seeds near sqrt(step (w1 + w2 - (w1 - w2)^2)/beta)/2: it grows as beta falls, so that at
-    a small beta a strategy still wins by the seed. Parameters and errors as in `chance_to_win`; beta step
+    Each moves x by (step/2)(1, -1 or 0, who solved it - beta (x - x0)): the mean tends to x0 + (w1 - w2)/beta
+    and the std over seeds to about sqrt(step (w1 + w2 - (w1 - w2)^2)/beta)/2: it grows as beta falls, so that
+    at a small beta a strategy still wins by the seed. Parameters and errors as in `chance_to_win`; beta step
     below 4.
 
     >>> [round(x, 4) for x in log_odds_with_kl(0.5, 0.3, 0.2, beta=0.1, step=0.5, groups=10**6)]

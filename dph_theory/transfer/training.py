@@ -144,7 +144,7 @@ def linearised_training(
     stored_shares = run.stored_shares(generator, seeds)
     log_p = np.repeat(run.base[None], seeds, axis=0)
     rates = [run.rates(log_p)]
-    with np.errstate(over="ignore", invalid="ignore"):  # What overflows is refused below.
+    with np.errstate(over="ignore", invalid="ignore"):  # What overflows is refused.
         for taken in range(1, steps + 1):
             gradient = run.logit_gradient(log_p, generator, stored_shares)
             if optimiser == "adam":
@@ -156,8 +156,10 @@ def linearised_training(
                 gradient = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
             log_p = log_p + step * gradient @ run.moves
             rates.append(run.rates(log_p))
-    if not np.isfinite(rates).all():
-        raise argument_error("step", step, "smaller, or beta, alpha and strengths: the gradient overflows")
+            if not np.isfinite(rates[-1]).all():
+                raise argument_error(
+                    "step", step, "smaller, or beta, alpha and strengths: the gradient overflows"
+                )
     return TrainingCurves(np.stack(rates, axis=1))
 
 

@@ -28,6 +28,11 @@ def test_a_validity_that_rounding_put_above_one_composes():
     assert kappa([0.0, 1.0], 0.25) == pytest.approx(-np.log([0.75, 0.25]))
 
 
+def test_at_the_smallest_beta_an_unsolvable_prompt_stays_unsolved():
+    assert tilted([0.0, 1.0], [1, 0], 5e-324).tolist() == [0, 1]
+    assert mean_validity([0.0, 0.5], 5e-324) == 0.5
+
+
 def test_a_part_that_neither_visits_costs_nothing():
     parts = excess_kl((0.5, 0.5, 0), (0.3, 0.7, 0), (1, 1, 0))
     assert parts == (REVERSE_KL((0.5, 0.5), (0.3, 0.7)), 0, parts.total, 0)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from inspect import signature
 
 import numpy as np
@@ -34,6 +35,20 @@ from dph_theory.numeric.arrays import distribution
 from dph_theory.references import Source
 from dph_theory.restricted import critical_beta, projection
 from dph_theory.tokens import sequence_divergence, token_divergence
+from dph_theory.transfer import (
+    AnswerKernel,
+    Hold,
+    LinearisedMethod,
+    chosen_anchors,
+    coupled_flow,
+    group_drive,
+    interpolated,
+    linearised_training,
+    own_and_pair,
+    pass_at_k_slope,
+    retention,
+    strategies,
+)
 from dph_theory.verification.reports import SearchSettings
 from dph_theory.verification.run import select
 
@@ -53,6 +68,22 @@ TRAINING = {
     "rise": 0.1,
     "fall": 0.1,
 }
+COUPLED = np.array([[1.0, 0.6, 0.8], [0.6, 1.0, 0.0], [0.8, 0.0, 1.0]])
+PROMPTS = {"kernel": COUPLED, "rates": [0.5, 0.1, 0.2]}
+FORCES = {**PROMPTS, "k": [1, 16], "drive": [0.25, 0.09, 0.16]}
+GRADIENTS = np.array([[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [-0.6, -0.8]])
+OF_ANSWERS = {
+    "names": ("a", "b"),
+    "sets": ("train", "held out"),
+    "prompt": np.array([0, 0, 1, 1]),
+    "log_p": np.log([0.5, 0.5, 0.1, 0.9]),
+    "correct": np.array([True, False, True, False]),
+    "gram": GRADIENTS @ GRADIENTS.T,
+}
+TRAIN = partial(linearised_training, AnswerKernel(**OF_ANSWERS), LinearisedMethod(), optimiser="sgd")
+RACE = {"share": 0.5, "first_only": 0.3, "second_only": 0.2, "group_size": 4, "step": 1.0, "left": 0.9}
+SHARED = {"success": [[1, 0], [0, 1]], "rho": [0.9, 0.1]}
+DIVIDED = {"weighting": retention.group_weighting(8)}
 LOGS, ROWS = torch.tensor([[-0.5, -0.7], [-0.4, -0.2]]), torch.tensor([[1, 1], [1, 0]])
 PPO = {"log_pi": LOGS, "log_old": LOGS, "advantages": torch.tensor([1.0, -1.0]), "mask": ROWS}
 CALLS = [
@@ -128,6 +159,36 @@ CALLS = [
     (losses.excess_kl_estimate, {"rewards": ROWS, "log_pi": LOGS, "log_ref": LOGS, "base_rates": -LOGS[0]}),
     (losses.group_advantages, {"rewards": LOGS}),
     (losses.informative_groups, {"rewards": LOGS}),
+    (stationary.mixed_share, {"group_size": 8, "validity": 0.3}),
+    (coupled_flow, PROMPTS | WITH_DIVERGENCE | {"trained": [0, 1], "time": [0.0, 2.0], "group_size": 4}),
+    (group_drive, {"group_size": 8, "rates": 0.3, "scale": "std"}),
+    (pass_at_k_slope, FORCES | {"among": [0, 1]}),
+    (own_and_pair, FORCES),
+    (interpolated, {"kernel": COUPLED, "trained": [0, 1], "change": [2.0, 2.0], "ridge": 0.1}),
+    (chosen_anchors, {"kernel": COUPLED, "candidates": [0, 1, 2], "count": 2, "ridge": 0.05}),
+    (AnswerKernel, OF_ANSWERS),
+    (LinearisedMethod, WITH_DIVERGENCE | {"scale": "std", "group_size": 4, "alpha": 0.5, "mixed_only": True}),
+    (Hold, {"divergence": FORWARD_KL, "prompts": (1,), "strength": 0.5, "answers": 8}),
+    (TRAIN, {"trained": [0], "steps": 2, "step": 0.1, "batch": 1, "seeds": 2, "seed": 0, "noise": True}),
+    (strategies.growth_beside, SHARED | {"group_size": 12, "scale": "mean"}),
+    (strategies.chance_to_win, RACE),
+    (strategies.chance_of_small_steps, RACE | {"prompts": 2}),
+    (
+        strategies.log_odds_with_kl,
+        {"share": 0.5, "first_only": 0.3, "second_only": 0.2, "beta": 0.1, "step": 0.5, "groups": 10},
+    ),
+    (strategies.drift_variances, DRIFT | {"coupling": 0.1, "prompts": 8}),
+    (
+        partial(strategies.final_policies, rng=np.random.default_rng(0)),
+        SHARED | {"base": [0.2, 0.8], "group_size": 4, "step": 0.1, "steps": 3, "seeds": 2, "beta": 0.1},
+    ),
+    (retention.group_weighting, {"group_size": 8, "scale": "std"}),
+    (retention.power_weighting, {"power": 0.5}),
+    (retention.pass_at_k_weighting, {"k": 8}),
+    (partial(retention.shared_objective, **DIVIDED), SHARED | {"policy": [0.2, 0.8]}),
+    (partial(retention.strategy_drive, **DIVIDED), SHARED | {"policy": [0.2, 0.8]}),
+    (partial(retention.trained_shares, **DIVIDED), SHARED | {"base": [0.2, 0.8], "times": [0.0, 1.0]}),
+    (partial(retention.retained_shares, **DIVIDED), {"merits": [1, 0.95, 0.9]}),
     (audit, {"loss": lambda log_pi, log_ref: (log_pi - log_ref).mean(), "samples": "policy"}),
     (audit_advantage, {"advantage": lambda r: r - r.mean(-1, keepdims=True), "group_size": 4}),
     (audit_metric, {"metric": lambda n, c, k: c / n}),
@@ -140,11 +201,18 @@ HOSTILE = (
 
 
 def full_name(function) -> str:
+    function = getattr(function, "func", function)
     return getattr(function, "__name__", type(function).__name__)
 
 
+def holds_nan(answer) -> bool:
+    if isinstance(answer, tuple | list):
+        return any(map(holds_nan, answer))
+    return isinstance(answer, float | np.ndarray | np.generic) and bool(np.isnan(answer).any())
+
+
 def unnamed() -> Iterator[str]:
-    """The calls with one bad value that end with neither an answer nor a ValueError naming an argument."""
+    """The calls with one bad value that end with neither numbers nor a ValueError naming an argument."""
     warnings.simplefilter("ignore")
     for function, good in CALLS:
         function(**good)
@@ -152,7 +220,8 @@ def unnamed() -> Iterator[str]:
         for name in good:
             for value in HOSTILE:
                 try:
-                    function(**{**good, name: value})
+                    if holds_nan(answer := function(**{**good, name: value})):
+                        yield f"{full_name(function)}({name}={value!r}) is {answer}"
                 except ValueError as error:
                     if not any(other in str(error) for other in names):
                         yield f"{full_name(function)}({name}={value!r}): {error}"
@@ -288,6 +357,39 @@ REFUSED = [
         ([[0.5, 0.5], [0.5, 0.5 + 2e-8]], r"pi sums to 1\.0000000\d+ at batch index \(1,\), off by \+2e-08"),
         ([0.5, np.nan], "pi=nan .*no nan"),
     )),
+    (dph_theory.mean_validity, {"base_rates": []}, "base_rates=.*prompts"),
+    (stationary.group_weight, {"epsilon": np.inf}, "epsilon=inf"),
+    *((call, {"kernel": np.array(kernel)}, words) for kernel, words in (
+        ([[1.0, 0.6], [0.6, 1.0]], r"kernel.shape=\(2, 2\)"),
+        ([[1, 2, 0], [0, 1, 0], [0, 0, 1]], r"kernel\[0, 1\]=2.0 .*kernel\[1, 0\] = 0.0"),
+    ) for call in (coupled_flow, pass_at_k_slope, own_and_pair)),
+    *((coupled_flow, changed, words) for changed, words in (
+        ({"kernel": [[1, 2, 0], [2, 1, 0], [0, 0, 1]]}, "kernel, the least eigenvalue .*not negative"),
+        ({"rates": [0.5, 1.0, 0.2]}, "rates=1.0"),
+        ({"trained": [0, 0]}, "different indices of 3 prompts"),
+        ({"time": 1e300}, r"time=1e\+300"),
+        ({"beta": [0.5]}, "beta=.*one number"),
+        ({"group_size": 2.5, "time": 0.0}, "group_size=2.5"),
+    )),
+    (pass_at_k_slope, {"among": [3]}, "among="),
+    (own_and_pair, {"drive": 1.0}, r"drive\.shape=\(\)"),
+    (interpolated, {"kernel": np.zeros((3, 3)), "ridge": 0}, "change=.*that training by this kernel makes"),
+    (chosen_anchors, {"count": 4}, "count=4"),
+    (chosen_anchors, {"ridge": np.nan}, "ridge=nan"),
+    (AnswerKernel, {"prompt": [0, 0, 1, 2]}, "prompt=.*indices of all 2 prompts"),
+    (AnswerKernel, {"log_p": [-1.0, -1.0, np.nan, 0.0]}, "log_p=nan"),
+    (AnswerKernel, {"correct": [1, 0, 2, 0]}, "correct=.*zeros and ones"),
+    (AnswerKernel(**OF_ANSWERS).indices, {"names": "ab"}, "names='ab' .*a sequence of names"),
+    (LinearisedMethod, {"alpha": -1.0}, "alpha=-1.0"),
+    (LinearisedMethod, {"in_reward": "yes"}, "in_reward='yes'"),
+    (LinearisedMethod, {"holds": [FORWARD_KL]}, "holds=.*a tuple of Hold"),
+    (Hold, {"strength": np.inf}, "strength=inf"),
+    (TRAIN, {"seed": [1]}, "seed=.*one number"),
+    (TRAIN, {"noise": 2}, "noise=2"),
+    (strategies.chance_to_win, {"first_only": [0.5]}, "first_only=.*one number"),
+    (strategies.log_odds_with_kl, {"first_only": 0.9}, "second_only=0.2 .*at most 1 - first_only"),
+    (strategies.chance_of_small_steps, {"step": 5e-324}, "prompts/step=inf"),
+    (strategies.drift_variances, {"base_rate": 1e-300}, "base_rate=1e-300 .*overflows"),
     (select, {"names": ["Z9"]}, r"theorem='Z9' .*nearest names are \w+\.\w+, "),
     (audit, {"loss": "k3"}, "loss='k3' is not allowed: a function of any of log_pi, log_ref"),
     (audit, {"samples": "teacher"}, "samples='teacher' .*policy, old_policy, reference, filtered"),

@@ -72,6 +72,8 @@ def test_groups_of_two_are_a_ruin_of_gamblers_and_small_steps_a_diffusion():
     start, end = (down - up) / 4, (down + up) / 4
     exact = chance_to_win(expit(start), 0.3, 0.2, group_size=2, step=1.0, left=expit(end))
     assert exact == pytest.approx((1 - ratio**down) / (1 - ratio ** (down + up)))
+    tiny = {"group_size": 2, "step": 1.0, "left": expit(end)}
+    assert chance_to_win(expit(start), 3e-323, 2e-323, **tiny) == pytest.approx(exact)
     for size in (2, 5, 16):
         gaps = [
             chance_to_win(0.2, 0.25 + step / 50, 0.25 - step / 50, group_size=size, step=step, left=0.9)
