@@ -13,7 +13,8 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dph_theory.binary_reward import tilted
-from dph_theory.coq import compiler, sources
+from dph_theory.coq import compiler, printer, sources
+from dph_theory.coq.record import RECORD, recorded
 from dph_theory.finite_training import Rollouts, flow
 from dph_theory.predict.interpretation import READERS, configuration_of
 from dph_theory.stationary import (
@@ -29,6 +30,7 @@ from dph_theory.support.table import Table
 from dph_theory.trainers.kl_terms import SHOWN
 from dph_theory.trainers.policy_losses import POLICY_LOSSES
 from dph_theory.verification import pages
+from dph_theory.verification.ties import tied_names
 from figures.catalogue import figure
 from figures.files import rendered
 from figures.frames import Records
@@ -209,10 +211,13 @@ def picture(name: str) -> str:
 
 
 def compile_kernel() -> None:
-    """Compile the kernel where its record is of other files, and Coq is installed."""
-    recorded = compiler.recorded() if compiler.RECORD.is_file() else None
-    if compiler.installed() and (recorded is None or recorded.files != sources.hashes()):
-        compiler.compiled().write_record()
+    """Compile the kernel where its record is of other files or theorems, and Coq is installed."""
+    proved, refuted = tied_names()
+    record = recorded() if RECORD.is_file() else None
+    complete = record and record.files == sources.hashes() and all(map(record.named, proved + refuted))
+    if compiler.installed() and not complete:
+        printer.compiled(proved, refuted).write()
+        recorded.cache_clear()
 
 
 def main() -> None:

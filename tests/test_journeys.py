@@ -19,7 +19,7 @@ KERNEL = "examples/transfer/kernel.npz"
 RUN = ["trl", "beta=0", "learning_rate=1e-5", "num_generations=16", "--steps", "20", "--k", "256"]
 JOURNEYS = {
     "transfer": ["predict", *RUN, "--transfer", KERNEL],
-    "verify": ["verify", "A5.validity", "--quick"],
+    "verify": ["verify", "kl_control.pass_rate", "--quick"],
     "predict": ["predict", "trl", "beta=0.04", "--counts", COUNTS],
     "confront": ["confront", COUNTS, "examples/counts/grpo.jsonl"],
 }

@@ -155,7 +155,7 @@ def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
     return valid_mass(tilted(base, valid, beta), valid)
 
 
-VALIDITY = theorem(
+PASS_RATE = theorem(
     "A5.validity",
     "The tilted model's pass rate: logit mu = logit A1 + 1/beta",
     statement=r"\operatorname{logit} p_\beta(Y_1) = \operatorname{logit} A_1 + 1/\beta",
