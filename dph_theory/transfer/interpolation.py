@@ -47,7 +47,8 @@ def interpolated(
     used = vectors[:, large]
     weights = used @ ((change / length) @ used / eigenvalues[large]) / length
     changes = np.asarray(kernel[:, places] @ weights)
-    if not ridge and (np.abs(changes[places] - change) > _MISSED * np.abs(change).max()).any():
+    exact = ridge < _ROUNDING or not block.any()
+    if exact and (np.abs(changes[places] - change) > _MISSED * np.abs(change).max()).any():
         raise argument_error(
             "change", change, "one that training by this kernel makes; or a ridge, if it is noisy"
         )

@@ -60,8 +60,8 @@ def chance_to_win(
     from which the training that is left brings none back.
 
     Parameters: share of the first, between 1 - left and left; the weights of prompts that only the first, and
-    only the second, solves, at most 1 together; advantages not divided. Raises ValueError for numbers out of range, and where a
-    step is so small that `chance_of_small_steps` serves.
+    only the second, solves, at most 1 together; advantages not divided. Raises ValueError for numbers out of
+    range, and where a step is so small that `chance_of_small_steps` serves.
 
     >>> round(chance_to_win(0.5, 0.3, 0.2, group_size=2, step=1.0, left=0.9), 4)
     0.8836

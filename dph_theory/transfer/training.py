@@ -8,7 +8,6 @@ does for others follow, a training in a fraction of a second.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -266,10 +265,10 @@ class _TouchedAnswers:
         # Groups that agree add nothing. Beside a mixed one M of the others are: E 1/(1+M) = int_0^1 E t^M dt.
         right, wrong = mixed_share(self.method.group_size, rate)
         chance = np.where(chosen, rate * right + (1 - rate) * wrong, 0.0)
-        t, weights = _unit_rule(self.batch // 2 + 1)
-        logs = np.log1p(chance * (t - 1))
+        points, weights = np.polynomial.legendre.leggauss(self.batch // 2 + 1)
+        logs = np.log1p(chance * (points - 1) / 2)
         others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
-        return np.asarray(self.batch * (others @ weights)[..., None])
+        return np.asarray(self.batch / 2 * (others @ weights)[..., None])
 
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
@@ -296,13 +295,6 @@ class _TouchedAnswers:
         target = target / np.maximum(target.sum(axis=1, keepdims=True), 1e-300)
         with np.errstate(divide="ignore"):
             return np.asarray(np.expm1(alpha * np.log(target / np.maximum(p, 1e-300))) / alpha)
-
-
-@cache
-def _unit_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss and Legendre's points and weights on [0, 1]."""
-    points, weights = np.polynomial.legendre.leggauss(count)
-    return (points + 1) / 2, weights / 2
 
 
 def _counts(generator: np.random.Generator, count: int, shares: np.ndarray) -> np.ndarray:

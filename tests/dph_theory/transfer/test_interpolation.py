@@ -59,6 +59,7 @@ def test_anchors_are_those_that_explain_most(ridge):
         ),
         (lambda: interpolated(INDEFINITE, [0], np.ones(1)), "kernel, the least eigenvalue"),
         (lambda: interpolated(INDEFINITE, [0, 1], np.ones(2), ridge=0.1), "ridge=0.1 .* more"),
+        (lambda: interpolated(np.diag([0.0, 1.0]), [0], np.ones(1), ridge=0.1), "change=.* that training"),
         (lambda: chosen_anchors(np.eye(3), [0, 1], 1, ridge=0.0), "ridge=0.0"),
         (lambda: chosen_anchors(np.diag([1.0, -1.0]), [0, 1], 1), "kernel's diagonal"),
         (lambda: chosen_anchors(np.eye(3), [0, 1], 3), "from 1 to 2, the candidates"),
