@@ -49,8 +49,6 @@ Proof.
   destruct (rising_iterates F x0 p M C St B) as (_ & l & H & I & Fl & Min). rewrite (is_lim_seq_unique _ _ H). simpl.
   destruct (Rle_lt_or_eq_dec l p (proj2 I)) as [K|K]; [|exact K]. exfalso. apply (N l); [lra|exact Fl].
 Qed.
-Lemma the_limit : forall f x l, is_lim f x (Finite l) -> real (Lim f x) = l.
-Proof. intros f x l H. rewrite (is_lim_unique _ _ _ H). reflexivity. Qed.
 Lemma second_quotient : forall f f1 x s, 0 < s -> (forall y, x - s <= y <= x + s -> is_derive f y (f1 y)) ->
   exists c, 0 < c < s /\ (f (x + s) + f (x - s) - 2 * f x) / s ^ 2 = ((f1 (x + c) - f1 x) / c + (f1 (x - c) - f1 x) / (- c)) / 2.
 Proof.

@@ -15,6 +15,9 @@ Definition tree (first : list R) (second : list (list R)) (h : list nat) (t : na
 (* A proof of l = r, or of l <= r, and the numbers that both sides are. *)
 Definition gives {l r : R} (_ : l = r) (v : R) : Prop := Rabs (l - v) <= 5e-14 /\ Rabs (r - v) <= 5e-14.
 Definition bounds {l r : R} (_ : l <= r) (v w : R) : Prop := Rabs (l - v) <= 5e-14 /\ Rabs (r - w) <= 5e-14.
+(* A proof of a limit, as one of an equality. *)
+Lemma the_limit : forall f x l, is_lim f x (Finite l) -> real (Lim f x) = l.
+Proof. intros f x l H. rewrite (is_lim_unique _ _ _ H). reflexivity. Qed.
 
 (* In Coq ln 0 is some number, which interval does not know: products with 0 are taken away where they stop it. *)
 Ltac numbers := cbv -[Rplus Rminus Rmult Ropp Rinv Rdiv ln exp sqrt Rabs IZR Rle Rlt Rmax Rmin PI];

@@ -75,23 +75,26 @@ def verify(
 
 def _compiled(console: "Console") -> bool:
     """Whether Coq finds what is recorded of the kernel, or is not here to be asked; it is printed."""
-    from ..coq import compiler
+    from ..coq import compiler, printer
+    from ..coq.record import recorded
+    from ..theorems import THEOREMS
+    from .ties import tied_names, untied
 
     if not compiler.installed():
         console.print(f"kernel: not compiled, Coq is not installed ({compiler.INSTALL}); as recorded:")
-        console.print(compiler.recorded().summary(), highlight=False)
+        console.print(recorded().summary(), highlight=False)
         return True
     try:
-        compilation = compiler.compiled()
+        compilation = printer.compiled(*tied_names())
     except compiler.CoqError as error:
         console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
         return False
-    differs = compilation.coq == compiler.recorded().coq and compilation != compiler.recorded()
-    words = compilation.summary() + (
-        "\n  the record says otherwise: python docs/generate.py" if differs else ""
-    )
-    console.print(f"kernel: compiled here in {compilation.seconds:.0f} seconds:\n{words}", highlight=False)
-    return not (differs or compilation.beyond_the_reals or compilation.beyond_primitives)
+    differs = compilation.coq == recorded().coq and compilation != recorded()
+    lines = [f"kernel: compiled here in {compilation.seconds:.0f} seconds:", compilation.summary()]
+    lines += ["  the record says otherwise: python docs/generate.py"] if differs else []
+    refused = [f"  {entry.name}: {why}" for entry in THEOREMS.values() for why in untied(entry, compilation)]
+    console.print("\n".join(lines + refused), highlight=False)
+    return not (differs or refused)
 
 
 def _allowed(compute: Callable[[], Computed]) -> Computed:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import indent
 
-from ..coq import compiler, sources
+from ..coq.record import recorded
 from ..references import REFERENCES
 from ..support.table import escaped
 from ..theorems import SUBJECTS, THEOREMS
@@ -64,8 +65,10 @@ def index() -> str:
             "\n## Papers\n",
             *papers,
             "\n## Definitions in Coq\n",
-            "As they stand in the kernel's files; `sum ys f` adds up f over the outcomes ys.\n",
-            *("```coq", *sources.definition_texts(), "```"),
+            "As Coq prints those that the theorems reach, `File.name`; `Laws.sum ys f` adds up f over the "
+            "outcomes ys. In `dph_theory/coq/record.json` theorems and definitions stand in closed form, "
+            "without notations and with every argument.\n",
+            *("```coq", *_definitions(), "```"),
             "",
         )
     )
@@ -113,10 +116,13 @@ def in_kernel() -> str:
         f"| {words} | {len(theorems)} | {', '.join(map(_link, theorems))} |"
         for words, theorems in rows.items()
     ]
-    modules = Counter(axiom.partition(".")[0] for axiom in compiler.recorded().computing)
+    modules = Counter(axiom.split(".")[-2] for axiom in recorded().computing)
     computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
-    rest = f"Besides the classical reals, `Print Assumptions` shows below the examples axioms of {computing}."
-    return "\n".join(("| the kernel proves | entries | which |", "| --- | --- | --- |", *table, "", rest))
+    rest = (
+        "Besides the classical reals, `Print Assumptions` shows below examples and counterexamples axioms of"
+    )
+    table = ["| the kernel proves | entries | which |", "| --- | --- | --- |", *table]
+    return "\n".join((*table, "", f"{rest} {computing}."))
 
 
 def _link(theorem: Theorem) -> str:
@@ -124,15 +130,23 @@ def _link(theorem: Theorem) -> str:
 
 
 def _in_kernel(theorem: Theorem) -> list[str]:
-    """The theorem of the kernel as it is written there, and what of the statement it is."""
+    """The theorem of the kernel as Coq prints it, and what of the statement it is."""
     extent = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
     extent = "that it fails at its counterexample" if theorem.false else extent
     lines = []
-    for proof in map(sources.statement, theorem.coq.split()):
-        place = f"`{proof.name}` in `dph_theory/coq/{proof.file}`"
+    for full in (full for name in theorem.coq.split() for full in recorded().named(name)):
+        _, file, name = full.split(".")
+        place = f"`{name}` in `dph_theory/coq/{file}.v`"
         lines += [f"- In the kernel, {extent}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
-        lines += [*(f"        {line}" for line in proof.text.splitlines()), ""]
+        lines += [indent(recorded().theorems[full].readable, " " * 8), ""]
     return lines
+
+
+def _definitions() -> list[str]:
+    return [
+        f"{name.removeprefix('Kernel.')} =\n{indent(printed.readable, '  ')}"
+        for name, printed in recorded().definitions.items()
+    ]
 
 
 def _tally(theorems: Sequence[Theorem]) -> str:

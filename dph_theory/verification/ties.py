@@ -4,21 +4,29 @@ from decimal import Decimal
 
 import numpy as np
 
-from ..coq import compiler, sources
-from ..coq.sources import KernelExample
+from ..coq import sources
+from ..coq.record import KernelExample, Record, recorded
+from ..theorems import THEOREMS
 from .statement import Theorem, Verdict
 
 
-def examples_of(theorem: Theorem) -> list[KernelExample]:
+def tied_names() -> tuple[list[str], list[str]]:
+    """The theorems of the kernel that entries name: those that prove one, and those that refute one."""
+    named = [(theorem.false, name) for theorem in THEOREMS.values() for name in theorem.coq.split()]
+    return [name for false, name in named if not false], [name for false, name in named if false]
+
+
+def examples_of(theorem: Theorem, record: Record) -> list[KernelExample]:
     """The kernel's examples that bear the entry's name: one, or one for each component in turn."""
-    kernel_examples, name = sources.examples(), theorem.label.replace(".", "_")
-    if name in kernel_examples:
-        return [kernel_examples[name]]
-    numbered = (f"{name}_{number}" for number in range(1, len(kernel_examples) + 1))
-    return [kernel_examples[numbered_name] for numbered_name in numbered if numbered_name in kernel_examples]
+    by_name: dict[str, list[KernelExample]] = {}
+    for example in record.examples.values():
+        by_name.setdefault(example.name.rpartition(".")[2], []).append(example)
+    name = theorem.label.replace(".", "_")
+    numbered = (f"{name}_{number}" for number in range(1, len(by_name) + 1))
+    return by_name.get(name) or [example for other in numbered for example in by_name.get(other, [])]
 
 
-def untied(theorem: Theorem) -> list[str]:
+def untied(theorem: Theorem, record: Record | None = None) -> list[str]:
     """Why the kernel does not prove what an entry says that it does; nothing if it does.
 
     The whole of a statement needs an example beside its theorem, proved from it, so that the theorem is not
@@ -26,20 +34,23 @@ def untied(theorem: Theorem) -> list[str]:
     """
     if not theorem.coq:
         return []
-    names = {*theorem.coq.split()}
-    if passing := names & sources.PASSES:
-        return [f"{', '.join(sorted(passing))} hands on what another theorem says, and is none"]
-    if missing := names - sources.statements().keys():
-        return [f"the kernel has no theorem {' and no '.join(sorted(missing))}"]
-    reasons = list(compiler.unaccepted())
-    kernel_examples = examples_of(theorem)
+    record = recorded() if record is None else record
+    if record.files != sources.hashes():
+        return ["the record is of other files: run docs/generate.py where Coq is"]
+    declared = {name: record.named(name) for name in theorem.coq.split()}
+    if odd := [f"{len(full)} theorems {name}" for name, full in declared.items() if len(full) != 1]:
+        return [f"the kernel has {' and '.join(odd)}, not one"]
+    names, kernel_examples = [full for (full,) in declared.values()], examples_of(theorem, record)
+    reasons = [
+        f"{axiom} is not allowed below it" for axiom in record.not_allowed(names, computing=theorem.false)
+    ]
     if theorem.expected is Verdict.PROVED and not kernel_examples:
         reasons.append(f"the kernel has no example of {theorem.coq} for it")
-    reasons += [
-        f"{example.name} is not of {theorem.coq}"
-        for example in kernel_examples
-        if example.theorem not in names
-    ]
+    for example in kernel_examples:
+        if not {*example.theorems} <= {*names}:
+            reasons.append(f"{example.name} is not of {theorem.coq}, but of {', '.join(example.theorems)}")
+        axioms = record.not_allowed([example.name], computing=True)
+        reasons += [f"{axiom} is not allowed below {example.name}" for axiom in axioms]
     return reasons + (_other_digits(theorem, kernel_examples) if kernel_examples else [])
 
 

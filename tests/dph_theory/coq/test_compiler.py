@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dph_theory.coq import compiler, sources
+from dph_theory.coq import compiler, printer, sources
+from dph_theory.coq.record import Printed, recorded
+from dph_theory.theorems import THEOREMS
 
 with_coq = pytest.mark.skipif(
     not compiler.installed(),
@@ -32,24 +34,54 @@ DELIBERATE = {
 """A wrong statement for each file: what is written, and what stands there instead."""
 
 
-def test_the_record_is_of_these_files_and_rests_on_the_classical_reals_or_says_so():
-    assert compiler.unaccepted() == (), "run python docs/generate.py where Coq is"
-    record = compiler.recorded()
-    assert record.axioms
-    assert record.beyond_the_reals == []
-    cheating = replace(record, axioms=(*record.axioms, "Cheat.proof"))
-    assert cheating.beyond_the_reals == ["Cheat.proof"]
-    assert "more than the classical reals: Cheat.proof" in cheating.told()
-    told = replace(record, files={**record.files, "Laws.v": "0" * 64}).told()
-    assert f"accepted by Coq {record.coq}" in told
-    assert "not these files: Laws.v" in told
-    assert "not these files" not in record.told()
+def test_the_record_is_of_these_files_and_rests_on_what_is_allowed_or_says_so():
+    record = recorded()
+    assert record.files == sources.hashes(), "run python docs/generate.py where Coq is"
+    proved = [name for theorem in THEOREMS.values() if not theorem.false for name in theorem.coq.split()]
+    full_names = [full for name in proved for full in record.named(name)]
+    assert len(full_names) == len(proved)
+    assert record.not_allowed(full_names, computing=False) == []
+    assert record.not_allowed(record.axioms, computing=True) == []
+    # A counterexample is computed, and rests on the machine's numbers as examples do.
+    assert "Coq.Floats.PrimFloat.add" in record.not_allowed(["Kernel.Refuted.no_generator"], computing=False)
+    cheating = replace(record, axioms={**record.axioms, "Kernel.Laws.gibbs": ("Kernel.Cheat.proof",)})
+    assert "not allowed: Kernel.Cheat.proof" in cheating.summary()
+    summary = replace(record, files={**record.files, "Laws.v": "0" * 64}).summary()
+    assert f"accepted by Coq {record.coq}" in summary
+    assert "not these files: Laws.v" in summary
+    assert "not these files" not in record.summary()
+
+
+def test_the_closed_form_has_all_that_a_statement_reaches():
+    record = recorded()
+    lines = dict(line.split(" : ", 1) for line in record.closed_form("Kernel.KLControl.validity"))
+    assert {
+        "Kernel.Laws.law",
+        "Kernel.Laws.weights",
+        "Kernel.KLControl.tilted",
+        "Kernel.KLControl.one",
+    } <= lines.keys()
+    assert {"Kernel.Numbers.gives", "Kernel.Numbers.bounds", "Kernel.Numbers.the_limit"} <= lines.keys()
+    assert lines["Coq.Reals.Rtrigo_def.exp"] == ""
+    assert all(lines[name] for name in lines if name.startswith("Kernel."))
+    assert "Kernel.Updates.softmax" not in lines
+    # A section's variables are hypotheses of the closed theorem.
+    assert record.theorems["Kernel.Sharp.sharp_form"].readable.startswith(
+        "forall (S0 A : Type) (ss : list S0)"
+    )
+    law = Printed("True", "Logic.True")
+    changed = replace(
+        record,
+        definitions={**record.definitions, "Kernel.Laws.law": law},
+        paths={**record.paths, "Logic.True": "Coq.Init.Logic.True"},
+    )
+    assert changed.closed_form("Kernel.KLControl.validity") != record.closed_form("Kernel.KLControl.validity")
 
 
 def test_without_coq_the_reason_is_said(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(compiler.CoqError, match="coqc is not installed"):
-        compiler.compiled()
+        printer.compiled([])
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +105,31 @@ def test_a_deliberate_error_is_refused(folder, name):
 
 
 @with_coq
-@pytest.mark.slow
-def test_an_axiom_would_be_seen(folder):
-    (folder / "Cheat.v").write_text("Axiom cheat : 0 = 1.\nTheorem easy : 0 = 1.\nProof. exact cheat. Qed.\n")
-    compiler.compile_one(folder, "Cheat.v")
-    (folder / "Seen.v").write_text(
-        'From Kernel Require Import Cheat.\nRedirect "seen" Print Assumptions easy.\n'
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Conjectures cheat : forall P : Prop, P.",
+        "Context (cheat : 0 = 1).",
+        "Primitive add := #int63_add.",
+        "Unset Guard Checking.",
+        "#[bypass_check(guard)] Fixpoint f (n : nat) {struct n} : False := f n.",
+        "Notation cheat := True.",
+        "Admitted.",
+    ],
+)
+def test_what_could_assume_is_refused_by_file_and_line_however_it_is_written(tmp_path, sentence):
+    before, after = (
+        ("Lemma a : True.", "") if sentence == "Admitted." else ("", "Lemma a : True. Proof. exact I. Qed.")
     )
-    compiler.compile_one(folder, "Seen.v")
-    assert "cheat" in (folder / "seen.out").read_text()
+    text = f'(* "Axiom" (* Context *) *)\nDefinition quoted : Prop := True.\n{before}\n{sentence}\n{after}\n'
+    if "int63" in sentence:
+        text = "Require Import PrimInt63.\n" + text
+    (tmp_path / "Cheat.v").write_text(text)
+    with pytest.raises(
+        compiler.CoqError, match=r"Cheat\.v, line \d: .* is not among the commands"
+    ) as refused:
+        compiler.compile_one(tmp_path, "Cheat.v")
+    assert sentence in str(refused.value)
 
 
 def example_in(folder, text):
@@ -97,12 +145,12 @@ def test_a_changed_digit_and_a_vacuous_theorem_are_refused_at_an_example(folder)
     text = (sources.FOLDER / "NumbersA.v").read_text()
     tied = re.search(r"Example A5_validity .*?Qed\.\n", text, re.S)[0]
     example_in(folder, tied)
-    value = sources.examples()["A5_validity"].values[0]
+    value = recorded().examples["Kernel.NumbersA.A5_validity"].values[0]
     with pytest.raises(compiler.CoqError, match=r"Wrong\.v"):
         example_in(folder, tied.replace(value, f"{value[:-2]}{(int(value[-2]) + 1) % 10}{value[-1]}"))
     # A contradiction as one more hypothesis proves what you like, and cannot be proved at the example.
-    said = sources.statement("validity").text
-    variables, _, rest = said.partition(",")
+    readable = recorded().theorems["Kernel.KLControl.validity"].readable
+    variables, _, rest = readable.replace("(Y : Type) ", "").partition(",")
     vacuous = (
         f"Theorem vacuous {{Y : Type}} : {variables}, (forall z : R, z < 0) -> {rest}.\n"
         "Proof. intros. exfalso. assert (0 < 0) by auto. lra. Qed.\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dph_theory.coq import sources
+from dph_theory.coq.record import recorded
 from dph_theory.theorems import THEOREMS
 
 PINS = Path(__file__).with_name("pinned.txt")
@@ -28,9 +28,15 @@ def wording(theorem):
 
 
 def proved(theorem):
-    """The kernel's statements by which it counts as proved, as they are written."""
-    texts = [sources.statement(name).text for name in theorem.coq.split()]
-    return digest(*(" ".join(text.split()) for text in texts)) if texts else "-"
+    """What Coq prints of the closed theorems by which it counts as proved, and of all that they reach."""
+    record = recorded()
+    lines = [
+        line
+        for name in theorem.coq.split()
+        for full in record.named(name)
+        for line in record.closed_form(full)
+    ]
+    return digest(*lines) if lines else "-"
 
 
 def ranged(theorem):

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dph_theory.coq import compiler
+from dph_theory.coq import compiler, printer
+from dph_theory.coq.record import recorded
 from dph_theory.theorems import THEOREMS
 from dph_theory.verification.cli import verify
 
@@ -44,25 +45,25 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
 
 
 def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(monkeypatch):
-    recorded = compiler.recorded()
-    cheat, elsewhere = {"axioms": ("Cheat.proof",)}, {"coq": "9.0.0", "of_examples": ()}
-    otherwise = "the record says otherwise"
-    for installed, made, status, said in (
+    record = recorded()
+    cheat = {"axioms": {name: (*axioms, "Kernel.Cheat.proof") for name, axioms in record.axioms.items()}}
+    otherwise, elsewhere = "the record says otherwise", {"coq": "9.0.0", "paths": {}}
+    for installed, changed, status, said in (
         (True, {"seconds": 2.0}, 0, "compiled here in 2 seconds"),
-        (True, {"of_examples": ()}, 1, otherwise),
+        (True, {"paths": {}}, 1, otherwise),
         (True, elsewhere, 0, ""),
-        (True, elsewhere | cheat, 1, ""),
+        (True, elsewhere | cheat, 1, "kl_control.cost: Kernel.Cheat.proof is not allowed below it"),
         (True, None, 1, "Coq refuses it\nLaws.v, line 3: no"),
-        (False, None, 0, f"files accepted by Coq {recorded.coq}"),
+        (False, None, 0, f"files accepted by Coq {record.coq}"),
     ):
 
-        def compiled(made=made):
-            if made is None:
+        def compiled(proved, refuted, changed=changed):
+            if changed is None:
                 raise compiler.CoqError("Laws.v, line 3: no")
-            return replace(recorded, **made)
+            return replace(record, **changed)
 
         monkeypatch.setattr(compiler, "installed", lambda installed=installed: installed)
-        monkeypatch.setattr(compiler, "compiled", compiled)
+        monkeypatch.setattr(printer, "compiled", compiled)
         done = here("kl_control.cost", "--kernel", "--quick")
         assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
         assert (otherwise in done.stdout) is (said == otherwise)
