@@ -82,9 +82,9 @@ def mixed_share(group_size: int, validity: Scalars) -> tuple[Values, Values]:
     """
     _gains(group_size, "none", 0.0)
     validity = probability("validity", validity)
-    others = group_size - 1
+    trials = group_size - 1
     with np.errstate(divide="ignore"):
-        return -np.expm1(others * np.log(validity)), -np.expm1(others * np.log1p(-validity))
+        return -np.expm1(trials * np.log(validity)), -np.expm1(trials * np.log1p(-validity))
 
 
 def success_weights(trials: int, rate: Values) -> np.ndarray:

@@ -267,8 +267,8 @@ class _TouchedAnswers:
         chance = np.where(chosen, rate * right + (1 - rate) * wrong, 0.0)
         points, weights = np.polynomial.legendre.leggauss(self.batch // 2 + 1)
         logs = np.log1p(chance * (points - 1) / 2)
-        others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
-        return np.asarray(self.batch / 2 * (others @ weights)[..., None])
+        powers = np.exp(logs.sum(axis=1, keepdims=True) - logs)
+        return np.asarray(self.batch / 2 * (powers @ weights)[..., None])
 
     def _weight(
         self, share: np.ndarray, reward: np.ndarray, mean: np.ndarray, rate: np.ndarray
