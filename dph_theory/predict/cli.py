@@ -122,7 +122,7 @@ def predict_command(
 
 def _forecast(
     path: Path, configuration: Configuration, run: ConfiguredRun, rate_name: str, **options: Any
-) -> "TransferForecast":
+) -> "SharedModelForecast":
     """The forecast of a run by a measured kernel; UsageError for what it lacks."""
     from ..transfer import AnswerKernel
     from .shared_model import forecast, method_of

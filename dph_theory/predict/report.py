@@ -119,7 +119,7 @@ class PredictionReport:
     k: int
     step: float | None = None
     steps: int | None = None
-    forecast: "TransferForecast | None" = None
+    forecast: "SharedModelForecast | None" = None
     better: Mapping[str, Any] = field(default_factory=dict)
     retained: tuple[Mapping[str, Any], StoredRuns] | None = None
 

@@ -150,7 +150,7 @@ def forecast(
     Parameters: kernel, as `dph transfer` measures it; method, of `method_of`; steps, of Adam at a constant
     `learning_rate`, whose length along the gradient the kernel has; k; held_out, the one set to be
     shown beside the trained; batch, prompts a step, by default all; frontier, whether other settings are
-    tried. Returns a TransferForecast. Raises ValueError for a set that the kernel lacks, and for a kernel
+    tried. Returns a SharedModelForecast. Raises ValueError for a set that the kernel lacks, and for a kernel
     without the length of a step. Source: ours, theory N.
     """
     if "adam" not in kernel.about:

@@ -49,7 +49,7 @@ def smollm2() -> Path:
         return folders[0]
     if not (folder / "config.json").is_file():
         if find_spec("gguf") is None:
-            raise RefusedError(f"model {NAME!r} is to be read by the package gguf, which is missing: {INSTALL}")
+            raise RefusedError(f"model {NAME!r} needs the package gguf, which is missing: {INSTALL}")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent) as temporary:
             _convert(file, Path(temporary) / NAME)

@@ -194,7 +194,7 @@ SHOWN_POLICIES = (TOKEN_FORWARD, TOKEN_REVERSE, SEQUENCE)
 def run_row(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> dict[str, Any]:
     """A run's row of the table that figures read; what has no value, or None, is not known.
 
-    Its fields and digest; judged (`is_judged`), `predicted` (the stationary policy's name), nearest, `verdict`,
+    Its fields and digest; judged (`is_judged`), `predicted` (the policy's name), nearest, `verdict`,
     kl_to_prediction; MEASURES at the end, PREDICTED_MEASURES at its stationary policy as predicted_validity
     and so on, means over rows; `kl <policy>`: KL(run || policy); odds_deviation: what sampling noise is to do
     to the log odds, by its adjoint and by RIVALS; why_missed.

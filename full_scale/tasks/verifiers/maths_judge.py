@@ -45,8 +45,8 @@ _RAISED = re.compile("[⁰¹²³⁴-⁹]+")
 
 _PREFIXES = {"": "", "k": "kilo", "c": "centi", "m": "milli", "d": "deci"}
 _BASES = {"m": "meter metre", "g": "gram", "L": "liter litre", "s": "second", "W": "watt", "J": "joule"}
-_UNIT_NAMES = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile lb:pound oz:ounce day:d week:wk
-    year:yr mph:mi/h"""
+_UNIT_NAMES = """min:minute h:hour,hr in:inch,inche ft:foot,feet yd:yard mi:mile lb:pound oz:ounce day:d
+    week:wk year:yr mph:mi/h"""
 
 
 def _units() -> dict[str, str]:
