@@ -42,7 +42,7 @@ def printed(folder: Path, theorems: Iterable[str], counterexamples: Iterable[str
     closed = " ".join(text.closed for text in (theorem_prints | definition_prints).values())
     paths, examples = _in_full(folder, QUALIFIED.findall(closed)), _examples(folder)
     definitions = {paths.get(name, name): text for name, text in definition_prints.items()}
-    groups = [(proved, REALS), (refuted, REALS | PRIMITIVES), ([*examples], REALS | PRIMITIVES)]
+    groups = [(proved, REALS), (refuted, REALS), ([*examples], REALS | PRIMITIVES)]
     return Record(
         coq=run_coq(folder, "--print-version").split()[0],
         files=sources.hashes(),

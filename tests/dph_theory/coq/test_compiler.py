@@ -100,8 +100,8 @@ def test_a_deliberate_error_is_refused(folder, name):
     text = (sources.FOLDER / name).read_text()
     assert text.count(right) == 1
     (folder / "Wrong.v").write_text(text.replace(right, wrong))
-    with pytest.raises(compiler.CoqError, match=r"Wrong\.v"):
-        compiler.compile_one(folder, "Wrong.v")
+    with pytest.raises(compiler.CoqError, match=r'File "\./Wrong\.v"'):
+        compiler.run_coq(folder, "Wrong.v")
 
 
 @with_coq
@@ -136,7 +136,7 @@ def example_in(folder, text):
     """Compile what stands before the first example of family A, and then this text."""
     before = (sources.FOLDER / "NumbersA.v").read_text().partition("Example ")[0]
     (folder / "Wrong.v").write_text(before + text)
-    compiler.compile_one(folder, "Wrong.v")
+    compiler.run_coq(folder, "Wrong.v")
 
 
 @with_coq
@@ -146,7 +146,7 @@ def test_a_changed_digit_and_a_vacuous_theorem_are_refused_at_an_example(folder)
     tied = re.search(r"Example A5_validity .*?Qed\.\n", text, re.S)[0]
     example_in(folder, tied)
     value = recorded().examples["Kernel.NumbersA.A5_validity"].values[0]
-    with pytest.raises(compiler.CoqError, match=r"Wrong\.v"):
+    with pytest.raises(compiler.CoqError, match=r'File "\./Wrong\.v"'):
         example_in(folder, tied.replace(value, f"{value[:-2]}{(int(value[-2]) + 1) % 10}{value[-1]}"))
     # A contradiction as one more hypothesis proves what you like, and cannot be proved at the example.
     readable = recorded().theorems["Kernel.KLControl.validity"].readable
@@ -159,5 +159,5 @@ def test_a_changed_digit_and_a_vacuous_theorem_are_refused_at_an_example(folder)
     for one_more in ("", " ltac:(holds)"):
         used = tied.replace("validity four base valid 0.5", f"vacuous four base valid 0.5{one_more}")
         assert used != tied
-        with pytest.raises(compiler.CoqError, match=r"Wrong\.v"):
+        with pytest.raises(compiler.CoqError, match=r'File "\./Wrong\.v"'):
             example_in(folder, vacuous + used)
