@@ -114,24 +114,25 @@ axes.set(xlabel="pass rate of the prompt", ylim=(0, 7.5))
 # %%
 record = figure("pretrained").numbers(Records())["methods"]
 axes = picture("5. Retained against learnt, pretrained Llama")
-for method, name, color, places in (
-    ("base", "base", GREY, [(6, 4)]),
-    ("GRPO without KL", "no KL", RED, [(-38, -4)]),
-    ("GRPO, forward KL (k3)", "plain k3", BLUE, [(7, 3), (7, 3)]),
-    ("GRPO, reverse KL (k2)", "k2", PURPLE, [(6, 9), (-34, -14)]),
-    ("DPH-F", "DPH-F", BLACK, [(8, 4), (6, -14)]),
+for method, kl, name, color, places in (
+    ("base", "none", "base", GREY, [(6, 4)]),
+    ("GRPO", "none", "no KL", RED, [(-38, -4)]),
+    ("GRPO", "k3", "plain k3", BLUE, [(7, 3), (7, 3)]),
+    ("GRPO", "k2", "k2", PURPLE, [(6, 9), (-34, -14)]),
+    ("DPH-F", "none", "DPH-F", BLACK, [(8, 4), (6, -14)]),
 ):
     seeds = 1 if method == "base" else 5
-    runs = record[record.method == method].groupby("strength").filter(lambda rows: len(rows) == seeds)  # noqa: B023
-    means = runs.groupby("strength").mean(numeric_only=True)
+    rows = record[(record.method == method) & (record.kl == kl)]
+    runs = rows.groupby("coefficient").filter(lambda rows: len(rows) == seeds)  # noqa: B023
+    means = runs.groupby("coefficient").mean(numeric_only=True)
     if seeds > 1:
         axes.plot(runs["trained 1"], runs["held 256"], ".", color=color, alpha=0.35, markersize=4)
     axes.plot(
-        means["trained 1"], means["held 256"], "o-" if "KL (" in method else "o", color=color, markersize=5
+        means["trained 1"], means["held 256"], "o-" if kl != "none" else "o", color=color, markersize=5
     )
-    for (strength, row), place in zip(means.iterrows(), places, strict=True):
-        said, at = (f"{name} {strength:g}" if strength else name), (row["trained 1"], row["held 256"])
-        axes.annotate(said, at, place, textcoords="offset points", color=color, fontsize=8)
+    for (coefficient, row), place in zip(means.iterrows(), places, strict=True):
+        label, at = (f"{name} {coefficient:g}" if coefficient else name), (row["trained 1"], row["held 256"])
+        axes.annotate(label, at, place, textcoords="offset points", color=color, fontsize=8)
 axes.set(xlabel="Pass@1 on trained prompts", ylabel="Pass@256 on others", xlim=(0.08, 0.9), ylim=(0.25, 0.88))
 
 # %%
