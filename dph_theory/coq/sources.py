@@ -22,9 +22,9 @@ def paths(needed: Iterable[str] = ()) -> list[Path]:
     ordered: list[Path] = []
 
     def add(name: str) -> None:
-        for name_of in required(files[name]):
-            add(name_of)
         if files[name] not in ordered:
+            for before in required(files[name]):
+                add(before)
             ordered.append(files[name])
 
     for name in needed or files:

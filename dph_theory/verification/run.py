@@ -56,7 +56,8 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     A false claim has to fail at its counterexample; nothing is searched for.
     """
     start, seed = time.perf_counter(), zlib.crc32(f"{search_settings.seed}/{theorem.label}".encode())
-    unexpected = examples.wrong_values(theorem) + untied(theorem)
+    reasons_untied = untied(theorem)
+    unexpected = examples.wrong_values(theorem) + reasons_untied
     if theorem.false:
         outcome, refuted = _counterexample(theorem)
     else:
@@ -70,7 +71,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     if refuted is not theorem.false:
         verdict = Verdict.REFUTED if refuted else Verdict.CHECKED
         unexpected.insert(0, f"{verdict}, expected {theorem.expected}, worst gap {outcome.worst:.2g}")
-    elif verdict is Verdict.PROVED and untied(theorem):
+    elif verdict is Verdict.PROVED and reasons_untied:
         verdict = Verdict.CHECKED
     seconds = time.perf_counter() - start
     return Report(
