@@ -307,10 +307,10 @@ def _print_dry_run(console: Console, estimate: "DryRun") -> None:
 
     for title, values in (("recipe", estimate.recipe), ("trainer", estimate.arguments)):
         _say(console, [f"{title}:", yaml.safe_dump(dict(values), sort_keys=False)])
-    from .recipe.stationary import stationary_policy
+    from .recipe.objective import objective_of
 
     if estimate.arguments.get("beta") is not None:  # Else it waits for the base rates.
-        _say(console, [f"the KL penalty converges to: {stationary_policy(estimate.arguments)}"])
+        _say(console, [f"the KL penalty converges to: {objective_of(estimate.arguments)}"])
     steps = estimate.steps
     counts = {
         "prompts to train on": steps.prompts,

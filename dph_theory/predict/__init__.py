@@ -18,14 +18,13 @@ from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import readable
 from ..support.table import Table
+from ..trainers.parts import UNDIVIDED
 from .configuration import Configuration
 from .interpretation import configuration_of as configuration_of
 
 if TYPE_CHECKING:
     from ..fdivergence import FDivergence
 
-UNDIVIDED = ("none", "leave_one_out")
-"""The scales under which a verifier that errs acts as another beta."""
 MOST_OF_THE_WAY = 0.99
 """The share of the way from the base to the end after which a prompt counts as there."""
 REACHED = 0.9

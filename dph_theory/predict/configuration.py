@@ -7,6 +7,7 @@ from typing import Any
 from ..support.notebook import Shown
 from ..support.table import Table
 from ..trainers.kl_terms import ENDS, KLTerm
+from ..trainers.objective import Objective
 from ..trainers.parts import Weight
 from .settings import TrainerSettings
 
@@ -50,6 +51,21 @@ class Configuration(Shown):
     mixed_only: bool = False
     unpredicted: str = ""
     undecided: tuple[str, ...] = ()
+
+    @property
+    def objective(self) -> Objective:
+        """What the run optimises."""
+        return Objective(
+            advantage=Weight(self.advantage, self.scale, self.baseline),
+            group_size=self.group_size,
+            term=self.term,
+            coefficient=self.coefficient,
+            reduction=self.reduction,
+            updates=self.updates,
+            sampler=self.sampler,
+            mixed_only=self.mixed_only,
+            unpredicted=self.unpredicted or "; ".join(self.undecided),
+        )
 
     def summary(self) -> str:
         """The KL term, what it converges to, then what a reader should know."""
@@ -117,7 +133,7 @@ def configured(
             coefficient = 0.0
         else:
             stationary_kl, selects = kl.stationary_kl, kl.selects
-            reason = "" if kl.divergence is not None else "what this KL term converges to is not known"
+            reason = "" if kl.divergence is not None else f"where it stops is not known ({kl.stationary_kl})"
         if divides_kl:
             warnings = [*warnings, TRAP]
             reason = reason or "the KL is std-normalised along with the rewards"

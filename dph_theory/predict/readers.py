@@ -68,6 +68,8 @@ def trl(settings: TrainerSettings) -> Configuration:
     if settings.on("vllm_importance_sampling_correction", True):
         modes = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
         mode = settings.word("vllm_importance_sampling_mode", "sequence_mask", modes)
+    quantile = settings.number("top_entropy_quantile", 1)
+    masked = f"top_entropy_quantile={quantile:g}: the tokens left out have the KL's gradient and no reward's"
     of_kl = ("use_bias_correction_kl", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps")
     return configured(
         settings,
@@ -79,7 +81,7 @@ def trl(settings: TrainerSettings) -> Configuration:
         updates=settings.count("num_iterations", 1) * trl_parts(settings),
         sampler=f"vLLM, corrected by {mode}" if vllm else "the policy itself",
         inert=() if beta else settings.inert("beta = 0", *of_kl),
-        not_read=("loss_type=vespo",) if loss_type == "vespo" else (),
+        unpredicted=masked if quantile < 1 else "",
         warnings=[
             *(["vLLM's correction weighs the policy's term, not the KL"] if vllm and beta > 0 else []),
             *(["TRL logs no kl at beta = 0: it loads no reference"] if beta == 0 else []),

@@ -27,6 +27,7 @@ ENDS: dict[str, str] = {
 NEVER_RELEASED = -20.0
 """A clamp that acts only below this x acts at no beta in use: a token has e^-20 of its mass there."""
 
+_KINDS = {FORWARD_KL.name: "forward KL", REVERSE_KL.name: "reverse KL"}
 _RARE = 7.0
 """A token that a clamp lets go above e^7 times its base probability is too rare to be reported."""
 
@@ -61,6 +62,7 @@ _FORMULAS = {
     "reward to go": "sum_t log pi_t sg(sum_{{s>=t}} {f})",
     "own reward": "log pi_t sg({f})",
     "sampler": "sum_t log(pi/old)^2",
+    "definition": "f(pi/ref) on the policy's own samples",
 }
 """The loss of a token, by place: v the estimate with its clamp, f the same as a factor."""
 _KL_OF: dict[tuple[str, str], FDivergence] = {
@@ -98,13 +100,17 @@ class Setting:
 
 @dataclass(frozen=True)
 class KLTerm(Setting):
-    """A trainer's KL term: the arguments of `losses.kl_term`, and whose samples it is audited on."""
+    """A trainer's KL term: the arguments of `losses.kl_term`, and whose samples it is audited on.
+
+    `declared` is the divergence of a definition form, which names it (place "definition").
+    """
 
     place: str
     estimator: str = "k3"
     inner: float | None = None
     outer: float | None = None
     samples: str = "policy"
+    declared: FDivergence | None = None
 
     @property
     def formula(self) -> str:
@@ -128,7 +134,9 @@ class KLTerm(Setting):
 
     @property
     def divergence(self) -> FDivergence | None:
-        """The KL that it minimises where no token is clamped; None if neither."""
+        """The divergence that it minimises where no token is clamped; None if there is none."""
+        if self.declared is not None:
+            return self.declared
         weighted = {"ratio", "held ratio", "clamped ratio", "ratio, held estimate"}
         if self.samples == "old_policy" and self.place not in weighted:
             return None
@@ -169,10 +177,12 @@ class KLTerm(Setting):
     @property
     def stationary_kl(self) -> str:
         """Which KL a run with this term has at its stationary policy, such as: reverse KL per token."""
+        if self.place == "answer ratio" and self.estimator == "k3":
+            return "1/L reverse and 1 - 1/L forward KL per token, in answers of L tokens"
         if self.divergence is None:
             return "not known"
-        kind = "forward" if self.divergence is FORWARD_KL else "reverse"
-        name = f"{kind} KL {'per token' if self.token else 'of the whole answer'}"
+        kind = _KINDS.get(self.divergence.name, self.divergence.name)
+        name = f"{kind} {'per token' if self.token else 'of the whole answer'}"
         if self.released_below <= NEVER_RELEASED:
             return name
         bounds = f"below {100 * np.exp(self.released_below):.2g}% of its base probability"
@@ -183,7 +193,7 @@ class KLTerm(Setting):
     @property
     def selects(self) -> str:
         """The policy that training converges to with a small beta: a key of ENDS, or "not known"."""
-        if self.divergence is None:
+        if self.divergence not in (FORWARD_KL, REVERSE_KL):
             return "not known"
         if not self.token:
             return FILTERED

@@ -37,6 +37,8 @@ LEARNED = Weight("a learned value function: no weight is known")
 BEST = Weight(
     "the best answer's reward less the second best's: pass@G, (1-V)^(G-1) on grad V (arXiv:2503.19595)"
 )
+UNDIVIDED = ("none", "leave_one_out")
+"""The scales whose weight is one for all pass rates: there a verifier that errs acts as another beta."""
 TOKENS, ANSWERS, SUMS = (
     "mean over the tokens of the batch",
     "mean over each answer's tokens, then over answers: longer correct answers gain under a token penalty",

@@ -5,7 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..recipe.stationary import NoStationaryPolicy, StationaryPolicy, rehearsal_target, stationary_policy
+from dph_theory import REVERSE_KL
+from dph_theory.stationary import group_weight, normalised_validity_at
+from dph_theory.trainers.objective import Objective
+from dph_theory.trainers.parts import UNDIVIDED
+
+from ..recipe.objective import objective_of
+from ..recipe.rehearsal import rehearsal_target
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
 from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, judged_line, mean
 
@@ -22,11 +28,10 @@ def predictions(run: MeasuredRun) -> list[Line]:
 
 def untested(run: MeasuredRun) -> list[str]:
     """What the run converges to, or why that is not known; which predictions were not tested, and why."""
-    policy = stationary_policy(run.training.arguments)
-    if isinstance(policy, NoStationaryPolicy):
-        end = f"no stationary policy is predicted, for {policy.why}"
-    else:
-        end = f"converges to {policy}, by theory"
+    objective = objective_of(run.training.arguments)
+    end = f"converges to {objective}, by theory"
+    if objective.unknown:
+        end = f"no stationary policy is predicted, for {objective.unknown}"
     missing = []
     for name in dict.fromkeys((EXPLORED, REHEARSED, *run.evaluation.sets)):
         evaluated = name in run.evaluation.sets
@@ -45,21 +50,23 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
     Prompts of one text are one prompt whose verifier is the mean of theirs. Entries: `kl_control`,
     `many_prompts`, `sequence_penalties`, `token_penalties`, `group_advantages`.
     """
-    policy = stationary_policy(run.training.arguments)
-    if not policy:
+    objective = objective_of(run.training.arguments)
+    if objective.unknown:
         return
-    note = f"{policy}; 1/beta = {1 / policy.beta:.3g}, {run.training.steps} steps"
-    if policy.is_tilt:
-        yield from _tilt_lines(prompts, policy, note)
+    note = f"{objective}; 1/beta = {1 / objective.coefficient:.3g}, {run.training.steps} steps"
+    if objective.divergence == REVERSE_KL and objective.advantage.scale in UNDIVIDED:
+        yield from _tilt_lines(prompts, objective, note)
     elif prompts.texts_differ:
-        predicted = policy.validity(prompts.smoothed_base_rate)
+        predicted = normalised_validity_at(prompts.smoothed_base_rate, **objective.stationary_arguments)
         # Of a prompt that no base sample solved, or all did, the base's rate may as well be 0 or 1.
         never, always = ~prompts.base_correct.any(axis=1), prompts.base_correct.all(axis=1)
         unsure = np.where(never, predicted, np.where(always, 1 - predicted, 0))
         gap = mean(prompts.rate - predicted, bias=float(unsure.mean()))
-        line = judged_line("validity", policy.theory, gap, "==", float(predicted.mean()), RATE, detail=note)
+        line = judged_line(
+            "validity", _statement(objective), gap, "==", float(predicted.mean()), RATE, detail=note
+        )
         # Of a KL of tokens the prediction is for answers that one token decides.
-        several = policy.place == "token" and run.training.arguments.get("max_completion_length", 1) > 1
+        several = objective.of_tokens and run.training.arguments.get("max_completion_length", 1) > 1
         off = line.verdict is Judgement.INCONSISTENT and several
         yield replace(line, verdict=Judgement.CONDITION) if off else line
     target = run.training.config["method"].get("mu")
@@ -67,17 +74,31 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
         yield judged_line("target pass rate", "A9", mean(prompts.rate - target), "==", target, RATE)
 
 
-def _tilt_lines(prompts: PairedSet, policy: StationaryPolicy, note: str) -> Iterator[Line]:
-    """What pi = a exp(v/b)/Z implies, v being the mean verdict: how much odds grow, and no distance left."""
-    texts, rate = prompts.by_text(), policy.weight / policy.beta
+def _statement(objective: Objective) -> str:
+    """The statement of the theory that gives the stationary policy."""
+    if objective.advantage.scale not in UNDIVIDED:
+        return "E4"
+    return "E2" if objective.of_tokens else "A5"
+
+
+def _tilt_lines(prompts: PairedSet, objective: Objective, note: str) -> Iterator[Line]:
+    """What pi = a exp(v/b)/Z implies, v being the mean verdict: how much odds grow, and no distance left.
+
+    The weight of an advantage that is not divided is one for all pass rates.
+    """
+    texts = prompts.by_text()
+    weight = float(group_weight(objective.group_size or 2, 0.5, objective.advantage.scale or "none"))
+    rate = weight / objective.coefficient
     if not texts:
         return
     gain = log_odds_gain(texts)
     gap = replace(gain, value=gain.value - rate)
-    yield judged_line("log odds gain", policy.theory, gap, "==", rate, LOG_ODDS, detail=note)
-    if policy.place == "sequence":
+    yield judged_line("log odds gain", _statement(objective), gap, "==", rate, LOG_ODDS, detail=note)
+    if not objective.of_tokens:
         distance = distance_to_tilt(texts, rate)
-        yield judged_line("KL to the law", policy.theory, distance, "==", 0.0, NATS, detail=note)
+        yield judged_line(
+            "KL to the stationary policy", _statement(objective), distance, "==", 0.0, NATS, detail=note
+        )
 
 
 def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:

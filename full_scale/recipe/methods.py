@@ -10,8 +10,8 @@ from dph_theory.losses import METHODS as LOSSES
 from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
+from .rehearsal import DEFINITION, rehearses
 from .schema import MethodConfig
-from .stationary import DEFINITION, rehearses
 
 _GROUPS_OF_EQUAL_REWARDS = (
     "Dynamic sampling is not done: TRL samples no further prompts in place of groups of equal rewards. "

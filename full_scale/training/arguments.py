@@ -10,8 +10,8 @@ from dph_theory.support.errors import argument_error
 
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
+from ..recipe.objective import DEFAULTS
 from ..recipe.schema import Recipe
-from ..recipe.stationary import DEFAULTS
 from .online import OnlineConfig, check_settings
 
 _USUAL = {

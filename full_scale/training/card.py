@@ -9,8 +9,9 @@ from dph_theory.support.table import Table
 
 from ..evaluation.record import EvaluatedSet, Evaluation, Mean
 from ..recipe.folders import Folders
+from ..recipe.objective import objective_of
+from ..recipe.rehearsal import rehearses
 from ..recipe.schema import Recipe
-from ..recipe.stationary import rehearses, stationary_policy
 from .record import TrainingRecord
 from .resume import FREE
 
@@ -37,7 +38,7 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         f"{recipe.model.path} trained by {training.method} for {training.steps} steps on the task "
         f"`{recipe.task.name}`:{rehearsed} {len(training.explored)} explored.",
         "",
-        f"The KL penalty converges to: {stationary_policy(arguments)}.",
+        f"The KL penalty converges to: {objective_of(arguments)}.",
         "",
         "## Settings",
         "",

@@ -11,8 +11,8 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from ..models.load import load_tokenizer, lora_config, source
+from ..recipe.rehearsal import DEFINITION, rehearses
 from ..recipe.schema import ModelConfig, Recipe
-from ..recipe.stationary import DEFINITION, rehearses
 from .launch import ONE, Launch
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}

@@ -11,7 +11,7 @@ from dph_theory.losses import ADVANTAGE_BASELINES, alpha_dpg_rewards, clipped_ra
 from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error, choice
 
-from ..recipe.stationary import DEFINITION, declared, rehearses
+from ..recipe.rehearsal import DEFINITION, declared, rehearses
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs

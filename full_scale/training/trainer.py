@@ -23,7 +23,7 @@ from dph_theory.support.errors import RefusedError, argument_error, choice
 from ..models.generation import evaluating
 from ..models.versions import check_versions
 from ..presampling.buffer import RehearsalBuffer, rehearsal_rows, share
-from ..recipe.stationary import RELEASED, rehearsal_loss, rehearses
+from ..recipe.rehearsal import RELEASED, rehearsal_loss, rehearses
 from ..storage.tensors import read_tensors, write_tensors
 from .metrics import note_rehearsal
 from .reference import last_log_probs

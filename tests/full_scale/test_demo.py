@@ -71,7 +71,7 @@ def test_checks_and_predictions_were_judged(result):
     sums = [line["verdict"] for line in checks if line["name"] == "token sum"]
     assert sums == ["consistent"] * len(METHODS)
     controlled = {line["name"] for line in predicted if line["run"] == "tiny-sql-kl-control-seed0"}
-    assert controlled == {"log odds gain", "KL to the law"}
+    assert controlled == {"log odds gain", "KL to the stationary policy"}
 
 
 def test_progress_names_every_stage_and_what_is_finished_is_not_run_again(result, folder, stages):

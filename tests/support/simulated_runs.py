@@ -21,8 +21,8 @@ from full_scale.evaluation.record import (
     summary,
 )
 from full_scale.recipe.methods import setup
+from full_scale.recipe.objective import DEFAULTS
 from full_scale.recipe.schema import Recipe
-from full_scale.recipe.stationary import DEFAULTS
 
 
 @dataclass

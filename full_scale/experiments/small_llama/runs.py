@@ -10,7 +10,7 @@ from dph_theory.support.errors import argument_error, choice
 from dph_theory.trainers.kl_terms import DESCENDING
 from dph_theory.trainers.parts import ANSWERS
 
-from ...recipe.stationary import StationaryPolicy, stationary_policy
+from ...recipe.objective import objective_of
 from ..outcome import Settings, annealed
 from .sampling import SAMPLINGS, Sampling
 
@@ -19,17 +19,18 @@ FILTERED, BASE = "filtered model", "base"
 MEANS = ", per-answer means"
 """After the name of a token penalty's policy: that of penalties averaged over each answer's tokens."""
 FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
-"""Those with a KL term converge to what the trainer's arguments say (`recipe.stationary`).
+"""Those with a KL term converge to what the trainer's arguments say (`recipe.objective`).
 
 k3, k3_corrected: TRL's `beta` with `use_bias_correction_kl` off and on. k2: (log u)^2/2 in the loss, by its
 gradient in the advantages. sequence_kl: the KL of the answer in the reward. future_kl: the corrected k3 in
 the loss, and the later tokens' log-ratios subtracted from each token's advantage (arXiv 2601.10201).
 """
 _NAMES = {
-    ("sequence", REVERSE_KL.name): SEQUENCE,
-    ("token", REVERSE_KL.name): TOKEN_REVERSE,
-    ("token", FORWARD_KL.name): TOKEN_FORWARD,
+    (False, REVERSE_KL.name): SEQUENCE,
+    (True, REVERSE_KL.name): TOKEN_REVERSE,
+    (True, FORWARD_KL.name): TOKEN_FORWARD,
 }
+"""Of a KL by whether it is one of tokens, and which."""
 
 ANNEALED = ("k3", "k3_corrected", "sequence_kl")
 """The forms whose beta may fall along a run."""
@@ -177,11 +178,11 @@ class LlamaRun(Settings):
 
         Entries: `token_penalties`, `updates_and_means`.
         """
-        policy = stationary_policy(self.arguments)
-        if not policy:
+        objective = objective_of(self.arguments)
+        if objective.unknown or objective.divergence is None:
             return None
-        name = _NAMES[policy.place, policy.divergence.name]
-        return name + MEANS if policy.place == "token" and policy.reduction == ANSWERS else name
+        name = _NAMES[objective.of_tokens, objective.divergence.name]
+        return name + MEANS if objective.of_tokens and objective.reduction == ANSWERS else name
 
     @property
     def informative(self) -> float:
@@ -211,5 +212,5 @@ class LlamaRun(Settings):
     @property
     def centring(self) -> str:
         """How the rewards of a run with a prediction are centred, by `dph_theory.stationary.SCALES`."""
-        policy = stationary_policy(self.arguments)
-        return policy.scale if isinstance(policy, StationaryPolicy) else "none"
+        objective = objective_of(self.arguments)
+        return "none" if objective.unknown else objective.advantage.scale or "none"

@@ -124,7 +124,7 @@ LINES = (
     "KL, worst prompt",
     "Pass@8 from rates",
     "log odds gain",
-    "KL to the law",
+    "KL to the stationary policy",
     "validity",
     "target pass rate",
     "guarantee",

@@ -133,7 +133,7 @@ def found(tmp_path_factory):
 
 def test_checks_and_predictions_apart_and_the_meter_along_training(found):
     assert ("in_domain", "excess KL") in {(line.set, line.name) for line in found.checks}
-    assert {line.name for line in found.predictions} == {"log odds gain", "KL to the law"}
+    assert {line.name for line in found.predictions} == {"log odds gain", "KL to the stationary policy"}
     here = found.measured[0]
     assert (here.run, here.set) == ("run-seed0", "in_domain")
     assert here.kl == pytest.approx(here.cost + here.excess, abs=1e-12)
@@ -149,14 +149,14 @@ def test_the_record_holds_it_all(found):
 
 def test_a_violated_check_is_an_alarm_and_what_is_inconsistent_is_told_once_for_all_runs(found, tmp_path):
     whole, law, *_, judged = found.sentences()
-    assert law == "run-seed0: converges to sequence reverse_kl, by theory."
+    assert law == "run-seed0: converges to reverse KL of the whole answer, by theory."
     assert "ALARM" not in whole
     assert "2 consistent, 0 inconsistent, 0 not enough" in judged
     assert "Inconsistent" not in judged
     planted = simulated(tmp_path, shifted(1.0))
     whole, *_, judged = replace(planted, predictions=planted.predictions * 2).sentences()
     assert "ALARM, not consistent: excess KL (A8) of run-seed0 on in_domain" in whole
-    assert judged.partition("Inconsistent: ")[2].count("KL to the law (A5; ") == 1
+    assert judged.partition("Inconsistent: ")[2].count("KL to the stationary policy (A5; ") == 1
 
 
 @pytest.mark.parametrize(

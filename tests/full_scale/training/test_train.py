@@ -247,7 +247,7 @@ def test_a_run_has_a_record_like_others_and_a_card_of_method_law_settings_and_wh
     for words in (
         "trained by KL-control-sequence for 3 steps on the task",
         "1 explored.",
-        "sequence reverse_kl",
+        "reverse KL of the whole answer",
         "| online_beta | 0.2 |",
         "- mean reward 0.1 at first, 0.9 at last.",
         "| set | prompts | greedy | Pass@1 | Pass@4 |",

@@ -1,0 +1,74 @@
+"""What a trainer's arguments optimise: TRL's, as `dph predict` reads them, and what OnlineConfig adds."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from dph_theory.predict import configuration_of
+from dph_theory.trainers.kl_terms import KL_FORMS, KLTerm, term
+from dph_theory.trainers.objective import Objective
+from dph_theory.trainers.parts import DIVIDED, LEFT_OUT
+
+from .rehearsal import DEFINITION, REHEARSAL, declared
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "beta": 0.0,
+        "use_bias_correction_kl": True,
+        "scale_rewards": "group",
+        "loss_type": "dapo",
+        "num_generations": 8,
+        "entropy_coef": 0.0,
+        "top_entropy_quantile": 1.0,
+        "reward_weights": None,
+        "baseline": "mean",
+        "online": "none",
+        "online_beta": 0.0,
+        **REHEARSAL,
+    }
+)
+"""What a trainer takes where it is given nothing else: the arguments that what it optimises depends on."""
+OWN = frozenset(
+    {
+        *("alpha", "baseline", "beta_from", "collapse_every", "divergence", "eta", "excess_bound", "gauge"),
+        *("generation_rows", "keep_moments", "log_u_tolerance", "online", "online_beta", "ratio_clip"),
+        *("rehearsal_form", "rehearsal_level", "rehearsal_reduction", "rehearsal_rows", "step_in_logits"),
+        "two_backward",
+    }
+)
+"""The fields of OnlineConfig that GRPOConfig lacks."""
+_DIVIDED_KL = "penalised rewards are divided by a std that vanishes at the stationary policy"
+
+
+def objective_of(arguments: Mapping[str, Any]) -> Objective:
+    """What a training optimises, by its trainer's arguments (`DEFAULTS` where they lack one).
+
+    TRL's own settings mean what `dph predict trl` says of them. A KL in the reward, and every baseline but
+    the group's mean, weighs a correct answer by 1; the definition form penalises its own divergence. Raises
+    ValueError for values that TRL does not have. Entries: `kl_estimators`, `forms_and_curvature`,
+    `group_advantages`, `sampling_noise`.
+    """
+    given = {**DEFAULTS, **arguments}
+    of_trl = {name: value for name, value in given.items() if name not in OWN}
+    objective = configuration_of(of_trl, "trl").objective
+    if given["baseline"] != "mean":
+        objective = replace(objective, advantage=LEFT_OUT)
+    kl, coefficient = _kl_of_reward(given)
+    if kl is not None:
+        divided = given["online"] == "scaled_kl"
+        why = _DIVIDED_KL if divided else objective.unpredicted
+        advantage = DIVIDED if divided else LEFT_OUT
+        objective = replace(objective, advantage=advantage, unpredicted=why)
+    elif given["rehearsal_form"] == DEFINITION and given["eta"]:
+        kl, coefficient = replace(term("definition"), declared=declared(given)), float(given["eta"])
+    elif given["online"] == "future_kl" and given["beta"]:
+        kl, coefficient = KL_FORMS["future_kl"], float(given["beta"])
+    return objective if kl is None else replace(objective, term=kl, coefficient=coefficient)
+
+
+def _kl_of_reward(given: Mapping[str, Any]) -> tuple[KLTerm | None, float]:
+    """The KL of whole answers in the reward, and its coefficient."""
+    if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:
+        return KL_FORMS["sequence_kl"], float(given["online_beta"])
+    return None, 0.0

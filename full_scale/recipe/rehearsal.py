@@ -1,0 +1,68 @@
+"""By which loss a trainer's arguments rehearse, and the mass that this has as its target."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dph_theory import FORWARD_KL, alpha_divergence
+from dph_theory.divergences import named
+from dph_theory.fdivergence import FDivergence
+from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
+
+REHEARSAL: Mapping[str, Any] = MappingProxyType(
+    {
+        "divergence": "forward_kl",
+        "alpha": None,
+        "eta": 0.0,
+        "gauge": "printed",
+        "rehearsal_form": "generator",
+        "rehearsal_level": "token",
+        "rehearsal_reduction": "token_mean",
+    }
+)
+"""What a trainer takes of a rehearsal where it is given nothing else."""
+DEFINITION = "definition"
+"""The form of a rehearsal that takes its divergence on the policy's own samples."""
+RELEASED = MappingProxyType(
+    {"released_forward": released_forward, "released_js": released_js, "released_alpha": released_alpha}
+)
+"""The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
+
+
+def declared(arguments: Mapping[str, Any]) -> FDivergence:
+    """The divergence that arguments name."""
+    name = arguments["divergence"]
+    return named(name) if name != "alpha" else alpha_divergence(arguments["alpha"] or 0)
+
+
+def rehearses(arguments: Mapping[str, Any]) -> bool:
+    """Whether stored samples are rehearsed: not so in the definition form, whose samples are the policy's."""
+    return arguments.get("eta", 0) > 0 and arguments.get("rehearsal_form") != DEFINITION
+
+
+def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+    """The loss of rehearsed rows (rows, tokens) by a trainer's arguments: a generator's, or the release's."""
+    if arguments["rehearsal_form"] != "generator":
+        return RELEASED[arguments["rehearsal_form"]](log_pi, log_ref, mask)
+    options = {name: arguments[f"rehearsal_{name}"] for name in ("level", "reduction")}
+    return generator_loss(declared(arguments), log_pi - log_ref, mask, gauge=arguments["gauge"], **options)
+
+
+def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
+    """The mass that a rehearsal has as its target on correct samples: "one", "base", or neither (None).
+
+    By the slope of the trainer's own loss at u = 1: where it is 0, the base as it is. Entries:
+    `rehearsal_gauge`.
+    """
+    given = {**REHEARSAL, **arguments}
+    if not rehearses(given):
+        return None
+    log_pi = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+    rehearsal_loss(given, log_pi, torch.zeros_like(log_pi), torch.ones(1, 1, dtype=torch.bool)).backward()
+    if log_pi.grad is None or log_pi.grad.abs().max() < 1e-12:
+        return "base"
+    plain = given["rehearsal_form"] == "generator" and given["gauge"] in ("printed", 0)
+    return "one" if plain and declared(given) == FORWARD_KL else None

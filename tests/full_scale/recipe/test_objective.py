@@ -1,0 +1,142 @@
+"""What a training optimises by the arguments that its trainer got, wherever a recipe has them from."""
+
+import itertools
+from dataclasses import fields
+
+import pytest
+from support.simulated_runs import controlled, row
+from support.tiny_training import TRL_WARNS
+from trl import GRPOConfig
+
+from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
+from dph_theory.predict import configuration_of
+from dph_theory.trainers.parts import ANSWERS, SUMS, TOKENS, TRL_LOSS_TYPES
+from full_scale.recipe.methods import setup
+from full_scale.recipe.objective import DEFAULTS, OWN, objective_of
+from full_scale.recipe.rehearsal import rehearsal_target
+from full_scale.recipe.schema import MethodConfig, load_recipe
+from full_scale.training.arguments import arguments
+from full_scale.training.online import OnlineConfig
+
+PAPER = "llama3.1-8b-bird"
+
+
+def recipe_of(name, method, *overrides):
+    return load_recipe(name, (f"method.name={method}", *overrides))
+
+
+@pytest.mark.filterwarnings(TRL_WARNS)
+def test_the_defaults_are_the_trainers(tmp_path):
+    args = OnlineConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    assert {name: getattr(args, name) for name in DEFAULTS} == dict(DEFAULTS)
+    ours, theirs = ({field.name for field in fields(config)} for config in (OnlineConfig, GRPOConfig))
+    assert ours - theirs == OWN
+
+
+DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.rehearsal_form=definition")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "of_tokens", "divergence", "scale", "reduction"),
+    [
+        ((), True, FORWARD_KL, "std", TOKENS),
+        (("train.use_bias_correction_kl=true",), True, REVERSE_KL, "std", TOKENS),
+        (("train.scale_rewards=none",), True, FORWARD_KL, "none", TOKENS),
+        (("train.loss_type=grpo",), True, FORWARD_KL, "std", ANSWERS),
+        (("train.loss_type=dr_grpo",), True, FORWARD_KL, "std", SUMS),
+        (("train.loss_type=vespo",), True, FORWARD_KL, "std", TOKENS),
+        (("method.baseline=one",), True, FORWARD_KL, "leave_one_out", TOKENS),
+        (DEFINITION, True, JENSEN_SHANNON, "std", TOKENS),
+        (("method.name=KL-control",), True, REVERSE_KL, "none", TOKENS),
+        (("method.name=KL-control", "method.baseline=one"), True, REVERSE_KL, "leave_one_out", TOKENS),
+        (("method.name=KL-control-sequence",), False, REVERSE_KL, "leave_one_out", TOKENS),
+    ],
+)
+def test_what_the_recipe_changes_anywhere_changes_the_objective(
+    overrides, of_tokens, divergence, scale, reduction
+):
+    beta = () if overrides == DEFINITION else ("method.mu=null", "method.beta=0.3")
+    objective = objective_of(arguments(recipe_of("tiny-sql", "RKL", *overrides, *beta)).arguments)
+    assert (objective.of_tokens, objective.divergence) == (of_tokens, divergence)
+    assert (objective.advantage.scale, objective.reduction) == (scale, reduction)
+    assert objective.unknown == ""
+    assert objective.coefficient == (0.1 if overrides == DEFINITION else 0.3)
+    assert ("one length" in str(objective)) == (objective.reduction == ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "rewards", "why"),
+    [
+        (("train.scale_rewards=batch",), {}, "the whole batch's std"),
+        (("train.entropy_coef=0.1",), {}, "the entropy bonus"),
+        (("train.top_entropy_quantile=0.2",), {}, "top_entropy_quantile=0.2"),
+        (("train.mask_truncated_completions=true",), {}, "truncated answers are masked"),
+        (
+            ("train.importance_sampling_level=sequence", "train.use_bias_correction_kl=true"),
+            {},
+            "1/L reverse and 1 - 1/L forward",
+        ),
+        (("method.name=GRPO", "method.beta=null"), {}, "no KL penalty"),
+        ((), {"length": 0.5}, "correctness is not the reward, or not alone"),
+    ],
+)
+def test_of_settings_without_a_known_stationary_policy_it_says_why(overrides, rewards, why):
+    recipe = recipe_of("tiny-sql", "RKL", *overrides)
+    objective = objective_of(arguments(recipe, rewards=rewards).arguments)
+    assert why in objective.unknown
+    assert str(objective) == f"not known, {objective.unknown}"
+
+
+def test_the_dry_run_and_dph_predict_are_one_reader_over_the_grid_of_trl():
+    grid = {
+        "beta": (0.0, 0.04),
+        "use_bias_correction_kl": (True, False),
+        "scale_rewards": ("group", "batch", "none", True, False),
+        "loss_type": tuple(TRL_LOSS_TYPES),
+        "entropy_coef": (0.0, 0.01),
+        "top_entropy_quantile": (1.0, 0.2),
+        "importance_sampling_level": ("token", "sequence"),
+        "mask_truncated_completions": (False, True),
+    }
+    known = 0
+    for values in itertools.product(*grid.values()):
+        settings = dict(zip(grid, values, strict=True))
+        of_recipe, of_trainer = objective_of(settings), configuration_of(settings, "trl").objective
+        assert of_recipe == of_trainer
+        known += not of_recipe.unknown
+    # A KL, no bonus, nothing masked; corrected k3 by tokens, or plain k3; four scales; every loss type.
+    assert known == 3 * 4 * len(TRL_LOSS_TYPES)
+
+
+def test_a_reward_that_is_only_logged_leaves_the_stationary_policy():
+    recipe = recipe_of("tiny-sql", "RKL")
+    assert objective_of(arguments(recipe, rewards={"seen": 0.0}).arguments).unknown == ""
+
+
+def test_what_the_record_says_the_trainer_got_is_what_counts(tmp_path):
+    """Of a run whose recipe names one beta and whose trainer had another, the trainer's is held to."""
+    got = dict(setup(MethodConfig(name="KL-control-sequence", beta=0.5)).arguments)
+    make = controlled(told=0.25, training={"arguments": {**DEFAULTS, **got}})
+    assert row(make, tmp_path, "log odds gain").verdict == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "overrides", "target"),
+    [
+        # The clamped k3 of the release is not -log u, which aims at the filtered model: no slope at the base.
+        (f"{PAPER}-release", ("method.name=DPH-F",), "base"),
+        (f"{PAPER}-release", ("method.name=DPH-JS",), "base"),
+        (f"{PAPER}-release", ("method.name=DPH-alpha",), "base"),
+        (PAPER, ("method.name=DPH-F",), "one"),
+        (PAPER, ("method.name=DPH-F", "method.gauge=1.0"), "base"),
+        (PAPER, ("method.name=DPH-F", "method.gauge=0.5"), None),
+        (PAPER, ("method.name=DPH-F", "method.eta=0"), None),
+        (PAPER, ("method.name=DPH-F", "method.rehearsal_form=definition"), None),
+        (PAPER, ("method.name=DPH-JS",), "base"),
+        (PAPER, ("method.name=DPH-JS", "method.gauge=0.1"), None),
+        (PAPER, ("method.name=DPH-alpha", "method.alpha=0.7"), "base"),
+        (PAPER, ("method.name=GRPO",), None),
+    ],
+)
+def test_what_a_rehearsal_aims_at(recipe, overrides, target):
+    assert rehearsal_target(arguments(load_recipe(recipe, overrides)).arguments) == target
