@@ -12,6 +12,9 @@ from ..divergences import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from ..fdivergence import FDivergence
 from ..references import Source
 from ..support.errors import argument_error
+from ..trainers.kl_terms import KL_FORMS
+from ..trainers.objective import Objective
+from ..trainers.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS
 from .exploration import group_advantages, informative_groups, ppo_clip_loss
 from .generator import generator_loss
 from .inputs import floats
@@ -90,6 +93,23 @@ class Method:
     source: Source
     alpha: float | None = None
     """That of the rewards of `alpha_dpg_rewards`, for the methods that have these."""
+
+    def objective(self, group_size: int, coefficient: float | None = None) -> Objective:
+        """What it optimises on the prompts that it explores, at its penalty's coefficient or another."""
+        exploration, penalty = self.exploration, self.penalty
+        advantage = CENTRED if exploration.baseline == "mean" else LEFT_OUT
+        if exploration.normalise:
+            advantage = DIVIDED._replace(scale="population_std")
+        own = 0.0 if penalty is None else penalty.coefficient
+        form = "sequence_kl" if penalty is not None and penalty.form == "reward" else ""
+        return Objective(
+            advantage,
+            group_size,
+            None if penalty is None else KL_FORMS[form or penalty.estimator],
+            0.0 if penalty is None else own if coefficient is None else coefficient,
+            TOKENS if exploration.reduction == "token_mean" else ANSWERS,
+            mixed_only=exploration.dynamic_sampling,
+        )
 
 
 def dph_loss(exploration: Tensor, rehearsal: Tensor, eta: float) -> Tensor:

@@ -64,7 +64,8 @@ class Configuration(Shown):
             updates=self.updates,
             sampler=self.sampler,
             mixed_only=self.mixed_only,
-            unpredicted=self.unpredicted or "; ".join(self.undecided),
+            unpredicted=self.unpredicted,
+            undecided=self.undecided,
         )
 
     def summary(self) -> str:
@@ -105,6 +106,7 @@ NOWHERE = (
 )
 FOLLOWS = "the reference follows the policy: there is no fixed base to converge near"
 UNGROUPED = "the settings do not say how many answers a prompt has"
+BOTH = "of the sum of a KL in the loss and one in the reward no stationary policy is known"
 TRAP = (
     "penalised rewards are std-normalised: where training converges their std is zero, and the gradient "
     "noise does not shrink with more groups"
@@ -113,8 +115,7 @@ TRAP = (
 
 def configured(
     settings: TrainerSettings,
-    kl: KLTerm,
-    coefficient: float,
+    kls: Sequence[tuple[KLTerm, float]],
     weight: Weight,
     *,
     divides_kl: bool = False,
@@ -123,26 +124,32 @@ def configured(
     unpredicted: str = "",
     **fields: Any,
 ) -> Configuration:
-    """The configuration with this penalty; `divides_kl`: whether rewards that hold it are normalised."""
-    penalty, stationary_kl, selects, reason = "none", UNPENALISED, NOWHERE, ""
-    if coefficient > 0:
-        is_sum = kl.place == "loss" and kl.estimator == "k3" and kl.outer is None
-        penalty = f"{coefficient:g} x " + (f"({kl.formula})" if is_sum else kl.formula)
-        if (kl.place, kl.estimator) == ("loss", "k1"):
-            inert = [*inert, f"k1 in the loss, {penalty}: its expected gradient is zero"]
-            coefficient = 0.0
-        else:
-            stationary_kl, selects = kl.stationary_kl, kl.selects
-            reason = "" if kl.divergence is not None else f"where it stops is not known ({kl.stationary_kl})"
-        if divides_kl:
-            warnings = [*warnings, TRAP]
-            reason = reason or "the KL is std-normalised along with the rewards"
+    """The configuration with these KL terms and their coefficients, each on where its coefficient is above 0.
+
+    divides_kl: whether rewards that hold the KL are normalised.
+    """
+    on = [(kl, coefficient, f"{coefficient:g} x {_in_symbols(kl)}") for kl, coefficient in kls if coefficient]
+    acting = [(kl, coefficient) for kl, coefficient, _ in on if not _is_zero(kl)]
+    zero = [penalty for kl, _, penalty in on if _is_zero(kl)]
+    inert = [*inert, *(f"k1 in the loss, {penalty}: its expected gradient is zero" for penalty in zero)]
+    stationary_kl, selects, reason = UNPENALISED, NOWHERE, ""
+    kl: KLTerm | None
+    kl, coefficient = acting[0] if acting else (kls[0][0], 0.0)
+    if len(acting) > 1:
+        kl = None
+        stationary_kl, selects, reason = f"not known: {BOTH}", "not known", BOTH
+    elif acting and kl is not None:
+        stationary_kl, selects = kl.stationary_kl, kl.selects
+        reason = "" if kl.divergence is not None else f"where it stops is not known ({kl.stationary_kl})"
+    if acting and divides_kl:
+        warnings = [*warnings, TRAP]
+        reason = reason or "the KL is std-normalised along with the rewards"
     if weight.scale is None:
         reason = reason or f"the advantage is {weight.words}"
     return Configuration(
         trainer=settings.trainer,
         version=settings.version,
-        penalty=penalty,
+        penalty=" + ".join(penalty for _, _, penalty in on) or "none",
         stationary_kl=stationary_kl,
         selects=selects,
         advantage=weight.words,
@@ -155,3 +162,14 @@ def configured(
         unpredicted=unpredicted or reason,
         **fields,
     )
+
+
+def _in_symbols(kl: KLTerm) -> str:
+    """The term's formula, in brackets where it is a sum."""
+    is_sum = kl.place == "loss" and kl.estimator == "k3" and kl.outer is None
+    return f"({kl.formula})" if is_sum else kl.formula
+
+
+def _is_zero(kl: KLTerm) -> bool:
+    """Whether the term's expected gradient is zero: that of log pi/ref itself in the loss."""
+    return (kl.place, kl.estimator) == ("loss", "k1")

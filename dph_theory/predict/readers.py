@@ -73,8 +73,7 @@ def trl(settings: TrainerSettings) -> Configuration:
     of_kl = ("use_bias_correction_kl", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps")
     return configured(
         settings,
-        term(place),
-        beta,
+        [(term(place), beta)],
         settings.meaning("scale_rewards", "group", scales),
         group_size=_group(settings, "num_generations", 8, needed=True),
         reduction=TRL_LOSS_TYPES[loss_type],
@@ -104,8 +103,7 @@ def ms_swift(settings: TrainerSettings) -> Configuration:
     reductions = {loss_type: TRL_LOSS_TYPES[loss_type] for loss_type in loss_types}
     return configured(
         settings,
-        term("reward", "k1") if in_reward else _clamped("loss", "k3"),
-        beta,
+        [(term("reward", "k1") if in_reward else _clamped("loss", "k3"), beta)],
         weight,
         group_size=group,
         divides_kl=in_reward and weight in (DIVIDED, MIXED),
@@ -172,15 +170,12 @@ def verl(settings: TrainerSettings) -> Configuration:
     actor, algorithm = settings.under("actor_rollout_ref.actor."), settings.under("algorithm.")
     in_loss, in_reward = actor.on("use_kl_loss"), algorithm.on("use_kl_in_reward")
     kinds = [*_VERL_ESTIMATORS, *(f"{name}+" for name in _VERL_ESTIMATORS)]
-    kind, coefficient = actor.word("kl_loss_type", "low_var_kl", kinds), 0.0
+    loss_kind = actor.word("kl_loss_type", "low_var_kl", kinds)
     reward_kind = algorithm.word("kl_penalty", "kl", kinds)
     loss_coefficient = actor.number("kl_loss_coef", 0.001)
     reward_coefficient = algorithm.number("kl_ctrl.kl_coef", 0.001)
-    place = "straight through" if kind.endswith("+") else "loss"
-    if in_reward:
-        place, kind, coefficient = "reward", reward_kind, reward_coefficient
-    elif in_loss:
-        coefficient = loss_coefficient
+    place = "straight through" if loss_kind.endswith("+") else "loss"
+    of_loss, of_reward = (_VERL_ESTIMATORS[kind.removesuffix("+")] for kind in (loss_kind, reward_kind))
     group = _group(settings, "actor_rollout_ref.rollout.n", 1)
     divides = algorithm.on("norm_adv_by_std_in_grpo", True)
     weights = _verl_weights(divides, group)
@@ -194,13 +189,13 @@ def verl(settings: TrainerSettings) -> Configuration:
     idle += [] if in_reward else algorithm.inert("use_kl_in_reward is off", "kl_ctrl.kl_coef", "kl_penalty")
     if estimator == "grpo_vectorized" and not divides:
         idle.append("algorithm.norm_adv_by_std_in_grpo (not handed on to grpo_vectorized: it divides)")
-    both = "a KL in the loss beside that in the reward: what their sum converges to is not known"
-    both = both if in_loss and in_reward else ""
     alone = "actor_rollout_ref.rollout.n is 1 unless it is set: no group" if weight is ALONE else ""
     return configured(
         settings,
-        _clamped(place, _VERL_ESTIMATORS[kind.removesuffix("+")]),
-        coefficient,
+        [
+            (_clamped("reward", of_reward), reward_coefficient if in_reward else 0.0),
+            (_clamped(place, of_loss), loss_coefficient if in_loss else 0.0),
+        ],
         weight,
         group_size=group,
         divides_kl=in_reward and weight in (DIVIDED, MIXED),
@@ -208,8 +203,7 @@ def verl(settings: TrainerSettings) -> Configuration:
         updates=actor.count("ppo_epochs", 1) * max(1.0, parts),
         sampler=f"the rollout engine, {' and '.join(rollout) or 'not corrected'}",
         inert=idle,
-        warnings=[*filter(None, (both, alone))],
-        unpredicted=both,
+        warnings=[alone] if alone else [],
     )
 
 
@@ -226,12 +220,10 @@ def slime(settings: TrainerSettings) -> Configuration:
     group = estimator in grouped
     form, outer = ("k3", 10.0) if kind == "low_var_kl" else (kind, None)
     in_reward = bool(reward_coefficient) and not group
-    place, coefficient = "loss", loss_coefficient if in_loss else 0.0
-    if in_reward:
-        place = "own reward" if estimator.endswith("baseline") else "reward to go"
-        coefficient = reward_coefficient
-    elif unbiased:
+    place = "loss"
+    if unbiased:
         place = "clamped ratio" if outer else "ratio"
+    to_go = "own reward" if estimator.endswith("baseline") else "reward to go"
     prompts = settings.count("rollout-batch-size", 0, at_least=0)
     size = _group(settings, "n-samples-per-prompt", 1, needed=group)
     steps = settings.count("num-steps-per-rollout", 0, at_least=0)
@@ -242,8 +234,10 @@ def slime(settings: TrainerSettings) -> Configuration:
     normalized = settings.on("normalize-advantages")
     return configured(
         settings,
-        term(place, form, None, outer),
-        coefficient,
+        [
+            (term(to_go, form, None, outer), reward_coefficient if in_reward else 0.0),
+            (term(place, form, None, outer), loss_coefficient if in_loss else 0.0),
+        ],
         MIXED if normalized and group else weights[estimator],
         group_size=size,
         divides_kl=in_reward and normalized,
@@ -279,8 +273,7 @@ def openrlhf(settings: TrainerSettings) -> Configuration:
         place = "straight through" if unbiased else "loss"
     return configured(
         settings,
-        term(place, form, None, 10.0),
-        kl.number("init_coef", 0.01),
+        [(term(place, form, None, 10.0), kl.number("init_coef", 0.01))],
         weight,
         group_size=group,
         divides_kl=batch and not in_loss,
@@ -316,8 +309,7 @@ def nemo_rl(settings: TrainerSettings) -> Configuration:
     lost = f"loss_fn.use_kl_in_reward: under {estimator} the rewards hold no KL, and the loss holds none"
     return configured(
         settings,
-        term(place, form, *CLAMPS),
-        0.0 if dropped else coefficient,
+        [(term(place, form, *CLAMPS), 0.0 if dropped else coefficient)],
         weights[estimator],
         group_size=group,
         divides_kl=in_reward,
@@ -346,8 +338,7 @@ def prime_rl(settings: TrainerSettings) -> Configuration:
         warnings = [f"{tau:g} x log(pi/sampler)^2 constrains the policy to its sampler, not to a base"]
     return configured(
         settings,
-        term("ratio, held estimate", "k1"),
-        float(teacher),
+        [(term("ratio, held estimate", "k1"), float(teacher))],
         weights[algorithm],
         group_size=_group(orchestrator, "group_size", 1) or _group(orchestrator, "rollouts_per_example", 1),
         reduction=TOKENS,
@@ -383,8 +374,7 @@ def skyrl(settings: TrainerSettings) -> Configuration:
     coefficient = own.number("kl_loss_coef", 0.001)
     return configured(
         settings,
-        _clamped("reward" if in_reward else "loss", form),
-        coefficient if on else 0.0,
+        [(_clamped("reward" if in_reward else "loss", form), coefficient if on else 0.0)],
         _then_whitened(weight) if whitened else weight,
         group_size=_group(settings, "generator.n_samples_per_prompt", 5),
         divides_kl=in_reward and (whitened or weight in (DIVIDED, MIXED)),
@@ -423,8 +413,7 @@ def areal(settings: TrainerSettings) -> Configuration:
     coefficient = actor.number("kl_ctl", 0.1)
     run = configured(
         settings,
-        term("reward to go", form, None, 10.0),
-        coefficient,
+        [(term("reward to go", form, None, 10.0), coefficient)],
         _then_whitened(weight) if whitened else weight,
         group_size=_group(settings, "gconfig.n_samples", 1),
         divides_kl=whitened,
@@ -450,8 +439,7 @@ def tinker(settings: TrainerSettings) -> Configuration:
     lag = ", some steps behind" if settings.holds("async_config") else ""
     return configured(
         settings,
-        term("reward to go" if discount == 1 else "own reward", "k1"),
-        coefficient,
+        [(term("reward to go" if discount == 1 else "own reward", "k1"), coefficient)],
         CENTRED,
         group_size=_group(settings, "group_size", 1),
         reduction=SUMS,

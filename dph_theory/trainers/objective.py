@@ -17,7 +17,8 @@ class Objective:
     (None where the settings do not say); term and coefficient: the KL term, acting where the coefficient is
     above 0; reduction, how the tokens of answers are added up; updates, optimiser steps a batch (None where
     not said); sampler, who draws the answers; mixed_only: whether groups whose rewards agree are left out;
-    unpredicted: why no stationary policy is known, "" where one is.
+    unpredicted: why no stationary policy is known, "" where one is; undecided: settings that decide what is
+    optimised and whose values are not known.
     """
 
     advantage: Weight
@@ -29,6 +30,7 @@ class Objective:
     sampler: str = "the policy itself"
     mixed_only: bool = False
     unpredicted: str = ""
+    undecided: tuple[str, ...] = ()
 
     @property
     def divergence(self) -> FDivergence | None:
@@ -38,12 +40,13 @@ class Objective:
     @property
     def of_tokens(self) -> bool:
         """Whether the KL constrains each token, and not the whole answer."""
-        return self.term is not None and self.term.token
+        return self.term is not None and self.coefficient > 0 and self.term.token
 
     @property
     def unknown(self) -> str:
         """Why it has no known stationary policy near the base; "" where it has one."""
-        return self.unpredicted or ("" if self.divergence else "there is no KL penalty")
+        why = "; ".join(self.undecided) or self.unpredicted
+        return why or ("" if self.divergence else "there is no KL penalty")
 
     @property
     def stationary_arguments(self) -> Mapping[str, Any]:

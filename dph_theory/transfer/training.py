@@ -19,6 +19,7 @@ from ..numeric.arrays import Scalars, booleans, integers, one, positive, real
 from ..stationary.groups import SCALES, group_weight, mixed_share
 from ..stationary.response import require_smooth
 from ..support.errors import argument_error, choice
+from ..trainers.objective import Objective
 from .flow import prompt_indices
 from .kernel import AnswerKernel
 
@@ -89,6 +90,22 @@ class LinearisedMethod:
             one(name, booleans(name, getattr(self, name)))
         if not isinstance(self.holds, tuple) or not all(isinstance(hold, Hold) for hold in self.holds):
             raise argument_error("holds", self.holds, "a tuple of Hold")
+
+    @classmethod
+    def of(cls, objective: Objective) -> "LinearisedMethod":
+        """The method that follows an objective's gradient; ValueError where that is not known."""
+        scale, kl = objective.advantage.scale, objective.divergence
+        known = not objective.undecided and (kl is not None or not objective.coefficient)
+        if scale is None or not known:
+            why = (
+                objective.unknown
+                if objective.coefficient
+                else f"the advantage is {objective.advantage.words}"
+            )
+            raise ValueError(f"no forecast: {'; '.join(objective.undecided) or why}")
+        in_reward = kl is not None and not objective.of_tokens
+        beta, size = objective.coefficient if kl else 0.0, objective.group_size or 2
+        return cls(scale, size, beta, kl, in_reward, objective.mixed_only)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,6 @@ from dph_theory.divergences import FORWARD_KL
 from dph_theory.support.record import as_json
 from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
-from dph_theory.trainers.kl_terms import KL_FORMS
 from dph_theory.transfer import (
     AnswerKernel,
     Hold,
@@ -175,7 +174,6 @@ def linear_method(
 ) -> LinearisedMethod:
     """The run's method as the linearised model is trained by it."""
     method = method_of(run)
-    scale = "population_std" if method.exploration.normalise else method.exploration.baseline
     holds: tuple[Hold, ...] = ()
     if method.rehearsal is not None:
         solved = tuple(i for i in trained.tolist() if kernel.log_odds.rates[i] >= SOLVED)
@@ -183,12 +181,8 @@ def linear_method(
     if anchors.size:
         pinned = tuple(anchors.tolist())
         holds += (Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
-    divergence = None if method.penalty is None else KL_FORMS[method.penalty.estimator].divergence
-    return LinearisedMethod(
-        scale="none" if scale == "mean" else scale, group_size=GROUP, alpha=method.alpha, holds=holds,
-        beta=run.coefficient if divergence else 0.0, divergence=divergence,
-        mixed_only=method.exploration.dynamic_sampling,
-    )  # fmt: skip
+    linearised = LinearisedMethod.of(method.objective(GROUP, run.coefficient))
+    return replace(linearised, alpha=method.alpha, holds=holds)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,10 @@ SAMPLING = "nothing of the base: the pass rate tends to 1, and sampling noise de
     [
         ("trl beta=0.04", PER_TOKEN, LOCAL),
         ("trl beta=0.04 use_bias_correction_kl=false", FORWARD, FORWARD_LIMIT),
-        ("trl beta=0.04 importance_sampling_level=sequence", "not known", "not known"),
+        ("trl beta=0.04 importance_sampling_level=sequence",
+         "1/L reverse and 1 - 1/L forward KL per token, in answers of L tokens", "not known"),
+        # verl issue 3276: both KLs on.
+        ("verl A.use_kl_loss=true L.use_kl_in_reward=true", "not known: of the sum of .*", "not known"),
         ("trl loss_type=dapo", UNHELD, SAMPLING),
         ("verl A.use_kl_loss=true", FORWARD + CLAMPED, LOCAL),
         ("verl A.use_kl_loss=true A.kl_loss_type=k3+", PER_TOKEN, LOCAL),
@@ -126,9 +129,10 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         ("tinker kl_penalty_coef=0.1", "unpredicted", "how many answers a prompt has (group_size)"),
         (SLIME, "unpredicted", "how many answers a prompt has (n-samples-per-prompt)"),
         # What nothing reads may change the law, a clip only where a batch is used more than once.
-        (FIRST + "top_entropy_quantile=0.2", "not_read", "top_entropy_quantile=0.2"),
+        (FIRST + "top_entropy_quantile=0.2", "unpredicted", "the tokens left out have the KL's gradient"),
         (FIRST + "delta=1.5", "not_read", "delta=1.5"),
-        (FIRST + "loss_type=vespo", "not_read", "loss_type=vespo"),
+        # Where a batch is used once its weight is 1: the trainer's own code.
+        (FIRST + "loss_type=vespo", "unpredicted", ""),
         (FIRST + "entropy_coef=0.01", "sampling", "lifts what is rare, incorrect answers too"),
         (FIRST + "epsilon_high=0.28", "not_read", "()"),
         (FIRST + "epsilon_high=0.28 num_iterations=2", "not_read", "epsilon_high=0.28 (a clip"),
