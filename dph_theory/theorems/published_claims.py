@@ -115,7 +115,7 @@ FUTURE = theorem(
     "The gradient of the KL of sequences is the token one plus the centred KL of the tokens to come",
     statement=r"\nabla_{\theta_x} \mathrm{KL}(\pi\|\pi_{ref}) ="
     r" \nabla_{\theta_x}\mathrm{KL}(\pi_1\|\pi_{ref,1})"
-    r" + \pi_1(x)\big(K_x - E_{\pi_1} K\big),\; K_x \text{ the KL after } x",
+    r" + \pi_1(x)\big(K_x - E_{\pi_1} K\big),\; K_x \text{ the KL after } x,\; \pi > 0",
     source=Source("tang2025pitfalls", "known; also yao2026future"),
     on=FIRST_AND_SECOND,
     equal=(first_token_gradient, with_future),

@@ -174,8 +174,9 @@ def update_outside(policy: Values, nucleus: Values, advantage: Values, *, baseli
 
 OUTSIDE = theorem(
     "J3.outside",
-    "An answer that a truncated sampler leaves out stays where it is",
-    statement=r"q_y = 0 \;\Rightarrow\; q_y (c_y - E_q c) - \pi_y \sum_z q_z (c_z - E_q c) = 0",
+    "The expected update of the logit of an answer that a truncated sampler leaves out is zero",
+    statement=r"\textstyle\sum q = 1,\; q_y = 0 \;\Rightarrow\; q_y (c_y - E_q c) - \pi_y \sum_z q_z (c_z -"
+    r" E_q c) = 0",
     source=Source("ours", "what the sampler selects"),
     on=chart(policy=simplex(4, spread=4), nucleus=masks(4), advantage=uniform(-2, 2, 4)),
     equal=(update_outside, lambda policy: 0 * policy),
@@ -285,7 +286,7 @@ def on_policy_step_by_age(base: Values, valid: Values, beta: Values, stale: Valu
 
 STEP = theorem(
     "J5.step",
-    "On rollouts k updates old a run near p_beta converges for steps below 2 sin(pi/(4k+2))/lambda",
+    "On rollouts k updates old, linearised at p_beta, the largest stable step is 2 sin(pi/(4k+2))/lambda",
     statement=r"\eta^* \lambda_{\max}\big(\beta\,(\mathrm{diag}\,p_\beta - p_\beta p_\beta^\top)\big)"
     r" = 2 \sin\frac{\pi}{4k+2}",
     source=Source("ours", "what the sampler selects"),
@@ -318,7 +319,7 @@ def with_reward_capped(policy: Values, base: Values, reward: Values, beta: Value
 
 ANY_REWARD = theorem(
     "J6.law",
-    "Any reward leads to the base weighed by e^{r/beta}: correctness and a bonus make four kinds",
+    "For any reward r the optimum of E r - beta KL is the base weighed by e^{r/beta}: four kinds for v + w f",
     statement=r"E_q r - \beta\,\mathrm{KL}(q\|a) = \beta \log Z - \beta\,\mathrm{KL}(q\|p_r),"
     r" \quad p_r = a\,e^{r/\beta}/Z, \quad r = v + w f",
     source=Source("ours", "what the sampler selects"),
@@ -357,9 +358,12 @@ def odds_by_formula(base: Values, valid: Values, beta: Values) -> Values:
 
 ODDS = theorem(
     "J7.odds",
-    "Masked truncation: finished to cut answers tend to Z e^{-k/(n beta)} over the base's mass of the cut",
-    statement=r"\frac{\pi(\text{finished})}{\pi(\text{cut})} = \frac{Z e^{-k/(n\beta)}}{a(\text{cut})},"
-    r" \quad Z = \sum_{\text{finished}} a e^{v/\beta},\; k \text{ of } n \text{ finished right}",
+    "Masked truncation at its stationary policy: the odds of finished to cut are Z e^{-k/(n beta)}/a(cut)",
+    statement=r"\theta = \log a + \tfrac{v}{\beta} + c \text{ on finished},\;"
+    r" \textstyle\sum_{\text{finished}} \theta = \sum_{\text{finished}} \log a,\; \theta = \log a \text{ on"
+    r" cut} \;\Rightarrow\; \frac{\pi(\text{finished})}{\pi(\text{cut})} = \frac{Z"
+    r" e^{-k/(n\beta)}}{a(\text{cut})}, \quad Z = \sum_{\text{finished}} a e^{v/\beta},\; k \text{ of } n"
+    r" \text{ finished right}",
     source=Source("ours", "what the sampler selects"),
     on=chart(base=simplex(5, spread=4), valid=masks(5), beta=log_uniform(0.1, 10)),
     equal=(odds, odds_by_formula),
@@ -368,9 +372,10 @@ ODDS = theorem(
         example(base=".01 .3 .2 .19 .3", valid=[True] + [False] * 4, beta=".25", value="1.5156406121339"),
     ),
     coq="masked_odds",
-    note="The base has 2.333: masking can make truncation grow. TRL, whose mean counts the cut answers too,"
-    " has another limit with k2 or the corrected k3 in the loss: V = A1 e^{(1-V)/beta} of a decision, odds"
-    " 2.134 in the first example.",
+    note="Masked updates change neither the logits of cut answers nor the sum of the others': the stationary"
+    " policy that a run from the base can reach. The base has 2.333: masking can make truncation grow. TRL,"
+    " whose mean counts the cut answers too, has another limit with k2 or the corrected k3 in the loss: V ="
+    " A1 e^{(1-V)/beta} of a decision, odds 2.134 in the first example.",
     false=(
         neighbour("without the shift", rhs=unshifted_odds),
         neighbour("the base's own", rhs=lambda base: (1 - base[..., -1]) / base[..., -1]),

@@ -55,10 +55,11 @@ def index() -> str:
             f"{len(THEOREMS)} statements on {len(SUBJECTS)} subjects; expected: {words}. "
             f"{neighbours} near-miss statements, next to a theorem and false, must fail at the "
             f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
-            "Notation: a finite outcome space; base policy a > 0; verifier v with values 0 and 1; Y1 the "
-            "outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, p\\_0 is a given the rest; "
-            "p\\_beta is proportional to a e^(v/beta); u = pi/pi\\_ref; kl is the Bernoulli KL; TV is half "
-            "the L1 distance; logs are natural; D\\_f(pi \\|\\| ref) = E\\_ref[f(u)], policy first.\n",
+            "Notation: a finite outcome space; base or reference policy a = pi\\_ref > 0; verifier v with "
+            "values 0 and 1; Y1 the outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, "
+            "p\\_0 is a given the rest; p\\_beta is proportional to a e^(v/beta); u = pi/pi\\_ref; kl is the "
+            "Bernoulli KL; TV is half the L1 distance; logs are natural; D\\_f(pi \\|\\| ref) = "
+            "E\\_ref[f(u)], policy first.\n",
             "| subject | about | expected |",
             "| --- | --- | --- |",
             *rows,

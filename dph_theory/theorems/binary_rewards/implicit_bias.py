@@ -318,7 +318,7 @@ def inside_valid(base: Values, valid: Values, time: Values) -> Values:
 
 NATURAL_RATIOS = theorem(
     "A3.ratios",
-    "Natural gradient keeps the ratios inside Y1: q_t(.|Y1) = p_*",
+    "At every time natural gradient's policy, given Y1, is the base given Y1: q_t(.|Y1) = p_*",
     statement=r"q_t = p_{1/t} \;\Rightarrow\; q_t(\cdot \mid Y_1) = p_* \text{ for every } t",
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(5), valid=masks(5), time=log_uniform(1e-3, 1e3)),
@@ -344,8 +344,8 @@ def exponential(base: Values, valid: Values, time: Values) -> Values:
 
 NATURAL_LIMIT = theorem(
     "A3.limit",
-    "Natural gradient converges to the filtered model: TV(q_t, p_*) <= (A0/A1) e^-t",
-    statement=r"q_t = p_{1/t} \;\Rightarrow\; \mathrm{TV}(q_t, p_*) \le \frac{A_0}{A_1}\, e^{-t} \to 0",
+    "Natural gradient at time t > 0: TV(q_t, p_*) <= (A0/A1) e^-t",
+    statement=r"q_t = p_{1/t} \;\Rightarrow\; \mathrm{TV}(q_t, p_*) \le \frac{A_0}{A_1}\, e^{-t}",
     source=Source("ours", "natural gradient"),
     on=chart(base=simplex(5), valid=masks(5), time=uniform(1e-3, 50)),
     at_most=(distance_to_filtered, exponential),

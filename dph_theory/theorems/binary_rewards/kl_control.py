@@ -298,8 +298,8 @@ def exponential_rate(base: Values, valid: Values, beta: Values) -> Values:
 
 POINTWISE = theorem(
     "A6.pointwise",
-    "As beta -> 0, p_beta -> p_* at every outcome, within (A0/A1) e^(-1/beta)",
-    statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \to 0 \text{ as } \beta \to 0",
+    "p_beta is within (A0/A1) e^(-1/beta) <= (A0/A1) beta of p_* at every outcome",
+    statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \le \frac{A_0}{A_1}\,\beta",
     source=Source("dymetman2026binary", "limits"),
     on=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
     at_most=(distances_by_outcome, exponential_rate),
@@ -330,7 +330,7 @@ def invalid_mass(base: Values, valid: Values, beta: Values) -> Values:
 VARIATION = theorem(
     "A6.variation",
     "TV(p_beta, p_*) = 1 - mu",
-    statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu \to 0 \text{ as } \beta \to 0",
+    statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu",
     source=Source("dymetman2026binary", "limits"),
     on=TILTED_MODELS,
     equal=(distance_to_filtered, invalid_mass),
@@ -362,9 +362,9 @@ def base_odds_exchanged(base: Values, valid: Values, beta: Values) -> Values:
 
 FORWARD = theorem(
     "A6.forward",
-    "KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)), which vanishes",
-    statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big) \to 0"
-    r" \text{ as } \beta \to 0",
+    "KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)) <= (A0/A1) beta",
+    statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big)"
+    r" \le \tfrac{A_0}{A_1}\,\beta",
     source=Source("dymetman2026binary", "limits"),
     on=TILTED_MODELS,
     equal=(filtered_to_tilted, surprise_in_two_forms),

@@ -100,7 +100,7 @@ def with_every_prompt(A1: Values, beta: Values) -> Values:
 
 ENDS = theorem(
     "A9.ends",
-    "The mean pass rate tends to E A1 as beta -> inf and to P(A1 > 0) as beta -> 0, with rates",
+    "Mean pass rate: <= (e^(1/beta)-1) E[A1 A0] above E A1, <= e^(-1/beta) E[A0/A1] below P(A1 > 0)",
     statement=r"\mathrm{E}\,p_\beta(Y_1|x) - \mathrm{E}\,A_1 \le (e^{1/\beta}-1)\,\mathrm{E}[A_1 A_0],\quad"
     r" \mathrm{P}(A_1>0) - \mathrm{E}\,p_\beta(Y_1|x) \le e^{-1/\beta}\,\mathrm{E}[A_0/A_1; A_1>0]",
     source=Source("ours", "many prompts"),

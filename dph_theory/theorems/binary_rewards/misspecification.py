@@ -272,7 +272,7 @@ def forgotten_by_reverse(members: Values, base: Values, valid: Values) -> Values
 
 COVERAGE = theorem(
     "A10.coverage",
-    "The M-projection of the filtered model keeps each valid outcome, though Diracs are in the family",
+    "The M-projection of p_* in a family with a positive member has mass on every correct answer",
     statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
     r" \max_{Y_1} \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
     source=Source("dymetman2026binary", "misspecification"),
@@ -288,7 +288,7 @@ COVERAGE = theorem(
 
 ALPHA = refuted(
     "A10.alpha",
-    "alpha = 1/2: a policy that keeps all outcomes is nearer to p_* than a Dirac: refuted",
+    "alpha = 1/2: a positive policy is nearer to p_* than a Dirac: refuted",
     statement=r"q > 0 \;\Rightarrow\; D_{f_\alpha}(q\|p_*) \le \min_y D_{f_\alpha}(\delta_y\|p_*),"
     r" \quad \alpha = \tfrac12",
     source=Source("ours", "misspecification"),
@@ -340,7 +340,7 @@ def distances_then_diracs(q: Values, base: Values) -> Values:
 
 ABOVE = theorem(
     "A10.above",
-    "For alpha >= 1 every policy that keeps all outcomes is nearer to p_* than any Dirac",
+    "For alpha >= 1 every positive policy is nearer to p_* than any Dirac",
     statement=r"\alpha \ge 1,\; q > 0,\; |Y_1| \ge 2:\quad"
     r" d_{f_\alpha}(q(y)\|p_*(y)) \le D_{f_\alpha}(q\|p_*) \;(y \in Y_1),\quad"
     r" \lim_{q(y) \to 0} d_{f_\alpha}(q(y)\|p_*(y)) = \infty:\quad"
@@ -448,7 +448,7 @@ def priced_cost(base: Values, end: Values, valid: Values, t: Values, s: Values) 
 
 SEGMENT = theorem(
     "A10.segment",
-    "From the base to a policy of higher pass rate, member t between wins at 1/beta = K'(t)/V': no jump",
+    "Between the base and a policy of higher pass rate, member t < 1 is the best at 1/beta = K'(t)/V'",
     statement=r"\pi_t = (1-t)\,a + t\,q,\; V(q) > V(a):\quad"
     r" K(\pi_t) - V(\pi_t)/\beta \le K(\pi_s) - V(\pi_s)/\beta \text{ for all } s \in [0,1],"
     r"\quad 1/\beta = K'(t)/V',\; K(\pi) = \mathrm{KL}(\pi\|a)",

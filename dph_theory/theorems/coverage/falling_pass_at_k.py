@@ -172,7 +172,7 @@ def conditioned_on_mean_reward(q: Values, rho: Values, success: Values, k: Value
 CONDITIONED = theorem(
     "D3.conditioned",
     "A policy of its own per prompt type: training by reward raises pass@k for every k",
-    statement=r"q_{t,g} \propto q_t\,e^{g c_t} \;\Rightarrow\;"
+    statement=r"q_t > 0,\; q_{t,g} \propto q_t\,e^{g c_t} \;\Rightarrow\;"
     r" \sum_t \rho_t\bigl(1-(1-p_t)^k\bigr) \le \sum_t \rho_t\bigl(1-(1-p_{t,g})^k\bigr)",
     source=Source("ours", "shared strategies"),
     on=chart(
@@ -217,8 +217,8 @@ def pass_at_1_of_first_type(q: Values, rho: Values, success: Values, gain: Value
 
 RISING = theorem(
     "D3.rising",
-    "Training shared strategies by expected reward: pass@1 never falls",
-    statement=r"q_g \propto q\,e^{g w},\; g < g' \;\Rightarrow\;"
+    "Shared strategies trained by expected reward, to q e^{g w}: pass@1 is no lower at a larger g",
+    statement=r"q > 0,\; q_g \propto q\,e^{g w},\; g < g' \;\Rightarrow\;"
     r" \sum_s q_g(s)\,w_s \le \sum_s q_{g'}(s)\,w_s",
     source=Source("ours", "shared strategies"),
     on=chart(
@@ -282,12 +282,13 @@ THREE_TYPES = example(
 
 LIMIT = theorem(
     "D3.limit",
-    "Training shared strategies by expected reward, one of them best: pass@k tends to max_s w_s for every k",
-    statement=r"c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\;"
+    "Shared strategies trained to q e^{g w}, one best by a gap: bounds of pass@k about w* = max_s w_s",
+    statement=r"q > 0,\; c_{ts} \in \{0,1\},\; w_s + \Delta w \le w^* \;(s \ne s^*),\; g \ge 0,\;"
     r" d = \frac{1-q^*}{q^*}\,e^{-g\,\Delta w}:\quad"
     r" w^*(1-d^k) \le \mathrm{pass@}k(q_g) \le w^* + (1-w^*)\bigl(1-(1-d)^k\bigr),\quad w^* = \max_s w_s",
     source=Source("ours", "shared strategies"),
-    note="Where two strategies are best together both stay, and pass@2 may stay above pass@1.",
+    note="Both bounds are w* up to terms that shrink as e^{-g Delta w}. Where two strategies are best"
+    " together no gap is there: both have mass at every g, and pass@2 may be above pass@1.",
     on=chart(
         q=simplex(3, spread=4),
         rho=simplex(3, spread=4),
@@ -321,7 +322,7 @@ def full_and_base(q: Values, rho: Values, success: Values, k: Values) -> Values:
 COVERAGE = theorem(
     "D3.coverage",
     "max_s w_s < 1 = lim_k pass@k of the base, where each type is solved by some strategy, none by all",
-    statement=r"\forall t\,\exists s\; c_{ts} = 1,\; \forall s\,\exists t\; c_{ts} = 0:\quad"
+    statement=r"q, \rho > 0,\; \forall t\,\exists s\; c_{ts} = 1,\; \forall s\,\exists t\; c_{ts} = 0:\quad"
     r" \max_s w_s < 1,\qquad \mathrm{pass@}k(q) \ge 1 - (1 - \min_t p_t)^k \to 1",
     source=Source("ours", "shared strategies"),
     on=chart(q=simplex(3, spread=4), rho=simplex(3, spread=4), success=solved(3), k=integers(1, 64)),

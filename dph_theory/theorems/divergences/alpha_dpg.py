@@ -130,7 +130,7 @@ def linear_rate(pi: Values, target: Values, alpha: Values) -> Values:
 
 RATE = theorem(
     "B7.rate",
-    "alpha -> 1 is KL-DPG, at a linear rate",
+    "alpha-DPG's reward of a correct answer is within (1-alpha) (log z)^2 max(1, z)/2 of KL-DPG's",
     statement=r"\big|R_\alpha(y) - (z - 1)\big| \le (1-\alpha)\,\tfrac12\log^2 z\,\max(1, z),\quad"
     r" z = p_*(y)/\pi(y) > 0",
     source=Source("kruszewski2026whatever"),
@@ -181,10 +181,10 @@ def cost_of_both(pi: Values, base: Values, valid: Values) -> Values:
 
 ZERO = theorem(
     "B7.zero",
-    "alpha -> 0 diverges on invalid outcomes: D_alpha(pi || p_*) grows like (1 - mu)/alpha",
+    "D_alpha(pi || p_*), by its valid and its invalid part, is at least (1 - mu)/alpha",
     statement=r"D_{f_\alpha}(\pi\|p_*) = \frac{1 - \mu^{1-\alpha}}{\alpha(1-\alpha)}"
-    r" + \mu^{1-\alpha} D_{f_\alpha}(\pi(\cdot|Y_1)\|p_*) \to \infty \text{ as } \alpha \to 0,"
-    r"\quad \mu = \pi(Y_1) < 1",
+    r" + \mu^{1-\alpha} D_{f_\alpha}(\pi(\cdot|Y_1)\|p_*) \ge \tfrac{1-\mu}{\alpha},"
+    r"\quad \mu = \pi(Y_1),\; \pi > 0,\; 0 < \alpha < 1",
     source=Source("kruszewski2026whatever"),
     on=POLICIES,
     equal=(distances_to_filtered, cost_of_both),

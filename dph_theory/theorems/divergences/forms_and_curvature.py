@@ -70,7 +70,7 @@ def generator_on_fresh_samples(pi: Values, ref: Values) -> Values:
 MEAN = theorem(
     "B8.mean",
     "Generator form and definition form are both unbiased for D_f",
-    statement=r"E_{y\sim\pi_{ref}}[f(u)] = E_{y\sim\pi}[f(u)/u] = D_f(\pi\|\pi_{ref})",
+    statement=r"E_{y\sim\pi_{ref}}[f(u)] = E_{y\sim\pi}[f(u)/u] = D_f(\pi\|\pi_{ref}),\quad \pi > 0",
     source=Source("li2025choice", "generator and definition form"),
     on=PAIRS,
     equal=(both_means, both_divergences),
@@ -109,9 +109,9 @@ def squares(divergence: FDivergence, pi: Values, ref: Values, weight: Values) ->
 
 GAP = theorem(
     "B8.gap",
-    "Outcomes that gained mass give the generator form more variance, those that lost mass less",
+    "Outcomes with u > 1 give the generator form more variance, those with u < 1 less",
     statement=r"\mathrm{Var}_{\pi_{ref}}[f(u)] - \mathrm{Var}_\pi[f(u)/u] = E_{ref}[(1 - 1/u) f(u)^2],"
-    r"\quad f'(1) = 0",
+    r"\quad \pi > 0",
     source=Source("ours"),
     on=PAIRS,
     equal=(generator_side, definition_side),

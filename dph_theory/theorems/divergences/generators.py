@@ -126,9 +126,9 @@ def mean_generator(pi: Values, ref: Values) -> Values:
 
 NONNEGATIVE = theorem(
     "B1.nonnegative",
-    "Every f-divergence is at least each outcome's term: non-negative, and 0 only at pi = ref",
+    "Of positive policies, an f-divergence is at least each outcome's term, and 0 only at pi = ref",
     statement=r"D_f(\pi\|\pi_{ref}) = E_{ref}[f(u)] \ge \max_y |\pi_{ref}(y)\, g(u_y)| \ge 0,\quad"
-    r" g(u) = f(u) - f'(1)(u-1),\quad g > 0 \text{ off } 1:\; D_f = 0 \iff \pi = \pi_{ref}",
+    r" g(u) = f(u) - f'(1)(u-1),\quad g > 0 \text{ off } 1,\; \pi > 0:\; D_f = 0 \iff \pi = \pi_{ref}",
     source=Source("li2025choice", "generators"),
     on=PAIRS,
     at_most=(largest_term, mean_generator),
@@ -199,7 +199,8 @@ TEXTBOOK = theorem(
     statement=r"E_{ref}[-\log u] = \mathrm{KL}(\pi_{ref}\|\pi),\;"
     r" E_{ref}[u\log u] = \mathrm{KL}(\pi\|\pi_{ref}),\;"
     r" E_{ref}[f_{JS}(u)] = \mathrm{KL}(\pi\|m) + \mathrm{KL}(\pi_{ref}\|m) = 2\,\mathrm{JS},"
-    r"\; D_\alpha = \tfrac{1 - \sum \pi^{1-\alpha}\pi_{ref}^{\alpha}}{\alpha(1-\alpha)}",
+    r"\; D_\alpha = \tfrac{1 - \sum \pi^{1-\alpha}\pi_{ref}^{\alpha}}{\alpha(1-\alpha)}\quad"
+    r"(\pi > 0)",
     source=Source("li2025choice", "generators"),
     on=PAIRS,
     equal=(partial(divergences, kinds=NAMED), textbook),
@@ -296,10 +297,10 @@ def rates(pi: Values, ref: Values) -> Values:
 
 LIMITS = theorem(
     "B1.limits",
-    "alpha D_alpha -> KL(ref||pi) as alpha -> 1, (1-alpha) D_alpha -> KL(pi||ref) as alpha -> 0",
+    "alpha D_alpha is within (1-alpha) S/2 of KL(ref||pi), (1-alpha) D_alpha within alpha S/2 of KL(pi||ref)",
     statement=r"|\mathrm{KL}(\pi_{ref}\|\pi) - \alpha D_\alpha| \le \tfrac{1-\alpha}{2} S,\quad"
     r" |\mathrm{KL}(\pi\|\pi_{ref}) - (1-\alpha) D_\alpha| \le \tfrac{\alpha}{2} S,\quad"
-    r" S = \sum_y \max(\pi,\pi_{ref}) \log^2\tfrac{\pi}{\pi_{ref}}",
+    r" S = \sum_y \max(\pi,\pi_{ref}) \log^2\tfrac{\pi}{\pi_{ref}},\; \pi > 0",
     source=Source("ours", "rate of the known limits"),
     on=PAIRS,
     at_most=(distances, rates),
@@ -332,7 +333,7 @@ REVERSAL = theorem(
     "B1.reversal",
     "D_f(pi||ref) is the reversed divergence of ref from pi; alpha becomes 1 - alpha",
     statement=r"D_f(\pi\|\pi_{ref}) = D_{\tilde f}(\pi_{ref}\|\pi),\quad \tilde f(u) = u f(1/u),"
-    r"\quad \tilde f_\alpha = f_{1-\alpha}",
+    r"\quad \tilde f_\alpha = f_{1-\alpha},\; \pi > 0",
     source=Source("li2025choice", "generators"),
     on=PAIRS,
     equal=(partial(divergences, kinds=EVERY), reversed_divergences),
@@ -370,8 +371,9 @@ def mean_half_squared_log(pi: Values, ref: Values) -> Values:
 
 PROCESSING = theorem(
     "B1.processing",
-    "Merging outcomes never increases a divergence",
-    statement=r"D_f(T\pi\|T\pi_{ref}) \le D_f(\pi\|\pi_{ref}) \text{ for } T \text{ that merges outcomes}",
+    "Merging outcomes does not increase a divergence of positive policies, where f'' >= 0",
+    statement=r"f'' \ge 0,\; \pi > 0:\quad D_f(T\pi\|T\pi_{ref}) \le D_f(\pi\|\pi_{ref})"
+    r" \text{ for } T \text{ that merges outcomes}",
     source=Source("ours", "classical, from convexity"),
     on=PAIR_WITH_ZEROS,
     at_most=(lambda pi, ref: divergences(merged(pi), merged(ref)), divergences),
@@ -409,14 +411,14 @@ def bound(pi: Values, ref: Values) -> Values:
 
 FORGETTING = theorem(
     "B1.forgetting",
-    "Jensen-Shannon's cost of forgetting is bounded: D <= 2 TV log 2, whatever is forgotten",
-    statement=r"D_{f_{JS}}(\pi\|\pi_{ref}) \le 2\log 2\;\mathrm{TV}(\pi,\pi_{ref}) \le 2\log 2",
+    "The Jensen-Shannon generator's divergence of positive policies: D <= 2 log 2 TV <= 2 log 2",
+    statement=r"\pi > 0:\quad D_{f_{JS}}(\pi\|\pi_{ref}) \le 2\log 2\;\mathrm{TV}(\pi,\pi_{ref}) \le 2\log 2",
     source=Source("li2025choice", "generators"),
     on=PAIR_WITH_ZEROS,
     at_most=(JENSEN_SHANNON, bound),
     examples=(PI_REF.giving(lhs=".1534056926223", rhs=".415888308336"),),
-    note="Attained where policy and reference share no outcome. Forward KL is infinite as soon as one outcome"
-    " of the reference is lost.",
+    note="Equal where policy and reference share no outcome, which is checked beside it. Forward KL is"
+    " infinite as soon as one outcome of the reference is lost.",
     coq="forgetting",
     false=(
         neighbour("forward KL as well", at=example(pi="0 .95 .05", ref=".5 0 .5"), lhs=FORWARD_KL),
@@ -466,7 +468,8 @@ VALUE = theorem(
     "B2.value",
     "The misprint computes KL(pi||ref) - KL(m||ref) - log 2, least at pi = ref",
     statement=r"E_{ref}[u\log\tfrac{u}{2} - \tfrac{u+1}{2}\log\tfrac{u+1}{2}]"
-    r" = \mathrm{KL}(\pi\|\pi_{ref}) - \mathrm{KL}(m\|\pi_{ref}) - \log 2,\quad m = \tfrac{\pi+\pi_{ref}}{2}",
+    r" = \mathrm{KL}(\pi\|\pi_{ref}) - \mathrm{KL}(m\|\pi_{ref}) - \log 2,\;"
+    r" m = \tfrac{\pi+\pi_{ref}}{2},\; \pi > 0",
     source=Source("ours", "what the misprint computes"),
     on=PAIRS,
     equal=(misprinted, difference_of_kls),

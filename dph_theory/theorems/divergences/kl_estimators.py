@@ -32,7 +32,8 @@ def reverse_kl(pi: Values, ref: Values) -> Values:
 VALUES = theorem(
     "B6.values",
     "As values, k1 and k3 are unbiased for the reverse KL",
-    statement=r"E_\pi[-\log r] = E_\pi[r - 1 - \log r] = \mathrm{KL}(\pi\|\pi_{ref}),\quad r = \pi_{ref}/\pi",
+    statement=r"E_\pi[-\log r] = E_\pi[r - 1 - \log r] = \mathrm{KL}(\pi\|\pi_{ref}),\; r = \pi_{ref}/\pi,"
+    r"\; \pi > 0",
     source=SOURCE,
     on=CHART,
     equal=(expected_k1_and_k3, reverse_kl),

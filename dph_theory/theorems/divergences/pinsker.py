@@ -34,7 +34,7 @@ KL = theorem(
     "B4.kl",
     "Pinsker: TV^2 <= KL/2, in both directions",
     statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \tfrac12 D_f,\quad"
-    r" D_f \in \{\mathrm{KL}(\pi_{ref}\|\pi),\; \mathrm{KL}(\pi\|\pi_{ref})\}",
+    r" D_f \in \{\mathrm{KL}(\pi_{ref}\|\pi),\; \mathrm{KL}(\pi\|\pi_{ref})\},\; \pi > 0",
     source=Source("gilardoni2010pinsker", "forward and reverse KL"),
     on=PAIR_WITH_ZEROS,
     at_most=(squared_variation, pinsker_bounds((FORWARD_KL, REVERSE_KL))),
@@ -53,7 +53,8 @@ KL = theorem(
 JS = theorem(
     "B4.js",
     "TV^2 <= D_JS for the Jensen-Shannon generator (twice the divergence)",
-    statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \mathrm{KL}(\pi\|m) + \mathrm{KL}(\pi_{ref}\|m)",
+    statement=r"\mathrm{TV}^2 \le \frac{D_f}{2 f''(1)} = \mathrm{KL}(\pi\|m) +"
+    r" \mathrm{KL}(\pi_{ref}\|m),\quad \pi > 0",
     source=Source("gilardoni2010pinsker", "Jensen-Shannon"),
     on=PAIR_WITH_ZEROS,
     at_most=(squared_variation, pinsker_bounds((JENSEN_SHANNON,))),

@@ -137,7 +137,7 @@ DEFICIT = theorem(
     "Independent tokens: sequence = token sum - 2 KL(m||m_1 m_2) for JS, - alpha(1-alpha) D_1 D_2",
     statement=r"D_{JS} = D_{JS,1} + D_{JS,2} - 2\,\mathrm{KL}(m\|m_1 \otimes m_2),\quad"
     r" D_\alpha = D_{\alpha,1} + D_{\alpha,2} - \alpha(1-\alpha) D_{\alpha,1} D_{\alpha,2},\quad"
-    r" m = \tfrac{\pi + \pi_{ref}}{2}",
+    r" m = \tfrac{\pi + \pi_{ref}}{2},\; \pi > 0",
     source=Source("ours", "product measures"),
     on=INDEPENDENT,
     equal=(partial(independent_divergences, JS_AND_ALPHAS), tokens_less_deficits),
@@ -154,7 +154,7 @@ PRODUCT = theorem(
     "B5.product",
     "Independent tokens: sequence divergence at most the token sum, for JS and alpha in (0, 1)",
     statement=r"D_f(\pi_1\otimes\pi_2\|\pi_{ref,1}\otimes\pi_{ref,2}) \le D_f(\pi_1\|\pi_{ref,1})"
-    r" + D_f(\pi_2\|\pi_{ref,2}),\quad f = f_{JS},\; f_\alpha,\; \alpha \in (0,1)",
+    r" + D_f(\pi_2\|\pi_{ref,2}),\quad f = f_{JS},\; f_\alpha,\; \alpha \in (0,1),\; \pi > 0",
     source=Source("ours", "product measures"),
     on=INDEPENDENT,
     at_most=(partial(independent_divergences, JS_AND_ALPHAS), partial(summed_divergences, JS_AND_ALPHAS)),

@@ -10,7 +10,7 @@ Where uniqueness weights stand.
 
 Groups of three, two correct answers of masses p and q and an incorrect one of mass w; a correct answer
 counts 1/f, f the number of equal answers in the group. In the reward, before the group's mean is subtracted,
-that brings the two together once 2pq > w(1+w); on the advantage, after it, that drives them apart for ever.
+that moves the two together where 2pq > w(1+w); on the advantage, after it, that moves them apart everywhere.
 """
 
 from functools import partial
@@ -79,15 +79,16 @@ def update_at_tilted_uniform(base: Values, valid: Values, bonus: Values) -> Valu
 
 ENTROPY = theorem(
     "H1.entropy",
-    "An entropy bonus forgets the base: it converges to equal correct answers, and equal incorrect ones",
-    statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t}",
+    "With an entropy bonus t on whole answers pi ~ e^{v/t}, whatever the base, is a stationary point",
+    statement=r"\nabla (E_\pi v + t H(\pi)) = 0 \text{ at } \pi \propto e^{v/t},\quad t > 0",
     source=Source("ours", "the atlas"),
     on=chart(base=simplex(4, spread=4), valid=masks(4), bonus=uniform(0.1, 2)),
     equal=(update_at_tilted_uniform, lambda base: 0 * base),
     examples=(example(base=".3 .2 .1 .4", valid=[True, True, True, False], bonus="0.5", value="0"),),
     floor=1.0,
-    note="Of whole answers. A bonus on the entropy of each token is uniform token by token on what can still"
-    " become correct, as t -> 0: other shares where answers branch unevenly.",
+    note="There correct answers are equally likely, and incorrect ones too. A bonus on the entropy of each"
+    " token is uniform token by token on what can still become correct, as t -> 0: other shares where"
+    " answers branch unevenly.",
     coq="entropy_bonus",
     false=(neighbour("the base's tilted model", lhs=update_at_tilted),),
 )
@@ -130,15 +131,17 @@ def speed_always_together(policy: Values) -> Values:
 
 ADVANTAGE = theorem(
     "H2.advantage",
-    "Uniqueness weights on the advantage: the likelier correct answer still gains, and one is left",
-    statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{w}{3}(p-q)(1 + p^2 + q^2 + w^2)",
+    "Uniqueness weights on the advantage, groups of three: d log(p/q)/dt has the sign of p - q",
+    statement=r"p + q + w = 1:\quad \tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{w}{3}(p-q)(1 + p^2 + q^2 + w^2)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(policy=simplex(3, spread=4)),
     equal=(partial(log_ratio_speed, on_advantage=True), speed_apart),
     examples=(example(policy=".5 .3 .2", value=".0184"),),
     floor=1.0,
-    note="Two readings of one summary, with other ends. Groups of three, no std; answers distinguished"
-    " exactly. In groups of four with GRPO's std the atlas finds the same two ends.",
+    note="p and q are the masses of the correct answers, w > 0 that of the incorrect one: at every such"
+    " policy the likelier correct answer gains on the other. No std; answers distinguished exactly. In"
+    " groups of four with GRPO's std the atlas's flows end at one answer here, and at equal ones with the"
+    " weights in the reward.",
     coq="uniqueness_weights",
     false=(neighbour("it brings them together", rhs=scaled(speed_apart, -1)),),
 )
@@ -146,8 +149,8 @@ ADVANTAGE = theorem(
 
 REWARD = theorem(
     "H2.reward",
-    "Uniqueness weights in the reward bring two correct answers together once 2pq > w(1+w)",
-    statement=r"\tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{p-q}{3}\big(w(1+w) - 2pq\big)",
+    "Uniqueness weights in the reward, groups of three: d log(p/q)/dt has the sign of q - p iff 2pq > w(1+w)",
+    statement=r"p + q + w = 1:\quad \tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{p-q}{3}\big(w(1+w) - 2pq\big)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(policy=simplex(3, spread=4)),
     equal=(partial(log_ratio_speed, on_advantage=False), speed_once_common),

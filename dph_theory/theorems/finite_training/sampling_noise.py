@@ -112,7 +112,7 @@ COEFFICIENT = theorem(
 
 SPREAD = theorem(
     "G1.spread",
-    "With k2 or the corrected k3 in the loss a log ratio keeps the variance eta beta KL^2/N for ever",
+    "With k2 or the corrected k3 in the loss a log ratio's stationary variance is eta beta KL^2/N",
     statement=r"\mathrm{Var}\, s = \tfrac{\eta}{N}\,\beta\,\mathrm{KL}(p_\beta\|a)^2,"
     r" \quad s = \log\tfrac{\pi(y_1)}{\pi(y_2)},\ a(y_1) = a(y_2)",
     source=Source("ours", "finite training"),

@@ -111,7 +111,7 @@ def update_without_baseline(base: Values, valid: Values, beta: Values, weight: V
 
 REWARD = theorem(
     "G8.reward",
-    "With the KL in the reward and its mean as baseline, p_beta stays stationary whatever answers weigh",
+    "With the KL in the reward and its mean as baseline, p_beta is stationary whatever answers weigh",
     statement=r"\sum_y p_\beta(y)\, w_y\, (r_y - E_{p_\beta} r)\,\nabla\log\pi(y) = 0,"
     r" \quad r = v - \beta\log(p_\beta/a), \quad w > 0",
     source=Source("ours", "finite training"),

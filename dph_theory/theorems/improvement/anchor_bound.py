@@ -96,7 +96,7 @@ DIVERGENCE = theorem(
     "C3.divergence",
     "Anchor bound for four divergences: penalty 2 eps_pef sqrt(max_s D_f(pi || pi_pef)/(2 f''(1)))",
     statement=r"J(\pi) \ge J_{old} + \frac{\delta - 2\epsilon_{pef}\sqrt{\alpha_2/(2f''(1))}}{1-\gamma},"
-    r"\quad \alpha_2 = \max_s D_f(\pi\|\pi_{pef})",
+    r"\quad \alpha_2 = \max_s D_f(\pi\|\pi_{pef}),\; \pi, \pi_{pef} > 0",
     source=Source("ours", "with gilardoni2010pinsker"),
     on=SMALL_TRIPLES,
     at_most=(shortfalls, penalties),

@@ -112,7 +112,7 @@ def excess_of_stated_bound(
 GENERIC = theorem(
     "C2.generic",
     "For every constant C and gamma < 1 there is a small step at which the stated bound exceeds J",
-    statement=r"\pi = \pi_{old},\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
+    statement=r"\pi = \pi_{old},\; \pi > 0,\; \pi_{pef} = (1-t)\pi + tq,\; t = t(C, \gamma):\quad"
     r" \frac{\delta}{1-\gamma} - \frac{C\gamma\epsilon_{pef}}{(1-\gamma)^2} D_f(\pi\|\pi_{pef})"
     r" \ge \frac{t}{2(1-\gamma)} E_q A_{old} > 0",
     source=Source("ours"),

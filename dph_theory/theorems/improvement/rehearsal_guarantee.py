@@ -161,7 +161,7 @@ EQUALITY = theorem(
     "C4.equality",
     "exp(-KL(p_* || pi)) is pi(Y1) iff pi = m p_* on Y1, and else smaller by exp(-KL(p_* || pi(.|Y1)))",
     statement=r"e^{-\mathrm{KL}(p_*\|\pi)} = \pi(Y_1)\,e^{-\mathrm{KL}(p_*\|\pi(\cdot|Y_1))},"
-    r"\quad = \pi(Y_1) \iff \pi = m\,p_* \text{ on } Y_1",
+    r"\quad = \pi(Y_1) \iff \pi = m\,p_* \text{ on } Y_1,\quad \pi > 0",
     source=Source("ours"),
     on=chart(m=rates(), base=simplex(4), rest=simplex(4), valid=masks(4), pi=simplex(4)),
     equal=(guarantees, rate_times_shape),

@@ -83,9 +83,9 @@ def balanced_step(gamma: Values, tv: Values, eps: Values) -> dict[str, Any]:
 
 DIVERGENCE = theorem(
     "C1.divergence",
-    "One formula for four divergences: penalty C_f gamma eps max_s D_f/(1-gamma)^2 with C_f = 2/f''(1)",
+    "Positive policies, four divergences: penalty C_f gamma eps max_s D_f/(1-gamma)^2, C_f = 2/f''(1)",
     statement=r"L_{old}(\pi) - J(\pi) \le \frac{C_f\gamma\epsilon}{(1-\gamma)^2}\max_s D_f(\pi\|\pi_{old}),"
-    r"\quad C_f = 2/f''(1)",
+    r"\quad C_f = 2/f''(1),\; \pi, \pi_{old} > 0",
     source=Source("ours"),
     on=around(balanced_step),
     at_most=(lambda mdp, pi, pi_old: trailing(scaled_loss(mdp, pi, pi_old), 1), divergence_penalties),

@@ -250,7 +250,7 @@ def mixed_shares(validity: Values, more: int = 0) -> Values:
 
 MIXED = theorem(
     "E4.mixed",
-    "Where groups whose rewards agree are left out, correct answers retain 1 - V^(G-1) of their KL",
+    "Where groups whose rewards agree are left out, a correct answer's KL counts with chance 1 - V^(G-1)",
     statement=r"P(\text{both rewards} \mid v_i = 1) = 1 - V^{G-1},\quad"
     r" P(\text{both rewards} \mid v_i = 0) = 1 - (1-V)^{G-1}",
     source=Source("ours", "group normalisation"),
@@ -259,7 +259,8 @@ MIXED = theorem(
     examples=(example(validity=".99"),),
     floor=1e-6,
     note="A KL on mixed groups alone hardly constrains what is nearly solved: at G = 8, V = .99 correct"
-    " answers retain 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL"
-    " of all groups, .997 of mixed ones.",
+    " answers have 7% of it. One decision, corrected k3, A1 = .1, beta = .3, G = 4: V = .972 with the KL of"
+    " all groups and .997 of mixed ones where advantages are over the population std, .9385 and .9936 where"
+    " they are over the sample std, as in GRPO.",
     false=(neighbour("G others in the place of G - 1", rhs=partial(mixed_shares, more=1)),),
 )

@@ -67,8 +67,8 @@ def cost_of_verdicts(q: Values, base: Values, valid: Values) -> Values:
 
 FRONTIER = theorem(
     "E1.frontier",
-    "For every f with f'' >= 0, a policy costs at least what its pass rate costs",
-    statement=r"f'' \ge 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
+    "For every f with f'' >= 0, a positive policy costs at least what its pass rate costs",
+    statement=r"f'' \ge 0,\; q > 0:\quad D_f(q\|a) \ge A_1 f(q(Y_1)/A_1) + A_0 f(q(Y_0)/A_0)",
     source=Source("ours", "stationary policies; data processing"),
     on=chart(q=simplex(4, zeros=True), base=simplex(4), valid=masks(4)),
     at_most=(cost_of_verdicts, lambda q, base: divergences(q, base)),

@@ -369,8 +369,9 @@ def change_by_own_ratios(features: Values, drives: Values) -> Values:
 
 FOLLOW = theorem(
     "N4.follow",
-    "Held-out prompts are interpolated from the trained ones' change, whatever moved these",
-    statement=r"z_j - z_j(0) = K_{jT} K_{TT}^{-1} \bigl(z_T - z_T(0)\bigr)",
+    "K constant: held-out prompts are interpolated from the trained ones' change, whatever moved these",
+    statement=r"K \text{ constant},\; K_{TT} \text{ invertible}:\quad z_j - z_j(0) = K_{jT} K_{TT}^{-1}"
+    r" \bigl(z_T - z_T(0)\bigr)",
     source=SOURCE,
     on=chart(features=uniform(-1, 1, 3, 4), drives=uniform(-1, 1, 4, 2)),
     equal=(held_out_change, interpolated_change),
@@ -381,6 +382,8 @@ FOLLOW = theorem(
     ),
     tolerance=1e-7,
     share=0.05,
+    note="K is constant of two answers and linear logits. With three it moves with the shares of the"
+    " incorrect ones, and a plain flow breaks it; what holds there is between_prompts.regression.",
     false=(neighbour("each trained prompt by its own ratio K_ji/K_ii", rhs=change_by_own_ratios),),
 )
 
@@ -421,7 +424,7 @@ def logits_at_unit_beta(trained: Values, held_out: Values, change: Values, beta:
 
 REGRESSION = theorem(
     "N4.regression",
-    "Where a KL of the whole answer ends, held-out logits are the kernel regression of v/beta",
+    "Where a KL of the whole answer is stationary, held-out logits are the kernel regression of v/beta",
     statement=r"\ell_j = \ell_j(0) + \Theta_{jT}\, \Theta_{TT}^{+}\, \bigl(v_T/\beta - \text{mean}\bigr)",
     source=SOURCE,
     on=chart(slopes=uniform(-1, 1, 3, 3, FEATURES), beta=log_uniform(0.1, 10)).deriving(trained_and_held_out),

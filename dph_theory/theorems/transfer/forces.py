@@ -4,7 +4,8 @@ What each divergence adds to the drive of a prompt, in its log odds.
 
 Where nothing moves among the correct answers, nor among the others, the policy of a prompt is its pass rate
 V, and a divergence from the base's rate A has a gradient on its log odds z that is a function of V and A.
-Only of the forward KL, and of -log u or k3 on correct answers, it stays at a prompt that is all but lost.
+As V falls to 0, those of the forward KL, of -log u and of k3 stay, those of the reverse KL, of JS and of
+alpha below one vanish, and those of alpha above one grow.
 
 What a rehearsal, or a prompt that is pinned, does for others.
 
@@ -21,7 +22,7 @@ from ...numeric.elementary import expit, logit
 from ...references import Source
 from ...verification.charts import chart, example, rates, uniform
 from ...verification.statement import neighbour, refuted, scaled, theorem
-from .._linear_logits import Values, gradients, gram, policy, with_couplings
+from .._linear_logits import FEATURES, Values, gradients, gram, log_odds, policy, score_sum, scores
 
 SOURCE = Source("ours", "transfer between prompts")
 ALPHA = 0.5
@@ -43,20 +44,25 @@ def fields_by_difference(rate: Values, base: Values, eps: float) -> Values:
     return (distances(rate, base, -eps) - distances(rate, base, eps)) / (2 * eps)
 
 
+def alpha_field(rate: Values, base: Values, alpha: Values | float) -> Values:
+    """Of an alpha-divergence."""
+    gap = ((1 - rate) / (1 - base)) ** -alpha - (rate / base) ** -alpha
+    return -rate * (1 - rate) * gap / alpha
+
+
 def fields(rate: Values, base: Values) -> Values:
     """In closed form: forward and reverse KL, alpha, the JS generator."""
     spread = rate * (1 - rate)
-    alpha = ((1 - rate) / (1 - base)) ** -ALPHA - (rate / base) ** -ALPHA
     js = np.log(rate * (2 - rate - base) / ((rate + base) * (1 - rate)))
-    return np.stack(
-        [base - rate, -spread * (logit(rate) - logit(base)), -spread * alpha / ALPHA, -spread * js], axis=-1
-    )
+    reverse = -spread * (logit(rate) - logit(base))
+    return np.stack([base - rate, reverse, alpha_field(rate, base, ALPHA), -spread * js], axis=-1)
 
 
 FIELDS = theorem(
     "N3.fields",
-    "What a divergence to the base adds to the drive of a prompt's log odds",
-    statement=r"-\partial_z D_f = A - V \text{ (forward KL)},\quad -V(1-V)(z - z_0) \text{ (reverse)},\quad"
+    "Nothing moving inside the classes: what a divergence to the base adds to the drive of the log odds",
+    statement=r"\pi(\cdot|Y_1) = p_*,\; \pi(\cdot|Y_0) = p_0:\quad -\partial_z D_f = A - V \text{ (forward"
+    r" KL)},\quad -V(1-V)(z - z_0) \text{ (reverse)},\quad"
     r" -\tfrac{V(1-V)}{\alpha}\bigl[(\tfrac{1-V}{1-A})^{-\alpha} - (\tfrac{V}{A})^{-\alpha}\bigr],\quad"
     r" -V(1-V)\log\tfrac{V(2-V-A)}{(V+A)(1-V)} \text{ (JS)}",
     source=SOURCE,
@@ -92,9 +98,9 @@ def rehearsal_fields(rate: Values, base: Values) -> Values:
 
 CORRECT = theorem(
     "N3.correct",
-    "What a divergence on stored correct answers alone adds: DPH's rehearsal",
-    statement=r"-\partial_z f(V/A) = 1 - V \;(-\log u),\quad (1-V)(1 - \tfrac VA) \;(k3),\quad"
-    r" -\tfrac{V(1-V)}{A} f'(\tfrac VA)",
+    "Nothing moving inside the classes: what a divergence on stored correct answers alone adds, as in DPH",
+    statement=r"\pi(\cdot|Y_1) = p_*:\quad -\partial_z f(V/A) = 1 - V \;(-\log u),\quad (1-V)(1 - \tfrac VA)"
+    r" \;(k3),\quad -\tfrac{V(1-V)}{A} f'(\tfrac VA)",
     source=SOURCE,
     on=PASS_RATES,
     tends=(rehearsal_by_difference, rehearsal_fields),
@@ -106,32 +112,46 @@ CORRECT = theorem(
 )
 
 
-def fields_near_zero(base: Values, eps: float) -> Values:
+def fields_near_zero(base: Values, alpha: Values, eps: float) -> Values:
+    """All of them at a pass rate eps; that of alpha over the power of eps as which it goes."""
     rate = eps + 0 * base
-    return np.concatenate([fields(rate, base), rehearsal_fields(rate, base)], axis=-1)
+    scaled_alpha = eps ** (alpha - 1) * alpha_field(rate, base, alpha)
+    return np.concatenate(
+        [fields(rate, base), rehearsal_fields(rate, base), scaled_alpha[..., None]], axis=-1
+    )
 
 
-def remaining_fields(base: Values) -> Values:
+def remaining_fields(base: Values, alpha: Values) -> Values:
     zero = 0 * base
-    return np.stack([base, zero, zero, zero, 1 + zero, 1 + zero, zero], axis=-1)
+    return np.stack([base, zero, zero, zero, 1 + zero, 1 + zero, zero, base**alpha / alpha], axis=-1)
+
+
+def without_last(base: Values, alpha: Values) -> Values:
+    """As if every alpha lost its force as alpha = 1/2 does."""
+    return remaining_fields(base, alpha) * (np.arange(8) < 7)
 
 
 LOST = theorem(
     "N3.lost",
-    "At a lost prompt only the forward KL, -log u and k3 on correct answers keep a force",
+    "As V -> 0 forward KL, -log u and k3 keep a force, reverse KL and JS none; alpha's goes as V^(1-alpha)",
     statement=r"V \to 0:\quad -\partial_z D_f \to A \text{ (forward KL)},\; 1 \;(-\log u,\, k3 \text{ on"
-    r" correct answers}),\; 0 \text{ (reverse KL, alpha, JS)}",
+    r" correct answers}),\; 0 \text{ (reverse KL, JS, alpha} = \tfrac12),\quad"
+    r" -V^{\alpha-1}\,\partial_z D_\alpha \to \tfrac{A^\alpha}{\alpha}",
     source=SOURCE,
-    on=chart(base=uniform(0.02, 0.9)),
+    on=chart(base=uniform(0.02, 0.9), alpha=uniform(0.5, 3)),
     tends=(fields_near_zero, remaining_fields),
-    examples=(example(base=".3", rhs=".3 0 0 0 1 1 0"),),
+    examples=(example(base=".3", alpha="2", rhs=".3 0 0 0 1 1 0 .045"),),
     tolerance=1e-3,
     floor=1.0,
     ladder=(1e-4, 1e-6, 1e-8, 1e-10),
+    note="So of alpha-divergences those with alpha < 1 lose their force, and those with alpha > 1 gain one"
+    " without bound: for alpha = 2, A = .3 it is 4.5, 450 and 45,000 at V = .01, 1e-4 and 1e-6.",
     false=(
         neighbour(
-            "the reverse KL too", rhs=lambda base: remaining_fields(base) + base[..., None] * np.eye(7)[1]
+            "the reverse KL too",
+            rhs=lambda base, alpha: remaining_fields(base, alpha) + base[..., None] * np.eye(8)[1],
         ),
+        neighbour("no alpha keeps any", rhs=without_last),
     ),
 )
 
@@ -170,73 +190,160 @@ INSIDE = refuted(
     tolerance=1e-3,
     ladder=(1e-1, 1e-2, 1e-3),
     note="What the forward KL mends among the incorrect answers of one prompt moves another one as well, to"
-    " the same order. For -log u on correct answers it is exact: that gradient has no part among the"
-    " incorrect.",
+    " the same order. For -log u on stored correct answers it is exact where one answer is correct, as here:"
+    " that gradient has no part among the incorrect. With two correct answers an error of first order is"
+    " left.",
     false=(neighbour("by half of it", rhs=scaled(change_by_verdicts, 0.5)),),
 )
 
 
-def strength(rates: Values, pairs: Values) -> Values:
-    """eta = -K_jT f_T/(K_jS (1 - V_S)), of the couplings (T,S), (T,j), (S,j)."""
-    return -pairs[..., 1] * rates[..., 0] * (1 - rates[..., 0]) / (pairs[..., 2] * (1 - rates[..., 1]))
+def coupled_prompts(couplings: Values, beside: Values, wrong: Values) -> dict[str, Values]:
+    """Prompts T, S and j of three answers, whose gradients at equal incorrect answers have these couplings.
+
+    j's is the first direction: K_jT = -couplings[0], K_jS = couplings[1]; T and S have more beside it.
+    """
+    signed = couplings * np.array([-1.0, 1.0])
+    moving = np.concatenate([signed[..., None], beside], axis=-1)
+    first = np.broadcast_to(np.eye(FEATURES)[0], moving[..., :1, :].shape)
+    gradient = np.concatenate([moving, first], axis=-2)
+    correct = gradient[..., None, :] + wrong.mean(axis=-2, keepdims=True)
+    return {"slopes": np.concatenate([correct, wrong], axis=-2)}
 
 
-def total_force(rates: Values, pairs: Values) -> Values:
-    """What j gains at that strength from T's training and from the rehearsal, -log u, of S: nothing."""
-    kernel = with_couplings(pairs)
-    drive, force = rates[..., 0] * (1 - rates[..., 0]), 1 - rates[..., 1]
-    return kernel[..., 2, 0] * drive + strength(rates, pairs) * kernel[..., 2, 1] * force
+def pass_rates_of(odds: Values) -> dict[str, Values]:
+    """Logits of a correct answer and of two equal incorrect ones, at these log odds."""
+    return {"logits": np.stack([odds, 0 * odds, 0 * odds], axis=-1) - np.log([1.0, 2.0, 2.0])}
 
 
-def total_force_whatever_rate(rates: Values, pairs: Values) -> Values:
-    """At the strength that an unsolved S would need."""
-    return pairs[..., 1] * rates[..., 0] * (1 - rates[..., 0]) * rates[..., 1]
+def rehearsed_instances(couplings: Values, beside: Values, wrong: Values, odds: Values) -> dict[str, Values]:
+    return {**coupled_prompts(couplings, beside, wrong), **pass_rates_of(odds)}
+
+
+def strength(couplings: Values, odds: Values) -> Values:
+    """eta = -K_jT f_T/(K_jS (1 - V_S)), f_T = V_T (1 - V_T)."""
+    rate = expit(odds)
+    drive = rate[..., 0] * (1 - rate[..., 0])
+    return couplings[..., 0] * drive / (couplings[..., 1] * (1 - rate[..., 1]))
+
+
+def change_beside_rehearsal(
+    slopes: Values, logits: Values, couplings: Values, odds: Values, part: Values, eps: float
+) -> Values:
+    """j's log odds after a step along grad V_T + part eta grad log pi_S(correct), less before, over eps."""
+    p = policy(slopes, logits, 0 * slopes[..., 0, 0, :])
+    training = np.array([1.0, 0.0, 0.0])[:, None] * np.array([1.0, 0.0, 0.0])
+    stored = scores(slopes, p)[..., 1, 0, :]
+    step = score_sum(slopes, p, training) + (part * strength(couplings, odds))[..., None] * stored
+    change = log_odds(policy(slopes, logits, eps * step)) - log_odds(p)
+    return change[..., 2] / eps
+
+
+def change_by_part(couplings: Values, odds: Values, part: Values) -> Values:
+    """(part - 1) |K_jT| f_T: nothing at the whole strength, a loss below it and a gain above."""
+    rate = expit(odds[..., 0])
+    return (part - 1) * couplings[..., 0] * rate * (1 - rate)
+
+
+def change_whatever_rate(couplings: Values, odds: Values, part: Values) -> Values:
+    """As if the strength of an unsolved S, without 1/(1 - V_S), were enough."""
+    rate = expit(odds)
+    return (part / (1 - rate[..., 1]) - 1) * couplings[..., 0] * rate[..., 0] * (1 - rate[..., 0])
 
 
 PRICE = theorem(
     "N5.price",
-    "A rehearsal of S holds j at the start from a strength on that is dear where S is solved",
-    statement=r"\eta = -\frac{K_{jT} f_T}{K_{jS}\,(1 - V_S)} \;\Rightarrow\; \dot z_j = 0",
+    "Where T's training harms j and S helps it, -log u on S holds j at the start iff eta is at least eta_*",
+    statement=r"K_{jT} f_T < 0 < K_{jS}:\quad \dot z_j = \bigl(1 - \tfrac{\eta}{\eta_*}\bigr) K_{jT} f_T,"
+    r"\quad \eta_* = -\frac{K_{jT} f_T}{K_{jS}\,(1 - V_S)},\; f_T = V_T (1 - V_T)",
     source=SOURCE,
-    on=chart(rates=rates(2, low=1e-2, high=1e-2), pairs=uniform(0.05, 1, 3)),
-    equal=(total_force, lambda rates: 0 * rates[..., 0]),
-    examples=(example(rates=".4 .97", pairs="-.5 -.4 .6"),),
-    floor=1e-6,
-    note="With V = (.4, .97) and couplings -.4, .6 the strength is 5.3: of a prompt that is solved the"
-    " rehearsal has little force left to lend.",
-    false=(neighbour("whatever V_S", lhs=total_force_whatever_rate),),
+    on=chart(
+        couplings=uniform(0.05, 1, 2),
+        beside=uniform(-1, 1, 2, FEATURES - 1),
+        wrong=uniform(-1, 1, 3, 2, FEATURES),
+        odds=uniform(-4, 4, 3),
+        part=uniform(0, 2),
+    ).deriving(rehearsed_instances),
+    tends=(change_beside_rehearsal, change_by_part),
+    examples=(
+        example(
+            couplings=".4 .6",
+            beside=["1 0 .5", "0 .5 -.5"],
+            wrong=[[".3 .1 0 0", "-.2 .4 0 .1"], ["0 .5 .2 0", ".1 0 0 -.3"], [".2 0 .6 0", "0 -.4 0 .1"]],
+            odds="-.4 3.5 -2",
+            part="1.5",
+            rhs=".04805217",
+        ),
+    ),
+    tolerance=1e-3,
+    floor=0.1,
+    ladder=(1e-5, 1e-7),
+    note="Dear where S is solved: at V = (.4, .97) and couplings -.4, .6 the strength eta_* is 5.3, since"
+    " little of the rehearsal's force is left there. Where K_jS < 0 the rehearsal harms j itself.",
+    false=(neighbour("whatever V_S", rhs=change_whatever_rate),),
 )
 
-
-def gain_beside_pinned(features: Values) -> Values:
-    """What j gains from T in the directions in which S does not move."""
-    t, s, j = (features[..., i, :] for i in range(3))
-    remaining = t - (t * s).sum(axis=-1, keepdims=True) / (s * s).sum(axis=-1, keepdims=True) * s
-    return (j * remaining).sum(axis=-1)
+STEPS_OF_FLOW, NEWTON_STEPS = 10, 6
 
 
-def pinned_coupling(features: Values) -> Values:
+def pinned_odds(level: Values, pull: Values, held: Values) -> Values:
+    """The y with y - level = pull (expit(held) - expit(y)), by Newton's method from held."""
+    odds, rate = held, expit(held)
+    for _ in range(NEWTON_STEPS):
+        moved = expit(odds)
+        odds = odds - (odds - level - pull * (rate - moved)) / (1 + pull * moved * (1 - moved))
+    return odds
+
+
+def gain_of_flow(trained: Values, pinned: Values, other: Values, odds: Values, eps: float) -> Values:
+    """What j's log odds gained over the drive of T's, along T's training with (A_S - V_S)/eps on S.
+
+    The weights of two answers' linear logits, in implicit steps of the force on S to time one.
+    """
+    weights, total, time = 0 * trained, 0 * odds[..., 0], 1 / STEPS_OF_FLOW
+    length = (pinned * pinned).sum(axis=-1)
+    for _ in range(STEPS_OF_FLOW):
+        rate = expit(odds[..., 0] + (trained * weights).sum(axis=-1))
+        drive = time * rate * (1 - rate)
+        weights, total = weights + drive[..., None] * trained, total + drive
+        level = odds[..., 1] + (pinned * weights).sum(axis=-1)
+        moved = pinned_odds(level, time / eps * length, odds[..., 1])
+        weights = weights + ((moved - level) / length)[..., None] * pinned
+    return (other * weights).sum(axis=-1) / total
+
+
+def pinned_coupling(trained: Values, pinned: Values, other: Values) -> Values:
     """K_jT - K_jS K_SS^-1 K_ST."""
-    kernel = gram(features)
+    kernel = gram(np.stack([trained, pinned, other], axis=-2))
     return kernel[..., 2, 0] - kernel[..., 2, 1] * kernel[..., 1, 0] / kernel[..., 1, 1]
 
 
-def pinned_coupling_at_unit_length(features: Values) -> Values:
-    kernel = gram(features)
+def pinned_coupling_at_unit_length(trained: Values, pinned: Values, other: Values) -> Values:
+    kernel = gram(np.stack([trained, pinned, other], axis=-2))
     return kernel[..., 2, 0] - kernel[..., 2, 1] * kernel[..., 1, 0]
 
 
 PINNED = theorem(
     "N5.pinned",
-    "Where a strong forward KL pins S, the others are coupled by what S does not share",
-    statement=r"K_{jT} \;\to\; K_{jT} - K_{jS} K_{SS}^{-1} K_{ST}",
+    "K constant: as a forward KL on S grows, T moves j by what their gradients share outside of S's",
+    statement=r"\dot\theta = f_T g_T + \tfrac1\epsilon (A_S - V_S)\, g_S:\quad \lim_{\epsilon \to 0}"
+    r" \frac{z_j - z_j(0)}{\int f_T} = K_{jT} - K_{jS} K_{SS}^{-1} K_{ST}",
     source=SOURCE,
-    on=chart(features=uniform(-1, 1, 3, 4)),
-    equal=(gain_beside_pinned, pinned_coupling),
-    examples=(example(features=["1 .5 0 0", "0 2 0 0", "-.4 .8 .1 0"], value="-.4"),),
-    floor=1e-2,
-    tolerance=1e-7,
+    on=chart(
+        trained=uniform(-1, 1, FEATURES),
+        pinned=uniform(0.5, 1, FEATURES),
+        other=uniform(-1, 1, FEATURES),
+        odds=uniform(-3, 3, 2),
+    ),
+    tends=(gain_of_flow, pinned_coupling),
+    examples=(example(trained="1 .5 0 0", pinned="0 2 0 0", other="-.4 .8 .1 0", odds="-.4 3.5", rhs="-.4"),),
+    floor=0.1,
+    tolerance=1e-3,
+    ladder=(1e-2, 1e-4, 1e-6),
+    share=0.2,
     note="It harms j where T helps S and S helps j: of a gradient of T that helps j by what it shares with S,"
     " the pin takes that share away.",
-    false=(neighbour("without S's own length", rhs=pinned_coupling_at_unit_length),),
+    false=(
+        neighbour("without S's own length", rhs=pinned_coupling_at_unit_length),
+        neighbour("as if nothing held S", rhs=lambda trained, other: (trained * other).sum(axis=-1)),
+    ),
 )

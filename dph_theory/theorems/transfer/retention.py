@@ -284,7 +284,7 @@ def power_objective(policy: Values, merits: Values, power: Values) -> Values:
 
 POWERS = theorem(
     "O2.powers",
-    "Weighed by V^-p, strategies that share no prompt end at shares as rho^(1/p): none is lost",
+    "Weighed by V^-p, of strategies that share no prompt shares as rho^(1/p) are the best: none is zero",
     statement=r"J(q) = \sum_s \rho_s \frac{q_s^{1-p}}{1-p} \text{ (log at } p = 1) \;\le\;"
     r" J(q^*),\quad q^*_s \propto \rho_s^{1/p}",
     source=SOURCE,

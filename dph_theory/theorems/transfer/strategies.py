@@ -100,10 +100,11 @@ def maxrl_drive(share: float, rare: float, common: float, size: int) -> float:
 
 MAXRL = theorem(
     "N6.maxrl",
-    "MaxRL: r beside s gains nowhere, and is lost, where (G-1) rho(r only) <= rho(s only)",
+    "MaxRL: the drive of r's log odds beside s is at most (G-1) rho(r only) - rho(s only) at every share",
     statement=r"\rho_r\,\alpha_G(q) - \rho_s\,\alpha_G(1-q) \;\le\; (G-1)\,\rho_r - \rho_s,"
-    r" \quad \alpha_G(V) = \frac{1-(1-V)^{G-1}}{V}",
+    r" \quad \alpha_G(V) = \frac{1-(1-V)^{G-1}}{V},\; 0 < q < 1",
     source=SOURCE,
+    note="Where that is not positive r gains at no share.",
     on=chart(share=log_uniform(1e-4, 0.99), rare=uniform(0, 1), common=uniform(0, 1), size=integers(2, MOST)),
     at_most=(maxrl_drive, lambda rare, common, size: (size - 1) * rare - common),
     examples=(
@@ -142,7 +143,7 @@ def spread(odds: Values) -> Values:
 
 APART = theorem(
     "N6.apart",
-    "What two prompts share apart grows as a power of the odds of being right, and shrinks for far odds",
+    "Near equal shares, what two prompts share apart moves as a power of the odds of being right",
     statement=r"\frac{d\log\delta}{d\log O} = \frac{n_0}{n_0+2}\bigl(1 - 2 V d^2\bigr),\quad"
     r" d = \frac{o-1}{o+1}, \; \delta = \varphi_1 - \varphi_2 \to 0",
     source=SOURCE,
@@ -173,9 +174,9 @@ def from_roots(odds: Values, square: float = 8.0) -> Values:
 
 ODDS = theorem(
     "N6.odds",
-    "Near equal shares, what two prompts share apart shrinks as V -> 1 iff their odds exceed 3 + 2 sqrt 2",
-    statement=r"1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
-    r" o_c = 3 + 2\sqrt2, \text{ negative iff } o > o_c \text{ (for } o \ge 1)",
+    "1 - 2((o-1)/(o+1))^2, the exponent of strategies.apart at V = 1, has its root o >= 1 at 3 + 2 sqrt 2",
+    statement=r"o \ge 1:\quad 1 - 2\Bigl(\frac{o-1}{o+1}\Bigr)^2 = \frac{(o_c - o)(o - 1/o_c)}{(o+1)^2},\quad"
+    r" o_c = 3 + 2\sqrt2",
     source=SOURCE,
     on=chart(odds=log_uniform(1, 1e3)),
     equal=(lambda odds: 1 - 2 * spread(odds), from_roots),
@@ -183,8 +184,10 @@ ODDS = theorem(
     # Near the critical odds both sides vanish.
     floor=1.0,
     coq="keep_both",
-    note="The exponent of strategies.apart as V tends to 1, at prompts that prefer different correct answers"
-    " by the same odds. Local and symmetric: prompts of odds 20 and 6 end at shares .9998 and .0235.",
+    note="So of two prompts that prefer different correct answers by the same odds o, what they share apart"
+    " grows or shrinks, near equal shares, as o is below or above 3 + 2 sqrt 2. That is local and symmetric:"
+    " at o = 7 it is so for |delta| < 1.02 alone, and prompts of odds 20 and 6 end at shares .9998 and"
+    " .0235.",
     false=(neighbour("3 + sqrt 7", rhs=partial(from_roots, square=7.0)),),
 )
 
@@ -210,9 +213,9 @@ def base_share(down: Values, up: Values) -> Values:
 
 RUIN = theorem(
     "N6.ruin",
-    "Of two strategies, groups of two: the first wins with chance (1 - r^d)/(1 - r^(d+u))",
+    "The recursion of two strategies' chances, in groups of two, has the solution (1 - r^d)/(1 - r^(d+u))",
     statement=r"h_0 = 0,\; h_{d+u} = 1,\; (w_1+w_2) h_i = w_1 h_{i+1} + w_2 h_{i-1} \;\Rightarrow\;"
-    r" h_d = \frac{1 - r^d}{1 - r^{d+u}},\quad r = \frac{w_2}{w_1}",
+    r" h_d = \frac{1 - r^d}{1 - r^{d+u}},\; r = \frac{w_2}{w_1} \ne 1",
     source=SOURCE,
     on=chart(down=integers(1, 12), up=integers(1, 12), first=uniform(0.05, 0.5), second=uniform(0.05, 0.5)),
     equal=(chance_on_lattice, chance_by_ruin),
@@ -285,11 +288,14 @@ def moments_in_closed_form(first: float, second: float, beta: float, step: float
 
 WITH_KL = theorem(
     "N6.kl",
-    "With a KL in the reward the log odds tend to x0 + (w1 - w2)/beta in the mean, with a std over seeds",
+    "A KL in the reward, groups of two: mean and std over seeds of the log odds after n mixed groups",
     statement=r"x_{n+1} = x_n + \tfrac\eta2\bigl(\sigma_n - \beta (x_n - x_0)\bigr) \;\Rightarrow\;"
     r" E x_n = x_0 + \tfrac{w_1-w_2}{\beta}(1 - \kappa^n),\; \mathrm{Var}\,x_n = \tfrac{\eta^2}{4}"
     r"\mathrm{Var}\,\sigma\,\frac{1-\kappa^{2n}}{1-\kappa^2},\quad \kappa = 1 - \tfrac{\beta\eta}2",
     source=SOURCE,
+    note="For beta eta < 4 they end at x0 + (w1-w2)/beta and at a std that grows as 1/sqrt(beta) as beta"
+    " falls: with merits .25, .25, beta .01 and step 1 it is 3.5, and the leader has .91 in the median seed."
+    " Whether a KL keeps both strategies depends on beta and the step.",
     on=chart(
         first=uniform(0.05, 0.45),
         second=uniform(0.05, 0.45),
