@@ -399,6 +399,7 @@ def _collapse(records: Records) -> dict[str, Any]:
 TARGETS = {
     problems.ONE: "one correct answer, which one decided by sampling noise",
     problems.FILTERED: "the base conditioned on being correct",
+    problems.BASE: "the base itself, at its own pass rate",
     problems.LOCAL: "token-level constrained decoding of the base",
     problems.MEANS: "the same, with longer answers favoured",
     problems.FORWARD: "the small-beta limit of plain k3 in the loss",

@@ -20,6 +20,7 @@ FILTERED, UNIFORM, LOCAL = "base's proportions", "uniform", "locally filtered"
 FORWARD, MEANS, UNIFORM_LOCAL = "token forward limit", "per-answer-mean law", "uniform, token by token"
 PER_TOKEN = "equal mean log pi of tokens"
 ONE, OTHER = "one answer", "none of these"
+BASE = "base itself, at its pass rate"
 NEAR, ALMOST, CLEAR = 0.04, 0.1, 2.0
 """A policy is named that is within NEAR in total variation, one answer within ALMOST, if every other is CLEAR
 times as far."""

@@ -53,13 +53,16 @@ def _clip(name: str, source: str, note: str, surrogate: f.Surrogate, **fields: A
     return _method(name, source, f"four updates on a batch; {note}", GROUPED, **fields)
 
 
-def _rehearsed(name: str, note: str, divergence: FDivergence) -> PublishedMethod:
-    """RLOO, and what is rehearsed on stored correct answers of the base."""
-    return _method(name, "2509.07430", note, _RLOO, knob=True, stored=partial(rehearsal, divergence))
+def _stored_alone(
+    name: str, source: str, note: str, divergence: FDivergence, **fields: Any
+) -> PublishedMethod:
+    """A divergence on stored correct answers of the base, and nothing of the policy's own answers."""
+    stored = partial(_rehearsal_alone, divergence)
+    return _method(name, source, note, partial(weighted, 0.0, 0.0), stored=stored, **fields)
 
 
-def _rehearsal_alone(problem: Any, log_pi: Any, knob: float) -> Any:
-    return rehearsal(FORWARD_KL, problem, log_pi, 1.0)
+def _rehearsal_alone(divergence: FDivergence, problem: Any, log_pi: Any, knob: float) -> Any:
+    return rehearsal(divergence, problem, log_pi, 1.0)
 
 
 _RLOO = of_rewards(published.leave_one_out)
@@ -116,9 +119,14 @@ _PENALISED = (
             read=SUMMARY, knob=True),
 )
 _FROM_STORED = (
-    _rehearsed("DPH-F", "-log u on stored correct answers", FORWARD_KL),
-    _rehearsed("DPH-JS", "JS on stored correct answers", JENSEN_SHANNON),
-    _rehearsed("DPH-alpha", "alpha = .2 on stored correct answers", alpha_divergence(0.2)),
+    _method("DPH, explored prompts", "2509.07430", "GRPO, tokens averaged, no divergence", GROUPED,
+            reduction=TOKENS),
+    _stored_alone("DPH-F, solved prompts", "2509.07430", "-log u on stored correct answers, nothing else",
+                  FORWARD_KL),
+    _stored_alone("DPH-JS, solved prompts", "2509.07430", "JS on stored correct answers, nothing else",
+                  JENSEN_SHANNON),
+    _stored_alone("DPH-alpha, solved prompts", "2509.07430",
+                  "alpha = .2 on stored correct answers, nothing else", alpha_divergence(0.2)),
     _method("replay of found answers", "remax-rl 0.1.1",
             "-log pi on correct answers that the run found, each once", _RLOO, read=SUMMARY, knob=True,
             stored=u.replay),
@@ -127,8 +135,8 @@ _TARGETED = (
     _method("alpha-DPG", "2512.05962", "((p_*/pi)^.5 - 1)/.5; its code's alpha is 1 less this one",
             partial(u.dpg, 0.5)),
     _method("KL-DPG", "2302.08215", "p_*/pi - 1", partial(u.dpg, 1.0)),
-    _method("rejection fine-tuning", "2308.01825", "-log pi on the base's correct answers, nothing else",
-            partial(weighted, 0.0, 0.0), read=STANDARD, stored=_rehearsal_alone),
+    _stored_alone("rejection fine-tuning", "2308.01825",
+                  "-log pi on the base's correct answers, nothing else", FORWARD_KL, read=STANDARD),
 )
 _SHAPED = (
     _method("unlikeliness", "2506.02355", "GRPO of r (1 - .25 rank/G), likelier ranks higher",

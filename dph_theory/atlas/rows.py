@@ -12,7 +12,7 @@ import numpy as np
 from ..numeric.elementary import Values
 from ..support.processes import in_order
 from ..support.table import Cell, Table
-from .problems import EQUAL, LENGTHS, OTHER, TWO, UNEQUAL, AtlasProblem, distance
+from .problems import BASE, EQUAL, FILTERED, LENGTHS, NEAR, OTHER, TWO, UNEQUAL, AtlasProblem, distance
 from .published_methods import PUBLISHED_METHODS, PublishedMethod
 from .training import UnsettledError, drift_over_chains, expected, flow, gradient
 
@@ -89,7 +89,12 @@ def _end(
 
 
 def _named(problem: AtlasProblem, end: np.ndarray | None) -> str:
-    return OTHER if end is None else problem.policy_name(problem.shares(end))
+    """The policy of the correct answers; the base itself, where the incorrect ones too have what they had."""
+    if end is None:
+        return OTHER
+    name = problem.policy_name(problem.shares(end))
+    moved = abs(problem.validity(end) - problem.validity(problem.start))
+    return BASE if name == FILTERED and moved <= NEAR else name
 
 
 def _reversed() -> np.ndarray:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dph_theory.atlas import published_methods as methods
-from dph_theory.atlas.problems import UNEQUAL
+from dph_theory.atlas.problems import UNEQUAL, decision
 from dph_theory.atlas.published_methods import PUBLISHED_METHODS, PublishedMethod
 from dph_theory.atlas.rows import LOST, recovery, row_of
 from dph_theory.atlas.training import flow
@@ -29,19 +29,37 @@ def test_recovery_has_the_power_of_its_gradient():
     )
     assert recovery(BY_NAME["alpha-DPG"], 0.0) == ("between, if drawn", pytest.approx(0.5, abs=0.02))
     assert recovery(BY_NAME["KL-DPG"], 0.0) == ("quick, if drawn", pytest.approx(0, abs=1e-3))
-    assert recovery(BY_NAME["DPH-F"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
+    assert recovery(BY_NAME["DPH-F, solved prompts"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
     # Of rehearsed divergences only the forward KL raises what has no mass: alpha's gradient is u^(1-alpha).
-    assert recovery(BY_NAME["DPH-alpha"], 0.1) == ("slow, undrawn", pytest.approx(0.8, abs=0.05))
-    assert recovery(BY_NAME["DPH-JS"], 0.1)[0] == "slow, undrawn"
+    assert recovery(BY_NAME["DPH-alpha, solved prompts"], 0.1) == (
+        "slow, undrawn",
+        pytest.approx(0.8, abs=0.05),
+    )
+    assert recovery(BY_NAME["DPH-JS, solved prompts"], 0.1)[0] == "slow, undrawn"
     assert recovery(BY_NAME["GRPO"], 0.0) == ("none", None)
 
 
 def test_a_row_of_what_is_known():
-    row = row_of(BY_NAME["DPH-F"])
+    row = row_of(BY_NAME["alpha-DPG"])
     assert (row.selects, row.selects_single, row.fixed) == (*["base's proportions"] * 2, True)
     assert (row.rare, row.long) == (pytest.approx(1, abs=0.01), pytest.approx(1, abs=0.01))
     assert row.wrong < 1e-4
-    assert row.drift == pytest.approx(0.631, abs=0.02)
+    assert row.drift == pytest.approx(0.3956, abs=0.02)
+
+
+@pytest.mark.parametrize(("divergence", "pass_rate"), [("F", 1.0), ("JS", 0.8), ("alpha", 0.8)])
+def test_dph_takes_a_solved_prompt_to_a_pass_rate_of_one_by_the_forward_kl_alone(divergence, pass_rate):
+    method, solved = BY_NAME[f"DPH-{divergence}, solved prompts"], decision("solved", (0.5, 0.3), (0.2,))
+    end = flow(method, solved, 0.0, start=solved.start + np.array([0.3, -0.2, 0.5]))[1]
+    assert float(solved.validity(end)) == pytest.approx(pass_rate, abs=1e-3)
+    assert solved.shares(end) == pytest.approx(np.array([0.625, 0.375]), abs=1e-3)
+
+
+def test_a_row_at_the_base_itself_is_named_so():
+    row = row_of(BY_NAME["DPH-JS, solved prompts"])
+    assert (row.selects, row.selects_single) == ("base itself, at its pass rate",) * 2
+    assert (row.wrong, row.drift) == (pytest.approx(1, abs=1e-3), None)
+    assert row_of(BY_NAME["DPH, explored prompts"]).selects == "one answer"
 
 
 def test_replay_of_found_answers_forgets_the_base_and_brings_back_what_is_nearly_lost():

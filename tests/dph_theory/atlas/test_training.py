@@ -69,7 +69,7 @@ def test_a_penalty_ends_at_its_stationary_policy(name, policy, settings):
 
 def test_targets_end_at_the_filtered_model_and_the_plain_gradient_at_the_likeliest():
     target = filtered(UNEQUAL.base[0], UNEQUAL.valid)
-    for name in ("DPH-F", "alpha-DPG", "KL-DPG", "rejection fine-tuning"):
+    for name in ("DPH-F, solved prompts", "alpha-DPG", "KL-DPG", "rejection fine-tuning"):
         assert distance(UNEQUAL.answers(flow(BY_NAME[name], UNEQUAL, 0.1)[1]), target) < 2e-3
     likeliest = uniform_on_likeliest(UNEQUAL.base[0], UNEQUAL.valid)
     assert distance(UNEQUAL.answers(flow(BY_NAME["RLOO"], UNEQUAL, 0.0)[1]), likeliest) < 1e-2
