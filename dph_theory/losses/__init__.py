@@ -20,6 +20,7 @@ from .inputs import LEVELS as LEVELS
 from .inputs import REDUCTIONS as REDUCTIONS
 from .meter import ExcessKLEstimate as ExcessKLEstimate
 from .meter import excess_kl_estimate as excess_kl_estimate
+from .methods import MAXRL as MAXRL
 from .methods import METHODS as METHODS
 from .methods import TARGETED as TARGETED
 from .methods import Exploration as Exploration

@@ -71,31 +71,43 @@ def _shaped(advantages: Tensor, mask: TokenMask, level: str) -> Tensor:
 
 
 ADVANTAGE_BASELINES = ("mean", "leave_one_out", "one", "none")
+DIVISORS = ("std", "mean", "none")
+"""What an advantage is divided by: the group's std (GRPO), its mean (MaxRL), or nothing (Dr. GRPO, RLOO)."""
 
 
-def group_advantages(rewards: Tensor, *, normalise: bool = True, baseline: str = "mean") -> Tensor:
-    """The reward minus a baseline, shape (groups, size), optionally std-normalised.
+def group_advantages(rewards: Tensor, *, divided_by: str = "std", baseline: str = "mean") -> Tensor:
+    """The reward minus a baseline over the group's spread or mean, shape (groups, size).
 
     baseline "mean" of the group; "leave_one_out", the mean of the others, which is size/(size-1) times as far
     away; "one", where only incorrect answers have an advantage; "none", only correct ones. All have one
     expected gradient, up to that factor; they differ in how far sampling noise drives correct answers apart,
-    least with "one". normalise divides by the group's population std, with no constant added, and goes with
-    the two means. With these a group of equal rewards gets 0. float64 for float64 rewards,
-    float32 otherwise. Raises ValueError for integers, another shape, groups of one, rewards not finite, or
-    another baseline. Source: shao2024grpo; entries `sampling_noise`.
+    least with "one". divided_by "std" is the group's population std, with no constant added; "mean" the
+    group's mean, of rewards that are not negative; both go with the two means. With these a group of equal
+    rewards gets 0. float64 for float64 rewards, float32 otherwise. Raises ValueError for integers, another
+    shape, groups of one, rewards not finite, negative ones under "mean", another baseline or divisor.
+    Source: shao2024grpo; "mean", tajwar2026maxrl; entries `sampling_noise`, `retention`.
+
+    >>> group_advantages(torch.tensor([[1.0, 0.0, 0.0, 0.0]]), divided_by="mean")
+    tensor([[ 3., -1., -1., -1.]])
     """
     choice("baseline", baseline, ADVANTAGE_BASELINES)
+    choice("divided_by", divided_by, DIVISORS)
     _check_groups(rewards)
     if baseline in ("one", "none"):
-        if normalise:
-            raise argument_error("normalise", normalise, f"False with baseline={baseline!r}")
+        if divided_by != "none":
+            raise argument_error("divided_by", divided_by, f"none with baseline={baseline!r}")
         return rewards.to(working_dtype(rewards)) - (1.0 if baseline == "one" else 0.0)
     size = rewards.shape[1]
     # By the rewards themselves: rounding leaves a mean of equal numbers a last bit off.
     equal = ~informative_groups(rewards)[:, None]
     rewards = rewards.to(working_dtype(rewards))
-    advantages = rewards - rewards.mean(dim=1, keepdim=True)
-    if normalise:
+    mean = rewards.mean(dim=1, keepdim=True)
+    advantages = rewards - mean
+    if divided_by == "mean":
+        if (rewards < 0).any():
+            raise argument_error("rewards", float(rewards.min()), "at least 0, to be divided by their mean")
+        advantages = advantages / torch.where(equal, 1.0, mean)
+    elif divided_by == "std":
         # In units of the largest, so that no square underflows.
         largest = advantages.abs().amax(dim=1, keepdim=True)
         advantages = advantages / torch.where(equal, 1.0, largest)

@@ -14,7 +14,7 @@ from ..references import Source
 from ..support.errors import argument_error
 from ..trainers.kl_terms import KL_FORMS
 from ..trainers.objective import Objective
-from ..trainers.parts import ANSWERS, CENTRED, DIVIDED, LEFT_OUT, TOKENS
+from ..trainers.parts import ANSWERS, BY_MEAN, CENTRED, DIVIDED, LEFT_OUT, TOKENS
 from .exploration import group_advantages, informative_groups, ppo_clip_loss
 from .generator import generator_loss
 from .inputs import floats
@@ -30,13 +30,13 @@ class Exploration:
     reduction: str
     level: str = "token"
     dual_clip: float | None = None
-    normalise: bool = True
+    divided_by: str = "std"
     baseline: str = "mean"
     dynamic_sampling: bool = False
 
     def advantages(self, rewards: Tensor) -> Tensor:
         """The advantages of rewards (groups, size)."""
-        return group_advantages(rewards, normalise=self.normalise, baseline=self.baseline)
+        return group_advantages(rewards, divided_by=self.divided_by, baseline=self.baseline)
 
     def trained_groups(self, rewards: Tensor) -> Tensor:
         """Which groups of rewards (groups, size) are trained on: all, or those whose rewards differ."""
@@ -97,9 +97,9 @@ class Method:
     def objective(self, group_size: int, coefficient: float | None = None) -> Objective:
         """What it optimises on the prompts that it explores, at its penalty's coefficient or another."""
         exploration, penalty = self.exploration, self.penalty
-        advantage = CENTRED if exploration.baseline == "mean" else LEFT_OUT
-        if exploration.normalise:
-            advantage = DIVIDED._replace(scale="population_std")
+        undivided = CENTRED if exploration.baseline == "mean" else LEFT_OUT
+        divided = {"std": DIVIDED._replace(scale="population_std"), "mean": BY_MEAN}
+        advantage = divided.get(exploration.divided_by, undivided)
         own = 0.0 if penalty is None else penalty.coefficient
         form = "sequence_kl" if penalty is not None and penalty.form == "reward" else ""
         return Objective(
@@ -153,9 +153,12 @@ METHODS = _by_name(
 )
 """The methods by name. What a paper leaves open is said, with its reason, beside the value."""
 
+MAXRL = Method("MaxRL", replace(_GRPO, divided_by="mean"), None, None, Source("tajwar2026maxrl"))
+"""GRPO with the group's mean in place of its std; its source has no clip of its own."""
+
 # Their optimum depends on the reward's scale, so advantages are not std-normalised: that would change beta
 # from prompt to prompt.
-_UNSCALED = replace(_DAPO, normalise=False, dynamic_sampling=False)
+_UNSCALED = replace(_DAPO, divided_by="none", dynamic_sampling=False)
 _A4 = Source("dymetman2026binary", "A4")
 _DPG = Source("kruszewski2026whatever")
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 from dph_theory import DIVERGENCES, beta_for_mean_validity
+from dph_theory.losses import MAXRL, TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.losses import METHODS as LOSSES
-from dph_theory.losses import TARGETED, Exploration, Method, Penalty, Rehearsal
 from dph_theory.support.errors import RefusedError, argument_error, choice
 
 from .rehearsal import DEFINITION, rehearses
@@ -55,6 +55,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         **LOSSES,
         "GRPO": replace(LOSSES["GRPO"], penalty=None),
         "GRPO-KL": replace(LOSSES["GRPO"], name="GRPO-KL"),
+        "MaxRL": MAXRL,
         **{name: method for name, method in TARGETED.items() if name != "reverse"},
     }
 )
@@ -74,6 +75,11 @@ def setup(
     _no_place_for(config, method)
     arguments, notes = exploration_arguments(method.exploration)
     arguments["two_backward"] = config.two_backward
+    divisor = config.divided_by or method.exploration.divided_by
+    # TRL divides by the std or by nothing, this package's trainer by the mean.
+    arguments["scale_rewards"] = "group" if divisor == "std" else "none"
+    if divisor == "mean":
+        arguments["divided_by_mean"] = True
     if config.baseline is not None:
         arguments |= {"baseline": config.baseline, "scale_rewards": "none"}
         notes = [*notes, _BASELINE]
@@ -108,10 +114,11 @@ def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train
     alpha_dpg = arguments.get("online") == "alpha_dpg"
     summed = f"none: {config.name} sums over whole answers"
     undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
+    undivided |= arguments.get("divided_by_mean", False)
     places = {
         "loss_type": (not alpha_dpg, summed),
         "importance_sampling_level": (not alpha_dpg, summed),
-        "scale_rewards": (not undivided, f"none: {config.name} here divides no rewards"),
+        "scale_rewards": (not undivided, f"none: {config.name} here divides as method.divided_by says"),
         "use_bias_correction_kl": (
             arguments["beta"] > 0,
             f"none: {config.name} has no KL in the loss; GRPO-KL, RKL and KL-control do",
@@ -141,7 +148,7 @@ def exploration_arguments(exploration: Exploration) -> tuple[dict[str, Any], lis
         "epsilon_high": exploration.clip_high,
         "delta": exploration.dual_clip,
         "loss_type": losses[exploration.reduction],
-        "scale_rewards": "group" if exploration.normalise else "none",
+        "scale_rewards": "group" if exploration.divided_by == "std" else "none",
         "beta": 0.0,
     }
     return arguments, [_GROUPS_OF_EQUAL_REWARDS] if exploration.dynamic_sampling else []
@@ -159,7 +166,14 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
         "alpha": (has_alpha, "DPH-alpha and alpha-DPG"),
         "beta_from": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
         "excess_bound": (penalty is not None and penalty.form == "reward", "KL control by sequences"),
-        "baseline": (method.alpha is None, "methods whose rewards are 0 and 1"),
+        "baseline": (
+            method.alpha is None and method.exploration.divided_by != "mean",
+            "methods whose rewards are 0 and 1, and not divided by their mean,",
+        ),
+        "divided_by": (
+            method.alpha is None and (penalty is None or penalty.form == "loss") and config.baseline is None,
+            "methods with the group's mean as baseline and no KL in the reward",
+        ),
         "rehearsal_form": (rehearsal is not None, "DPH methods"),
     }
     for name, (place, who) in places.items():

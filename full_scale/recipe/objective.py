@@ -8,7 +8,7 @@ from typing import Any
 from dph_theory.predict import configuration_of
 from dph_theory.trainers.kl_terms import KL_FORMS, KLTerm, term
 from dph_theory.trainers.objective import Objective
-from dph_theory.trainers.parts import DIVIDED, LEFT_OUT
+from dph_theory.trainers.parts import BY_MEAN, DIVIDED, LEFT_OUT
 
 from .rehearsal import DEFINITION, REHEARSAL, declared
 
@@ -23,6 +23,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "top_entropy_quantile": 1.0,
         "reward_weights": None,
         "baseline": "mean",
+        "divided_by_mean": False,
         "online": "none",
         "online_beta": 0.0,
         **REHEARSAL,
@@ -31,10 +32,10 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 """What a trainer takes where it is given nothing else: the arguments that what it optimises depends on."""
 OWN = frozenset(
     {
-        *("alpha", "baseline", "beta_from", "collapse_every", "divergence", "eta", "excess_bound", "gauge"),
-        *("generation_rows", "keep_moments", "log_u_tolerance", "online", "online_beta", "ratio_clip"),
-        *("rehearsal_form", "rehearsal_level", "rehearsal_reduction", "rehearsal_rows", "step_in_logits"),
-        "two_backward",
+        *("alpha", "baseline", "beta_from", "collapse_every", "divergence", "divided_by_mean", "eta"),
+        *("excess_bound", "gauge", "generation_rows", "keep_moments", "log_u_tolerance", "online"),
+        *("online_beta", "ratio_clip", "rehearsal_form", "rehearsal_level", "rehearsal_reduction"),
+        *("rehearsal_rows", "step_in_logits", "two_backward"),
     }
 )
 """The fields of OnlineConfig that GRPOConfig lacks."""
@@ -52,8 +53,8 @@ def objective_of(arguments: Mapping[str, Any]) -> Objective:
     given = {**DEFAULTS, **arguments}
     of_trl = {name: value for name, value in given.items() if name not in OWN}
     objective = configuration_of(of_trl, "trl").objective
-    if given["baseline"] != "mean":
-        objective = replace(objective, advantage=LEFT_OUT)
+    if given["baseline"] != "mean" or given["divided_by_mean"]:
+        objective = replace(objective, advantage=BY_MEAN if given["divided_by_mean"] else LEFT_OUT)
     kl, coefficient = _kl_of_reward(given)
     if kl is not None:
         divided = given["online"] == "scaled_kl"

@@ -136,6 +136,8 @@ class MethodConfig:
     """It falls on only while the excess KL is under that, in nats."""
     baseline: Literal["mean", "leave_one_out", "one", "none"] | None = None
     """What is subtracted from rewards; `one` drifts least. Advantages are then not std-normalised."""
+    divided_by: Literal["std", "mean", "none"] | None = None
+    """What the reward less the group's mean is divided by; `mean` (MaxRL) retains most correct answers."""
 
     mu: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Target mean pass rate of KL control, in place of beta."""

@@ -48,6 +48,9 @@ class OnlineConfig(DPHConfig):
     "one", so that only incorrect answers have a gradient, or "none", only correct ones. One expected
     gradient, up to a factor; sampling noise drives correct answers apart least with "one". Entries:
     `sampling_noise`."""
+    divided_by_mean: bool = False
+    """Whether advantages, the reward less the group's mean, are divided by that mean (MaxRL). Entries:
+    `retention`."""
     ratio_clip: float | None = None
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
@@ -78,6 +81,7 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
         setting("baseline") != "mean",
         "alpha" in (setting("divergence"), online.removesuffix("_dpg")),
     )
+    undivided = setting("scale_rewards") in ("none", False)
     rules = {
         **{name: (not setting(name), f"off: {why}") for name, why in _REFUSED.items()},
         "generation_rows": (rows is None or rows >= 1, "at least one row"),
@@ -88,8 +92,13 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
         ),
         "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
         "baseline": (
-            not constant or (setting("scale_rewards") in ("none", False) and online != "alpha_dpg"),
+            not constant or (undivided and online != "alpha_dpg"),
             "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
+        ),
+        "divided_by_mean": (
+            not setting("divided_by_mean")
+            or (undivided and not constant and online in ("none", "future_kl")),
+            "False where scale_rewards divides, or something else stands for the advantages",
         ),
         "alpha": (
             (setting("alpha") is not None) == takes_alpha,
@@ -150,11 +159,13 @@ class OnlineTrainer(ExactResume, DPHTrainer):
             self._advantage_method = "_definition"
         if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
-        if baseline != "mean":
-            require_verdict_alone(self, f"baseline={baseline!r}")
+        own_advantage = baseline != "mean" or self.args.divided_by_mean
+        if own_advantage:
+            changed = f"baseline={baseline!r}" if baseline != "mean" else "divided_by_mean=True"
+            require_verdict_alone(self, changed)
         key = "example_id" if self._advantage_method else "prompt"
         # None where TRL's own advantages stand.
-        self.verdicts: Any = Verdicts(self, key) if self._advantage_method or baseline != "mean" else None
+        self.verdicts: Any = Verdicts(self, key) if self._advantage_method or own_advantage else None
         self.reference: Any = OnlineReference(self) if self._advantage_method else None
 
     def course(self) -> dict[str, Any]:
@@ -178,19 +189,21 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         if not self.model.training or self.verdicts is None:
             return samples
         advantages = samples["advantages"]
-        if self.args.baseline != "mean":
+        if self.args.baseline != "mean" or self.args.divided_by_mean:
             rewards = self.verdicts.last[1].to(advantages)
-            samples = {**samples, "advantages": self._less_baseline(rewards, self.args.baseline)}
+            divisor = "mean" if self.args.divided_by_mean else "none"
+            own = self._less_baseline(rewards, self.args.baseline, divisor)
+            samples = {**samples, "advantages": own}
         if self._advantage_method is None:
             return samples
         samples = self.reference.with_log_probs(samples)
         online_advantages = getattr(self, self._advantage_method)(samples)
         return {**samples, "advantages": online_advantages.to(advantages.dtype)}
 
-    def _less_baseline(self, rewards: Tensor, baseline: str, divided: bool = False) -> Tensor:
-        """The rewards of this process less the baseline, of their group or a constant, (batch,)."""
+    def _less_baseline(self, rewards: Tensor, baseline: str, divisor: str = "none") -> Tensor:
+        """The rewards of this process less the baseline, of their group or a constant, divided, (batch,)."""
         everyone = in_groups(self, rewards)[..., 0]
-        advantages = group_advantages(everyone, normalise=divided, baseline=baseline).flatten()
+        advantages = group_advantages(everyone, divided_by=divisor, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return advantages[start : start + len(rewards)]
 
@@ -259,8 +272,9 @@ class OnlineTrainer(ExactResume, DPHTrainer):
 
         For "scaled_kl", less the group's mean, over its deviation (entries `sampling_noise`).
         """
-        divided = self.args.online == "scaled_kl"
-        return self._less_baseline(rewards, "mean" if divided else "leave_one_out", divided)
+        if self.args.online == "scaled_kl":
+            return self._less_baseline(rewards, "mean", "std")
+        return self._less_baseline(rewards, "leave_one_out")
 
     def _base_rate(self, key: str) -> float:
         rate = self.base_rates.get(key)

@@ -166,7 +166,7 @@ def baseline_loss(
     drawn = torch.multinomial(log_pi.detach().exp(), size, replacement=True, generator=generator)
     rewards = valid.gather(1, drawn).to(log_pi.dtype) - (constant or 0.0)
     baseline = "leave_one_out" if constant is None else "none"
-    advantages = group_advantages(rewards, normalise=False, baseline=baseline)
+    advantages = group_advantages(rewards, divided_by="none", baseline=baseline)
     return -(advantages * log_pi.gather(1, drawn)).mean()
 
 

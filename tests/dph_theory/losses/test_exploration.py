@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hypothesis_strategies import laws
 
-from dph_theory.losses import group_advantages, informative_groups, ppo_clip_loss
+from dph_theory.losses import MAXRL, group_advantages, informative_groups, ppo_clip_loss
+from dph_theory.stationary import group_weight
 
 CLIP = {"clip_low": 0.2, "clip_high": 0.28}
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -88,12 +89,12 @@ def test_extreme_ratios_are_never_nan(dtype, advantage, dual_clip):
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=4), min_size=1, max_size=3))
 def test_group_advantages_are_centred_and_of_unit_deviation(rewards):
     rewards = torch.tensor(rewards, dtype=torch.float64)
-    plain, unit = (group_advantages(rewards, normalise=normalise) for normalise in (False, True))
+    plain, unit = (group_advantages(rewards, divided_by=divisor) for divisor in ("none", "std"))
     np.testing.assert_allclose(plain.mean(dim=1), 0, atol=1e-10)
     rest_mean = (rewards.sum(dim=1, keepdim=True) - rewards) / 3
     for baseline, taken in (("none", 0.0), ("one", 1.0)):
-        assert torch.equal(group_advantages(rewards, normalise=False, baseline=baseline), rewards - taken)
-    left_out = group_advantages(rewards, normalise=False, baseline="leave_one_out")
+        assert torch.equal(group_advantages(rewards, divided_by="none", baseline=baseline), rewards - taken)
+    left_out = group_advantages(rewards, divided_by="none", baseline="leave_one_out")
     np.testing.assert_allclose(left_out, rewards - rest_mean, atol=1e-10)
     deviation = unit.square().mean(dim=1).sqrt()
     np.testing.assert_allclose(deviation, informative_groups(rewards).double(), rtol=1e-9)
@@ -118,3 +119,28 @@ def test_tokens_without_mass_give_no_nan(advantage, log_old):
     ratio = 1.0 if log_old == -np.inf else 0.8 if advantage < 0 else 0.0
     assert loss.item() == pytest.approx(-advantage * ratio)
     assert not log_pi.grad.isnan()
+
+
+def test_advantages_divided_by_the_mean_are_maxrl_s():
+    """(r - m)/m, an all-wrong group zero, whose weight of grad V is (1 - (1-V)^(G-1))/V: entry O1's alpha."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0] * 4, [1.0] * 4])
+    advantages = group_advantages(rewards, divided_by="mean")
+    expected = [[3, -1, -1, -1], [1 / 3, 1 / 3, 1 / 3, -1], [0] * 4, [0] * 4]
+    np.testing.assert_allclose(advantages, expected, rtol=1e-6)
+    for size, rate in ((4, 0.3), (16, 0.05)):
+        assert MAXRL.objective(size).advantage.scale == "mean"
+        weight = group_weight(size, rate, "mean")
+        assert weight == pytest.approx((1 - (1 - rate) ** (size - 1)) / rate)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "options", "says"),
+    [
+        ([[-1.0, 1.0]], {"divided_by": "mean"}, "rewards=-1.0 is not allowed.*at least 0"),
+        ([[0.0, 1.0]], {"divided_by": "mean", "baseline": "one"}, "divided_by='mean'.*none with baseline"),
+        ([[0.0, 1.0]], {"divided_by": "range"}, "divided_by='range'"),
+    ],
+)
+def test_what_a_divisor_does_not_go_with_is_refused(rewards, options, says):
+    with pytest.raises(ValueError, match=says):
+        group_advantages(torch.tensor(rewards), **options)

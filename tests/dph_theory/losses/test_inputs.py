@@ -52,7 +52,7 @@ REFUSED = [
     (ppo_clip_loss, {"mask": ~MASK}, "mask='all 6 tokens masked'.*at least one token"),
     (group_advantages, {"rewards": X.long()}, r"rewards\.dtype=torch\.int64"),
     (group_advantages, {"rewards": X + torch.tensor([0, 0, NAN])}, "rewards=nan is not allowed: finite"),
-    (group_advantages, {"rewards": X, "baseline": "none"}, "normalise=True.*False with baseline='none'"),
+    (group_advantages, {"rewards": X, "baseline": "none"}, "divided_by='std'.*none with baseline='none'"),
     (informative_groups, {"rewards": X[:, :1]}, r"rewards\.shape=\(2, 1\).*at least two"),
     (generator_loss, {"divergence": "kl"}, "divergence='kl'.*one of forward_kl, reverse_kl, jensen_shannon"),
     (generator_loss, {"level": "row"}, "level='row'.*token, sequence"),

@@ -37,7 +37,7 @@ def test_every_value_is_an_argument_of_a_loss(method):
     rewards = torch.tensor([[1.0, 0.0, 1.0, 1.0]])
     arguments = asdict(method.exploration)
     filtered = arguments.pop("dynamic_sampling")
-    advantages = group_advantages(rewards, **{k: arguments.pop(k) for k in ("normalise", "baseline")})
+    advantages = group_advantages(rewards, **{k: arguments.pop(k) for k in ("divided_by", "baseline")})
     assert not filtered or informative_groups(rewards).all()
     loss = ppo_clip_loss(log_pi, log_pi.detach(), advantages[0], mask, **arguments)
     if method.penalty:

@@ -30,7 +30,7 @@ def test_every_method_is_a_configuration_of_the_trainer(name, tmp_path):
     assert args.eta == (METHODS[name].rehearsal.eta if found.rehearses else 0)
     assert (args.beta > 0) == (name in ("GRPO-KL", "RKL", "KL-control"))
     assert args.use_bias_correction_kl == (name not in ("GRPO-KL", "RKL"))
-    assert args.epsilon_high == (0.2 if name in ("GRPO", "GRPO-KL") else 0.28)
+    assert args.epsilon_high == (0.2 if name in ("GRPO", "GRPO-KL", "MaxRL") else 0.28)
 
 
 ALPHA = {"eta": 0.3, "alpha": 0.7, "gauge": "normalised", "two_backward": True, "rehearsal_rows": 7}
@@ -59,6 +59,8 @@ def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
         ({"name": "GRPO"}, {}, ["sample std"]),
         ({"name": "GRPO"}, {"scale_rewards": "none"}, []),
         ({"name": "GRPO", "baseline": "one"}, {}, ["not std-normalised"]),
+        ({"name": "MaxRL"}, {}, []),
+        ({"name": "DPH-F", "divided_by": "mean"}, {}, ["Dynamic"]),
         ({"name": "DAPO"}, {}, ["sample std", "Dynamic sampling is not done"]),
         ({"name": "alpha-DPG"}, {}, []),
         (
@@ -108,6 +110,10 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
         ),
         ({"name": "alpha-DPG"}, {"loss_type": "grpo"}, r"train\.loss_type='grpo'.*sums over whole answers"),
         ({"name": "GRPO", "baseline": "one"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
+        ({"name": "MaxRL"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'.*divided_by"),
+        ({"name": "MaxRL", "baseline": "one"}, {}, r"method\.baseline='one'"),
+        ({"name": "KL-DPG", "divided_by": "mean"}, {}, r"method\.divided_by='mean'"),
+        ({"name": "KL-control-sequence", "divided_by": "std"}, {}, r"method\.divided_by='std'"),
         ({"name": "KL-control-sequence"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
         ({"name": "GRPO"}, {"use_bias_correction_kl": False}, r"train\.use_bias_correction_kl.*no KL in the"),
         ({"name": "GRPO"}, {"ratio_clip": 2.0}, r"train\.ratio_clip=2\.0.*alpha-DPG"),

@@ -46,6 +46,8 @@ DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.rehearsal_form=d
         (("train.loss_type=dr_grpo",), True, FORWARD_KL, "std", SUMS),
         (("train.loss_type=vespo",), True, FORWARD_KL, "std", TOKENS),
         (("method.baseline=one",), True, FORWARD_KL, "leave_one_out", TOKENS),
+        (("method.divided_by=mean",), True, FORWARD_KL, "mean", TOKENS),
+        (("method.divided_by=none",), True, FORWARD_KL, "none", TOKENS),
         (DEFINITION, True, JENSEN_SHANNON, "std", TOKENS),
         (("method.name=KL-control",), True, REVERSE_KL, "none", TOKENS),
         (("method.name=KL-control", "method.baseline=one"), True, REVERSE_KL, "leave_one_out", TOKENS),
@@ -108,7 +110,9 @@ def test_the_dry_run_and_dph_predict_are_one_reader_over_the_grid_of_trl():
     assert known == 3 * 4 * len(TRL_LOSS_TYPES)
 
 
-@pytest.mark.parametrize("name", ["GRPO-KL", "RKL", "KL-control", "KL-control-sequence", "GRPO", "DAPO"])
+@pytest.mark.parametrize(
+    "name", ["GRPO-KL", "RKL", "KL-control", "KL-control-sequence", "GRPO", "DAPO", "MaxRL"]
+)
 def test_a_method_by_name_optimises_what_its_trainer_s_arguments_do(name):
     setting = {"beta": 0.1} if METHODS[name].penalty else {}
     objective = objective_of(setup(MethodConfig(name=name, **setting)).arguments)

@@ -4,6 +4,8 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 from support.tiny_training import TRL_WARNS, distance, trainer
 from transformers import AutoModelForCausalLM
 
+from dph_theory.losses import group_advantages
+
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 WORDS = ["p0", "x", "y"]
 EOS, PROMPT = 1, [3]
@@ -148,6 +150,20 @@ def test_without_a_penalty_a_constant_baseline_is_all_that_is_subtracted(folders
     run.train()
     rewards = run.verdicts.last[1].tolist()
     assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
+
+
+def test_advantages_divided_by_the_mean_are_maxrl_s(folders, tmp_path):
+    seen, settings = [], {"divided_by_mean": True, "scale_rewards": "none", "max_steps": 1}
+    run = trainer(folders[0], tmp_path, prompts=["p0", "x"], **settings)
+    compute = run.compute_loss
+    run.compute_loss = lambda model, inputs, **rest: (
+        seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
+    )
+    run.train()
+    rewards = run.verdicts.last[1].double().unflatten(0, (-1, run.num_generations))
+    expected = group_advantages(rewards, divided_by="mean").flatten()
+    assert expected.abs().max() > 0
+    assert sorted(seen) == pytest.approx(sorted(expected.tolist()), rel=1e-6)
 
 
 def coefficients(folder, output, bound, base_rate=0.5):

@@ -208,7 +208,7 @@ def test_rewards_of_alpha_dpg_are_those_of_the_losses():
     advantages, _ = judge(samples, rates, variant.method(rates.numpy()), variant, 4)
     log_pi, log_ref, valid = samples.in_groups(4)
     rewards = alpha_dpg_rewards(log_pi, log_ref, valid, rates[task.train[:40]].log(), 0.5)
-    expected = group_advantages(rewards, normalise=False, baseline="leave_one_out")
+    expected = group_advantages(rewards, divided_by="none", baseline="leave_one_out")
     torch.testing.assert_close(advantages, expected.flatten())
     # On the base a right sample has ratio p_*/pi = 1/A1, so rarer solutions earn more.
     assert rewards[valid].max() > rewards[valid].min() > 0 > rewards[~valid].max() == -2
