@@ -12,14 +12,16 @@ from scipy.stats import t as student
 
 from dph_theory.coverage import exact_pass_at_k
 
-from .runs import HELD_OUT, OpenRun, Outcomes, Policy, of_experiment
+from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
 
 Ends = Mapping[OpenRun, Policy]
 """Where the runs of one seed ended, by setting."""
 Anchors = Mapping[str, Sequence[int]]
 """The texts that are held at the base, by run."""
-Value = Callable[[Ends, Policy], float]
-"""Of a seed's ends and the base; KeyError where a run that it needs is not finished."""
+Course = Mapping[OpenRun, FinishedOpenRun]
+"""The runs of one seed with their whole courses, by setting."""
+Value = Callable[[Any, Policy], float]
+"""Of a seed's ends, or courses, and the base; KeyError where a run that it needs is not finished."""
 T = TypeVar("T")
 LEVEL = 0.9
 """Of the intervals over seeds."""
@@ -37,6 +39,8 @@ class Claim:
     band: tuple[float, float]
     identity: bool = False
     """Whether the two sides turned out to be one training: it checks the code, and no training could miss."""
+    of_courses: bool = False
+    """Whether its value takes courses and not ends."""
 
 
 ABOVE, BELOW, NEAR = (0, math.inf), (-math.inf, 0), (-0.05, 0.05)
@@ -76,10 +80,10 @@ def ends_by_seed(outcomes: Outcomes, anchors: Anchors) -> dict[int, Ends]:
     return {**by_seed}
 
 
-def over_seeds(value: Callable[..., T], ends: Mapping[int, Ends], *arguments: Any) -> list[T]:
+def over_seeds(value: Callable[..., T], by_seed: Mapping[int, Any], *arguments: Any) -> list[T]:
     """The value of every seed of which all the runs that it needs are finished."""
     values = []
-    for of_seed in ends.values():
+    for of_seed in by_seed.values():
         with suppress(KeyError):
             values.append(value(of_seed, *arguments))
     return values
@@ -88,8 +92,10 @@ def over_seeds(value: Callable[..., T], ends: Mapping[int, Ends], *arguments: An
 def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dict[str, ClaimVerdict]:
     """The claims by name, over the seeds that have what they need; those without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
-    ends = ends_by_seed(outcomes, anchors)
-    values = {claim: over_seeds(claim.value, ends, base) for claim in claims}
+    ends, courses = ends_by_seed(outcomes, anchors), dict[int, dict[OpenRun, FinishedOpenRun]]()
+    for outcome in of_experiment("advantages", outcomes):
+        courses.setdefault(outcome.run.seed or 0, {})[outcome.run.setting] = outcome
+    values = {claim: over_seeds(claim.value, courses if claim.of_courses else ends, base) for claim in claims}
     return {claim.name: _verdict(claim, of_claim) for claim, of_claim in values.items() if of_claim}
 
 

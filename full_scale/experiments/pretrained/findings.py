@@ -13,7 +13,7 @@ from dph_theory.support.table import Table
 
 from ..outcome import BARS
 from ..stored_runs import RunStore, write_record
-from . import anchors, methods, noise, stationary, transfer
+from . import advantages, anchors, methods, noise, stationary, transfer
 from .claims import Claim, ClaimVerdict, ends_by_seed, judged, over_seeds
 from .costs import costs
 from .losses import GROUP, SOLVED, STORED
@@ -25,7 +25,7 @@ KIND = "pretrained"
 END, NOISE, TOKENS, CLAIM = "predicted end", "noise forecast", "likeliest tokens", "claim"
 KERNEL, FORECAST, RUN, INTERPOLATION = "kernel", "forecast", "run", "interpolation"
 """The kinds of stored rows: all but the last two are made before the runs."""
-CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Findings:
         """Runs in expectation beside their predictions, those without a KL, the methods, and the claims."""
         of_kl, of_noise = stationary.table(self.outcomes), noise.table(self.noise_verdicts)
         of_methods, of_transfer = methods.table(self.outcomes), transfer.table(self.comparisons)
-        every = (of_kl, of_noise, of_methods, of_transfer, self._claim_table())
+        of_advantages = advantages.table(self.outcomes)
+        every = (of_kl, of_noise, of_methods, of_transfer, of_advantages, self._claim_table())
         return [table for table in every if table.rows]
 
     def _claim_table(self) -> Table:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.losses import (
+    MAXRL,
     METHODS,
     TARGETED,
     Method,
@@ -77,7 +78,12 @@ def expected_loss(
 
 
 METHODS_BY_NAME: Mapping[str, Method] = MappingProxyType(
-    {**METHODS, "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None), "KL-DPG": TARGETED["KL-DPG"]}
+    {
+        **METHODS,
+        "MaxRL": MAXRL,
+        "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None),
+        "KL-DPG": TARGETED["KL-DPG"],
+    }
 )
 """Of runs on samples, each without its own KL: a run's form of the KL is put on it."""
 

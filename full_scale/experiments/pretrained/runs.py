@@ -79,6 +79,11 @@ class OpenRun(Settings):
         """What runs of several seeds have in common: all but the seed."""
         return replace(self, seed=None)
 
+    @property
+    def measured_every(self) -> int:
+        """The steps between two points of its course."""
+        return 2 if self.experiment == "advantages" else max(1, self.steps // 2)
+
     def coefficient_at(self, step: int) -> float:
         """The coefficient of a step."""
         return annealed(self.coefficient, self.coefficient_from, step / self.steps)

@@ -9,7 +9,7 @@ from dph_theory.support.progress import Progress, silent
 
 from ...models.load import model_hash
 from ..stored_runs import RunStore, StudyOptions, StudyReport
-from . import anchors, findings, methods, noise, stationary, transfer
+from . import advantages, anchors, findings, methods, noise, stationary, transfer
 from .losses import GROUP, STORED
 from .open_prompts import LikeliestTokens, likeliest_tokens, open_prompts
 from .runs import MEASURED, FinishedOpenRun, OpenRun, Outcomes
@@ -21,6 +21,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "noise": (noise.declared, "Without a KL, how far does noise drive right answers apart?"),
     "methods": (methods.declared, "Which method retains Pass@k, on what it trained and on what it did not?"),
     "anchors": (anchors.declared, "Do a few prompts held at the base hold the others, whichever they are?"),
+    "advantages": (advantages.declared, "What are advantages to be divided by?"),
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
 }  # fmt: skip
 """By name the runs that are declared, whatever came out, and their question."""

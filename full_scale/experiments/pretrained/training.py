@@ -169,7 +169,7 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
         now = whole_answers(log_probs[pinned.name], reading.word_ids(pinned.name))
         return own + run.coefficient * anchor_loss(now, pinned_base, stored)
 
-    outcome = descend(llama, run, loss, reading, measured, every=max(1, run.steps // 2))
+    outcome = descend(llama, run, loss, reading, measured, every=run.measured_every)
     if run.rank is not None:
         adapted.unload()
     return outcome

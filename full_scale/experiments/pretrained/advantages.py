@@ -1,0 +1,152 @@
+"""What are advantages to be divided by, if a run is to retain the base's correct answers?
+
+Runs are compared at equal trained Pass@1, which courses measured every two steps reach by a straight line.
+Left out: groups of other sizes; answers of several tokens; other rates of the optimiser. First runs of
+another loop on the same prompts suggested the predictions. Theory O.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dph_theory.coverage import exact_pass_at_k
+from dph_theory.support.table import Table
+
+from .anchors import DIGITS, WIDE
+from .claims import ABOVE, BELOW, NEAR, Claim, Course, Value, over_seeds
+from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
+
+SEEDS = 5
+UNDIVIDED, STD, MEAN = "Dr. GRPO", "GRPO", "MaxRL"
+DIVISORS: Mapping[str, str] = {UNDIVIDED: "nothing", STD: "the group's std", MEAN: "the group's mean"}
+"""By method what its advantage, the reward less the group's mean, is divided by."""
+MIDDLE, LATER, LAST = 0.45, 0.60, 0.75
+"""Trained Pass@1 at which runs are compared."""
+KS = (1, 16, 256)
+_GUESS = 0.1
+"""The pass rate of a uniform guess among ten digits."""
+
+
+def setting(method: str, tasks: tuple[str, ...] = DIGITS, **fields: Any) -> OpenRun:
+    """A run with that method's advantage, of any seed."""
+    return OpenRun("advantages", tasks, method, steps=24, **fields)
+
+
+_k3 = partial(setting, kl="k3", coefficient=0.3)
+
+
+def declared() -> list[OpenRun]:
+    """Each divisor without a KL and beside plain k3; two also on a wider task; seeds outermost."""
+    of_digits = [run(method) for run in (setting, _k3) for method in DIVISORS]
+    return [
+        replace(run, seed=seed)
+        for seed in range(SEEDS)
+        for run in (*of_digits, *(setting(method, WIDE) for method in (STD, MEAN) if seed < 2))
+    ]
+
+
+def held_out(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
+    """Pass@k of held-out prompts where trained Pass@1 is `first`; KeyError where that is not reached."""
+    return _where(outcome, first, lambda run: run.tasks[0] + HELD_OUT, k)
+
+
+def trained(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
+    """Pass@k of trained prompts there."""
+    return _where(outcome, first, lambda run: run.tasks[0], k)
+
+
+def _where(outcome: FinishedOpenRun, first: float, task: Callable[[OpenRun], str], k: int) -> float:
+    run = outcome.run
+    learnt = [pass_at(point.tasks, run.tasks, 1) for point in outcome.course]
+    after = next((i for i, rate in enumerate(learnt) if rate >= first), 0)
+    if not after:
+        raise KeyError(f"{run.id} does not pass through a trained Pass@1 of {first}")
+    heights = [pass_at(point.tasks, [task(run)], k) for point in outcome.course[after - 1 : after + 1]]
+    return float(np.interp(first, learnt[after - 1 : after + 1], heights))
+
+
+def _difference(
+    run: OpenRun, other: OpenRun, k: int, first: float = MIDDLE, later: float | None = None
+) -> Value:
+    """Held-out Pass@k of one setting less that of another, at equal trained Pass@1 or at a later one."""
+    return lambda courses, base: (
+        held_out(courses[run], k, later or first) - held_out(courses[other], k, first)
+    )
+
+
+def _above_a_guess(courses: Course, base: Any) -> float:
+    """Held-out Pass@1 of MaxRL less that of GRPO mixed with a uniform guess to the same Pass@16."""
+    run, sixteen = courses[setting(STD)], held_out(courses[setting(MEAN)], 16)
+    learnt = [pass_at(point.tasks, run.run.tasks, 1) for point in run.course]
+    after = next(i for i, rate in enumerate(learnt) if rate >= MIDDLE)
+    rates = np.minimum(np.array(run.course[after].tasks[run.run.tasks[0] + HELD_OUT].validity), 1.0)
+
+    def guessed(share: float) -> np.ndarray:
+        return (1 - share) * rates + share * _GUESS
+
+    def excess(share: float) -> float:
+        return float(exact_pass_at_k(guessed(share), 16).mean()) - sixteen
+
+    share = brentq(excess, 0.0, 1.0) if excess(0.0) < 0 < excess(1.0) else float(excess(0.0) < 0)
+    return held_out(courses[setting(MEAN)], 1) - float(guessed(share).mean())
+
+
+_claim = partial(Claim, of_courses=True)
+CLAIMS = (
+    _claim("mean_above_std", "O1",
+           "at a trained Pass@1 of .45 MaxRL retains more of held-out Pass@256 than GRPO, which divides "
+           "by the std", "as much: what divides changes the speed alone",
+           _difference(setting(MEAN), setting(STD), 256), ABOVE),
+    _claim("std_above_undivided", "O1", "and GRPO more than Dr. GRPO, which divides by nothing",
+           "as much: without a KL one strategy stays, whatever divides",
+           _difference(setting(STD), setting(UNDIVIDED), 256), ABOVE),
+    _claim("mean_costs_nothing", "O1", "and MaxRL's held-out Pass@1 is that of GRPO, within .05",
+           "what retains more answers learns less", _difference(setting(MEAN), setting(STD), 1), NEAR),
+    _claim("mean_above_k3", "O3",
+           "MaxRL without a KL retains more of held-out Pass@256 than GRPO with plain k3 at .3",
+           "a KL is needed", _difference(setting(MEAN), _k3(STD), 256), ABOVE),
+    _claim("not_early_stopping", "O1",
+           "MaxRL at a trained Pass@1 of .60 retains more of held-out Pass@256 than GRPO at .45",
+           "it is early stopping: Pass@256 falls as Pass@1 rises, by one curve",
+           _difference(setting(MEAN), setting(STD), 256, later=LATER), ABOVE),
+    _claim("not_a_guess", "O1",
+           "MaxRL's held-out Pass@1 is above that of GRPO mixed with a uniform guess to MaxRL's Pass@16",
+           "its entropy is a guess: the mixture does as well", _above_a_guess, ABOVE),
+    _claim("mean_with_k3", "O3",
+           "beside plain k3 at .3 too MaxRL retains more of held-out Pass@256 than GRPO",
+           "with a KL the divisor does not matter", _difference(_k3(MEAN), _k3(STD), 256), ABOVE),
+    _claim("later_it_falls", "O1",
+           "MaxRL retains less of held-out Pass@256 at a trained Pass@1 of .75 than at .45",
+           "what it retains it retains for good",
+           _difference(setting(MEAN), setting(MEAN), 256, later=LAST), BELOW),
+    _claim("mean_above_std_wide", "O1",
+           "116 trained prompts: at a trained Pass@1 of .45 MaxRL retains more of held-out Pass@256",
+           "on more prompts the divisor does not matter",
+           _difference(setting(MEAN, WIDE), setting(STD, WIDE), 256), ABOVE),
+)  # fmt: skip
+"""Of the advantages, each over the seeds."""
+
+
+def table(outcomes: Outcomes) -> Table:
+    """Each setting where trained Pass@1 is MIDDLE: Pass@k of what was trained and of what was not."""
+    courses: dict[OpenRun, list[FinishedOpenRun]] = {}
+    for outcome in of_experiment("advantages", outcomes):
+        courses.setdefault(outcome.run.setting, []).append(outcome)
+    rows = []
+    for run, finished in courses.items():
+        by_seed = dict(enumerate(finished))
+        columns = [over_seeds(trained, by_seed, k) for k in KS[1:]]
+        columns += [over_seeds(held_out, by_seed, k) for k in KS]
+        if not columns[0]:
+            continue
+        spread = stdev(columns[-1]) if len(columns[-1]) > 1 else float("nan")
+        kl = f"{run.kl} {run.coefficient:g}" if run.coefficient else "none"
+        cells = (f"{fmean(column):.3f}" for column in columns)
+        rows.append((run.task, DIVISORS[run.method], kl, str(len(columns[0])), *cells, f"{spread:.3f}"))
+    heads = [*(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS), "std over seeds"]
+    return Table.from_rows(("task", "divided by", "KL", "seeds", *heads), rows)
