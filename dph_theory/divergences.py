@@ -17,7 +17,7 @@ import lazy_loader
 import numpy as np
 
 from .fdivergence import FDivergence
-from .numeric.elementary import Values, exp_remainder
+from .numeric.elementary import Values, exp_remainder, is_number
 from .support.errors import argument_error, choice
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def alpha_divergence(alpha: float) -> FDivergence:
     the mass-covering family of li2025choice is alpha in (0, 1). Source: li2025choice, kruszewski2026whatever.
     Raises ValueError for alpha in {0, 1}, or not finite.
     """
-    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
-    if not number or not math.isfinite(alpha) or alpha in (0, 1):
+    is_real = is_number(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not is_real or not math.isfinite(alpha) or alpha in (0, 1):
         raise argument_error(
             "alpha", alpha, "any finite number but 0 (there use REVERSE_KL) and 1 (there use FORWARD_KL)"
         )

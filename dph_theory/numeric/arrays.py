@@ -193,7 +193,8 @@ def booleans(name: str, value: Any) -> np.ndarray:
     """Truth values, or zeros and ones, as booleans."""
     try:
         array = np.asarray(value)
-    except ValueError as error:  # Rows of unequal length.
+        array = array if array.dtype == bool else as_numbers(array)
+    except (TypeError, ValueError, OverflowError) as error:  # Rows of unequal length, or no numbers.
         raise argument_error(name, value, "an array of booleans, or zeros and ones") from error
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
         raise argument_error(name, value, "only booleans, or zeros and ones")

@@ -8,13 +8,14 @@ successes Binomial(G-1, V). Rewards are 0 and 1; groups whose rewards are all eq
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from numbers import Integral
 from types import MappingProxyType
 
 import numpy as np
 from scipy import special
 
 from ..numeric.arrays import Scalars, one, probability, real
-from ..numeric.elementary import Values, trailing
+from ..numeric.elementary import Values, is_number, trailing
 from ..support.errors import argument_error, choice
 
 FARTHEST_LOGIT = 36.0
@@ -111,8 +112,8 @@ probability below 1e-100."""
 
 def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     """A(valid) - A(invalid) when k of the others are valid, k = 0 .. G-1."""
-    number = isinstance(group_size, int | np.integer) and not isinstance(group_size, bool)
-    if not number or not 2 <= group_size <= LARGEST_GROUP:
+    is_whole = is_number(group_size, Integral) and not isinstance(group_size, bool)
+    if not is_whole or not 2 <= group_size <= LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")
     choice("scale", scale, SCALES)
     mixed = np.arange(1, group_size)

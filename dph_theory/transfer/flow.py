@@ -192,7 +192,7 @@ def prompt_indices(name: str, prompts: Prompts, count: int) -> np.ndarray:
         indices = np.array(None)
     if indices.dtype == bool and indices.shape == (count,):
         indices = np.flatnonzero(indices)
-    fits = indices.ndim == 1 and indices.size and np.issubdtype(indices.dtype, np.integer)
+    fits = indices.ndim == 1 and indices.size and indices.dtype.kind in "iu"
     if not fits or len(np.unique(indices)) != len(indices) or indices.min() < 0 or indices.max() >= count:
         raise argument_error(name, prompts, f"different indices of {count} prompts, or a mask of them")
     return indices

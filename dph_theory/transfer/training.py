@@ -45,6 +45,10 @@ class Hold:
     answers: int | None = 64
 
     def __post_init__(self) -> None:
+        prompts = integers("prompts", self.prompts, at_least=0)
+        if prompts.ndim != 1:
+            raise argument_error("prompts", self.prompts, "indices of prompts")
+        object.__setattr__(self, "prompts", tuple(map(int, prompts)))
         require_smooth(self.divergence)
         strength = one("strength", real("strength", self.strength, at_least=0, below=np.inf))
         object.__setattr__(self, "strength", strength)

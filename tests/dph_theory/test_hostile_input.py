@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from inspect import signature
+from itertools import product
 
 import numpy as np
 import torch
@@ -229,6 +230,42 @@ def unnamed() -> Iterator[str]:
                     yield f"{full_name(function)}({name}={value!r}): {error!r:.120}"
 
 
+WRITTEN = {
+    "text": lambda numbers: numbers.astype(str),
+    "bytes": lambda numbers: numbers.astype(str).astype(bytes),
+    "text in objects": lambda numbers: numbers.astype(str).astype(object),
+    "dates": lambda numbers: numbers.astype(int).astype("datetime64[s]"),
+    "durations": lambda numbers: numbers.astype(int).astype("timedelta64[s]"),
+}
+"""Numbers as something else that numpy would turn into numbers."""
+
+
+def written(form: str, value: object) -> object | None:
+    """The numbers of an argument in one of these forms, trees of arrays too; None where it has no numbers."""
+    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
+        return [written(form, part) for part in value]
+    if isinstance(value, torch.Tensor) or np.asarray(value).dtype.kind not in "biuf":
+        return None
+    return WRITTEN[form](np.asarray(value))[()]
+
+
+def taken_as_numbers() -> Iterator[str]:
+    """The calls that take text or dates for numbers, or refuse them without naming their argument."""
+    for function, good in CALLS:
+        for form, name in product(WRITTEN, good):
+            if (value := written(form, good[name])) is None:
+                continue
+            try:
+                function(**{**good, name: value})
+            except ValueError as error:
+                if name in str(error):
+                    continue
+            except Exception as error:
+                yield f"{full_name(function)}: {name} as {form}: {error!r:.120}"
+                continue
+            yield f"{full_name(function)}: {name} takes {form} as numbers, or is not named"
+
+
 SHAPES = "shapes do not fit: "
 NUMBERS = "an array of numbers"
 REFUSED = [
@@ -426,4 +463,4 @@ def test_every_value_is_answered_or_an_error_names_the_argument_its_value_and_wh
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join([*unnamed(), *unsaid()]))
+    sys.stdout.write("\n".join([*unnamed(), *taken_as_numbers(), *unsaid()]))
