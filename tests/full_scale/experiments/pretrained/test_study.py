@@ -6,12 +6,14 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.tiny_training import TRL_WARNS
 
 import figures
+from dph_theory.coverage import exact_pass_at_k
 from dph_theory.support.settings_text import settings_text
-from full_scale.experiments.pretrained import anchors, methods, noise, runs
+from full_scale.experiments.pretrained import advantages, anchors, methods, noise, runs
 from full_scale.experiments.pretrained.claims import judged
 from full_scale.experiments.pretrained.findings import (
     CLAIM,
@@ -259,15 +261,41 @@ def test_a_run_that_ends_at_another_policy_missed():
     assert replace(near, distances=distances | {"k3": 0.021}).misses == ("answers",)
 
 
+def risen(run, rates=(0.1, 0.4, 0.8)):
+    """A run with a course of these pass rates on what it trains, and half of them on the other prompts."""
+    points = []
+    for step, rate in enumerate(rates):
+        tasks = {name: TaskMeasures((rate,) * len(TASKS[name].texts), 3.0, 0.0) for name in run.tasks}
+        others = {
+            name + ", held out": TaskMeasures((rate / 2,) * len(TASKS[name + ", held out"].texts), 3.0, 0.0)
+            for name in run.tasks
+        }
+        points.append(CoursePoint(step, {**tasks, **others}))
+    return FinishedOpenRun(run, tuple(points), {}, 1.0, 1.0)
+
+
+def test_runs_are_compared_at_one_trained_pass_rate_along_their_courses():
+    outcome = risen(advantages.setting("MaxRL"))
+    assert advantages.trained(outcome, 1) == pytest.approx(0.45)
+    at = [exact_pass_at_k(np.array([rate]), 16).item() for rate in (0.2, 0.4)]
+    assert advantages.held_out(outcome, 16) == pytest.approx(at[0] + (at[1] - at[0]) / 8)
+    assert advantages.held_out(outcome, 1, 0.6) == pytest.approx(0.3)
+    with pytest.raises(KeyError, match="does not pass through"):
+        advantages.held_out(outcome, 1, 0.9)
+    rows = advantages.table([replace(outcome, run=replace(outcome.run, seed=seed)) for seed in range(2)]).rows
+    assert [row[:4] for row in rows] == [("last digits", "the group's mean", "none", "2")]
+
+
 def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     declared = declared_runs()
     names = [run.id for run in [*declared, *quick_runs()]]
     assert len(set(names)) == len(names), "a quick run stands for no other"
     policy = {name: TaskMeasures((0.5,) * len(task.texts), 3.0, 0.0) for name, task in TASKS.items()}
     coupled = [run for run in declared if run.experiment in ("methods", "anchors", "transfer")]
+    ends = {run.setting: policy for run in coupled if run.seed == 1}
+    courses = {run.setting: risen(run) for run in declared if run.experiment == "advantages"}
     for claim in CLAIMS:
-        ends = {run.setting: policy for run in coupled if run.seed == 1}
-        assert isinstance(claim.value(ends, policy), float)
+        assert isinstance(claim.value(courses if claim.of_courses else ends, policy), float)
     assert all(run.seed in (None, 0) for run in declared_runs(seeds=1))
     with pytest.raises(ValueError, match="only"):
         declared_runs("everything")
