@@ -9,6 +9,9 @@ import numpy as np
 
 from dph_theory.checkpoints import matched, read_counts
 from dph_theory.coverage import exact_pass_at_k, pass_at_k
+from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.predict.shared_model import forecast, lost
+from dph_theory.transfer import AnswerKernel, LinearisedMethod
 from figures.frames import Records
 from figures.gallery import transfer
 
@@ -17,42 +20,75 @@ TASK, HELD_OUT, K = "last digits", ", held out", 256
 PARAMETERS = 134_515_008
 KINDS = {"k3": "forward", "k2": "reverse", "k3_corrected": "reverse"}
 """Of which kind a form of the KL is."""
+EXAMPLES = Path(__file__).parents[1] / "examples"
+DIVERGENCES = {"forward": FORWARD_KL, "reverse": REVERSE_KL}
 
 
 def text(records: Records) -> str:
     """The file's text: a row a method and strength, one of the SQL task's two counts, forecasts' errors."""
-    found = {"runs": [*_pretrained(records), _sql()], "errors": _errors(records)}
-    return json.dumps(found, indent=1) + "\n"
+    errors = _errors(records) | _names(records)
+    return json.dumps({"runs": [*_pretrained(records), _sql()], "errors": errors}, indent=1) + "\n"
 
 
 def _errors(records: Records) -> dict[str, Any]:
-    """How far forecasts of held-out Pass@K were off: the methods' rms, and with prompts held their mean."""
+    """How far forecasts of held-out Pass@K were off: the methods' rms, the mean with prompts constrained."""
     numbers = transfer.numbers(records)
     settings = numbers["settings"]
     anchored = settings[(settings.anchors > 0) & (settings.task == TASK)]
     error = anchored[f"forecast {K}"] - anchored[f"measured {K}"]
-    return {"model": "SmolLM2-135M", "k": K, "rms": round(transfer.agreement(numbers)["rms"], 3),
-            "settings": len(transfer.methods(numbers)), "held": round(float(error.mean()), 3),
-            "held_settings": len(anchored)}  # fmt: skip
+    return {
+        "model": "SmolLM2-135M",
+        "rms": round(transfer.agreement(numbers)["rms"], 3),
+        "settings": len(transfer.methods(numbers)),
+        "constrained": round(float(error.mean()), 3),
+    }
+
+
+def _names(records: Records) -> dict[str, int]:
+    """How many held-out prompts forecasts named as lost, how many of them were, and how many were lost."""
+    results, kernel = records.results("pretrained"), AnswerKernel.load(EXAMPLES / "transfer" / "kernel.npz")
+    base = np.minimum(results["base"][TASK + HELD_OUT]["validity"], 1.0)
+    names = np.array(kernel.names)[kernel.prompts_in("held out")]
+    counts = np.zeros(3, int)
+    for (method, form, coefficient, steps), ends in _methods(records).items():
+        if (kind := _kind(method, form)) not in ("none", *DIVERGENCES):
+            continue
+        linearised = LinearisedMethod(_scale(method), 16, coefficient, DIVERGENCES.get(kind))
+        training = {"steps": steps, "learning_rate": 1e-5, "k": K, "frontier": False}
+        named = set(forecast(kernel, linearised, **training).lost)
+        for end in ends:
+            gone = {*names[lost(base, np.minimum(end[TASK + HELD_OUT]["validity"], 1.0), K)]}
+            counts += len(named), len(named & gone), len(gone)
+    return dict(zip(("named", "named_lost", "lost"), counts.tolist(), strict=True))
+
+
+def _methods(records: Records) -> dict[tuple[str, str, float, int], list[Mapping[str, Any]]]:
+    """The ends of the runs of each method, form of the KL, coefficient and length."""
+    groups: dict[tuple[str, str, float, int], list[Mapping[str, Any]]] = {}
+    for outcome in records.results("pretrained")["runs"]:
+        run = outcome["run"]
+        if run["experiment"] == "methods":
+            fields = run["method"], run["kl"], run["coefficient"], run["steps"]
+            groups.setdefault(fields, []).append(outcome["tasks"])
+    return groups
+
+
+def _scale(method: str) -> str:
+    return "none" if method == "Dr. GRPO" else "std"
 
 
 def _pretrained(records: Records) -> list[dict[str, Any]]:
-    results = records.results("pretrained")
-    groups: dict[tuple[str, str, float], list[Mapping[str, Any]]] = {}
-    for outcome in results["runs"]:
-        run = outcome["run"]
-        if run["experiment"] == "methods":
-            groups.setdefault((run["method"], run["kl"], run["coefficient"]), []).append(outcome["tasks"])
-    rows = []
-    for (method, form, coefficient), ends in groups.items():
+    results, rows = records.results("pretrained"), []
+    for (method, form, coefficient, steps), ends in _methods(records).items():
         sides = {}
         for name, task in (("trained", TASK), ("held_out", TASK + HELD_OUT)):
             base = [_passed(results["base"], task, k) for k in (1, K)]
             end = [round(float(np.mean([_passed(end, task, k) for end in ends])), 3) for k in (1, K)]
             sides[name] = {"base": base, "end": end}
         rows.append({"model": "SmolLM2-135M", "parameters": PARAMETERS, "task": "last digits of products",
-                     "method": method, "form": form, "kl": _kind(method, form), "strength": coefficient,
-                     "seeds": len(ends), "k": K, **sides})  # fmt: skip
+                     "method": method, "scale": _scale(method), "form": form, "kl": _kind(method, form),
+                     "strength": coefficient, "steps": steps, "seeds": len(ends), "k": K,
+                     **sides})  # fmt: skip
     return rows
 
 
@@ -68,10 +104,10 @@ def _passed(policy: Mapping[str, Any], task: str, k: int) -> float:
 
 
 def _sql() -> dict[str, Any]:
-    folder = Path(__file__).parents[1] / "examples" / "counts"
-    pairs = matched(read_counts(folder / "base.jsonl"), read_counts(folder / "grpo.jsonl")).counts
+    base, run = (read_counts(EXAMPLES / "counts" / f"{name}.jsonl") for name in ("base", "grpo"))
+    pairs = matched(base, run).counts
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     now, then = ([round(float(pass_at_k(n, c, k).mean()), 3) for k in (1, 32)] for n, c in sides)
     return {"model": "a small Llama", "parameters": 0, "task": "the built-in SQL task", "method": "GRPO",
-            "form": "none", "kl": "none", "strength": 0.0, "seeds": 1, "k": 32,
+            "scale": "std", "form": "none", "kl": "none", "strength": 0.0, "steps": None, "seeds": 1, "k": 32,
             "held_out": {"base": now, "end": then}}  # fmt: skip

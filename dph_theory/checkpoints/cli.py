@@ -15,7 +15,6 @@ from ..support.record import record
 from ..support.table import Table, printable
 from .confrontation import Confrontation, confront
 from .counts import Counts, UnmatchedPromptsError
-from .logs import UNSCORED
 from .reading import distinct_names, read_counts, read_steps
 from .report import curve_table, requested, sentences, tables
 from .several_runs import RunComparison, compare_runs
@@ -49,17 +48,7 @@ def difference(text: str) -> tuple[float, int]:
 @click.command(name="confront", short_help="What changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
-@click.option("--reward", help="The log's column of rewards. [default: the only one; verl: acc, else score]")
-@click.option(
-    "--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of two values]"
-)
-@click.option("--id", "column", metavar="COLUMN", help="Of rows of no known log: what names the prompt;")
-@click.option(
-    "--correct", metavar="COLUMN", help="whether an answer is correct, or a list of whether each is;"
-)
-@click.option("--answer", metavar="COLUMN", help="what it said, or a list.")
-@click.option("--unscored", type=click.Choice(UNSCORED), help="What answers without a reward are.")
-@click.option("--set", "prompts", help="Of folders of dph evaluate: which prompts. [default: the only set]")
+@terminal.counts_options
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
 @click.option("--min-n", type=click.IntRange(min=1), default=1, help="Leave out prompts with fewer answers.")
 @click.option("--k", "ks", type=budgets, metavar="K,K,...", help="Pass@k at these k. [default: 1, 2, ...]")
@@ -104,8 +93,7 @@ def confront_command(
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
-    named = ("reward", "correct_from", "unscored", "prompts", "column", "correct", "answer")
-    reading = {name: options.pop(name) for name in named}
+    reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)

@@ -1,6 +1,9 @@
 """`dph predict`: what a run's settings will do, the answer first."""
 
 import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +17,11 @@ from ..support import terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from . import predict
 from .configuration import Configuration
-from .interpretation import READERS, configuration_of, trainer_named, trainer_of
+from .interpretation import READERS, Reader, configuration_of, trainer_named, trainer_of
 from .report import WIDTH, Base, PredictionReport, by_prompt, notes
 from .run_files import ConfiguredRun, overridden, runs
+from .settings import flag
+from .stored_runs import advice
 
 if TYPE_CHECKING:
     from .shared_model import SharedModelForecast
@@ -30,7 +35,8 @@ _FILE = click.Path(exists=True, path_type=Path)
 @click.argument("config", metavar="CONFIG|TRAINER")
 @click.argument("overrides", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--counts", type=_FILE, help="The base's counts by prompt, as `dph confront` reads them.")
-@click.option("--base-rates", type=_FILE, help="Its pass rates: JSON, a list or by prompt; or counts.")
+@terminal.counts_options
+@click.option("--base-rates", type=_FILE, help="The base's pass rates: JSON, a list or by prompt.")
 @click.option("--trainer", help="Whose file it is, if its names do not show it.")
 @click.option("--run", "chosen", type=click.IntRange(min=1), help="Which, of a file that starts several.")
 @click.option("--version", help="The trainer's, such as 0.18 of TRL, where its defaults changed.")
@@ -75,7 +81,7 @@ def predict_command(
     held_out: str | None,
     prompts_a_step: int | None,
     show_all: bool,
-    **decision: Any,
+    **options: Any,
 ) -> None:
     """Predict which pass rates a run's settings lead to, what they do to Pass@k, and what would retain more.
 
@@ -94,25 +100,27 @@ def predict_command(
         stated = run.settings.get(READERS[trainer_name].steps)
         steps = int(stated) if isinstance(stated, int | float) and stated >= 1 else None  # -1 is no limit.
     step = _scaled(step, learning_rate, steps if transfer is None else None)
-    base = _rates(counts or base_rates, counts is not None)
+    reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
+    base = _rates(counts or base_rates, None if counts is None else reading)
     try:
         configuration = configuration_of(run.settings, trainer_name, version=version)
         configuration = replace(configuration, warnings=(*run.notes, *configuration.warnings))
         forecast = None
         if transfer is not None:
-            options = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
-            forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **options)
+            training = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
+            forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **training)
         prediction, steps = None, steps if step else None
         if base is not None and not configuration.unpredicted:
-            prediction = predict(configuration, base.rates, step=step, steps=steps, **decision)
-        report = PredictionReport(configuration, prediction, base, k, step, steps, forecast)
-        advised = report.advised(run.settings, trainer_name, version)
+            prediction = predict(configuration, base.rates, step=step, steps=steps, **options)
+        retained = None if forecast else advice(run.settings, trainer_name, configuration, version)
+        report = PredictionReport(configuration, prediction, base, k, step, steps, forecast, retained)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    for line in advised.lines(None if transfer is None else transfer.name, counts):
+    next_command = _next_command((config, *overrides), configuration, READERS[trainer_name])
+    for line in report.lines(next_command, "" if transfer is None else transfer.name):
         terminal.say(console, line)
     if show_all:
         _details(console, report)
@@ -124,8 +132,8 @@ def _forecast(
     path: Path, configuration: Configuration, run: ConfiguredRun, rate_name: str, **options: Any
 ) -> "SharedModelForecast":
     """The forecast of a run by a measured kernel; UsageError for what it lacks."""
-    from ..transfer import AnswerKernel
-    from .shared_model import forecast, method_of
+    from ..transfer import AnswerKernel, LinearisedMethod
+    from .shared_model import forecast
 
     rate = run.settings.get(rate_name)
     if not isinstance(rate, int | float) or rate <= 0:
@@ -133,7 +141,8 @@ def _forecast(
         raise click.UsageError(f"--transfer needs the learning rate of Adam: {example}")
     if options["steps"] is None:
         raise click.UsageError("--transfer needs how long you train: --steps")
-    return forecast(AnswerKernel.load(path), method_of(configuration), learning_rate=float(rate), **options)
+    method = LinearisedMethod.of(configuration.objective)
+    return forecast(AnswerKernel.load(path), method, learning_rate=float(rate), **options)
 
 
 def _details(console: Console, report: PredictionReport) -> None:
@@ -151,8 +160,25 @@ def _details(console: Console, report: PredictionReport) -> None:
             column.overflow = "fold"  # A setting's name is shown whole.
         console.print()
         console.print(rich_table)
-    for note in notes(report.configuration, report.prediction):
+    further = report.forecast.notes() if report.forecast else []
+    for note in (*further, *notes(report.configuration, report.prediction)):
         terminal.say(console, note)
+
+
+def _next_command(words: Sequence[str], configuration: Configuration, reader: Reader) -> str:
+    """What to run next, which can be as it is printed: of undecided settings the same without them."""
+    if not configuration.undecided:
+        return ""
+    changed, renamed = [words[0]], ""
+    for word in words[1:]:
+        name, _, value = word.partition("=")
+        if not any(text.startswith(f"{flag(name)}=") for text in configuration.undecided):
+            changed.append(word)
+        elif reader.coefficient and re.search("kl.*(coef|beta|penalty)", name):
+            changed.append(f"{reader.coefficient}={value}")
+            renamed = f"  # {reader.title} calls it {reader.coefficient}"
+    more = [] if changed != [*words] else ["--all"]
+    return f"dph predict {shlex.join([*changed, *more])}{renamed}"
 
 
 def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps: int | None) -> float | None:
@@ -208,15 +234,15 @@ def _recognised(
     return recognised, left_out
 
 
-def _rates(path: Path | None, counted: bool) -> Base | None:
-    """The base's pass rates, by prompt if they are; UsageError says what is wrong with the file."""
+def _rates(path: Path | None, reading: Mapping[str, Any] | None) -> Base | None:
+    """The base's pass rates, of counts by how they are read; UsageError says what is wrong with the file."""
     if path is None:
         return None
     try:
-        if counted or path.suffix != ".json":
+        if reading is not None:
             from ..checkpoints import read_counts
 
-            rows = read_counts(path).rows.values()
+            rows = read_counts(path, **reading).rows.values()
             n, c = (np.array([getattr(row, column) for row in rows]) for column in ("n", "c"))
             return Base({str(row.id): row.c / row.n for row in rows}, n, c)
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -228,6 +254,6 @@ def _rates(path: Path | None, counted: bool) -> Base | None:
         probability("base_rates", rates)
     except ValueError as error:
         kind = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
-        option = "--counts" if counted else "--base-rates"
+        option = "--base-rates" if reading is None else "--counts"
         raise click.UsageError(f"{option} {path}: {kind}{error}") from error
     return Base(stored)

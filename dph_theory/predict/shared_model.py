@@ -11,13 +11,11 @@ import numpy as np
 
 from ..coverage import exact_pass_at_k
 from ..divergences import FORWARD_KL, REVERSE_KL
-from ..stationary.groups import SCALES
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.table import Table
 from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, group_drive, linearised_training
-from .configuration import Configuration
-from .stored_runs import forecast_errors
+from .stored_runs import ForecastErrors, course, forecast_errors, setting_rows
 
 SEEDS, FEW = 8, 3
 """Trainings side by side, and of each other setting of the frontier."""
@@ -26,9 +24,9 @@ SOLVED = 0.6
 _LOST, _HAD = 0.1, 0.5
 """A prompt is lost whose Pass@k falls to less than this share of what it was, if it had that much."""
 _STRENGTHS = (0.1, 0.3, 1.0, 3.0)
-_ANCHORS, _PUSHERS, _NAMED = 4, 3, 10
-_CONSTRAINED = "trained prompts constrained to the base"
-_KLS = {"forward KL (k3)": FORWARD_KL, "reverse KL (k2)": REVERSE_KL}
+_ANCHORS, _PUSHERS, _NAMED = 4, 3, 3
+_CONSTRAINED = f"forward KL to the base on {_ANCHORS} prompts"
+_KLS = {"forward KL in the loss (k3)": FORWARD_KL, "reverse KL in the loss (k2)": REVERSE_KL}
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,10 @@ class SetForecast:
 
 @dataclass(frozen=True)
 class SettingOutcome:
-    """A setting at its end: Pass@1 and Pass@k of the trained prompts and of the held-out ones."""
+    """A setting at its end: Pass@1 and Pass@k of the trained prompts and of the held-out ones.
+
+    Where no prompt is held out, the trained ones stand for them.
+    """
 
     setting: str
     trained: tuple[float, float]
@@ -55,8 +56,8 @@ class SharedModelForecast(Shown):
     """What a run is predicted to do to prompts that share its model.
 
     `sets`, its prompts; `lost`, held-out ones that the run loses and `pushing`, the trained ones whose
-    gradients push these down most; `choices`, what other settings would come to in as many steps, the user's
-    own first.
+    gradients push these down most; `base`, where all settings begin; `choices`, what they come to in as many
+    steps, the user's own first.
     """
 
     k: int
@@ -65,6 +66,7 @@ class SharedModelForecast(Shown):
     sets: tuple[SetForecast, ...]
     lost: tuple[str, ...]
     pushing: tuple[str, ...]
+    base: SettingOutcome
     choices: tuple[SettingOutcome, ...]
     sampled: bool
 
@@ -74,63 +76,62 @@ class SharedModelForecast(Shown):
         return "\n".join(f"{name}: Pass@{self.k} {now:.3f} -> {end:.3f}" for name, (now, end) in ends.items())
 
     def tables(self) -> list[Table]:
-        """The other settings, what they come to."""
-        head = ("setting", "trained @1", f"trained @{self.k}", "held out @1", f"held out @{self.k}")
-        rows: list[tuple[str | float, ...]] = []
-        for choice in self.choices:
-            rows.append((choice.setting, *(round(rate, 3) for rate in (*choice.trained, *choice.held_out))))
-        return [Table.from_rows(head, rows)]
-
-    def lines(self, kernel: str) -> list[str]:
-        """The forecast in a few lines: a table, what is lost and by whom, what would retain more."""
-        training = f"{self.steps} steps of Adam at a constant {self.step:g}"
-        head = f"In one model ({kernel}), {training}; +- over seeds:"
-        lines = [head, f"{'':31}{'base now':>10}{'half way':>18}{'at the end':>18}"]
+        """Each set along the run, and the other settings, what they come to."""
+        along = list[tuple[str, ...]]()
         for row in self.sets:
             for name, rates in (("Pass@1", row.pass_at_1), (f"Pass@{self.k}", row.pass_at_k)):
                 (now, _), *later = rates
-                cells = "".join(f"{f'{mean:.3f} +- {spread:.3f}':>18}" for mean, spread in later)
-                lines.append(f"{row.name[:21]:22}{name:9}{now:>10.3f}{cells}")
-        if self.lost:
-            more = f" and {len(self.lost) - _NAMED} more" if len(self.lost) > _NAMED else ""
-            lines.append(f"Lost: {', '.join(self.lost[:_NAMED])}{more}.")
-            if self.pushing:
-                lines.append(f"Pushed down most by training {', '.join(self.pushing)}.")
-        better = self.better()[:3]
-        if better:
-            price, had = self.choices[0].trained[0], self.choices[0].held_out[1]
-            lines.append(f"Retains more, held out Pass@{self.k} for {had:.3f} at trained Pass@1 {price:.3f}:")
-        for choice in better:
-            price, has = choice.trained[0], choice.held_out[1]
-            lines.append(f"  {choice.setting}: {has:.3f}, trained Pass@1 {price:.3f}")
+                cells = (f"{mean:.3f} +- {spread:.3f}" for mean, spread in later)
+                along.append((row.name, name, f"{now:.3f}", *cells))
+        head = ("setting", "trained @1", f"trained @{self.k}", "held out @1", f"held out @{self.k}")
+        ends = [
+            (row.setting, *(f"{rate:.3f}" for rate in (*row.trained, *row.held_out))) for row in self.choices
+        ]
+        measures = ("prompts", "measure", "base now", "half way", "at the end")
+        return [Table.from_rows(measures, along), Table.from_rows(head, ends)]
+
+    def lines(self, kernel: str) -> list[str]:
+        """Whether Pass@k falls, and how far such forecasts were off; what would retain more; what is lost."""
+        measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
+        own, better = self.choices[0], self.better()[:3]
+        base, end = self.base.held_out[1], own.held_out[1]
+        spread = self.sets[-1].pass_at_k[-1][1]
         errors = forecast_errors()
-        typical = f"off by {errors.rms:.3f} (rms, {errors.settings} methods)"
-        if any(_CONSTRAINED in choice.setting for choice in better):
-            typical += f"; with {_CONSTRAINED} {errors.constrained:+.3f} (mean)"
-        lines.append(f"On {errors.model} such forecasts were {typical}.")
+        typical = f"{errors.rms:.3f} (rms, {errors.settings} methods)"
+        if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
+            typical += f", those of a KL on few prompts {errors.constrained:+.3f} (mean)"
+        lines = [
+            f"Expect {measure} {course(base, end)}: {base:.3f} to {end:.3f} +- {spread:.3f} over seeds, "
+            f"after {self.steps} steps of Adam at a constant {self.step:g} ({kernel}).",
+            f"On {errors.model} such forecasts were off by {typical}.",
+        ]
         if self.sampled:
-            lines.append("From sampled answers, on one SQL task: the sign was right, the size was not.")
-        return lines
+            lines.append("From sampled answers, on one SQL task, the sign was right and the size was not.")
+        outcomes = [replace(self.base, setting="the base"), own, *better]
+        rows = [(row.setting, row.held_out[1], row.trained[0]) for row in outcomes]
+        return [*lines, *setting_rows(measure, rows), *self._lost_lines(errors)]
+
+    def _lost_lines(self, errors: ForecastErrors) -> Iterator[str]:
+        """The prompts that are lost, by their last line, and how often such names were right."""
+        if self.lost:
+            names = [f'"{_last_line(name)}"' for name in self.lost[:_NAMED]]
+            more = f" and {len(self.lost) - _NAMED} more (--all)" if len(self.lost) > _NAMED else ""
+            right = f"{errors.named_lost} of {errors.named} such names were right"
+            unnamed = f"{errors.lost - errors.named_lost} of {errors.lost} lost were not named"
+            yield f"Lost: {', '.join(names)}{more}."
+            yield f"In stored runs {right}; {unnamed}."
+
+    def notes(self) -> list[str]:
+        """All that is lost, and the trained prompts that push it down."""
+        lost, pushing = ("; ".join(map(_last_line, names)) for names in (self.lost, self.pushing))
+        pushed = f" Pushed down most by training: {pushing}." if pushing else ""
+        return [f"Lost: {lost}.{pushed}"] if lost else []
 
     def better(self) -> list[SettingOutcome]:
         """Other settings that retain more of held-out Pass@k than the user's, the most first."""
         own, *alternatives = self.choices
         improved = [choice for choice in alternatives if choice.held_out[1] > own.held_out[1] + 0.01]
         return sorted(improved, key=lambda choice: -choice.held_out[1])
-
-
-def method_of(configuration: Configuration) -> LinearisedMethod:
-    """The run's method as the linearised model is trained by it; ValueError where that is not known."""
-    if configuration.undecided or configuration.scale not in SCALES:
-        why = configuration.unpredicted or f"the advantage is {configuration.advantage}"
-        raise ValueError(f"no forecast: {why}")
-    term, beta = configuration.term, configuration.coefficient
-    divergence = None if term is None or not beta else term.divergence
-    if beta and divergence is None:
-        raise ValueError("no forecast: the gradient of this KL term is not known")
-    scale, size = configuration.scale or "none", configuration.group_size or 2
-    in_reward = bool(beta) and term is not None and not term.token
-    return LinearisedMethod(scale, size, beta, divergence, in_reward, mixed_only=configuration.mixed_only)
 
 
 def forecast(
@@ -147,7 +148,8 @@ def forecast(
 ) -> SharedModelForecast:
     """What a run does to the prompts of a kernel, those of its first set trained.
 
-    Parameters: kernel, as `dph transfer` measures it; method, of `method_of`; steps, of Adam at a constant
+    Parameters: kernel, as `dph transfer` measures it; method, such as
+    `LinearisedMethod.of` a configuration's objective; steps, of Adam at a constant
     `learning_rate`, whose length along the gradient the kernel has; k; held_out, the one set to be
     shown beside the trained; batch, prompts a step, by default all; frontier, whether other settings are
     tried. Returns a SharedModelForecast. Raises ValueError for a set that the kernel lacks, and for a kernel
@@ -166,14 +168,15 @@ def forecast(
     sets = {first: trained, **{name: kernel.prompts_in(name) for name in shown}}
     forecasts = [_set_forecast(name, curves, prompts, k, first) for name, prompts in sets.items()]
     shown_prompts = np.concatenate([sets[name] for name in shown]) if shown else trained
-    lost = _lost(curves, shown_prompts, k)
+    start, end = (curves.rates[:, i].mean(axis=0)[shown_prompts] for i in (0, -1))
+    lost_prompts = shown_prompts[lost(start, end, k)]
     ends = [("these settings", curves)]
     if frontier:
         for setting, other in _alternatives(kernel, method, trained, np.random.default_rng(seed)):
             end = linearised_training(kernel, other, trained, seeds=FEW, seed=seed, **training)
             ends.append((setting, end))
     choices = [
-        SettingOutcome(setting, _end_rates(end, trained, k), _end_rates(end, shown_prompts, k))
+        SettingOutcome(setting, *(_rates_at(end, prompts, k, -1) for prompts in (trained, shown_prompts)))
         for setting, end in ends
     ]
     return SharedModelForecast(
@@ -181,16 +184,19 @@ def forecast(
         steps=steps,
         step=learning_rate,
         sets=tuple(forecasts),
-        lost=tuple(kernel.names[i] for i in lost),
-        pushing=tuple(kernel.names[i] for i in _pushing(kernel, method, trained, lost)),
+        lost=tuple(kernel.names[i] for i in lost_prompts),
+        pushing=tuple(kernel.names[i] for i in _pushing(kernel, method, trained, lost_prompts)),
+        base=SettingOutcome(
+            "the base", *(_rates_at(curves, prompts, k, 0) for prompts in (trained, shown_prompts))
+        ),
         choices=tuple(choices),
         sampled=str(kernel.about.get("answers", "")).endswith("sampled"),
     )
 
 
-def _end_rates(curves: TrainingCurves, prompts: np.ndarray, k: int) -> tuple[float, float]:
-    """Pass@1 and Pass@k at the end, the mean over seeds."""
-    first, passed = curves.pass_at_k(prompts, np.array([1, k]))[:, -1].mean(axis=0).tolist()
+def _rates_at(curves: TrainingCurves, prompts: np.ndarray, k: int, time: int) -> tuple[float, float]:
+    """Pass@1 and Pass@k at that time, the mean over seeds."""
+    first, passed = curves.pass_at_k(prompts, np.array([1, k]))[:, time].mean(axis=0).tolist()
     return first, passed
 
 
@@ -202,12 +208,16 @@ def _set_forecast(name: str, curves: TrainingCurves, prompts: np.ndarray, k: int
     return SetForecast(name, name == first, pass_at_1, pass_at_k)
 
 
-def _lost(curves: TrainingCurves, prompts: np.ndarray, k: int) -> np.ndarray:
-    """The prompts whose Pass@k is gone, those that lose most first."""
-    start, end = (curves.rates[:, i].mean(axis=0)[prompts] for i in (0, -1))
+def _last_line(name: str) -> str:
+    """What distinguishes a prompt among those that begin with the same examples."""
+    return name.strip().splitlines()[-1].strip()
+
+
+def lost(start: np.ndarray, end: np.ndarray, k: int) -> np.ndarray:
+    """The indices of the prompts whose Pass@k is gone, by pass rates at both ends, the largest loss first."""
     had, has = exact_pass_at_k(start, k), exact_pass_at_k(end, k)
     gone = np.flatnonzero((had >= _HAD) & (has < _LOST * had))
-    return prompts[gone[np.argsort(has[gone] - had[gone])]]
+    return gone[np.argsort(has[gone] - had[gone])]
 
 
 def _pushing(
@@ -228,16 +238,19 @@ def _alternatives(
     yield "no KL", plain
     for name, divergence in _KLS.items():
         for beta in _STRENGTHS:
-            yield f"{name}, {beta:g}", replace(plain, beta=beta, divergence=divergence)
+            yield f"{name}, coefficient {beta:g}", replace(plain, beta=beta, divergence=divergence)
     rates = kernel.log_odds.rates
     solved = tuple(int(i) for i in trained if rates[i] >= SOLVED)
     if solved and len(solved) < len(trained):
         for eta in _STRENGTHS[1:3]:
             hold = Hold(solved, FORWARD_KL, eta)
-            yield f"rehearse {len(solved)} solved, {eta:g}", replace(plain, holds=(hold,))
+            yield (
+                f"rehearsal of {len(solved)} solved prompts, coefficient {eta:g}",
+                replace(plain, holds=(hold,)),
+            )
     left = [i for i in trained.tolist() if i not in solved]
     if len(left) > 2 * _ANCHORS:
         few = tuple(sorted(generator.choice(left, _ANCHORS, replace=False).tolist()))
         for eta in _STRENGTHS[1:3]:
             hold = Hold(few, FORWARD_KL, eta, correct_only=False)
-            yield f"{_ANCHORS} {_CONSTRAINED}, {eta:g}", replace(plain, holds=(hold,))
+            yield f"{_CONSTRAINED}, coefficient {eta:g}", replace(plain, holds=(hold,))

@@ -1,24 +1,31 @@
-"""What stored runs retained of Pass@k, which settings retained more, and how far forecasts of them were off.
+"""What stored runs retained of Pass@k: what a run like them may expect, and which settings retained more.
 
 `measured.json` is made from the stored records (docs/measured.py).
 """
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ..divergences import FORWARD_KL
-from .configuration import Configuration
+from ..divergences import FORWARD_KL, REVERSE_KL
+from ..trainers.kl_terms import KL_FORMS
+from ..trainers.parts import UNDIVIDED
+from .configuration import UNGROUPED, Configuration
 from .interpretation import READERS, needed, with_change
 
 GAIN = 0.02
 """Advice retains at least this much more of Pass@k."""
-NONE, FORWARD, REVERSE = "none", "forward", "reverse"
-NAMES = {NONE: "no KL", FORWARD: "k3 in the loss", REVERSE: "k2 or corrected k3"}
+RETAINED = 0.9
+"""Pass@k is retained of which at least this share is left."""
+NONE, FALLS = "none", "to fall"
+_KINDS = {FORWARD_KL: "forward", REVERSE_KL: "reverse"}
+_FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "corrected k3"}
+_SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std"}
+"""The scale of the stored runs whose gradient is this one's, up to a factor."""
 
 
 @dataclass(frozen=True)
@@ -29,35 +36,92 @@ class StoredRuns:
     parameters: int
     task: str
     method: str
+    scale: str
+    """What the advantage is divided by."""
     form: str
     """Of the KL on trained prompts: an estimator, or none."""
     kl: str
     """Which kind of KL that is, or else a rehearsal, a target, or none."""
     strength: float
+    steps: int | None
     seeds: int
     k: int
     held_out: Mapping[str, Sequence[float]]
     trained: Mapping[str, Sequence[float]] | None = None
 
     @property
-    def retained(self) -> float:
-        """Pass@k of held-out prompts at the end."""
-        return self.held_out["end"][1]
+    def ends(self) -> tuple[float, float]:
+        """Pass@k of held-out prompts at the base and at the end."""
+        return self.held_out["base"][1], self.held_out["end"][1]
 
     @property
-    def words(self) -> str:
-        """The KL and its strength."""
-        return f"{NAMES[self.kl]} at {self.strength:g}" if self.strength else NAMES[self.kl]
+    def setting(self) -> str:
+        """The form of the KL and its coefficient."""
+        return f"{_FORMS[self.form]} at {self.strength:g}" if self.strength else f"{self.method} without a KL"
+
+    @property
+    def outcome(self) -> str:
+        """The model, the length or the task, and both ends."""
+        base, end = self.ends
+        steps = f"{self.steps} steps" if self.steps else self.task
+        return f"on {self.model} ({steps}): {base:.3f} to {end:.3f} (Pass@{self.k})"
 
 
 @dataclass(frozen=True)
 class ForecastErrors:
-    """Forecasts of held-out Pass@k less the runs' own: rms over methods, mean with prompts constrained."""
+    """Forecasts of stored runs: of held-out Pass@k less the runs' own, and of which prompts are lost.
+
+    rms: over so many settings; constrained: the mean where few prompts are constrained to the base; named:
+    how many prompts were named as lost, named_lost: how many of them were, lost: how many were at all.
+    """
 
     model: str
     rms: float
     settings: int
     constrained: float
+    named: int
+    named_lost: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What stored runs lead to expect of held-out Pass@k at large k.
+
+    course: what becomes of it, "" where that is not known, and reason, why not; nearest: of each model the
+    stored run with the same kind of KL and advantage whose coefficient is nearest, the largest model first.
+    """
+
+    course: str
+    reason: str
+    nearest: tuple[StoredRuns, ...] = ()
+
+    def lines(self, configuration: Configuration) -> Iterator[str]:
+        """The answer, with the nearest stored runs."""
+        answer = f"Expect held-out Pass@k {self.course} at large k"
+        if not self.course:
+            answer = f"Held-out Pass@k at large k is not known: {self.reason}"
+        if not self.nearest:
+            yield f"{answer}."
+            return
+        first, *others = self.nearest
+        form, coefficient = _form(configuration), f"{configuration.objective.coefficient:g}"
+        own = coefficient if form == _FORMS[first.form] else f"{form} at {coefficient}"
+        yours = "" if own == f"{first.strength:g}" else f" (yours: {own})"
+        yield f"{answer}: nearest stored run, {first.setting}{yours} {first.outcome}."
+        for row in others:
+            yield f"Also {row.outcome}."
+
+
+def course(base: float, end: float) -> str:
+    """What becomes of Pass@k, in words."""
+    return FALLS if end < RETAINED * base else "to be retained" if end * RETAINED <= base else "to rise"
+
+
+def setting_rows(measure: str, rows: Iterable[tuple[str, float, float]]) -> list[str]:
+    """Settings in a column, with held-out Pass@k and trained Pass@1 at the end."""
+    head = f"{'setting':48}{measure:>17}{'trained Pass@1':>15}"
+    return [head, *(f"{name}{end:>{65 - len(name)}.3f}{trained:>15.3f}" for name, end, trained in rows)]
 
 
 @cache
@@ -74,60 +138,100 @@ def measured() -> tuple[StoredRuns, ...]:
 
 def forecast_errors() -> ForecastErrors:
     """How far forecasts of stored runs were off."""
-    errors = _stored()["errors"]
-    return ForecastErrors(errors["model"], errors["rms"], errors["settings"], constrained=errors["held"])
+    return ForecastErrors(**_stored()["errors"])
 
 
 def kind(configuration: Configuration) -> str | None:
     """The kind of a run's KL, if stored runs have it; None for another, such as one in the reward."""
-    if not configuration.coefficient:
+    objective = configuration.objective
+    if not objective.coefficient:
         return NONE
-    if configuration.term is None or not configuration.term.token or configuration.term.divergence is None:
-        return None
-    return FORWARD if configuration.term.divergence is FORWARD_KL else REVERSE
+    term = objective.term
+    return _KINDS.get(term.divergence) if term and term.token and term.divergence else None
 
 
-def comparable(configuration: Configuration) -> list[StoredRuns]:
-    """A row a model: the run's kind of KL at the nearest strength, or no KL where it has none."""
-    kl, strength = kind(configuration) or NONE, configuration.coefficient
+def _form(configuration: Configuration) -> str:
+    """A run's own form of the KL; "" without a KL."""
+    term = configuration.objective.term
+    if term is None or not configuration.objective.coefficient:
+        return ""
+    own = term.place, term.estimator
+    names = (name for name, form in KL_FORMS.items() if (form.place, form.estimator) == own)
+    return _FORMS.get(next(names, ""), configuration.stationary_kl.partition(";")[0])
 
-    def log_distance(row: StoredRuns) -> float:
-        return abs(math.log(row.strength / strength)) if row.strength and strength else 0.0
 
+def similar(configuration: Configuration) -> list[StoredRuns]:
+    """Stored runs with the same kind of KL and advantage, the nearest in coefficient and form first."""
+    objective, form = configuration.objective, _form(configuration)
+    if objective.mixed_only or objective.advantage.baseline != "mean":
+        return []
+    wanted = kind(configuration), _SCALES.get(objective.advantage.scale or "")
+
+    def distance(row: StoredRuns) -> tuple[float, bool]:
+        between = abs(math.log(row.strength / objective.coefficient)) if row.strength else 0.0
+        return between, _FORMS[row.form] != form
+
+    rows = [row for row in measured() if (row.kl, row.scale) == wanted and row.method != "DAPO"]
+    return sorted(rows, key=distance)
+
+
+def expectation(configuration: Configuration) -> Expectation:
+    """What stored runs lead to expect: known where those with smaller and larger coefficients agree."""
+    coefficient, rows = configuration.objective.coefficient, similar(configuration)
+    if reason := _unlike(configuration):
+        return Expectation("", reason)
     nearest: dict[str, StoredRuns] = {}
-    for row in sorted(measured(), key=log_distance):
-        if row.kl == kl and row.method not in ("Dr. GRPO", "DAPO"):
-            nearest.setdefault(row.model, row)
-    return sorted(nearest.values(), key=measured().index)
+    for row in rows:
+        nearest.setdefault(row.model, row)
+    first, *others = sorted(nearest.values(), key=measured().index)
+    free = [row for row in measured() if (row.model, row.kl, row.scale) == (first.model, NONE, first.scale)]
+    both = sorted([free[0], *(row for row in rows if row.model == first.model)], key=lambda row: row.strength)
+    smaller = [row for row in both if row.strength <= coefficient][-1]
+    larger = next((row for row in both if row.strength >= coefficient), None)
+    courses = {course(*row.ends) for row in (smaller, larger or smaller)}
+    if len(courses) > 1:
+        reason = "stored runs with smaller and larger coefficients differ"
+    elif larger is None and FALLS in courses:
+        reason = "this coefficient is larger than any stored run's, and may retain more"
+    return Expectation("" if reason else courses.pop(), reason, (first, *others))
+
+
+def _unlike(configuration: Configuration) -> str:
+    """Why no stored run is like this one, "" where one is."""
+    objective, term = configuration.objective, configuration.objective.term
+    if configuration.undecided:
+        first, *further = dict.fromkeys(configuration.undecided)
+        return f"it depends on {first}" + (f" and {len(further)} more (--all)" if further else "")
+    if objective.coefficient and term is not None and kind(configuration) is None:
+        place = "loss" if term.token else "reward"
+        return f"no stored run has a KL like this one ({term.estimator} in the {place})"
+    if configuration.unpredicted and not configuration.unpredicted.startswith(UNGROUPED):
+        return configuration.unpredicted
+    words = "equal groups left out" if objective.mixed_only else objective.advantage.words
+    beside = " beside a KL" if objective.coefficient else ""
+    return "" if similar(configuration) else f"no stored run has an advantage like this one{beside} ({words})"
 
 
 def advice(
     settings: Mapping[str, Any], trainer: str, configuration: Configuration, version: str | None
 ) -> tuple[dict[str, Any], StoredRuns] | None:
-    """The fewest settings whose kind of KL retained more of Pass@k in stored runs than the run's own has.
+    """The fewest settings with which stored runs retained more of Pass@k than those most like this run.
 
     The strengths are those of the runs, whose steps and rewards the user's may not have. None where the
-    trainer has no such setting, nothing retained more, or no stored run has this kind of KL.
+    trainer has no such setting, nothing retained more, or no stored run is like this one.
     """
-    same_kind = comparable(configuration)
-    if kind(configuration) is None or not same_kind:
-        return None  # What the run's own KL retains was not measured: no other is known to retain more.
+    own, reader = expectation(configuration).nearest, READERS[trainer]
 
-    def kind_with(change: Mapping[str, Any]) -> str | None:
+    def like(change: Mapping[str, Any], row: StoredRuns) -> bool:
         changed = with_change(settings, change, trainer, version)
-        return None if changed is None else kind(changed)
+        return changed is not None and reader.coefficient in change and row in similar(changed)
 
-    reader = READERS[trainer]
-    rows = [row for row in measured() if row.parameters == measured()[0].parameters]
-    least = same_kind[0].retained + GAIN
-    best: tuple[dict[str, Any], StoredRuns] | None = None
-    for kl_settings in reader.retains:
-        for row in (row for row in rows if row.retained >= (best[1].retained if best else least)):
+    for row in sorted(measured(), key=lambda row: -row.ends[1]) if own else ():
+        if row.model != own[0].model or not row.strength or row.ends[1] < own[0].ends[1] + GAIN:
+            continue
+        for kl_settings in reader.retains:
             change = {**kl_settings, reader.coefficient: row.strength}
-            if kind_with(change) == row.kl:
-                best = change, row
-    if best is None:
-        return None
-    change, row = best
-    change = needed(change, lambda fewer: reader.coefficient in fewer and kind_with(fewer) == row.kl)
-    return {name: value for name, value in change.items() if settings.get(name) != value}, row
+            if like(change, row):
+                fewest = needed(change, partial(like, row=row))
+                return {name: value for name, value in fewest.items() if settings.get(name) != value}, row
+    return None

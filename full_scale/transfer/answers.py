@@ -41,12 +41,12 @@ class Atom:
 
 
 def listed_rows(rows: Sequence[DataRow], tokenizer: Any, default_set: str) -> list[Listed]:
-    """Rows {"prompt", "answers"} (and "id", "set") as prompts whose correct answers are known.
+    """Rows {"prompt", "answers"} (and "set", "id", else the prompt's text) whose correct answers are known.
 
     ValueError for a row without answers, with answers of several lengths in tokens, or an empty one.
     """
     listed = []
-    for number, row in enumerate(rows):
+    for row in rows:
         question, answers = row.text("prompt"), row.values.get("answers")
         if not isinstance(answers, list) or not all(isinstance(text, str) and text for text in answers):
             raise argument_error(
@@ -59,7 +59,7 @@ def listed_rows(rows: Sequence[DataRow], tokenizer: Any, default_set: str) -> li
             raise argument_error(
                 f"{row.where}: answers", lengths, "of one length in tokens; else sample them"
             )
-        name = str(row.values.get("id", f"{default_set} {number + 1}"))
+        name = str(row.values.get("id", question))
         listed.append(Listed(name, str(row.values.get("set", default_set)), before, right))
     return listed
 

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -90,13 +91,15 @@ def measure_files(
 ) -> AnswerKernel:
     """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
 
-    A row may name its "set" and its "id"; `limit`, at most so many rows of a file. ValueError for rows that
-    do not fit.
+    A row may name its "set" and its "id", by default the prompt's text; `limit`, at most so many rows of a
+    file. ValueError for rows that do not fit, and for a name that comes twice.
     """
     loaded = load(config)
     prompts: list[Listed] = []
     for file, name in zip(files, (TRAIN, *[HELD_OUT] * len(files)), strict=False):
         prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
+    if repeated := [name for name, count in Counter(listed.name for listed in prompts).items() if count > 1]:
+        raise argument_error("prompt", repeated[0], "once in all files, or with an id in each row")
     return measure_listed(loaded, config, prompts, path, wrong=wrong, progress=progress)
 
 

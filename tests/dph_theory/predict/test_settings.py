@@ -208,7 +208,7 @@ def test_what_the_law_needs_and_the_file_does_not_tell_is_named(tmp_path, name, 
     done = CliRunner().invoke(main, ["predict", str(tmp_path / name)])
     assert done.exit_code == 1, done.output
     assert says in " ".join(done.output.split())
-    assert done.output.splitlines()[-1].startswith("Next: give the missing values")
+    assert done.output.splitlines()[-1].startswith("Next: dph predict ")
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,8 @@ def test_of_several_runs_one_is_chosen(tmp_path, name, text):
     said = [
         CliRunner().invoke(main, ["predict", str(tmp_path / name), "--run", each]).output for each in "12"
     ]
-    assert "no KL" in said[0]
-    assert "no KL" not in said[1]
+    assert "without a KL" in said[0]
+    assert "without a KL" not in said[1]
 
 
 def test_what_is_read_beside_a_command_or_a_file_and_what_is_not_is_said(tmp_path):

@@ -13,11 +13,20 @@ from dph_cli import main
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.predict import configuration_of
-from dph_theory.predict.shared_model import forecast, method_of
-from dph_theory.transfer import AnswerKernel, linearised_training
+from dph_theory.predict.shared_model import forecast, lost
+from dph_theory.transfer import AnswerKernel, LinearisedMethod, linearised_training
 
 MEASURED = Path(__file__).parents[3] / "dph_theory" / "predict" / "measured.json"
+
+
+def method_of(settings):
+    """The linearised method of a run's settings."""
+    return LinearisedMethod.of(configuration_of(settings).objective)
+
+
 RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
+HEAD = ["setting", "held-out", "Pass@8", "trained", "Pass@1"]
+WORDS = "trl beta=0 learning_rate=0.2 max_steps=60"
 
 
 def opposed():
@@ -40,23 +49,21 @@ def measured(seed=0, **how):
 
 
 def test_a_held_out_prompt_that_the_trained_one_opposes_is_lost_and_alone_it_would_stay():
-    told = forecast(opposed(), method_of(configuration_of({"beta": 0.0})), steps=60, learning_rate=0.2, k=8)
+    told = forecast(opposed(), method_of({"beta": 0.0}), steps=60, learning_rate=0.2, k=8)
     trained, held_out = told.sets
     assert trained.trained
     assert trained.pass_at_1[-1][0] > 0.9
     assert held_out.pass_at_k[0][0] == pytest.approx(exact_pass_at_k(0.25, 8))
     assert held_out.pass_at_k[-1][0] < 0.1 * held_out.pass_at_k[0][0]
     assert (told.lost, told.pushing) == (("b",), ("a",))
-    alone = linearised_training(
-        opposed().alone(), method_of(configuration_of({"beta": 0.0})), [0], steps=60, step=0.2
-    )
+    alone = linearised_training(opposed().alone(), method_of({"beta": 0.0}), [0], steps=60, step=0.2)
     assert alone.rates[:, -1, 1] == pytest.approx(0.25)
     assert told.better()[0].held_out[1] > held_out.pass_at_k[-1][0] + 0.01
 
 
 def test_the_forecast_is_the_linearised_training_of_the_run_s_own_method():
     kernel = measured(prompts=6)
-    found = configuration_of({"beta": 0.2, "use_bias_correction_kl": False, "num_generations": 4})
+    found = {"beta": 0.2, "use_bias_correction_kl": False, "num_generations": 4}
     told = forecast(kernel, method_of(found), **RUN)
     assert method_of(found).divergence is FORWARD_KL
     course = linearised_training(kernel, method_of(found), kernel.prompts_in("train"), steps=20, step=0.05)
@@ -75,24 +82,24 @@ def test_the_forecast_is_the_linearised_training_of_the_run_s_own_method():
     ],
 )  # fmt: skip
 def test_settings_become_a_method(settings, wanted):
-    of = method_of(configuration_of(settings))
+    of = method_of(settings)
     assert (of.scale, of.group_size, of.beta, of.divergence, of.in_reward) == wanted
 
 
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no forecast: nothing is predicted"),
+        ({"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no forecast: kl_estimator=k7"),
         ({"algorithm": {"adv_estimator": "gae", "use_kl_in_reward": True}}, "the advantage is"),
     ],
 )
 def test_of_a_method_that_is_not_known_no_transfer_is_told(settings, says):
     with pytest.raises(ValueError, match=says):
-        method_of(configuration_of(settings))
+        method_of(settings)
 
 
 def test_a_kernel_without_adam_s_step_and_a_set_that_is_not_there_are_refused():
-    method = method_of(configuration_of({"beta": 0.0}))
+    method = method_of({"beta": 0.0})
     with pytest.raises(ValueError, match="one that dph transfer measured"):
         forecast(replace(opposed(), about={}), method, **RUN)
     with pytest.raises(ValueError, match="held_out='test' is not allowed: one of held out"):
@@ -106,17 +113,44 @@ def predict(tmp_path, words):
 
 
 def test_the_command_tells_both_sets_what_is_lost_and_what_would_retain_more(tmp_path):
-    done = predict(tmp_path, "trl beta=0 learning_rate=0.2 max_steps=60")
+    done = predict(tmp_path, WORDS)
     lines = done.output.splitlines()
     assert done.exit_code == 0, done.output
-    assert len(lines) <= 20
+    assert len(lines) <= 13
     assert max(map(len, lines)) <= 80
-    assert lines[1] == "In one model (kernel.npz), 60 steps of Adam at a constant 0.2; +- over seeds:"
-    assert "Lost: b." in lines
-    assert "Pushed down most by training a." in lines
-    assert any(line.startswith("Retains more, held out Pass@8") for line in lines)
-    assert lines[-1].startswith("Next: train, then dph confront")
-    assert "Each prompt alone" not in done.output
+    assert lines[0].startswith("Expect held-out Pass@8 to fall: 0.900 to 0.")
+    assert "after 60 steps of Adam at a constant 0.2 (kernel.npz)." in " ".join(done.output.split())
+    assert 'Lost: "b".' in lines
+    (head,) = (i for i, line in enumerate(lines) if line.split() == HEAD)
+    assert lines[head + 1].split() == ["the", "base", "0.900", "0.500"]
+    own, better = (float(line.split()[-2]) for line in lines[head + 2 : head + 4])
+    assert lines[head + 2].startswith("these settings")
+    assert "coefficient" in lines[head + 3]
+    assert own < better
+    assert lines[-1].startswith("Next: dph confront --help")
+    assert "each prompt by itself" not in done.output
+    assert "Pushed down most by training: a." in predict(tmp_path, f"{WORDS} --all").output
+
+
+def test_lost_prompts_are_shown_by_their_text_with_how_often_such_names_are_right():
+    errors = json.loads(MEASURED.read_text())["errors"]
+    kernel = replace(opposed(), names=("1+1 is 2.\n2+2 is ", "1+1 is 2.\n3+5 is "))
+    told = forecast(kernel, method_of({"beta": 0.0}), steps=60, learning_rate=0.2, k=8)
+    lines = told.lines("kernel.npz")
+    assert 'Lost: "3+5 is".' in lines
+    right = f"{errors['named_lost']} of {errors['named']} such names were right"
+    assert lines[
+        -1
+    ] == f"In stored runs {right}; {errors['lost'] - errors['named_lost']} of {errors['lost']} " + (
+        "lost were not named."
+    )
+
+
+def test_names_are_right_as_often_as_the_stored_runs_say():
+    assert lost(np.array([0.5, 0.5, 0.001]), np.array([0.4, 0.0, 0.0]), 8).tolist() == [1]
+    errors = json.loads(MEASURED.read_text())["errors"]
+    assert errors["named_lost"] <= min(errors["named"], errors["lost"])
+    assert errors["named_lost"] > 0.9 * errors["named"]
 
 
 def off(told):
@@ -125,24 +159,22 @@ def off(told):
 
 def test_how_far_such_forecasts_were_off_is_said_of_prompts_held_at_the_base_too():
     stored = json.loads(MEASURED.read_text())["errors"]
-    told = forecast(opposed(), method_of(configuration_of({"beta": 0.0})), steps=60, learning_rate=0.2, k=8)
+    told = forecast(opposed(), method_of({"beta": 0.0}), steps=60, learning_rate=0.2, k=8)
     plain = f"off by {stored['rms']:.3f} (rms, {stored['settings']} methods)"
     assert off(told) == f"On SmolLM2-135M such forecasts were {plain}."
     with_held = replace(
-        told.choices[1], setting="4 trained prompts constrained to the base, 1", held_out=(1.0, 1.0)
+        told.choices[1], setting="forward KL to the base on 4 prompts, coefficient 1", held_out=(1.0, 1.0)
     )
     told = replace(told, choices=(told.choices[0], with_held))
-    assert off(told).endswith(
-        f"{plain}; with trained prompts constrained to the base {stored['held']:+.3f} (mean)."
-    )
+    assert off(told).endswith(f"{plain}, those of a KL on few prompts {stored['constrained']:+.3f} (mean).")
 
 
 def test_some_trained_prompts_are_held_at_the_base_where_enough_are_left_to_train():
     for trained in (4, 24):
         kernel = measured(prompts=26, trained=trained)
-        told = forecast(kernel, method_of(configuration_of({"beta": 0.0})), **RUN)
-        held = [each.setting for each in told.choices if "constrained to the base" in each.setting]
-        wanted = [f"4 trained prompts constrained to the base, {eta}" for eta in ("0.3", "1")]
+        told = forecast(kernel, method_of({"beta": 0.0}), **RUN)
+        held = [choice.setting for choice in told.choices if "to the base" in choice.setting]
+        wanted = [f"forward KL to the base on 4 prompts, coefficient {eta}" for eta in ("0.3", "1")]
         assert held == (wanted if trained == 24 else [])
 
 
@@ -152,7 +184,10 @@ def test_what_the_forecast_says_is_stored(tmp_path):
     stored = json.loads(path.read_text())["transfer"]
     assert stored["lost"] == ["b"]
     assert stored["steps"] == 60
-    assert {choice["setting"] for choice in stored["choices"]} >= {"these settings", "forward KL (k3), 1"}
+    assert {choice["setting"] for choice in stored["choices"]} >= {
+        "these settings",
+        "forward KL in the loss (k3), coefficient 1",
+    }
 
 
 @pytest.mark.parametrize(

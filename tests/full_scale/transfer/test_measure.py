@@ -63,7 +63,7 @@ def test_the_kernel_is_that_of_the_answers_gradients(model, tmp_path, answers):
     size = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
     # The sketch is off by a 360th of two lengths, a standard deviation.
     assert np.abs(kernel.gram[np.ix_(places, places)] - exact).max() / size.max() < 0.02
-    assert kernel.names == tuple(f"train {i + 1}" for i in range(len(answers)))
+    assert kernel.names == tuple(answers)
     # All other answers together: the mean gradient of a prompt's answers is none.
     share = np.exp(kernel.log_p)
     for first, last in pairwise([*kernel.starts, len(kernel.prompt)]):
@@ -128,6 +128,13 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
     found = measure_files(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=4)
     assert found.gram == pytest.approx(whole.gram, rel=1e-4, abs=1e-3)
     assert not parts.exists()
+
+
+def test_a_prompt_that_comes_twice_is_refused_before_anything_is_measured(model, tmp_path):
+    path = rows(tmp_path / "rows.jsonl", ANSWERS)
+    with pytest.raises(ValueError, match="once in all files, or with an id in each row"):
+        measure_files(ModelConfig(path=str(model)), [path, path], tmp_path / "kernel.npz")
+    assert not (tmp_path / "kernel.npz.parts").exists()
 
 
 @pytest.mark.parametrize(
