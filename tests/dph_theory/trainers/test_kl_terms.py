@@ -1,11 +1,12 @@
 import inspect
+import itertools
 import math
 from pathlib import Path
 
 import pytest
 import torch
 
-from dph_theory.trainers.kl_terms import ENDS, KL_TERMS, SHOWN
+from dph_theory.trainers.kl_terms import ENDS, KL_TERMS, SHOWN, term
 
 E = math.e
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
@@ -106,9 +107,9 @@ def test_the_log_ratio_below_which_a_clamp_acts():
 
 
 def test_only_the_reward_selects_the_filtered_model():
-    for term in SHOWN:
-        assert term.place.startswith("reward") is (term.selects == "filtered model")
-        assert term.selects in ENDS
+    for row in SHOWN:
+        assert row.place.startswith("reward") is (row.selects == "filtered model")
+        assert row.selects in ENDS
     # Of those in the loss, only a forward KL that no clamp lets go ends anywhere but at the local filter.
     assert form("verl", "kl_loss_type=mse, k2", samples="policy").selects == "locally filtered model"
     plain = form("TRL", "use_bias_correction_kl=False (default to 1.9.1)")
@@ -125,3 +126,29 @@ def test_a_clip_lets_the_wrong_tokens_go_and_both_pages_say_so():
         rows = [line for line in page.read_text().splitlines() if "low\\_var\\_kl, k3 |" in line]
         assert len(rows) == 1
         assert "locally filtered model" in rows[0]
+
+
+@pytest.mark.parametrize("length", [1, 2, 4, 6])
+def test_k3_times_an_answer_s_ratio_is_mostly_the_forward_kl_of_long_answers(length):
+    """On L independent tokens: 1/L of the reverse KL's gradient and 1 - 1/L of the forward one's, exactly."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(length, 2, generator=generator, dtype=torch.float64).requires_grad_()
+    log_pi = logits.log_softmax(-1)
+    log_ref = torch.randn(length, 2, generator=generator, dtype=torch.float64).log_softmax(-1)
+    of_answer, place = term("answer ratio"), torch.arange(length)
+    expected = torch.zeros((), dtype=torch.float64)
+    for answer in itertools.product(range(2), repeat=length):
+        own, ref = log_pi[place, list(answer)][None], log_ref[place, list(answer)][None]
+        value = of_answer.loss(own, ref, own.detach(), torch.ones(1, length, dtype=torch.float64))
+        # Times the length: the loss is a mean over tokens.
+        expected = expected + own.sum().exp().detach() * length * value
+    (slope_of_both,) = torch.autograd.grad(expected, logits, retain_graph=True)
+    reverse, forward = (
+        torch.autograd.grad((p.exp() * (p - q)).sum(), logits, retain_graph=True)[0]
+        for p, q in ((log_pi, log_ref), (log_ref, log_pi))
+    )
+    torch.testing.assert_close(
+        slope_of_both, reverse / length + (1 - 1 / length) * forward, atol=1e-12, rtol=0
+    )
+    assert of_answer.divergence is None
+    assert of_answer.stationary_kl == "1/L reverse and 1 - 1/L forward KL per token, in answers of L tokens"
