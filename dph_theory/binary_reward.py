@@ -20,7 +20,7 @@ from .numeric.arrays import (
     positive,
     probability,
     rate,
-    together,
+    require_common_shape,
 )
 from .numeric.elementary import Values, expit, logit, normalised, only, trailing
 from .numeric.roots import rising_root
@@ -50,7 +50,7 @@ def _model(
 ) -> tuple[Values, Values]:
     base = distribution(name, base)
     valid = mask("valid", valid, base, both=both)
-    together(**{name: base, "valid": valid})
+    require_common_shape(**{name: base, "valid": valid})
     return base, valid
 
 
@@ -94,7 +94,7 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     """
     base, valid = _model(base, valid)
     beta = positive("beta", beta)
-    together(base=base[..., 0], valid=valid[..., 0], beta=beta)
+    require_common_shape(base=base[..., 0], valid=valid[..., 0], beta=beta)
     # Measured from the valid outcomes, whose ratios a large 1/beta must not blur.
     with np.errstate(over="ignore"):
         gain = np.where(valid, trailing(0 * beta, 1), trailing(np.maximum(-1 / beta, -1e308), 1))
@@ -108,7 +108,7 @@ def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
     """The policy nearest to the base of pass rate mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
     mu = trailing(probability("mu", mu), 1)
-    together(mu=mu, base=base, valid=valid)
+    require_common_shape(mu=mu, base=base, valid=valid)
     return mu * filtered(base, valid) + (1 - mu) * filtered(base, ~valid)
 
 
@@ -122,7 +122,7 @@ def mu_from_beta(base_rate: Scalars, beta: Scalars) -> Values:
     0.7112
     """
     base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
-    together(base_rate=base_rate, beta=beta)
+    require_common_shape(base_rate=base_rate, beta=beta)
     return expit(logit(base_rate) + 1 / beta)
 
 
@@ -133,7 +133,7 @@ def mu_by_forward_kl(base_rate: Scalars, eta: Scalars) -> Values:
     Source: ours, entries `forms_and_curvature`.
     """
     base_rate, eta = rate("base_rate", base_rate), positive("eta", eta)
-    together(base_rate=base_rate, eta=eta)
+    require_common_shape(base_rate=base_rate, eta=eta)
     # Of the two forms of the root the one whose terms have one sign.
     b = 1 - eta
     root = np.sqrt(b**2 + 4 * base_rate * eta)
@@ -146,7 +146,7 @@ def beta_from_mu(base_rate: Scalars, mu: Scalars) -> Values:
     Shapes broadcast. Raises ValueError unless 0 < base_rate < mu < 1. Source: dymetman2026binary.
     """
     base_rate, mu = rate("base_rate", base_rate), rate("mu", mu)
-    together(base_rate=base_rate, mu=mu)
+    require_common_shape(base_rate=base_rate, mu=mu)
     lower = mu <= base_rate
     if lower.any():
         raise argument_error(
@@ -165,7 +165,7 @@ def kappa(mu: Scalars, base_rate: Scalars) -> Values:
     0.4679
     """
     mu, base_rate = probability("mu", mu), rate("base_rate", base_rate)
-    together(mu=mu, base_rate=base_rate)
+    require_common_shape(mu=mu, base_rate=base_rate)
     return bernoulli_kl(mu, base_rate)
 
 
@@ -181,7 +181,7 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
     Shapes broadcast. Raises ValueError unless 0 < base_rate < 1 and beta > 0. Source: dymetman2026binary.
     """
     base_rate, beta = rate("base_rate", base_rate), positive("beta", beta)
-    together(base_rate=base_rate, beta=beta)
+    require_common_shape(base_rate=base_rate, beta=beta)
     gain = 1 / beta
     mild = np.minimum(gain, 30.0)
     # log1p keeps relative accuracy when the gain is small, logaddexp the range when it is large.
@@ -205,7 +205,7 @@ def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL
     """
     policy = distribution("policy", policy)
     base, valid = _model(base, valid, both=True)
-    together(policy=policy, base=base, valid=valid)
+    require_common_shape(policy=policy, base=base, valid=valid)
     # Both masses are summed on their own: 1 - mu would lose the digits of a small invalid mass.
     masses, base_masses = (
         np.stack([valid_mass(q, valid), valid_mass(q, ~valid)], axis=-1) for q in (policy, base)
@@ -257,7 +257,7 @@ def beta_for_mean_validity(base_rates: Scalars, mu: Scalars) -> Values:
     Source: ours, entries `many_prompts`.
     """
     base_rates, mu = _of_prompts(base_rates), rate("mu", mu)
-    together(base_rates=base_rates[..., 0], mu=mu)
+    require_common_shape(base_rates=base_rates[..., 0], mu=mu)
     least, most = base_rates.mean(axis=-1), (base_rates > 0).mean(axis=-1)
     outside = np.asarray((mu <= least) | (mu >= most))
     if outside.any():

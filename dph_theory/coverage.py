@@ -12,7 +12,7 @@ from .numeric.arrays import (
     integers,
     mask,
     probability,
-    together,
+    require_common_shape,
 )
 from .numeric.elementary import Values, only, trailing, xlogy
 from .support.errors import argument_error
@@ -29,7 +29,7 @@ def pass_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     sqrt(n) steps. Source: chen2021codex.
     """
     n, c, k = integers("n", n, at_least=1), integers("c", c, at_least=0), integers("k", k, at_least=1)
-    together(n=n, c=c, k=k)
+    require_common_shape(n=n, c=c, k=k)
     for name, value in (("k", k), ("c", c)):
         above = value > n
         if above.any():
@@ -63,7 +63,7 @@ def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
     """
     # k only multiplies a logarithm: it needs no more digits than a float has.
     p, k = probability("p", p), integers("k", k, at_least=1, exact=False)
-    together(p=p, k=k)
+    require_common_shape(p=p, k=k)
     return _hit(p, k)
 
 
@@ -82,7 +82,7 @@ def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     """
     q = distribution("q", q)
     valid, k = mask("valid", valid, q), integers("k", k, at_least=1)
-    together(q=q[..., 0], valid=valid[..., 0], k=k)
+    require_common_shape(q=q[..., 0], valid=valid[..., 0], k=k)
     hit = _hit(q, trailing(k, 1))
     return only(hit, valid).sum(axis=-1)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lazy_loader
 import numpy as np
 
-from .numeric.arrays import Distribution, distribution, in_own_precision, together
+from .numeric.arrays import Distribution, distribution, in_own_precision, require_common_shape
 from .numeric.elementary import Values, log_ratio
 from .support.errors import argument_error
 
@@ -233,7 +233,7 @@ class FDivergence:
 def _pair(pi: Distribution, ref: Distribution) -> tuple[Values, Values]:
     """Two distributions over the same outcomes."""
     pi, ref = distribution("pi", pi), distribution("ref", ref)
-    together(pi=pi, ref=ref)
+    require_common_shape(pi=pi, ref=ref)
     if pi.shape[-1] != ref.shape[-1]:
         raise argument_error("ref.shape", ref.shape, f"the last axis must match pi's {pi.shape[-1]} outcomes")
     return pi, ref

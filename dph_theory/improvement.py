@@ -9,7 +9,7 @@ import numpy as np
 from .divergences import REVERSE_KL, TOTAL_VARIATION
 from .fdivergence import FDivergence
 from .mdp import TabularMDP
-from .numeric.arrays import Array, Scalars, probability, real, together
+from .numeric.arrays import Array, Scalars, probability, real, require_common_shape
 from .numeric.elementary import Values, exp_remainder
 from .numeric.roots import newton_root
 from .support.errors import argument_error, choice
@@ -131,7 +131,7 @@ def rehearsal_guarantee(kl: Scalars, reference_return: Scalars = 1.0) -> Values:
     `rehearsal_guarantee`.
     """
     kl, reference = real("kl", kl, at_least=0), probability("reference_return", reference_return)
-    together(kl=kl, reference_return=reference)
+    require_common_shape(kl=kl, reference_return=reference)
     kl, reference = np.broadcast_arrays(kl, reference)
     # With t = log(J_ref/J) the divergence is at most J_ref t: beyond t = 800 the guarantee underflows.
     certain = (reference == 1) | (reference == 0) | (kl > 800 * reference)

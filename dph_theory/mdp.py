@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .numeric.arrays import Array, distribution, finite, real, together
+from .numeric.arrays import Array, distribution, finite, real, require_common_shape
 from .numeric.elementary import Values, trailing
 from .support.errors import argument_error
 
@@ -32,7 +32,7 @@ class TabularMDP:
             raise argument_error("r.shape", r.shape, f"the last axes must be (states, actions) = {axes}")
         if rho0.shape[-1] != P.shape[-1]:
             raise argument_error("rho0.shape", rho0.shape, f"the last axis must be states = {P.shape[-1]}")
-        together(P=P[..., 0, 0, 0], r=r[..., 0, 0], gamma=gamma, rho0=rho0[..., 0])
+        require_common_shape(P=P[..., 0, 0, 0], r=r[..., 0, 0], gamma=gamma, rho0=rho0[..., 0])
         for name, value in (("P", P), ("r", r), ("gamma", gamma), ("rho0", rho0)):
             object.__setattr__(self, name, value)
 
@@ -43,7 +43,7 @@ class TabularMDP:
             raise argument_error(
                 f"{name}.shape", pi.shape, f"the last axes must be (states, actions) = {axes}"
             )
-        together(**{name: pi[..., 0, 0], "P": self.P[..., 0, 0, 0]})
+        require_common_shape(**{name: pi[..., 0, 0], "P": self.P[..., 0, 0, 0]})
         return pi
 
     def value(self, pi: Array) -> Values:

@@ -10,7 +10,16 @@ import numpy as np
 
 from .binary_reward import valid_mass
 from .divergences import REVERSE_KL
-from .numeric.arrays import Array, Distribution, Mask, Scalars, distribution, mask, positive, together
+from .numeric.arrays import (
+    Array,
+    Distribution,
+    Mask,
+    Scalars,
+    distribution,
+    mask,
+    positive,
+    require_common_shape,
+)
 from .numeric.elementary import Values, minimisers, only, trailing, xlogy
 from .support.errors import argument_error
 
@@ -37,7 +46,7 @@ def _checked_family(family: Array, base: Distribution, valid: Mask) -> tuple[Val
     if family.ndim < 2 or family.shape[-1] != base.shape[-1]:
         allowed = f"must be (..., members, {base.shape[-1]}), each member over the base's outcomes"
         raise argument_error("family.shape", family.shape, allowed)
-    together(family=family[..., 0, 0], base=base[..., 0], valid=valid[..., 0])
+    require_common_shape(family=family[..., 0, 0], base=base[..., 0], valid=valid[..., 0])
     return family, base, valid
 
 
@@ -49,7 +58,7 @@ def projection(family: Array, base: Distribution, valid: Mask, beta: Scalars) ->
     """
     family, base, valid = _checked_family(family, base, valid)
     beta = positive("beta", beta)
-    together(base=base[..., 0], beta=beta)
+    require_common_shape(base=base[..., 0], beta=beta)
     # KL(pi || p_b) less log Z_b - 1/beta, the same for all members; in log space, since p_b underflows on Y0.
     with np.errstate(divide="ignore"):
         log_target = np.log(base) - np.where(valid, 0.0, trailing(1 / beta, 1))

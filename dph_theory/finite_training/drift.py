@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from ..binary_reward import kappa, mu_from_beta
 from ..divergences import FORWARD_KL, REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, first, integers, positive, probability, rate, real, together
+from ..numeric.arrays import Scalars, first, integers, positive, probability, rate, real, require_common_shape
 from ..numeric.elementary import Values, expit, logit, trailing
 from ..stationary import group_weight
 from ..stationary.groups import success_weights
@@ -66,7 +66,9 @@ def drift_deviation(
     step = positive("step", step)
     valid, invalid = integers("valid", valid, at_least=2), integers("invalid", invalid, at_least=1)
     answers = integers("answers", answers, at_least=1)
-    together(base_rate=low, reached=high, step=step, valid=valid, invalid=invalid, answers=answers)
+    require_common_shape(
+        base_rate=low, reached=high, step=step, valid=valid, invalid=invalid, answers=answers
+    )
     if np.any(high < low):
         raise argument_error("reached", reached, "at least the base rate: training without a KL raises it")
     choice("baseline", baseline, BASELINES)
@@ -209,7 +211,7 @@ def stationary_spread(
     choice("form", form, _STATIONARY_FORMS)
     base_rate, beta, step = rate("base_rate", base_rate), positive("beta", beta), positive("step", step)
     answers = integers("answers", answers, at_least=1)
-    together(base_rate=base_rate, beta=beta, step=step, answers=answers)
+    require_common_shape(base_rate=base_rate, beta=beta, step=step, answers=answers)
     deviation = np.sqrt(step * beta / answers) * _stationary_kl(base_rate, beta)
     return 0 * deviation if form in _CENTRED else trusted(deviation)
 

@@ -218,10 +218,10 @@ def mask(name: str, value: Any, like: np.ndarray, *, both: bool = False) -> np.n
     return array
 
 
-def together(**arrays: np.ndarray) -> tuple[int, ...]:
-    """The common broadcast shape, or an error that lists the shapes that do not fit."""
+def require_common_shape(**arrays: np.ndarray) -> None:
+    """Raise an error that lists the shapes where they do not broadcast together."""
     try:
-        return np.broadcast_shapes(*(np.shape(a) for a in arrays.values()))
+        np.broadcast_shapes(*(np.shape(a) for a in arrays.values()))
     except ValueError:
         shapes = ", ".join(f"{name} {np.shape(a)}" for name, a in arrays.items())
         raise ValueError(f"shapes do not fit: {shapes}; they must broadcast together") from None

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, together
+from ..numeric.arrays import Distribution, Scalars, distribution, finite, positive, require_common_shape
 from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
 from ..support.record import readable
@@ -45,7 +45,7 @@ def best_response(
     """
     reference, value = distribution("reference", reference), finite("value", value)
     beta = positive("beta", beta)
-    together(reference=reference, value=value, beta=trailing(beta, 1))
+    require_common_shape(reference=reference, value=value, beta=trailing(beta, 1))
     return respond(reference, value, beta, divergence).policy
 
 

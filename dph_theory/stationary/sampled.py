@@ -24,7 +24,7 @@ from ..numeric.arrays import (
     positive,
     probability,
     real,
-    together,
+    require_common_shape,
 )
 from ..numeric.elementary import Values, normalised, trailing
 from ..support.errors import argument_error
@@ -156,13 +156,13 @@ def masked_policy(
     """
     base, beta = distribution("base", base), positive("beta", beta)
     valid, finished = mask("valid", valid, base, both=True), mask("finished", finished, base, both=True)
-    together(base=base, valid=valid, finished=finished)
+    require_common_shape(base=base, valid=valid, finished=finished)
     if (valid & ~finished).any():
         raise argument_error("finished", finished, "true for every correct answer")
     right = np.where(valid, base, 0.0).sum(axis=-1)
     if (right == 0).any():
         raise argument_error("base", base, "some mass on correct answers")
-    together(base=base[..., 0], beta=beta)
+    require_common_shape(base=base[..., 0], beta=beta)
     if in_loss:
         # V e^{V/b} = A1 e^{1/b}, by Wright's omega, which never overflows.
         rate = beta * wrightomega(np.log(right / beta) + 1 / beta)
@@ -190,7 +190,7 @@ def best_beta(base_rate: Scalars, hacks: Scalars, false_positive: Scalars, false
     named = {"base_rate": base_rate, "hacks": hacks}
     named |= {"false_positive": false_positive, "false_negative": false_negative}
     right, hack, phi, nu = (probability(name, value) for name, value in named.items())
-    together(base_rate=right, hacks=hack, false_positive=phi, false_negative=nu)
+    require_common_shape(base_rate=right, hacks=hack, false_positive=phi, false_negative=nu)
     if np.any((right == 0) | (right + hack >= 1)):
         raise argument_error("base_rate", base_rate, "above 0, and with hacks below 1")
     if np.any(phi + nu >= 1):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
-from ..numeric.arrays import Array, Scalars, first, positive, probability, rate, together
+from ..numeric.arrays import Array, Scalars, first, positive, probability, rate, require_common_shape
 from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error
 from ..tokens import joint
@@ -44,7 +44,7 @@ def validity_at(base_rate: Scalars, beta: Scalars, divergence: FDivergence = REV
     stay), beta > 0; shapes broadcast. Source: ours, entries `sequence_penalties`.
     """
     base_rate, beta = probability("base_rate", base_rate), positive("beta", beta)
-    together(base_rate=base_rate, beta=beta)
+    require_common_shape(base_rate=base_rate, beta=beta)
     base_rate, beta = np.broadcast_arrays(base_rate, beta)
     masses = np.stack([base_rate, 1 - base_rate], axis=-1)
     return respond(masses, np.array([1.0, 0.0]), beta, divergence).policy[..., 0]
@@ -59,7 +59,7 @@ def beta_at(base_rate: Scalars, validity: Scalars, divergence: FDivergence = REV
     """
     require_smooth(divergence)
     base_rate, validity = rate("base_rate", base_rate), probability("validity", validity)
-    together(base_rate=base_rate, validity=validity)
+    require_common_shape(base_rate=base_rate, validity=validity)
     floor = slope_at_zero(divergence)
     bad = (validity <= base_rate) | ((validity == 1) & np.isinf(floor))
     if bad.any():
@@ -102,7 +102,7 @@ def effective_beta(beta: Scalars, false_positive: Scalars, false_negative: Scala
     """
     beta = positive("beta", beta)
     phi, nu = probability("false_positive", false_positive), probability("false_negative", false_negative)
-    together(beta=beta, false_positive=phi, false_negative=nu)
+    require_common_shape(beta=beta, false_positive=phi, false_negative=nu)
     left = 1 - phi - nu
     if np.any(left <= 0):
         raise argument_error(

@@ -64,10 +64,10 @@ class LinearisedMethod:
 
     The advantage is the reward less its group's mean, divided as `scale` says (of `stationary.SCALES`) in
     groups of `group_size`; beta weighs the KL or other divergence to the base, estimated on the same answers
-    (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken; `mixed_only`
-    leaves the advantages of groups whose rewards are all equal out of the mean; `alpha` is alpha-DPG's, whose
-    target is the base's correct answers; `holds` are divergences on other prompts, added with their
-    strengths. Raises ValueError for what these do not allow.
+    (f'(u) - f'(1) at each), in the loss or, with `in_reward`, before the group's mean is taken;
+    `mean_over_mixed` takes the mean of advantages over groups with both rewards alone, that of a KL in the
+    loss over all; `alpha` is alpha-DPG's, whose target is the base's correct answers; `holds` are divergences
+    on other prompts, added with their strengths. Raises ValueError for what these do not allow.
     """
 
     scale: str = "std"
@@ -75,7 +75,7 @@ class LinearisedMethod:
     beta: float = 0.0
     divergence: FDivergence | None = None
     in_reward: bool = False
-    mixed_only: bool = False
+    mean_over_mixed: bool = False
     alpha: float | None = None
     holds: tuple[Hold, ...] = field(default=())
 
@@ -90,7 +90,7 @@ class LinearisedMethod:
             raise argument_error("divergence", None, "an FDivergence where beta is not 0")
         if self.divergence is not None:
             require_smooth(self.divergence)
-        for name in ("in_reward", "mixed_only"):
+        for name in ("in_reward", "mean_over_mixed"):
             one(name, booleans(name, getattr(self, name)))
         if not isinstance(self.holds, tuple) or not all(isinstance(hold, Hold) for hold in self.holds):
             raise argument_error("holds", self.holds, "a tuple of Hold")
@@ -155,7 +155,8 @@ def linearised_training(
     steps = int(one("steps", integers("steps", steps, at_least=1)))
     seeds = int(one("seeds", integers("seeds", seeds, at_least=1)))
     noise = bool(one("noise", booleans("noise", noise)))
-    if not noise and method.mixed_only and (method.alpha is not None or (method.in_reward and method.beta)):
+    of_verdicts = method.alpha is None and not (method.in_reward and method.beta)
+    if not noise and method.mean_over_mixed and not of_verdicts:
         raise argument_error("noise", noise, "True for mixed groups whose rewards are others than 0 and 1")
     run = _TouchedAnswers(kernel, method, explored, noise, batch)
     generator = np.random.default_rng(seed)
@@ -274,7 +275,7 @@ class _TouchedAnswers:
         mean = (share * reward).sum(axis=-1, keepdims=True)
         rate = (share * self.correct).sum(axis=-1, keepdims=True)
         advantage = (reward - mean) * self._weight(share, reward, mean, rate)
-        if method.mixed_only:
+        if method.mean_over_mixed:
             advantage = advantage * self._of_mixed(rate, chosen[..., None])
         return advantage if method.in_reward else advantage - method.beta * slope
 

@@ -168,7 +168,10 @@ CALLS = [
     (interpolated, {"kernel": COUPLED, "trained": [0, 1], "change": [2.0, 2.0], "ridge": 0.1}),
     (chosen_anchors, {"kernel": COUPLED, "candidates": [0, 1, 2], "count": 2, "ridge": 0.05}),
     (AnswerKernel, OF_ANSWERS),
-    (LinearisedMethod, WITH_DIVERGENCE | {"scale": "std", "group_size": 4, "alpha": 0.5, "mixed_only": True}),
+    (
+        LinearisedMethod,
+        WITH_DIVERGENCE | {"scale": "std", "group_size": 4, "alpha": 0.5, "mean_over_mixed": True},
+    ),
     (Hold, {"divergence": FORWARD_KL, "prompts": (1,), "strength": 0.5, "answers": 8}),
     (TRAIN, {"trained": [0], "steps": 2, "step": 0.1, "batch": 1, "seeds": 2, "seed": 0, "noise": True}),
     (strategies.growth_beside, SHARED | {"group_size": 12, "scale": "mean"}),

@@ -51,7 +51,7 @@ EXPECTED = {
     "plain": (LinearisedMethod("leave_one_out"), lambda pi, a, v: pass_rates(pi, v)[:3].mean()),
     "group": (LinearisedMethod("std", 4), lambda pi, a, v: group(pass_rates(pi, v)[:3], 4).mean()),
     "mixed groups": (
-        LinearisedMethod("std", 4, mixed_only=True),
+        LinearisedMethod("std", 4, mean_over_mixed=True),
         lambda pi, a, v: (beside(pass_rates(a, v)[:3]) * group(pass_rates(pi, v)[:3], 4)).sum(),
     ),
     "reverse": (
@@ -184,14 +184,14 @@ def test_a_group_that_agrees_asks_nothing_and_may_be_left_out():
     how = {"steps": 3, "step": 0.3, "seeds": 50}
     all_groups = linearised_training(kernel, LinearisedMethod(group_size=2), [0, 1, 2], **how).rates
     mixed = linearised_training(
-        kernel, LinearisedMethod(group_size=2, mixed_only=True), [0, 1, 2], **how
+        kernel, LinearisedMethod(group_size=2, mean_over_mixed=True), [0, 1, 2], **how
     ).rates
     # The mean of fewer groups is larger: under Adam the same, but for what else is asked.
     assert np.isfinite(mixed).all()
     sgd = how | {"optimiser": "sgd"}
     slow = linearised_training(kernel, LinearisedMethod(group_size=2), [0, 1, 2], **sgd).rates
     fast = linearised_training(
-        kernel, LinearisedMethod(group_size=2, mixed_only=True), [0, 1, 2], **sgd
+        kernel, LinearisedMethod(group_size=2, mean_over_mixed=True), [0, 1, 2], **sgd
     ).rates
     assert np.abs(fast - fast[:, :1]).mean() > 1.2 * np.abs(slow - slow[:, :1]).mean()
     assert np.isfinite(all_groups).all()
@@ -241,7 +241,7 @@ def test_an_answer_that_the_base_never_gives_stays_away():
 
 def test_the_expectation_over_mixed_groups_is_of_rewards_of_zero_and_one():
     kernel, *_ = linear_answers()
-    method = LinearisedMethod(alpha=0.5, mixed_only=True)
+    method = LinearisedMethod(alpha=0.5, mean_over_mixed=True)
     with pytest.raises(ValueError, match="noise=False is not allowed: True for mixed groups"):
         linearised_training(kernel, method, [0, 1], noise=False, **ONE_STEP)
     with pytest.raises(ValueError, match=r"step=0.05 is not allowed: smaller, or beta, alpha"):
