@@ -131,7 +131,7 @@ def speed_always_together(policy: Values) -> Values:
 
 ADVANTAGE = theorem(
     "H2.advantage",
-    "Uniqueness weights on the advantage, groups of three: d log(p/q)/dt has the sign of p - q",
+    "Uniqueness weights on the advantage, groups of three: d log(p/q)/dt has the sign of p - q if w > 0",
     statement=r"p + q + w = 1:\quad \tfrac{d}{dt}\log\tfrac{p}{q} = \tfrac{w}{3}(p-q)(1 + p^2 + q^2 + w^2)",
     source=Source("ours", "the atlas; the method: arXiv 2601.08763, as summarised"),
     on=chart(policy=simplex(3, spread=4)),

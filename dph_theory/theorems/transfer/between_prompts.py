@@ -13,9 +13,9 @@ that pass rate decides Pass@k, and Pass@1 and Pass@k can part.
 
 Prompts that are not trained follow those that are.
 
-While the kernel stays, the log odds of held-out prompts are interpolated from the trained ones' change,
-whatever method, step size, schedule or momentum moved these. Where a KL of the whole answer ends the
-training, the held-out logits are the kernel regression of v/beta.
+While the kernel is constant, the log odds of held-out prompts are interpolated from the trained ones' change,
+whatever method, step size, schedule or momentum moved these. Where a KL of the whole answer is stationary,
+the held-out logits are the kernel regression of v/beta.
 """
 
 from functools import partial
@@ -383,7 +383,8 @@ FOLLOW = theorem(
     tolerance=1e-7,
     share=0.05,
     note="K is constant of two answers and linear logits. With three it moves with the shares of the"
-    " incorrect ones, and a plain flow breaks it; what holds there is between_prompts.regression.",
+    " incorrect ones, and a plain flow breaks it; at a KL's stationary policy between_prompts.regression"
+    " holds.",
     false=(neighbour("each trained prompt by its own ratio K_ji/K_ii", rhs=change_by_own_ratios),),
 )
 

@@ -197,13 +197,13 @@ INSIDE = refuted(
 )
 
 
-def coupled_prompts(couplings: Values, beside: Values, wrong: Values) -> dict[str, Values]:
+def coupled_prompts(couplings: Values, free_directions: Values, wrong: Values) -> dict[str, Values]:
     """Prompts T, S and j of three answers, whose gradients at equal incorrect answers have these couplings.
 
     j's is the first direction: K_jT = -couplings[0], K_jS = couplings[1]; T and S have more beside it.
     """
     signed = couplings * np.array([-1.0, 1.0])
-    moving = np.concatenate([signed[..., None], beside], axis=-1)
+    moving = np.concatenate([signed[..., None], free_directions], axis=-1)
     first = np.broadcast_to(np.eye(FEATURES)[0], moving[..., :1, :].shape)
     gradient = np.concatenate([moving, first], axis=-2)
     correct = gradient[..., None, :] + wrong.mean(axis=-2, keepdims=True)
@@ -215,8 +215,10 @@ def pass_rates_of(odds: Values) -> dict[str, Values]:
     return {"logits": np.stack([odds, 0 * odds, 0 * odds], axis=-1) - np.log([1.0, 2.0, 2.0])}
 
 
-def rehearsed_instances(couplings: Values, beside: Values, wrong: Values, odds: Values) -> dict[str, Values]:
-    return {**coupled_prompts(couplings, beside, wrong), **pass_rates_of(odds)}
+def rehearsed_instances(
+    couplings: Values, free_directions: Values, wrong: Values, odds: Values
+) -> dict[str, Values]:
+    return {**coupled_prompts(couplings, free_directions, wrong), **pass_rates_of(odds)}
 
 
 def strength(couplings: Values, odds: Values) -> Values:
@@ -258,7 +260,7 @@ PRICE = theorem(
     source=SOURCE,
     on=chart(
         couplings=uniform(0.05, 1, 2),
-        beside=uniform(-1, 1, 2, FEATURES - 1),
+        free_directions=uniform(-1, 1, 2, FEATURES - 1),
         wrong=uniform(-1, 1, 3, 2, FEATURES),
         odds=uniform(-4, 4, 3),
         part=uniform(0, 2),
@@ -267,7 +269,7 @@ PRICE = theorem(
     examples=(
         example(
             couplings=".4 .6",
-            beside=["1 0 .5", "0 .5 -.5"],
+            free_directions=["1 0 .5", "0 .5 -.5"],
             wrong=[[".3 .1 0 0", "-.2 .4 0 .1"], ["0 .5 .2 0", ".1 0 0 -.3"], [".2 0 .6 0", "0 -.4 0 .1"]],
             odds="-.4 3.5 -2",
             part="1.5",
@@ -285,12 +287,12 @@ PRICE = theorem(
 STEPS_OF_FLOW, NEWTON_STEPS = 10, 6
 
 
-def pinned_odds(level: Values, pull: Values, held: Values) -> Values:
-    """The y with y - level = pull (expit(held) - expit(y)), by Newton's method from held."""
-    odds, rate = held, expit(held)
+def pinned_odds(level: Values, force: Values, base_odds: Values) -> Values:
+    """The y with y - level = force (expit(base_odds) - expit(y)), by Newton's method from base_odds."""
+    odds, rate = base_odds, expit(base_odds)
     for _ in range(NEWTON_STEPS):
         moved = expit(odds)
-        odds = odds - (odds - level - pull * (rate - moved)) / (1 + pull * moved * (1 - moved))
+        odds = odds - (odds - level - force * (rate - moved)) / (1 + force * moved * (1 - moved))
     return odds
 
 

@@ -45,8 +45,8 @@ def test_a_checked_title_that_speaks_of_a_limit_is_checked_as_one(theorem):
 
 @entries(Verdict.PROVED)
 def test_what_coq_wants_positive_besides_the_base_is_printed(theorem):
-    wanted = {*POSITIVE_IN_COQ.findall(proved(theorem))} - STANDING
-    assert not wanted or PRINTED.search(theorem.statement), wanted
+    variables = {*POSITIVE_IN_COQ.findall(proved(theorem))} - STANDING
+    assert not variables or PRINTED.search(theorem.statement), variables
 
 
 @pytest.mark.parametrize(
