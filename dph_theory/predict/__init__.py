@@ -120,7 +120,7 @@ def predict(
     stationary policy is not known, for no base rates, and where the group size is needed and not given.
     Source: ours, theory E1, E2, E4.
 
-    >>> round(predict(configuration_of({"beta": 0.5, "num_generations": 8}), [0.25]).mean_validity, 4)
+    >>> round(predict(configuration_of({"beta": 0.5}, "trl"), [0.25]).mean_validity, 4)
     0.9755
     """
     from ..stationary import effective_beta

@@ -1,10 +1,8 @@
 """`dph predict`: what a run's settings will do, the answer first."""
 
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +12,13 @@ from rich.console import Console
 
 from ..numeric.arrays import probability
 from ..support import terminal
+from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
 from . import predict
 from .configuration import Configuration
-from .interpretation import READERS, Reader, configuration_of, trainer_named, trainer_of
+from .interpretation import READERS, configuration_of, trainer_named, trainer_of
 from .report import WIDTH, Base, PredictionReport, by_prompt, notes
 from .run_files import ConfiguredRun, overridden, runs
-from .settings import flag
 from .stored_runs import advice
 
 if TYPE_CHECKING:
@@ -83,15 +81,14 @@ def predict_command(
     show_all: bool,
     **options: Any,
 ) -> None:
-    """Predict which pass rates a run's settings lead to, what they do to Pass@k, and what would retain more.
+    """Predict what a run does to Pass@k of held-out prompts, and what would retain more.
 
     CONFIG is a YAML, JSON or TOML file of settings, Python that calls GRPOConfig, or a file with the command
     line; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker, with its own
     defaults. Either way settings follow by the trainer's own names, as beta=0.04.
 
-    Without --transfer the pass rates are those of prompts alone with one-token answers, where Pass@k
-    cannot fall; with the kernel that dph transfer measures of your prompts they share one model, and it can.
-    Settings that nothing read are named.
+    The answer is by the stored runs most like it; with the kernel that dph transfer measures of your
+    prompts, of the run itself. Settings that nothing read are named.
     """
     if counts is not None and base_rates is not None:
         raise click.UsageError("--counts and --base-rates: one of the two")
@@ -103,8 +100,7 @@ def predict_command(
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     base = _rates(counts or base_rates, None if counts is None else reading)
     try:
-        configuration = configuration_of(run.settings, trainer_name, version=version)
-        configuration = replace(configuration, warnings=(*run.notes, *configuration.warnings))
+        configuration = configuration_of(run, trainer_name, version=version)
         forecast = None
         if transfer is not None:
             training = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
@@ -113,19 +109,26 @@ def predict_command(
         if base is not None and not configuration.unpredicted:
             prediction = predict(configuration, base.rates, step=step, steps=steps, **options)
         retained = None if forecast else advice(run.settings, trainer_name, configuration, version)
-        report = PredictionReport(configuration, prediction, base, k, step, steps, forecast, retained)
+        source = _source(run, configuration, trainer_name)
+        report = PredictionReport(configuration, prediction, base, k, step, steps, forecast, retained, source)
     except ValueError as error:
         raise click.UsageError(f"{config}: {error}") from error
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    next_command = _next_command((config, *overrides), configuration, READERS[trainer_name])
+    next_command = _next_command((config, *overrides), configuration.undecided)
     for line in report.lines(next_command, "" if transfer is None else transfer.name):
         terminal.say(console, line)
     if show_all:
         _details(console, report)
     if configuration.undecided:
         raise click.exceptions.Exit(1)
+
+
+def _source(run: ConfiguredRun, configuration: Configuration, trainer: str) -> str:
+    """What was read of a file, and of a program whose settings are not all stated how to have them."""
+    resolved = f"; for what it resolves: {READERS[trainer].resolved}"
+    return f"{run.where}{resolved if run.marks and configuration.undecided else ''}" if run.file else ""
 
 
 def _forecast(
@@ -165,20 +168,11 @@ def _details(console: Console, report: PredictionReport) -> None:
         terminal.say(console, note)
 
 
-def _next_command(words: Sequence[str], configuration: Configuration, reader: Reader) -> str:
-    """What to run next, which can be as it is printed: of undecided settings the same without them."""
-    if not configuration.undecided:
-        return ""
-    changed, renamed = [words[0]], ""
-    for word in words[1:]:
-        name, _, value = word.partition("=")
-        if not any(text.startswith(f"{flag(name)}=") for text in configuration.undecided):
-            changed.append(word)
-        elif reader.coefficient and re.search("kl.*(coef|beta|penalty)", name):
-            changed.append(f"{reader.coefficient}={value}")
-            renamed = f"  # {reader.title} calls it {reader.coefficient}"
-    more = [] if changed != [*words] else ["--all"]
-    return f"dph predict {shlex.join([*changed, *more])}{renamed}"
+def _next_command(words: Sequence[str], undecided: Sequence[str]) -> str:
+    """What to run next of undecided settings, as it is printed: the same without them, or with all read."""
+    decided = [word for word in words if not any(text.startswith(word) for text in undecided)]
+    more = ["--all"] if len(decided) == len(words) else []
+    return f"dph predict {shlex.join([*decided, *more])}" if undecided else ""
 
 
 def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps: int | None) -> float | None:
@@ -199,39 +193,39 @@ def _settings(
         if not path.is_file():
             if path.suffix or path.parent != Path():
                 raise click.UsageError(f"there is no file {config}")
-            return ConfiguredRun(config, (), overridden(overrides)), trainer_named(config)
-        recognised, left_out = _recognised(path, overrides, trainer)
-        if trainer is not None:
-            shown = [(run, name) for run, name in recognised if READERS[name].evidence(run, run.texts)[1]]
-            recognised = shown or recognised[:1]
+            settings = overridden(overrides)
+            return ConfiguredRun(config, (), settings, frozenset(settings), file=False), trainer_named(config)
+        recognised = _recognised(path, overrides, trainer)
         if len(recognised) > 1 and chosen is None:
             listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(recognised))
-            raise ValueError(f"it starts {len(recognised)} runs that differ: say which ({listed})")
-        run, name = recognised[(chosen or 1) - 1]
-        return replace(run, notes=(*run.notes, *left_out)), name
-    except (SyntaxError, ValueError, IndexError) as error:
+            raise ValueError(f"it states {len(recognised)} runs that differ: say which ({listed})")
+        if chosen is not None and chosen > len(recognised):
+            raise argument_error("run", chosen, f"at most {len(recognised)}: the runs that this file states")
+        return recognised[(chosen or 1) - 1]
+    except (SyntaxError, ValueError) as error:
         raise click.UsageError(f"{config}: {error}") from error
 
 
 def _recognised(
     path: Path, overrides: tuple[str, ...], trainer: str | None
-) -> tuple[list[tuple[ConfiguredRun, str]], list[str]]:
-    """A file's runs that differ, each with whose it is, and which documents are no trainer's."""
+) -> list[tuple[ConfiguredRun, str]]:
+    """A file's runs that differ, each with whose it is; ValueError where none is a trainer's."""
     recognised: list[tuple[ConfiguredRun, str]] = []
-    first_error, left_out = "", list[str]()
-    for run in runs(path, overrides):
+    errors, stated = list[str](), runs(path, overrides)
+    if trainer is not None:
+        reader = READERS[trainer_named(trainer)]
+        stated = [run for run in stated if reader.own_settings(run.settings)] or stated[:1]
+    for run in stated:
         try:
             name = trainer_of(run) if trainer is None else trainer_named(trainer)
         except ValueError as error:
-            first_error = first_error or str(error)
-            if run.where.startswith("document"):
-                left_out.append(f"{run.where} is not read: no trainer known there")
+            errors.append(str(error))
         else:
             if all(run.settings != other.settings for other, _ in recognised):
                 recognised.append((run, name))
     if not recognised:
-        raise ValueError(first_error)
-    return recognised, left_out
+        raise ValueError(next((text for text in errors if ": this is " in text), errors[-1]))
+    return recognised
 
 
 def _rates(path: Path | None, reading: Mapping[str, Any] | None) -> Base | None:

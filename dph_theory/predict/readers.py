@@ -290,7 +290,10 @@ def nemo_rl(settings: TrainerSettings) -> Configuration:
     loss, grpo = settings.under("loss_fn."), settings.under("grpo.")
     form = loss.word("reference_policy_kl_type", "k3", ESTIMATORS)
     approximated, in_reward = loss.on("use_on_policy_kl_approximation"), loss.on("use_kl_in_reward")
-    place = "clamped ratio" if approximated else "clamped score"
+    if settings.on("(weighed by its score)", True):  # By version: no setting has that name.
+        place = "clamped ratio" if approximated else "clamped score"
+    else:
+        place = "held ratio" if approximated else "loss"
     if in_reward:
         place = "own reward"
     coefficient = loss.number("reference_policy_kl_penalty", 0.01)
@@ -362,7 +365,12 @@ def skyrl(settings: TrainerSettings) -> Configuration:
     weights = {"grpo": scaled, "rloo": LEFT_OUT, "gae": LEARNED, "reinforce++": MIXED}
     weight = own.meaning("advantage_estimator", "grpo", weights)
     whitened = own.on("advantage_batch_normalize")
-    reductions = {"token_mean": TOKENS, "sequence_mean": ANSWERS, "seq_mean_token_sum_norm": SUMS}
+    reductions = {
+        "token_mean": TOKENS,
+        "token_mean_legacy": TOKENS,
+        "sequence_mean": ANSWERS,
+        "seq_mean_token_sum_norm": SUMS,
+    }
     reduction = own.meaning("loss_reduction", "token_mean", reductions)
     parts = trainer.count("train_batch_size", 1024) / trainer.count("policy_mini_batch_size", 256)
     correction = own.under("trainer.algorithm.off_policy_correction.")

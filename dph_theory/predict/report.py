@@ -63,7 +63,7 @@ def uniform_share(rates: np.ndarray, group: int) -> np.ndarray:
 class PredictionReport:
     """What is said of settings: the configuration, prompts by themselves, the base, and one model's forecast.
 
-    `retained`: the settings that stored runs retained more with, and these runs; `next_command`, what to run.
+    `retained`: the settings that stored runs retained more with, and these runs; `source`: what of a file.
     """
 
     configuration: Configuration
@@ -74,6 +74,7 @@ class PredictionReport:
     steps: int | None = None
     forecast: "SharedModelForecast | None" = None
     retained: tuple[Mapping[str, Any], StoredRuns] | None = None
+    source: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration, what stored runs lead to expect, and the prediction and forecast if any."""
@@ -92,6 +93,8 @@ class PredictionReport:
             if self.retained is not None and expected.nearest:
                 sentences += _retained(expected.nearest[0], *self.retained)
             sentences += _unread(run)
+        if self.source:
+            sentences.append(f"Read: {self.source}.")
         after = "dph confront --help  # once trained: what changed, by counts of both"
         before = "dph transfer --help  # measures your prompts; then add --transfer"
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]

@@ -7,20 +7,13 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from ..support.errors import argument_error, meant
-from .run_files import UnassignedValue, Unknown
+from .run_files import Unknown
 
 T = TypeVar("T")
 _SHORT = 5
 """Of a word so short a slip is another word as well: dppo is no dapo."""
+_OFF: tuple[Any, ...] = (0, "", [], {}, ())
 _SWITCHES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-
-
-class UndecidedSettingError(Exception):
-    """A setting that is read and has no known value: its name, what it may be, and what to say of it."""
-
-    def __init__(self, name: str, alternatives: Collection[Any], message: str) -> None:
-        super().__init__(name)
-        self.name, self.alternatives, self.message = name, alternatives, message
 
 
 @dataclass(frozen=True)
@@ -28,15 +21,17 @@ class TrainerSettings:
     """Settings by name, with a default where they are silent; it notes which names were read.
 
     Parameters: given, the settings; trainer and version, to be named; defaults, those in place of the
-    readers', by the version from which they hold; assumed, what values that are not given are taken to be.
+    readers', by the version from which they hold. `undecided` says by name what was read and is not known,
+    in whose place a reader has the default; `idle` are the names that have no effect.
     """
 
     given: Mapping[str, Any]
     trainer: str
     version: str
     defaults: Mapping[str, Mapping[str, Any]]
-    assumed: Mapping[str, Any]
     names_read: set[str] = field(default_factory=set)
+    undecided: dict[str, str] = field(default_factory=dict)
+    idle: set[str] = field(default_factory=set)
     prefix: str = ""
 
     def under(self, prefix: str) -> "TrainerSettings":
@@ -50,26 +45,19 @@ class TrainerSettings:
         """The value, and for a null the default, which the version may decide."""
         name = self.prefix + name
         self.names_read.add(name)
-        value = self.assumed.get(name, self.given.get(name))
+        value = self.given.get(name)
+        if isinstance(value, Unknown):
+            self.undecided[name] = f"{assignment(name, value)} (not told)"
+            value = None
         if value is None and name in self.defaults:
             default = default_at(self.version, self.defaults[name])
             if isinstance(default, str) and default.startswith("not "):
                 default = not self.under("").on(default.removeprefix("not "))
         return default if value is None else value
 
-    def _known_value(self, name: str, default: Any, alternatives: Collection[Any]) -> Any:
-        value = self.get(name, default)
-        if isinstance(value, Unknown):
-            name = self.prefix + name
-            why = f"{flag(name)} {value}" if isinstance(value, UnassignedValue) else "not told"
-            raise UndecidedSettingError(name, alternatives, f"{why}: give {flag(name)}=VALUE")
-        return value
-
-    def number(
-        self, name: str, default: float, *, at_least: float = 0, alternatives: Collection[float] = ()
-    ) -> float:
+    def number(self, name: str, default: float, *, at_least: float = 0) -> float:
         """A number, at least that."""
-        value = self._known_value(name, default, alternatives or (at_least, default, at_least + 0.5))
+        value = self.get(name, default)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -80,7 +68,7 @@ class TrainerSettings:
 
     def count(self, name: str, default: float, *, at_least: int = 1) -> float:
         """A whole number."""
-        number = self.number(name, default, alternatives=(default, at_least, 8, 4096))
+        number = self.number(name, default)
         if number < at_least or number % 1:
             allowed = f"a whole number, at least {at_least}"
             raise argument_error(self.prefix + name, self.get(name, default), allowed)
@@ -88,7 +76,7 @@ class TrainerSettings:
 
     def on(self, name: str, default: bool = False) -> bool:
         """A switch."""
-        value = self._known_value(name, default, (True, False))
+        value = self.get(name, default)
         switch = _SWITCHES.get(str(value).lower().removesuffix(".0"))
         if switch is None:
             raise argument_error(self.prefix + name, value, "true or false")
@@ -96,14 +84,15 @@ class TrainerSettings:
 
     def word(self, name: str, default: str, allowed: Collection[str]) -> str:
         """A word, one of those allowed."""
-        value = self._known_value(name, default, allowed)
+        value = self.get(name, default)
         word = str(value) if str(value) in allowed else str(value).lower()
         if word not in allowed:
             name, near = self.prefix + name, meant(word, allowed)
             if near and len(word) <= _SHORT and len(near) == len(word) and sorted(near) != sorted(word):
                 near = None
             hint = f"; is {near} meant?" if near else ""
-            raise UndecidedSettingError(name, allowed, f"{flag(name)}={value} is not known here{hint}")
+            self.undecided[name] = f"{flag(name)}={value} (not known here{hint})"
+            return default
         return word
 
     def meaning(self, name: str, default: str, meanings: Mapping[str, T]) -> T:
@@ -119,6 +108,7 @@ class TrainerSettings:
         """Those of the names that are set, and why that has no effect."""
         full_names = [self.prefix + name for name in names]
         self.names_read.update(full_names)
+        self.idle.update(full_names)
         return [f"{flag(name)} ({why})" for name in full_names if self.given.get(name) is not None]
 
     def assignments(self, *names: str) -> list[str]:
@@ -127,33 +117,61 @@ class TrainerSettings:
         return [f"{self.prefix}{name}={self.get(name)}" for name in names if self.get(name) not in off]
 
     def unread(
-        self, plain: Mapping[str, Collection[Any]], harmless: Collection[str], deciding: Collection[str]
-    ) -> tuple[list[str], list[str], list[str]]:
-        """What no reader read: names that change no policy; with values, those that may; those that do.
+        self,
+        plain: Mapping[str, Collection[Any]],
+        harmless: Collection[str],
+        clips: Collection[str],
+        typed: Collection[str],
+    ) -> tuple[list[str], list[str], dict[str, str]]:
+        """What no reader read: names that change no policy; clips; with what to say of them, the others.
 
         Parameters: `plain`, the values at which a setting changes nothing; `harmless`, names that change
-        none whatever their value; `deciding`, names that do if they are not in `plain`; both with the
-        wildcards of `fnmatch`. A name that is all but one that is read decides as well.
+        none whatever their value, with the wildcards of `fnmatch`; `clips`. What is in a section whose
+        `enable` or `enabled` is false changes nothing. Of the others those that are all
+        but a name that is read stand first, and one that is off and not `typed` changes nothing.
         """
-        without_effect, possible, certain = list[str](), list[str](), list[str]()
+        without_effect, clipping = list[str](), list[str]()
+        switches = [name for name, value in self.given.items() if value is False]
+        sections = tuple(
+            name.rpartition("enable")[0] for name in switches if name.endswith((".enable", ".enabled"))
+        )
+        near_misses, others = dict[str, str](), dict[str, str]()
         for name, value in self.given.items():
-            if name in self.names_read or isinstance(value, UnassignedValue):
+            if name in self.names_read:
                 continue
-            never = any(fnmatchcase(name, pattern) for pattern in harmless)
-            if value is None or (value in plain[name] if name in plain else never):
+            listed = value in plain[name] if name in plain else matches(name, harmless)
+            off = value in _OFF or str(value).lower() in ("none", "null", "false")
+            off = off and name not in plain and name not in typed
+            near = None if name in plain else meant(name, {*self.names_read, *plain, *harmless, *clips})
+            hint = "" if near is None else f"; is {flag(near)} meant?"
+            why = "not told" if isinstance(value, Unknown) else "not read"
+            message = f"{assignment(name, value)} ({why}{hint})"
+            if value is None or listed or name.startswith(sections):
                 without_effect.append(name)
-                continue
-            near = None if name in plain else meant(name, {*self.names_read, *plain, *harmless})
-            decides = any(fnmatchcase(name.lower(), pattern) for pattern in deciding)
-            decides = decides or (near in self.names_read and near not in self.given)
-            hint = f" (is {flag(near)} meant?)" if near else ""
-            (certain if decides else possible).append(f"{flag(name)}={value}{hint}")
-        return without_effect, possible, certain
+            elif name in clips:
+                clipping.append(f"{assignment(name, value)} (a clip: it acts on later updates of a batch)")
+            elif near in self.names_read and near not in self.given:
+                near_misses[name] = message
+            elif off:
+                without_effect.append(name)
+            else:
+                others[name] = message
+        return without_effect, clipping, near_misses | others
+
+
+def matches(name: str, patterns: Collection[str]) -> bool:
+    """Whether a name meets one of the patterns."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def flag(name: str) -> str:
     """A setting as it is written: words joined by dashes are a command line's."""
     return f"--{name}" if "-" in name and "." not in name else name
+
+
+def assignment(name: str, value: Any) -> str:
+    """A setting with its value, as it is written; what is no setting stands alone."""
+    return name if value == Unknown("") else f"{flag(name)}={value}"
 
 
 COMMIT = (10**9,)

@@ -59,7 +59,7 @@ ENDS = " on SmolLM2-135M (20 steps): 0.758 to "
         ("verl", f"{UNKNOWN}the advantage is a learned value function"),
         ("trl beta=0.04 scale_rewards=none", f"{UNKNOWN}no stored run has an advantage like this one"),
         (f"{VERL} algorithm.filter_groups.enable=true", f"{UNKNOWN}no stored run has an advantage like"),
-        ("trl beta=0.04 kl_estimator=k7", f"{UNKNOWN}it depends on kl_estimator=k7."),
+        ("trl beta=0.04 kl_estimator=k7", f"{UNKNOWN}it depends on kl_estimator=k7 (not read)."),
     ],
 )
 def test_what_becomes_of_pass_at_k_is_said_first_with_the_nearest_stored_run_and_its_distance(words, first):
@@ -197,8 +197,10 @@ def test_an_answer_has_few_lines_of_eighty_columns_and_ends_with_the_next_comman
 
 
 def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_their_keys(tmp_path):
-    (tmp_path / "run.yaml").write_text("beta: 0.04\nuse_bias_correction_kl: false\n")
-    wanted = configuration_of({"beta": 0.04, "use_bias_correction_kl": False}).to_dict()
+    (tmp_path / "run.yaml").write_text("beta: 0.04\nuse_bias_correction_kl: false\nnum_generations: 8\n")
+    wanted = configuration_of(
+        {"beta": 0.04, "use_bias_correction_kl": False}, "trl", version="1.16"
+    ).to_dict()
     nearest = {"model": "SmolLM2-135M", "form": "k3", "strength": 0.04, "steps": 20}
     for words in ("Trl beta=0.04", f"{tmp_path / 'run.yaml'}"):
         done = predict(f"{words} use_bias_correction_kl=false --json {tmp_path / 'found.json'}")

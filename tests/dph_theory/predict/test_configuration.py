@@ -20,11 +20,9 @@ def settings(words):
 
 
 def of(line):
-    """The configuration of a trainer's settings, of which the names alone tell the trainer."""
+    """The configuration of a trainer's settings."""
     trainer, *words = line.split()
-    found = configuration_of(settings(words))
-    assert found.trainer.lower() == trainer
-    return found
+    return configuration_of(settings(words), trainer)
 
 
 PER_TOKEN, WHOLE, FORWARD = "reverse KL per token", "reverse KL of the whole answer", "forward KL per token"
@@ -130,7 +128,7 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         (SLIME, "unpredicted", "how many answers a prompt has (n-samples-per-prompt)"),
         # What nothing reads may change the law, a clip only where a batch is used more than once.
         (FIRST + "top_entropy_quantile=0.2", "unpredicted", "the tokens left out have the KL's gradient"),
-        (FIRST + "delta=1.5", "not_read", "delta=1.5"),
+        (FIRST + "delta=1.5", "undecided", "delta=1.5 (not read)"),
         # Where a batch is used once its weight is 1: the trainer's own code.
         (FIRST + "loss_type=vespo", "unpredicted", ""),
         (FIRST + "entropy_coef=0.01", "sampling", "lifts what is rare, incorrect answers too"),
@@ -138,7 +136,8 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         (FIRST + "epsilon_high=0.28 num_iterations=2", "not_read", "epsilon_high=0.28 (a clip"),
         (FIRST + "learning_rate=1e-6 output_dir=out top_p=1", "not_read", "()"),
         ("verl A.use_kl_loss=true L.filter_groups.enable=true", "sampling", "retain 1 - V^(G-1) of theirs"),
-        ("verl R.n=8 R.tp=2", "not_read", "actor_rollout_ref.rollout.tp=2"),
+        ("verl R.n=8 R.tp=2", "undecided", "actor_rollout_ref.rollout.tp=2 (not read)"),
+        ("verl R.n=8 R.tp=0 R.multi_turn.enable=false R.multi_turn.new=1", "undecided", "()"),
         ("verl A.use_kl_loss=true A.optim.lr=1e-6 trainer.nnodes=1", "not_read", "()"),
         ("openrlhf algo.dynamic_filtering_enable=true", "sampling", "all correct or all incorrect are left"),
         ("slime entropy-coef=0.1 kl-coef=0", "sampling", "lifts what is rare"),
@@ -156,9 +155,8 @@ def test_what_is_told_beside_the_law(line, field, words):
 
 @pytest.mark.parametrize("trainer", READERS)
 def test_every_reader_has_a_law_for_its_defaults_and_names_what_it_does_not_read(trainer):
-    found = configuration_of({"no_such_key": 1}, trainer)
-    assert found.stationary_kl
-    assert found.not_read == ("no_such_key=1",)
+    assert configuration_of({}, trainer).stationary_kl
+    assert configuration_of({"colour": 1}, trainer).undecided == ("colour=1 (not read)",)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +171,9 @@ def test_every_reader_has_a_law_for_its_defaults_and_names_what_it_does_not_read
     ],
 )  # fmt: skip
 def test_the_trap_of_dividing_penalised_rewards_is_told(line, without):
-    (warning,) = of(line).warnings
+    (warning,) = (text for text in of(line).warnings if "--version" not in text)
     assert "std-normalised" in warning
-    assert of(f"{line} {without}").warnings == ()
+    assert not any("std-normalised" in text for text in of(f"{line} {without}").warnings)
 
 
 NEMO = "nemo-rl F.ratio_clip_min=0.2 grpo."
@@ -219,82 +217,82 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "undecided"),
     [
-        ("loss_type=grpo bata=0.1", "bata=0.1 .is beta meant"),
-        ("beta=0 los_type=grpo", "is loss_type meant"),
-        ("A.use_kl_los=true", "is actor_rollout_ref.actor.use_kl_loss meant"),
-        ("A.use_kl_loss=true kl_loss_coef=0.1", "is actor_rollout_ref.actor.kl_loss_coef meant"),
-        ("kl-loss-coef=0.1 use-kl-los=true", "--use-kl-los=True .is --use-kl-loss meant"),
-        ("K.init_coeff=0.1", "is algo.kl.init_coef meant"),
-        ("A.use_kl_loss=true A.kl_loss_type=k9", "kl_loss_type=k9 is not known here"),
-        ("beta=0 loss_type=drgrpo", "is dr_grpo meant"),
-        ("beta=0 loss_type=foo", "loss_type=foo is not known here: not read here"),
-        ("V.estimator=rlo", "is rloo meant"),
-        ("advantage-estimator=grop", "is grpo meant"),
-        ("L.adv_estimator=gpro", "is grpo meant"),
-        ("grpo.adv_estimator.name=foo", "name=foo is not known here: not read here"),
-        ("O.algo.type=foo", "type=foo is not known here"),
-        ("beta=0.04 kl_coef=0.1", "kl_coef=0.1"),
-        ("L.adv_estimator=grpo L.kl_ctrl.type=adaptive", "algorithm.kl_ctrl.type=adaptive"),
+        ("trl loss_type=grpo bata=0.1", "bata=0.1 (not read; is beta meant?)"),
+        ("trl loss_type=grpo bata=0", "bata=0 (not read; is beta meant?)"),
+        ("trl beta=0 los_type=grpo", "los_type=grpo (not read; is loss_type meant?)"),
+        ("verl A.use_kl_los=true", "(not read; is actor_rollout_ref.actor.use_kl_loss meant?)"),
+        ("verl A.use_kl_loss=true kl_loss_coef=0.1", "is actor_rollout_ref.actor.kl_loss_coef mea"),
+        ("slime kl-loss-coef=0.1 use-kl-los=true", "--use-kl-los=True (not read; is --use-kl-loss meant?)"),
+        ("openrlhf K.init_coeff=0.1", "is algo.kl.init_coef meant?"),
+        ("verl A.use_kl_loss=true A.kl_loss_type=k9", "kl_loss_type=k9 (not known here)"),
+        ("verl A.loss_agg_mode=token_meen", "loss_agg_mode=token_meen (not known here; is token-mean mea"),
+        ("trl beta=0 loss_type=drgrpo", "loss_type=drgrpo (not known here; is dr_grpo meant?)"),
+        ("trl beta=0 loss_type=foo", "loss_type=foo (not known here)"),
+        ("trl beta=0.1 loss_type=dppo", "loss_type=dppo (not known here)"),
+        ("trl beta=0.1 use_vllm=true vllm_importance_sampling_mode=new", "()"),
+        ("trl num_iterations=2 num_itertions=4", "num_itertions=4 (not read; is num_iterations meant?)"),
+        ("trl beta=0.04 epsilon_hihg=0.3", "epsilon_hihg=0.3 (not read; is epsilon_high meant?)"),
+        ("skyrl S.use_kl_loss=true S.loss_reduction=foo", "trainer.algorithm.loss_reduction=foo (not known"),
+        ("openrlhf V.estimator=rlo", "is rloo meant"),
+        ("slime advantage-estimator=grop", "is grpo meant"),
+        ("verl L.adv_estimator=gpro", "is grpo meant"),
+        ("nemo-rl grpo.adv_estimator.name=foo", "grpo.adv_estimator.name=foo (not known here)"),
+        ("prime-rl O.algo.type=foo", "orchestrator.algo.type=foo (not known here)"),
+        ("trl beta=0.04 kl_coef=0.1", "kl_coef=0.1 (not read)"),
+        ("verl L.adv_estimator=grpo L.kl_ctrl.type=adaptive", "algorithm.kl_ctrl.type=adaptive (not read)"),
+        # What a recipe adds to a trainer.
+        ("verl L.adv_estimator=grpo A.use_off_policy_loss=true", "actor.use_off_policy_loss=True (not read)"),
+        ("verl L.adv_estimator=grpo A.kl_loss_mode=flow", "actor.kl_loss_mode=flow (not read"),
     ],
-)
-def test_of_settings_that_decide_and_are_not_known_no_law_is_told(line, says):
-    found = configuration_of(settings(line.split()))
-    assert re.search(says, found.stationary_kl)
-    assert found.stationary_kl.startswith("nothing is predicted")
-    assert found.undecided
-
-
-@pytest.mark.parametrize(
-    ("line", "field", "value"),
-    [
-        ("S.use_kl_loss=true S.loss_reduction=foo", "stationary_kl", "forward KL per token; below 7.3% of"),
-        ("num_iterations=2 num_itertions=4", "not_read", "num_itertions=4 (is num_iterations meant?)"),
-        (
-            "beta=0.04 num_generations=8 epsilon_hihg=0.3",
-            "not_read",
-            "epsilon_hihg=0.3 (is epsilon_high meant?)",
-        ),
-        ("loss_type=dppo beta=0.1", "undecided", "loss_type=dppo is not known here"),
-        ("beta=0.1 use_vllm=true vllm_importance_sampling_mode=new", "stationary_kl", "reverse KL per token"),
-    ],
-)
-def test_a_word_that_is_not_known_takes_only_what_it_moves(line, field, value):
-    found = getattr(configuration_of(settings(line.split())), field)
-    assert (", ".join(found) if isinstance(found, tuple) else found).startswith(value)
+)  # fmt: skip
+def test_of_settings_that_are_not_known_or_not_read_no_law_is_told(line, undecided):
+    configuration = of(line)
+    assert undecided in (configuration.undecided or ("()",))[0]
+    assert configuration.stationary_kl.startswith("nothing is predicted") is (undecided != "()")
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("colour=red", "no trainer known here .--trainer: one of trl, verl, slime, openrlhf, nemo-rl"),
-        ("beta=0.1 num_generations=1", "num_generations=1 is not allowed: a whole number, at least 2"),
-        ("beta=0.1 num_generations=4.5", "a whole number"),
-        ("beta=0 gradient_accumulation_steps=0", "a whole number, at least 1"),
-        ("beta=0 generation_batch_size=100", "size=100 is not allowed: a multiple of per_device"),
-        ("beta=nan", "a number, at least 0"),
-        ("beta=-1", "beta=-1 is not allowed"),
-        ("beta=much", "beta='much' is not allowed"),
-        ("beta=0.1 use_bias_correction_kl=perhaps", "true or false"),
+        ("trl beta=0.1 num_generations=1", "num_generations=1 is not allowed: a whole number, at least 2"),
+        ("trl beta=0.1 num_generations=4.5", "a whole number"),
+        ("trl beta=0 gradient_accumulation_steps=0", "a whole number, at least 1"),
+        ("trl beta=0 generation_batch_size=100", "size=100 is not allowed: a multiple of per_device"),
+        ("trl beta=nan", "a number, at least 0"),
+        ("trl beta=-1", "beta=-1 is not allowed"),
+        ("trl beta=much", "beta='much' is not allowed"),
+        ("trl beta=0.1 use_bias_correction_kl=perhaps", "true or false"),
     ],
 )  # fmt: skip
 def test_a_value_that_is_not_allowed_is_an_error_that_says_what_is(line, says):
     with pytest.raises(ValueError, match=says):
+        of(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["colour=red", "beta=0.1", "beta=0.1 num_generations=8 num_iterations=2", "n_samples_per_prompt=8"],
+)
+def test_names_that_trainers_share_tell_no_trainer(line):
+    with pytest.raises(
+        ValueError, match=r"no trainer known here \(--trainer: one of trl, verl, slime, openrl"
+    ):
         configuration_of(settings(line.split()))
 
 
 def test_a_version_before_the_default_changed_has_the_old_one():
-    assert configuration_of({"beta": 0.1}, version="1.9").stationary_kl == "forward KL per token"
-    assert configuration_of({"beta": 0.1}, version="1.10").stationary_kl == "reverse KL per token"
-    assert configuration_of({"beta": 0.1}, version="0.18").stationary_kl == "forward KL per token"
+    assert configuration_of({"beta": 0.1}, "trl", version="1.9").stationary_kl == "forward KL per token"
+    assert configuration_of({"beta": 0.1}, "trl", version="1.10").stationary_kl == "reverse KL per token"
+    assert configuration_of({"beta": 0.1}, "trl", version="0.18").stationary_kl == "forward KL per token"
     assert configuration_of({"num_generations": 8}, "trl", version="0.18").coefficient == 0.04
     with pytest.raises(ValueError, match=r"version='0.13' is not allowed: 0.14 or later"):
-        configuration_of({"beta": 0.1}, version="0.13")
+        configuration_of({"beta": 0.1}, "trl", version="0.13")
     with pytest.raises(ValueError, match="version='main' is not allowed: a dotted number"):
-        configuration_of({"beta": 0.1}, version="main")
-    with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for nemo-rl"):
-        configuration_of({"algorithm": {"gamma": 1.0}}, "nemo-rl", version="1.9")
+        configuration_of({"beta": 0.1}, "trl", version="main")
+    with pytest.raises(ValueError, match=r"version='1.9' is not allowed: none for skyrl"):
+        configuration_of({}, "skyrl", version="1.9")
 
 
 @dataclass
@@ -313,5 +311,5 @@ class NewConfig(OldConfig):
 def test_a_configuration_object_is_read():
     assert configuration_of(OldConfig()).stationary_kl == "forward KL per token"
     assert configuration_of(NewConfig()).stationary_kl == "reverse KL per token"
-    assert configuration_of({"beta": 0.04, "reward_weights": [1.0]}).sampling == ()
-    assert "weighted sum" in configuration_of({"beta": 0.04, "reward_weights": [1.0, 0.5]}).sampling[0]
+    assert configuration_of({"beta": 0.04, "reward_weights": [1.0]}, "trl").sampling == ()
+    assert "weighted sum" in configuration_of({"beta": 0.04, "reward_weights": [1.0, 0.5]}, "trl").sampling[0]

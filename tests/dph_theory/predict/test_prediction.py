@@ -9,13 +9,13 @@ from dph_theory.stationary import normalised_validity_at
 
 
 def trl(beta, group_size=8, **others):
-    return configuration_of({"beta": beta, "num_generations": group_size, **others})
+    return configuration_of({"beta": beta, "num_generations": group_size, **others}, "trl")
 
 
 def verl(beta, group_size=8):
     actor, n = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n"
     settings = {f"{actor}use_kl_loss": True, f"{actor}kl_loss_coef": beta, n: group_size}
-    return configuration_of({**settings, "algorithm.adv_estimator": "grpo"})
+    return configuration_of({**settings, "algorithm.adv_estimator": "grpo"}, "verl")
 
 
 def of_weight_one(found):
@@ -34,10 +34,10 @@ GROUP_NORM = {
     [
         (trl(1.0), {}, 0.670190),
         (trl(0.5), {}, 0.975550),
-        (configuration_of(GROUP_NORM), {}, 0.975550),
+        (configuration_of(GROUP_NORM, "openrlhf"), {}, 0.975550),
         (of_weight_one(trl(0.5)), {}, 0.711235),
         # Centred, not divided: logit mu = logit A1 + (1 - 1/G)/beta.
-        (configuration_of({"kl_penalty_coef": 0.5, "group_size": 8}), {}, 0.657323),
+        (configuration_of({"kl_penalty_coef": 0.5, "group_size": 8}, "tinker"), {}, 0.657323),
         # A verifier that errs acts as a larger beta.
         (of_weight_one(trl(0.5)), {"false_negative": 0.2}, 0.622785),
         (of_weight_one(trl(0.5)), {"false_positive": 0.05, "false_negative": 0.2}, 0.599021),

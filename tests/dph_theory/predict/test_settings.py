@@ -1,247 +1,341 @@
-"""Files of settings: what is read from each kind, and what is refused."""
+"""Files of settings: what is read from each kind, whose run it is, and what is refused."""
+
+import json
 
 import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
-from dph_theory.predict.interpretation import configuration_of, trainer_of
+from dph_theory.predict.interpretation import READERS, configuration_of, trainer_of
 from dph_theory.predict.run_files import runs
 
-ACTOR = "actor_rollout_ref.actor."
-PENALTY = {"penalty": "0.01 x clip(e^-x - 1 + x, 10), |x| <= 20"}
-COMMAND = rf"""
-python -m any.main \
-  {ACTOR}use_kl_loss=True \
-  +{ACTOR}kl_loss_coef=0.01 # so
-"""
-VARIABLES = rf"""
-COEF=0.01
-: "${{USE:=true}}"
-python main.py {ACTOR}use_kl_loss=$USE {ACTOR}kl_loss_coef=${{COEF:-0.5}}
-"""
-DAPO = rf"""
-short=$((1024 * 2))
-sp_size=8
-export low=0.2
-n=16; mini=32
-ray job submit --no-wait --runtime-env=env.yaml -- python3 -m main_dapo \
-  algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=${{n}} \
-  data.max_prompt_length=$((short + 1)) data.train_batch_size=512 \
-  {ACTOR}ppo_mini_batch_size=$mini {ACTOR}clip_ratio_low=$low
-"""
-CLIP = f"{ACTOR}clip_ratio_low=0.2 (a clip: it acts on later updates of a batch)"
-REFERS = "defaults: base.yaml\ngrpo: {adv_estimator: {normalize_rewards: '${grpo.normalize_rewards}'}}\n"
-READ = {
-    "run.yaml": ("actor_rollout_ref:\n  actor:\n    use_kl_loss: true\n    kl_loss_coef: 1e-2\n", PENALTY),
-    "run.json": ('{"actor_rollout_ref": {"actor": {"use_kl_loss": true, "kl_loss_coef": 0.01}}}', PENALTY),
-    "run.toml": ("[actor_rollout_ref.actor]\nuse_kl_loss = true\nkl_loss_coef = 0.01\n", PENALTY),
-    "command.sh": (COMMAND, PENALTY),
-    "variables.sh": (VARIABLES, PENALTY),
-    "flags.sh": ("train.py --use-kl-loss --kl-loss-coef 0.01 --kl-loss-type=k2 --lr 1e-6\n",
-                 {"penalty": "0.01 x x^2/2"}),
-    "numbers.sh": ("train --algo.dynamic_filtering_range 0 1 --algo.kl.init_coef 0.1\n",
-                   {"not_read": ("algo.dynamic_filtering_range=0 1",)}),
-    "same_names.sh": ("beta=0.02\nkl_loss_coef=0.3\npython train.py --beta $beta --loss_type grpo\n",
-                      {"coefficient": 0.02, "not_read": ()}),
-    "no_command.sh": ("kl_penalty_coef=0.1 kl_discount_factor=1\nmade_up=2\n",
-                      {"trainer": "Tinker", "coefficient": 0.1, "not_read": ("made_up=2",)}),
-    "a_script_s_own_words.sh": (DAPO, {"group_size": 16, "updates": 16, "not_read": (CLIP,)}),
-    "train.py": ("args = trl.GRPOConfig('out', beta=0.1, learning_rate=lr)\n", {"coefficient": 0.1}),
-    "refers.yaml": (REFERS, {"scale": "leave_one_out", "not_read": ()}),
-    "elsewhere.yaml": ("defaults: absent.yaml\nloss_fn: {token_level_loss: true}\n",
-                       {"not_read": (), "coefficient": 0.01}),
-}  # fmt: skip
+ACTOR, ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
+V = (
+    f"python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo algorithm.use_kl_in_reward=False "
+    f"{ROLLOUT}n=8 {ACTOR}entropy_coeff=0 "
+)
+KL = f"{V} {ACTOR}use_kl_loss=True {ACTOR}kl_loss_type=low_var_kl {ACTOR}kl_loss_coef="
+PY = "from trl import GRPOConfig\n"
+SWIFT = "swift rlhf --rlhf_type grpo --model m --reward_funcs accuracy --dataset x --num_generations 8 "
+SLIME = "python3 /root/slime/train.py --n-samples-per-prompt 8 --rollout-batch-size 32 "
 
 
-@pytest.mark.parametrize("name", READ)
-def test_what_is_read(tmp_path, name):
-    text, wanted = READ[name]
-    (tmp_path / "base.yaml").write_text("grpo: {normalize_rewards: false}\n")
-    (tmp_path / name).write_text(text)
-    found = configuration_of(runs(tmp_path / name)[-1].settings)
-    assert {field: getattr(found, field) for field in wanted} == wanted
-    if wanted == PENALTY:
-        assert (
-            configuration_of(runs(tmp_path / name, [f"{ACTOR}use_kl_loss=false"])[-1].settings).penalty
-            == "none"
+def stated(folder, name, text, version=None):
+    """What the first run of a file amounts to that is a trainer's."""
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    recognised = [run for run in runs(path) if any(reader.evidence(run)[0] for reader in READERS.values())]
+    return configuration_of((recognised or runs(path))[0], version=version)
+
+
+def predict(folder, name, text, *words):
+    """The answer of the command, on one line, and its exit code."""
+    (folder / name).write_text(text)
+    result = CliRunner().invoke(main, ["predict", str(folder / name), *words])
+    return " ".join(result.output.split()), result.exit_code
+
+
+def of_verl(**actor):
+    return {
+        "actor_rollout_ref": {"actor": actor, "rollout": {"n": 8}},
+        "algorithm": {"use_kl_in_reward": False, "adv_estimator": "grpo"},
+    }
+
+
+RECORD = of_verl(use_kl_loss=True, kl_loss_coef=0.01, kl_loss_type="low_var_kl", entropy_coeff=0)
+OF_WANDB = {"_wandb": {"value": {"cli_version": "1"}}, **{name: {"value": of} for name, of in RECORD.items()}}
+TINKER = {"kl_penalty_coef": 0.01, "kl_discount_factor": 0.0, "num_substeps": 1, "temperature": 1.0}
+OF_ARGPARSE = {
+    "use_kl_loss": True,
+    "kl_loss_coef": 0.01,
+    "kl_loss_type": "k2",
+    "kl_coef": 0,
+    "num_rollout": 300,
+}
+FLAT = {"pretrain": "m", "init_kl_coef": 0.01, "n_samples_per_prompt": 8, "advantage_estimator": "group_norm"}
+NESTED = {"algo.kl.init_coef": 0.01, "algo.advantage.estimator": "group_norm", "algo.kl.horizon": 10000}
+NEMO = {"grpo": {"normalize_rewards": True}, "loss_fn": {"reference_policy_kl_type": "k3"}}
+ENVIRONMENT = "actor_rollout_ref: {actor: {use_kl_loss: true, kl_loss_coef: '${oc.env:KL,0.01}'}}\n"
+REFERRING = "algorithm: {use_kl_in_reward: false, kl_ctrl: {kl_coef: 0.01}}\nactor_rollout_ref: {actor: "
+REFERRING += "{use_kl_loss: true, entropy_coeff: 0, kl_loss_coef: '${algorithm.kl_ctrl.kl_coef}'}}\n"
+
+READ = [
+    ("run.json", json.dumps(RECORD), "verl", 0.01),
+    (".hydra/config.yaml", json.dumps(RECORD), "verl", 0.01),
+    ("config.yaml", json.dumps(OF_WANDB), "verl", 0.01),
+    ("run.toml", "[actor_rollout_ref.actor]\nuse_kl_loss = true\nentropy_coeff = 0\nkl_loss_coef = 0.01\n"
+     "[algorithm]\nuse_kl_in_reward = false\n", "verl", 0.01),
+    ("own.yaml", REFERRING, "verl", 0.01),
+    ("a.json", json.dumps(TINKER), "Tinker", 0.01),
+    ("a.json", json.dumps(OF_ARGPARSE), "slime", 0.01),
+    ("a.json", json.dumps(FLAT), "OpenRLHF", 0.01),
+    ("a.json", json.dumps(NESTED), "OpenRLHF", 0.01),
+    ("a.json", '\ufeff{"num_generations": 8, "scale_rewards": "none", "beta": 0}', "TRL", 0.0),
+    ("a.yaml", "rlhf_type: grpo\nnum_generations: 8\nbeta: 0.04\n", "ms-swift", 0.04),
+    ("a.yaml", "actor: {kl_ctl: 0.0, ppo_n_minibatches: 4}\ngconfig: {n_samples: 4}\n", "AReaL", 0.0),
+    ("a.yaml", "trainer: {algorithm: {use_kl_loss: true, loss_reduction: token_mean_legacy}}\n",
+     "SkyRL", 0.001),
+    ("a.toml", "[orchestrator]\nbatch_size = 128\ngroup_size = 16\n", "prime-rl", 0.0),
+    ("a.sh", KL + "0.02 > log 2>&1 | tee log.txt &\n", "verl", 0.02),
+    ("a.sh", "COEF=0.02\nexport TYPE=k3\n" + KL + "${COEF} \\\n  # so\n", "verl", 0.02),
+    ("a.sh", "N=${N:-8} # answers\n" + KL + "${COEF:-0.02} trainer.nnodes=$(nproc) $@\n", "verl", 0.02),
+    ("a.sh", KL.replace("python3", "ray job submit --no-wait --runtime-env=a.yaml -- python3") + "0.02\n",
+     "verl", 0.02),
+    ("a.sh", "set -x\nif true; then\n  " + KL + "'0.02'\nfi\n", "verl", 0.02),
+    ("a.sh", f"{KL}0.02 +{ACTOR}use_kl_loss=True\n", "verl", 0.02),
+    ("a.sh", f"{KL}0.02 ~{ACTOR}use_kl_loss\n", "verl", 0.0),
+    ("a.sh", f"{KL}0.02 {ACTOR}use_kl_loss=False {ACTOR}kl_loss_coef=$KL\n", "verl", 0.0),
+    ("a.sh", f"{KL}0.02 data.train_batch_size=$B trainer.default_local_dir=$HOME/x\n", "verl", 0.02),
+    ("a.sh", "cat > a.py <<EOF\nit's not a quote\nEOF\n" + KL + "0.02\n", "verl", 0.02),
+    ("a.sh", "DS=0 accelerate launch --config_file z.yaml -m openrlhf.cli.train_ppo_ray --pretrain m "
+     "--n_samples_per_prompt 8 --use_kl_loss \\\n --init_kl_coef 1e-3 --kl_estimator k3 "
+     "--advantage_estimator group_norm\n", "OpenRLHF", 0.001),
+    ("a.sh", "python3 -m openrlhf.cli.train_ppo_ray --algo.kl.init_coef 1e-2 "
+     "--algo.dynamic_filtering_range 0 1\n", "OpenRLHF", 0.01),
+    ("a.sh", SWIFT + "--advantage_estimator rloo --beta 0.001\n", "ms-swift", 0.001),
+    ("a.sh", SLIME + "--use-kl-loss --kl-loss-coef 0.01 --kl-loss-type=k2\n", "slime", 0.01),
+    ("a.sh", SLIME + "--kl-coef 0.01 --kl-loss-coef 0.00 --kl-loss-type low_var_kl\n", "slime", 0.0),
+    ("a.py", PY + "BETA = 0.0\nGRPOConfig('out', beta=BETA, num_generations=8, learning_rate=lr)\n",
+     "TRL", 0.0),
+    ("a.py", "\ufeffimport trl\nx = trl.GRPOConfig(beta=0.1, use_bias_correction_kl=True)\n", "TRL", 0.1),
+    ("a.py", "from unsloth import FastLanguageModel\n" + PY + "GRPOConfig(num_generations=8)\n",
+     "Unsloth", 0.001),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "trainer", "coefficient"), READ)
+def test_what_a_record_a_command_or_a_call_states_is_read(tmp_path, name, text, trainer, coefficient):
+    configuration = stated(tmp_path, name, text)
+    assert configuration.undecided == ()
+    assert (configuration.trainer, configuration.objective.coefficient) == (trainer, coefficient)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_what_trl_saves_of_a_configuration_is_read(tmp_path):
+    from trl import GRPOConfig
+
+    for beta, law in ((0.04, "reverse KL per token"), (0.0, "none: no KL to the base")):
+        text = GRPOConfig(output_dir="out", beta=beta, bf16=False, use_cpu=True).to_json_string()
+        assert stated(tmp_path, "config.json", text).stationary_kl == law
+        of_wandb = {name: {"desc": None, "value": value} for name, value in json.loads(text).items()}
+        of_wandb |= {"wandb_version": 1, "hidden_size": {"value": 896}, "model_type": {"value": "qwen2"}}
+        assert stated(tmp_path, "config.yaml", json.dumps(of_wandb)).stationary_kl == law
+
+
+ON = f"{ACTOR}kl_loss_coef=$KL (not told)"
+UNKNOWN = [
+    ("a.sh", KL + "$KL\n", ON),
+    ("a.sh", "KL=0.001\nwhile [[ $# -gt 0 ]]; do\n  case \"$1\" in\n    --kl) KL=\"$2\"; shift 2 ;;\n"
+     "    *) break ;;\n  esac\ndone\n" + KL + "$KL\n", ON),
+    ("a.sh", 'if [ "$1" = kl ]; then KL=0.1; fi\n' + KL + "$KL\n", ON),
+    ("a.sh", "[ -z $1 ] && KL=0.1\n" + KL + "$KL\n", ON),
+    ("a.sh", "for KL in 0.1 0.2; do\n" + KL + "$KL\ndone\n", ON),
+    ("a.sh", "KL=0.1\nsource other.sh\n" + KL + "$KL\n", ON),
+    ("a.sh", "KL=$((1 / 2))\n" + KL + "$KL\n", "kl_loss_coef=$KL (not told)"),
+    ("a.sh", "KL=0.1\n" + KL + '$2 "${MORE[@]}"\n', f"{ACTOR}kl_loss_coef=$2 (not told)"),
+    ("a.sh", 'MORE=(\n  a=b # it\'s\n)\n' + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not told)"),
+    ("a.sh", 'MORE=""\nif true; then MORE="a=b"; fi\n' + KL + "0.1 $MORE\n", "$MORE (not told)"),
+    ("a.sh", f"{V}{ACTOR}use_kl_loss=$KL\n", "use_kl_loss=$KL (not told)"),
+    ("a.sh", KL + "0.1 actor_rollout_ref.rollout.temperature=$T\n", "temperature=$T (not told)"),
+    ("a.sh", KL + "0.1 --config-name=mine\n", "config"),
+    ("a.sh", "trl grpo --config run.yaml --beta 0.2\n", "config=run.yaml (not read"),
+    ("a.sh", SLIME + "--colocate ${GRPO_ARGS[@]}\n", "${GRPO_ARGS[@]} (not told)"),
+    ("a.py", PY + "GRPOConfig(beta=args.beta, num_generations=8)\n", "beta=args.beta (not told)"),
+    ("a.py", PY + "BETA = 0.1\nif x:\n    BETA = 0.2\nGRPOConfig(beta=BETA)\n", "beta=BETA (not told)"),
+    ("a.py", PY + "def run(beta=0.1):\n    GRPOConfig(beta=beta)\n", "beta=beta (not told)"),
+    ("a.py", PY + "GRPOConfig(beta=1 / 10)\n", "beta=1 / 10 (not told)"),
+    ("a.py", PY + "GRPOConfig(num_generations=8, **rest)\n", "**rest (not told)"),
+    ("a.py", PY + "a = GRPOConfig(num_generations=8)\na.beta = 0.1\n", "beta=what line 3 assigns (not told)"),
+    ("a.py", "from trl import GRPOConfig, GRPOTrainer\nclass Mine(GRPOTrainer):\n    pass\n"
+     "GRPOConfig(beta=0)\n", "class Mine(GRPOTrainer) (not told)"),
+    ("a.py", PY + "from open_r1.trainer import VLGRPOTrainer\nGRPOConfig(beta=0)\n",
+     "open_r1.trainer.VLGRPOTrainer (not told)"),
+    ("a.yaml", ENVIRONMENT, "kl_loss_coef=${oc.env:KL,0.01} (not told)"),
+    ("a.yaml", "beta: ${nothing.here}\nnum_generations: 8\nscale_rewards: none\n",
+     "beta=${nothing.here} (not told)"),
+    ("a.yaml", "defaults: base.yaml\nloss_fn: {token_level_loss: true}\ngrpo: {seed: 1}\n",
+     "defaults: base.yaml (not told)"),
+    ("a.yaml", "defaults: [actor: dp, _self_]\ntrainer: {algorithm: {a: 0, b: 0}}\n",
+     "defaults: {'actor': 'dp'} (not told)"),
+    ("a.yaml", "num_generations: 8\nscale_rewards: none\nbeta: 0.04\nkl_estimator: k7\n",
+     "kl_estimator=k7 (not read)"),
+    ("a.yaml", "num_generations: 8\nloss_type: grpo\nmade_up: 2\nbata: 0.1\n",
+     "bata=0.1 (not read; is beta meant?)"),
+    ("a.toml", "[orchestrator]\nbatch_size = 128\ngroup_size = 16\nalgo.name = 'max_rl'\n",
+     "orchestrator.algo.name=max_rl (not read)"),
+    ("a.sh", "python3 -m recipe.dapo.main_dapo " + V.partition("main_ppo ")[2] +
+     "reward_model.overlong_buffer.enable=True\n", "reward_model.overlong_buffer.enable=True (not read)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "first"), UNKNOWN)
+def test_what_decides_and_is_not_stated_stands_first_and_no_law_is_told(tmp_path, name, text, first):
+    configuration = stated(tmp_path, name, text)
+    assert first in configuration.undecided[0]
+    assert configuration.stationary_kl.startswith("nothing is predicted: ")
+    answer, code = predict(tmp_path, name.rpartition("/")[2], text)
+    assert (code, "it depends on" in answer) == (1, True)
+
+
+def test_every_argument_that_a_law_depends_on_is_named(tmp_path):
+    arguments = ("beta", "temperature", "num_generations", "loss_type", "scale_rewards")
+    given = ", ".join(f"{name}=args.{name}" for name in (*arguments, "per_device_train_batch_size"))
+    undecided = stated(tmp_path, "a.py", f"{PY}GRPOConfig({given})\n").undecided
+    assert sorted(undecided) == sorted(f"{name}=args.{name} (not told)" for name in arguments)
+
+
+OLD = "before verl 0.4 forward KL per token at 0.001 with entropy_coeff=0.001, since 0.4 forward KL per token"
+PLAIN = f"{ACTOR}kl_loss_coef=0.001 {ACTOR}use_kl_loss=True {ROLLOUT}n=5 algorithm.adv_estimator=grpo"
+ANY_VERSION = [
+    ("a.sh", f"python3 -m verl.trainer.main_ppo {PLAIN}\n", OLD),
+    ("a.sh", f"python3 -m verl.trainer.main_ppo {ROLLOUT}n=5 algorithm.adv_estimator=grpo\n",
+     "before verl 0.4 reverse KL of the whole answer at 0.001 with entropy_coeff=0.001, since 0.4 no KL"),
+    ("a.py", PY + "GRPOConfig(beta=0.04)\n",
+     "before TRL 1.10 forward KL per token at 0.04, since 1.10 reverse"),
+    ("a.py", PY + "GRPOConfig(max_steps=8)\n",
+     "before TRL 0.19 forward KL per token at 0.04, since 0.19 no KL"),
+    ("a.yaml", json.dumps({**NEMO, "loss_fn": {"reference_policy_kl_type": "k1"}, "grpo": {"seed": 1}}),
+     "before NeMo-RL 0.7 no KL to the base, since 0.7 reverse KL per token at 0.01"),
+    ("a.yaml", json.dumps(NEMO), "before NeMo-RL 0.7 forward KL per token at 0.01, since 0.7 reverse KL"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "laws"), ANY_VERSION)
+def test_where_versions_differ_the_answer_has_both_and_asks_which(tmp_path, name, text, laws):
+    (reason,) = stated(tmp_path, name, text).undecided
+    assert reason.startswith(f"the version: {laws}")
+    for version in ("0.1" if "verl" in laws else "0.14", "1.16"):
+        assert not any(
+            "the version" in text for text in stated(tmp_path, name, text, version=version).undecided
         )
+    assert "(--version)" in predict(tmp_path, name, text)[0]
+
+
+def test_groups_of_equal_rewards_and_both_kls_have_their_words(tmp_path):
+    both = KL.replace("in_reward=False", "in_reward=True") + "0.001\n"
+    assert (
+        "of the sum of a KL in the loss and one in the reward" in stated(tmp_path, "a.sh", both).stationary_kl
+    )
+    sequence = (
+        PY + "GRPOConfig(beta=0.04, importance_sampling_level='sequence', use_bias_correction_kl=True)\n"
+    )
+    assert "1/L reverse and 1 - 1/L forward" in stated(tmp_path, "a.py", sequence).stationary_kl
+    idle = stated(tmp_path, "a.sh", KL + "0.001 algorithm.kl_ctrl.kl_coef=0.001\n").inert
+    assert idle == ("algorithm.kl_ctrl.kl_coef (use_kl_in_reward is off)",)
+    dropped = stated(tmp_path, "a.sh", SLIME + "--kl-coef 0.01 --kl-loss-coef 0.1\n").inert
+    assert [text.partition(" ")[0] for text in dropped] == ["--kl-coef", "--kl-loss-coef"]
+
+
+OI = "python open_instruct/grpo_vllm_thread_ray_gtrl.py --beta 0.03 --kl_estimator kl1 "
+OI += "--number_samples_per_prompt 16 --apply_verifiable_reward true\n"
+FOREIGN = [
+    ("a.sh", OI, "open-instruct"),
+    ("a.sh", "for beta in 0.03 0.01; do\n" + OI.replace("0.03", "$beta") + "done\n", "open-instruct"),
+    ("a.json", '{"apply_verifiable_reward": true, "beta": 0.03, "num_generations": 8, "loss_type": "grpo"}',
+     "open-instruct"),
+    ("a.py", "from tunix.rl.grpo.grpo_learner import GRPOConfig\nGRPOConfig(num_generations=4, beta=0.08)\n",
+     "tunix"),
+    ("a.sh", V.replace("verl.trainer.main_ppo", "recipe.sppo.main_sppo") + "\n", "a recipe on verl"),
+    ("a.sh", V.replace("verl.trainer.main_ppo", "verl.mix_src.main_mix_ppo") + "\n", "a recipe on verl"),
+    ("a.sh", SWIFT.replace("rlhf_type grpo", "rlhf_type gkd") + "\n", "ms-swift without GRPO"),
+    ("a.sh", "swift sft --learning_rate 1e-5\n", "ms-swift without GRPO"),
+    ("a.sh", "python3 -m openrlhf.cli.train_dpo --beta 0.1 --pretrain m\n", "OpenRLHF without PPO"),
+    ("a.sh", "python -m verl.trainer.main config=a.yaml worker.actor.global_batch_size=128\n", "EasyR1"),
+    ("a.yaml", "actor_train: {lr: 1.0e-6}\nactor_infer: {top_p: 1}\n", "ROLL"),
+    ("a.yaml", "dpo: {reference_policy_kl_penalty: 0.05}\npolicy: {precision: x}\n", "NeMo-RL without GRPO"),
+    ("a.py", "from trl import DPOConfig\nDPOConfig(beta=0.1, loss_type='sigmoid')\n", "TRL without GRPO"),
+    ("a.py", "from trl.experimental.async_grpo import AsyncGRPOConfig\nAsyncGRPOConfig(num_generations=8)\n",
+     "TRL without GRPO"),
+    ("a.sh", "python train_dpo.py --beta 0.1 --output_dir o\n", ""),
+    ("grpo.sh", "python grpo.py --beta 0.1 --num_generations 8 --loss_type grpo\n", ""),
+    ("a.sh", "python run_grpo.py --config a.yaml --num_generations 8 --scale_rewards none\n", ""),
+    ("a.sh", "pip install --upgrade trl==0.18\n", ""),
+    ("a.sh", "BETA=0.1\nKL=2\n", ""),
+    ("a.yaml", "model: m\nlearning_rate: 1.0e-6\nbeta: 0.1\nnum_generations: 8\n", ""),
+    ("a.json", '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}', ""),
+    ("a.py", "from mine import GRPOConfig\nGRPOConfig(beta=0.1, num_generations=8, loss_type='grpo')\n", ""),
+    ("a.py", PY + "class C(GRPOConfig):\n    beta: float = 0.3\nC(num_generations=8)\n", ""),
+    ("a.py", PY + "parser = TrlParser((ScriptArguments, GRPOConfig))\n", ""),
+    ("a.py", "from torch.optim import Adam\nAdam([], lr=1e-3)\n", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "program"), FOREIGN)
+def test_whose_run_it_is_decides_the_program_or_the_import(tmp_path, name, text, program):
+    answer, code = predict(tmp_path, name, text)
+    assert code == 2
+    named = f"this is {program}, which is not known here" if program else "no trainer known here"
+    assert named in answer or (not program and "a file that holds settings" in answer)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("train.py", "args = Config(beta=0.1)\n", "no trainer known here"),
-        ("run.sh", "# Nothing is set here.\n", r"config='.*run.sh' is not allowed: a file that holds"),
         ("run.yaml", "beta: [1\n", "no YAML: while parsing a flow sequence"),
         ("run.yaml", "- 1\n", "a file of settings"),
         ("run.yaml", "", "a file of settings"),
         ("run.yaml", "self: &a\n  again: *a\n", "a file that does not hold itself"),
         ("run.json", '{"a":' * 3000 + "1" + "}" * 3000, "a file that does not hold itself"),
+        ("run.sh", "# Nothing is set here.\n", r"config='.*run.sh' is not allowed: a file that holds"),
+        ("run.sh", "echo 'open\n", "No closing quotation"),
     ],
 )
 def test_what_is_refused(tmp_path, name, text, says):
-    (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=says):
-        told(tmp_path / name)
+        stated(tmp_path, name, text)
 
 
-def told(path, *overrides):
-    """What the first run of a file amounts to."""
-    run = runs(path, overrides)[0]
-    return configuration_of(run.settings, trainer_of(run))
-
-
-V = "python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 "
-PY = "from trl import GRPOConfig\n"
-KNOWN = [
-    ("a.py", PY + "BETA = 0.1\nGRPOConfig(beta=BETA, num_generations=8)\n", "TRL", 0.1),
-    ("a.py", PY + "c = dict(beta=0.2, num_generations=4)\nGRPOConfig(output_dir='o', **c)\n", "TRL", 0.2),
-    ("a.py", PY + "a = GRPOConfig(num_generations=8)\na.beta = 0.1\n", "TRL", 0.1),
-    ("a.py", PY + "class C(GRPOConfig):\n    beta: float = 0.3\nC(num_generations=8)\n", "TRL", 0.3),
-    ("a.py", PY + "GRPOConfig(beta=1 / 10, num_generations=2 ** 3)\n", "TRL", 0.1),
-    ("a.py", "\ufeff" + PY + "GRPOConfig(beta=0.04)\n", "TRL", 0.04),
-    ("a.py", "import trl\nx = trl.GRPOConfig(beta=0.04)\n", "TRL", 0.04),
-    ("a.py", "from unsloth import FastLanguageModel\n" + PY + "GRPOConfig(num_generations=8)\n", "Unsloth",
-     0.001),
-    ("a.json", '\ufeff{"beta": 0.04, "num_generations": 8}', "TRL", 0.04),
-    ("a.yaml", "beta: 0.04\nnum_generations: 8\n---\nbeta: 0.1\nnum_generations: 8\n", "TRL", 0.04),
-    ("a.yaml", "beta: ${oc.env:NO_SUCH_KL,0.01}\nnum_generations: 8\n", "TRL", 0.01),
-    ("a.yaml", "grpo: {num_prompts_per_step: 4}\nloss_fn: {reference_policy_kl_penalty: 0.02}\n"
-     "policy: {train_global_batch_size: '${mul:${grpo.num_prompts_per_step}, 16}'}\n", "NeMo-RL", 0.02),
-    ("a.sh", V + "data.max_response_length=$((1024 * 8))\n", "verl", 0.0),
-    ("a.sh", "N=${N:-8}\n" + V.replace("n=8", "n=$N") + "\n", "verl", 0.0),
-    ("a.sh", "KL=0.02\n" + V + "actor_rollout_ref.actor.use_kl_loss=True "
-     "actor_rollout_ref.actor.kl_loss_coef=${KL}\n", "verl", 0.02),
-    ("a.sh", "ARGS=(\n  --advantage-estimator grpo\n  --n-samples-per-prompt 8\n  --use-kl-loss\n"
-     "  --kl-loss-coef 0.01 --kl-loss-type k2\n)\npython train.py ${ARGS[@]}\n", "slime", 0.01),
-    ("a.sh", V.replace("python", "ray job submit -- python3") + "+actor_rollout_ref.actor.use_kl_loss=True\n",
-     "verl", 0.001),
-    ("a.sh", V + "actor_rollout_ref.actor.use_kl_loss=True ~actor_rollout_ref.actor.use_kl_loss\n", "verl",
-     0.0),
-    ("a.sh", V.replace("rollout.n=", "rollout.n_agent=") + "actor_rollout_ref.actor.use_kl_loss=True\n",
-     "verl", 0.001),
-    ("a.sh", "swift rlhf --rlhf_type grpo --num_generations 8\n", "ms-swift", 0.04),
-    ("a.sh", "swift rlhf --rlhf_type grpo --advantage_estimator rloo --beta 0.001 --num_generations 8\n",
-     "ms-swift", 0.001),
-    ("a.sh", "python3 -m openrlhf.cli.train_ppo_ray --pretrain m --n_samples_per_prompt 8 --use_kl_loss \\\n"
-     " --init_kl_coef 1e-3 --kl_estimator k3 --advantage_estimator group_norm\n", "OpenRLHF", 0.001),
-    ("a.sh",
-     "python3 -m openrlhf.cli.train_ppo_ray --algo.kl.init_coef 1e-2 --rollout.n_samples_per_prompt 8\n",
-     "OpenRLHF", 0.01),
-    ("a.sh", "python -m skyrl.train.entrypoints.main_base trainer.algorithm.advantage_estimator=grpo "
-     "trainer.algorithm.loss_reduction=token_mean_legacy\n", "SkyRL", 0.001),
-    ("a.yaml", "actor: {kl_ctl: 0.0, behave_imp_weight_cap: 5.0}\ngconfig: {n_samples: 4}\n", "AReaL", 0.0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "text", "trainer", "coefficient"), KNOWN)
-def test_whose_run_it_is_and_its_coefficient(tmp_path, monkeypatch, name, text, trainer, coefficient):
-    monkeypatch.delenv("NO_SUCH_KL", raising=False)
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    found = told(tmp_path / name)
-    assert (found.trainer, found.coefficient) == (trainer, coefficient)
-    assert not found.undecided
-
-
-SWIFT = "swift rlhf --rlhf_type "
-FOREIGN = [
-    ("a.sh", "python train_dpo.py --beta 0.1 --output_dir o\n"),
-    ("a.sh", "python examples/kto.py --beta 0.1\n"),
-    ("a.sh", "docker run --shm-size 8g --network-mode host img\n"),
-    ("a.sh", SWIFT + "kto --beta 0.1\n"),
-    ("a.sh", SWIFT + "gkd --beta 0.1 --num_generations 8\n"),
-    ("a.sh", SWIFT + "dpo --beta 0.1\n"),
-    ("a.sh", "swift sft --learning_rate 1e-5\n"),
-    ("a.sh", "python3 -m openrlhf.cli.train_dpo --beta 0.1 --pretrain m\n"),
-    ("a.sh", "python3 -m openrlhf.cli.train_sft --pretrain m\n"),
-    ("a.sh",
-     "python -m verl.trainer.main config=a.yaml worker.actor.global_batch_size=128 worker.rollout.n=5\n"),
-    ("a.sh", "bash serve.sh --port 8000 --temperature 0.7\n"),
-    ("a.sh", "pip install --upgrade trl==0.18\n"),
-    ("a.sh", "torchrun --nproc_per_node 8 pretrain.py --beta 0.9\n"),
-    ("a.sh", "python examples/start_rlvr_pipeline.py --config_name x --beta 0.1\n"),
-    ("a.yaml", "algorithm: {adv_estimator: grpo, kl_coef: 0.01}\nworker: {actor: {a: 1}, rollout: {n: 5}}\n"),
-    ("a.yaml",
-     "actor_train: {training_args: {learning_rate: 1.0e-6}}\nactor_infer: {generating_args: {top_p: 1}}\n"),
-    ("a.yaml", "dpo: {reference_policy_kl_penalty: 0.05}\npolicy: {max_total_sequence_length: 1024}\n"),
-    ("a.yaml", "model: m\nlearning_rate: 1.0e-6\nbeta: 0.1\n"),
-    ("a.yaml", "services: {web: {image: x, ports: ['80:80']}}\n"),
-    ("a.json", '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'),
-    ("a.py", "from trl import DPOConfig\nDPOConfig(beta=0.1, loss_type='sigmoid')\n"),
-    ("a.py", "from trl import KTOConfig\nKTOConfig(beta=0.1)\n"),
-    ("a.py", "from trl import RLOOConfig\nRLOOConfig(num_generations=8, beta=0.05)\n"),
-    ("a.py", "from trl.experimental.async_grpo import AsyncGRPOConfig\nAsyncGRPOConfig(num_generations=8)\n"),
-    ("a.py", "from transformers import TrainingArguments\nTrainingArguments(output_dir='o', max_steps=3)\n"),
-    ("a.py", "from torch.optim import Adam\nAdam([], lr=1e-3)\n"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "text"), FOREIGN)
-def test_what_is_no_trainer_s_run_is_told_no_law(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    done = CliRunner().invoke(main, ["predict", str(tmp_path / name)])
-    assert done.exit_code != 0
-    said = " ".join(done.output.split())
-    assert "no trainer known here" in said or "which is not known here" in said or "holds settings" in said
-    assert "KL per token" not in done.output
-
-
-UNTOLD = [
-    ("a.sh", 'if [ "$1" = kl ]; then KL=True; else KL=False; fi\n' + V +
-     "actor_rollout_ref.actor.use_kl_loss=$KL\n",
-     "give actor_rollout_ref.actor.use_kl_loss=VALUE"),
-    ("a.sh", V + "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.actor.kl_loss_coef=$1\n",
-     "give actor_rollout_ref.actor.kl_loss_coef=VALUE"),
-    ("a.py", PY + "GRPOConfig(beta=flags.beta, num_generations=8)\n", "give beta=VALUE"),
-    ("a.py", PY + "GRPOConfig(num_generations=8, **rest)\n", "**rest"),
-    ("a.sh", "python grpo.py beta 0.1 --num_generations 8 --loss_type grpo\n",
-     "beta 0.1, without =: give beta=VALUE"),
-    ("a.yaml", "beta: ${nothing.here}\nnum_generations: 8\n", "give beta=VALUE"),
-    ("a.yaml", "num_generations: 8\nbeta: 0.04\nkl_estimator: k7\n", "kl_estimator=k7"),
-    ("a.yaml", "num_generations: 8\nloss_type: grpo\nbata: 0.1\n", "bata=0.1 (is beta meant?)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "text", "says"), UNTOLD)
-def test_what_the_law_needs_and_the_file_does_not_tell_is_named(tmp_path, name, text, says):
-    (tmp_path / name).write_text(text)
-    done = CliRunner().invoke(main, ["predict", str(tmp_path / name)])
-    assert done.exit_code == 1, done.output
-    assert says in " ".join(done.output.split())
-    assert done.output.splitlines()[-1].startswith("Next: dph predict ")
+def test_a_name_that_is_typed_and_nothing_reads_is_an_error_that_names_the_nearest(tmp_path):
+    run = ("a.yaml", "beta: 0.04\nnum_generations: 8\nscale_rewards: none\n")
+    assert predict(tmp_path, *run, "btea=0.2")[1] == 2
+    assert "nothing reads btea=0.2; is beta meant?" in predict(tmp_path, *run, "btea=0.2")[0]
+    assert "nothing reads made_up=0" in predict(tmp_path, *run, "made_up=0")[0]
+    assert predict(tmp_path, *run, "beta=0", "learning_rate=1e-6")[1] == 0
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.py", PY + "warm = GRPOConfig(beta=0.0)\nreal = GRPOConfig(beta=0.1)\n"),
-        ("a.sh", V + "\n" + V + "actor_rollout_ref.actor.use_kl_loss=True\n"),
+        (
+            "a.py",
+            PY + "warm = GRPOConfig(beta=0.0)\nreal = GRPOConfig(beta=0.1, use_bias_correction_kl=True)\n",
+        ),
+        ("a.sh", V + "\n" + KL + "0.1\n"),
     ],
 )
 def test_of_several_runs_one_is_chosen(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    both = CliRunner().invoke(main, ["predict", str(tmp_path / name)])
-    assert both.exit_code == 2
-    assert "it starts 2 runs that differ" in " ".join(both.output.split())
-    said = [
-        CliRunner().invoke(main, ["predict", str(tmp_path / name), "--run", each]).output for each in "12"
-    ]
-    assert "without a KL" in said[0]
-    assert "without a KL" not in said[1]
+    both, code = predict(tmp_path, name, text)
+    assert (code, "it states 2 runs that differ" in both) == (2, True)
+    answers = [predict(tmp_path, name, text, "--run", number)[0] for number in "12"]
+    assert ["without a KL" in answer for answer in answers] == [True, False]
+    assert "run=5 is not allowed: at most 2" in predict(tmp_path, name, text, "--run", "5")[0]
 
 
-def test_what_is_read_beside_a_command_or_a_file_and_what_is_not_is_said(tmp_path):
-    (tmp_path / "run.yaml").write_text("beta: 0.1\nnum_generations: 8\n")
-    (tmp_path / "run.sh").write_text("trl grpo --config run.yaml --beta 0.2\n")
-    assert told(tmp_path / "run.sh").coefficient == 0.2
-    (tmp_path / "run.sh").write_text("trl grpo --config gone.yaml --beta 0.2 --num_generations 4\n")
-    done = CliRunner().invoke(main, ["predict", str(tmp_path / "run.sh")])
-    assert "the settings of gone.yaml are not read: there is no such file here" in " ".join(
-        done.output.split()
-    )
+@pytest.mark.parametrize(
+    ("name", "text", "source"),
+    [
+        ("config.yaml", json.dumps(OF_WANDB), "the record of W&B"),
+        ("a.json", json.dumps(RECORD), "a file of settings"),
+        ("a.yaml", f"{json.dumps(RECORD)}\n---\nbeta: 0.1\n", "a file of settings, document 1"),
+        ("a.sh", KL + "${COEF:-0.1} $@\n", "the command of verl.trainer.main_ppo, without COEF, $@"),
+        ("a.py", PY + "GRPOConfig(beta=0.0)\n", "the call of trl.GRPOConfig in line 2"),
+    ],
+)
+def test_the_answer_says_what_was_read(tmp_path, name, text, source):
+    assert f"Read: {source}." in predict(tmp_path, name, text)[0]
 
 
-def test_a_document_beside_that_is_no_run_is_named(tmp_path):
-    (tmp_path / "a.yaml").write_text("beta: 0.04\nnum_generations: 8\n---\nbeta: 0.1\n")
-    said = CliRunner().invoke(main, ["predict", str(tmp_path / "a.yaml")]).output
-    assert "document 2 is not read: no trainer known there" in said
+def test_hydra_s_record_is_known_by_its_folder_and_overridden(tmp_path):
+    (tmp_path / ".hydra").mkdir()
+    answer, _ = predict(tmp_path / ".hydra", "config.yaml", json.dumps(RECORD), f"{ACTOR}use_kl_loss=false")
+    assert "Read: the record of hydra." in answer
+    assert "without a KL" in answer
+
+
+def test_a_run_s_trainer_can_be_given(tmp_path):
+    text = "python grpo.py --beta 0.0 --num_generations 8 --loss_type grpo\n"
+    assert "TRL" in predict(tmp_path, "a.sh", text, "--trainer", "trl")[0]
+    run = runs(tmp_path / "a.sh")[0]
+    with pytest.raises(ValueError, match="no trainer known here"):
+        trainer_of(run)

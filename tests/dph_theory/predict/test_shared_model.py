@@ -19,9 +19,9 @@ from dph_theory.transfer import AnswerKernel, LinearisedMethod, linearised_train
 MEASURED = Path(__file__).parents[3] / "dph_theory" / "predict" / "measured.json"
 
 
-def method_of(settings):
+def method_of(settings, trainer="trl"):
     """The linearised method of a run's settings."""
-    return LinearisedMethod.of(configuration_of(settings).objective)
+    return LinearisedMethod.of(configuration_of(settings, trainer).objective)
 
 
 RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
@@ -73,29 +73,29 @@ def test_the_forecast_is_the_linearised_training_of_the_run_s_own_method():
 
 
 @pytest.mark.parametrize(
-    ("settings", "wanted"),
+    ("trainer", "settings", "wanted"),
     [
-        ({"beta": 0.0, "scale_rewards": "none"}, ("none", 8, 0.0, None, False)),
-        ({"beta": 0.1, "num_generations": 4}, ("std", 4, 0.1, REVERSE_KL, False)),
-        ({"algo": {"kl": {"init_coef": 0.01}, "advantage": {"estimator": "rloo"}},
+        ("trl", {"beta": 0.0, "scale_rewards": "none"}, ("none", 8, 0.0, None, False)),
+        ("trl", {"beta": 0.1, "num_generations": 4}, ("std", 4, 0.1, REVERSE_KL, False)),
+        ("openrlhf", {"algo": {"kl": {"init_coef": 0.01}, "advantage": {"estimator": "rloo"}},
           "rollout.n_samples_per_prompt": 8}, ("leave_one_out", 8, 0.01, REVERSE_KL, True)),
     ],
 )  # fmt: skip
-def test_settings_become_a_method(settings, wanted):
-    of = method_of(settings)
+def test_settings_become_a_method(trainer, settings, wanted):
+    of = method_of(settings, trainer)
     assert (of.scale, of.group_size, of.beta, of.divergence, of.in_reward) == wanted
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("trainer", "settings", "says"),
     [
-        ({"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no forecast: kl_estimator=k7"),
-        ({"algorithm": {"adv_estimator": "gae", "use_kl_in_reward": True}}, "the advantage is"),
+        ("trl", {"beta": 0.1, "num_generations": 8, "kl_estimator": "k7"}, "no forecast: kl_estimator=k7"),
+        ("verl", {"algorithm": {"adv_estimator": "gae", "use_kl_in_reward": True}}, "the advantage is"),
     ],
 )
-def test_of_a_method_that_is_not_known_no_transfer_is_told(settings, says):
+def test_of_a_method_that_is_not_known_no_transfer_is_told(trainer, settings, says):
     with pytest.raises(ValueError, match=says):
-        method_of(settings)
+        method_of(settings, trainer)
 
 
 def test_a_kernel_without_adam_s_step_and_a_set_that_is_not_there_are_refused():
