@@ -13,6 +13,7 @@ It acts on another prompt by the kernel alone: it helps where the two are couple
 are not, and harms where what it does to the trained prompts outweighs that.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -197,28 +198,19 @@ INSIDE = refuted(
 )
 
 
-def coupled_prompts(couplings: Values, free_directions: Values, wrong: Values) -> dict[str, Values]:
-    """Prompts T, S and j of three answers, whose gradients at equal incorrect answers have these couplings.
+def rehearsed_prompts(
+    couplings: Values, free_directions: Values, wrong: Values, odds: Values
+) -> dict[str, Values]:
+    """Prompts T, S and j of a correct answer and two equally likely incorrect ones, at these log odds.
 
-    j's is the first direction: K_jT = -couplings[0], K_jS = couplings[1]; T and S have more beside it.
+    The gradient of j's is the first direction: K_jT = -couplings[0], K_jS = couplings[1].
     """
     signed = couplings * np.array([-1.0, 1.0])
     moving = np.concatenate([signed[..., None], free_directions], axis=-1)
     first = np.broadcast_to(np.eye(FEATURES)[0], moving[..., :1, :].shape)
-    gradient = np.concatenate([moving, first], axis=-2)
-    correct = gradient[..., None, :] + wrong.mean(axis=-2, keepdims=True)
-    return {"slopes": np.concatenate([correct, wrong], axis=-2)}
-
-
-def pass_rates_of(odds: Values) -> dict[str, Values]:
-    """Logits of a correct answer and of two equal incorrect ones, at these log odds."""
-    return {"logits": np.stack([odds, 0 * odds, 0 * odds], axis=-1) - np.log([1.0, 2.0, 2.0])}
-
-
-def rehearsed_instances(
-    couplings: Values, free_directions: Values, wrong: Values, odds: Values
-) -> dict[str, Values]:
-    return {**coupled_prompts(couplings, free_directions, wrong), **pass_rates_of(odds)}
+    gradient = np.concatenate([moving, first], axis=-2)[..., None, :]
+    slopes = np.concatenate([gradient + wrong.mean(axis=-2, keepdims=True), wrong], axis=-2)
+    return {"slopes": slopes, "logits": np.stack([odds + np.log(2), 0 * odds, 0 * odds], axis=-1)}
 
 
 def strength(couplings: Values, odds: Values) -> Values:
@@ -233,9 +225,8 @@ def change_beside_rehearsal(
 ) -> Values:
     """j's log odds after a step along grad V_T + part eta grad log pi_S(correct), less before, over eps."""
     p = policy(slopes, logits, 0 * slopes[..., 0, 0, :])
-    training = np.array([1.0, 0.0, 0.0])[:, None] * np.array([1.0, 0.0, 0.0])
-    stored = scores(slopes, p)[..., 1, 0, :]
-    step = score_sum(slopes, p, training) + (part * strength(couplings, odds))[..., None] * stored
+    stored, trained = scores(slopes, p)[..., 1, 0, :], np.outer(np.eye(3)[0], np.eye(3)[0])
+    step = score_sum(slopes, p, trained) + (part * strength(couplings, odds))[..., None] * stored
     change = log_odds(policy(slopes, logits, eps * step)) - log_odds(p)
     return change[..., 2] / eps
 
@@ -264,7 +255,7 @@ PRICE = theorem(
         wrong=uniform(-1, 1, 3, 2, FEATURES),
         odds=uniform(-4, 4, 3),
         part=uniform(0, 2),
-    ).deriving(rehearsed_instances),
+    ).deriving(rehearsed_prompts),
     tends=(change_beside_rehearsal, change_by_part),
     examples=(
         example(
@@ -313,15 +304,13 @@ def gain_of_flow(trained: Values, pinned: Values, other: Values, odds: Values, e
     return (other * weights).sum(axis=-1) / total
 
 
-def pinned_coupling(trained: Values, pinned: Values, other: Values) -> Values:
+def pinned_coupling(
+    trained: Values, pinned: Values, other: Values, *, of_unit_length: bool = False
+) -> Values:
     """K_jT - K_jS K_SS^-1 K_ST."""
     kernel = gram(np.stack([trained, pinned, other], axis=-2))
-    return kernel[..., 2, 0] - kernel[..., 2, 1] * kernel[..., 1, 0] / kernel[..., 1, 1]
-
-
-def pinned_coupling_at_unit_length(trained: Values, pinned: Values, other: Values) -> Values:
-    kernel = gram(np.stack([trained, pinned, other], axis=-2))
-    return kernel[..., 2, 0] - kernel[..., 2, 1] * kernel[..., 1, 0]
+    length = 1.0 if of_unit_length else kernel[..., 1, 1]
+    return kernel[..., 2, 0] - kernel[..., 2, 1] * kernel[..., 1, 0] / length
 
 
 PINNED = theorem(
@@ -345,7 +334,7 @@ PINNED = theorem(
     note="It harms j where T helps S and S helps j: of a gradient of T that helps j by what it shares with S,"
     " the pin takes that share away.",
     false=(
-        neighbour("without S's own length", rhs=pinned_coupling_at_unit_length),
+        neighbour("without S's own length", rhs=partial(pinned_coupling, of_unit_length=True)),
         neighbour("as if nothing held S", rhs=lambda trained, other: (trained * other).sum(axis=-1)),
     ),
 )
