@@ -1,6 +1,7 @@
 """`dph predict`: what a run's settings will do, the answer first."""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
 from . import predict
 from .configuration import Configuration
-from .interpretation import READERS, configuration_of, trainer_named, trainer_of
+from .interpretation import READERS, Reader, configuration_of, trainer_named, trainer_of
 from .report import WIDTH, Base, PredictionReport, by_prompt, notes
 from .run_files import ConfiguredRun, overridden, runs
 from .stored_runs import advice
@@ -90,15 +91,13 @@ def predict_command(
     The answer is by the stored runs most like it; with the kernel that dph transfer measures of your
     prompts, of the run itself. Settings that nothing read are named.
     """
-    if counts is not None and base_rates is not None:
-        raise click.UsageError("--counts and --base-rates: one of the two")
     run, trainer_name = _settings(config, overrides, trainer, chosen)
     if steps is None and (step is not None or transfer is not None):
         stated = run.settings.get(READERS[trainer_name].steps)
         steps = int(stated) if isinstance(stated, int | float) and stated >= 1 else None  # -1 is no limit.
     step = _scaled(step, learning_rate, steps if transfer is None else None)
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
-    base = _rates(counts or base_rates, None if counts is None else reading)
+    base = _rates(counts, base_rates, reading)
     try:
         configuration = configuration_of(run, trainer_name, version=version)
         forecast = None
@@ -106,7 +105,7 @@ def predict_command(
             training = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
             forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **training)
         prediction, steps = None, steps if step else None
-        if base is not None and not configuration.unpredicted:
+        if base is not None and not configuration.objective.unpredicted:
             prediction = predict(configuration, base.rates, step=step, steps=steps, **options)
         retained = None if forecast else advice(run.settings, trainer_name, configuration, version)
         source = _source(run, configuration, trainer_name)
@@ -116,19 +115,19 @@ def predict_command(
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    next_command = _next_command((config, *overrides), configuration.undecided)
+    next_command = _next_command((config, *overrides), configuration.objective.undecided, READERS[trainer_name])
     for line in report.lines(next_command, "" if transfer is None else transfer.name):
         terminal.say(console, line)
     if show_all:
         _details(console, report)
-    if configuration.undecided:
+    if configuration.objective.undecided:
         raise click.exceptions.Exit(1)
 
 
 def _source(run: ConfiguredRun, configuration: Configuration, trainer: str) -> str:
     """What was read of a file, and of a program whose settings are not all stated how to have them."""
     resolved = f"; for what it resolves: {READERS[trainer].resolved}"
-    return f"{run.where}{resolved if run.marks and configuration.undecided else ''}" if run.file else ""
+    return f"{run.where}{resolved if run.marks and configuration.objective.undecided else ''}" if run.file else ""
 
 
 def _forecast(
@@ -168,11 +167,19 @@ def _details(console: Console, report: PredictionReport) -> None:
         terminal.say(console, note)
 
 
-def _next_command(words: Sequence[str], undecided: Sequence[str]) -> str:
-    """What to run next of undecided settings, as it is printed: the same without them, or with all read."""
-    decided = [word for word in words if not any(text.startswith(word) for text in undecided)]
-    more = ["--all"] if len(decided) == len(words) else []
-    return f"dph predict {shlex.join([*decided, *more])}" if undecided else ""
+def _next_command(words: Sequence[str], undecided: Sequence[str], reader: Reader) -> str:
+    """What to run next of undecided settings, as it is printed: without them, or with the right name."""
+    changed, comment = list[str](), ""
+    for word in words:
+        name, _, value = word.partition("=")
+        texts = [text for text in undecided if text.startswith(word)]
+        if not texts:
+            changed.append(word)
+        elif reader.coefficient and "meant?" not in texts[0] and re.search("kl.*(coef|beta)", name):
+            changed.append(f"{reader.coefficient}={value}")
+            comment = f"  # {reader.title} calls it {reader.coefficient}"
+    more = ["--all"] if changed == [*words] else []
+    return f"dph predict {shlex.join([*changed, *more])}{comment}" if undecided else ""
 
 
 def _scaled(step: float | None, learning_rate: tuple[float, float] | None, steps: int | None) -> float | None:
@@ -228,12 +235,15 @@ def _recognised(
     return recognised
 
 
-def _rates(path: Path | None, reading: Mapping[str, Any] | None) -> Base | None:
-    """The base's pass rates, of counts by how they are read; UsageError says what is wrong with the file."""
+def _rates(counts: Path | None, base_rates: Path | None, reading: Mapping[str, Any]) -> Base | None:
+    """The base's pass rates, by prompt if they are; UsageError says what is wrong with the file."""
+    if counts is not None and base_rates is not None:
+        raise click.UsageError("--counts and --base-rates: one of the two")
+    path = counts or base_rates
     if path is None:
         return None
     try:
-        if reading is not None:
+        if counts is not None:
             from ..checkpoints import read_counts
 
             rows = read_counts(path, **reading).rows.values()
@@ -248,6 +258,6 @@ def _rates(path: Path | None, reading: Mapping[str, Any] | None) -> Base | None:
         probability("base_rates", rates)
     except ValueError as error:
         kind = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
-        option = "--base-rates" if reading is None else "--counts"
+        option = "--base-rates" if counts is None else "--counts"
         raise click.UsageError(f"{option} {path}: {kind}{error}") from error
     return Base(stored)

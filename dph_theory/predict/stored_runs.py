@@ -104,12 +104,12 @@ class Expectation:
         if not self.nearest:
             yield f"{answer}."
             return
-        first, *others = self.nearest
+        first, *further = self.nearest
         form, coefficient = _form(configuration), f"{configuration.objective.coefficient:g}"
         own = coefficient if form == _FORMS[first.form] else f"{form} at {coefficient}"
         yours = "" if own == f"{first.strength:g}" else f" (yours: {own})"
         yield f"{answer}: nearest stored run, {first.setting}{yours} {first.outcome}."
-        for row in others:
+        for row in further:
             yield f"Also {row.outcome}."
 
 
@@ -165,51 +165,53 @@ def similar(configuration: Configuration) -> list[StoredRuns]:
     objective, form = configuration.objective, _form(configuration)
     if objective.mixed_only or objective.advantage.baseline != "mean":
         return []
-    wanted = kind(configuration), _SCALES.get(objective.advantage.scale or "")
+    fields = kind(configuration), _SCALES.get(objective.advantage.scale or "")
 
     def distance(row: StoredRuns) -> tuple[float, bool]:
         between = abs(math.log(row.strength / objective.coefficient)) if row.strength else 0.0
         return between, _FORMS[row.form] != form
 
-    rows = [row for row in measured() if (row.kl, row.scale) == wanted and row.method != "DAPO"]
+    rows = [row for row in measured() if (row.kl, row.scale) == fields and row.method != "DAPO"]
     return sorted(rows, key=distance)
 
 
 def expectation(configuration: Configuration) -> Expectation:
     """What stored runs lead to expect: known where those with smaller and larger coefficients agree."""
-    coefficient, rows = configuration.objective.coefficient, similar(configuration)
     if reason := _unlike(configuration):
         return Expectation("", reason)
-    nearest: dict[str, StoredRuns] = {}
-    for row in rows:
-        nearest.setdefault(row.model, row)
-    first, *others = sorted(nearest.values(), key=measured().index)
-    free = [row for row in measured() if (row.model, row.kl, row.scale) == (first.model, NONE, first.scale)]
-    both = sorted([free[0], *(row for row in rows if row.model == first.model)], key=lambda row: row.strength)
-    smaller = [row for row in both if row.strength <= coefficient][-1]
-    larger = next((row for row in both if row.strength >= coefficient), None)
-    courses = {course(*row.ends) for row in (smaller, larger or smaller)}
+    strength, by_model = configuration.objective.coefficient, dict[str, StoredRuns]()
+    for row in similar(configuration):
+        by_model.setdefault(row.model, row)
+    nearest = tuple(sorted(by_model.values(), key=measured().index))
+    model, scale, kls = nearest[0].model, nearest[0].scale, (NONE, nearest[0].kl)
+    rows = [row for row in measured() if (row.model, row.scale) == (model, scale) and row.kl in kls]
+    rows.sort(key=lambda row: row.strength)
+    smaller = [row for row in rows if row.strength <= strength][-1]
+    larger = [row for row in rows if row.strength >= strength][:1]
+    courses = {course(*row.ends) for row in (smaller, *larger)}
     if len(courses) > 1:
         reason = "stored runs with smaller and larger coefficients differ"
-    elif larger is None and FALLS in courses:
+    elif not larger and FALLS in courses:
         reason = "this coefficient is larger than any stored run's, and may retain more"
-    return Expectation("" if reason else courses.pop(), reason, (first, *others))
+    return Expectation("" if reason else courses.pop(), reason, nearest)
 
 
 def _unlike(configuration: Configuration) -> str:
     """Why no stored run is like this one, "" where one is."""
     objective, term = configuration.objective, configuration.objective.term
-    if configuration.undecided:
-        first, *further = dict.fromkeys(configuration.undecided)
+    if configuration.objective.undecided:
+        first, *further = dict.fromkeys(configuration.objective.undecided)
         return f"it depends on {first}" + (f" and {len(further)} more (--all)" if further else "")
     if objective.coefficient and term is not None and kind(configuration) is None:
         place = "loss" if term.token else "reward"
         return f"no stored run has a KL like this one ({term.estimator} in the {place})"
-    if configuration.unpredicted and not configuration.unpredicted.startswith(UNGROUPED):
-        return configuration.unpredicted
+    if configuration.objective.unpredicted and not configuration.objective.unpredicted.startswith(UNGROUPED):
+        return configuration.objective.unpredicted
     words = "equal groups left out" if objective.mixed_only else objective.advantage.words
-    beside = " beside a KL" if objective.coefficient else ""
-    return "" if similar(configuration) else f"no stored run has an advantage like this one{beside} ({words})"
+    with_kl = " beside a KL" if objective.coefficient else ""
+    return (
+        "" if similar(configuration) else f"no stored run has an advantage like this one{with_kl} ({words})"
+    )
 
 
 def advice(

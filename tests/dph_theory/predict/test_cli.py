@@ -109,6 +109,7 @@ def test_prompts_by_themselves_come_second_and_say_what_they_leave_out(tmp_path)
         ("trl", "dph transfer --help  # measures your prompts; then add --transfer"),
         ("trl beta=0.04 kl_estimator=k7", "dph predict trl beta=0.04"),
         ("trl kl_coef=0.1", "dph predict trl beta=0.1  # TRL calls it beta"),
+        ("verl kl_coef=0.1", "dph predict verl"),
     ],
 )
 def test_the_next_command_stands_last_and_works_as_printed(words, next_command):
@@ -191,9 +192,10 @@ def test_an_answer_has_few_lines_of_eighty_columns_and_ends_with_the_next_comman
     done = run(tmp_path, "[0.25, 0.5]", words)
     lines = done.stdout.splitlines()
     assert len(lines) <= 17
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, lines[:-1])) <= 80
     assert lines[-1].startswith("Next: dph ")
-    assert max(map(len, run(tmp_path, "[0.25, 0.5]", f"{words} --all").stdout.splitlines())) <= 80
+    details = run(tmp_path, "[0.25, 0.5]", f"{words} --all").stdout.splitlines()
+    assert max(len(line) for line in details if not line.startswith("Next: ")) <= 80
 
 
 def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_their_keys(tmp_path):
