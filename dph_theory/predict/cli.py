@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _SHARE = click.FloatRange(min=0, max=1, max_open=True)
 _FILE = click.Path(exists=True, path_type=Path)
+_COUNT = click.IntRange(min=1)
 
 
 @click.command(name="predict", short_help="Predict what a run's settings will do.")
@@ -37,31 +38,23 @@ _FILE = click.Path(exists=True, path_type=Path)
 @terminal.counts_options
 @click.option("--base-rates", type=_FILE, help="The base's pass rates: JSON, a list or by prompt.")
 @click.option("--trainer", help="Whose file it is, if its names do not show it.")
-@click.option("--run", "chosen", type=click.IntRange(min=1), help="Which, of a file that starts several.")
+@click.option("--run", "chosen", type=_COUNT, help="Which, of a file that starts several.")
 @click.option("--version", help="The trainer's, such as 0.18 of TRL, where its defaults changed.")
 @click.option("--step", type=_POSITIVE, help="A step's size in logits, as the collapse meter logs it.")
 @click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Yours, and that of the --step measured.")
-@click.option("--steps", type=click.IntRange(min=1), help="How long you train, if the settings do not say.")
-@click.option(
-    "--transfer", type=_FILE, help="The kernel of your prompts, of dph transfer: Pass@k in one model."
-)
+@click.option("--steps", type=_COUNT, help="How long you train, if the settings do not say.")
+@click.option("--transfer", type=_FILE, help="The kernel of your prompts, which dph transfer measures.")
 @click.option("--held-out", metavar="NAME", help="With --transfer: of its held-out sets this one.")
-@click.option(
-    "--prompts-a-step", type=click.IntRange(min=1), help="With --transfer: how many. [default: all]"
-)
+@click.option("--prompts-a-step", type=_COUNT, help="With --transfer: how many. [default: all]")
 @click.option("--all", "show_all", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
-@click.option("--k", "-k", type=click.IntRange(min=1), default=8, show_default=True, help="Pass@k is shown.")
+@click.option("--k", "-k", type=_COUNT, default=8, show_default=True, help="Pass@k is shown.")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
+@click.option("--answers", type=_COUNT, help="Answers a step, of all groups: for noise. [default: 64]")
 @click.option(
-    "--answers", type=click.IntRange(min=1), help="Answers a step, of all groups: noise. [default: 64]"
+    "--right", default=2, show_default=True, type=click.IntRange(2), help="Equally likely: for time."
 )
-@click.option(
-    "--right", default=2, show_default=True, type=click.IntRange(min=2), help="Equally likely ones: for time."
-)
-@click.option(
-    "--wrong", default=8, show_default=True, type=click.IntRange(min=1), help="Equally likely ones: for time."
-)
+@click.option("--wrong", default=8, show_default=True, type=_COUNT, help="Equally likely: for time.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
 def predict_command(
     config: str,
@@ -115,7 +108,8 @@ def predict_command(
     if json_path is not None:
         write_json(json_path, report.to_dict())
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    next_command = _next_command((config, *overrides), configuration.objective.undecided, READERS[trainer_name])
+    undecided = configuration.objective.undecided
+    next_command = _next_command((config, *overrides), undecided, READERS[trainer_name])
     for line in report.lines(next_command, "" if transfer is None else transfer.name):
         terminal.say(console, line)
     if show_all:
@@ -127,7 +121,8 @@ def predict_command(
 def _source(run: ConfiguredRun, configuration: Configuration, trainer: str) -> str:
     """What was read of a file, and of a program whose settings are not all stated how to have them."""
     resolved = f"; for what it resolves: {READERS[trainer].resolved}"
-    return f"{run.where}{resolved if run.marks and configuration.objective.undecided else ''}" if run.file else ""
+    resolves = run.marks and configuration.objective.undecided
+    return f"{run.where}{resolved if resolves else ''}" if run.file else ""
 
 
 def _forecast(

@@ -95,13 +95,14 @@ class SharedModelForecast(Shown):
         measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
         own, better = self.choices[0], self.better()[:3]
         base, end = self.base.held_out[1], own.held_out[1]
-        spread = self.sets[-1].pass_at_k[-1][1]
+        # Of several held-out sets together the deviation is not known.
+        spread = f" +- {self.sets[-1].pass_at_k[-1][1]:.3f} over seeds" if len(self.sets) <= 2 else ""
         errors = forecast_errors()
         typical = f"{errors.rms:.3f} (rms, {errors.settings} methods)"
         if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
             typical += f", those of a KL on few prompts {errors.constrained:+.3f} (mean)"
         lines = [
-            f"Expect {measure} {course(base, end)}: {base:.3f} to {end:.3f} +- {spread:.3f} over seeds, "
+            f"Expect {measure} {course(base, end)}: {base:.3f} to {end:.3f}{spread}, "
             f"after {self.steps} steps of Adam at a constant {self.step:g} ({kernel}).",
             f"On {errors.model} such forecasts were off by {typical}.",
         ]

@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,32 +28,30 @@ PIPED_WIDTH = 150
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
-COUNTS_OPTIONS: Mapping[str, Callable[..., Any]] = {
-    "reward": click.option(
-        "--reward", help="The log's column of rewards. [default: the only one; verl: acc]"
+COUNTS_OPTIONS: dict[str, tuple[str, type, str]] = {
+    "reward": (
+        "--reward",
+        str,
+        "The log's column of rewards. [default: the only one; verl: acc, else score]",
     ),
-    "correct_from": click.option(
-        "--correct-from", type=float, help="Least reward of a correct answer. [default: 1]"
+    "correct_from": (
+        "--correct-from",
+        float,
+        "Least reward of a correct answer. [default: 1, of two values]",
     ),
-    "column": click.option(
-        "--id", "column", metavar="COLUMN", help="Of no known log: what names the prompt;"
-    ),
-    "correct": click.option(
-        "--correct", metavar="COLUMN", help="whether an answer is correct, or a list of it;"
-    ),
-    "answer": click.option("--answer", metavar="COLUMN", help="what it said, or a list."),
-    "unscored": click.option("--unscored", metavar="wrong|omit", help="What answers without a reward are."),
-    "prompts": click.option(
-        "--set", "prompts", help="Of folders of dph evaluate: which. [default: the only set]"
-    ),
+    "column": ("--id", str, "Of rows of no known log: the column that names the prompt;"),
+    "correct": ("--correct", str, "that says whether an answer is correct, or a list of whether each is;"),
+    "answer": ("--answer", str, "that holds what it said, or a list."),
+    "unscored": ("--unscored", str, "What answers without a reward are: wrong or omit."),
+    "prompts": ("--set", str, "Of folders of dph evaluate: which prompts. [default: the only set]"),
 }
-"""How a file of counts or a log of answers is read, by the parameters of `checkpoints.read_counts`."""
+"""How a file of counts or a log of answers is read: options by parameters of `checkpoints.read_counts`."""
 
 
 def counts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options by which a log is read."""
-    for option in reversed([*COUNTS_OPTIONS.values()]):
-        command = option(command)
+    for name, (option, value_type, words) in reversed(COUNTS_OPTIONS.items()):
+        command = click.option(option, name, type=value_type, help=words)(command)
     return command
 
 
