@@ -89,8 +89,7 @@ def predict_command(
         stated = run.settings.get(READERS[trainer_name].steps)
         steps = int(stated) if isinstance(stated, int | float) and stated >= 1 else None  # -1 is no limit.
     step = _scaled(step, learning_rate, steps if transfer is None else None)
-    reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
-    base = _rates(counts, base_rates, reading)
+    base = _rates(counts, base_rates, {name: options.pop(name) for name in terminal.COUNTS_OPTIONS})
     try:
         configuration = configuration_of(run, trainer_name, version=version)
         forecast = None

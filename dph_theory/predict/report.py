@@ -88,7 +88,7 @@ class PredictionReport:
         """What becomes of Pass@k; the KL; prompts by themselves; what retained more; what was not read."""
         run, expected = self.configuration, expectation(self.configuration)
         sentences = [*(self.forecast.lines(kernel) if self.forecast else expected.lines(run))]
-        if not run.undecided:
+        if not run.objective.undecided:
             sentences += [*_objective(run, strategies=self.forecast is None), *self._rates()]
             if self.retained is not None and expected.nearest:
                 sentences += _retained(expected.nearest[0], *self.retained)
@@ -104,7 +104,7 @@ class PredictionReport:
         """Pass rates of prompts by themselves, and how many groups have no signal, or why there are none."""
         run, prediction, base = self.configuration, self.prediction, self.base
         if base is not None and prediction is None:
-            yield f"No pass rates: {run.unpredicted}."
+            yield f"No pass rates: {run.objective.unpredicted}."
         if base is None or prediction is None:
             return
         heads = ["base now", *([f"after {self.steps} steps"] if self.steps else []), "in the end"]
@@ -173,10 +173,9 @@ def pasted(change: Mapping[str, Any]) -> list[str]:
     for name, value in change.items():
         text = f"{value:g}" if isinstance(value, float) else str(value)
         text = text.lower() if isinstance(value, bool) else text
-        if flag(name) == name:
-            assignments.append(f"{name}={text}")
-        else:
-            assignments.append(f"--{name}" if value is True else f"--{name} {text}")
+        option = flag(name)
+        valued = f"{name}={text}" if option == name else f"{option} {text}"
+        assignments.append(option if option != name and value is True else valued)
     return textwrap.wrap(" ".join(assignments), _SETTINGS, break_on_hyphens=False, break_long_words=False)
 
 

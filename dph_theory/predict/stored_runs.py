@@ -200,8 +200,7 @@ def _unlike(configuration: Configuration) -> str:
     """Why no stored run is like this one, "" where one is."""
     objective, term = configuration.objective, configuration.objective.term
     if configuration.objective.undecided:
-        first, *further = dict.fromkeys(configuration.objective.undecided)
-        return f"it depends on {first}" + (f" and {len(further)} more (--all)" if further else "")
+        return f"it depends on {', '.join(dict.fromkeys(configuration.objective.undecided))}"
     if objective.coefficient and term is not None and kind(configuration) is None:
         place = "loss" if term.token else "reward"
         return f"no stored run has a KL like this one ({term.estimator} in the {place})"
