@@ -166,8 +166,8 @@ def _python(text: str, path: Path) -> Iterator[ConfiguredRun]:
         if isinstance(node, ast.Call) and name.endswith(("Config", "Arguments")):
             settings: dict[str, Any] = {}
             for keyword in node.keywords:
-                known = _constant(keyword.value, constants) if keyword.arg else Unknown("")
-                settings[keyword.arg or f"**{ast.unparse(keyword.value)}"] = known
+                value = _constant(keyword.value, constants) if keyword.arg else Unknown("")
+                settings[keyword.arg or f"**{ast.unparse(keyword.value)}"] = value
             settings |= _other_settings(nodes, node, imported, name.partition(".")[0])
             marks = (f"{name}()", *sorted(imported.values()))
             yield ConfiguredRun(f"the call of {name} in line {node.lineno}", marks, settings)
@@ -208,10 +208,8 @@ def _other_settings(
 ) -> dict[str, Unknown]:
     """What a file changes after a call, and trainers of another package or derived from one, as unknown."""
     own = (package, "transformers")
-    others = [
-        full for full in imported.values() if full.endswith("Trainer") and full.partition(".")[0] not in own
-    ]
-    unknown = {name: Unknown("") for name in others}
+    trainers = (name for name in imported.values() if name.endswith("Trainer"))
+    unknown = {name: Unknown("") for name in trainers if name.partition(".")[0] not in own}
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=configuration)], value=value) if value is call:
@@ -233,6 +231,7 @@ _BINDING = ("for", "select", "read", "unset", "getopts", "mapfile", "readarray",
 _DECLARING = ("export", "declare", "local", "readonly", "typeset")
 _ASSIGNMENT = re.compile(r"(\w+)(\+?)=(.*)", re.S)
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?[-=]([^{}]*))?\})")
+_DEFAULT = re.compile("\1(.*?)\1")
 _BEFORE = {
     r"(?ms)(<<-?\s*['\"\\]?(\w+)['\"]?[^\n]*\n).*?^\s*\2[ \t]*$": r"\1",  # The lines of a here-document.
     r"(?m)^((?:[^'\"\n#]|'[^'\n]*'|\"[^\"\n]*\"|(?<=\S)#)*)(?<!\S)#.*$": r"\1",
@@ -286,16 +285,16 @@ def _script(text: str, path: Path) -> Iterator[ConfiguredRun]:
     for words, sometimes in commands:
         for name, value in _assigned(words):
             literal = written[name] == [value] and "(" not in value and not sometimes
-            known = _expanded(value, values) if literal else "\0"
-            values[name] = f"\0${name}" if "\0" in known else known
+            text = _expanded(value, values) if literal else "\0"
+            values[name] = f"\0${name}" if "\0" in text else text
         if words[:1] in (["source"], ["."], ["eval"]):
             values = {name: f"\0${name}" for name in values}
         first = next((i for i, word in enumerate(words) if not _ASSIGNMENT.fullmatch(word)), len(words))
         program, options = _program([_word(word, values, written) for word in words[first:]])
         if program:
-            defaults = dict.fromkeys(name for word in options for name in re.findall("\1(.*?)\1", word))
+            defaults = dict.fromkeys(name for word in options for name in _DEFAULT.findall(word))
             where = f"the command of {program}" + f", without {', '.join(defaults)}" * bool(defaults)
-            stated = [re.sub("\1.*?\1", "", word) for word in options if word != "\1$@\1"]
+            stated = [_DEFAULT.sub("", word) for word in options if word != "\1$@\1"]
             yield ConfiguredRun(where, (program,), arguments(stated))
 
 
@@ -305,11 +304,11 @@ def _expanded(word: str, values: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         name, default = match[1] or match[2], match[3]
         if name not in values and default is not None:
-            return f"\1{name}\1{default}"
+            return f"\1${name}\1{default}"
         return values.get(name, f"\0{match[0]}")
 
     text = _VARIABLE.sub(value, word)
-    return f"\0{text}" if "$" in text and "\0" not in text else text
+    return f"\0{text}" if "$" in _DEFAULT.sub("", text) and "\0" not in text else text
 
 
 def _word(word: str, values: Mapping[str, str], written: Mapping[str, Sequence[str]]) -> str:

@@ -135,7 +135,7 @@ class TrainerSettings:
         sections = tuple(
             name.rpartition("enable")[0] for name in switches if name.endswith((".enable", ".enabled"))
         )
-        near_misses, others = dict[str, str](), dict[str, str]()
+        near_misses, switched_on = dict[str, str](), dict[str, str]()
         for name, value in self.given.items():
             if name in self.names_read:
                 continue
@@ -155,8 +155,8 @@ class TrainerSettings:
             elif off:
                 without_effect.append(name)
             else:
-                others[name] = message
-        return without_effect, clipping, near_misses | others
+                switched_on[name] = message
+        return without_effect, clipping, near_misses | switched_on
 
 
 def matches(name: str, patterns: Collection[str]) -> bool:

@@ -74,6 +74,9 @@ READ = [
     ("a.json", '\ufeff{"num_generations": 8, "scale_rewards": "none", "beta": 0}', "TRL", 0.0),
     ("a.yaml", "rlhf_type: grpo\nnum_generations: 8\nbeta: 0.04\n", "ms-swift", 0.04),
     ("a.yaml", "actor: {kl_ctl: 0.0, ppo_n_minibatches: 4}\ngconfig: {n_samples: 4}\n", "AReaL", 0.0),
+    ("a.yaml", "actor: {kl_ctl: 0.0, ppo_n_minibatches: 4, reward_bias: -0.5, reward_scaling: 10.0, "
+     "reward_norm: {mean_level: group, std_level: group}}\n", "AReaL", 0.0),
+    ("a.sh", KL + "0.02 --config-path=config --config-name='ppo_megatron_trainer.yaml'\n", "verl", 0.02),
     ("a.yaml", "trainer: {algorithm: {use_kl_loss: true, loss_reduction: token_mean_legacy}}\n",
      "SkyRL", 0.001),
     ("a.toml", "[orchestrator]\nbatch_size = 128\ngroup_size = 16\n", "prime-rl", 0.0),
@@ -107,7 +110,7 @@ READ = [
 @pytest.mark.parametrize(("name", "text", "trainer", "coefficient"), READ)
 def test_what_a_record_a_command_or_a_call_states_is_read(tmp_path, name, text, trainer, coefficient):
     configuration = stated(tmp_path, name, text)
-    assert configuration.undecided == ()
+    assert configuration.objective.undecided == ()
     assert (configuration.trainer, configuration.objective.coefficient) == (trainer, coefficient)
 
 
@@ -172,7 +175,7 @@ UNKNOWN = [
 @pytest.mark.parametrize(("name", "text", "first"), UNKNOWN)
 def test_what_decides_and_is_not_stated_stands_first_and_no_law_is_told(tmp_path, name, text, first):
     configuration = stated(tmp_path, name, text)
-    assert first in configuration.undecided[0]
+    assert first in configuration.objective.undecided[0]
     assert configuration.stationary_kl.startswith("nothing is predicted: ")
     answer, code = predict(tmp_path, name.rpartition("/")[2], text)
     assert (code, "it depends on" in answer) == (1, True)
@@ -181,7 +184,7 @@ def test_what_decides_and_is_not_stated_stands_first_and_no_law_is_told(tmp_path
 def test_every_argument_that_a_law_depends_on_is_named(tmp_path):
     arguments = ("beta", "temperature", "num_generations", "loss_type", "scale_rewards")
     given = ", ".join(f"{name}=args.{name}" for name in (*arguments, "per_device_train_batch_size"))
-    undecided = stated(tmp_path, "a.py", f"{PY}GRPOConfig({given})\n").undecided
+    undecided = stated(tmp_path, "a.py", f"{PY}GRPOConfig({given})\n").objective.undecided
     assert sorted(undecided) == sorted(f"{name}=args.{name} (not told)" for name in arguments)
 
 
@@ -203,11 +206,12 @@ ANY_VERSION = [
 
 @pytest.mark.parametrize(("name", "text", "laws"), ANY_VERSION)
 def test_where_versions_differ_the_answer_has_both_and_asks_which(tmp_path, name, text, laws):
-    (reason,) = stated(tmp_path, name, text).undecided
+    (reason,) = stated(tmp_path, name, text).objective.undecided
     assert reason.startswith(f"the version: {laws}")
     for version in ("0.1" if "verl" in laws else "0.14", "1.16"):
         assert not any(
-            "the version" in text for text in stated(tmp_path, name, text, version=version).undecided
+            "the version" in text
+            for text in stated(tmp_path, name, text, version=version).objective.undecided
         )
     assert "(--version)" in predict(tmp_path, name, text)[0]
 
@@ -318,7 +322,7 @@ def test_of_several_runs_one_is_chosen(tmp_path, name, text):
         ("config.yaml", json.dumps(OF_WANDB), "the record of W&B"),
         ("a.json", json.dumps(RECORD), "a file of settings"),
         ("a.yaml", f"{json.dumps(RECORD)}\n---\nbeta: 0.1\n", "a file of settings, document 1"),
-        ("a.sh", KL + "${COEF:-0.1} $@\n", "the command of verl.trainer.main_ppo, without COEF, $@"),
+        ("a.sh", KL + "${COEF:-0.1} $@\n", "the command of verl.trainer.main_ppo, without $COEF, $@"),
         ("a.py", PY + "GRPOConfig(beta=0.0)\n", "the call of trl.GRPOConfig in line 2"),
     ],
 )
