@@ -76,7 +76,8 @@ class Prediction(Shown):
         """The settings, what they converge to, and the mean pass rate."""
         run = self.configuration
         return (
-            f"{run.trainer} {run.version}, {run.penalty}, groups of {run.group_size}: {run.stationary_kl}.\n"
+            f"{run.trainer} {run.version}, {run.penalty}, groups of {run.objective.group_size}: "
+            f"{run.stationary_kl}.\n"
             f"The mean pass rate over {len(self.prompts)} prompts goes from {self.mean_base_rate:.4f} to "
             f"{self.mean_validity:.4f}."
         )
@@ -130,14 +131,15 @@ def predict(
     rates = np.atleast_1d(probability("base_rates", given)).ravel()
     if not rates.size:
         raise argument_error("base_rates", base_rates, "at least one base rate")
-    if configuration.unpredicted:
-        raise ValueError(f"no pass rates: {configuration.unpredicted}")
-    if (false_positive or false_negative) and configuration.scale not in UNDIVIDED:
+    if configuration.objective.unpredicted:
+        raise ValueError(f"no pass rates: {configuration.objective.unpredicted}")
+    if (false_positive or false_negative) and configuration.objective.advantage.scale not in UNDIVIDED:
         allowed = f"one of {', '.join(UNDIVIDED)}, with a verifier that errs"
-        raise argument_error("scale", configuration.scale, allowed)
+        raise argument_error("scale", configuration.objective.advantage.scale, allowed)
     # Without a KL too, for the errors that it does not allow.
-    beta = float(effective_beta(configuration.coefficient or 1.0, false_positive, false_negative))
-    objective = _objective(configuration, beta if configuration.coefficient > 0 else 0.0)
+    beta = float(effective_beta(configuration.objective.coefficient or 1.0, false_positive, false_negative))
+    penalised = configuration.objective.coefficient > 0
+    objective = {**configuration.objective.stationary_arguments, "beta": beta if penalised else 0.0}
     speed, decision = 1 - false_positive - false_negative, {"valid": right, "invalid": wrong}
     flow = _PromptFlow(configuration, objective, decision, speed, step=step, steps=steps, answers=answers)
     by_rate = {rate: flow.prompt(rate) for rate in np.unique(rates).tolist()}
@@ -146,14 +148,6 @@ def predict(
     mean = float(np.mean([prompt.validity for prompt in prompts]))
     equivalent = _equivalent_betas(objective["group_size"], rates, mean) if objective["beta"] else {}
     return Prediction(configuration, prompts, float(rates.mean()), mean, equivalent)
-
-
-def _objective(configuration: Configuration, beta: float) -> dict[str, Any]:
-    """The arguments by which stationary policies and flows know what is maximised."""
-    divergence = (configuration.term and configuration.term.divergence) or REVERSE_KL
-    # Of a group whose size is not known the answers less the others weigh as those of any.
-    group_size, scale = configuration.group_size or 2, configuration.scale or "none"
-    return {"beta": beta, "group_size": group_size, "scale": scale, "divergence": divergence}
 
 
 @dataclass(frozen=True)
@@ -191,8 +185,8 @@ class _PromptFlow:
     @property
     def _mixed_only(self) -> bool:
         """Whether the KL acts on groups with both verdicts alone (theory M1)."""
-        run = self.configuration
-        return self.objective["beta"] > 0 and run.mixed_only and run.term is not None and run.term.token
+        run = self.configuration.objective
+        return self.objective["beta"] > 0 and run.mixed_only and run.of_tokens
 
     def _ends(self, rate: float) -> list[float]:
         """The stable validities, the one reached first; 1 where a clamp lets the wrong answers go."""
@@ -200,7 +194,7 @@ class _PromptFlow:
 
         if not self.objective["beta"]:
             return [1.0]
-        term = self.configuration.term
+        term = self.configuration.objective.term
         edge = np.exp(-np.inf if term is None else term.released_below)
         roots = normalised_validities(rate, **self.objective, mixed_only=self._mixed_only)
         stable = [root.validity for root in roots if root.stable]
@@ -217,12 +211,13 @@ class _PromptFlow:
         """How far sampling drives equally likely right answers apart by a pass rate, without a KL."""
         from ..finite_training import SmallNoiseWarning, drift_deviation
 
-        scale, baseline = self.configuration.scale, self.configuration.baseline
-        if self.configuration.coefficient or self.step is None or not rate < end < 1:
+        optimised = self.configuration.objective
+        _, scale, baseline = optimised.advantage
+        if optimised.coefficient or self.step is None or not rate < end < 1:
             return None
         if baseline is None or scale not in ("std", *UNDIVIDED):
             return None
-        group = self.configuration.group_size if scale == "std" else None
+        group = optimised.group_size if scale == "std" else None
         batch = {"answers": self.answers or -(-64 // (group or 1)) * (group or 1), "group_size": group}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SmallNoiseWarning)  # Said in words.

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ _COUNT = click.IntRange(min=1)
 @click.option("--held-out", metavar="NAME", help="With --transfer: of its held-out sets this one.")
 @click.option("--prompts-a-step", type=_COUNT, help="With --transfer: how many. [default: all]")
 @click.option("--all", "show_all", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
-@click.option("--k", "-k", type=_COUNT, default=8, show_default=True, help="Pass@k is shown.")
+@click.option("--k", "-k", type=_COUNT, help="Pass@k is shown. [default: 8; with --transfer 256]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
 @click.option("--answers", type=_COUNT, help="Answers a step, of all groups: for noise. [default: 64]")
@@ -67,7 +68,7 @@ def predict_command(
     step: float | None,
     learning_rate: tuple[float, float] | None,
     steps: int | None,
-    k: int,
+    k: int | None,
     json_path: Path | None,
     transfer: Path | None,
     held_out: str | None,
@@ -88,6 +89,7 @@ def predict_command(
     if steps is None and (step is not None or transfer is not None):
         stated = run.settings.get(READERS[trainer_name].steps)
         steps = int(stated) if isinstance(stated, int | float) and stated >= 1 else None  # -1 is no limit.
+    k = k or (8 if transfer is None else 256)
     step = _scaled(step, learning_rate, steps if transfer is None else None)
     base = _rates(counts, base_rates, {name: options.pop(name) for name in terminal.COUNTS_OPTIONS})
     try:
@@ -158,7 +160,7 @@ def _details(console: Console, report: PredictionReport) -> None:
         console.print(rich_table)
     further = report.forecast.notes() if report.forecast else []
     for note in (*further, *notes(report.configuration, report.prediction)):
-        terminal.say(console, note)
+        terminal.say(console, textwrap.fill(note, WIDTH))
 
 
 def _next_command(words: Sequence[str], undecided: Sequence[str], reader: Reader) -> str:

@@ -1,7 +1,7 @@
 """What a run's settings amount to, in the words that all readers share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..support.notebook import Shown
@@ -16,16 +16,12 @@ from .settings import TrainerSettings
 class Configuration(Shown):
     """What a run's settings amount to.
 
-    version: the one whose defaults and arithmetic were read. penalty: the KL term in symbols, with its
+    version: the one whose defaults and arithmetic were read; penalty: the KL term in symbols, with its
     coefficient; stationary_kl: the KL at its stationary policy; selects: that policy with a small
-    coefficient, one of `kl_terms.ENDS` or what stands for it. advantage, its divisor scale (a key of
-    `stationary.groups.SCALES`, None where no stationary policy is known), its baseline and group_size (None
-    where the settings do not say); reduction, updates (optimiser steps a batch; None where not said),
-    sampler; sampling: what temperature, truncation, a moving reference, masks, other rewards and old answers
-    do, moved_by those that change the stationary policy. inert: settings without effect here; harmless: those
-    not read that change none; not_read: the others, which may; warnings: what a reader should know. term and
-    coefficient: the KL term; mixed_only: whether groups whose rewards agree are left out; unpredicted: why no
-    pass rate follows, "" where one does; undecided: what decides and is not known.
+    coefficient, one of `kl_terms.ENDS` or what stands for it; objective: what the run optimises; sampling:
+    what temperature, truncation, a moving reference, masks, other rewards and old answers do, moved_by those
+    that change the stationary policy; inert: settings without effect here; harmless: those not read that
+    change none; not_read: the others, which may; warnings: what a reader should know.
     """
 
     trainer: str
@@ -33,40 +29,17 @@ class Configuration(Shown):
     penalty: str
     stationary_kl: str
     selects: str
-    advantage: str
-    reduction: str
-    updates: float | None
-    sampler: str
+    objective: Objective
     sampling: tuple[str, ...] = ()
     moved_by: tuple[str, ...] = ()
-    scale: str | None = None
-    baseline: str | None = None
-    group_size: int | None = None
     inert: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
     not_read: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    term: KLTerm | None = None
-    coefficient: float = 0.0
-    mixed_only: bool = False
-    unpredicted: str = ""
-    undecided: tuple[str, ...] = ()
 
-    @property
-    def objective(self) -> Objective:
-        """What the run optimises."""
-        return Objective(
-            advantage=Weight(self.advantage, self.scale, self.baseline),
-            group_size=self.group_size,
-            term=self.term,
-            coefficient=self.coefficient,
-            reduction=self.reduction,
-            updates=self.updates,
-            sampler=self.sampler,
-            mixed_only=self.mixed_only,
-            unpredicted=self.unpredicted,
-            undecided=self.undecided,
-        )
+    def with_objective(self, **changes: Any) -> "Configuration":
+        """The same with other fields of its objective."""
+        return replace(self, objective=replace(self.objective, **changes))
 
     def summary(self) -> str:
         """The KL term, what it converges to, then what a reader should know."""
@@ -77,15 +50,16 @@ class Configuration(Shown):
 
     def tables(self) -> list[Table]:
         """Everything, a row each; rows that have nothing to say are left out."""
+        run = self.objective
         end = f"{ENDS[self.selects]} (the {self.selects})" if self.selects in ENDS else self.selects
         rows = [
             ("penalty", self.penalty or "-"),
             ("law", self.stationary_kl or "-"),
             ("converges, with a small coefficient, to", end),
-            ("advantage", self.advantage),
-            ("reduction", self.reduction),
-            ("sampler", self.sampler),
-            ("updates of a batch", "not given" if self.updates is None else f"{self.updates:g}"),
+            ("advantage", run.advantage.words),
+            ("reduction", run.reduction),
+            ("sampler", run.sampler),
+            ("updates of a batch", "not given" if run.updates is None else f"{run.updates:g}"),
             ("what sampling does", "\n".join(self.sampling)),
             ("without effect here", "\n".join(self.inert)),
             ("not read: may change what the run converges to", "\n".join(self.not_read)),
@@ -95,8 +69,10 @@ class Configuration(Shown):
         return [Table.from_rows((f"{self.trainer} {self.version}", ""), [row for row in rows if row[1]])]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data; the KL term by its symbols."""
-        fields = {name: value for name, value in vars(self).items() if name != "term"}
+        """Everything as plain data, the objective's fields among the others; the KL term by its symbols."""
+        fields = {**vars(self), **vars(self.objective), **self.objective.advantage._asdict()}
+        fields["advantage"] = fields.pop("words")
+        del fields["objective"], fields["term"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
@@ -122,11 +98,12 @@ def configured(
     inert: Sequence[str] = (),
     warnings: Sequence[str] = (),
     unpredicted: str = "",
-    **fields: Any,
+    not_read: Sequence[str] = (),
+    **optimised: Any,
 ) -> Configuration:
     """The configuration with these KL terms and their coefficients, each on where its coefficient is above 0.
 
-    divides_kl: whether rewards that hold the KL are normalised.
+    divides_kl: whether rewards that hold the KL are normalised; optimised: other fields of the objective.
     """
     on = [(kl, coefficient, f"{coefficient:g} x {_in_symbols(kl)}") for kl, coefficient in kls if coefficient]
     acting = [(kl, coefficient) for kl, coefficient, _ in on if not _is_zero(kl)]
@@ -152,15 +129,12 @@ def configured(
         penalty=" + ".join(penalty for _, _, penalty in on) or "none",
         stationary_kl=stationary_kl,
         selects=selects,
-        advantage=weight.words,
-        scale=weight.scale,
-        baseline=weight.baseline,
+        objective=Objective(
+            weight, term=kl, coefficient=coefficient, unpredicted=unpredicted or reason, **optimised
+        ),
         inert=tuple(inert),
         warnings=tuple(warnings),
-        term=kl,
-        coefficient=coefficient,
-        unpredicted=unpredicted or reason,
-        **fields,
+        not_read=tuple(not_read),
     )
 
 

@@ -156,29 +156,30 @@ def _of_any_version(
 ) -> Configuration:
     """The newest version's configuration with what older ones differ in: a warning, or undecided."""
     versions = {since for default in reader.defaults.values() for since in default}
-    laws: list[tuple[str, str]] = []
-    for since in () if newest.undecided else sorted(versions, key=version_parts):
+    objectives: list[tuple[str, str]] = []
+    for since in () if newest.objective.undecided else sorted(versions, key=version_parts):
         configuration = _configured(reader, settings, since)
         coefficient = configuration.objective.coefficient
-        law = configuration.stationary_kl.partition(";")[0].removeprefix("none: ")
-        if not law.startswith("not known"):
-            law += f" at {coefficient:g}" if coefficient else ""
-            law += "".join(f" with {setting}" for setting in configuration.moved_by)
-        if not laws or laws[-1][1] != law:
-            laws.append((since, law))
-    if len(laws) < 2:
+        words = configuration.stationary_kl.partition(";")[0].removeprefix("none: ")
+        if not words.startswith("not known"):
+            words += f" at {coefficient:g}" if coefficient else ""
+            words += "".join(f" with {setting}" for setting in configuration.moved_by)
+        if not objectives or objectives[-1][1] != words:
+            objectives.append((since, words))
+    if len(objectives) < 2:
         return newest
-    words = f"before {reader.title} {laws[1][0]} {laws[0][1]}"
-    words += "".join(f", since {since} {law}" for since, law in laws[1:])
+    history = f"before {reader.title} {objectives[1][0]} {objectives[0][1]}"
+    history += "".join(f", since {since} {words}" for since, words in objectives[1:])
     if not undecided:
-        return replace(newest, warnings=(f"--version is not set: {words}.", *newest.warnings))
-    return _undecided(newest, [f"the version: {words} (--version)"])
+        return replace(newest, warnings=(f"--version is not set: {history}.", *newest.warnings))
+    return _undecided(newest, [f"the version: {history} (--version)"])
 
 
 def _undecided(configuration: Configuration, reasons: Sequence[str]) -> Configuration:
     """The configuration without what it converges to, which these decide."""
     why = f"nothing is predicted: {', '.join(reasons)}"
-    return replace(configuration, stationary_kl=why, selects=why, unpredicted=why, undecided=tuple(reasons))
+    decided = configuration.with_objective(unpredicted=why, undecided=tuple(reasons))
+    return replace(decided, stationary_kl=why, selects=why)
 
 
 def _configured(
@@ -188,25 +189,27 @@ def _configured(
     settings = TrainerSettings(given, reader.title, version, reader.defaults)
     configuration = with_sampling(reader.read(settings), settings, reader.sampling)
     # Of one answer, or with nothing subtracted, the weight is that of any group's answer less the others.
-    grouped = configuration.group_size is not None or configuration.scale == "leave_one_out"
-    if not configuration.unpredicted and not grouped:
-        configuration = replace(configuration, unpredicted=f"{UNGROUPED} ({reader.group})")
-    harmless = (*reader.harmless, *(reader.clips if configuration.updates == 1 else ()))
+    optimised = configuration.objective
+    grouped = optimised.group_size is not None or optimised.advantage.scale == "leave_one_out"
+    if not optimised.unpredicted and not grouped:
+        configuration = configuration.with_objective(unpredicted=f"{UNGROUPED} ({reader.group})")
+    harmless = (*reader.harmless, *(reader.clips if configuration.objective.updates == 1 else ()))
     without_effect, clips, unread = settings.unread(reader.plain, harmless, reader.clips, typed)
     for name, message in unread.items():
         if name in typed and name not in reader.plain:
             raise ValueError(f"nothing reads {message.replace(' (not read', '').removesuffix(')')}")
-    known = {name: text for name, text in settings.undecided.items() if name not in settings.idle}
-    passing = {name: text for name, text in known.items() if matches(name, reader.course)}
+    deciding = {name: text for name, text in settings.undecided.items() if name not in settings.idle}
+    passing = {name: text for name, text in deciding.items() if matches(name, reader.course)}
     if passing:
         warnings = (
             *configuration.warnings,
             f"updates and sampler are not given: {', '.join(passing.values())}",
         )
-        configuration = replace(configuration, updates=None, sampler="not given", warnings=warnings)
+        configuration = replace(configuration, warnings=warnings)
+        configuration = configuration.with_objective(updates=None, sampler="not given")
     not_read = (*configuration.not_read, *clips)
     configuration = replace(configuration, harmless=tuple(without_effect), not_read=not_read)
-    reasons = [*(text for name, text in known.items() if name not in passing), *unread.values()]
+    reasons = [*(text for name, text in deciding.items() if name not in passing), *unread.values()]
     return _undecided(configuration, reasons) if reasons else configuration
 
 

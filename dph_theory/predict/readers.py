@@ -419,6 +419,8 @@ def areal(settings: TrainerSettings) -> Configuration:
     weighed = decoupled and actor.holds("rejection_sampling.")
     unset = [] if "kl_ctl" in actor else ["actor.kl_ctl is 0.1 unless it is set"]
     coefficient = actor.number("kl_ctl", 0.1)
+    shifted = ("reward_scaling", "reward_bias")
+    idle = actor.inert("rewards are normalised by their group", *shifted) if all(level) else []
     run = configured(
         settings,
         [(term("reward to go", form, None, 10.0), coefficient)],
@@ -428,6 +430,7 @@ def areal(settings: TrainerSettings) -> Configuration:
         reduction=TOKENS,
         updates=actor.count("ppo_n_minibatches", 4),
         sampler=f"the inference engine, {'corrected by the ratio' if weighed else 'not corrected'}",
+        inert=idle,
         warnings=unset,
     )
     if coefficient == 0 or settings.holds("ref."):
@@ -435,7 +438,8 @@ def areal(settings: TrainerSettings) -> Configuration:
     why = "no ref is set: log pi/ref is log pi, an entropy bonus that keeps nothing of the base"
     end = "all correct answers alike, whatever the base gives them"
     warnings = (*run.warnings, why)
-    return replace(run, stationary_kl=f"none: {why}", selects=end, warnings=warnings, unpredicted=why)
+    entropy = replace(run, stationary_kl=f"none: {why}", selects=end, warnings=warnings)
+    return entropy.with_objective(unpredicted=why)
 
 
 def tinker(settings: TrainerSettings) -> Configuration:

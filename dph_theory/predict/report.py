@@ -103,7 +103,7 @@ class PredictionReport:
     def _rates(self) -> Iterator[str]:
         """Pass rates of prompts by themselves, and how many groups have no signal, or why there are none."""
         run, prediction, base = self.configuration, self.prediction, self.base
-        if base is not None and prediction is None:
+        if base is not None and prediction is None and run.objective.unpredicted != expectation(run).reason:
             yield f"No pass rates: {run.objective.unpredicted}."
         if base is None or prediction is None:
             return
@@ -278,4 +278,4 @@ def notes(configuration: Configuration, prediction: Prediction | None) -> list[s
         sentences.append(
             f"{stay} prompts had only incorrect or only correct answers: what becomes of them is not known."
         )
-    return [textwrap.fill(sentence, WIDTH) for sentence in sentences]
+    return sentences

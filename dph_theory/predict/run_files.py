@@ -293,8 +293,8 @@ def _script(text: str, path: Path) -> Iterator[ConfiguredRun]:
         program, options = _program([_word(word, values, written) for word in words[first:]])
         if program:
             defaults = dict.fromkeys(name for word in options for name in _DEFAULT.findall(word))
-            where = f"the command of {program}" + f", without {', '.join(defaults)}" * bool(defaults)
-            stated = [_DEFAULT.sub("", word) for word in options if word != "\1$@\1"]
+            where = f"the command of {program}" + f", without ${', $'.join(defaults)}" * bool(defaults)
+            stated = [_DEFAULT.sub("", word) for word in options if word != "\1@\1"]
             yield ConfiguredRun(where, (program,), arguments(stated))
 
 
@@ -304,17 +304,17 @@ def _expanded(word: str, values: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         name, default = match[1] or match[2], match[3]
         if name not in values and default is not None:
-            return f"\1${name}\1{default}"
+            return f"\1{name}\1{default}"
         return values.get(name, f"\0{match[0]}")
 
     text = _VARIABLE.sub(value, word)
-    return f"\0{text}" if "$" in _DEFAULT.sub("", text) and "\0" not in text else text
+    return text if "\0" in text else text.replace("$", "\0$")
 
 
 def _word(word: str, values: Mapping[str, str], written: Mapping[str, Sequence[str]]) -> str:
     """A word as it is known; two zero bytes stand before what may be several, or none."""
     if re.fullmatch(r"\$(?:[@*]|\{[@*](?::\d+)?\})", word):
-        return "\1$@\1"
+        return "\1@\1"
     text, variable = _expanded(word, values), _VARIABLE.fullmatch(word)
     texts = written.get(variable[1] or variable[2], ()) if variable else ()
     several = any(not value or re.search(r"^-|\s|\(", value) for value in texts)
@@ -352,6 +352,6 @@ def arguments(words: Sequence[str]) -> dict[str, Any]:
                 values.append(words[place])
                 place += 1
             settings[bare] = scalar(" ".join(values)) if values else True
-        else:
+        elif word.strip():
             settings[word.replace("\0", "")] = Unknown("")
     return settings

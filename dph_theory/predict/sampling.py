@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..trainers.kl_terms import KLTerm
 from .configuration import FOLLOWS, Configuration
 from .settings import TrainerSettings, flag
 
@@ -31,14 +32,13 @@ def with_sampling(
     run = _Sampling(configuration, settings, names)
     effects = [*_temperature(run), *_truncation(run), *_engine(run), *_reference(run)]
     effects += [*_masks(run), *_rewards(run), *_age(run), *_entropy(run), *_dropped(run), *_updates(run)]
-    reasons = [configuration.unpredicted, *(effect.unpredicted for effect in effects)]
-    return replace(
+    reasons = [configuration.objective.unpredicted, *(effect.unpredicted for effect in effects)]
+    sampled = replace(
         configuration,
         sampling=tuple(f"{effect.setting}: {effect.words}" for effect in effects),
-        mixed_only=run.on("drops"),
         moved_by=tuple(effect.setting for effect in effects if effect.moves),
-        unpredicted=next(filter(None, reasons), ""),
     )
+    return sampled.with_objective(mixed_only=run.on("drops"), unpredicted=next(filter(None, reasons), ""))
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,20 @@ class _Sampling:
 
     @property
     def penalised(self) -> bool:
-        return self.configuration.coefficient > 0
+        return self.configuration.objective.coefficient > 0
+
+    @property
+    def term(self) -> KLTerm | None:
+        return self.configuration.objective.term
 
     @property
     def in_loss(self) -> bool:
-        return self.configuration.term is not None and self.configuration.term.token
+        return self.term is not None and self.term.token
 
     @property
     def to_go(self) -> bool:
         """Whether a token's KL weight is what is to come, which sees the sampler as the loss does (M3)."""
-        return self.configuration.term is not None and self.configuration.term.place == "reward to go"
+        return self.term is not None and self.term.place == "reward to go"
 
     def on(self, role: str) -> bool:
         return role in self.names and self.settings.on(self.names[role])
@@ -123,7 +127,7 @@ def _truncation(run: _Sampling) -> Iterator[Effect]:
 
 
 def _engine(run: _Sampling) -> Iterator[Effect]:
-    if run.penalised and not run.configuration.sampler.startswith("the policy itself"):
+    if run.penalised and not run.configuration.objective.sampler.startswith("the policy itself"):
         effect = "changes nothing of a KL in the reward, corrected or not"
         if run.in_loss or run.to_go:
             weight = "the whole answer's importance weight is on the KL too"
@@ -178,7 +182,7 @@ def _rewards(run: _Sampling) -> Iterator[Effect]:
 
 def _age(run: _Sampling) -> Iterator[Effect]:
     behind = run.number("stale", 0)
-    age = (run.configuration.updates or 1.0) * (behind + 1) - 1
+    age = (run.configuration.objective.updates or 1.0) * (behind + 1) - 1
     if age >= 1:
         setting, step = "updates of a batch", "a smaller stable step"
         if behind:
@@ -226,7 +230,7 @@ def _updates(run: _Sampling) -> Iterator[Effect]:
     once = "acts from the second update on a batch: of one update, nothing"
     low, high = (run.settings.given.get(run.names.get(role, "")) for role in ("clip_low", "clip_high"))
     low = low if isinstance(low, int | float) else 0.2
-    if isinstance(high, int | float) and high > low and (run.configuration.updates or 1) > 1:
+    if isinstance(high, int | float) and high > low and (run.configuration.objective.updates or 1) > 1:
         setting = f"{flag(run.names['clip_high']).rpartition('.')[2]}={high}"
         words = "clip-higher lets rare tokens rise further in a batch: entropy falls later"
         yield Effect(setting, f"{words}. It retains nothing", moves=False)

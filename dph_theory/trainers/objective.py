@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..divergences import REVERSE_KL
 from ..fdivergence import FDivergence
 from .kl_terms import KLTerm
 from .parts import ANSWERS, TOKENS, Weight
@@ -52,13 +53,14 @@ class Objective:
     def stationary_arguments(self) -> Mapping[str, Any]:
         """The arguments of `stationary.normalised_validity_at` beside the base rates.
 
-        Of a group whose size is not said, answers less the others weigh as those of any.
+        Of a group whose size is not said, answers less the others weigh as those of any; without a KL any
+        divergence stands there.
         """
         return {
             "beta": self.coefficient,
             "group_size": self.group_size or 2,
             "scale": self.advantage.scale or "none",
-            "divergence": self.divergence,
+            "divergence": self.divergence or REVERSE_KL,
         }
 
     def __str__(self) -> str:

@@ -139,7 +139,7 @@ def audit_settings(
     built_trainer, vllm = build_trainer(settings, trainer, config), bool(settings.get("use_vllm"))
     loss, name = trainer_loss(built_trainer, vllm=vllm), f"{trainer.__name__} ({built_trainer.loss_type})"
     configuration, advantage = configuration_of(settings, "trl"), trainer_advantage(built_trainer)
-    updates = configuration.updates or 1.0
+    updates = configuration.objective.updates or 1.0
     later = samples == "policy" and (vllm or updates > 1)
     return TrainerReport(
         advantage=audit_advantage(advantage, group_size=built_trainer.num_generations, name=trainer.__name__),

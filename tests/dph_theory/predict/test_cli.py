@@ -282,6 +282,11 @@ def test_a_length_of_training_tells_the_rate_on_the_way_and_a_learning_rate_scal
     assert scaled == short
 
 
+def test_why_nothing_is_known_is_said_once(tmp_path):
+    out = " ".join(run(tmp_path, "[0.3]", "nemo-rl").output.split())
+    assert out.count("divided by their std: no objective is known") == 1
+
+
 @pytest.mark.parametrize(
     ("rates", "words", "message"),
     [

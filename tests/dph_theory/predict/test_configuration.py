@@ -101,7 +101,7 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
         ("skyrl S.use_kl_loss=false S.kl_loss_coef=0.1", "inert", "no KL is on"),
         ("tinker kl_penalty_coef=0 kl_discount_factor=0.5", "inert", "discount_factor (kl_penalty_coef = 0)"),
         (VECTORIZED, "inert", "not handed on to grpo_vectorized"),
-        (VECTORIZED, "scale", "std"),
+        (VECTORIZED, "advantage", "scale='std'"),
         ("nemo-rl F.ratio_clip_min=0.2", "advantage", f"{OTHERS}, divided"),
         ("nemo-rl grpo.use_leave_one_out_baseline=false", "advantage", f"{GROUP}std-normalised"),
         ("nemo-rl grpo.normalize_rewards=false", "advantage", f"{OTHERS}: "),
@@ -150,13 +150,15 @@ AREAL = "areal actor.kl_ctl=0.1 ref.path=base "
     ],
 )  # fmt: skip
 def test_what_is_told_beside_the_law(line, field, words):
-    assert words in str(getattr(of(line), field))
+    configuration = of(line)
+    owner = configuration if hasattr(configuration, field) else configuration.objective
+    assert words in str(getattr(owner, field))
 
 
 @pytest.mark.parametrize("trainer", READERS)
 def test_every_reader_has_a_law_for_its_defaults_and_names_what_it_does_not_read(trainer):
     assert configuration_of({}, trainer).stationary_kl
-    assert configuration_of({"colour": 1}, trainer).undecided == ("colour=1 (not read)",)
+    assert configuration_of({"colour": 1}, trainer).objective.undecided == ("colour=1 (not read)",)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,7 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
     found = of(line)
     assert bool(found.moved_by) == bool(moved_by)
     assert moved_by in ", ".join(found.moved_by)
-    assert unpredicted in found.unpredicted
+    assert unpredicted in found.objective.unpredicted
     assert any(words in said for said in found.sampling), found.sampling
     assert found.not_read == ()
 
@@ -249,7 +251,7 @@ def test_what_sampling_does_to_the_law_is_told(line, moved_by, unpredicted, word
 )  # fmt: skip
 def test_of_settings_that_are_not_known_or_not_read_no_law_is_told(line, undecided):
     configuration = of(line)
-    assert undecided in (configuration.undecided or ("()",))[0]
+    assert undecided in (configuration.objective.undecided or ("()",))[0]
     assert configuration.stationary_kl.startswith("nothing is predicted") is (undecided != "()")
 
 
@@ -286,7 +288,7 @@ def test_a_version_before_the_default_changed_has_the_old_one():
     assert configuration_of({"beta": 0.1}, "trl", version="1.9").stationary_kl == "forward KL per token"
     assert configuration_of({"beta": 0.1}, "trl", version="1.10").stationary_kl == "reverse KL per token"
     assert configuration_of({"beta": 0.1}, "trl", version="0.18").stationary_kl == "forward KL per token"
-    assert configuration_of({"num_generations": 8}, "trl", version="0.18").coefficient == 0.04
+    assert configuration_of({"num_generations": 8}, "trl", version="0.18").objective.coefficient == 0.04
     with pytest.raises(ValueError, match=r"version='0.13' is not allowed: 0.14 or later"):
         configuration_of({"beta": 0.1}, "trl", version="0.13")
     with pytest.raises(ValueError, match="version='main' is not allowed: a dotted number"):

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -18,8 +16,9 @@ def verl(beta, group_size=8):
     return configuration_of({**settings, "algorithm.adv_estimator": "grpo"}, "verl")
 
 
-def of_weight_one(found):
-    return replace(found, scale="leave_one_out")
+def of_weight_one(configuration):
+    advantage = configuration.objective.advantage._replace(scale="leave_one_out")
+    return configuration.with_objective(advantage=advantage)
 
 
 GROUP_NORM = {
@@ -46,9 +45,14 @@ GROUP_NORM = {
 def test_the_pass_rate_reached_from_a_quarter_and_when(configuration, verifier, reached):
     (prompt,) = predict(configuration, [0.25], **verifier).prompts
     assert prompt.validity == pytest.approx(reached, abs=1e-6)
-    way = {"valid": 2, "invalid": 8, "beta": configuration.coefficient, "scale": configuration.scale}
+    way = {
+        "valid": 2,
+        "invalid": 8,
+        "beta": configuration.objective.coefficient,
+        "scale": configuration.objective.advantage.scale,
+    }
     if not verifier:
-        (then,) = pass_rate_along(0.25, [prompt.time], group_size=configuration.group_size, **way)
+        (then,) = pass_rate_along(0.25, [prompt.time], group_size=configuration.objective.group_size, **way)
         assert then == pytest.approx(0.25 + 0.99 * (prompt.validity - 0.25), abs=2e-4)
 
 

@@ -140,6 +140,7 @@ UNKNOWN = [
     ("a.sh", 'MORE=(\n  a=b # it\'s\n)\n' + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not told)"),
     ("a.sh", 'MORE=""\nif true; then MORE="a=b"; fi\n' + KL + "0.1 $MORE\n", "$MORE (not told)"),
     ("a.sh", f"{V}{ACTOR}use_kl_loss=$KL\n", "use_kl_loss=$KL (not told)"),
+    ("a.sh", KL + "0.1 +actor_rollout_ref.rollout.top_k=$(cat k) \\ \n", "rollout.top_k=${...} (not told)"),
     ("a.sh", KL + "0.1 actor_rollout_ref.rollout.temperature=$T\n", "temperature=$T (not told)"),
     ("a.sh", KL + "0.1 --config-name=mine\n", "config"),
     ("a.sh", "trl grpo --config run.yaml --beta 0.2\n", "config=run.yaml (not read"),

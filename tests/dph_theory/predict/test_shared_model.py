@@ -26,7 +26,7 @@ def method_of(settings, trainer="trl"):
 
 RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
 HEAD = ["setting", "held-out", "Pass@8", "trained", "Pass@1"]
-WORDS = "trl beta=0 learning_rate=0.2 max_steps=60"
+WORDS = "trl beta=0 learning_rate=0.2 max_steps=60 --k 8"
 
 
 def opposed():
@@ -182,6 +182,7 @@ def test_what_the_forecast_says_is_stored(tmp_path):
     path = tmp_path / "told.json"
     predict(tmp_path, f"trl beta=0 learning_rate=0.2 --steps 60 --json {path}")
     stored = json.loads(path.read_text())["transfer"]
+    assert stored["k"] == 256  # Of few answers a loss is not seen.
     assert stored["lost"] == ["b"]
     assert stored["steps"] == 60
     assert {choice["setting"] for choice in stored["choices"]} >= {
