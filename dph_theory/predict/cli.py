@@ -111,11 +111,10 @@ def predict_command(
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     undecided = configuration.objective.undecided
     next_command = _next_command((config, *overrides), undecided, READERS[trainer_name])
-    for line in report.lines(next_command, "" if transfer is None else transfer.name):
-        terminal.say(console, line)
+    terminal.say(console, "\n".join(report.lines(next_command, "" if transfer is None else transfer.name)))
     if show_all:
         _details(console, report)
-    if configuration.objective.undecided:
+    if undecided:
         raise click.exceptions.Exit(1)
 
 
@@ -139,7 +138,7 @@ def _forecast(
         raise click.UsageError(f"--transfer needs the learning rate of Adam: {example}")
     if options["steps"] is None:
         raise click.UsageError("--transfer needs how long you train: --steps")
-    method = LinearisedMethod.of(configuration.objective)
+    method = LinearisedMethod.from_objective(configuration.objective)
     return forecast(AnswerKernel.load(path), method, learning_rate=float(rate), **options)
 
 

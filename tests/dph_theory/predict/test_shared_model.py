@@ -21,7 +21,7 @@ MEASURED = Path(__file__).parents[3] / "dph_theory" / "predict" / "measured.json
 
 def method_of(settings, trainer="trl"):
     """The linearised method of a run's settings."""
-    return LinearisedMethod.of(configuration_of(settings, trainer).objective)
+    return LinearisedMethod.from_objective(configuration_of(settings, trainer).objective)
 
 
 RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
@@ -178,11 +178,15 @@ def test_some_trained_prompts_are_held_at_the_base_where_enough_are_left_to_trai
         assert held == (wanted if trained == 24 else [])
 
 
+def test_pass_at_k_is_forecast_at_large_k_if_no_other_is_asked_for(tmp_path):
+    out = predict(tmp_path, WORDS.removesuffix(" --k 8")).output
+    assert out.startswith("Expect held-out Pass@256 ")
+
+
 def test_what_the_forecast_says_is_stored(tmp_path):
     path = tmp_path / "told.json"
-    predict(tmp_path, f"trl beta=0 learning_rate=0.2 --steps 60 --json {path}")
+    predict(tmp_path, f"trl beta=0 learning_rate=0.2 --steps 60 --k 8 --json {path}")
     stored = json.loads(path.read_text())["transfer"]
-    assert stored["k"] == 256  # Of few answers a loss is not seen.
     assert stored["lost"] == ["b"]
     assert stored["steps"] == 60
     assert {choice["setting"] for choice in stored["choices"]} >= {
