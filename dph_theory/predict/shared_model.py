@@ -150,7 +150,7 @@ def forecast(
     """What a run does to the prompts of a kernel, those of its first set trained.
 
     Parameters: kernel, as `dph transfer` measures it; method, such as
-    `LinearisedMethod.of` a configuration's objective; steps, of Adam at a constant
+    `LinearisedMethod.from_objective` a configuration's objective; steps, of Adam at a constant
     `learning_rate`, whose length along the gradient the kernel has; k; held_out, the one set to be
     shown beside the trained; batch, prompts a step, by default all; frontier, whether other settings are
     tried. Returns a SharedModelForecast. Raises ValueError for a set that the kernel lacks, and for a kernel

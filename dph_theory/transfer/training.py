@@ -96,17 +96,13 @@ class LinearisedMethod:
             raise argument_error("holds", self.holds, "a tuple of Hold")
 
     @classmethod
-    def of(cls, objective: Objective) -> "LinearisedMethod":
+    def from_objective(cls, objective: Objective) -> "LinearisedMethod":
         """The method that follows an objective's gradient; ValueError where that is not known."""
         scale, kl = objective.advantage.scale, objective.divergence
-        known = not objective.undecided and (kl is not None or not objective.coefficient)
-        if scale is None or not known:
-            why = (
-                objective.unknown
-                if objective.coefficient
-                else f"the advantage is {objective.advantage.words}"
-            )
-            raise ValueError(f"no forecast: {'; '.join(objective.undecided) or why}")
+        if objective.undecided or (objective.coefficient and kl is None):
+            raise ValueError(f"no forecast: {objective.unknown}")
+        if scale is None:
+            raise ValueError(f"no forecast: the advantage is {objective.advantage.words}")
         in_reward = kl is not None and not objective.of_tokens
         beta, size = objective.coefficient if kl else 0.0, objective.group_size or 2
         return cls(scale, size, beta, kl, in_reward, objective.mixed_only)

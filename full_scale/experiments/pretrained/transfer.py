@@ -181,7 +181,7 @@ def linear_method(
     if anchors.size:
         pinned = tuple(anchors.tolist())
         holds += (Hold(pinned, FORWARD_KL, run.coefficient, correct_only=False, answers=run.answers),)
-    linearised = LinearisedMethod.of(method.objective(GROUP, run.coefficient))
+    linearised = LinearisedMethod.from_objective(method.objective(GROUP, run.coefficient))
     return replace(linearised, alpha=method.alpha, holds=holds)
 
 
