@@ -128,6 +128,20 @@ CLAIMS = (
 """Of the advantages, each over the seeds."""
 
 
+def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
+    """Each run by its fields, with Pass@k of trained and of held-out prompts along its course, k in KS."""
+    rows = []
+    for outcome in of_experiment("advantages", outcomes):
+        run, tasks = outcome.run, outcome.run.tasks
+        row: dict[str, Any] = {name: getattr(run, name) for name in ("method", "kl", "coefficient", "seed")}
+        row["steps"] = [point.step for point in outcome.course]
+        for name, of_kind in (("trained", tasks), ("held_out", [task + HELD_OUT for task in tasks])):
+            curves = [[pass_at(point.tasks, of_kind, k) for k in KS] for point in outcome.course]
+            row[name] = np.round(curves, 5).tolist()
+        rows.append(row)
+    return rows
+
+
 def table(outcomes: Outcomes) -> Table:
     """Each setting where trained Pass@1 is MIDDLE: Pass@k of what was trained and of what was not."""
     courses: dict[OpenRun, list[FinishedOpenRun]] = {}

@@ -99,7 +99,7 @@ def _matched(outcomes: Outcomes) -> str:
 def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) -> dict[str, Any]:
     """Write the record: the base, each run's end and what was predicted of it."""
     outcomes, base = findings.outcomes, dict[str, TaskMeasures]()
-    shown = [outcome for outcome in outcomes if outcome.run.experiment != "noise"]
+    shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", "advantages")]
     for outcome in shown:
         base |= outcome.course[0].tasks
     of_methods = of_experiment("methods", outcomes)
@@ -116,6 +116,7 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
             | verdicts.get(claim.name, {})
             for claim in CLAIMS
         ],
+        "advantages": advantages.courses(outcomes),
         "at_equal_first": _at_equal_first(of_methods),
         "seeds_for": [
             {"setting": asdict(setting), "needed": as_json(rows, digits=5)}
