@@ -124,9 +124,21 @@ def _tree(text: str, path: Path) -> Iterator[ConfiguredRun]:
         values = {name: entry for name, entry in tree.items() if name not in ("wandb_version", "_wandb")}
         if values and all(isinstance(entry, dict) and "value" in entry for entry in values.values()):
             where, tree = "the record of W&B", {name: entry["value"] for name, entry in values.items()}
-        below = tree.pop("defaults", None) or ()
-        names = [below] if isinstance(below, str) else [name for name in below if name != "_self_"]
-        yield ConfiguredRun(where, (), {**{f"defaults: {name}": Unknown("") for name in names}, **flat(tree)})
+        yield ConfiguredRun(where, (), _composed(tree, path))
+
+
+def _composed(tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """A tree's settings over those of the files that its `defaults` name; one not beside it is unknown."""
+    names, settings = tree.get("defaults") or [], dict[str, Any]()
+    for name in [names] if isinstance(names, str) else names:
+        below = path.parent / str(name)
+        if below.is_file():
+            settings |= next(_tree(below.read_text(encoding="utf-8-sig"), below)).settings
+        elif name != "_self_":
+            settings[f"defaults: {name}"] = Unknown("")
+    own = flat({name: inner for name, inner in tree.items() if name != "defaults"})
+    replaced = tuple(f"{name}." for name in own)
+    return {name: value for name, value in settings.items() if not name.startswith(replaced)} | own
 
 
 def _interpolated(settings: Mapping[str, Any]) -> dict[str, Any]:

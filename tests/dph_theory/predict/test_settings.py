@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
-from dph_theory.predict.interpretation import READERS, configuration_of, trainer_of
+from dph_theory.predict.interpretation import READERS, configuration_of, trainer_of, with_change
 from dph_theory.predict.run_files import runs
 
 ACTOR, ROLLOUT = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
@@ -67,6 +67,8 @@ READ = [
     ("run.toml", "[actor_rollout_ref.actor]\nuse_kl_loss = true\nentropy_coeff = 0\nkl_loss_coef = 0.01\n"
      "[algorithm]\nuse_kl_in_reward = false\n", "verl", 0.01),
     ("own.yaml", REFERRING, "verl", 0.01),
+    ("over.yaml", "defaults: below.yaml\nactor_rollout_ref: {actor: {kl_loss_coef: 0.5}}\nmade_up: null\n",
+     "verl", 0.5),
     ("a.json", json.dumps(TINKER), "Tinker", 0.01),
     ("a.json", json.dumps(OF_ARGPARSE), "slime", 0.01),
     ("a.json", json.dumps(FLAT), "OpenRLHF", 0.01),
@@ -109,6 +111,7 @@ READ = [
 
 @pytest.mark.parametrize(("name", "text", "trainer", "coefficient"), READ)
 def test_what_a_record_a_command_or_a_call_states_is_read(tmp_path, name, text, trainer, coefficient):
+    (tmp_path / "below.yaml").write_text(json.dumps({**RECORD, "made_up": {"kl": 1}}))
     configuration = stated(tmp_path, name, text)
     assert configuration.objective.undecided == ()
     assert (configuration.trainer, configuration.objective.coefficient) == (trainer, coefficient)
@@ -336,6 +339,12 @@ def test_hydra_s_record_is_known_by_its_folder_and_overridden(tmp_path):
     answer, _ = predict(tmp_path / ".hydra", "config.yaml", json.dumps(RECORD), f"{ACTOR}use_kl_loss=false")
     assert "Read: the record of hydra." in answer
     assert "without a KL" in answer
+
+
+def test_a_change_needs_flags_that_the_version_has():
+    for corrected, version, possible in ((True, "0.18", False), (False, "0.18", True), (True, "1.16", True)):
+        change = {"use_bias_correction_kl": corrected}
+        assert (with_change({"beta": 0.1}, change, "trl", version) is not None) is possible
 
 
 def test_a_run_s_trainer_can_be_given(tmp_path):
