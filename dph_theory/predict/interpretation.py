@@ -12,7 +12,7 @@ from . import readers
 from .configuration import UNGROUPED, Configuration
 from .run_files import ConfiguredRun, flat, matching
 from .sampling import with_sampling
-from .settings import COMMIT, TrainerSettings, default_at, matches, version_parts
+from .settings import COMMIT, TrainerSettings, default_at, version_parts
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _configured(
         if name in typed and name not in reader.plain:
             raise ValueError(f"nothing reads {message.replace(' (not read', '').removesuffix(')')}")
     deciding = {name: text for name, text in settings.undecided.items() if name not in settings.idle}
-    passing = {name: text for name, text in deciding.items() if matches(name, reader.course)}
+    passing = {name: text for name, text in deciding.items() if matching(reader.course, [name])}
     if passing:
         warnings = (
             *configuration.warnings,

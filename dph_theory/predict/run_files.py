@@ -7,7 +7,7 @@ import re
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -99,7 +99,7 @@ def optional_library(module: str) -> Any:
         raise ValueError(f"to read this needs {module}: pip install 'dph[predict]'") from error
 
 
-def matching(patterns: Sequence[str], texts: Sequence[str]) -> list[str]:
+def matching(patterns: Collection[str], texts: Sequence[str]) -> list[str]:
     """Those of the texts that one of the patterns meets."""
     return [text for text in texts if any(fnmatchcase(text, pattern) for pattern in patterns)]
 
@@ -230,6 +230,9 @@ def _other_settings(
                         case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
                             if name == configuration:
                                 unknown[attribute] = Unknown(f"what line {later.lineno} assigns")
+                        case ast.Call(func=changing, args=[ast.Name(id=name), *_]) if name == configuration:
+                            if ast.unparse(changing).endswith(("replace", "setattr")):
+                                unknown[ast.unparse(later)] = Unknown("")
             case ast.ClassDef(name=name, bases=[base, *_]) if _full_name(base, imported).endswith("Trainer"):
                 unknown[f"class {name}({ast.unparse(base)})"] = Unknown("")
     return unknown
@@ -275,7 +278,7 @@ def _commands(text: str) -> Iterator[tuple[list[str], bool]]:
 def _assigned(words: Sequence[str]) -> list[tuple[str, str]]:
     """The names that a command binds and what is written for their values, "(" for what is no literal."""
     if words[:1] and words[0] in _BINDING:
-        return [(word, "(") for word in words[1:]]
+        return [(word.partition("=")[0], "(") for word in words[1:]]
     pairs = [match for word in words if (match := _ASSIGNMENT.fullmatch(word))]
     if words[:1] and words[0] not in _DECLARING and len(pairs) < len(words):
         return []  # Before a command it is of that command alone.

@@ -1,13 +1,12 @@
 """What a reader reads of a run's settings, and what nothing read."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from ..support.errors import argument_error, meant
-from .run_files import Unknown
+from .run_files import Unknown, matching
 
 T = TypeVar("T")
 _SHORT = 5
@@ -139,7 +138,7 @@ class TrainerSettings:
         for name, value in self.given.items():
             if name in self.names_read:
                 continue
-            listed = value in plain[name] if name in plain else matches(name, harmless)
+            listed = value in plain[name] if name in plain else bool(matching(harmless, [name]))
             off = value in _OFF or str(value).lower() in ("none", "null", "false")
             off = off and name not in plain and name not in typed
             near = None if name in plain else meant(name, {*self.names_read, *plain, *harmless, *clips})
@@ -157,11 +156,6 @@ class TrainerSettings:
             else:
                 switched_on[name] = message
         return without_effect, clipping, near_misses | switched_on
-
-
-def matches(name: str, patterns: Collection[str]) -> bool:
-    """Whether a name meets one of the patterns."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def flag(name: str) -> str:
@@ -186,10 +180,5 @@ def version_parts(version: str) -> tuple[int, ...]:
 
 def default_at(version: str, defaults: Mapping[str, Any]) -> Any:
     """The default that holds at a version, of those by the version from which they do."""
-    newest_first, at = by_version(defaults), version_parts(version)
-    return next((value for since, value in newest_first if version_parts(since) <= at), newest_first[-1][1])
-
-
-def by_version(defaults: Mapping[str, Any]) -> Sequence[tuple[str, Any]]:
-    """The defaults by the version from which they hold, the newest first."""
-    return sorted(defaults.items(), key=lambda default: version_parts(default[0]), reverse=True)
+    oldest_first, at = sorted(defaults, key=version_parts), version_parts(version)
+    return defaults[([since for since in oldest_first if version_parts(since) <= at] or oldest_first[:1])[-1]]

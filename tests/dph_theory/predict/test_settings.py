@@ -138,6 +138,8 @@ UNKNOWN = [
     ("a.sh", "[ -z $1 ] && KL=0.1\n" + KL + "$KL\n", ON),
     ("a.sh", "for KL in 0.1 0.2; do\n" + KL + "$KL\ndone\n", ON),
     ("a.sh", "KL=0.1\nsource other.sh\n" + KL + "$KL\n", ON),
+    ("a.sh", "KL=1\nlet KL=2\n" + KL + "$KL\n", ON),
+    ("a.sh", "KL=1\nKL+=2\n" + KL + "${KL:-3}\n", f"{ACTOR}kl_loss_coef=$KL (not told)"),
     ("a.sh", "KL=$((1 / 2))\n" + KL + "$KL\n", "kl_loss_coef=$KL (not told)"),
     ("a.sh", "KL=0.1\n" + KL + '$2 "${MORE[@]}"\n', f"{ACTOR}kl_loss_coef=$2 (not told)"),
     ("a.sh", 'MORE=(\n  a=b # it\'s\n)\n' + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not told)"),
@@ -154,6 +156,8 @@ UNKNOWN = [
     ("a.py", PY + "GRPOConfig(beta=1 / 10)\n", "beta=1 / 10 (not told)"),
     ("a.py", PY + "GRPOConfig(num_generations=8, **rest)\n", "**rest (not told)"),
     ("a.py", PY + "a = GRPOConfig(num_generations=8)\na.beta = 0.1\n", "beta=what line 3 assigns (not told)"),
+    ("a.py", PY + "a = GRPOConfig(num_generations=8)\na = replace(a, beta=0.1)\n", "replace(a, beta=0.1)"),
+    ("a.py", PY + "BETA = 0.1\nBETA *= 2\nGRPOConfig(beta=BETA)\n", "beta=BETA (not told)"),
     ("a.py", "from trl import GRPOConfig, GRPOTrainer\nclass Mine(GRPOTrainer):\n    pass\n"
      "GRPOConfig(beta=0)\n", "class Mine(GRPOTrainer) (not told)"),
     ("a.py", PY + "from open_r1.trainer import VLGRPOTrainer\nGRPOConfig(beta=0)\n",
