@@ -14,6 +14,7 @@ from dph_theory.intervals import mean_interval
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
+from toy_lm.styles.results import models
 
 NUMBERS = Path(__file__).parent / "numbers"
 """The committed numbers; drawings are made from these."""
@@ -76,16 +77,8 @@ class Records:
 
     @cached_property
     def styles(self) -> pd.DataFrame:
-        """The tiny transformer's models, a row a model and split, Pass@k under its k; bases too."""
-        stored = self.results("styles")
-        models = [base | {"label": "base", "name": "base", "groups": ["main"]} for base in stored["bases"]]
-        rows = []
-        for model in [*models, *stored["runs"]]:
-            for split in ("train", "held_out"):
-                pass_at_k = dict(zip(stored["k"], model[split]["pass_at_k"], strict=True))
-                rows.append(model | {"split": split} | model[split] | pass_at_k)
-        frame = pd.DataFrame(rows).drop(columns=["train", "held_out", "curve", "pass_at_k"])
-        return frame.assign(main=["main" in groups for groups in frame.groups])
+        """The tiny transformer's models (`toy_lm.styles.results.models`)."""
+        return models(self.results("styles"))
 
 
 class LlamaRuns:

@@ -1,7 +1,6 @@
 """`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ _quick = click.option("--quick", is_flag=True, help="A reduced run.")
 _json = click.option("--json", "path", type=_FILE, help="Write the record there.")
 _folder = click.option(
     "--folder",
-    "--resume",
     "folder",
     type=_FOLDER,
     help=f"Keep finished runs of {RESUMABLE} there, and take up those that are there already. "
@@ -142,9 +140,15 @@ def _run_one(
     try:
         inputs = {"folder": folder, "problem": problem}
         inputs = {name: value for name, value in inputs.items() if value is not None}
-        record = _with_progress(chosen.run, name, config, seed, inputs)
+        with terminal.Bars(prefix=f"{name}: ") as bars:
+            record = chosen.run(config, seed=seed, progress=bars, **inputs)
         if path is not None:
             write_json(path, record)
+    except ValueError as error:
+        if not inputs:
+            raise
+        # What was given may be at fault: a folder of another configuration, a problem without an answer.
+        raise click.UsageError(str(error)) from error
     except KeyboardInterrupt:
         terminal.say(terminal.console(), _written(earlier or [], folder))
         sys.exit(terminal.INTERRUPTED)
@@ -154,20 +158,6 @@ def _run_one(
     for table in chosen.tables(record):
         console.print(table.rich())
     terminal.say(console, f"Next: dph figures {' '.join(FIGURES[name])} --tables out (of the stored runs)")
-
-
-def _with_progress(
-    run: Callable[..., Any], name: str, config: Any, seed: int, inputs: dict[str, Any]
-) -> dict[str, Any]:
-    """What the experiment returns, its stages shown as bars while it works."""
-    with terminal.Bars(prefix=f"{name}: ") as bars:
-        try:
-            return run(config, seed=seed, progress=bars, **inputs)
-        except ValueError as error:
-            if not inputs:
-                raise
-            # What was given may be at fault: a folder of another configuration, a problem without an answer.
-            raise click.UsageError(str(error)) from error
 
 
 def _written(written: list[Path], folder: Path | None) -> str:

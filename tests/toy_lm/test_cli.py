@@ -87,8 +87,6 @@ def test_styles_takes_methods_seeds_and_a_folder_and_the_others_do_not(stubs, tm
     assert done.exit_code == 0, done.output
     config = StubConfig("full", ("DPH-F", "GRPO"), 5)
     assert stubs["styles"].calls == [(config, 0, {"folder": tmp_path / "runs"})]
-    assert call("styles", "--resume", tmp_path).exit_code == 0
-    assert stubs["styles"].calls[-1][2] == {"folder": tmp_path}
     assert call("strategies", "--seeds", 5).exit_code == 2
 
 

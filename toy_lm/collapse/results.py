@@ -69,7 +69,6 @@ class CollapseConfig:
 
 KIND = "toy.collapse"
 FAMILIES = ("homogeneous", "inhomogeneous")
-_SETTING = ("objective", "mu", "alpha")
 
 
 def select(rows: Iterable[Row], **values: object) -> list[Row]:

@@ -21,14 +21,10 @@ def from_regex(pattern: str, alphabet: Sequence[str]) -> ValidityAutomaton:
     """
     alphabet = checked_alphabet(alphabet)
     try:
-        automaton = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=set(alphabet))).to_complete()
+        automaton = DFA.from_nfa(NFA.from_regex(pattern, input_symbols=set(alphabet)))
     except (AutomatonException, RegexException) as error:
         raise argument_error("pattern", pattern, f"a regular expression over {alphabet} ({error})") from error
-    number = {state: index for index, state in enumerate(automaton.states)}
-    table = [[number[automaton.transitions[state][symbol]] for symbol in alphabet] for state in number]
-    accepting = np.array([state in automaton.final_states for state in number])
-    initial = number[automaton.initial_state]
-    return ValidityAutomaton(np.array(table), initial, accepting, alphabet).minimised()
+    return _complete(automaton, alphabet)
 
 
 def from_predicate(
@@ -43,19 +39,19 @@ def from_predicate(
     if words > at_most:
         allowed = f"{len(alphabet)}**length words must be asked, at most {at_most}, but these are {words}"
         raise argument_error("length", length, allowed)
-    truth = (bool(predicate("".join(word))) for word in itertools.product(alphabet, repeat=length))
-    # From the last symbol back: prefixes whose continuations agree are one state. State 0 is the dead one.
-    classes = np.fromiter(truth, dtype=np.int64, count=words)
-    table, accepting, states = [[0] * len(alphabet)], [False], 1
-    if classes.any():
-        table, accepting, states = [*table, table[0]], [False, True], 2
-    for _ in range(length):
-        rows, inverse = np.unique(classes.reshape(-1, len(alphabet)), axis=0, return_inverse=True)
-        fresh = rows.any(axis=1)
-        names = np.where(fresh, states - 1 + np.cumsum(fresh), 0)
-        table, accepting = [*table, *rows[fresh].tolist()], accepting + [False] * int(fresh.sum())
-        classes, states = names[inverse], states + int(fresh.sum())
-    return ValidityAutomaton(np.array(table), int(classes[0]), np.array(accepting), alphabet).minimised()
+    texts = map("".join, itertools.product(alphabet, repeat=length))
+    language = {text for text in texts if predicate(text)}
+    return _complete(DFA.from_finite_language(set(alphabet), language), alphabet)
+
+
+def _complete(automaton: DFA, alphabet: tuple[str, ...]) -> ValidityAutomaton:
+    """The library's automaton, complete, as ours."""
+    automaton = automaton.to_complete()
+    number = {state: index for index, state in enumerate(automaton.states)}
+    table = [[number[automaton.transitions[state][symbol]] for symbol in alphabet] for state in number]
+    accepting = np.array([state in automaton.final_states for state in number])
+    initial = number[automaton.initial_state]
+    return ValidityAutomaton(np.array(table), initial, accepting, alphabet).minimised()
 
 
 def counting(

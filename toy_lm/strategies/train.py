@@ -1,17 +1,16 @@
 """Exact training of a shared policy: GRPO's gradient, stable steps, and what is measured on the way."""
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import comb
 
 from dph_theory import exact_pass_at_k
 from dph_theory.coverage import entropy
 from dph_theory.fdivergence import FDivergence
-from dph_theory.numeric.arrays import Scalars, first, integers, probability
+from dph_theory.numeric.arrays import first
 from dph_theory.numeric.elementary import Values, trailing
+from dph_theory.stationary import group_weight
 from dph_theory.support.errors import argument_error
 
 from ..measure import retained_of_base
@@ -84,33 +83,6 @@ def _sharing(weights: np.ndarray, g: np.ndarray) -> Float[np.ndarray, "*batch bo
     return rows.swapaxes(-1, -2) @ (weights[..., None] * rows)
 
 
-def group_gain(rates: Scalars, group: int) -> Float[np.ndarray, "..."]:
-    """The factor h(p) with E[mean_i A_i grad log pi(y_i)] = h(p) grad p, for groups of G answers.
-
-    A = (r - m)/sqrt(m(1-m)) with m = C/G the group's mean reward, C ~ Binomial(G, p); 0 in groups whose
-    rewards agree. Given its reward an answer is independent of the others, so the sum over passes is
-    E[A | passed] grad p, that over failures -E[A | failed] grad p, and p E[A | passed] = E sqrt(M(1-M)):
-
-        h(p) = E[sqrt(M(1-M))]/(p(1-p)) = sum_{c=1}^{G-1} C(G,c) sqrt(m(1-m)) p^{c-1} (1-p)^{G-c-1}.
-
-    So the step is E[sqrt(M(1-M))] grad logit p. Any shape of rates in [0, 1], where h is finite throughout.
-    It is `dph_theory.stationary.group_weight` of the population std, as a polynomial: four times as fast, for
-    use in every step. Raises ValueError for other rates, or groups of fewer than 2. Source: ours; the
-    advantage: shao2024grpo.
-    """
-    p, size = probability("rates", rates)[..., None], int(integers("group", group, at_least=2))
-    c, deviation = _mixed(size)
-    return np.asarray((deviation * p ** (c - 1) * (1 - p) ** (size - c - 1)).sum(axis=-1))
-
-
-@cache
-def _mixed(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The success counts of groups whose rewards differ, and C(G,c) sqrt(m(1-m)) at each."""
-    c = np.arange(1, size)
-    m = c / size
-    return c, comb(size, c) * np.sqrt(m * (1 - m))
-
-
 class Anchor(NamedTuple):
     """What regularises the policy to the base: D_f(pi || base) on the prompts of D_pef, or on all of them."""
 
@@ -168,9 +140,14 @@ def train(
 def reward_gradient(
     current: PolicyOutcomes, task: StrategiesTask, group: int | None
 ) -> Float[np.ndarray, "*batch types outcomes"]:
-    """The reward's gradient in the logits of the outcomes, w_t h(p_t) P_y (v_y - p_t); h = 1 if plain."""
+    """The reward's gradient in the logits of the outcomes, w_t alpha_G(p_t) P_y (v_y - p_t).
+
+    alpha_G is 1 if plain, else that of rewards over the population std of their group. Entries:
+    `group_advantages`; the advantage: shao2024grpo.
+    """
     p = pass_rates(current.outcomes)
-    gain = task.weights if group is None else task.weights * group_gain(p, group)
+    weight = 1.0 if group is None else group_weight(group, p, "population_std")
+    gain = task.weights * weight
     return gain[..., None] * current.outcomes * (task.valid - p[..., None])
 
 

@@ -22,12 +22,24 @@ RISES = (0.1, 0.25, 0.5)
 """How far the excess KL must rise, in nats, to count as a warning."""
 
 _MEANS = {"style_entropy": "style entropy", "distinct_styles": "styles in 32", "excess": "excess KL"}
-_COLUMNS = {
-    **{f"pass_at_{k}": f"Pass@{k}" for k in (1, 16, 256)},
+_COLUMNS: Mapping[Any, str] = {
+    **{k: f"Pass@{k}" for k in (1, 16, 256)},
     **_MEANS,
     "retention": "retained",
     "exploration": "newly solved",
 }
+
+
+def models(results: Mapping[str, Any]) -> pd.DataFrame:
+    """A row a model and split, the bases first, Pass@k under its k; whether it is of the comparison."""
+    bases = [base | {"label": "base", "name": "base", "groups": ["main"]} for base in results["bases"]]
+    rows = []
+    for model in [*bases, *results["runs"]]:
+        for split in ("train", "held_out"):
+            pass_at_k = dict(zip(results["k"], model[split]["pass_at_k"], strict=True))
+            rows.append(model | {"split": split} | model[split] | pass_at_k)
+    frame = pd.DataFrame(rows).drop(columns=["train", "held_out", "curve", "pass_at_k"])
+    return frame.assign(main=["main" in groups for groups in frame.groups])
 
 
 def main(results: Mapping[str, Any]) -> list[Row]:
@@ -35,15 +47,15 @@ def main(results: Mapping[str, Any]) -> list[Row]:
     return [run for run in results["runs"] if "main" in run["groups"]]
 
 
-def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[str, Interval]]:
+def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Interval]]:
     """By label, the base first: means over seeds with 95% intervals, without what no seed has.
 
-    Pass@1, 16 and 256, style entropy, distinct styles, excess, retention and exploration; see
+    Pass@1, 16 and 256 under their k, style entropy, distinct styles, excess, retention and exploration; see
     `toy_lm.styles.evaluate.at_the_end`.
     """
-    models = [*({"label": "base"} | base for base in results["bases"]), *main(results)]
-    rows = pd.DataFrame([{"label": model["label"], **_scored(results, model[split])} for model in models])
-    table: dict[str, dict[str, Interval]] = {}
+    rows = models(results)
+    rows = rows[rows.main & (rows.split == split)]
+    table: dict[str, dict[Any, Interval]] = {}
     for label, seeds in rows.groupby("label", sort=False):
         measured = {name: seeds[name].dropna().to_numpy() for name in _COLUMNS if name in seeds}
         table[str(label)] = {
@@ -52,11 +64,6 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[str, Inte
             if len(values)
         }
     return table
-
-
-def _scored(results: Mapping[str, Any], end: Row) -> Row:
-    """An end with its Pass@k under names of their own."""
-    return end | {f"pass_at_{k}": rate for k, rate in zip(results["k"], end["pass_at_k"], strict=True)}
 
 
 def warnings(results: Mapping[str, Any]) -> list[Warnings]:
@@ -72,8 +79,8 @@ def warnings(results: Mapping[str, Any]) -> list[Warnings]:
 def findings(results: Mapping[str, Any]) -> list[str]:
     """Which method keeps the most and the least on training prompts, what others gain, and the meter."""
     base, *methods = scores(results, "train").items()
-    best, worst = (choose(methods, key=lambda m: float(m[1]["pass_at_16"].mean)) for choose in (max, min))
-    held_base, *held_out = (float(score["pass_at_16"].mean) for score in scores(results, "held_out").values())
+    best, worst = (choose(methods, key=lambda m: float(m[1][16].mean)) for choose in (max, min))
+    held_base, *held_out = (float(score[16].mean) for score in scores(results, "held_out").values())
     better = sum(passed > held_base for passed in held_out)
     meter = warnings(results)[1]
     fallen, stood = len(meter.fallen), len(meter.leads) - len(meter.fallen)
@@ -89,8 +96,8 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _with_rates(label: str, score: Mapping[str, Interval]) -> str:
-    return f"{label} ({score['pass_at_1'].mean:.3f} and {score['pass_at_16'].mean:.3f})"
+def _with_rates(label: str, score: Mapping[Any, Interval]) -> str:
+    return f"{label} ({score[1].mean:.3f} and {score[16].mean:.3f})"
 
 
 def tables(record: Mapping[str, Any]) -> list[Table]:

@@ -8,17 +8,25 @@ from hypothesis import strategies as st
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha_divergence
 from dph_theory.losses import group_advantages
-from dph_theory.stationary import group_weight
 from toy_lm.strategies.results import StrategiesConfig
-from toy_lm.strategies.task import ALL, EASY, StrategiesPolicy, policy_outcomes, random_tasks, start, task
+from toy_lm.strategies.task import (
+    ALL,
+    EASY,
+    PolicyOutcomes,
+    StrategiesPolicy,
+    policy_outcomes,
+    random_tasks,
+    start,
+    task,
+)
 from toy_lm.strategies.train import (
     Anchor,
     Optimiser,
     anchor_gradient,
-    group_gain,
     largest_strength,
     mean_pass_at_k,
     measure,
+    reward_gradient,
     train,
 )
 
@@ -110,7 +118,7 @@ def test_above_it_training_is_refused():
 
 @pytest.mark.parametrize("group", [2, 4])
 def test_the_gradient_is_that_of_all_groups_enumerated(group):
-    policy, valid = np.array([0.3, 0.2, 0.4, 0.1]), np.array([0.0, 1, 0, 1])
+    policy, valid = np.array([0.3, 0.2, 0.4, 0.1]), np.array([0.0, 0, 1, 1])
     exact = np.zeros(4)
     for answers in product(range(4), repeat=group):
         chosen = list(answers)
@@ -118,19 +126,10 @@ def test_the_gradient_is_that_of_all_groups_enumerated(group):
         # d log P(y) / d logits = e_y - P.
         scores = np.eye(4)[chosen] - policy
         exact += policy[chosen].prod() * (advantages[:, None] * scores).mean(axis=0)
-    rate = policy @ valid
-    np.testing.assert_allclose(group_gain(rate, group) * policy * (valid - rate), exact, rtol=1e-12)
-
-
-@given(st.sampled_from([0.0, 1.0]) | st.floats(1e-100, 1.0), st.integers(2, 40))
-def test_its_factor_is_the_weight_that_theory_gives_groups_of_the_population_deviation(p, group):
-    np.testing.assert_allclose(group_gain(p, group), group_weight(group, p, "population_std"), rtol=1e-12)
-
-
-@pytest.mark.parametrize(("p", "group", "message"), [(1.1, 8, "rates=1.1"), (0.5, 1, "group=1")])
-def test_other_rates_and_groups_are_refused(p, group, message):
-    with pytest.raises(ValueError, match=message):
-        group_gain(p, group)
+    two = task(np.array([0.5, 0.2, 0.3]), np.array([0.6, 0.4]), easy_rate=0.9, hard_rate=0.4)
+    current = PolicyOutcomes(np.tile(policy, (3, 1)), np.zeros((3, 4)), np.zeros(2))
+    expected = two.weights[:, None] * exact
+    np.testing.assert_allclose(reward_gradient(current, two, group), expected, rtol=1e-12)
 
 
 def ends(anchor, eta, conditioning):
