@@ -155,7 +155,10 @@ def _of_any_version(
     reader: Reader, settings: Mapping[str, Any], newest: Configuration, undecided: bool
 ) -> Configuration:
     """The newest version's configuration with what older ones differ in: a warning, or undecided."""
-    versions = {since for default in reader.defaults.values() for since in default}
+    given = [since for name, since in reader.since.items() if settings.get(name) is not None]
+    oldest = max(given, key=version_parts, default="0")
+    sinces = (since for default in reader.defaults.values() for since in default)
+    versions = {max(since, oldest, key=version_parts) for since in sinces}
     objectives: list[tuple[str, str]] = []
     for since in () if newest.objective.undecided else sorted(versions, key=version_parts):
         configuration = _configured(reader, settings, since)
@@ -220,7 +223,7 @@ def with_change(
     reader = READERS[trainer]
     for name, value in change.items() if version else ():
         absent = version_parts(version or "") < version_parts(reader.since.get(name, "0"))
-        if absent and value != default_at(version or "", reader.defaults[name]):
+        if absent and value != default_at(version or "", reader.defaults.get(name, {"0": None})):
             return None
     try:
         return configuration_of({**settings, **change}, trainer, version=version)

@@ -224,6 +224,13 @@ def test_where_versions_differ_the_answer_has_both_and_asks_which(tmp_path, name
     assert "(--version)" in predict(tmp_path, name, text)[0]
 
 
+def test_a_setting_that_only_newer_versions_have_tells_the_version(tmp_path):
+    text = f"python3 -m verl.trainer.main_ppo {PLAIN} algorithm.norm_adv_by_std_in_grpo=False\n"
+    assert stated(tmp_path, "a.sh", text).objective.undecided == ()
+    text = PY + "GRPOConfig(beta=0.04, use_bias_correction_kl=False)\n"
+    assert stated(tmp_path, "a.py", text).stationary_kl == "forward KL per token"
+
+
 def test_groups_of_equal_rewards_and_both_kls_have_their_words(tmp_path):
     both = KL.replace("in_reward=False", "in_reward=True") + "0.001\n"
     assert (
