@@ -65,7 +65,7 @@ def figures_command(
     from .style import Sheet
 
     try:
-        output = files.FigureOutput(files.formats(form), folder or _writable(files.OUT), tables)
+        forms, out = files.formats(form), folder or _writable(files.OUT)
         figures = {name: figure(name) for name in names or NAMES}
     except ValueError as error:
         raise click.UsageError(str(error)) from error
@@ -79,7 +79,7 @@ def figures_command(
         for name in figures:
             try:
                 sheet = Sheet(VENUES[venue] if venue else SCREEN, width, title)
-                for path in files.write_figure(figures[name], records, output, sheet):
+                for path in files.write_figure(figures[name], records, sheet, forms, out, tables):
                     click.echo(path)
             except ValueError as error:
                 failed[name] = str(error)

@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from io import BytesIO
 from pathlib import Path
@@ -49,32 +48,25 @@ def rendered(drawing: "Drawing", form: str, sheet: Sheet | None = None, subject:
     return buffer.getvalue()
 
 
-@dataclass(frozen=True)
-class FigureOutput:
-    """What is written of a figure: formats of the drawing in a folder; its table, if that has a folder."""
-
-    formats: tuple[str, ...]
-    folder: Path
-    tables: Path | None = None
-
-
-def write_figure(drawn: Figure, records: Records, output: FigureOutput, sheet: Sheet) -> Iterator[Path]:
-    """Write a drawing, its caption and its table, and give the files' paths as they are there."""
+def write_figure(
+    drawn: Figure, records: Records, sheet: Sheet, forms: tuple[str, ...], folder: Path, tables: Path | None
+) -> Iterator[Path]:
+    """Write a drawing, its caption and, given a folder for it, its table; the paths as they are there."""
     numbers = drawn.numbers(records)
     drawing, about = drawn.drawing(numbers, sheet), f"{drawn.title}; {drawn_from(drawn, records)}"
-    output.folder.mkdir(parents=True, exist_ok=True)
-    for form in output.formats:
-        path = output.folder / f"{drawn.name}.{form}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for form in forms:
+        path = folder / f"{drawn.name}.{form}"
         write_bytes(path, rendered(drawing, form, sheet, about))
         yield path
-    path = output.folder / f"{drawn.name}.caption.tex"
+    path = folder / f"{drawn.name}.caption.tex"
     write_text(path, rf"\caption{{\textbf{{{latex(drawn.title)}.}} {latex(drawn.caption)}}}" + "\n")
     yield path
-    if output.tables is not None:
-        output.tables.mkdir(parents=True, exist_ok=True)
+    if tables is not None:
+        tables.mkdir(parents=True, exist_ok=True)
         table = drawn.table(numbers)
         for suffix, text in (("tex", table.latex()), ("csv", table.csv())):
-            path = output.tables / f"{drawn.name}.{suffix}"
+            path = tables / f"{drawn.name}.{suffix}"
             write_text(path, text)
             yield path
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dph_theory.support.record import from_json
 from dph_theory.support.table import Table
+from toy_lm.strategies.results import StrategiesConfig, swept
 
 from ..frames import Records, tabled
 from ..style import Sheet, curve, level, look, written
@@ -20,28 +22,16 @@ from ..style import Sheet, curve, level, look, written
 NEEDS = ("strategies", "styles")
 PLACES = {"D_pef": "Anchor on what the base solves", "all prompts": "Anchor on all prompts"}
 """Where an anchor stands, in words."""
-DIVERGENCES = {
-    "forward_kl": "forward KL",
-    "jensen_shannon": "JS",
-    "alpha": "alpha",
-    "reverse_kl": "reverse KL",
-}
 MEASURES = {"pass_at_k": "Pass@16", "pass_at_1": "Pass@1"}
 TINY = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": "reverse KL"}
+"""The divergence of a method of the tiny transformer."""
 
 
 def numbers(records: Records) -> dict[str, Any]:
     """Both models: a row a divergence, place and strength; the strategies' ends without an anchor."""
     record = records.record("strategies")
-    config, exact = record["config"], record["results"]
-    names = {**DIVERGENCES, f"alpha_{config['alpha']:g}": "alpha"}
-    swept = []
-    for block in exact["sweep"]:
-        if block.get("divergence") in names:
-            at = block["conditioning"].index(config["conditioning"])
-            row = {"model": "strategies", "place": block["place"], "divergence": names[block["divergence"]]}
-            curves = {measure: block[measure][at] for measure in MEASURES}
-            swept.append(pd.DataFrame({**row, "strength": block["strength"], **curves}))
+    config, exact = from_json(StrategiesConfig, record["config"]), record["results"]
+    strategies = swept(config, exact["sweep"]).rename(columns={"direction": "divergence"})
     tiny = records.styles
     tiny = tiny[
         (tiny.split == "train")
@@ -51,17 +41,16 @@ def numbers(records: Records) -> dict[str, Any]:
     ]
     tiny = tiny[tiny.groups.map(set) != {"long"}]
     places = tiny.place.map({"rehearsed": "D_pef", "all": "all prompts"})
-    points = {
+    columns = {
         "model": "tiny transformer, one seed",
         "place": places,
         "divergence": tiny.name.map(TINY),
         "strength": tiny.strength,
     }
+    points = pd.DataFrame({**columns, "pass_at_1": tiny[1], "pass_at_k": tiny[16]})
     free = next(method for method in exact["methods"] if method["name"] == "GRPO")
     return {
-        "points": pd.concat(
-            [*swept, pd.DataFrame({**points, "pass_at_1": tiny[1], "pass_at_k": tiny[16]})], ignore_index=True
-        ),
+        "points": pd.concat([strategies.assign(model="strategies"), points], ignore_index=True),
         "base": exact["base"],
         "none": free,
     }
@@ -73,9 +62,9 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     points = numbers["points"][numbers["points"].model == "strategies"]
     for row, (measure, words) in zip(panels, MEASURES.items(), strict=True):
         for axes, place in zip(row, PLACES, strict=True):
-            for name in DIVERGENCES.values():
-                swept = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
-                curve(axes, swept.strength, swept[measure], **look(name, label=written(name), markersize=3.2))
+            for name in TINY.values():
+                line = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
+                curve(axes, line.strength, line[measure], **look(name, label=written(name), markersize=3.2))
             level(axes, numbers["base"][measure], label="base")
             level(axes, numbers["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
             axes.set(xscale="log")

@@ -124,12 +124,8 @@ def method(results: Mapping[str, Any], name: str) -> Row:
     return next(row for row in results["methods"] if row["name"] == name)
 
 
-def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
-    """The directions at the configured conditioning, a row a place and strength, strengths rising.
-
-    Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
-    reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
-    """
+def swept(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
+    """The directions at the configured conditioning, a row a place, direction and strength."""
     g = config.conditionings.index(config.conditioning)
     named = {divergence.name: name for name, divergence in config.divergences.items()}
     frames = []
@@ -138,7 +134,16 @@ def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
             row = {"place": block["place"], "direction": named[block["divergence"]]}
             curves = {name: block[name][g] for name in ("pass_at_1", "pass_at_k")}
             frames.append(pd.DataFrame({**row, "strength": config.strengths, **curves}))
-    rows = pd.concat(frames).pivot(index=["place", "strength"], columns="direction")
+    return pd.concat(frames, ignore_index=True)
+
+
+def directions(config: StrategiesConfig, sweep: Sequence[Row]) -> pd.DataFrame:
+    """What is `swept`, a row a place and strength, strengths rising.
+
+    Columns: ("pass_at_1" or "pass_at_k", direction), and ("gap", ""), the forward KL's Pass@k less the
+    reverse KL's, at equal coefficient. Source: entries `forms_and_curvature`.
+    """
+    rows = swept(config, sweep).pivot(index=["place", "strength"], columns="direction")
     rows["gap", ""] = rows["pass_at_k"]["forward KL"] - rows["pass_at_k"]["reverse KL"]
     return rows.reindex(list(PLACES), level="place")
 
