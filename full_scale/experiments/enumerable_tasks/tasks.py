@@ -201,8 +201,21 @@ def wide() -> EnumerableTask:
     return EnumerableTask("wide", tuple("abcdef"), tuple(base), valid, (0,))
 
 
-def one_word(right: tuple[float, ...], wrong: tuple[float, ...], name: str) -> EnumerableTask:
-    """One text and answers of one word, of these masses; the first ones are right."""
+_ONE_WORD: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "30": ((0.15,) * 2, (0.14,) * 5),
+    "10": ((0.05,) * 2, (0.18,) * 5),
+    "four": ((0.075,) * 4, (0.14,) * 5),
+    "three": ((0.35,) * 2, (0.3,)),
+    "flat": ((0.4,), (0.3, 0.2, 0.1)),
+    "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
+    "peaked": ((0.9,), (0.05, 0.03, 0.02)),
+}
+"""The masses of the right answers, and of the wrong ones."""
+
+
+def one_word(name: str) -> EnumerableTask:
+    """One text and answers of one word, of the masses of that name; the first ones are right."""
+    right, wrong = _ONE_WORD[name]
     masses = np.array([*right, *wrong])
     valid = np.arange(len(masses) + 1) < len(right)
     words = tuple("abcdefghij"[: len(masses)])
@@ -232,21 +245,6 @@ def cut() -> EnumerableTask:
     return EnumerableTask("cut", ("a", "b"), base, valid, (0,))
 
 
-def _one_word_tasks() -> dict[str, Callable[[], EnumerableTask]]:
-    masses: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
-        "30": ((0.15,) * 2, (0.14,) * 5),
-        "10": ((0.05,) * 2, (0.18,) * 5),
-        "four": ((0.075,) * 4, (0.14,) * 5),
-        "three": ((0.35,) * 2, (0.3,)),
-        "flat": ((0.4,), (0.3, 0.2, 0.1)),
-        "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
-        "peaked": ((0.9,), (0.05, 0.03, 0.02)),
-    }
-    return {
-        f"one-word-{name}": partial(one_word, right, wrong, name) for name, (right, wrong) in masses.items()
-    }
-
-
 TASKS: Mapping[str, Callable[[], EnumerableTask]] = MappingProxyType(
     {
         "selection-2": selection,
@@ -260,7 +258,7 @@ TASKS: Mapping[str, Callable[[], EnumerableTask]] = MappingProxyType(
         "wide": wide,
         "lengths": lengths,
         "cut": cut,
-        **_one_word_tasks(),
+        **{f"one-word-{name}": partial(one_word, name) for name in _ONE_WORD},
     }
 )
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from peft import get_peft_model
 from torch import Tensor
+from torch.distributions import Binomial
 from torch.func import jacrev
 from transformers import LlamaForCausalLM
 
@@ -257,11 +258,8 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
 
     def scaled(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         others_correct = torch.arange(run.group_size, dtype=v.dtype)
-        size, rate = run.group_size, rate.clamp(1e-12, 1 - 1e-12)
-        binomials = [math.lgamma(size) - math.lgamma(k + 1) - math.lgamma(size - k) for k in range(size)]
-        others_wrong = size - 1 - others_correct
-        log_chance = others_correct * rate.log() + others_wrong * (1 - rate).log()
-        chance = (torch.tensor(binomials, dtype=v.dtype) + log_chance).exp()
+        size, others = run.group_size, Binomial(run.group_size - 1, probs=rate.clamp(1e-12, 1 - 1e-12))
+        chance = others.log_prob(others_correct).exp()
         means, squares = [], []
         for own in (0, 1):
             right = others_correct + own
@@ -278,11 +276,7 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
 
 def _tables_from(task: EnumerableTask, log_probs: Tensor) -> Tables:
     """The tables of each text from the joined vector of log-probabilities."""
-    tables, start = [], 0
-    for t in range(task.length):
-        shape = (len(task.prompt_ids), *[task.vocabulary] * (t + 1))
-        size = math.prod(shape)
-        table = log_probs[start : start + size].detach().exp().numpy().reshape(shape)
-        tables.append(table / table.sum(axis=-1, keepdims=True))
-        start += size
-    return tables
+    shapes = [(len(task.prompt_ids), *[task.vocabulary] * (t + 1)) for t in range(task.length)]
+    parts = log_probs.detach().exp().split([math.prod(shape) for shape in shapes])
+    tables = [part.numpy().reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    return [table / table.sum(axis=-1, keepdims=True) for table in tables]

@@ -134,6 +134,14 @@ DEVIATIONS = 3
 """A run this many predicted std from its expected-gradient run is not where noise alone puts it."""
 TIME, NOISE, BEYOND_FIRST_ORDER = "time", "noise", "noise beyond first order"
 UNEXPLAINED, NO_EXPECTED_GRADIENT = "unexplained", "no expected-gradient run"
+CAUSES = {
+    TIME: "too few steps",
+    NOISE: "sampling noise",
+    BEYOND_FIRST_ORDER: BEYOND_FIRST_ORDER,
+    UNEXPLAINED: UNEXPLAINED,
+    NO_EXPECTED_GRADIENT: "without an expected-gradient run",
+}
+"""What a miss comes from, in words."""
 
 
 def why_missed(outcome: FinishedRun, expected: ExpectedGradientRun | None) -> str | None:

@@ -16,11 +16,7 @@ from ..enumerable_tasks.exact import ExactMeasures
 from ..stored_runs import StudyOptions, StudyReport, write_record
 from .experiments import experiments, quick_runs, record_runs
 from .finished_runs import (
-    BEYOND_FIRST_ORDER,
-    NO_EXPECTED_GRADIENT,
-    NOISE,
-    TIME,
-    UNEXPLAINED,
+    CAUSES,
     ExpectedGradientRun,
     FinishedRun,
     expected_gradient_in,
@@ -32,14 +28,6 @@ from .runs import SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
 from .study import KIND, PREDICTION, Study
 
 ExpectedGradientRuns = Mapping[str, ExpectedGradientRun]
-CAUSES = {
-    TIME: "too few steps",
-    NOISE: "sampling noise",
-    BEYOND_FIRST_ORDER: "noise beyond first order",
-    UNEXPLAINED: "unexplained",
-    NO_EXPECTED_GRADIENT: "without an expected-gradient run",
-}
-"""What a miss comes from, in words."""
 
 
 class Tally(NamedTuple):

@@ -68,7 +68,7 @@ class Study:
         missing = [named[name] for name in store.missing(RUN, named)]
         # By one process: no two fit one base.
         store.fill(PREDICTION, _predicted, self._jobs(missing))
-        self.add_flows(runs)
+        self._fill(FLOW, lost_flow, self._jobs(map(flow_of, runs)))
         predicted = store.read(PREDICTION, PredictedPolicy)
         self.add_expected_gradient([run for run in missing if explained or not predicted[run.id]])
         self.add_samples([run for run in missing if not run.informative])
@@ -78,10 +78,6 @@ class Study:
 
     def _jobs(self, runs: Iterable[LlamaRun | None]) -> dict[str, tuple[LlamaRun, Path]]:
         return {run.id: (run, self.store.bases) for run in runs if run is not None}
-
-    def add_flows(self, runs: Iterable[LlamaRun]) -> None:
-        """Work out the flows that runs with lost answers have, and the folder lacks."""
-        self._fill(FLOW, lost_flow, self._jobs(map(flow_of, runs)))
 
     def add_expected_gradient(self, runs: Iterable[LlamaRun]) -> None:
         """Train the expected-gradient runs that the folder lacks."""

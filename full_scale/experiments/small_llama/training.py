@@ -221,18 +221,15 @@ def train(run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTr
     with TemporaryDirectory() as output:
         for turn in range(run.rounds):
             if turn:
-                model = _next_round(course[-1], model, task, Path(output) / str(turn))
+                # The policy is the new start and reference.
+                folder = Path(output) / str(turn)
+                model.save_pretrained(folder)
+                model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
             trainer = trainer_of(run, task, model, output, kind)
             trainer.add_callback(_MeasuredCourse(task, run, course))
             trainer.train()
             model = trainer.accelerator.unwrap_model(trainer.model)
     return course
-
-
-def _next_round(last: AfterSteps, model: Any, task: EnumerableTask, folder: Path) -> Any:
-    """The policy as a new start and reference."""
-    model.save_pretrained(folder)
-    return LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
 
 
 class _MeasuredCourse(TrainerCallback):

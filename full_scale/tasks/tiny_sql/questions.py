@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dph_theory.support.errors import argument_error
-
 _THINGS = (
     *(("visits", "patient"), ("orders", "customer"), ("flights", "pilot"), ("loans", "reader")),
     *(("matches", "player"), ("lessons", "teacher"), ("trips", "driver"), ("sales", "seller")),
@@ -56,13 +54,7 @@ class Domain:
 
 
 def domains(count: int, tables: int) -> tuple[Domain, ...]:
-    """The first `count` domains of `tables` tables each; no two tables of the task share a name.
-
-    ValueError unless both are at least 1.
-    """
-    for name, value in (("domains", count), ("tables", tables)):
-        if value < 1:
-            raise argument_error(name, value, "a whole number, at least 1")
+    """The first `count` domains of `tables` tables each; no two tables of the task share a name."""
     return tuple(
         Domain(f"domain{d}", tuple(_table(d * tables + t) for t in range(tables))) for d in range(count)
     )

@@ -55,7 +55,7 @@ class Size:
             raise argument_error(
                 "domains", self.domains, "at least 2: one to train on, one for the cross-domain set"
             )
-        for name in ("copies", "train", "evaluation"):
+        for name in ("tables", "copies", "train", "evaluation"):
             if getattr(self, name) < 1:
                 raise argument_error(name, getattr(self, name), "a whole number, at least 1")
 
