@@ -45,7 +45,7 @@ MADE = (
     "appendix/results.md",
 )
 """Pages that are templates filled with stored numbers."""
-PICTURES = ("transfer", "pretrained", "stationary_policies")
+PICTURES = ("transfer", "divisors", "pretrained", "stationary_policies")
 """The figure that the README shows, and the first of the findings; the site makes the others."""
 
 
@@ -104,12 +104,12 @@ def defaults() -> str:
     clips = {form.trainer: form.formula for form in reversed(POLICY_LOSSES)}
     rows = []
     for name, reader in READERS.items():
-        found = configuration_of({}, name)
-        updates = "not given" if found.updates is None else f"{found.updates:g}"
-        clip = clips.get(found.trainer, "-")
-        told = (found.penalty, found.selects, found.advantage, clip, found.reduction, updates)
-        warned = "; ".join(found.warnings) or "-"
-        rows.append((found.trainer, found.version, *told, found.sampler, warned, reader.files))
+        run = configuration_of({}, name)
+        optimised, clip = run.objective, clips.get(run.trainer, "-")
+        updates = "not given" if optimised.updates is None else f"{optimised.updates:g}"
+        cells = (run.penalty, run.selects, optimised.advantage.words, clip, optimised.reduction, updates)
+        warned = "; ".join(run.warnings) or "-"
+        rows.append((run.trainer, run.version, *cells, optimised.sampler, warned, reader.files))
     head = (
         "trainer",
         "version",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dph_theory.checkpoints import matched, read_counts
 from dph_theory.coverage import exact_pass_at_k, pass_at_k
@@ -16,7 +17,7 @@ from figures.frames import Records
 from figures.gallery import transfer
 
 FILE = Path("dph_theory/predict/measured.json")
-TASK, HELD_OUT, K = "last digits", ", held out", 256
+TASK, HELD_OUT, K, STEPS = "last digits", ", held out", 256, 20
 PARAMETERS = 134_515_008
 KINDS = {"k3": "forward", "k2": "reverse", "k3_corrected": "reverse"}
 """Of which kind a form of the KL is."""
@@ -27,7 +28,12 @@ DIVERGENCES = {"forward": FORWARD_KL, "reverse": REVERSE_KL}
 def text(records: Records) -> str:
     """The file's text: a row a method and strength, one of the SQL task's two counts, forecasts' errors."""
     errors = _errors(records) | _names(records)
-    return json.dumps({"runs": [*_pretrained(records), _sql()], "errors": errors}, indent=1) + "\n"
+    return (
+        json.dumps(
+            {"runs": [*_pretrained(records), *_divided_by_mean(records), _sql()], "errors": errors}, indent=1
+        )
+        + "\n"
+    )
 
 
 def _errors(records: Records) -> dict[str, Any]:
@@ -85,11 +91,37 @@ def _pretrained(records: Records) -> list[dict[str, Any]]:
             base = [_passed(results["base"], task, k) for k in (1, K)]
             end = [round(float(np.mean([_passed(end, task, k) for end in ends])), 3) for k in (1, K)]
             sides[name] = {"base": base, "end": end}
-        rows.append({"model": "SmolLM2-135M", "parameters": PARAMETERS, "task": "last digits of products",
-                     "method": method, "scale": _scale(method), "form": form, "kl": _kind(method, form),
-                     "strength": coefficient, "steps": steps, "seeds": len(ends), "k": K,
-                     **sides})  # fmt: skip
+        rows.append(_row(method, _scale(method), form, coefficient, steps, len(ends)) | sides)
     return rows
+
+
+def _divided_by_mean(records: Records) -> list[dict[str, Any]]:
+    """MaxRL after as many steps as the other methods, from its courses."""
+    courses = pd.DataFrame(records.results("pretrained")["advantages"])
+    rows = []
+    for (form, coefficient), runs in courses[courses.method == "MaxRL"].groupby(["kl", "coefficient"]):
+        sides = {}
+        for name in ("trained", "held_out"):
+            points = np.array([*runs[name]])[..., [0, -1]].mean(axis=0).round(3)
+            sides[name] = {
+                "base": points[0].tolist(),
+                "end": points[runs.steps.iloc[0].index(STEPS)].tolist(),
+            }
+        rows.append(_row("MaxRL", "mean", form, coefficient, STEPS, len(runs)) | sides)
+    return rows
+
+
+def _row(method: str, scale: str, form: str, strength: float, steps: int, seeds: int) -> dict[str, Any]:
+    """What stored runs of the pretrained Llama have in common."""
+    setting = {
+        "method": method,
+        "scale": scale,
+        "form": form,
+        "kl": _kind(method, form),
+        "strength": strength,
+    }
+    model = {"model": "SmolLM2-135M", "parameters": PARAMETERS, "task": "last digits of products"}
+    return model | setting | {"strength": strength, "steps": steps, "seeds": seeds, "k": K}
 
 
 def _kind(method: str, form: str) -> str:

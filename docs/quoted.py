@@ -19,6 +19,7 @@ from figures.gallery import (
     budget_and_family,
     collapse,
     direction,
+    divisors,
     drift,
     pretrained,
     stationary_policies,
@@ -49,6 +50,7 @@ def found(records: Records) -> dict[str, Any]:
         "lost": [(row[0], row[1], *row[4:]) for row in way_back.table(way_back.numbers(records)).rows],
         "budget": _budget(records),
         "demo": _demo(records),
+        "divided": _divided(records),
         "alike": ALIKE,
         **_atlas(records),
         **_shared(records),
@@ -204,6 +206,13 @@ def _fall(records: Records) -> dict[str, Any]:
         "row": setting,
         "claim": claims.__getitem__,
     }
+
+
+def _divided(records: Records) -> dict[str, Any]:
+    """What each divisor of the advantage retains at one trained Pass@1: a row a setting, in three digits."""
+    rows = divisors.table(divisors.numbers(records)).rows
+    rows = [tuple(f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
+    return {"rows": rows, "held_out": {row[0]: row[-1] for row in rows if row[1] == "none"}}
 
 
 def _pretrained(records: Records) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NAMES = (
     "transfer",
     "frontier",
+    "divisors",
     "pretrained",
     "real_runs",
     "stationary_policies",

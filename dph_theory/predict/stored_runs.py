@@ -24,7 +24,7 @@ RETAINED = 0.9
 NONE, FALLS = "none", "to fall"
 _KINDS = {FORWARD_KL: "forward", REVERSE_KL: "reverse"}
 _FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "corrected k3"}
-_SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std"}
+_SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std", "mean": "mean"}
 """The scale of the stored runs whose gradient is this one's, up to a factor."""
 
 

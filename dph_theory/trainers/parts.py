@@ -28,7 +28,9 @@ LEFT_OUT = Weight(
 )
 RAW = Weight("no baseline: the same weight at every pass rate, with more noise", "leave_one_out", "none")
 ALONE = Weight("one answer a prompt, so no group and no baseline: the reward itself", "leave_one_out", "none")
-BY_MEAN = Weight("the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean")
+BY_MEAN = Weight(
+    "the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean", "mean"
+)
 LEFT_OUT_DIVIDED = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )
