@@ -10,9 +10,11 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
 from ..intervals import Estimate, bounded_mean
-from ..support.record import readable
+from ..support.record import Readable
 from .counts import PromptRow
 
 FEW = 10
@@ -67,8 +69,8 @@ def majority_answers(codes: np.ndarray) -> np.ndarray:
     return np.where(solved, counts.argmax(axis=1), -1)
 
 
-@dataclass(frozen=True)
-class AnswersLeft:
+@dataclass(frozen=True, repr=False)
+class AnswersLeft(Readable):
     """The correct answers of a run beside its base's, on the `prompts` with two of them on both sides.
 
     `base` and `run`: how often two correct answers to a prompt agree. `new`: the share of the run's
@@ -76,8 +78,6 @@ class AnswersLeft:
     answers seen once). On `led` of the `clear` prompts, where the base's likeliest correct answer leads by
     CLEAR, it is the run's most frequent too.
     """
-
-    __repr__ = readable
 
     prompts: int
     base: Estimate
@@ -179,8 +179,8 @@ def shuffled(won: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return dealt
 
 
-@dataclass(frozen=True)
-class RunAgreement:
+@dataclass(frozen=True, repr=False)
+class RunAgreement(Readable):
     """Runs beside each other: whether they are left with the same answers, and whether by a run's own noise.
 
     `own`: how often two correct answers of one run agree, on prompts that it mostly solves. `pairs`, `least`,
@@ -190,8 +190,6 @@ class RunAgreement:
     `named_shuffled`, `p_named`: likewise how often a run's other prompts name the strategy that is left.
     `same`: groups of runs, by their places, that agree on nearly all prompts. What cannot be known is None.
     """
-
-    __repr__ = readable
 
     same: tuple[tuple[int, ...], ...]
     own: float | None
@@ -224,9 +222,8 @@ def run_agreement(
         chosen = np.where(possible.sum(axis=1) >= 2, chosen, -1)
     dealt, pairs = [shuffled(chosen, rng) for _ in range(draws)], pair_agreement(answers)
     own = [mean_known(answer_agreement(run, run)[row >= 0]) for run, row in zip(runs, answers, strict=True)]
-    shares = pairs[~np.isnan(pairs)] if not np.isnan(pairs).all() else np.array([np.nan])
     numbers = {"own": mean_known(own), "pairs": mean_known(pairs)}
-    numbers |= {"least": shares.min(), "most": shares.max()}
+    numbers |= {"least": np.fmin.reduce(pairs), "most": np.fmax.reduce(pairs)}
     measures: dict[str, Callable[[np.ndarray], float]] = {"varied": _pair_variance}
     if possible is not None:
         measures["named"] = partial(named_by_others, possible=possible)
@@ -236,16 +233,13 @@ def run_agreement(
         numbers |= {name: observed, f"{name}_shuffled": mean_known(null)}
         numbers[f"p_{name}"] = np.nan if np.isnan(observed) else beyond
     plain = {name: None if np.isnan(value) else float(value) for name, value in numbers.items()}
-    return RunAgreement(same=_same(pairs, len(runs)), **plain)
+    return RunAgreement(same=_same(pairs), **plain)
 
 
-def _same(pairs: np.ndarray, runs: int) -> tuple[tuple[int, ...], ...]:
+def _same(pairs: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """The groups of runs that agree, joined by pairs."""
-    group = list(range(runs))
-    for (i, k), share in zip(combinations(range(runs), 2), pairs, strict=True):
-        if share >= ONE:
-            group = [group[i] if label == group[k] else label for label in group]
-    groups = (tuple(i for i in range(runs) if group[i] == label) for label in dict.fromkeys(group))
+    number, group = connected_components(squareform(pairs >= ONE))
+    groups = (tuple(np.flatnonzero(group == label).tolist()) for label in range(number))
     return tuple(members for members in groups if len(members) > 1)
 
 

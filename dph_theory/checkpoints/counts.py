@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,8 +46,13 @@ class PromptRow:
 
     @property
     def votes(self) -> tuple[tuple[int, int], ...] | None:
-        """How often each different answer was given, and was correct."""
-        return votes(zip(self.answers, self.correct or (), strict=True)) if self.answers else None
+        """How often each different answer was given, and was correct; None without answers."""
+        if not self.answers:
+            return None
+        given, right = Counter(self.answers), Counter[str]()
+        for answer, correct in zip(self.answers, self.correct or (), strict=True):
+            right[answer] += correct
+        return tuple(sorted((times, right[answer]) for answer, times in given.items()))
 
 
 def prompt_row(value: Any, by: str | None = None) -> PromptRow:
@@ -152,15 +157,6 @@ def snapped(value: float) -> float:
 
 def _verdict(value: Any) -> bool:
     return is_number(value) and snapped(value) in (0, 1)
-
-
-def votes(answers: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
-    """Of answers and whether each is correct: how often each different one was given, and was correct."""
-    given, right = Counter[str](), Counter[str]()
-    for answer, correct in answers:
-        given[answer] += 1
-        right[answer] += correct
-    return tuple(sorted((times, right[answer]) for answer, times in given.items()))
 
 
 def _styles(value: Any, n: int) -> Mapping[str, int] | None:

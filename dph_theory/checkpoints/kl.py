@@ -7,20 +7,18 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..intervals import Estimate, mean_of
-from ..support.record import readable
+from ..support.record import Readable
 from .counts import PairedCounts, PromptRow
 
 
-@dataclass(frozen=True)
-class KlSpent:
+@dataclass(frozen=True, repr=False)
+class KlSpent(Readable):
     """Means over `prompts` whose base answers hold correct and incorrect ones: total = least + excess.
 
     `correct` and `incorrect` are the excess's parts among either kind of answers (None without rewards
     by answer): how far the run's correct answers are from the base's own correct ones, and likewise.
     `left_out` prompts have a KL, but base rates of 0 or 1 in the answers seen, whose least KL is not known.
     """
-
-    __repr__ = readable
 
     prompts: int
     left_out: int

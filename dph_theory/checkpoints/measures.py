@@ -13,7 +13,7 @@ from ..intervals import LEVEL, Estimate, bounded_mean, mean_of
 from ..numeric.arrays import Scalars, integers
 from ..numeric.elementary import Values
 from ..support.errors import argument_error
-from ..support.record import readable
+from ..support.record import Readable
 from .counts import MatchedRows, PairedCounts, PromptRow
 from .pass_at_k import curves
 from .rates import solved_beyond
@@ -36,15 +36,13 @@ def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
     return 1 - pass_at_k(n, n - c, k)
 
 
-@dataclass(frozen=True)
-class UniformGroups:
+@dataclass(frozen=True, repr=False)
+class UniformGroups(Readable):
     """Groups of `size` answers that are all right or all wrong, which teach nothing without a KL.
 
     `base` and `run` are their shares, unbiased, means over prompts; `uniform` is the share of prompts on
     which all `answers` of the run are alike.
     """
-
-    __repr__ = readable
 
     size: int
     base: float
@@ -105,15 +103,13 @@ def _roots_of_unity(n: int) -> np.ndarray:
     return np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n)
 
 
-@dataclass(frozen=True)
-class Measure:
+@dataclass(frozen=True, repr=False)
+class Measure(Readable):
     """A number of the base and of the run, and its change, over so many prompts.
 
     Intervals are over prompts, of this number alone but for those of categories; the change by a fitted
     policy has none. `on_request`: whether it is given only because it was asked for.
     """
-
-    __repr__ = readable
 
     name: str
     prompts: int

@@ -16,7 +16,7 @@ from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means
 from ..numeric.arrays import integers
 from ..support.errors import argument_error
-from ..support.record import readable
+from ..support.record import Readable
 from .counts import PairedCounts
 from .rates import RateSpread, likelihood, rate_spread
 
@@ -31,8 +31,8 @@ CHANCE = 0.8
 _Z_CHANCE, _Z_LEVEL = NormalDist().inv_cdf(CHANCE), NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
-@dataclass(frozen=True)
-class PassCurves:
+@dataclass(frozen=True, repr=False)
+class PassCurves(Readable):
     """Pass@k of base and run, their difference with a band simultaneous over k, and where its sign is known.
 
     All are of the `prompts` that have as many answers on both sides as the largest k. Of them `effective`
@@ -41,8 +41,6 @@ class PassCurves:
     confidence set [from, to] of the first k at which the run is worse, to being None where no upper bound is
     established; None as a whole where k skips whole numbers.
     """
-
-    __repr__ = readable
 
     k: tuple[int, ...]
     base: tuple[float, ...]
@@ -136,16 +134,14 @@ def first_worse(ks: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[int,
     return start + 1, int(ks[lost[0]]) if lost.size else None
 
 
-@dataclass(frozen=True)
-class ChangeParts:
+@dataclass(frozen=True, repr=False)
+class ChangeParts(Readable):
     """The change of Pass@k, and its two parts, which add up to it.
 
     `solved_set` is the part of prompts that only one of the two solves at all in its answers: newly solved
     less lost. `narrowing` is the part of prompts that both solve, some more rarely, others more often. Both
     are zero on average if nothing changed. The intervals are of this k alone (`bounded_mean`).
     """
-
-    __repr__ = readable
 
     k: int
     change: Estimate
@@ -169,16 +165,14 @@ def shown_ks(most: int) -> tuple[int, ...]:
     return tuple(sorted({2**i for i in range(most.bit_length()) if 2**i <= most} | {most}))
 
 
-@dataclass(frozen=True)
-class SampleNeeded:
+@dataclass(frozen=True, repr=False)
+class SampleNeeded(Readable):
     """With n answers to each prompt on both sides: the prompts needed, and what the present ones would show.
 
     `prompts` establish the difference of Pass@k with power 0.8 at level 0.05, asked of this k alone;
     the interval is that of the spread of the differences among the present prompts. `detectable` is the least
     difference that as many prompts as there are now establish.
     """
-
-    __repr__ = readable
 
     k: int
     difference: float

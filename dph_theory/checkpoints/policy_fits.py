@@ -8,7 +8,6 @@ only through their counts: how many have each count of the base and each count o
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.special import expit, ndtri
 
 from ..intervals import Estimate, from_influence, mean_of
 from ..stationary.groups import FARTHEST_LOGIT, group_weight
-from ..support.record import readable
+from ..support.record import Readable
 from .counts import PairedCounts
 from .rates import RateSpread, fit_weights, floored_log, likelihood, rate_spread
 
@@ -66,9 +65,12 @@ def _half(mu: np.ndarray, failed: np.ndarray, push: np.ndarray) -> tuple[np.ndar
     return np.where(angle > 0, np.sin(angle) ** 2, -1.0), np.cos(angle) ** 2
 
 
-BASE_RATES: Mapping[str, BaseRate] = MappingProxyType(
-    {"reverse KL": _reverse, "forward KL": _forward, "Jensen-Shannon": _jensen_shannon, "alpha 0.5": _half}
-)
+BASE_RATES: Mapping[str, BaseRate] = {
+    "reverse KL": _reverse,
+    "forward KL": _forward,
+    "Jensen-Shannon": _jensen_shannon,
+    "alpha 0.5": _half,
+}
 
 
 StationaryRates = Callable[[np.ndarray, float], np.ndarray]
@@ -117,15 +119,13 @@ def _rates(divergence: str, group_size: int | None, before: np.ndarray, beta: fl
     return np.where((before > 0) & (before < 1), expit(reached), before)
 
 
-@dataclass(frozen=True, eq=False)
-class JointCounts:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointCounts(Readable):
     """How many prompts have each count of the base and each of the run, (base counts, run counts).
 
     `base` is the probability of each count of the base at each rate of the spread; `place` has each prompt's
     row and column.
     """
-
-    __repr__ = readable
 
     spread: RateSpread
     base: np.ndarray
@@ -211,15 +211,12 @@ def own_shifts(data: JointCounts) -> Fit:
     def after(x: np.ndarray) -> np.ndarray:
         return np.asarray(expit(log_odds + x[0] + min(abs(x[1]), _WIDEST) * _NORMAL[:, None]))
 
+    def misfit(x: np.ndarray, weights: np.ndarray) -> float:
+        return data.misfit(after(x), weights)
+
     x = np.array([0.0, 0.5])
     for _ in range(2):
-        x = optimize.minimize(
-            lambda x, weights: data.misfit(after(x), weights),
-            x,
-            (weights,),
-            "Nelder-Mead",
-            options={"xatol": 0.01},
-        ).x
+        x = optimize.minimize(misfit, x, (weights,), "Nelder-Mead", options={"xatol": 0.01}).x
         weights = data.fitted_weights(after(x), weights)
     return Fit(after(x), weights)
 
@@ -244,15 +241,13 @@ def fitted_beta(rates_at: StationaryRates, data: JointCounts) -> Estimate | None
     return Estimate(*(float(np.exp(x)) for x in (log_estimate.value, log_estimate.low, log_estimate.high)))
 
 
-@dataclass(frozen=True)
-class PolicyScore:
+@dataclass(frozen=True, repr=False)
+class PolicyScore(Readable):
     """A policy fitted to the prompts: the beta it would need, None if none does, and how well it predicts.
 
     `held_out` is the mean log probability of the half of each prompt's answers that was held out, in nats
     a prompt, less that of the best line: 0 for the best.
     """
-
-    __repr__ = readable
 
     policy: str = field(metadata={"alias": "law"})
     beta: Estimate | None

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from ..intervals import LEVEL, Estimate, from_influence, share
-from ..support.record import readable
+from ..support.record import Readable
 from .counts import PairedCounts
 from .rates import log_binomials, rate_spread
 
@@ -18,8 +18,8 @@ FALSE_DISCOVERIES = 0.05
 """The expected share of wrong names among the prompts that are named."""
 
 
-@dataclass(frozen=True)
-class SolvedPrompts:
+@dataclass(frozen=True, repr=False)
+class SolvedPrompts(Readable):
     """Prompts solved at least once: the run's share of those that the base solves, and of the others.
 
     All at equal numbers of answers (`PairedCounts.thinned`). `p_value` is exact: were base and run alike, a
@@ -30,8 +30,6 @@ class SolvedPrompts:
     A number over no prompts is None, and so is `new_unchanged` for a base that solves none: its rates could
     be any small ones; and all that need the spread of rates where one answer to a prompt says nothing of it.
     """
-
-    __repr__ = readable
 
     retained: Estimate | None = field(metadata={"alias": "kept"})
     new: Estimate | None
@@ -94,15 +92,13 @@ def changed(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
     return named[fell[named] < rose[named]], named[fell[named] >= rose[named]]
 
 
-@dataclass(frozen=True)
-class LogOddsShift:
+@dataclass(frozen=True, repr=False)
+class LogOddsShift(Readable):
     """The rise of the log odds over prompts; `informative` of them have correct and incorrect answers.
 
     `pooled` is Mantel and Haenszel's log odds ratio, its interval valid whether or not the shifts agree.
     `p_no_change` tests that no prompt's rate moved.
     """
-
-    __repr__ = readable
 
     pooled: Estimate
     informative: int

@@ -13,7 +13,7 @@ from scipy.special import chdtri, gammaln, xlog1py, xlogy
 
 from ..intervals import LEVEL, Estimate
 from ..numeric.elementary import Values, normalised
-from ..support.record import readable
+from ..support.record import Readable
 
 _STEPS = 200
 """Steps of expectation-maximisation."""
@@ -72,11 +72,9 @@ def fit_weights(
     return weights
 
 
-@dataclass(frozen=True, eq=False)
-class RateSpread:
+@dataclass(frozen=True, eq=False, repr=False)
+class RateSpread(Readable):
     """A distribution of pass rates over prompts: rates and weights (grid,)."""
-
-    __repr__ = readable
 
     rates: np.ndarray
     weights: np.ndarray

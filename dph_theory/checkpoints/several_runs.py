@@ -10,7 +10,7 @@ import numpy as np
 from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means, mean_of
 from ..support.errors import argument_error
 from ..support.notebook import Shown
-from ..support.record import readable
+from ..support.record import Readable
 from ..support.table import Cell, Table
 from .answers import RunAgreement, answer_codes, independent_prompts, run_agreement, styles_left
 from .counts import Counts, MatchedRows, PairedCounts, matched
@@ -22,14 +22,12 @@ _RUNS = 3
 """Of fewer runs it is not said what sampling noise decides."""
 
 
-@dataclass(frozen=True)
-class RunChange:
+@dataclass(frozen=True, repr=False)
+class RunChange(Readable):
     """One of several runs, at a step if it is one of many: the change at each k, prompts lost and gained.
 
     Lost and gained prompts are those that only the base, or only the run, solves in equal numbers of answers.
     """
-
-    __repr__ = readable
 
     run: str
     step: int | None

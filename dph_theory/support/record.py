@@ -50,6 +50,12 @@ def readable(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(shown)})"
 
 
+class Readable:
+    """A dataclass of results without a repr of its own, which is `readable`."""
+
+    __repr__ = readable
+
+
 def _plain(entry: Any) -> str:
     if isinstance(entry, np.ndarray) and entry.ndim == 0:
         entry = entry[()]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 from dph_theory.checkpoints import confront, matched, read_counts
-from dph_theory.checkpoints.counts import votes
+from dph_theory.checkpoints.counts import PromptRow
 from dph_theory.checkpoints.measures import all_at_k, majority_at_k, measures
 from dph_theory.checkpoints.rates import solved_beyond
 from dph_theory.intervals import bounded_mean
@@ -43,8 +43,8 @@ def test_the_vote_of_k_answers_is_that_of_all_draws(answers, alike, data):
     # An answer is mostly right or wrong whoever gives it, but a verifier may err.
     correct = [int(a < 2 if alike else c) for a, c in answers]
     k = data.draw(st.integers(1, len(said)))
-    found = majority_at_k(votes(zip(said, correct, strict=True)), k)
-    assert found == pytest.approx(by_drawing(said, correct, k), abs=1e-12)
+    row = PromptRow("a prompt", len(said), sum(correct), correct=tuple(correct), answers=tuple(said))
+    assert majority_at_k(row.votes, k) == pytest.approx(by_drawing(said, correct, k), abs=1e-12)
 
 
 def test_a_vote_over_thousands_of_answers_is_finite_and_tends_to_the_commonest():
