@@ -53,16 +53,14 @@ class ByCount:
     def weight(self, validity: Scalars) -> Values:
         """alpha_G(V), shape of `validity` in [0, 1]."""
         chances = success_weights(self.group_size - 1, probability("validity", validity))
-        alpha: Values = (chances * self.gains).sum(axis=-1)
-        return alpha
+        return np.asarray((chances * self.gains).sum(axis=-1))
 
     def objective(self, validity: Scalars) -> Values:
         """J_G(V), the integral of alpha_G from 0 to V: exact Gauss quadrature of a polynomial."""
         v = probability("validity", validity)
         nodes, weights = np.polynomial.legendre.leggauss(self.group_size)
         at = v[..., None] * (nodes + 1) / 2
-        integral: Values = (self.weight(at) * weights).sum(axis=-1) * v / 2
-        return integral
+        return np.asarray((self.weight(at) * weights).sum(axis=-1) * v / 2)
 
     def variance(self, validity: Scalars) -> Values:
         """G times the variance of the gradient sum_i A_i s_i / G, s_i = d log p(v_i)/dV, at V in (0, 1)."""
@@ -71,8 +69,7 @@ class ByCount:
         chance = success_weights(size, v[..., 0])
         gradient = (k * self.right / v - (size - k) * self.wrong / (1 - v)) / size
         mean = (chance * gradient).sum(axis=-1, keepdims=True)
-        scaled: Values = size * (chance * (gradient - mean) ** 2).sum(axis=-1)
-        return scaled
+        return np.asarray(size * (chance * (gradient - mean) ** 2).sum(axis=-1))
 
 
 def tabulate(advantage: Advantage, group_size: int) -> ByCount:
@@ -266,8 +263,7 @@ def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool 
     """alpha_G(V), divided by the chance 1 - V^G - (1-V)^G that rewards differ, if equal ones are dropped."""
     size = table.group_size
     mixed_chance = 1 - validity**size - (1 - validity) ** size if drops_equal_groups else 1.0
-    weight: np.ndarray = table.weight(validity) / mixed_chance
-    return weight
+    return np.asarray(table.weight(validity) / mixed_chance)
 
 
 def verdict_line(report: AdvantageReport) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from ..support.processes import in_order
@@ -14,9 +13,11 @@ from .loss import audit
 from .published import CATALOGUE
 from .report import AuditReport
 
-LOSSES: Mapping[str, Sequence[Any]] = MappingProxyType(
-    {"published": CATALOGUE, "KL terms": KL_TERMS, "policy losses": POLICY_LOSSES}
-)
+LOSSES: Mapping[str, Sequence[Any]] = {
+    "published": CATALOGUE,
+    "KL terms": KL_TERMS,
+    "policy losses": POLICY_LOSSES,
+}
 """Tables of losses, each with a `title`, `loss` and `samples`."""
 SIZES = (4, 8, 16)
 """Group sizes at which advantages are audited."""

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ..support.errors import argument_error, choice
@@ -13,19 +12,18 @@ from .exact import Loss, arguments_of
 from .loss import audit
 from .report import ANSWERS, PER_TOKEN, REWARD, SAMPLES, AuditReport, Limit
 
-DESCENDS: Mapping[str, str | None] = MappingProxyType(
-    {
-        "reverse KL": "reverse KL(pi||ref)",
-        "forward KL": "forward KL(ref||pi)",
-        "token reverse KL": "token sum of reverse KL(pi||ref) on the samples' prefixes",
-        "token forward KL": "token sum of forward KL(ref||pi) on the samples' prefixes",
-        "no penalty": None,
-    }
-)
+DESCENDS: Mapping[str, str | None] = {
+    "reverse KL": "reverse KL(pi||ref)",
+    "forward KL": "forward KL(ref||pi)",
+    "token reverse KL": "token sum of reverse KL(pi||ref) on the samples' prefixes",
+    "token forward KL": "token sum of forward KL(ref||pi) on the samples' prefixes",
+    "no penalty": None,
+}
 """What a loss may minimise beside the reward, and an audit's name for it."""
-MASKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"any": ("ignored", "no mask"), "without holes": ("ignored", "no mask", "fills holes")}
-)
+MASKS: Mapping[str, tuple[str, ...]] = {
+    "any": ("ignored", "no mask"),
+    "without holes": ("ignored", "no mask", "fills holes"),
+}
 SEARCHED = {
     "ratio": ("log_old", "log(pi/old)", math.exp(-FARTHEST), 1.0, math.exp(FARTHEST)),
     "log_ratio": ("log_ref", "log(pi/ref)", -FARTHEST, 0.0, FARTHEST),

@@ -1,7 +1,6 @@
 """Where training with a loss ends: on filtered samples, at a inputs beta, and with a small one."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -70,17 +69,15 @@ def _minimise(audited: Audited, problem: Problem) -> tuple[Tensor, bool]:
 
 _FILTERED_TARGETS = (*TO_FILTERED, "forward KL(p_*||pi) + log A1")
 
-SMOOTH: Mapping[str, str] = MappingProxyType(
-    {
-        "forward KL(ref||pi)": FORWARD_LIMIT,
-        "reverse KL(pi||ref)": LOCAL,
-        "JS generator (twice the JS divergence)": LOCAL,
-        "alpha-divergence 0.2": LOCAL,
-        "alpha-divergence 0.5": LOCAL,
-        "chi-squared(pi||ref)": LOCAL,
-        "chi-squared(ref||pi)": "none",
-    }
-)
+SMOOTH: Mapping[str, str] = {
+    "forward KL(ref||pi)": FORWARD_LIMIT,
+    "reverse KL(pi||ref)": LOCAL,
+    "JS generator (twice the JS divergence)": LOCAL,
+    "alpha-divergence 0.2": LOCAL,
+    "alpha-divergence 0.5": LOCAL,
+    "chi-squared(pi||ref)": LOCAL,
+    "chi-squared(ref||pi)": "none",
+}
 """The divergences without a kink, and what the sum of each over tokens selects.
 
 The pass rate that is lacking because dead tokens keep some mass vanishes faster than beta, but for forward KL

@@ -48,22 +48,13 @@ class _DomainSearch:
         norm = float(expected.norm()) or measured.scale
         return float((measured.gradient - expected).norm()) / max(norm, 1e-300)
 
-    @property
-    def tolerance(self) -> float:
-        """How far off still counts as exact."""
-        return OFF32 if self.audited.single else OFF
+    def holds(self, problem: Problem, size: float = 1.0) -> bool:
+        """Whether the match holds there."""
+        return self.off(problem, size) <= (OFF32 if self.audited.single else OFF)
 
     def at(self, to: str, x: float, right: bool) -> Problem:
         """Where the log ratio of the policy to another one is x at token 0."""
         return _moved(to, x, self.length, self.reach, right=right)
-
-    def ratio_holds(self, to: str, sign: int, right: bool, size: float) -> bool:
-        """Whether the match holds there."""
-        return self.off(self.at(to, sign * size, right)) <= self.tolerance
-
-    def size_holds(self, problem: Problem, sign: int, log_size: float) -> bool:
-        """Whether it holds with all advantages so much larger, or smaller."""
-        return self.off(problem, math.exp(sign * log_size)) <= self.tolerance
 
 
 def limits_of(
@@ -79,9 +70,9 @@ def limits_of(
     if not match.exact:
         return ()
     search = _DomainSearch(audited, match, length, reach)
-    error = search.off(_base(length, reach, right=True))
-    if error > search.tolerance:
-        example = f"with all log ratios within {reach:g} it is {_off_words(error)}"
+    base = _base(length, reach, right=True)
+    if not search.holds(base):
+        example = f"with all log ratios within {reach:g} it is {_off_words(search.off(base))}"
         return (Limit("log(pi/ref)", 0.0, 0.0, example),)
     tried = ["log_ref"] + (["log_old"] if audited.samples == "old_policy" else [])
     limits = [_ratios(search, name) for name in tried if name in audited.names]
@@ -94,8 +85,12 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
     """The first log ratios below and above zero beyond which the match holds no more."""
     ends, example, place = {-1: -math.inf, 1: math.inf}, "", ""
     weighed = "advantages" in search.audited.names
+
+    def holds(size: float, *, sign: int, right: bool) -> bool:
+        return search.holds(search.at(to, sign * size, right))
+
     for sign, right in product((1, -1), (True, False) if weighed else (True,)):
-        first = first_failure(partial(search.ratio_holds, to, sign, right), GRID)
+        first = first_failure(partial(holds, sign=sign, right=right), GRID)
         if first is None or first[0] >= abs(ends[sign]):
             continue
         ends[sign] = sign * first[0]
@@ -116,8 +111,12 @@ def _sizes(search: _DomainSearch) -> Limit | None:
     chance = (problem.sample_distribution(search.audited.samples) * problem.valid).sum()
     most = float((problem.valid - chance).abs().max())
     ends, example = {-1: 0.0, 1: math.inf}, ""
+
+    def holds(log_size: float, *, sign: int) -> bool:
+        return search.holds(problem, math.exp(sign * log_size))
+
     for sign in (1, -1):
-        if first := first_failure(partial(search.size_holds, problem, sign), SIZES):
+        if first := first_failure(partial(holds, sign=sign), SIZES):
             ends[sign] = most * math.exp(sign * first[0])
             size = math.exp(sign * first[1])
             distance = _off_words(search.off(problem, size))

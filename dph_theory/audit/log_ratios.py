@@ -191,9 +191,14 @@ def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
 
 
 @dataclass(frozen=True)
-class ZeroGradientZones:
-    """The x = log(pi/ref) where a token gets no gradient: a clamp or constant, or rounding swallows it."""
+class AtExtremes:
+    """One token's loss, or its penalty if it has one, at x = log(pi/ref) far from 0.
 
+    Where it is not finite, and the x where the token gets no gradient: a clamp or constant, or rounding
+    swallows it.
+    """
+
+    extremes: tuple[Extremes, ...] = ()
     dead: tuple[tuple[float, float], ...] = ()
     rounded: tuple[tuple[float, float], ...] = ()
 
@@ -203,16 +208,18 @@ class ZeroGradientZones:
         return max((high for low, high in self.dead if low == FINE[0]), default=-np.inf)
 
 
-def zero_gradient_zones(audited: Audited) -> ZeroGradientZones:
-    """Intervals of x without gradient at an advantage of zero; none if it vanishes everywhere."""
-    if not np.any(slopes_at(audited, FINE)):
-        return ZeroGradientZones()
-    zones = _zones(audited, FINE)
-    rounded = [zone for zone in zones if _is_rounding(audited, zone)]
+def at_extremes(audited: Audited) -> AtExtremes:
+    """What happens to one token at an advantage of zero; a gradient that vanishes everywhere has no zones."""
+    penalty = penalty_of(audited)
+    ratios = extremes(penalty)
+    if not np.any(slopes_at(penalty, FINE)):
+        return AtExtremes(ratios)
+    zones = _zones(penalty, FINE)
+    rounded = [zone for zone in zones if _is_rounding(penalty, zone)]
     dead = tuple(zone for zone in zones if zone not in rounded)
     # Between two of them rounding leaves a rest at some points: at which, differs by processor.
     sides = [[zone for zone in rounded if sum(zone) * sign > 0] for sign in (-1, 1)]
-    return ZeroGradientZones(dead, tuple((side[0][0], side[-1][1]) for side in sides if side))
+    return AtExtremes(ratios, dead, tuple((side[0][0], side[-1][1]) for side in sides if side))
 
 
 def _is_rounding(audited: Audited, zone: tuple[float, float]) -> bool:

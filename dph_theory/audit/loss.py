@@ -18,30 +18,9 @@ from .batches import enumerate_batches, reduction_of
 from .convergence import convergence_of, find_minimiser
 from .domain import NEAR_REFERENCE, limits_of
 from .exact import Audited, ExpectedLoss, Loss, LossError, Problem, near_the_reference, random_problems
-from .log_ratios import (
-    ZeroGradientZones,
-    computes_in,
-    extremes,
-    penalty_of,
-    stopped_ratios,
-    zero_gradient_zones,
-)
+from .log_ratios import AtExtremes, at_extremes, computes_in, stopped_ratios
 from .quantities import match_gradient, match_value, nearest
-from .report import (
-    ANSWERS,
-    ENTROPY,
-    REWARD,
-    SAMPLES,
-    SEVERAL,
-    TOKENS,
-    AuditReport,
-    Batches,
-    EqualGroups,
-    Extremes,
-    Failure,
-    Match,
-    Term,
-)
+from .report import ANSWERS, SAMPLES, SEVERAL, TOKENS, AuditReport, Batches, EqualGroups, Failure, Match, Term
 from .shapes import mixing_broadcast, with_one_an_answer
 from .verdict import verdict_of
 
@@ -82,12 +61,12 @@ class _Audit:
     def __init__(self, audited: Audited, seed: int) -> None:
         self.audited, self.seed, self.failures = audited, seed, list[Failure]()
 
-    def attempt(self, what: str, compute: Callable[[], _T], otherwise: _T) -> _T:
-        """What is computed, or something else and a failure."""
+    def attempt(self, compute: Callable[[], _T], otherwise: _T, what: str = "") -> _T:
+        """What is computed, or something else where the loss fails; a failure, of what has a name."""
         try:
             return compute()
         except LossError as error:
-            self.failures.append(Failure(what, str(error)))
+            self.failures += [Failure(what, str(error))] if what else []
             return otherwise
 
     def match(self, measured: Sequence[ExpectedLoss]) -> Match:
@@ -109,17 +88,19 @@ class _Audit:
         audited, matches = self.audited, self.matches(measured)
         (_, sequence_gradient), (outcomes, gradient) = matches[ANSWERS], matches[TOKENS]
         single = bool(measured) and audited.adds != "pairs only"
-        extreme_ratios, zones = self.at_extremes() if single else ((), ZeroGradientZones())
+        extreme = AtExtremes()
+        if single:
+            extreme = self.attempt(partial(at_extremes, audited), extreme, "extreme log ratios")
         alone = bool(measured) and batches is None
-        scope, descended = self.descended(matches, zones) if alone else (ANSWERS, sequence_gradient)
+        scope, descended = self.descended(matches, extreme) if alone else (ANSWERS, sequence_gradient)
         length = 2 if scope == ANSWERS else 1
         minimiser = None
         if audited.samples == "filtered" and batches is None and outcomes:
             minimise = partial(find_minimiser, audited, [m.problem for m in outcomes])
-            minimiser = self.attempt("its minimiser on filtered samples", minimise, None)
+            minimiser = self.attempt(minimise, None, "its minimiser on filtered samples")
         # Beyond a clamp that holds a value and not its slope, the policy near says nothing.
-        near = descended if scope == ANSWERS and descended.exact and zones.dead else sequence_gradient
-        convergence = convergence_of(audited.samples, near, minimiser, zones.released_below)
+        near = descended if scope == ANSWERS and descended.exact and extreme.dead else sequence_gradient
+        convergence = convergence_of(audited.samples, near, minimiser, extreme.released_below)
         return AuditReport(
             loss=name,
             samples=audited.samples,
@@ -130,7 +111,7 @@ class _Audit:
             unequal_gradient=self.unequal() if measured else FAILED,
             descended=descended,
             scope=scope,
-            limits=limits_of(audited, descended, length=length, reach=_reach(zones)) if alone else (),
+            limits=limits_of(audited, descended, length=length, reach=_reach(extreme)) if alone else (),
             terms=self.terms() if alone else (),
             reduction=audited.reduction,
             precision=audited.precision,
@@ -139,11 +120,11 @@ class _Audit:
             acts_on=convergence.acts_on,
             selects=convergence.selects,
             variance=_relative_variance(measured),
-            extremes=extreme_ratios,
-            dead_zones=zones.dead,
-            rounded_zones=zones.rounded,
+            extremes=extreme.extremes,
+            dead_zones=extreme.dead,
+            rounded_zones=extreme.rounded,
             failures=tuple(self.failures),
-            stopped=_attempt(lambda: stopped_ratios(audited), ()) if single else (),
+            stopped=self.attempt(partial(stopped_ratios, audited), ()) if single else (),
             equal_groups=self.equal_groups() if alone else None,
             broadcast=mixing_broadcast(audited),
         )
@@ -173,17 +154,17 @@ class _Audit:
             return None, []
         if self.audited.adds in ("coupled", "pairs only"):
             nothing: tuple[Batches | None, list[ExpectedLoss]] = (None, [])
-            what = "batches of one, two and three"
-            return self.attempt(what, lambda: enumerate_batches(self.audited, problems), nothing)
-        measured = [self.attempt(p.name, partial(self.audited.measure, p), None) for p in problems]
+            pairs = partial(enumerate_batches, self.audited, problems)
+            return self.attempt(pairs, nothing, "batches of one, two and three")
+        measured = [self.attempt(partial(self.audited.measure, p), None, p.name) for p in problems]
         return None, [m for m in measured if m is not None]
 
     def descended(
-        self, matches: Mapping[str, tuple[Sequence[ExpectedLoss], Match]], zones: ZeroGradientZones
+        self, matches: Mapping[str, tuple[Sequence[ExpectedLoss], Match]], extreme: AtExtremes
     ) -> tuple[str, Match]:
         """What its gradient is, and on what: exactly, near log ratios of zero, or the nearest."""
         for scope, (measured, match) in matches.items():
-            near = match if match.exact else self.near(measured, _reach(zones))
+            near = match if match.exact else self.near(measured, _reach(extreme))
             if near.exact:
                 return scope, near
         scope = ANSWERS if matches[ANSWERS][1].name != "failed" else TOKENS
@@ -193,15 +174,14 @@ class _Audit:
         shapes = {m.problem.name for m in measured}
         seeds = range(self.seed + 1, self.seed + 1 + OTHER_SEEDS)
         problems = [p for seed in seeds for p in random_problems(seed) if p.name in shapes]
-        return scope, _attempt(lambda: nearest([*measured, *map(self.audited.measure, problems)]), match)
+        return scope, self.attempt(lambda: nearest([*measured, *map(self.audited.measure, problems)]), match)
 
     def near(self, measured: Sequence[ExpectedLoss], reach: float) -> Match:
         """The gradient near log ratios of zero, of a loss whose gradient elsewhere is not exact."""
         problems = [near_the_reference(m.problem, reach) for m in measured]
-        match = _attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
+        match = self.attempt(lambda: self.match([self.audited.measure(p) for p in problems]), FAILED)
         # Near zero all divergences are alike: a sum of two of them fits what is none.
-        divergences = [name for _, name in match.terms if not name.startswith((REWARD, ENTROPY))]
-        return match if match.exact and match.name != "zero" and len(divergences) < 2 else FAILED
+        return match if match.exact and match.name != "zero" and len(match.divergences) < 2 else FAILED
 
     def unequal(self) -> Match:
         """The gradient on sequences of unequal lengths; a token mean in the limit of large batches."""
@@ -209,20 +189,10 @@ class _Audit:
             return FAILED
         measure = partial(self.audited.measure, undivided=True)
         what, problems = "sequences of unequal lengths", random_problems(self.seed, ends=True)
-        match = self.attempt(what, lambda: self.match([*map(measure, problems)]), FAILED)
+        match = self.attempt(lambda: self.match([*map(measure, problems)]), FAILED, what)
         # The mean over all tokens of a large batch is the sum over them by the expected length.
         divided = self.audited.adds == "token mean" and match.exact and match.name != "zero"
         return replace(match, per_token=1) if divided else match
-
-    def at_extremes(self) -> tuple[tuple[Extremes, ...], ZeroGradientZones]:
-        """What happens at extreme log ratios of a single token, to the penalty of a loss that has one."""
-
-        def at_extremes() -> tuple[tuple[Extremes, ...], ZeroGradientZones]:
-            penalty = penalty_of(self.audited)
-            return extremes(penalty), zero_gradient_zones(penalty)
-
-        nothing: tuple[tuple[Extremes, ...], ZeroGradientZones] = ((), ZeroGradientZones())
-        return self.attempt("extreme log ratios", at_extremes, nothing)
 
     def terms(self) -> tuple[Term, ...]:
         """Its parts: what vanishes without advantages; of the rest, what needs the reference; what is left.
@@ -244,7 +214,7 @@ class _Audit:
             audit = _Audit(part, self.seed)
             matches = audit.matches(measured)
             if any(match.name != "zero" for _, match in matches.values()):
-                terms.append(Term(name, audit.descended(matches, ZeroGradientZones())[1]))
+                terms.append(Term(name, audit.descended(matches, AtExtremes())[1]))
         return tuple(terms) if len(terms) > 1 else ()
 
     def equal_groups(self) -> EqualGroups | None:
@@ -252,20 +222,12 @@ class _Audit:
         if "advantages" not in self.audited.names:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
-        weight = _attempt(lambda: _weight(self.audited, problems[-1]), "unknown")
+        weight = self.attempt(partial(_weight, self.audited, problems[-1]), "unknown")
         silent = replace(_silent(self.audited), reduction=None)
         try:
             return EqualGroups(self.match([silent.measure(p) for p in problems]), weight)
         except LossError as error:
             return EqualGroups(FAILED, weight, str(error))
-
-
-def _attempt(compute: Callable[[], _T], otherwise: _T) -> _T:
-    """What is computed, or something else where the loss fails."""
-    try:
-        return compute()
-    except LossError:
-        return otherwise
 
 
 def _silent(audited: Audited) -> Audited:
@@ -291,9 +253,9 @@ def _weight(audited: Audited, problem: Problem) -> str:
     return "left out" if all(unchanged) else "counted"
 
 
-def _reach(zones: ZeroGradientZones) -> float:
+def _reach(extreme: AtExtremes) -> float:
     """Log ratios that count as near zero: within half of what a clamp lets through."""
-    return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in zones.dead for end in zone if end)])
+    return min([NEAR_REFERENCE, *(abs(end) / 2 for zone in extreme.dead for end in zone if end)])
 
 
 def _relative_variance(measured: Sequence[ExpectedLoss]) -> float | None:

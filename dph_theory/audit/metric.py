@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
@@ -50,10 +51,6 @@ def _value(metric: Metric, n: int, c: int, k: int) -> float:
     return mean
 
 
-def _by_count(metric: Metric) -> bool:
-    return len(_positional(metric)) == 3
-
-
 def _values(metric: Metric, n: int, k: int) -> np.ndarray:
     """The same at c = 0 .. n, (n+1,)."""
     return np.array([_value(metric, n, c, k) for c in range(n + 1)])
@@ -81,8 +78,8 @@ def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
     return means, 5 * error
 
 
-def _positional(metric: Metric) -> list[str]:
-    """The names of the metric's required parameters; MetricError unless (n, c, k) or (matrix, k)."""
+def _by_count(metric: Metric) -> bool:
+    """Whether a metric takes (n, c, k); MetricError unless that or (matrix, k)."""
     try:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError) as error:
@@ -93,7 +90,7 @@ def _positional(metric: Metric) -> list[str]:
     if len(required) not in (2, 3):
         takes = f"the metric takes ({', '.join(required)})"
         raise MetricError(f"{takes}: (n, c, k) or (matrix of 0 and 1, k) is needed")
-    return required
+    return len(required) == 3
 
 
 def _truths(k: int) -> Mapping[str, np.ndarray]:
@@ -117,12 +114,7 @@ def _truths(k: int) -> Mapping[str, np.ndarray]:
 @cache
 def _choices(n: int, k: int) -> np.ndarray:
     """The chance of j right ones among k of n answers, c of them right, (n+1, k+1)."""
-    return np.array(
-        [
-            [math.comb(c, j) * math.comb(n - c, k - j) / math.comb(n, k) for j in range(k + 1)]
-            for c in range(n + 1)
-        ]
-    )
+    return np.asarray(stats.hypergeom.pmf(np.arange(k + 1), n, np.arange(n + 1)[:, None], k))
 
 
 def _majority(n: int) -> np.ndarray:

@@ -112,6 +112,11 @@ class Match:
         return self.terms or ((self.constant or 1.0, self.name),)
 
     @property
+    def divergences(self) -> list[str]:
+        """The terms of a sum that are neither reward nor entropy."""
+        return [name for _, name in self.terms if not name.startswith((REWARD, ENTROPY))]
+
+    @property
     def words(self) -> str:
         """Such as: the reward's policy gradient plus 0.04 times the forward KL(ref||pi) of each token."""
         if self.name in ("zero", "failed"):

@@ -1,31 +1,25 @@
 """The summary of an audit: one to three plain sentences, what is wrong first."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from .report import REWARD, SEVERAL, TOKENS, AuditReport, Match, plain
 
 MOST = 3
 """So many sentences; what is left stands in the rows."""
-_ENDS: Mapping[str, str] = MappingProxyType(
-    {
-        FILTERED: "With a small beta it converges to the base's correct answers, in the base's proportions",
-        LOCAL: "With a small beta only correct answers remain, those of constrained decoding",
-        FORWARD_LIMIT: "With a small beta only correct answers remain, not in the base's proportions",
-        BASE_RATE: "It converges to correct answers in the base's proportions, as often as the base gives "
-        "one",
-    }
-)
-_MINIMISERS: Mapping[str, str] = MappingProxyType(
-    {
-        "p_*": "it is least at the filtered model p_*",
-        "base rate": "it is least at the base's own pass rate",
-        "constant": "it is least at a multiple of the base's own pass rate",
-        "other": "it is least at a pass rate that is neither 1 nor a multiple of the base's",
-        "none": "it has no least value, or moves nothing",
-    }
-)
+_ENDS: Mapping[str, str] = {
+    FILTERED: "With a small beta it converges to the base's correct answers, in the base's proportions",
+    LOCAL: "With a small beta only correct answers remain, those of constrained decoding",
+    FORWARD_LIMIT: "With a small beta only correct answers remain, not in the base's proportions",
+    BASE_RATE: "It converges to correct answers in the base's proportions, as often as the base gives one",
+}
+_MINIMISERS: Mapping[str, str] = {
+    "p_*": "it is least at the filtered model p_*",
+    "base rate": "it is least at the base's own pass rate",
+    "constant": "it is least at a multiple of the base's own pass rate",
+    "other": "it is least at a pass rate that is neither 1 nor a multiple of the base's",
+    "none": "it has no least value, or moves nothing",
+}
 
 
 def _padding(*kinds: str) -> Callable[[AuditReport], bool]:
