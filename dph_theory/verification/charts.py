@@ -174,11 +174,7 @@ def _round_distribution(distribution: np.ndarray, digits: int) -> np.ndarray:
 
 
 def _round_distributions(distributions: np.ndarray, digits: int) -> np.ndarray:
-    rows = [
-        _round_distribution(distribution, digits)
-        for distribution in distributions.reshape(-1, distributions.shape[-1])
-    ]
-    return np.array(rows, dtype=object).reshape(distributions.shape)
+    return np.apply_along_axis(_round_distribution, -1, distributions, digits)
 
 
 def _centred(cube: np.ndarray, power: int) -> np.ndarray:

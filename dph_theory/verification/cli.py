@@ -1,11 +1,10 @@
 """`dph verify`: progress while it works, a table by paper, a last line with the counts."""
 
 import sys
-from collections.abc import Callable
 from itertools import count
 from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from .statement import Theorem
-
-Computed = TypeVar("Computed")
 
 
 @click.command(short_help="Check every theorem, and that near-miss statements fail.")
@@ -50,7 +47,7 @@ def verify(
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
     if listing and path is not None:
         raise click.UsageError("--json writes what a run finds; --list runs nothing")
-    search_settings = _allowed(lambda: settings_for(instances=instances, seed=seed, quick=quick))
+    search_settings = settings_for(instances=instances, seed=seed, quick=quick)
     try:
         with processes.deferred():
             # Two processes load the registry at once: the one that workers are forked from, and this one.
@@ -58,7 +55,10 @@ def verify(
             single = len(names) == 1 and "." in names[0]
             context = None if single or listing else processes.prepared("dph_theory.verification.run")
             from . import run, tables
-        theorems = _allowed(lambda: run.select(names))
+        try:
+            theorems = run.select(names)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
         if listing:
             console.print(tables.listing(theorems).rich())
             return
@@ -95,14 +95,6 @@ def _compiled(console: "Console") -> bool:
     refused = [f"  {entry.name}: {why}" for entry in THEOREMS.values() for why in untied(entry, compilation)]
     console.print("\n".join(lines + refused), highlight=False)
     return not (differs or refused)
-
-
-def _allowed(compute: Callable[[], Computed]) -> Computed:
-    """What was made, or wrong usage with the reason."""
-    try:
-        return compute()
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _run_with_progress(

@@ -1,7 +1,7 @@
 """The registry as Markdown: a page a subject, and the index of them all."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from textwrap import indent
 
 from ..coq.record import recorded
@@ -38,8 +38,6 @@ def pages() -> dict[str, str]:
 
 def index() -> str:
     """The page that lists the subjects, what is expected of them, and the papers."""
-    counts = Counter(theorem.expected for theorem in THEOREMS.values())
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     neighbours = sum(len(theorem.false_neighbours) for theorem in THEOREMS.values())
     rows = [
         f"| [{name}]({name}.md) | {escaped(subject.title)} | {_tally(members(name))} |"
@@ -52,7 +50,7 @@ def index() -> str:
     return "\n".join(
         (
             "# The theorems\n",
-            f"{len(THEOREMS)} statements on {len(SUBJECTS)} subjects; expected: {words}. "
+            f"{len(THEOREMS)} statements on {len(SUBJECTS)} subjects; expected: {_tally(THEOREMS.values())}. "
             f"{neighbours} near-miss statements, next to a theorem and false, must fail at the "
             f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base or reference policy a = pi\\_ref > 0; verifier v with "
@@ -113,21 +111,14 @@ def in_kernel() -> str:
         "a part of it": [theorem for theorem in named if theorem.expected is Verdict.CHECKED],
         "that it is false": [theorem for theorem in named if theorem.false],
     }
-    table = [
-        f"| {words} | {len(theorems)} | {', '.join(map(_link, theorems))} |"
-        for words, theorems in rows.items()
-    ]
+    table = ["| the kernel proves | entries | which |", "| --- | --- | --- |"]
+    for words, theorems in rows.items():
+        names = ", ".join(f"`{theorem.name}`" for theorem in theorems)
+        table.append(f"| {words} | {len(theorems)} | {names} |")
     modules = Counter(axiom.split(".")[-2] for axiom in recorded().computing)
     computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
-    rest = (
-        "Besides the classical reals, `Print Assumptions` shows below examples and counterexamples axioms of"
-    )
-    table = ["| the kernel proves | entries | which |", "| --- | --- | --- |", *table]
-    return "\n".join((*table, "", f"{rest} {computing}."))
-
-
-def _link(theorem: Theorem) -> str:
-    return f"`{theorem.name}`"
+    rest = "Besides the classical reals, `Print Assumptions` shows below examples and counterexamples axioms"
+    return "\n".join((*table, "", f"{rest} of {computing}."))
 
 
 def _in_kernel(theorem: Theorem) -> list[str]:
@@ -150,6 +141,6 @@ def _definitions() -> list[str]:
     ]
 
 
-def _tally(theorems: Sequence[Theorem]) -> str:
+def _tally(theorems: Iterable[Theorem]) -> str:
     counts = Counter(theorem.expected for theorem in theorems)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])

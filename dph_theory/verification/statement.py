@@ -210,23 +210,15 @@ refuted = partial(_entry, True)
 
 
 @cache
-def parameters(side: Side) -> tuple[str, ...]:
-    """The parts of an instance that a side asks for."""
-    return tuple(inspect.signature(side).parameters)
-
-
-@cache
-def _required(side: Side) -> frozenset[str]:
-    """The parts without which a side cannot be computed."""
-    signature_parameters = inspect.signature(side).parameters.values()
-    return frozenset(part.name for part in signature_parameters if part.default is part.empty)
+def parameters(side: Side) -> Mapping[str, bool]:
+    """The parts of an instance that a side asks for, and whether it cannot be computed without."""
+    return {name: part.default is part.empty for name, part in inspect.signature(side).parameters.items()}
 
 
 def evaluate(side: Side, values: Mapping[str, Any]) -> np.ndarray:
     """The side on the parts it asks for; ValueError names those that the instances lack."""
-    if missing := _required(side) - values.keys():
-        name = getattr(side, "__name__", "side")
-        raise argument_error(
-            name, f"a function of {', '.join(sorted(missing))}", f"instances have {', '.join(values)}"
-        )
+    required = {name for name, needed in parameters(side).items() if needed}
+    if missing := required - values.keys():
+        name, needed = getattr(side, "__name__", "side"), f"a function of {', '.join(sorted(missing))}"
+        raise argument_error(name, needed, f"instances have {', '.join(values)}")
     return np.asarray(side(**{name: values[name] for name in parameters(side) if name in values}))
