@@ -1,7 +1,7 @@
 """`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +88,15 @@ def styles(
 @_quick
 def filtering(path: Path | None, seed: int, quick: bool) -> None:
     """How far the locally filtered model is from the filtered one, on three grammars; exact, in nats."""
-    from .filtering import GRAMMARS, distances
+    from .filtering import GRAMMARS, MEASURES, distances
 
     measured = [distances(name, seed=seed, bases=2 if quick else 5) for name in GRAMMARS]
     if path is not None:
-        write_json(path, {"seed": seed, "rows": [asdict(row) for row in measured]})
+        write_json(path, {"seed": seed, "rows": measured})
     headers = ("grammar", "length", "-log A1", "KL(loc||a)", "KL(loc||p_*)", "KL(p_*||loc)")
-    rows: list[tuple[str, ...]] = []
-    for row in measured:
-        nats = (row.filtering, row.local, row.local_to_filtered, row.filtered_to_local)
-        rows.append((row.grammar, str(row.length), *(f"{value:.3f}" for value in nats)))
+    rows = [
+        (row["grammar"], str(row["length"]), *(f"{row[name]:.3f}" for name in MEASURES)) for row in measured
+    ]
     terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.from_rows(headers, rows).rich())
 
 

@@ -1,32 +1,16 @@
 """How far the locally filtered model is from the filtered model: brackets, JSON-like texts, arithmetic."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 import toy_lm  # Its names are loaded when they are used: the lengths need no engine.
 
+from .grid import Row
+
 GRAMMARS = ("brackets", "json", "arithmetic")
 LENGTHS: Mapping[str, int] = {"brackets": 32, "json": 24, "arithmetic": 24}
-
-
-@dataclass(frozen=True)
-class Distances:
-    """Means over random bases a, in nats: -log A1, KL(loc||a), KL(loc||p_*), KL(p_*||loc).
-
-    loc is the locally filtered model. The first is KL(p_*||a), the least that filtering costs; the second
-    exceeds it by the third.
-    """
-
-    grammar: str
-    length: int
-    states: int
-    bases: int
-    filtering: float
-    local: float
-    local_to_filtered: float
-    filtered_to_local: float
+MEASURES = ("filtering", "local", "local_to_filtered", "filtered_to_local")
 
 
 def grammar(name: str) -> "toy_lm.ValidityAutomaton":
@@ -46,8 +30,12 @@ def grammar(name: str) -> "toy_lm.ValidityAutomaton":
     return chain & toy_lm.balanced(letters, "(", ")", depth=4)
 
 
-def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int = 0) -> Distances:
-    """The distances of one grammar, averaged over random Markov bases of order one; exact for each base."""
+def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int = 0) -> Row:
+    """The distances of one grammar, means over random Markov bases a of order one; exact for each, in nats.
+
+    filtering: -log A1 = KL(p_*||a), the least that filtering costs; local: KL(loc||a), which exceeds it by
+    local_to_filtered: KL(loc||p_*); filtered_to_local: KL(p_*||loc). loc is the locally filtered model.
+    """
     automaton = grammar(name)
     length = LENGTHS[name] if length is None else length
     rows = []
@@ -59,4 +47,5 @@ def distances(name: str, length: int | None = None, *, bases: int = 5, seed: int
         pairs = ((filtered, plain), (local, plain), (local, filtered), (filtered, local))
         rows.append([toy_lm.token_distribution_kl(one, other) for one, other in pairs])
     means = (float(mean) for mean in np.mean(rows, axis=0))
-    return Distances(name, length, automaton.states, bases, *means)
+    row = {"grammar": name, "length": length, "states": automaton.states, "bases": bases}
+    return row | dict(zip(MEASURES, means, strict=True))

@@ -47,7 +47,7 @@ CONFIGS = {
 }
 STAGES = {
     "collapse": {"families fitted": 6},
-    "strategies": {"methods": 9, "sweep": 9, "targets and random tasks": 2},
+    "strategies": {"methods": 9, "sweep": 9, "random tasks": 1},
     "styles": {"trainings": 4},
 }
 NUMBERS = Path(__file__).parents[2] / "figures/numbers"

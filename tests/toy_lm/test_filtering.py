@@ -7,9 +7,9 @@ from toy_lm.filtering import GRAMMARS, distances, grammar
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_local_filtering_costs_more_than_filtering(name):
     found = distances(name, 12, bases=2)
-    assert found.local == pytest.approx(found.filtering + found.local_to_filtered, rel=1e-9)
-    assert found.local_to_filtered > 0.01
-    assert found.filtered_to_local > 0.01
+    assert found["local"] == pytest.approx(found["filtering"] + found["local_to_filtered"], rel=1e-9)
+    assert found["local_to_filtered"] > 0.01
+    assert found["filtered_to_local"] > 0.01
     assert found == distances(name, 12, bases=2)
 
 

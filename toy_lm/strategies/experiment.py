@@ -5,76 +5,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
-from dph_theory import (
-    FORWARD_KL,
-    REVERSE_KL,
-    FDivergence,
-    alpha_divergence,
-    beta_for_mean_validity,
-    mu_from_beta,
-)
+from dph_theory import FORWARD_KL, REVERSE_KL, FDivergence, alpha_divergence
 from dph_theory.intervals import mean_interval
 from dph_theory.meter import LeadTime, lead_time
 from dph_theory.numeric.arrays import integers
-from dph_theory.numeric.elementary import trailing
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record
 
 from ..grid import Row, run_grid
-from .results import KIND, PLACES, StrategiesConfig, directions, findings
-from .task import StrategiesTask, pass_rates, random_tasks
+from .results import KIND, PLACES, StrategiesConfig, findings
+from .task import random_tasks
 from .train import Anchor, Measures, mean_pass_at_k, measure, train
-
-
-def targets(config: StrategiesConfig) -> Row:
-    """Mean pass rate predicted and reached for each target, rows over conditionings where policies share.
-
-    "unrestricted" trains free logits of outcomes on every type; "best_of_family" is the optimum of the shared
-    policy, whose rate on the easy type no training changes: w_E easy_rate + sum_j w_j mu_j(beta), the limit
-    at any conditioning above 0; "reached" is that policy after the configured steps of the plain gradient
-    of E v - beta KL. Source: ours, entries `kl_control`, `many_prompts`.
-    """
-    task, mean = config.task, np.array(config.targets)
-    rates = pass_rates(task.base_distribution)
-    beta = beta_for_mean_validity(np.repeat(rates, config.prompts), mean)
-    mu = mu_from_beta(rates, trailing(beta, 1))
-    family = np.concatenate([np.full_like(mu[:, :1], config.easy_rate), mu[:, 1:]], axis=1)
-    free = mirror_ascent(task, beta, config.steps)
-    shared = train(
-        task,
-        Anchor(REVERSE_KL, everywhere=True),
-        beta,
-        np.array(config.conditionings)[:, None],
-        config.optimiser._replace(group=None),
-        np.array([0, config.steps]),
-    )[-1]
-    return {
-        "target": config.targets,
-        "beta": beta,
-        "predicted": (task.weights * mu).sum(axis=-1),
-        "unrestricted": mean_pass_at_k(free, task, 1),
-        "best_of_family": (task.weights * family).sum(axis=-1),
-        "reached": mean_pass_at_k(shared, task, 1),
-    }
-
-
-def mirror_ascent(
-    task: StrategiesTask, beta: Float[np.ndarray, " betas"], steps: int
-) -> Float[np.ndarray, "betas types outcomes"]:
-    """Free policies over outcomes on each type, after natural-gradient ascent of E v - beta KL(pi || base).
-
-    A step r moves log pi by r (v - beta log(pi/base)) up to a constant, so that log(pi/base) tends to v/beta,
-    its error shrinking by the factor 1 - r beta; here r = 1/(2 beta).
-    """
-    gain = np.zeros((len(beta), 1, len(task.valid)))
-    for _ in range(steps):
-        gain = gain + (task.valid / trailing(beta, 2) - gain) / 2
-    weight = task.base_distribution * np.exp(gain - gain.max(axis=-1, keepdims=True))
-    return weight / weight.sum(axis=-1, keepdims=True)
-
 
 _Job = tuple[FDivergence | None, str | None, tuple[float, ...]]
 """A divergence, its place, and the conditionings to try."""
@@ -208,17 +151,6 @@ def _pass_at_draws(config: StrategiesConfig, outcomes: np.ndarray) -> list[float
     return curve
 
 
-def where_direction_matters(config: StrategiesConfig, directions: pd.DataFrame) -> Row:
-    """Pass@k over k of every direction on D_pef, at the strength where forward and reverse differ most."""
-    strength = float(directions.loc["D_pef"].gap.abs().idxmax())
-    ends, conditioning, curves = np.array([0, config.steps]), np.array(config.conditioning), {}
-    for direction, divergence in config.divergences.items():
-        eta, anchor = np.array(strength / divergence.curvature), Anchor(divergence, everywhere=False)
-        run = train(config.task, anchor, eta, conditioning, config.optimiser, ends)
-        curves[_DPH.get(direction, f"{direction} on D_pef")] = _pass_at_draws(config, run[-1])
-    return {"strength": strength, "pass_at_draws": curves}
-
-
 def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[Row]:
     """GRPO and both directions of KL on D_pef, on random tasks: mean changes of Pass@1 and Pass@k.
 
@@ -248,28 +180,18 @@ def run(config: StrategiesConfig, *, seed: int = 0, progress: Progress = silent)
     """Train every method and sweep by exact gradients; the record of all numbers and what follows from them.
 
     The seed draws the random tasks; everything else is deterministic. progress(stage, done, total)
-    is called as it goes. Source: ours, entries `falling_pass_at_k`, `kl_control`, `frontier`,
-    `many_prompts`, `forms_and_curvature`, `rehearsal_guarantee`.
+    is called as it goes. Source: ours, entries `falling_pass_at_k`, `frontier`, `forms_and_curvature`,
+    `rehearsal_guarantee`.
     """
     integers("seed", seed, at_least=0)
     base, methods = compare(config, partial(progress, "methods"))
     blocks = sweep(config, partial(progress, "sweep"))
-    weak = where_direction_matters(config, directions(config, blocks))
-    progress("targets and random tasks", 0, 2)
-    aims = targets(config)
-    progress("targets and random tasks", 1, 2)
+    progress("random tasks", 0, 1)
+    random = on_random_tasks(config, np.random.default_rng(seed))
+    progress("random tasks", 1, 1)
     results = as_json(
-        {
-            "draws": config.draws,
-            "base": base,
-            "methods": methods,
-            "sweep": blocks,
-            "weak": weak,
-            "targets": aims,
-            "random_tasks": on_random_tasks(config, np.random.default_rng(seed)),
-        }
+        {"draws": config.draws, "base": base, "methods": methods, "sweep": blocks, "random_tasks": random}
     )
-    progress("targets and random tasks", 2, 2)
     return record(
         KIND,
         seed=seed,

@@ -53,8 +53,6 @@ class StrategiesConfig:
     conditionings: Annotated[tuple[_Conditioning, ...], Filled] = (0.0, 0.03, 0.1, 0.3, 1.0)
     strengths: _Strengths = _STRENGTHS
     alphas: _Rates = (0.1, 0.25, 0.5, 0.75, 0.9)
-    targets: _Rates = (0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
-    """Mean validities that KL control is to reach."""
     draws: _Counts = _DRAWS
     """The k of the pass@k curves."""
     coverage_draws: Count = 16
@@ -86,7 +84,6 @@ class StrategiesConfig:
             conditionings=(0.0, 0.1, 1.0),
             strengths=(0.01, 0.1, 1.0, 10.0),
             alphas=(0.5,),
-            targets=(0.55, 0.75),
             random_tasks=20,
             steps=800,
         )

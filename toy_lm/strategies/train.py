@@ -96,11 +96,11 @@ class Anchor(NamedTuple):
 
 
 class Optimiser(NamedTuple):
-    """Gradient ascent on sum_t w_t (reward_t - eta D_t); `group` is the group's size, None for plain E v."""
+    """Gradient ascent on sum_t w_t (reward_t - eta D_t); `group` is the group's size."""
 
     learning_rate: float
     steps: int
-    group: int | None
+    group: int
 
 
 def train(
@@ -138,16 +138,15 @@ def train(
 
 
 def reward_gradient(
-    current: PolicyOutcomes, task: StrategiesTask, group: int | None
+    current: PolicyOutcomes, task: StrategiesTask, group: int
 ) -> Float[np.ndarray, "*batch types outcomes"]:
     """The reward's gradient in the logits of the outcomes, w_t alpha_G(p_t) P_y (v_y - p_t).
 
-    alpha_G is 1 if plain, else that of rewards over the population std of their group. Entries:
-    `group_advantages`; the advantage: shao2024grpo.
+    alpha_G is that of rewards over the population std of their group. Entries: `group_advantages`; the
+    advantage: shao2024grpo.
     """
     p = pass_rates(current.outcomes)
-    weight = 1.0 if group is None else group_weight(group, p, "population_std")
-    gain = task.weights * weight
+    gain = task.weights * group_weight(group, p, "population_std")
     return gain[..., None] * current.outcomes * (task.valid - p[..., None])
 
 
