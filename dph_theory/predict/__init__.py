@@ -1,18 +1,15 @@
-"""What a run's settings will do: the pass rates that they lead to, when, and what other settings do the same.
+"""What a run's settings will do: the pass rates that they lead to, and when.
 
 `configuration_of` reads the settings of nine trainers; the KL terms and what they converge
 to stand in `dph_theory.trainers.kl_terms`.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..divergences import FORWARD_KL, REVERSE_KL
 from ..numeric.arrays import Scalars, probability
 from ..support.errors import argument_error
 from ..support.notebook import Shown
@@ -22,17 +19,8 @@ from ..trainers.parts import UNDIVIDED
 from .configuration import Configuration
 from .interpretation import configuration_of as configuration_of
 
-if TYPE_CHECKING:
-    from ..fdivergence import FDivergence
-
 MOST_OF_THE_WAY = 0.99
 """The share of the way from the base to the end after which a prompt counts as there."""
-REACHED = 0.9
-"""The pass rate at which sampling noise is given of a run without a KL, where no number of steps is given."""
-_KLS = {"reverse": REVERSE_KL, "forward": FORWARD_KL}
-_DIVIDED = {"std-normalised": "std", "not normalised": "none"}
-_RANGE = float(np.log(1e-3)), float(np.log(1e3))
-"""Between these log betas an equivalent one is looked for."""
 _TIMES = np.concatenate([[0.0], np.geomspace(1e-2, 9e5, 161)])
 """Steps times their size in logits, at which it is looked whether a prompt is there."""
 
@@ -43,8 +31,6 @@ class PromptPrediction:
 
     `on_the_way`: after the steps asked for; None where none were. `time`: steps times the effective
     logit step after which it is `MOST_OF_THE_WAY` there; None where it stays, or is not within a million.
-    `deviation`: the std over seeds of the log ratio of two equally likely correct answers without a KL, by
-    then or at `REACHED`.
     """
 
     __repr__ = readable
@@ -55,22 +41,16 @@ class PromptPrediction:
     other_validities: tuple[float, ...]
     on_the_way: float | None
     time: float | None
-    deviation: float | None
 
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Shown):
-    """What settings do: to each prompt and on the mean, and the beta of other settings alike.
-
-    `equivalent` holds, for the forward and reverse KL, with advantages std-normalised or not, the beta that
-    has the same mean pass rate, where one does.
-    """
+    """What settings do: to each prompt and on the mean."""
 
     configuration: Configuration
     prompts: tuple[PromptPrediction, ...]
     mean_base_rate: float
     mean_validity: float
-    equivalent: dict[str, float]
 
     def summary(self) -> str:
         """The settings, what they converge to, and the mean pass rate."""
@@ -78,20 +58,17 @@ class Prediction(Shown):
         return (
             f"{run.trainer} {run.version}, {run.penalty}, groups of {run.objective.group_size}: "
             f"{run.stationary_kl}.\n"
-            f"The mean pass rate over {len(self.prompts)} prompts goes from {self.mean_base_rate:.4f} to "
-            f"{self.mean_validity:.4f}."
+            f"The mean pass rate over {len(self.prompts)} prompts goes from {self.mean_base_rate:.3f} to "
+            f"{self.mean_validity:.3f}."
         )
 
     def tables(self) -> list[Table]:
-        """Each prompt's pass rates, and the beta of other settings for the same mean."""
+        """Each prompt's pass rates."""
         rows = []
         for prompt in self.prompts:
             also_stable = ", ".join(f"{validity:.4g}" for validity in prompt.other_validities)
             rows.append((prompt.base_rate, prompt.on_the_way, prompt.validity, also_stable or None))
-        tables = [Table.from_rows(("base rate", "after the steps", "predicted", "also stable"), rows)]
-        if self.equivalent:
-            tables.append(Table.from_rows(("setting", "beta for the same mean"), self.equivalent.items()))
-        return tables
+        return [Table.from_rows(("base rate", "after the steps", "predicted", "also stable"), rows)]
 
 
 def predict(
@@ -104,7 +81,6 @@ def predict(
     steps: float | None = None,
     right: int = 2,
     wrong: int = 8,
-    answers: int | None = None,
 ) -> Prediction:
     """The pass rates that prompts with one-token answers converge to.
 
@@ -116,9 +92,8 @@ def predict(
     errs, whatever the answer, makes beta act as `stationary.effective_beta`; only where advantages are not
     divided by what its errors move ("none", "leave_one_out"). `step`, an effective logit step, and `steps`:
     after how many the pass rates are given too, of `right` correct and `wrong` incorrect equally likely
-    answers, without noise. Without a KL the noise is given of steps of so many `answers`, by default 64 of
-    whole groups. Returns a Prediction. Raises ValueError for what these do not allow, for settings whose
-    stationary policy is not known, for no base rates, and where the group size is needed and not given.
+    answers, without noise. Returns a Prediction. Raises ValueError for what these do not allow, for settings
+    whose stationary policy is not known, for no base rates, and where the group size is needed and not given.
     Source: ours, theory E1, E2, E4.
 
     >>> round(predict(configuration_of({"beta": 0.5}, "trl"), [0.25]).mean_validity, 4)
@@ -141,13 +116,12 @@ def predict(
     penalised = configuration.objective.coefficient > 0
     objective = {**configuration.objective.stationary_arguments, "beta": beta if penalised else 0.0}
     speed, decision = 1 - false_positive - false_negative, {"valid": right, "invalid": wrong}
-    flow = _PromptFlow(configuration, objective, decision, speed, step=step, steps=steps, answers=answers)
+    flow = _PromptFlow(configuration, objective, decision, speed, step=step, steps=steps)
     by_rate = {rate: flow.prompt(rate) for rate in np.unique(rates).tolist()}
     names = list(by_prompt) or [f"prompt {i + 1}" for i in range(rates.size)]
     prompts = tuple(replace(by_rate[rate], id=name) for name, rate in zip(names, rates.tolist(), strict=True))
     mean = float(np.mean([prompt.validity for prompt in prompts]))
-    equivalent = _equivalent_betas(objective["group_size"], rates, mean) if objective["beta"] else {}
-    return Prediction(configuration, prompts, float(rates.mean()), mean, equivalent)
+    return Prediction(configuration, prompts, float(rates.mean()), mean)
 
 
 @dataclass(frozen=True)
@@ -160,17 +134,16 @@ class _PromptFlow:
     speed: float
     step: float | None
     steps: float | None
-    answers: int | None
 
     def prompt(self, rate: float) -> PromptPrediction:
         """What becomes of a prompt of that base rate; the prediction bears no name yet."""
         time_trained = None if self.step is None or self.steps is None else self.step * self.steps
         if rate in (0.0, 1.0):
-            return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None, None)
+            return PromptPrediction("", rate, rate, (), None if time_trained is None else rate, None)
         reached, *ends = self._ends(rate)
         other_ends = tuple(end for end in ends if end != reached)
         if self._mixed_only:  # The way there is not that of a KL on all groups.
-            return PromptPrediction("", rate, reached, other_ends, None, None, None)
+            return PromptPrediction("", rate, reached, other_ends, None, None)
         path = self._along(rate, _TIMES)
         on_the_way = None if time_trained is None else float(self._along(rate, np.array([time_trained]))[0])
         target = rate + MOST_OF_THE_WAY * (reached - rate)
@@ -179,8 +152,7 @@ class _PromptFlow:
         time = None
         if arrived.size:
             time = float(np.interp(target, path[: arrived[0] + 1], _TIMES[: arrived[0] + 1]))
-        deviation = self._noise_deviation(rate, REACHED if on_the_way is None else on_the_way)
-        return PromptPrediction("", rate, reached, other_ends, on_the_way, time, deviation)
+        return PromptPrediction("", rate, reached, other_ends, on_the_way, time)
 
     @property
     def _mixed_only(self) -> bool:
@@ -206,41 +178,3 @@ class _PromptFlow:
 
         # Errors slow what the verdicts drive and not the penalty: the flow of beta over the speed, slower.
         return pass_rate_along(rate, times * self.speed, **self.decision, **self.objective)
-
-    def _noise_deviation(self, rate: float, end: float) -> float | None:
-        """How far sampling drives equally likely right answers apart by a pass rate, without a KL."""
-        from ..finite_training import SmallNoiseWarning, drift_deviation
-
-        optimised = self.configuration.objective
-        _, scale, baseline = optimised.advantage
-        if optimised.coefficient or self.step is None or not rate < end < 1:
-            return None
-        if baseline is None or scale not in ("std", *UNDIVIDED):
-            return None
-        group = optimised.group_size if scale == "std" else None
-        batch = {"answers": self.answers or -(-64 // (group or 1)) * (group or 1), "group_size": group}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SmallNoiseWarning)  # Said in words.
-            run = {"step": self.step, "baseline": baseline, **self.decision, **batch}
-            return float(drift_deviation(rate, end, **run))
-
-
-def _equivalent_betas(group_size: int, rates: np.ndarray, mean: float) -> dict[str, float]:
-    """For each setting the beta with that mean validity, where one has it."""
-    from scipy.optimize import brentq
-
-    from ..stationary import normalised_validity_at
-
-    betas = {}
-    for (kl, divergence), (divided, scale) in product(_KLS.items(), _DIVIDED.items()):
-
-        def excess(log_beta: float, divergence: "FDivergence" = divergence, scale: str = scale) -> float:
-            reached = normalised_validity_at(rates, np.exp(log_beta), group_size, scale, divergence)
-            return float(np.mean(reached)) - mean
-
-        if excess(_RANGE[0]) > 0 > excess(_RANGE[1]):
-            log_beta = brentq(excess, *_RANGE, xtol=1e-12)
-            # Where validity jumps at some beta, no beta may have this mean.
-            if abs(excess(log_beta)) < 1e-6:
-                betas[f"{kl} KL, advantages {divided}"] = float(np.exp(log_beta))
-    return betas

@@ -51,7 +51,6 @@ _COUNT = click.IntRange(min=1)
 @click.option("--k", "-k", type=_COUNT, help="Pass@k is shown. [default: 8; with --transfer 256]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
-@click.option("--answers", type=_COUNT, help="Answers a step, of all groups: for noise. [default: 64]")
 @click.option(
     "--right", default=2, show_default=True, type=click.IntRange(2), help="Equally likely: for time."
 )

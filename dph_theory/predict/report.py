@@ -13,7 +13,7 @@ from ..coverage import exact_pass_at_k, pass_at_k
 from ..support.table import Table
 from ..trainers.objective import Objective
 from ..trainers.parts import UNDIVIDED
-from . import MOST_OF_THE_WAY, REACHED, Prediction
+from . import MOST_OF_THE_WAY, Prediction
 from .configuration import Configuration
 from .settings import flag
 from .stored_runs import StoredRuns, expectation, setting_rows
@@ -237,8 +237,6 @@ def by_prompt(prediction: Prediction) -> Table:
     columns["the end"] = [shown(prompt.validity, prompt.base_rate) for prompt in firsts]
     if any(prompt.other_validities for prompt in firsts):
         columns["also stable"] = [", ".join(map(shown, prompt.other_validities)) or "-" for prompt in firsts]
-    if any(prompt.deviation is not None for prompt in firsts):
-        columns["noise"] = ["-" if p.deviation is None else f"{p.deviation:.3f}" for p in firsts]
     return Table.from_rows([*columns], zip(*columns.values(), strict=True))
 
 
@@ -248,20 +246,6 @@ def notes(configuration: Configuration, prediction: Prediction | None) -> list[s
     prompts = () if prediction is None else prediction.prompts
     if any(prompt.other_validities for prompt in prompts):
         sentences.append("Where several pass rates are stable, the run's start decides which it reaches.")
-    if prediction is not None and configuration.objective.coefficient and not prediction.equivalent:
-        sentences.append("No equivalent betas: this mean is too near 1 to distinguish them.")
-    deviations = [prompt.deviation for prompt in prompts if prompt.deviation is not None]
-    if deviations:
-        from ..finite_training import saturation
-
-        sentences.append(
-            "noise: the std over seeds of the log-odds of two equally likely correct answers, by then or "
-            f"at a pass rate of {REACHED:g}."
-        )
-        most = max(float(saturation(deviation)) for deviation in deviations)
-        if most > 0.05:
-            excess = f"{most:.0%} too large"
-            sentences.append(f"The noise is not small: these first-order numbers may be {excess}.")
     if not configuration.objective.coefficient and prediction is not None:
         sentences.append(
             "Without noise every prompt that is ever solved tends to 1. The likeliest correct answer takes "

@@ -226,8 +226,7 @@ LIKELIEST = "takes all where one token makes an answer; where answers share toke
         ("[0.25]", "areal", ["no ref is set"]),
         ("[0.25]", "openrlhf algo.advantage.estimator=reinforce", [NONE + "the KL is std-normalised along"]),
         ("[0.25, 1.0]", "trl beta=0.01", [
-            "> 0.999", "1 prompts had only incorrect or only correct",
-            "No equivalent betas: this mean is too near 1 to distinguish them."]),
+            "> 0.999", "1 prompts had only incorrect or only correct"]),
         ("[0.3]", "trl beta=0", [LIKELIEST, "TRL logs no kl at beta = 0", "starts at 0"]),
     ],
 )  # fmt: skip
@@ -253,17 +252,8 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_confront(tmp_
         assert all(f" {option} " in options for option in ("--id", "--correct", "--reward", "--unscored"))
 
 
-def test_without_a_kl_luck_is_that_of_the_trainer_s_advantage(tmp_path):
-    off, drawn = "trl beta=0 scale_rewards=none", "--step 0.02 --answers 64"
-    plain = "openrlhf algo.kl.init_coef=0 algo.advantage.estimator=reinforce algo.advantage.no_std_norm=true"
-    for words, deviation in (
-        (off, 0.150699),
-        ("trl beta=0 num_generations=2", 0.169150),
-        ("trl beta=0 num_generations=64", 0.217753),
-        (plain, 0.282071),
-    ):
-        assert first(tmp_path, f"{words} {drawn}")["deviation"] == pytest.approx(deviation, abs=1e-6)
-    # One that is accepted or refused wrongly slows the way, and its answers' noise with it.
+def test_a_verifier_that_errs_slows_the_way(tmp_path):
+    off = "trl beta=0 scale_rewards=none"
     slow = first(tmp_path, f"{off} --false-negative 0.5")["time"]
     assert slow > 1.5 * first(tmp_path, off)["time"]
 
@@ -306,7 +296,6 @@ def test_why_nothing_is_known_is_said_once(tmp_path):
         ("[0.5]", "rates.json", "a file of settings"),
         ("[0.5]", "absent/run.yaml", "there is no file absent/run.yaml"),
         ("[0.5]", "trl beta 0.1", "setting='beta' is not allowed: NAME=VALUE"),
-        ("[0.5]", "trl beta=0 num_generations=8 --step 1 --answers 9", "a multiple of"),
         ("[0.5]", "trl beta=0.5 num_generations=99999999999", "group_size=99999999999"),
     ],
 )

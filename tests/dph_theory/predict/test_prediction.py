@@ -3,7 +3,6 @@ import pytest
 
 from dph_theory.finite_training import pass_rate_along
 from dph_theory.predict import configuration_of, predict
-from dph_theory.stationary import normalised_validity_at
 
 
 def trl(beta, group_size=8, **others):
@@ -56,13 +55,6 @@ def test_the_pass_rate_reached_from_a_quarter_and_when(configuration, verifier, 
         assert then == pytest.approx(0.25 + 0.99 * (prompt.validity - 0.25), abs=2e-4)
 
 
-def test_equivalent_betas_have_the_same_validity():
-    found = predict(verl(0.3, 4), [0.2])
-    beta = found.equivalent["reverse KL, advantages not normalised"]
-    assert normalised_validity_at(0.2, beta, 4, "none") == pytest.approx(found.mean_validity, rel=1e-9)
-    assert found.equivalent["forward KL, advantages std-normalised"] == pytest.approx(0.3, rel=1e-9)
-
-
 def test_several_pass_rates_are_told():
     (prompt,) = predict(trl(0.42, 32), [0.01]).prompts
     assert (prompt.validity, *prompt.other_validities) == pytest.approx((0.504222, 0.999782), abs=5e-7)
@@ -70,11 +62,10 @@ def test_several_pass_rates_are_told():
 
 def test_prompts_that_cannot_move_stay_and_without_a_kl_those_that_move_end_at_one():
     found = predict(trl(0.1, 4), [0.0, 1.0])
-    assert ([prompt.validity for prompt in found.prompts], found.equivalent) == ([0, 1], {})
+    assert [prompt.validity for prompt in found.prompts] == [0, 1]
     found = predict(trl(0.0), {"a": 0.2, "b": 0.0}, step=0.5, steps=20)
     assert [(prompt.id, prompt.validity) for prompt in found.prompts] == [("a", 1), ("b", 0)]
     assert 0.2 < found.prompts[0].on_the_way < 1
-    assert found.equivalent == {}
 
 
 def test_what_cannot_be_predicted_is_refused():
