@@ -89,7 +89,6 @@ class LlamaRuns:
         self.runs = pd.DataFrame(results["runs"])
         self.courses = {course["digest"]: course for course in results["courses"]}
         self.flows, self.ways_back = results["flows"], results["ways_back"]
-        self.findings = record["findings"]
 
     def runs_of(self, *experiments: str) -> pd.DataFrame:
         """The runs of these experiments; ValueError says which command makes them, where there are none."""

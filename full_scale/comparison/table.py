@@ -204,7 +204,6 @@ class SetMeans:
     cost: float
     """The least KL at these validities."""
     excess: float
-    excess_se: float
 
     @classmethod
     def of_set(cls, run: str, name: str, prompts: PairedSet) -> "SetMeans":
@@ -218,7 +217,6 @@ class SetMeans:
             kl=float(measured.kl.mean()),
             cost=float(measured.cost.mean()),
             excess=measured.mean_excess.value,
-            excess_se=measured.mean_excess.standard_error,
         )
 
     def cells(self) -> tuple[str, ...]:

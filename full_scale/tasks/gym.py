@@ -59,19 +59,24 @@ def load(config: TaskConfig) -> Task:
 
 
 def _examples(options: GymOptions, name: str, size: int, seed: int) -> list[Prompt]:
-    source = {"dataset": options.dataset, "seed": seed, "size": size, "arguments": dict(options.arguments)}
+    # As text: JSON tells a worker the same generator again.
+    source = json.dumps(
+        {"dataset": options.dataset, "seed": seed, "size": size, "arguments": dict(options.arguments)},
+        sort_keys=True,
+    )
     return [
         Prompt(
             f"{name}/{i}",
             filled(options.template, question=entry["question"]),
-            # As text: JSON tells a worker the same generator again.
-            {"verifier": "gym", "source": json.dumps(source, sort_keys=True), "entry": i},
+            {"verifier": "gym", "source": source, "entry": i},
         )
         for i, entry in enumerate(_generator(source))
     ]
 
 
-def _generator(source: Mapping[str, Any]) -> Any:
+@lru_cache(maxsize=8)
+def _generator(text: str) -> Any:
+    source = json.loads(text)
     try:
         gym = importlib.import_module("reasoning_gym")
     except ModuleNotFoundError as error:
@@ -113,11 +118,6 @@ class GymVerifier(PooledVerifier):
 
 def judge(job: dict[str, Any]) -> dict[str, str]:
     """`correct` if the generator gives the `answer` to the `entry`-th question `threshold` at least."""
-    generator = _cached_generator(job["source"])
+    generator = _generator(job["source"])
     score = generator.score_answer(job["answer"], generator[job["entry"]])
     return {"outcome": JudgeOutcome.CORRECT if score >= job["threshold"] else JudgeOutcome.WRONG}
-
-
-@lru_cache(maxsize=8)
-def _cached_generator(source: str) -> Any:
-    return _generator(json.loads(source))

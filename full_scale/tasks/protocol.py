@@ -103,11 +103,9 @@ class Task:
         for name, examples in {"train": self.train, **self.evaluation}.items():
             if not examples:
                 raise argument_error(f"task {self.name!r} set", name, "every set needs at least one example")
-            ids: set[str] = set()
-            for example in examples:
-                if example.id in ids:
-                    raise argument_error(f"{name} example id", example.id, "ids must be unique within a set")
-                ids.add(example.id)
+            (most, times), *_ = Counter(example.id for example in examples).most_common(1)
+            if times > 1:
+                raise argument_error(f"{name} example id", most, "ids must be unique within a set")
 
 
 class VerifierError(RefusedError):

@@ -21,9 +21,7 @@ def outcome(ended_at=0, kl=(0.001, 0.2, 0.1), run=RUN, predicted=PREDICTED):
     start = exact(TASK, TASK.base, TASK.base)
     end = predicted[ended_at].exact if predicted else start
     distances = {policy.name: distance for policy, distance in zip(predicted, kl, strict=False)}
-    return FinishedRun(
-        run, predicted, (RunPoint(0, start, distances), RunPoint(250, end, distances)), {}, 9.5
-    )
+    return FinishedRun(run, predicted, (RunPoint(0, start, distances), RunPoint(250, end, distances)), {})
 
 
 def expected_at(ended_at, kl, deviations):

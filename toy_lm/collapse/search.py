@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from scipy.optimize import brentq
 from torch import Tensor
 
@@ -40,7 +40,6 @@ class Minima(NamedTuple):
     decrement: Float[Tensor, " batch"]
     curvature: Float[Tensor, " batch"]
     converged: Bool[Tensor, " batch"]
-    steps: Int[Tensor, " batch"]
 
 
 class _Local(NamedTuple):
@@ -76,7 +75,6 @@ def minimise(
         raise argument_error("start", start[~value.isfinite()][0].tolist(), "a finite objective there")
     # What is known of each row where it is: value, gradient norm, decrement, curvature.
     summaries = torch.full((4, len(theta)), torch.nan, dtype=theta.dtype)
-    taken = torch.zeros(len(theta), dtype=torch.int64)
     active = torch.arange(len(theta))
     for step in range(steps + 1):
         own = [p[active] for p in parameters]
@@ -90,10 +88,9 @@ def minimise(
         direction = direction * (radius / direction.abs().amax(-1, keepdim=True)).clamp(max=1)
         moved, theta[active] = _backtrack(objective, theta[active], direction, local.value[open_], slope, own)
         active = active[moved]
-        taken[active] += 1
     value, gradient_norm, decrement, curvature = summaries
     converged = decrement <= TOLERANCE * (1 + value.abs())
-    return Minima(theta, value, gradient_norm, decrement, curvature, converged, taken)
+    return Minima(theta, value, gradient_norm, decrement, curvature, converged)
 
 
 def _expand(

@@ -45,11 +45,6 @@ class TokenDistribution:
             np.add.at(probabilities, (self.automaton.transitions, np.arange(V)), emitted)
             yield probabilities
 
-    def validity(self) -> float:
-        """The probability that the automaton accepts."""
-        *_, last = self.course()
-        return float(last[self.automaton.accepting].sum())
-
 
 def base_distribution(base: MarkovLM, automaton: ValidityAutomaton, length: int) -> TokenDistribution:
     """The base itself, over the automaton."""

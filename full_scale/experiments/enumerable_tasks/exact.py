@@ -10,13 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from dph_theory.coverage import entropy, exact_pass_at_k
-from dph_theory.divergences import REVERSE_KL
-from dph_theory.stationary import (
-    answer_probabilities,
-    policy_divergence,
-    policy_excess_kl,
-    valid_answer_shares,
-)
+from dph_theory.stationary import answer_probabilities, policy_excess_kl, valid_answer_shares
 
 from ...models.generation import evaluating
 from .tasks import EnumerableTask, check_size
@@ -66,15 +60,12 @@ class ExactMeasures:
     """Of each row."""
     effective_answers: float
     """exp of the entropy of the valid answers."""
-    kl_to_base: float
     excess_kl: float
     """KL(pi || base) beyond what the pass rate had to cost."""
     first_share: float
     """P(first token is the first word | valid)."""
     favourite_share: float
     """P(the base's likeliest valid answer | valid)."""
-    kl_from_filtered: float
-    """KL(p_* || pi), p_* the base given that an answer is valid."""
     pass_at_k: tuple[float, ...]
     """At k in PASS_AT."""
     entropy: float | None = None
@@ -88,23 +79,18 @@ def exact(task: EnumerableTask, tables: Sequence[np.ndarray], base: Sequence[np.
     """The measures of a policy's tables against the base's, tables of each text."""
     rows, base_rows = task.of_rows(tables), task.of_rows(base)
     rates = np.minimum(task.pass_rates(tables), 1.0)
-    shares, base_shares = (_valid_shares(task, policy) for policy in (rows, base_rows))
+    shares, base_shares = (
+        valid_answer_shares(policy, task.valid, task.end).reshape(len(rates), -1)
+        for policy in (rows, base_rows)
+    )
     by_first = shares.reshape(len(shares), task.vocabulary, -1).sum(axis=2)
     favourite = base_shares.argmax(axis=1)[:, None]
     return ExactMeasures(
         validity=tuple(rates.tolist()),
         effective_answers=float(np.exp(entropy(shares)).mean()),
-        kl_to_base=float(policy_divergence(rows, base_rows, end=task.end).mean()),
         excess_kl=float(policy_excess_kl(rows, base_rows, task.valid, task.end).excess.mean()),
         first_share=float(by_first[:, 0].mean()),
         favourite_share=float(np.take_along_axis(shares, favourite, axis=1).mean()),
-        # -log V is what the policy's mass on invalid answers costs.
-        kl_from_filtered=float((REVERSE_KL(base_shares, shares) - np.log(rates)).mean()),
         entropy=float(entropy(answer_probabilities(rows, task.end).reshape(len(rates), -1)).mean()),
         pass_at_k=tuple(float(exact_pass_at_k(rates, np.asarray(k)).mean()) for k in PASS_AT),
     )
-
-
-def _valid_shares(task: EnumerableTask, rows: Sequence[np.ndarray]) -> np.ndarray:
-    """P(answer | valid) of each row, (rows, answers)."""
-    return valid_answer_shares(rows, task.valid, task.end).reshape(len(task.texts), -1)

@@ -38,11 +38,6 @@ class Experiment:
         """The runs of one seed."""
         return [replace(run, seed=seed) for seeds, run in self.settings if seed < seeds]
 
-    @property
-    def planned(self) -> int:
-        """Its runs, over all seeds."""
-        return sum(seeds for seeds, _ in self.settings)
-
 
 @cache
 def experiments() -> dict[str, Experiment]:
@@ -73,7 +68,10 @@ def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     is a tuple.
     """
     axes = [
-        [value if isinstance(value, dict) else {name: value} for value in _several(values)]
+        [
+            value if isinstance(value, dict) else {name: value}
+            for value in (values if isinstance(values, list) else [values])
+        ]
         for name, values in entry.items()
         if name != "seeds"
     ]
@@ -82,21 +80,13 @@ def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
-def _several(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else [values]
-
-
-def planned_lines() -> list[dict[str, Any]]:
-    """What PLANS holds: of each task, form and beta the plans by all PLANNERS, or null."""
-    return [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
-
-
 def planned_fields() -> list[dict[str, Any]]:
-    """The fields of the runs of all plans."""
+    """The fields of the runs of all PLANS: of each task, form and beta a plan by each planner, or null."""
+    lines = [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
     return [
         {name: line[name] for name in ("task", "form", "beta")} | line[planner]
         for planner in PLANNERS
-        for line in planned_lines()
+        for line in lines
         if line.get(planner)
     ]
 

@@ -38,7 +38,6 @@ class FinishedRun(Outcome):
     course: tuple[RunPoint, ...]
     limits: Mapping[str, float]
     """KL(limit || run) of what each form selects as beta -> 0, and of a run's targets, by name."""
-    seconds: float
 
     @property
     def prediction(self) -> PredictedPolicy | None:

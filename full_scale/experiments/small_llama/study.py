@@ -1,6 +1,5 @@
 """The runs: what is predicted of each is stored before it starts; nothing that is finished is lost."""
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -118,7 +117,6 @@ def _with_samples(expected: ExpectedGradientRun, bases: Path) -> ExpectedGradien
 
 def conduct(run: LlamaRun, predicted: tuple[PredictedPolicy, ...], bases: Path) -> FinishedRun:
     """Train, measure exactly, compare with the predictions. In a process of its own, or here."""
-    begun = time.monotonic()
     task = enumerable_task(run.task)
     base = tables_of(task, build_base(task, bases))
     policies = stationary_policies(run, task, base)
@@ -130,4 +128,4 @@ def conduct(run: LlamaRun, predicted: tuple[PredictedPolicy, ...], bases: Path) 
     ends = {name: limit(rows, task.valid, end=task.end) for name, limit in LIMITS.items()}
     ends |= targets_of(run, task, base)
     limits = {name: float(policy_divergence(end, last, end=task.end).mean()) for name, end in ends.items()}
-    return FinishedRun(run, predicted, tuple(points), limits, time.monotonic() - begun)
+    return FinishedRun(run, predicted, tuple(points), limits)

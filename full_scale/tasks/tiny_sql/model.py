@@ -99,23 +99,15 @@ IGNORED = -100
 class Habits:
     """How the initial model answers, whatever is asked: the share of each style, and of incorrect answers."""
 
-    count_star: float = 0.3
-    count_column: float = 0.25
-    count_distinct: float = 0.2
-    subquery: float = 0.15
-    sum_case: float = 0.1
+    shares: tuple[float, ...] = (0.3, 0.25, 0.2, 0.15, 0.1)
+    """In the order of STYLES."""
     slips: float = 0.12
 
     def __post_init__(self) -> None:
-        if min(self.shares) < 0 or not math.isclose(sum(self.shares), 1):
+        if len(self.shares) != len(STYLES) or min(self.shares) < 0 or not math.isclose(sum(self.shares), 1):
             raise argument_error("habits", self.shares, f"shares of {list(STYLES)} that sum to one")
         if not 0 <= self.slips < 1:
             raise argument_error("habits.slips", self.slips, "a share in [0, 1)")
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The share of each style, in the order of STYLES."""
-        return tuple(getattr(self, style) for style in STYLES)
 
 
 @dataclass(frozen=True)

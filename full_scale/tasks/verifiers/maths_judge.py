@@ -144,7 +144,7 @@ def word(answer: str) -> str | None:
     Words are compared as they are: as a product of letters `live` would be `evil`. Four letters make a
     word, so do yes, no and odd; shorter ones are names of quantities.
     """
-    match = _WORD.fullmatch(answer.strip().strip("$").strip())
+    match = _WORD.fullmatch(_bare(answer))
     return match[1].lower() if match else None
 
 
@@ -188,10 +188,8 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     """
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
-    marked = last_boxed(text)
-    for reader in (tagged, between_tags):
-        if marked is None:
-            marked = reader(text)
+    readings = (reader(text) for reader in (last_boxed, tagged, between_tags))
+    marked = next((reading for reading in readings if reading is not None), None)
     gold_text, marked = union(gold_text), None if marked is None else union(marked)
     units = (unit(gold_text), unit(text if marked is None else marked))
     if None not in units and units[0] == units[1] and marked is not None:

@@ -112,7 +112,7 @@ def test_an_unfinished_build_leaves_no_task_and_one_built_again_is_the_same_and_
         (lambda here: Size(tables=0), "tables=0"),
         (lambda here: Size(domains=1), "domains=1"),
         (lambda here: Size(train=0), "train=0"),
-        (lambda here: Habits(count_star=0.5), "sum to one"),
+        (lambda here: Habits(shares=(0.5, 0.25, 0.2, 0.15, 0.1)), "sum to one"),
         (lambda here: Habits(slips=1.0), r"\[0, 1\)"),
         (lambda here: build(here / "task", dataclasses.replace(SIZE, train=998)), "questions=1000"),
     ],
