@@ -77,11 +77,7 @@ class Problem:
     @cached_property
     def jacobian(self) -> Tensor:
         """The derivatives of the tokens' log-probabilities in the logits, (sequences, length, parameters)."""
-        policy, one_hot = torch.softmax(self.policy, -1), torch.eye(self.vocabulary, dtype=torch.float64)
-        jacobian = torch.zeros(*self.token.shape, *self.policy.shape, dtype=torch.float64)
-        places = (torch.arange(len(self.token))[:, None], torch.arange(self.length), self.prefix)
-        jacobian[places] = (one_hot[self.token] - policy[self.prefix]) * self.mask[..., None]
-        return jacobian.flatten(2)
+        return torch.autograd.functional.jacobian(self.log_probs, self.policy).flatten(2)
 
     def prefix_visits(self, source: str) -> Tensor:
         """How often samples visit each prefix, (prefixes,)."""

@@ -42,15 +42,6 @@ def pseudo_reward_loss(slope: Callable[[Tensor], Tensor]) -> Loss:
     return loss
 
 
-def _ours(divergence: FDivergence, gauge: str = "printed") -> Loss:
-    """The rehearsal loss of this package."""
-
-    def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
-        return generator_loss(divergence, log_pi - log_ref, mask, gauge=gauge)
-
-    return loss
-
-
 _SCHULMAN, _GRPO = str(Source("schulman2020kl")), str(Source("shao2024grpo", "equation 4"))
 _FDPG, _THEORY = str(Source("go2023fdpg", "the f-DPG gradient")), str(Source("ours", "rehearsal_gauge"))
 _DEEPSEEK = str(Source("deepseek2025v32", "section 3.1"))
@@ -80,6 +71,15 @@ def _released(mode: str, formula: str, loss: Loss, coefficient: str = "") -> tup
     return f"released {mode}", source, f"mean_t {formula}", loss, _STORED
 
 
+def _ours(title: str, formula: str, divergence: FDivergence, gauge: str = "printed") -> tuple[Any, ...]:
+    """The rehearsal loss of this package."""
+
+    def loss(log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+        return generator_loss(divergence, log_pi - log_ref, mask, gauge=gauge)
+
+    return title, _THEORY, f"mean_t {formula}", loss, _STORED
+
+
 _ROWS: tuple[tuple[Any, ...], ...] = (
     ("k1", _SCHULMAN, "mean_t log(pi/ref)", kl_term("loss", "k1"), _POLICY),
     ("k2", _SCHULMAN, "mean_t log(pi/ref)^2 / 2", kl_term("loss", "k2"), _POLICY),
@@ -99,16 +99,10 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     _released("js", _HALF_JS, restated.released_half_js),
     _released("js_low_var", f"({_JS}), u = pi/ref", restated.released_js),
     _released("alpha", f"{_ALPHA}, u = pi/ref, a = 0.2", restated.released_alpha, ", alpha_coeff 0.2"),
-    ("forward KL, printed", _THEORY, "mean_t -log u, u = pi/ref", _ours(FORWARD_KL), _STORED),
-    (
-        "forward KL, normalised",
-        _THEORY,
-        "mean_t (u - 1 - log u), u = pi/ref",
-        _ours(FORWARD_KL, "normalised"),
-        _STORED,
-    ),
-    ("JS", _THEORY, f"mean_t ({_JS}), u = pi/ref", _ours(JENSEN_SHANNON), _STORED),
-    ("alpha 0.5", _THEORY, f"mean_t {_ALPHA}, u = pi/ref, a = 0.5", _ours(alpha_divergence(0.5)), _STORED),
+    _ours("forward KL, printed", "-log u, u = pi/ref", FORWARD_KL),
+    _ours("forward KL, normalised", "(u - 1 - log u), u = pi/ref", FORWARD_KL, "normalised"),
+    _ours("JS", f"({_JS}), u = pi/ref", JENSEN_SHANNON),
+    _ours("alpha 0.5", f"{_ALPHA}, u = pi/ref, a = 0.5", alpha_divergence(0.5)),
 )
 CATALOGUE: tuple[PublishedLoss, ...] = tuple(
     PublishedLoss(title, source, formula, samples, loss)

@@ -1,6 +1,6 @@
 """The summary of an audit: one to three plain sentences, what is wrong first."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
 from .report import REWARD, SEVERAL, TOKENS, AuditReport, Match, plain
@@ -22,33 +22,20 @@ _MINIMISERS: Mapping[str, str] = {
 }
 
 
-def _padding(*kinds: str) -> Callable[[AuditReport], bool]:
-    return lambda report: report.reduction is not None and report.reduction.padding in kinds
-
-
-_ALARMS: tuple[tuple[Callable[[AuditReport], bool], str], ...] = (
-    (
-        _padding("ignores its mask"),
-        "It IGNORES ITS MASK: what stands at masked tokens changes it, and the rest need not hold.",
-    ),
-    (
-        _padding("fills holes"),
-        "It FILLS HOLES in its mask: masked tokens between an answer's own, as a tool's are, change it.",
-    ),
-    (
-        lambda r: r.precision == "16 bits",
-        "It computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64.",
-    ),
-    (
-        lambda r: r.drops_penalty,
-        "Where a group's rewards agree (advantage 0) it has NO PENALTY: nothing constrains those prompts.",
-    ),
-    (
-        lambda r: r.equal_groups is not None and r.equal_groups.weight == "left out",
-        "Answers of advantage 0 are left out of the mean: the others count for more.",
-    ),
-    (_padding("divides by the padded length", "other"), "It depends on how far the batch is padded."),
-)
+_PADDED = "It depends on how far the batch is padded."
+_ALARMS: Mapping[str, str] = {
+    "ignores its mask": "It IGNORES ITS MASK: what stands at masked tokens changes it, and the rest need "
+    "not hold.",
+    "fills holes": "It FILLS HOLES in its mask: masked tokens between an answer's own, as a tool's are, "
+    "change it.",
+    "16 bits": "It computes in 16 bits, too coarse to recognise anything: audit it in 32 or 64.",
+    "drops its penalty": "Where a group's rewards agree (advantage 0) it has NO PENALTY: nothing constrains "
+    "those prompts.",
+    "left out": "Answers of advantage 0 are left out of the mean: the others count for more.",
+    "divides by the padded length": _PADDED,
+    "other": _PADDED,
+}
+"""By what is wrong with its masked tokens, its precision or its answers of advantage 0; the worst first."""
 
 
 def verdict_of(report: AuditReport) -> str:
@@ -62,7 +49,13 @@ def verdict_of(report: AuditReport) -> str:
 
 
 def _alarms(report: AuditReport) -> list[str]:
-    alarms = [words for holds, words in _ALARMS if holds(report)]
+    wrong = {
+        report.precision,
+        report.reduction.padding if report.reduction else "",
+        report.equal_groups.weight if report.equal_groups else "",
+        "drops its penalty" if report.drops_penalty else "",
+    }
+    alarms = [words for kind, words in _ALARMS.items() if kind in wrong]
     terms = report.descended.all_terms if report.descended.exact else ()
     for coefficient, name in terms if any(name.startswith(REWARD) for _, name in terms) else ():
         if coefficient < 0 and "entropy" not in name and not name.startswith(REWARD):

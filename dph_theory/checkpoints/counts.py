@@ -314,14 +314,13 @@ def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: in
     base_rows, run_rows = ({str(key): row for key, row in side.rows.items()} for side in (base, run))
     only_base = [key for key in base_rows if key not in run_rows]
     only_run = [key for key in run_rows if key not in base_rows]
-    if (only_base or only_run) and not allow_missing:
-        raise UnmatchedPromptsError(
-            "; ".join(
-                f"{side.source} lacks {len(missing)} of the prompts, such as {missing[0][:60]!r}"
-                for side, missing in ((run, only_base), (base, only_run))
-                if missing
-            )
-        )
+    lacking = [
+        f"{side.source} lacks {len(missing)} of the prompts, such as {missing[0][:60]!r}"
+        for side, missing in ((run, only_base), (base, only_run))
+        if missing
+    ]
+    if lacking and not allow_missing:
+        raise UnmatchedPromptsError("; ".join(lacking))
     shared = sorted(base_rows.keys() & run_rows.keys(), key=_in_order)
     if not shared:
         raise argument_error("files", (base.source, run.source), "at least one prompt in common")

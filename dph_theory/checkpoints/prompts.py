@@ -12,7 +12,7 @@ from scipy import stats
 from ..intervals import LEVEL, Estimate, from_influence, share
 from ..support.record import Readable
 from .counts import PairedCounts
-from .rates import log_binomials, rate_spread
+from .rates import rate_spread
 
 FALSE_DISCOVERIES = 0.05
 """The expected share of wrong names among the prompts that are named."""
@@ -154,15 +154,11 @@ def no_change(pairs: PairedCounts) -> float:
     tables = []
     for n0, n1, both in margins.T:
         x = np.arange(max(0, both - n0), min(n1, both) + 1)
-        log = log_binomials(n1, x) + log_binomials(n0, both - x)
-        chance = np.exp(log - log.max())
-        chance /= chance.sum()
+        chance = stats.hypergeom.pmf(x, n0 + n1, both, n1)
         mean = chance @ x
         squares = (x - mean) ** 2
         variance = chance @ squares
-        tables.append(
-            (mean, variance, chance @ (squares - variance) ** 2, chance @ (squares - variance) ** 3)
-        )
+        tables.append((mean, variance, *(chance @ (squares - variance) ** power for power in (2, 3))))
     mean, variance, spread, cubes = np.array(tables).T[:, place]
     away = pairs.run_c - mean
     moved = 2 * stats.norm.sf(abs(away.sum()) / np.sqrt(variance.sum()))

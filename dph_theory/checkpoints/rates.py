@@ -12,7 +12,7 @@ from scipy import optimize
 from scipy.special import chdtri, gammaln, xlog1py, xlogy
 
 from ..intervals import LEVEL, Estimate
-from ..numeric.elementary import Values, normalised
+from ..numeric.elementary import normalised
 from ..support.record import Readable
 
 _STEPS = 200
@@ -37,11 +37,6 @@ def rate_grid(n: int) -> tuple[np.ndarray, np.ndarray]:
     return rates, weights / weights.sum()
 
 
-def log_binomials(n: Values, c: Values) -> np.ndarray:
-    """log C(n, c)."""
-    return gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
-
-
 def floored_log(chance: np.ndarray) -> np.ndarray:
     """The logarithms of chances; one below 1e-300 counts as that."""
     return np.log(np.maximum(chance, 1e-300))
@@ -50,7 +45,7 @@ def floored_log(chance: np.ndarray) -> np.ndarray:
 def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The probability of each count at each rate, (counts, rates)."""
     log = xlogy(c[:, None], rates) + xlog1py((n - c)[:, None], -rates)
-    log += log_binomials(n, c)[:, None]
+    log += (gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1))[:, None]
     return np.exp(log, out=log)
 
 
