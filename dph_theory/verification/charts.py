@@ -154,14 +154,10 @@ def _round(value: float, digits: int) -> Fraction:
 _round_each = np.frompyfunc(_round, 2, 1)
 
 
-def _round_numbers(values: np.ndarray, digits: int) -> np.ndarray:
-    return np.asarray(_round_each(values, digits), dtype=object)
-
-
 def _round_rates(rates: np.ndarray, digits: int) -> np.ndarray:
     """Fractions strictly between 0 and 1: above one half it is the complement that is rounded."""
     near = np.minimum(rates, 1 - rates)
-    fractions = np.asarray(_round_each(near, digits), dtype=object)
+    fractions = _round_each(near, digits)
     return np.where(rates <= 0.5, fractions, 1 - fractions)
 
 
@@ -248,4 +244,4 @@ def integers(low: int, high: int, *shape: int) -> Part:
 
 
 def _numbers(shape: tuple[int, ...], function: Callable[[np.ndarray], np.ndarray]) -> Part:
-    return Part(int(np.prod(shape)), lambda cube: function(cube).reshape(-1, *shape), _round_numbers)
+    return Part(int(np.prod(shape)), lambda cube: function(cube).reshape(-1, *shape), _round_each)

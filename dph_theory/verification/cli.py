@@ -105,11 +105,8 @@ def _run_with_progress(
     done = count(1)
     with terminal.Bars() as bars:
         bars("verifying", 0, len(theorems))
-        return run(
-            theorems,
-            search_settings,
-            context=context,
-            on_report=lambda report: bars(
-                "verifying", next(done), len(theorems), f"{report.theorem} {report.verdict}"
-            ),
-        )
+
+        def advance(report: Report) -> None:
+            bars("verifying", next(done), len(theorems), f"{report.theorem} {report.verdict}")
+
+        return run(theorems, search_settings, context=context, on_report=advance)
