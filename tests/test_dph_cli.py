@@ -31,18 +31,14 @@ def test_help_lists_every_command_and_imports_none_of_them():
 @pytest.mark.parametrize(
     ("code", "heavy"),
     [
-        (
-            "from dph_theory import *; from dph_theory import DIVERGENCES, TabularMDP",
-            {"torch", "transformers"},
-        ),
+        ("from dph_theory import *; from dph_theory import DIVERGENCES, TabularMDP",
+         {"torch", "transformers"}),
         ("import dph_theory.checkpoints", {"sympy", "torch"}),
         ("import dph_theory.verification.cli", {"sympy", "scipy"}),
-        (
-            "import click, dph_cli; dph_cli.main.shell_complete(click.Context(dph_cli.main), '')",
-            {"numpy", "torch"},
-        ),
+        ("import click, dph_cli; dph_cli.main.shell_complete(click.Context(dph_cli.main), '')",
+         {"numpy", "torch"}),
     ],
-)
+)  # fmt: skip
 def test_what_needs_no_large_library_loads_none(code, heavy):
     assert fresh(f"{code}; import sys; print({heavy} & set(sys.modules))") == "set()"
 

@@ -25,17 +25,13 @@ def study():
     ("domain", "answers", "names", "read"),
     [
         ("pantry_plan", ("p:v:beans+kale", "p:v:kale+oats"), 3, ("ab", "bc")),
-        (
-            "countdown",
-            ("c:add(12,add(10,5))", "c:mul(5,sub(12,10))"),
-            3,
-            ("add(c,add(a,b))", "mul(a,sub(c,b))"),
-        ),
+        ("countdown",
+         ("c:add(12,add(10,5))", "c:mul(5,sub(12,10))"), 3, ("add(c,add(a,b))", "mul(a,sub(c,b))")),
         ("countdown", ("c:add(add(10,5),12)",), 3, ("add(add(a,b),c)",)),
         ("graph_coloring", ("g:1213", "g:1223"), 1, ("1", "2")),
         ("mathir", ("m:v:eq(x)",), 0, ("eq(x)",)),
     ],
-)
+)  # fmt: skip
 def test_a_strategy_is_an_answer_read_without_its_prompt(study, domain, answers, names, read):
     found = study.strategies_of(domain, set(answers))
     assert found == (names, dict(zip(answers, read, strict=True)))

@@ -34,13 +34,8 @@ def token(form, x, advantage, old=-3.0, **settings):
         ("cispo", {"low": 0.8, "high": 1.2}, 1.0, 2.0, (2.4 * -2, 2.4)),
         ("cispo", {"low": 0.8, "high": 1.2}, -1.0, 2.0, (1.6 * -4, 1.6)),
         ("sapo", {}, 0.0, 2.0, (4, 2)),
-        (
-            "sapo",
-            {"positive": 2.0, "negative": 1.0},
-            math.log(2),
-            1.0,
-            (2 / (1 + E**-2), 8 * E**2 / (1 + E**2) ** 2),
-        ),
+        ("sapo",
+         {"positive": 2.0, "negative": 1.0}, math.log(2), 1.0, (2 / (1 + E**-2), 8 * E**2 / (1 + E**2) ** 2)),
         ("vespo", {}, math.log(2), 1.0, (4 * E**-3 * (math.log(2) - 3), 4 * E**-3)),
         ("vespo", {}, math.log(2), -1.0, (-8 * E**-2 * (math.log(2) - 3), -8 * E**-2)),
         ("geo_mean", {}, 1.0, 2.0, (2 * E**0.2, 0)),
@@ -57,7 +52,7 @@ def token(form, x, advantage, old=-3.0, **settings):
         ("truncated", {"most": 3.0}, 2.0, 2.0, (6, 6)),
         ("truncated", {"most": 3.0}, 1.0, -2.0, (-2 * E, -2 * E)),
     ],
-)
+)  # fmt: skip
 def test_the_formulas_by_numbers(form, settings, x, advantage, found):
     assert token(form, x, advantage, **settings) == pytest.approx(found)
 

@@ -49,14 +49,10 @@ def test_anchors_are_those_that_explain_most(ridge):
         (lambda: interpolated(np.eye(3), [0, 0], np.zeros(2)), "different indices of 3 prompts"),
         (lambda: interpolated(np.eye(3), [0, 1], np.zeros(3)), r"change.shape=\(3,\) is not allowed: \(2,\)"),
         (lambda: interpolated(np.eye(3), [0, 1], np.zeros(2), ridge=-1.0), "ridge=-1.0"),
-        (
-            lambda: interpolated(np.ones((2, 2)), [0, 1], np.array([1.0, -1.0])),
-            r"change=.* that training by this kernel",
-        ),
-        (
-            lambda: interpolated(np.zeros((2, 2)), [0], np.ones(1)),
-            "change=.* that training by this kernel makes",
-        ),
+        (lambda: interpolated(np.ones((2, 2)), [0, 1], np.array([1.0, -1.0])),
+         r"change=.* that training by this kernel"),
+        (lambda: interpolated(np.zeros((2, 2)), [0], np.ones(1)),
+         "change=.* that training by this kernel makes"),
         (lambda: interpolated(INDEFINITE, [0], np.ones(1)), "kernel, the least eigenvalue"),
         (lambda: interpolated(INDEFINITE, [0, 1], np.ones(2), ridge=0.1), "ridge=0.1 .* more"),
         (lambda: interpolated(np.diag([0.0, 1.0]), [0], np.ones(1), ridge=0.1), "change=.* that training"),
@@ -64,7 +60,7 @@ def test_anchors_are_those_that_explain_most(ridge):
         (lambda: chosen_anchors(np.diag([1.0, -1.0]), [0, 1], 1), "kernel's diagonal"),
         (lambda: chosen_anchors(np.eye(3), [0, 1], 3), "from 1 to 2, the candidates"),
     ],
-)
+)  # fmt: skip
 def test_errors(call, said):
     with pytest.raises(ValueError, match=said):
         call()

@@ -27,16 +27,10 @@ FORMS = [
 @pytest.mark.parametrize(
     ("merits", "weighting", "shares"),
     [
-        (
-            [1, 0.9, 0.8, 0.6],
-            group_weighting(16),
-            [0.493814995114, 0.270990720666, 0.180792329405, 0.054401954814],
-        ),
-        (
-            [1, 0.95, 0.9, 0.85],
-            group_weighting(8),
-            [0.381435757536, 0.275239098772, 0.202231166919, 0.141093976773],
-        ),
+        ([1, 0.9, 0.8, 0.6],
+         group_weighting(16), [0.493814995114, 0.270990720666, 0.180792329405, 0.054401954814]),
+        ([1, 0.95, 0.9, 0.85],
+         group_weighting(8), [0.381435757536, 0.275239098772, 0.202231166919, 0.141093976773]),
         ([0.9, 0.1], group_weighting(8, "mean"), [1, 0]),
         ([0.9, 0.1], group_weighting(12, "mean"), [0.966154, 0.033846]),
         ([0.9, 0.1], group_weighting(16, "mean"), [0.932929, 0.067071]),
@@ -48,7 +42,7 @@ FORMS = [
         ([0.6, 0.4], group_weighting(16), [1, 0]),
         ([1, 1], group_weighting(8, "none"), [0.5, 0.5]),
     ],
-)
+)  # fmt: skip
 def test_shares_at_the_end_of_strategies_that_share_no_prompt(merits, weighting, shares):
     assert retained_shares(merits, weighting) == pytest.approx(shares, abs=1e-6)
 

@@ -186,26 +186,14 @@ def test_full_coupling_is_the_drift_of_one_prompt():
         (lambda: log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), "first_only=-1"),
         (lambda: growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
         (lambda: drift_variances(0.1, **SHARED | {"reached": 0.1}), "reached=0.1"),
-        (
-            lambda: final_policies(
-                BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG
-            ),
-            "zeros and ones",
-        ),
-        (
-            lambda: final_policies(
-                BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=1, scale="std"
-            ),
-            "scale='std'",
-        ),
-        (
-            lambda: final_policies(
-                BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=-1.0
-            ),
-            "beta=-1.0",
-        ),
+        (lambda: final_policies(BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG),
+         "zeros and ones"),
+        (lambda: final_policies(BASE,
+         SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=1, scale="std"), "scale='std'"),
+        (lambda: final_policies(BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=-1.0),
+         "beta=-1.0"),
     ],
-)
+)  # fmt: skip
 def test_wrong_numbers_are_named(call, says):
     with pytest.raises(ValueError, match=says):
         call()

@@ -131,14 +131,11 @@ class Bound(Rule):
         ("sampling", {"repetition_penalty": 1.1}, r"sampling\.repetition_penalty"),
         ("presample", {"threshold": 3}, r"presample\.threshold=3 .*has 4; .*run dph presample"),
         ("task", {"name": "other"}, "task='other'"),
-        (
-            "task",
-            {"train": ruled_task((16, 8, 14, 4, 16, 10, 12)).train},
-            r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>",
-        ),
+        ("task", {"train": ruled_task((16, 8, 14, 4, 16, 10, 12)).train},
+         r"prompts=<1 changed \('e2'\), 1 gone \('e7'\)>"),
         ("task", {"verifier": Bound()}, r"verifier=<1 changed \('module .*'\)>.*put that back"),
     ],
-)
+)  # fmt: skip
 def test_a_training_on_anything_else_is_refused_by_name(whole, part, values, named):
     """With prompts of the same ids: they do not tell."""
     recipe, initial, found = whole

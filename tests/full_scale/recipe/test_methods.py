@@ -63,14 +63,11 @@ def test_what_a_recipe_changes_in_a_method_reaches_the_trainer(method, found):
         ({"name": "DPH-F", "divided_by": "mean"}, {}, ["Dynamic"]),
         ({"name": "DAPO"}, {}, ["sample std", "Dynamic sampling is not done"]),
         ({"name": "alpha-DPG"}, {}, []),
-        (
-            {"name": "DPH-F", "rehearsal_form": "released_forward"},
-            {},
-            ["sample std", "Dynamic", "released code"],
-        ),
+        ({"name": "DPH-F", "rehearsal_form": "released_forward"},
+         {}, ["sample std", "Dynamic", "released code"]),
         ({"name": "DPH-JS", "rehearsal_form": "definition"}, {}, ["sample std", "Dynamic", "own samples"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_done_otherwise_than_published_is_said(method, train, said):
     notes = setup(MethodConfig(**method), train=train).notes
     assert len(notes) == len(said)
@@ -103,11 +100,8 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
         ({"name": "GRPO-KL", "beta_from": 1.0}, {}, r"method\.beta_from=1\.0 is not allowed"),
         ({"name": "KL-control", "excess_bound": 1.0}, {}, r"method\.excess_bound=1\.0 is not allowed"),
         ({"name": "alpha-DPG", "baseline": "one"}, {}, r"method\.baseline='one' is not allowed"),
-        (
-            {"name": "DPH-F"},
-            {"rehearsal_form": "released_js"},
-            r"train key='rehearsal_form'.*method\.rehearsal_form",
-        ),
+        ({"name": "DPH-F"},
+         {"rehearsal_form": "released_js"}, r"train key='rehearsal_form'.*method\.rehearsal_form"),
         ({"name": "alpha-DPG"}, {"loss_type": "grpo"}, r"train\.loss_type='grpo'.*sums over whole answers"),
         ({"name": "GRPO", "baseline": "one"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'"),
         ({"name": "MaxRL"}, {"scale_rewards": "group"}, r"train\.scale_rewards='group'.*divided_by"),
@@ -118,7 +112,7 @@ def test_a_target_validity_gives_the_beta_whose_mean_it_is(name, field):
         ({"name": "GRPO"}, {"use_bias_correction_kl": False}, r"train\.use_bias_correction_kl.*no KL in the"),
         ({"name": "GRPO"}, {"ratio_clip": 2.0}, r"train\.ratio_clip=2\.0.*alpha-DPG"),
     ],
-)
+)  # fmt: skip
 def test_what_a_method_has_no_place_for_is_refused(method, train, named):
     with pytest.raises(ValueError, match=named):
         setup(MethodConfig(**method), RATES, train)

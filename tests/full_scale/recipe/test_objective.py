@@ -73,15 +73,12 @@ def test_what_the_recipe_changes_anywhere_changes_the_objective(
         (("train.entropy_coef=0.1",), {}, "the entropy bonus"),
         (("train.top_entropy_quantile=0.2",), {}, "top_entropy_quantile=0.2"),
         (("train.mask_truncated_completions=true",), {}, "truncated answers are masked"),
-        (
-            ("train.importance_sampling_level=sequence", "train.use_bias_correction_kl=true"),
-            {},
-            "1/L reverse and 1 - 1/L forward",
-        ),
+        (("train.importance_sampling_level=sequence", "train.use_bias_correction_kl=true"),
+         {}, "1/L reverse and 1 - 1/L forward"),
         (("method.name=GRPO", "method.beta=null"), {}, "no KL penalty"),
         ((), {"length": 0.5}, "correctness is not the reward, or not alone"),
     ],
-)
+)  # fmt: skip
 def test_of_settings_without_a_known_stationary_policy_it_says_why(overrides, rewards, why):
     recipe = recipe_of("tiny-sql", "RKL", *overrides)
     objective = objective_of(arguments(recipe, rewards=rewards).arguments)

@@ -55,16 +55,14 @@ FULL = "No space left on device"
     ("error", "said"),
     [
         # torch and safetensors do not say that the disk is full, nor does a full disk say where.
-        (
-            RuntimeError("unexpected pos 64 vs 0"),
-            r"{here}: writing failed with [0-9,]+ bytes free \(unexpected",
-        ),
+        (RuntimeError("unexpected pos 64 vs 0"),
+         r"{here}: writing failed with [0-9,]+ bytes free \(unexpected"),
         (SafetensorError("some"), r"{here}: writing failed with [0-9,]+ bytes free \(some"),
         (OSError(28, FULL), FULL + ": '{here}'"),
         (OSError(28, FULL, "other"), FULL + ": 'other'"),
         (ZeroDivisionError("none"), "^none"),
     ],
-)
+)  # fmt: skip
 def test_what_could_not_be_written_is_told_with_the_place_and_the_space_left(tmp_path, error, said):
     kind = ZeroDivisionError if isinstance(error, ZeroDivisionError) else OSError
     with pytest.raises(kind, match=said.replace("{here}", str(tmp_path))), storage.storing(tmp_path):

@@ -68,10 +68,8 @@ VLLM = {"use_vllm": True, "vllm_gpu_memory_utilization": 0.3}
         ({"online": "alpha_dpg"}, {"reference": FLOAT32}),
         ({"collapse_every": 1}, {"reference": FLOAT32}),
         # An adapter trains few, and is its own reference.
-        (
-            {"shape": Shape(8_000, 100, 2, 32, 64, 100, 64), "beta": 0.04, "dtype": "float32"},
-            {"weights": 32_000, "gradients": 400, "optimizer": 800, "reference": 0},
-        ),
+        ({"shape": Shape(8_000, 100, 2, 32, 64, 100, 64), "beta": 0.04, "dtype": "float32"},
+         {"weights": 32_000, "gradients": 400, "optimizer": 800, "reference": 0}),
         ({"launch": Launch(8)}, {"cache": CACHE / 8}),
         ({"launch": Launch(8), "generation_rows": 32}, {"cache": CACHE / 64}),
         # A generated batch may be given in micro-batches.
@@ -82,7 +80,7 @@ VLLM = {"use_vllm": True, "vllm_gpu_memory_utilization": 0.3}
         ({}, {"logits": 4096 * 32768 * 2 + 4 * 4096 * (2 * 4096 + 128_256)}),
         ({"max_completion_length": 8192}, {"logits": 4096 * 32768 * 2 + 4 * 4096 * (2 * 8192 + 128_256)}),
     ],
-)
+)  # fmt: skip
 def test_what_a_training_needs(given, wanted):
     found = needed(**given).as_dict()
     assert {part: found[part] for part in wanted} == wanted

@@ -82,11 +82,8 @@ ALIKE = {"train": [replace(example, prompt="p1") for example in ruled_task().tra
         (config, {"beta_from": 0.5}, "beta_from=0.5"),
         (config, {"online": "sequence_kl", "online_beta": 0.1, "beta_from": 0.01}, "from=0.01"),
         (config, {"excess_bound": 0.1}, "excess_bound=0.1"),
-        (
-            config,
-            {"rehearsal_form": "definition", "eta": 0.1, "mask_truncated_completions": True},
-            "mask_truncated_completions",
-        ),
+        (config, {"rehearsal_form": "definition", "eta": 0.1, "mask_truncated_completions": True},
+         "mask_truncated_completions"),
         (made, {"eta": 0.1}, r"rehearsal=None.*eta=0\.1"),
         (made, {"eta": 0.1, "rehearsal": buffer(count=0)}, r"RehearsalBuffer of 0 rows.*eta=0\.1"),
         (made, {"dtype": torch.bfloat16}, r"dtype of .*=torch\.bfloat16.*float32"),
@@ -106,17 +103,11 @@ ALIKE = {"train": [replace(example, prompt="p1") for example in ruled_task().tra
         (built, {"hashed": "other"}, "model_hash='.*other"),
         (built, {"recipe": {"model": {"path": "no/model"}}, "method": "GRPO"}, r"model\.path='no/model'"),
         (built, {"recipe": {"evaluate": {"every": 2}}, "task": {"evaluation": {}}}, r"evaluate\.every=2"),
-        (
-            built,
-            {"task": WEIGHED, "method": "GRPO", "baseline": "one"},
-            r"weights=.*'length': 0\.5.*baseline",
-        ),
+        (built,
+         {"task": WEIGHED, "method": "GRPO", "baseline": "one"}, r"weights=.*'length': 0\.5.*baseline"),
         (built, {"task": WEIGHED, "method": "KL-control-sequence", "beta": 0.5}, r"'length': 0\.5.*online"),
-        (
-            built,
-            {"task": ALIKE, "method": "KL-control-sequence", "mu": 0.6},
-            r"method\.mu=0\.6.*method\.beta",
-        ),
+        (built,
+         {"task": ALIKE, "method": "KL-control-sequence", "mu": 0.6}, r"method\.mu=0\.6.*method\.beta"),
         (trained, DPG, r"base_rates\['p\d'\]=None"),
         (trained, {**DPG, "base_rates": {f"p{i}": 0.0 for i in range(8)}}, r"base_rates\['p\d'\]=0"),
         (metered, {"rates": {"p0": 0.0}}, "base_rates"),
@@ -126,7 +117,7 @@ ALIKE = {"train": [replace(example, prompt="p1") for example in ruled_task().tra
         (metered, {"reward": TWO, "verdict": "other"}, "verdict='other'.*'even_reward', 'length'"),
         (metered, {"key": "name"}, "key='name'.*'example_id', 'prompt'"),
     ],
-)
+)  # fmt: skip
 def test_it_is_named(tmp_path, call, changes, named):
     with pytest.raises((ValueError, RefusedError), match=named):
         call(tmp_path, **changes)

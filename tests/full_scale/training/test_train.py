@@ -266,14 +266,11 @@ TENTHS = [{EXCESS: excess} for mean in (0.1, 0.2, 0.3) for excess in (*[None] * 
     [
         ([{EXCESS: 0.1}], "mean", ["GRPO: mean excess KL 0.1, measured once."]),
         (TENTHS, "mean", ["GRPO: mean excess KL 0.1 over the first log, 0.3 over the last."]),
-        (
-            [{EQUAL: 0.5}, {EQUAL: 1.0}],
-            "mean",
-            ["GRPO: 75% of the groups had equal rewards, and no gradient from them."],
-        ),
+        ([{EQUAL: 0.5}, {EQUAL: 1.0}],
+         "mean", ["GRPO: 75% of the groups had equal rewards, and no gradient from them."]),
         ([{EQUAL: 0.5}, {EQUAL: 1.0}], "one", []),
     ],
-)
+)  # fmt: skip
 def test_a_record_tells_where_the_training_began_and_ended_and_its_idle_groups(log, baseline, said):
     assert _findings("GRPO", log, SimpleNamespace(baseline=baseline, online="none")) == said
 
