@@ -18,9 +18,10 @@ from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
 from . import predict
 from .configuration import Configuration
-from .interpretation import READERS, Reader, configuration_of, trainer_named, trainer_of
+from .interpretation import READERS, VERSION, Reader, configuration_of, trainer_named, trainer_of
 from .report import WIDTH, Base, PredictionReport, by_prompt, notes
 from .run_files import ConfiguredRun, overridden, runs
+from .settings import version_parts
 from .stored_runs import advice
 
 if TYPE_CHECKING:
@@ -173,6 +174,9 @@ def _next_command(words: Sequence[str], undecided: Sequence[str], reader: Reader
             changed.append(f"{reader.coefficient}={value}")
             comment = f"  # {reader.title} calls it {reader.coefficient}"
     more = ["--all"] if changed == [*words] else []
+    if any(text.startswith(VERSION) for text in undecided):
+        newest = max((since for default in reader.defaults.values() for since in default), key=version_parts)
+        more, comment = ["--version", newest], "  # or yours"
     return f"dph predict {shlex.join([*changed, *more])}{comment}" if undecided else ""
 
 

@@ -21,7 +21,8 @@ class Configuration(Shown):
     coefficient, one of `kl_terms.ENDS` or what stands for it; objective: what the run optimises; sampling:
     what temperature, truncation, a moving reference, masks, other rewards and old answers do, moved_by those
     that change the stationary policy; inert: settings without effect here; harmless: those not read that
-    change none; not_read: the others, which may; warnings: what a reader should know.
+    change none; not_read: the others, which may; warnings: what a reader should know; by_version: of a file
+    whose version is not known, what those versions make of it that differ, the oldest first.
     """
 
     trainer: str
@@ -36,6 +37,7 @@ class Configuration(Shown):
     harmless: tuple[str, ...] = ()
     not_read: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    by_version: "tuple[Configuration, ...]" = ()
 
     def with_objective(self, **changes: Any) -> "Configuration":
         """The same with other fields of its objective."""
@@ -72,7 +74,7 @@ class Configuration(Shown):
         """Everything as plain data, the objective's fields among the others; the KL term by its symbols."""
         fields = {**vars(self), **vars(self.objective), **self.objective.advantage._asdict()}
         fields["advantage"] = fields.pop("words")
-        del fields["objective"], fields["term"]
+        del fields["objective"], fields["term"], fields["by_version"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 

@@ -97,6 +97,8 @@ def _readers() -> tuple[Mapping[str, Reader], Mapping[str, Sequence[str]]]:
     return MappingProxyType(by_trainer), foreign
 
 
+VERSION = "the version"
+"""What is not decided where versions differ."""
 READERS, FOREIGN = _readers()
 """By trainer, in lower case; what shows a trainer that is not read."""
 
@@ -160,6 +162,7 @@ def _of_any_version(
     sinces = (since for default in reader.defaults.values() for since in default)
     versions = {max(since, oldest, key=version_parts) for since in sinces}
     objectives: list[tuple[str, str]] = []
+    differing: list[Configuration] = []
     for since in () if newest.objective.undecided else sorted(versions, key=version_parts):
         configuration = _configured(reader, settings, since)
         coefficient = configuration.objective.coefficient
@@ -169,13 +172,15 @@ def _of_any_version(
             words += "".join(f" with {setting}" for setting in configuration.moved_by)
         if not objectives or objectives[-1][1] != words:
             objectives.append((since, words))
+            differing.append(configuration)
     if len(objectives) < 2:
         return newest
     history = f"before {reader.title} {objectives[1][0]} {objectives[0][1]}"
     history += "".join(f", since {since} {words}" for since, words in objectives[1:])
     if not undecided:
         return replace(newest, warnings=(f"--version is not set: {history}.", *newest.warnings))
-    return _undecided(newest, [f"the version: {history} (--version)"])
+    by_version = tuple(differing)
+    return replace(_undecided(newest, [f"{VERSION}: {history} (--version)"]), by_version=by_version)
 
 
 def _undecided(configuration: Configuration, reasons: Sequence[str]) -> Configuration:

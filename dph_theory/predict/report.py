@@ -93,6 +93,8 @@ class PredictionReport:
             if self.retained is not None and expected.nearest:
                 sentences += _retained(expected.nearest[0], *self.retained)
             sentences += _unread(run)
+        elif expected.course:
+            sentences.append(f"Not decided: {'; '.join(run.objective.undecided)}.")
         if self.source:
             sentences.append(f"Read: {self.source}.")
         after = "dph confront --help  # once trained: what changed, by counts of both"

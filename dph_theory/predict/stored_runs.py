@@ -177,6 +177,9 @@ def similar(configuration: Configuration) -> list[StoredRuns]:
 
 def expectation(configuration: Configuration) -> Expectation:
     """What stored runs lead to expect: known where those with smaller and larger coefficients agree."""
+    versions = [expectation(version) for version in configuration.by_version]
+    if versions and versions[0].course and len({version.course for version in versions}) == 1:
+        return versions[-1]  # Whichever version it is.
     if reason := _unlike(configuration):
         return Expectation("", reason)
     strength, by_model = configuration.objective.coefficient, dict[str, StoredRuns]()

@@ -49,10 +49,8 @@ ENDS = " on SmolLM2-135M (20 steps): 0.758 to "
         ("trl beta=0.1", f"{FALL}k2 at 0.1 (yours: corrected k3 at 0.1){ENDS}0.394 (Pass@256)."),
         ("trl beta=0", f"{FALL}GRPO without a KL{ENDS}0.392 (Pass@256)."),
         ("trl beta=0 scale_rewards=none", f"{FALL}Dr. GRPO without a KL{ENDS}0.396 (Pass@256)."),
-        (
-            "trl beta=2 use_bias_correction_kl=false",
-            "Expect held-out Pass@k to be retained at large k: nearest stored run, k3 at 1 (yours: 2)",
-        ),
+        ("trl beta=2 use_bias_correction_kl=false",
+         "Expect held-out Pass@k to be retained at large k: nearest stored run, k3 at 1 (yours: 2)"),
         ("trl beta=0.5 use_bias_correction_kl=false", f"{UNKNOWN}stored runs with smaller and larger"),
         ("trl beta=5", f"{UNKNOWN}this coefficient is larger than any stored run's"),
         ("openrlhf", f"{UNKNOWN}no stored run has a KL like this one (k1 in the reward)."),
@@ -61,7 +59,7 @@ ENDS = " on SmolLM2-135M (20 steps): 0.758 to "
         (f"{VERL} algorithm.filter_groups.enable=true", f"{UNKNOWN}no stored run has an advantage like"),
         ("trl beta=0.04 kl_estimator=k7", f"{UNKNOWN}it depends on kl_estimator=k7 (not read)."),
     ],
-)
+)  # fmt: skip
 def test_what_becomes_of_pass_at_k_is_said_first_with_the_nearest_stored_run_and_its_distance(words, first):
     assert " ".join(predict(words).stdout.split()).startswith(first)
 
@@ -305,3 +303,21 @@ def test_wrong_usage_is_named(tmp_path, monkeypatch, rates, words, message):
     assert done.exit_code == 2, done.output
     assert message in " ".join(done.output.replace("\u2502", " ").split())
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer"),
+    [
+        ("beta: 0.04\n", "Expect held-out Pass@k to fall at large k"),
+        ("beta: 0.04\nimportance_sampling_level: sequence\n", "Held-out Pass@k at large k is not known"),
+    ],
+)
+def test_where_all_versions_lead_to_one_answer_it_is_given(tmp_path, settings, answer):
+    path = tmp_path / "grpo.yaml"
+    path.write_text(f"{settings}num_generations: 8\nloss_type: dapo\n")
+    done = predict(str(path))
+    assert done.output.startswith(answer)
+    words = " ".join(done.output.split())
+    assert "the version: before TRL 1.10 forward KL per token at 0.04" in words
+    assert words.endswith("--version 1.10 # or yours")
+    assert done.exit_code == 1

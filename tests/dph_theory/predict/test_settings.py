@@ -316,13 +316,11 @@ def test_a_name_that_is_typed_and_nothing_reads_is_an_error_that_names_the_neare
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        (
-            "a.py",
-            PY + "warm = GRPOConfig(beta=0.0)\nreal = GRPOConfig(beta=0.1, use_bias_correction_kl=True)\n",
-        ),
+        ("a.py",
+         PY + "warm = GRPOConfig(beta=0.0)\nreal = GRPOConfig(beta=0.1, use_bias_correction_kl=True)\n"),
         ("a.sh", V + "\n" + KL + "0.1\n"),
     ],
-)
+)  # fmt: skip
 def test_of_several_runs_one_is_chosen(tmp_path, name, text):
     both, code = predict(tmp_path, name, text)
     assert (code, "it states 2 runs that differ" in both) == (2, True)
