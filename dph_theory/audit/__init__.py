@@ -16,6 +16,4 @@ from .metric import MetricReport as MetricReport
 from .metric import audit_metric as audit_metric
 from .report import SAMPLES as SAMPLES
 from .report import AuditReport as AuditReport
-from .report import Extremes as Extremes
-from .report import Failure as Failure
 from .report import Match as Match

@@ -211,7 +211,13 @@ class Audited:
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
         """Nothing is known of it; raises ValueError as `arguments_of`."""
         names = arguments_of(loss)
-        return cls(lambda **inputs: loss(**{name: inputs[name] for name in names}), names, samples)
+
+        def first(**inputs: Tensor) -> Any:
+            value = loss(**{name: inputs[name] for name in names})
+            # What a trainer logs may stand beside the loss.
+            return value[0] if isinstance(value, tuple) and value else value
+
+        return cls(first, names, samples)
 
     @property
     def single(self) -> bool:
@@ -229,21 +235,19 @@ class Audited:
         def loss(**inputs: Tensor) -> Any:
             changed = {name: change(inputs) for name, change in changes.items()}
             # What is left may not depend on the policy any more: its slope then is zero.
-            return first_of(self.loss(**{**inputs, **changed})) + 0 * inputs["log_pi"].sum()
+            return self.loss(**{**inputs, **changed}) + 0 * inputs["log_pi"].sum()
 
         return replace(self, loss=loss)
 
     def minus(self, other: "Audited") -> "Audited":
         """What this loss has and the other one has not."""
-        return replace(
-            self, loss=lambda **inputs: first_of(self.loss(**inputs)) - first_of(other.loss(**inputs))
-        )
+        return replace(self, loss=lambda **inputs: self.loss(**inputs) - other.loss(**inputs))
 
     def value(self, inputs: LossInputs) -> Tensor:
         """The loss of a batch as a checked scalar; LossError says what is wrong with it."""
         before = {name: inputs[name]._version for name in self.names}
         try:
-            value = first_of(self.loss(**inputs))
+            value = self.loss(**inputs)
         except Exception as error:
             raise LossError(f"it raised {_in_one_line(error)}") from error
         for name, version in before.items():
@@ -341,11 +345,6 @@ class Audited:
         total = float(chance @ torch.tensor(values, dtype=distribution.dtype))
         largest = float(stacked.norm(dim=-1).max())
         return ExpectedLoss(problem, self.samples, total, mean, variance, largest)
-
-
-def first_of(value: Any) -> Any:
-    """The loss of what it returned: its first, where what a trainer logs stands beside it."""
-    return value[0] if isinstance(value, tuple) and value else value
 
 
 def _in_one_line(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .exact import Audited, LossError, LossInputs, Problem, first_of
+from .exact import Audited, LossError, LossInputs, Problem
 from .report import Extremes, StoppedRatios
 
 EXTREME = (1e-4, 1e-2, 1.0, 5.0, 10.0, 20.0, 40.0, 80.0, 85.0, 100.0, 300.0, 700.0, 1e3, 1e4)
@@ -96,7 +96,7 @@ def slopes_at(audited: Audited, points: Sequence[float] | np.ndarray, *args: Any
     if count <= 3:
         return np.array(alone)
     try:
-        (slope,) = torch.autograd.grad(first_of(audited.loss(**inputs)), inputs["log_pi"])
+        (slope,) = torch.autograd.grad(audited.loss(**inputs), inputs["log_pi"])
     except Exception:
         # What fails on a batch of several is evaluated alone.
         slope = torch.full((count, 1), np.nan)
