@@ -17,6 +17,5 @@ from .counts import matched as matched
 from .reading import read_counts as read_counts
 from .reading import read_steps as read_steps
 from .report import sentences as sentences
-from .report import tables as tables
 from .several_runs import RunComparison as RunComparison
 from .several_runs import compare_runs as compare_runs

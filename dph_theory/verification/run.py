@@ -59,7 +59,9 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
     reasons_untied = untied(theorem)
     unexpected = examples.wrong_values(theorem) + reasons_untied
     if theorem.false:
-        outcome, refuted = _counterexample(theorem)
+        counterexample = as_floats(theorem.examples[0].parts)
+        outcome = SearchOutcome(1, float(theorem.violation(counterexample)[0]), plain(counterexample))
+        refuted = examples.fails(theorem, counterexample)
     else:
         outcome = search(theorem, search_settings, seed)
         refuted = outcome.witness is not None
@@ -78,13 +80,6 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
         *(theorem.name, str(theorem.expected), str(verdict), outcome.instances, outcome.worst),
         *(tuple(fallen), tuple(unexpected), seconds, outcome.witness),
     )
-
-
-def _counterexample(theorem: Theorem) -> tuple[SearchOutcome, bool]:
-    """What is found at a false claim's counterexample, and whether it fails."""
-    instance = as_floats(theorem.examples[0].parts)
-    outcome = SearchOutcome(1, float(theorem.violation(instance)[0]), plain(instance))
-    return outcome, examples.fails(theorem, theorem.examples[0].parts)
 
 
 def _verify_by_name(names: tuple[str, ...], search_settings: SearchSettings) -> list[Report]:
