@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dph_theory.theorems import THEOREMS
 
-from .catalogue import NAMES, figure
+from .catalogue import NAMES, Figure, figure
 from .frames import Records
 
 
@@ -30,13 +30,10 @@ class StageEnd:
         return self.state == "failed"
 
 
-@dataclass(frozen=True)
-class DrawnFigure:
+class DrawnFigure(NamedTuple):
     """A figure with its drawing as SVG and its table; what could not be made is None."""
 
-    name: str
-    title: str
-    caption: str
+    figure: Figure
     svg: Markup | None
     table: Markup | None
 
@@ -48,7 +45,7 @@ def drawn_figures(records: Records, svg: Mapping[str, bytes]) -> list[DrawnFigur
         one, drawn = figure(name), name in svg
         picture = Markup(svg[name][svg[name].index(b"<svg") :].decode()) if drawn else None
         table = Markup(one.table(one.numbers(records)).html()) if drawn else None
-        pictures.append(DrawnFigure(name, one.title, one.caption, picture, table))
+        pictures.append(DrawnFigure(one, picture, table))
     return pictures
 
 

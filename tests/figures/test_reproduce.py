@@ -172,7 +172,7 @@ def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nob
     reports = [{"theorem": name, "verdict": "PROVED", "unexpected": []} for name in names]
     reports[2] = reports[2] | {"unexpected": ["<odd>"]}
     drawn = [
-        DrawnFigure("stationary_policies", "A title & more", "A caption.", None, None),
+        DrawnFigure(replace(module.figure("stationary_policies"), title="A title & more"), None, None),
         drawn_figures(Records(), {"mu_beta": b"<?xml?><svg><g/></svg>"})[NAMES.index("mu_beta")],
     ]
     outcomes = [
@@ -195,6 +195,6 @@ def test_the_page_says_what_was_checked_found_drawn_and_what_failed_and_asks_nob
 
 def test_without_verdicts_and_drawings_it_has_every_figure_in_order_and_no_count():
     found = drawn_figures(Records(), {})
-    assert [one.name for one in found] == list(NAMES)
+    assert [one.figure.name for one in found] == list(NAMES)
     assert {one.svg for one in found} == {None}
     assert "statements are as" not in page(None, found, {}, [], {})

@@ -71,10 +71,9 @@ class CollapseProblem:
         """The log-rows of the bases in a family, which the objectives take."""
         return family.tables(self.bases)
 
-    def validity(self, family: Bigrams, theta: Float[Tensor, " size"]) -> float:
-        """The pass rate of a policy."""
-        words = torch.from_numpy(self.valid_words)
-        return float(family.log_prob(family.rows(theta), words).exp().sum())
+    def validity(self, family: Bigrams, theta: Float[Tensor, "*batch size"]) -> Float[Tensor, "*batch"]:
+        """The pass rate of each policy."""
+        return family.log_prob(family.rows(theta), torch.from_numpy(self.valid_words)).exp().sum(-1)
 
     def family(self, *, homogeneous: bool) -> Bigrams:
         """The bigram policies on these words."""
@@ -82,13 +81,7 @@ class CollapseProblem:
 
     def reverse_kl(self, family: Bigrams) -> Objective:
         """(theta, base, lambda) -> KL(pi||a) - lambda V(pi) = KL(pi||p_b) - log Z_b, with lambda = 1/b."""
-        words = torch.from_numpy(self.valid_words)
-
-        def objective(theta: Tensor, base: Tensor, strength: Tensor) -> Tensor:
-            reached = family.log_prob(family.rows(theta), words).exp().sum(-1)
-            return family.kl(theta, base) - strength * reached
-
-        return objective
+        return lambda theta, base, strength: family.kl(theta, base) - strength * self.validity(family, theta)
 
     def alpha(self, family: Bigrams, alpha: float) -> Objective:
         """(theta, base) -> D_alpha(pi||p_*) = (1 - sum pi^(1-alpha) p_*^alpha)/(alpha (1-alpha)).
@@ -107,17 +100,12 @@ class CollapseProblem:
 
     def reward(self, family: Bigrams) -> Objective:
         """(theta, base) -> -V(pi), the expected reward; the base is only where the ascent starts."""
-        words = torch.from_numpy(self.valid_words)
-
-        def objective(theta: Tensor, base: Tensor) -> Tensor:
-            return -family.log_prob(family.rows(theta), words).exp().sum(-1)
-
-        return objective
+        return lambda theta, base: -self.validity(family, theta)
 
 
 def reference() -> CollapseProblem:
     """Balanced brackets of length 8, 14 of 256 words valid, and one base with a pass rate of about .05."""
-    bases = MarkovLM.from_probabilities([[0.7, 0.3]], [[[0.55, 0.45], [0.85, 0.15]]])
+    bases = MarkovLM(np.array([[0.7, 0.3]]), np.array([[[0.55, 0.45], [0.85, 0.15]]]))
     return CollapseProblem("brackets", bases, balanced("()", "(", ")", depth=4), 8)
 
 

@@ -232,7 +232,7 @@ class _Branch:
         return _Branch(self.problem, self.family, self.at(strength).theta[0], strength)
 
     def validity(self) -> float:
-        return self.problem.validity(self.family, self.theta)
+        return float(self.problem.validity(self.family, self.theta))
 
     def end(self, outside: float, middle: float) -> "_Branch":
         """The last minimum towards `outside` before its pass rate crosses `middle`, by bisection."""

@@ -1,8 +1,7 @@
 """Bigram language models: the next symbol depends on the last one, by one table for every step."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,7 +13,6 @@ from dph_theory.support.errors import argument_error
 from .automaton import checked_length, checked_words
 
 Seed: TypeAlias = int | np.random.Generator
-Table: TypeAlias = np.ndarray | Sequence[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,11 +36,6 @@ class MarkovLM:
 
     def __repr__(self) -> str:
         return f"MarkovLM(vocabulary={self.vocabulary}, batch={self.batch})"
-
-    @classmethod
-    def from_probabilities(cls, initial: Table, transition: Table) -> "MarkovLM":
-        """The model with these probabilities, arrays or rows of numbers."""
-        return cls(np.array(initial, dtype=float), np.array(transition, dtype=float))
 
     @classmethod
     def random(cls, vocabulary: int, *, batch: tuple[int, ...] = (), seed: Seed) -> "MarkovLM":

@@ -143,12 +143,7 @@ def _method(config: StrategiesConfig, method: ComparedMethod) -> Row:
 
 def _score(config: StrategiesConfig, measured: Measures, outcomes: np.ndarray) -> Row:
     numbers = {name: float(value) for name, value in measured._asdict().items()}
-    return numbers | {"pass_at_draws": _pass_at_draws(config, outcomes)}
-
-
-def _pass_at_draws(config: StrategiesConfig, outcomes: np.ndarray) -> list[float]:
-    curve: list[float] = mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist()
-    return curve
+    return numbers | {"pass_at_draws": mean_pass_at_k(outcomes, config.task, np.array(config.draws)).tolist()}
 
 
 def on_random_tasks(config: StrategiesConfig, rng: np.random.Generator) -> list[Row]:

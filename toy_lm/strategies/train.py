@@ -64,23 +64,17 @@ def largest_strength(
     conditioning is g, of the batch's shape, which is the result's. Source: ours, entries
     `forms_and_curvature`.
     """
-    weights = np.zeros(task.weights.shape)
+    weights = np.zeros_like(task.weights)
     weights[..., types] = task.weights[..., types]
     base, c = task.base, task.hard_rate
     skills = (weights[..., 1:] * base * c * (1 - c)).max(axis=-1)
     covariance = base[..., None] * np.eye(base.shape[-1]) - base[..., :, None] * base[..., None, :]
-    shared = _sharing(weights, conditioning)
+    # Row t of [1 | g I] is (1, g e_t).
+    own = conditioning[..., None, None] * np.eye(weights.shape[-1])
+    rows = np.concatenate([np.ones_like(own[..., :1]), own], axis=-1)
+    shared = rows.swapaxes(-1, -2) @ (weights[..., None] * rows)
     strategies = np.linalg.eigvalsh(shared)[..., -1] * np.linalg.eigvalsh(covariance)[..., -1]
     return 2 / (learning_rate * np.maximum(skills, strategies))
-
-
-def _sharing(weights: np.ndarray, g: np.ndarray) -> Float[np.ndarray, "*batch both both"]:
-    """The sum of w_t (1, g e_t)(1, g e_t)': how one logit is shared and owned."""
-    types = weights.shape[-1]
-    # Row t of [1 | g I] is (1, g e_t).
-    own = g[..., None, None] * np.eye(types)
-    rows = np.concatenate([np.ones((*own.shape[:-1], 1)), own], axis=-1)
-    return rows.swapaxes(-1, -2) @ (weights[..., None] * rows)
 
 
 class Anchor(NamedTuple):

@@ -66,8 +66,7 @@ def run_one(job: TrainingJob) -> Row:
         "rehearsed_pass": curve[-1]["rehearsed_pass"],
         "guarantee_margin": min(point["guarantee_margin"] for point in curve),
     }
-    sizes = {"rehearsed_prompts": len(rehearsed.prompts), "rehearsed_samples": len(rehearsed.samples.valid)}
-    return {"base": {"seed": job.seed, **sizes, **before}, "run": run | after}
+    return {"base": {"seed": job.seed} | before, "run": run | after}
 
 
 _CURVE = ("update", "pass_at_8", "pass_at_16", "excess")

@@ -11,8 +11,6 @@ from dph_theory.meter import Warnings, lead_time
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
 
-from ..grid import Row
-
 KIND = "toy.styles"
 Split: TypeAlias = Literal["train", "held_out"]
 
@@ -42,11 +40,6 @@ def models(results: Mapping[str, Any]) -> pd.DataFrame:
     return frame.assign(main=["main" in groups for groups in frame.groups])
 
 
-def main(results: Mapping[str, Any]) -> list[Row]:
-    """The runs of the comparison."""
-    return [run for run in results["runs"] if "main" in run["groups"]]
-
-
 def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Interval]]:
     """By label, the base first: means over seeds with 95% intervals, without what no seed has.
 
@@ -69,7 +62,9 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Inte
 def warnings(results: Mapping[str, Any]) -> list[Warnings]:
     """The meter at each of RISES, run by run of the comparison: when it warned and when Pass@16 fell."""
     curves = [
-        [np.array(run["curve"][name]) for name in ("update", "excess", "pass_at_16")] for run in main(results)
+        [np.array(run["curve"][name]) for name in ("update", "excess", "pass_at_16")]
+        for run in results["runs"]
+        if "main" in run["groups"]
     ]
     return [
         Warnings(rise, tuple(lead_time(*curve, rise=rise, fall=FALL) for curve in curves)) for rise in RISES

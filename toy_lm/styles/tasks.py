@@ -65,6 +65,4 @@ def _hash(seed: int, purpose: str, prompt: tuple[int, int]) -> int:
 def _ranks(seed: int, purpose: str, prompts: list[tuple[int, int]]) -> Int[Tensor, " prompts"]:
     """Each prompt's place in the order of its hash: a random order that is the same everywhere."""
     order = sorted(range(len(prompts)), key=lambda i: _hash(seed, purpose, prompts[i]))
-    ranks = torch.empty(len(prompts), dtype=torch.long)
-    ranks[torch.tensor(order)] = torch.arange(len(prompts))
-    return ranks
+    return torch.tensor(order).argsort()

@@ -59,18 +59,15 @@ class Variant:
         places = ("explored",) if own == "explored" else ("rehearsed", "all")
         if self.place not in places:
             raise argument_error("place", self.place, f"for {self.name} one of {', '.join(places)}")
-        self._check_setting("mu", self.mu, required=method is KL_CONTROL, below=1)
-        self._check_setting("alpha", self.alpha, required=method is ALPHA_DPG, below=math.inf)
+        for name, target, below in (("mu", KL_CONTROL, 1), ("alpha", ALPHA_DPG, math.inf)):
+            value = getattr(self, name)
+            allowed = f"a number in (0, {below:g})" if method is target else "None"
+            if (value is not None) != (method is target) or (value is not None and not 0 < value < below):
+                raise argument_error(name, value, f"for {self.name} {allowed}")
         anchored = (method.penalty or method.rehearsal) is not None and method is not KL_CONTROL
         if self.strength is not None and not (anchored and 0 <= self.strength < math.inf):
             raise argument_error(
                 "strength", self.strength, f"for {self.name} {'at least 0' if anchored else 'None'}"
-            )
-
-    def _check_setting(self, name: str, value: float | None, *, required: bool, below: float) -> None:
-        if (value is not None) != required or (value is not None and not 0 < value < below):
-            raise argument_error(
-                name, value, f"for {self.name} {f'a number in (0, {below:g})' if required else 'None'}"
             )
 
     @property

@@ -30,12 +30,10 @@ SOLVERS: dict[str, tuple[Solver, FDivergence]] = {
     SEQUENCE: (sequence_policy, REVERSE_KL),
     TOKEN_REVERSE: (token_policy, REVERSE_KL),
     TOKEN_FORWARD: (token_policy, FORWARD_KL),
-}
-"""What computes the stationary policy of that name, and the divergence that it is given."""
-ANSWER_MEANS: dict[str, tuple[Solver, FDivergence]] = {
     TOKEN_REVERSE + MEANS: (partial(token_policy, per_answer_mean=True), REVERSE_KL),
     TOKEN_FORWARD + MEANS: (partial(token_policy, per_answer_mean=True), FORWARD_KL),
 }
+"""What computes the stationary policy of that name, and the divergence that it is given."""
 LOCAL, FORWARD_LIMIT = "locally filtered model", "token forward limit"
 LIMITS = {FILTERED: filtered_policy, LOCAL: locally_filtered, FORWARD_LIMIT: token_forward_limit}
 UNSCALED, ONE_REFERENCE = "without normalisation", "reference kept"
@@ -52,7 +50,7 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
     own = run.stationary_policy
     if own is None or not _texts_are_rows(task):
         return {}
-    names = [*SOLVERS, *(ANSWER_MEANS if run.per_answer_mean else ())]
+    names = [name for name in SOLVERS if run.per_answer_mean or not name.endswith(MEANS)]
     ordered = [own, *(name for name in names if name != own)]
     policies = {name: _after_rounds(name, run, task, base) for name in ordered}
     if run.rounds > 1:
@@ -126,7 +124,7 @@ def _after_rounds(
 def _after_one_round(
     name: str, centring: str, run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]
 ) -> Tables:
-    solver, divergence = {**SOLVERS, **ANSWER_MEANS}[name]
+    solver, divergence = SOLVERS[name]
     rows = task.of_rows(base)
     if centring != "std":
         # The weight is the same at every validity.

@@ -25,7 +25,7 @@ def test_a_dirac_has_lost_all_but_its_word_which_where_there_is_but_one_is_no_co
     assert line["forward_kl"] == np.inf
     assert line["kl"] == pytest.approx(-np.log(top * problem.base_rates[0]))
     assert line["excess_kl"] == pytest.approx(line["excess_valid"]) == pytest.approx(-np.log(top))
-    bases = MarkovLM.from_probabilities([[0.99, 0.01]], [[[0.01, 0.99], [0.99, 0.01]]])
+    bases = MarkovLM(np.array([[0.99, 0.01]]), np.array([[[0.01, 0.99], [0.99, 0.01]]]))
     sharp = CollapseProblem("sharp", bases, problem.automaton, 8)
     (line,) = measure(sharp, family, best_dirac(sharp, family), first)
     assert sharp.targets.max() > 0.9

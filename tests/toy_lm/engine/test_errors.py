@@ -20,9 +20,14 @@ DYCK = balanced("()", "(", ")", depth=4)
 ABC = from_regex("a*b(a|c)*c", "abc")
 TABLE, ACCEPT = np.array([[0, 1], [1, 0]]), np.array([True, False])
 HALVES = [[0.5, 0.5], [0.5, 0.5]]
-ONLY_OPEN = MarkovLM.from_probabilities([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]])
 FITTING = MarkovLM.random(3, seed=0)
-model = MarkovLM.from_probabilities
+
+
+def model(initial, transition):
+    return MarkovLM(np.array(initial, dtype=float), np.array(transition, dtype=float))
+
+
+ONLY_OPEN = model([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]])
 
 
 @pytest.mark.parametrize(
