@@ -10,8 +10,8 @@ from trl import GRPOConfig
 
 from dph_theory import mu_from_beta
 from full_scale.recipe.methods import METHODS, setup
-from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
 from full_scale.recipe.rehearsal import RELEASED
+from full_scale.recipe.schema import RECIPES, load_recipe, recipe_names
 from full_scale.training.arguments import arguments
 from full_scale.training.dry_run import dry_run
 from full_scale.training.launch import Launch

@@ -4,37 +4,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dph_theory import REVERSE_KL
-from dph_theory.binary_reward import (
-    beta_for_mean_validity,
-    excess_kl,
-    filtered,
-    kappa,
-    log_partition,
-    mean_validity,
-    mu_by_forward_kl,
-    mu_from_beta,
-    solvable_share,
-    tilted,
-    valid_mass,
-    with_validity,
-)
+from dph_theory import REVERSE_KL, binary_reward
 
 
 def test_a_validity_that_rounding_put_above_one_composes():
     above = np.nextafter(1.0, 2.0)
-    assert kappa(above, 0.5) == kappa(1.0, 0.5)
-    assert mean_validity([above, 0.5], 1.0) == mean_validity([1.0, 0.5], 1.0)
-    assert kappa([0.0, 1.0], 0.25) == pytest.approx(-np.log([0.75, 0.25]))
+    assert binary_reward.kappa(above, 0.5) == binary_reward.kappa(1.0, 0.5)
+    assert binary_reward.mean_validity([above, 0.5], 1.0) == binary_reward.mean_validity([1.0, 0.5], 1.0)
+    assert binary_reward.kappa([0.0, 1.0], 0.25) == pytest.approx(-np.log([0.75, 0.25]))
 
 
 def test_at_the_smallest_beta_an_unsolvable_prompt_stays_unsolved():
-    assert tilted([0.0, 1.0], [1, 0], 5e-324).tolist() == [0, 1]
-    assert mean_validity([0.0, 0.5], 5e-324) == 0.5
+    assert binary_reward.tilted([0.0, 1.0], [1, 0], 5e-324).tolist() == [0, 1]
+    assert binary_reward.mean_validity([0.0, 0.5], 5e-324) == 0.5
 
 
 def test_a_part_that_neither_visits_costs_nothing():
-    parts = excess_kl((0.5, 0.5, 0), (0.3, 0.7, 0), (1, 1, 0))
+    parts = binary_reward.excess_kl((0.5, 0.5, 0), (0.3, 0.7, 0), (1, 1, 0))
     assert parts == (REVERSE_KL((0.5, 0.5), (0.3, 0.7)), 0, parts.total, 0)
 
 
@@ -46,20 +32,22 @@ def test_stable_at_extremes_against_60_digits(base_rate, beta):
         odds = a / (1 - a) * mpmath.exp(gain)
         mu = odds / (1 + odds)
         partition = mpmath.log(1 - a + a * mpmath.exp(gain))
-        assert mu_from_beta(base_rate, beta) == pytest.approx(float(mu), rel=1e-12)
-        assert log_partition(base_rate, beta) == pytest.approx(float(partition), rel=1e-12)
+        assert binary_reward.mu_from_beta(base_rate, beta) == pytest.approx(float(mu), rel=1e-12)
+        assert binary_reward.log_partition(base_rate, beta) == pytest.approx(float(partition), rel=1e-12)
 
 
 @pytest.mark.parametrize("beta", [1e-320, 1e-6, 1e-2, 1e3])
 def test_models_are_stable_at_base_rate_1e_300(beta):
     base = np.array([6e-301, 4e-301, 1.0])
     valid = np.array([True, True, False])
-    assert filtered(base, valid) == pytest.approx([0.6, 0.4, 0], rel=1e-12)
-    model = tilted(base, valid, beta)
+    assert binary_reward.filtered(base, valid) == pytest.approx([0.6, 0.4, 0], rel=1e-12)
+    model = binary_reward.tilted(base, valid, beta)
     assert np.isfinite(model).all()
     assert model.sum() == pytest.approx(1)
     assert model[0] * 4 == pytest.approx(model[1] * 6, rel=1e-12)
-    assert with_validity(valid_mass(model, valid), base, valid) == pytest.approx(model, rel=1e-12)
+    assert binary_reward.with_validity(binary_reward.valid_mass(model, valid), base, valid) == pytest.approx(
+        model, rel=1e-12
+    )
 
 
 def test_kappa_keeps_its_digits_where_mu_meets_the_base_rate():
@@ -67,19 +55,19 @@ def test_kappa_keeps_its_digits_where_mu_meets_the_base_rate():
     with mpmath.workdps(60):
         m, a = mpmath.mpf(base_rate + step), mpmath.mpf(base_rate)
         exact = m * mpmath.log(m / a) + (1 - m) * mpmath.log((1 - m) / (1 - a))
-    assert kappa(base_rate + step, base_rate) == pytest.approx(float(exact), rel=1e-12)
+    assert binary_reward.kappa(base_rate + step, base_rate) == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_prompts_that_are_never_or_always_solved_stay_so():
-    beta = beta_for_mean_validity([0.0, 1.0, 0.2, 0.4], 0.6)
-    assert (1 + mu_from_beta([0.2, 0.4], beta).sum()) / 4 == pytest.approx(0.6, rel=1e-12)
-    assert mean_validity([0.0, 1.0, 0.2, 0.4], beta) == pytest.approx(0.6, rel=1e-12)
-    assert solvable_share(np.array([0.0, 1.0, 0.2, 0.4])) == 0.75
+    beta = binary_reward.beta_for_mean_validity([0.0, 1.0, 0.2, 0.4], 0.6)
+    assert (1 + binary_reward.mu_from_beta([0.2, 0.4], beta).sum()) / 4 == pytest.approx(0.6, rel=1e-12)
+    assert binary_reward.mean_validity([0.0, 1.0, 0.2, 0.4], beta) == pytest.approx(0.6, rel=1e-12)
+    assert binary_reward.solvable_share(np.array([0.0, 1.0, 0.2, 0.4])) == 0.75
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.5, 1.0, 30.0])
 def test_forward_kl_balances_the_reward(eta):
-    mu = mu_by_forward_kl(0.2, eta)
+    mu = binary_reward.mu_by_forward_kl(0.2, eta)
     # The slope of mu + eta (A1 log mu + A0 log(1-mu)).
     assert 1 + eta * (0.2 / mu - 0.8 / (1 - mu)) == pytest.approx(0, abs=1e-12)
 
@@ -93,5 +81,9 @@ def test_forward_kl_balances_the_reward(eta):
 def test_the_beta_of_a_mean_pass_rate_is_its_root_to_eleven_digits(base_rates, unsolvable, position):
     rates = np.array(base_rates + [0.0] * unsolvable)
     target = (1 - position) * rates.mean() + position * len(base_rates) / len(rates)
-    beta = beta_for_mean_validity(rates, target)
-    assert mean_validity(rates, beta * (1 + 1e-11)) < target < mean_validity(rates, beta * (1 - 1e-11))
+    beta = binary_reward.beta_for_mean_validity(rates, target)
+    assert (
+        binary_reward.mean_validity(rates, beta * (1 + 1e-11))
+        < target
+        < binary_reward.mean_validity(rates, beta * (1 - 1e-11))
+    )

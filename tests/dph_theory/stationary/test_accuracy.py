@@ -7,15 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dph_theory as d
+from dph_theory import stationary
 from dph_theory.finite_training import stationary_spread
-from dph_theory.stationary import (
-    best_response,
-    beta_at,
-    normalised_validity_at,
-    sequence_policy,
-    token_policy,
-    validity_at,
-)
 
 # The power p of f'(u) = f''(1) (1 - u^-p)/p, and f''(1); 0 for log u.
 POWERS = {
@@ -66,23 +59,23 @@ def test_pass_rates_of_policies_are_right_to_nine_digits(divergence, base_rate, 
         mu = float(true_pass_rate(base_rate, beta, divergence))
     base, valid = [np.array([base_rate, 1 - base_rate])], [True, False]
     found = {
-        "validity_at": validity_at(base_rate, beta, divergence),
-        "best_response": best_response(base[0], [1.0, 0.0], beta, divergence)[0],
-        "sequence_law": sequence_policy(base, valid, beta, divergence)[0][0],
-        "token_law": token_policy(base, valid, beta, divergence)[0][0],
+        "validity_at": stationary.validity_at(base_rate, beta, divergence),
+        "best_response": stationary.best_response(base[0], [1.0, 0.0], beta, divergence)[0],
+        "sequence_law": stationary.sequence_policy(base, valid, beta, divergence)[0][0],
+        "token_law": stationary.token_policy(base, valid, beta, divergence)[0][0],
     }
     if divergence is d.REVERSE_KL:
         found["mu_from_beta"] = d.mu_from_beta(base_rate, beta)
         found["tilted"] = d.tilted(base[0], valid, beta)[0]
         found["mean_validity"] = d.mean_validity([base_rate], beta)
-        found["normalised"] = normalised_validity_at(base_rate, beta, 8, scale="leave_one_out")
+        found["normalised"] = stationary.normalised_validity_at(base_rate, beta, 8, scale="leave_one_out")
     if divergence is d.FORWARD_KL:
         found["mu_by_forward_kl"] = d.mu_by_forward_kl(base_rate, beta)
     assert {name: float(value) for name, value in found.items()} == pytest.approx(
         dict.fromkeys(found, mu), abs=1e-9
     )
     if base_rate + 1e-3 < mu < 0.999:
-        assert beta_at(base_rate, mu, divergence) == pytest.approx(beta, rel=1e-6)
+        assert stationary.beta_at(base_rate, mu, divergence) == pytest.approx(beta, rel=1e-6)
 
 
 @given(RATES, BETAS)
@@ -111,11 +104,11 @@ def test_the_spread_at_a_stationary_policy_falls_with_beta_to_nothing(base_rate,
 
 @pytest.mark.parametrize("divergence", POWERS, ids=lambda divergence: divergence.name)
 def test_beyond_them_are_limits(divergence):
-    assert validity_at(0.3, 1e300, divergence) == pytest.approx(0.3, abs=1e-9)
-    assert validity_at(0.3, 1e-300, divergence) == pytest.approx(1, abs=1e-9)
+    assert stationary.validity_at(0.3, 1e300, divergence) == pytest.approx(0.3, abs=1e-9)
+    assert stationary.validity_at(0.3, 1e-300, divergence) == pytest.approx(1, abs=1e-9)
     for rate in (1e-300, 1 - 2**-53):
-        assert validity_at(rate, 1e9, divergence) == pytest.approx(rate, abs=1e-9)
-        assert not np.isnan(validity_at(rate, [1e-300, 1e-6, 1.0, 1e300], divergence)).any()
+        assert stationary.validity_at(rate, 1e9, divergence) == pytest.approx(rate, abs=1e-9)
+        assert not np.isnan(stationary.validity_at(rate, [1e-300, 1e-6, 1.0, 1e300], divergence)).any()
 
 
 def test_a_family_is_projected_where_every_answer_is_right_or_the_base_gives_none():

@@ -2,29 +2,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dph_theory import (
-    CHI_SQUARED,
-    FORWARD_KL,
-    HELLINGER,
-    JENSEN_SHANNON,
-    NEYMAN_CHI_SQUARED,
-    REVERSE_KL,
-    alpha_divergence,
-    stationary,
-)
+from dph_theory import DIVERGENCES, FORWARD_KL, HELLINGER, NEYMAN_CHI_SQUARED, alpha_divergence, stationary
 from dph_theory.stationary import best_response
 
-SMOOTH = (
-    REVERSE_KL,
-    FORWARD_KL,
-    JENSEN_SHANNON,
-    HELLINGER,
-    CHI_SQUARED,
-    NEYMAN_CHI_SQUARED,
-    alpha_divergence(0.3),
-    alpha_divergence(-1.5),
-    alpha_divergence(2.5),
-)
+SMOOTH = [divergence for divergence in DIVERGENCES.values() if np.isfinite(divergence.curvature)]
+SMOOTH += map(alpha_divergence, (0.3, -1.5, 2.5))
 REFERENCE, VALUE = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.9, 0.0, 0.7])
 
 

@@ -11,7 +11,6 @@ from dph_theory.stationary import validity_at
 from dph_theory.transfer import coupled_flow, own_and_pair, pass_at_k_slope
 
 PAIR = np.array([[1.0, -0.5], [-0.5, 1.0]])
-UNEVEN, INDEFINITE = np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
 THREE = np.array([[1.0, 0.6, 0.8], [0.6, 1.0, 0.0], [0.8, 0.0, 1.0]])
 
 
@@ -94,27 +93,3 @@ def test_a_negative_pair_wins_from_some_number_of_prompts_on():
     assert found.own + 3 * found.pair == pytest.approx(total, rel=1e-12)
     assert (found.prompts > 1).all()
     assert np.isinf(own_and_pair(np.eye(4), rates, 4, drive).prompts)
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: coupled_flow(PAIR, [0.5], [0], 1.0), r"kernel.shape=\(2, 2\) is not allowed: \(1, 1\)"),
-        (lambda: coupled_flow(UNEVEN, [0.5, 0.1], [0], 1.0), r"kernel\[0, 1\]=2.0 .*\[1, 0\] = 3"),
-        (lambda: coupled_flow(INDEFINITE, [0.5, 0.1], [0], 1.0), "kernel, the least eigenvalue"),
-        (lambda: coupled_flow(-PAIR, [0.5, 0.1], [0], 1.0), "kernel, the least eigenvalue"),
-        (lambda: pass_at_k_slope(UNEVEN, [0.5, 0.1], 1, [0, 0]), r"kernel\[0, 1\]=2.0"),
-        (lambda: own_and_pair(THREE, [0.5, 0.1, 0.2], 1, 0.1), r"drive.shape=\(\)"),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [2], 1.0), "different indices of 2 prompts"),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [], 1.0), "trained="),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], -1.0), "time=-1.0"),
-        (lambda: coupled_flow(PAIR, [0.5, 1.0], [0], 1.0), "rates=1.0"),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], 1.0, scale="rank"), "scale='rank'"),
-        (lambda: pass_at_k_slope(PAIR, [0.5, 0.1], 0, [0, 0]), "k=0"),
-        (lambda: pass_at_k_slope(PAIR, [0.5, 0.1], 1, [0]), "drive.shape"),
-        (lambda: own_and_pair(PAIR, [0.5, 0.1], 1, [0, 0]), "at least three prompts"),
-    ],
-)
-def test_errors(call, said):
-    with pytest.raises(ValueError, match=said):
-        call()

@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 
 from dph_theory.transfer import chosen_anchors, interpolated
 
-INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
-
 
 @given(st.integers(0, 10**6))
 def test_whatever_was_asked_of_the_trained_prompts_the_others_follow_by_the_kernel(seed):
@@ -41,26 +39,3 @@ def test_anchors_are_those_that_explain_most(ridge):
 
         taken.append(max((i for i in some if i not in taken), key=explained))
     assert chosen_anchors(K, some, 3, ridge=ridge).tolist() == taken
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: interpolated(np.eye(3), [0, 0], np.zeros(2)), "different indices of 3 prompts"),
-        (lambda: interpolated(np.eye(3), [0, 1], np.zeros(3)), r"change.shape=\(3,\) is not allowed: \(2,\)"),
-        (lambda: interpolated(np.eye(3), [0, 1], np.zeros(2), ridge=-1.0), "ridge=-1.0"),
-        (lambda: interpolated(np.ones((2, 2)), [0, 1], np.array([1.0, -1.0])),
-         r"change=.* that training by this kernel"),
-        (lambda: interpolated(np.zeros((2, 2)), [0], np.ones(1)),
-         "change=.* that training by this kernel makes"),
-        (lambda: interpolated(INDEFINITE, [0], np.ones(1)), "kernel, the least eigenvalue"),
-        (lambda: interpolated(INDEFINITE, [0, 1], np.ones(2), ridge=0.1), "ridge=0.1 .* more"),
-        (lambda: interpolated(np.diag([0.0, 1.0]), [0], np.ones(1), ridge=0.1), "change=.* that training"),
-        (lambda: chosen_anchors(np.eye(3), [0, 1], 1, ridge=0.0), "ridge=0.0"),
-        (lambda: chosen_anchors(np.diag([1.0, -1.0]), [0, 1], 1), "kernel's diagonal"),
-        (lambda: chosen_anchors(np.eye(3), [0, 1], 3), "from 1 to 2, the candidates"),
-    ],
-)  # fmt: skip
-def test_errors(call, said):
-    with pytest.raises(ValueError, match=said):
-        call()

@@ -115,24 +115,3 @@ def test_the_drive_is_the_slope_of_the_objective(seed):
         ]
         policy = np.exp(theta) / np.exp(theta).sum()
         assert strategy_drive(policy, success, rho, weighting) == pytest.approx(slopes, rel=1e-5, abs=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: retained_shares([1.0, 0.0], FORMS[0]), "merits"),
-        (lambda: retained_shares([[1.0]], FORMS[0]), "one number a strategy"),
-        (lambda: power_weighting(-1), "power=-1"),
-        (lambda: pass_at_k_weighting(0), "k=0"),
-        (lambda: group_weighting(1), "group_size=1"),
-        (lambda: group_weighting(8, "max"), "scale='max'"),
-        (lambda: shared_objective([0.5, 0.5], np.eye(3), [0.5, 0.3, 0.2], FORMS[0]), "success"),
-        (lambda: strategy_drive([0.5, 0.6], np.eye(2), [0.5, 0.5], FORMS[0]), "policy"),
-        (lambda: power_weighting(np.inf), "power=inf"),
-        (lambda: trained_shares([0.5, 0.5], np.eye(2), [0.5, 0.5], FORMS[0], [1.0, 0.5]), "times that rise"),
-        (lambda: trained_shares([1.0, 0.0], np.eye(2), [0.5, 0.5], FORMS[0], [1.0]), "base"),
-    ],
-)
-def test_bad_input_names_the_argument(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -119,7 +119,6 @@ def test_with_a_kl_small_steps_keep_their_digits_and_large_ones_swing():
         assert mean == pytest.approx(0.1 / 3 * (1 - remaining))
 
 
-RNG = np.random.default_rng(0)
 SHARED = {
     "prompts": 8,
     "base_rate": 0.2,
@@ -173,27 +172,3 @@ def test_full_coupling_is_the_drift_of_one_prompt():
     assert drift_variances(1, **SHARED | {"step": 0.02, "answers": 16}).common == pytest.approx(
         float(alone) ** 2
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: chance_to_win(0.999, 0.3, 0.2, group_size=2, step=1.0), "share=0.999"),
-        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "use chance_of_small_steps"),
-        (lambda: log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
-        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1.0), "use chance_of_small_steps"),
-        (lambda: chance_to_win(0.5, 0.8, 0.3, group_size=2, step=1.0), "second_only=0.3 .*at most 1 - first"),
-        (lambda: log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), "first_only=-1"),
-        (lambda: growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
-        (lambda: drift_variances(0.1, **SHARED | {"reached": 0.1}), "reached=0.1"),
-        (lambda: final_policies(BASE, [[2, 0, 0]] * 5, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG),
-         "zeros and ones"),
-        (lambda: final_policies(BASE,
-         SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=1, scale="std"), "scale='std'"),
-        (lambda: final_policies(BASE, SETS, RHO, group_size=2, step=1, steps=1, seeds=1, rng=RNG, beta=-1.0),
-         "beta=-1.0"),
-    ],
-)  # fmt: skip
-def test_wrong_numbers_are_named(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()

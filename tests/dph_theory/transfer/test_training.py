@@ -214,21 +214,6 @@ def test_errors(changes, said):
         linearised_training(kernel, LinearisedMethod(), how.pop("trained"), **how)
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: LinearisedMethod("rank"), "scale='rank'"),
-        (lambda: LinearisedMethod(group_size=1), "group_size=1"),
-        (lambda: LinearisedMethod(beta=0.1), "divergence=None"),
-        (lambda: LinearisedMethod(beta=-0.1), "beta=-0.1"),
-        (lambda: Hold((0,), FORWARD_KL, -1.0), "strength=-1.0"),
-    ],
-)
-def test_errors_of_a_method(call, said):
-    with pytest.raises(ValueError, match=said):
-        call()
-
-
 def test_an_answer_that_the_base_never_gives_stays_away():
     kernel, *_ = linear_answers()
     p = np.exp(kernel.log_p)

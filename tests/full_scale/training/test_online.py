@@ -139,31 +139,30 @@ def test_a_constant_baseline_is_taken_from_the_verdicts_alone(enumerated):
     torch.testing.assert_close(found - mean, (others - 1).flatten(), check_dtype=False)
 
 
-@pytest.mark.parametrize(("baseline", "taken"), [("one", 1.0), ("none", 0.0)])
-def test_without_a_penalty_a_constant_baseline_is_all_that_is_subtracted(folders, tmp_path, baseline, taken):
-    seen, settings = [], {"baseline": baseline, "scale_rewards": "none", "max_steps": 1}
-    run = trainer(folders[0], tmp_path, prompts=["p0", "x"], **settings)
+def advantages_of_a_step(folder, output, **settings):
+    """A trainer after one step of groups of two prompts, and the advantages in it."""
+    seen, compared = [], {"scale_rewards": "none", "max_steps": 1, "prompts": ["p0", "x"]}
+    run = trainer(folder, output, **compared, **settings)
     compute = run.compute_loss
     run.compute_loss = lambda model, inputs, **rest: (
         seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
     )
     run.train()
-    rewards = run.verdicts.last[1].tolist()
-    assert sorted(seen) == pytest.approx(sorted(reward - taken for reward in rewards))
+    return run, sorted(seen)
+
+
+@pytest.mark.parametrize(("baseline", "taken"), [("one", 1.0), ("none", 0.0)])
+def test_without_a_penalty_a_constant_baseline_is_all_that_is_subtracted(folders, tmp_path, baseline, taken):
+    run, advantages = advantages_of_a_step(folders[0], tmp_path, baseline=baseline)
+    assert advantages == pytest.approx(sorted(reward - taken for reward in run.verdicts.last[1].tolist()))
 
 
 def test_advantages_divided_by_the_mean_are_maxrl_s(folders, tmp_path):
-    seen, settings = [], {"divided_by_mean": True, "scale_rewards": "none", "max_steps": 1}
-    run = trainer(folders[0], tmp_path, prompts=["p0", "x"], **settings)
-    compute = run.compute_loss
-    run.compute_loss = lambda model, inputs, **rest: (
-        seen.extend(inputs["advantages"].tolist()) or compute(model, inputs, **rest)
-    )
-    run.train()
+    run, advantages = advantages_of_a_step(folders[0], tmp_path, divided_by_mean=True)
     rewards = run.verdicts.last[1].double().unflatten(0, (-1, run.num_generations))
     expected = group_advantages(rewards, divided_by="mean").flatten()
     assert expected.abs().max() > 0
-    assert sorted(seen) == pytest.approx(sorted(expected.tolist()), rel=1e-6)
+    assert advantages == pytest.approx(sorted(expected.tolist()), rel=1e-6)
 
 
 def coefficients(folder, output, bound, base_rate=0.5):

@@ -7,6 +7,7 @@ from support.tiny_llama import tiny_llama
 from support.tiny_training import (
     TRL_WARNS,
     buffer,
+    checkpoint,
     distance,
     drawn_rows,
     even_reward,
@@ -18,7 +19,7 @@ from support.tiny_training import (
     trainer,
     weights,
 )
-from transformers import AutoModelForCausalLM, TrainerCallback
+from transformers import AutoModelForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
 from dph_theory import alpha_divergence
@@ -52,14 +53,6 @@ def test_without_eta_weights_and_rollouts_are_those_of_grpo(model, tmp_path):
     assert len(runs[0][1]) == 10
 
 
-class FirstStep(TrainerCallback):
-    """The weights after the first step."""
-
-    def on_step_end(self, args, state, control, model=None, **others):
-        if state.global_step == 1:
-            self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -73,11 +66,11 @@ class FirstStep(TrainerCallback):
     ids=str,
 )
 def test_the_logged_loss_is_that_of_the_theory_on_the_steps_rows(model, tmp_path, settings):
-    first, settings = FirstStep(), REHEARSAL | settings
-    run = trainer(model, tmp_path, eta=0.3, callbacks=[first], max_steps=2, **settings)
+    settings = REHEARSAL | settings
+    run = trainer(model, tmp_path, eta=0.3, max_steps=2, save_strategy="steps", save_steps=1, **settings)
     run.train()
-    policy, initial = (AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32) for _ in range(2))
-    policy.load_state_dict(first.weights)
+    stages = (checkpoint(tmp_path, 1), model)
+    policy, initial = (AutoModelForCausalLM.from_pretrained(at, dtype=torch.float32) for at in stages)
     # The released u - 1 - log u is the forward KL's generator in the gauge without slope at u = 1.
     gauge = settings.get("gauge", "normalised" if "rehearsal_form" in settings else "printed")
     expected = full_loss(
