@@ -36,7 +36,7 @@ def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
 def test_a_prediction_of_many_prompts_shows_the_first_and_frames_all():
     pytest.importorskip("pandas")
     _, prediction, verdict, configuration = results()
-    assert "The mean pass rate over 300 prompts goes from 0.5000 to" in repr(prediction)
+    assert "The mean pass rate over 300 prompts goes from 0.500 to" in repr(prediction)
     assert "(the first 20 of 300 rows)" in prediction._repr_html_()
     assert prediction._repr_html_().count("<tr>") < 40
     frame = prediction.to_dataframe()
