@@ -33,10 +33,9 @@ def measure(
 
     `validity`, the pass rate pi(Y1); top, the mass of its likeliest valid word, and top_share, that over
     pi(Y1); effective, e^entropy of pi(.|Y1); coverage, p_*{y : pi(y|Y1) >= p_*(y)/2}, the mass that p_* has
-    on words which the policy, once valid, says at least half as often; overlap, 1 - TV(pi(.|Y1), p_*);
-    forward_kl, KL(p_*||pi), inf where a valid word has been lost; kl, KL(pi||a), and its excess, the part
-    that its pass rate did not need, from valid and from invalid words; collapsed: one word has more than the
-    share COLLAPSED of the valid mass, and of p_* none has.
+    on words which the policy, once valid, says at least half as often; forward_kl, KL(p_*||pi), inf where a
+    valid word has been lost; kl, KL(pi||a), and its excess, the part that its pass rate did not need;
+    collapsed: one word has more than the share COLLAPSED of the valid mass, and of p_* none has.
     """
     rows, base = family.rows(theta.detach()), problem.rows(family)[case]
     log_words = family.log_prob(rows, torch.from_numpy(problem.valid_words)).numpy()
@@ -58,12 +57,9 @@ def measure(
         "top_share": shares.max(-1),
         "effective": effective_number(shares),
         "coverage": np.where(shares >= DUE * target, target, 0.0).sum(-1),
-        "overlap": np.minimum(shares, target).sum(-1),
         "forward_kl": lost.sum(-1),
         "kl": kl,
         "excess_kl": valid + invalid,
-        "excess_valid": valid,
-        "excess_invalid": invalid,
         "collapsed": (shares.max(-1) > COLLAPSED) & (target.max(-1) <= COLLAPSED),
     }
     words = [problem.automaton.decode(problem.valid_words[word]) for word in likeliest]

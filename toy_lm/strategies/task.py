@@ -95,8 +95,6 @@ class PolicyOutcomes(NamedTuple):
     outcomes: Float[np.ndarray, "*batch types outcomes"]
     log_ratio: Float[np.ndarray, "*batch types outcomes"]
     """log(pi/base), formed from logarithms; 0 for outcomes that are impossible under both."""
-    skill: Float[np.ndarray, "*batch strategies"]
-    """The rate at which strategy j passes on H_j."""
 
 
 def pass_rates(outcomes: Float[np.ndarray, "*batch outcomes"]) -> Values:
@@ -133,11 +131,11 @@ def policy_outcomes(
     pi = np.exp(log_pi)
     outcomes = np.concatenate([pi * (1 - passes), pi * passes], axis=-1)
     ratio = np.concatenate([failing, np.where(passes > 0, passing, 0.0)], axis=-1)
-    return PolicyOutcomes(outcomes, ratio, expit(policy.skill))
+    return PolicyOutcomes(outcomes, ratio)
 
 
 def step_along(
-    policy: StrategiesPolicy, gradient: np.ndarray, at: PolicyOutcomes, conditioning: np.ndarray, size: float
+    policy: StrategiesPolicy, gradient: np.ndarray, conditioning: np.ndarray, size: float
 ) -> StrategiesPolicy:
     """One step of that size along a gradient given in the logits of the outcomes, P_y (F_y - E_P F).
 
@@ -147,7 +145,7 @@ def step_along(
     failed, passed = np.split(gradient, 2, axis=-1)
     strategy = failed + passed
     hard = np.arange(policy.skill.shape[-1])
-    c = at.skill
+    c = expit(policy.skill)
     own = (1 - c) * passed[..., hard + 1, hard] - c * failed[..., hard + 1, hard]
     return StrategiesPolicy(
         policy.theta + size * strategy.sum(axis=-2),

@@ -127,7 +127,7 @@ def train(
         gradient = reward_gradient(current, task, optimiser.group)
         if anchor is not None:
             gradient[..., anchor.types, :] -= eta[..., None, None] * anchor_gradient(current, task, anchor)
-        policy = step_along(policy, gradient, current, conditioning, optimiser.learning_rate)
+        policy = step_along(policy, gradient, conditioning, optimiser.learning_rate)
     return np.stack(course)
 
 

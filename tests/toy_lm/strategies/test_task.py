@@ -73,7 +73,7 @@ def test_the_chain_rule_agrees_with_finite_differences(divergence):
 
     here = policy_outcomes(policy, TASK, CONDITIONING)
     pull = TASK.weights[:, None] * divergence.gradient(here.outcomes, base)
-    step = step_along(policy, pull, here, CONDITIONING, 1.0)
+    step = step_along(policy, pull, CONDITIONING, 1.0)
     for name in StrategiesPolicy._fields:
         values = getattr(policy, name)
         gradient = getattr(step, name) - values

@@ -127,7 +127,7 @@ def test_the_gradient_is_that_of_all_groups_enumerated(group):
         scores = np.eye(4)[chosen] - policy
         exact += policy[chosen].prod() * (advantages[:, None] * scores).mean(axis=0)
     two = task(np.array([0.5, 0.2, 0.3]), np.array([0.6, 0.4]), easy_rate=0.9, hard_rate=0.4)
-    current = PolicyOutcomes(np.tile(policy, (3, 1)), np.zeros((3, 4)), np.zeros(2))
+    current = PolicyOutcomes(np.tile(policy, (3, 1)), np.zeros((3, 4)))
     expected = two.weights[:, None] * exact
     np.testing.assert_allclose(reward_gradient(current, two, group), expected, rtol=1e-12)
 
