@@ -56,7 +56,7 @@ class Configuration(Shown):
         end = f"{ENDS[self.selects]} (the {self.selects})" if self.selects in ENDS else self.selects
         rows = [
             ("penalty", self.penalty or "-"),
-            ("law", self.stationary_kl or "-"),
+            ("stationary KL", self.stationary_kl or "-"),
             ("converges, with a small coefficient, to", end),
             ("advantage", run.advantage.words),
             ("reduction", run.reduction),
