@@ -28,11 +28,6 @@ class TokenDistribution:
     automaton: ValidityAutomaton
     steps: tuple[np.ndarray, ...]
 
-    @property
-    def length(self) -> int:
-        """The length of its words."""
-        return len(self.steps)
-
     def course(self) -> Iterator[np.ndarray]:
         """The probability of (state, context) before each step and after the last."""
         V = self.automaton.symbols
@@ -94,7 +89,7 @@ def locally_filtered(base: MarkovLM, automaton: ValidityAutomaton, length: int) 
 def token_distribution_kl(policy: TokenDistribution, reference: TokenDistribution) -> float:
     """KL(this || reference) in nats over one automaton, by the chain rule; inf where the reference misses."""
     same = np.array_equal(policy.automaton.transitions, reference.automaton.transitions)
-    if not same or policy.length != reference.length:
+    if not same or len(policy.steps) != len(reference.steps):
         raise argument_error("reference", reference, "a distribution over the same automaton and length")
     total = 0.0
     for reached, ours, theirs in zip(policy.course(), policy.steps, reference.steps, strict=False):

@@ -36,7 +36,7 @@ def accepted(law):
 def enumerated(law):
     """Every word's probability."""
     found = []
-    for word in all_words(law.automaton.symbols, law.length):
+    for word in all_words(law.automaton.symbols, len(law.steps)):
         state, context, product = law.automaton.initial, 0, 1.0
         for t, x in enumerate(word):
             product *= law.steps[t][state, context, x]
