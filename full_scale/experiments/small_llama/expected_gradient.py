@@ -258,8 +258,8 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
 
     def scaled(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         others_correct = torch.arange(run.group_size, dtype=v.dtype)
-        size, others = run.group_size, Binomial(run.group_size - 1, probs=rate.clamp(1e-12, 1 - 1e-12))
-        chance = others.log_prob(others_correct).exp()
+        size, successes = run.group_size, Binomial(run.group_size - 1, probs=rate.clamp(1e-12, 1 - 1e-12))
+        chance = successes.log_prob(others_correct).exp()
         means, squares = [], []
         for own in (0, 1):
             right = others_correct + own
