@@ -26,13 +26,8 @@ READ, APPENDIX = sorted(DOCS.glob("*.md")), sorted(DOCS.glob("appendix/*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *READ, *APPENDIX]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 WORKED = DOCS / "extending.md"
-TOLD = [
-    ROOT / "README.md",
-    DOCS / "noise-steps-objective.md",
-    DOCS / "train.md",
-    DOCS / "two-checkpoints.md",
-    DOCS / "proved.md",
-]
+TOURS = ("noise-steps-objective", "train", "two-checkpoints", "proved")
+TOLD = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in TOURS)]
 """Pages whose Python runs and whose commands are tried."""
 ON_THE_SITE = {DOCS / "img" / f"{name}.svg" for name in NAMES}
 """Pictures that are made where the site is built."""

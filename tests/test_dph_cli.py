@@ -83,9 +83,7 @@ def test_what_an_extra_would_bring_is_named_when_a_command_runs_without_it(monke
     def needy():
         importlib.import_module("no_such_library")
 
-    monkeypatch.setitem(
-        dph_cli.COMMANDS, "needy", dph_cli._Command("needy_module:needy", "Needs much.", "full")
-    )
+    monkeypatch.setitem(dph_cli.COMMANDS, "needy", dph_cli._Command("needy_module:needy", "", "full"))
     module = types.ModuleType("needy_module")
     module.needy = needy
     monkeypatch.setitem(sys.modules, "needy_module", module)

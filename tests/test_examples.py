@@ -41,9 +41,7 @@ def test_the_examples_of_docstrings_are_true(path):
 def output(name):
     """What an example prints, in a process of its own."""
     here = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False, env=here
-    )
+    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, env=here)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -109,10 +107,7 @@ def test_dph_in_verl_is_ours_however_the_joined_batch_is_cut(monkeypatch, tmp_pa
     batch |= {"advantages": torch.randn(6, 1).expand(6, 4)}
     rows = example["stored_rows"](example["read_buffer"](tmp_path / "buffer.parquet"), 4, batch, pad=0)
     assert rows["input_ids"].shape == (4, 7)
-    assert {tuple(each) for each in rows["input_ids"].tolist()} == {
-        (0, 5, 6, 7, 8, 9, 0),
-        (0, 0, 5, 7, 0, 0, 0),
-    }
+    assert {*map(tuple, rows["input_ids"].tolist())} == {(0, 5, 6, 7, 8, 9, 0), (0, 0, 5, 7, 0, 0, 0)}
     found = example["joined"](batch, rows)
     assert all(torch.isfinite(values).all() for values in found.values())
     log_pi = (found["old_log_probs"] + 0.3 * torch.randn(10, 4)).requires_grad_()

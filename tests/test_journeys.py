@@ -56,9 +56,8 @@ def in_a_terminal(words: list[str]) -> str:
 @pytest.mark.parametrize("name", JOURNEYS)
 def test_a_journey_prints_what_its_transcript_says(name):
     command = " ".join(["$ dph", *JOURNEYS[name]])
-    said = (
-        "\n".join([command, *(line.rstrip() for line in in_a_terminal(JOURNEYS[name]).splitlines())]) + "\n"
-    )
+    lines = (line.rstrip() for line in in_a_terminal(JOURNEYS[name]).splitlines())
+    said = "\n".join([command, *lines]) + "\n"
     path = TRANSCRIPTS / f"{name}.txt"
     if os.environ.get("UPDATE_TRANSCRIPTS"):
         path.parent.mkdir(exist_ok=True)

@@ -12,9 +12,8 @@ DIRAC = [1, 0, 0, 0]
 def test_the_critical_beta_is_not_capped():
     family, base, valid = [[0.6, 0.4], [0.7, 0.3]], [0.5, 0.5], [True, False]
     cost = REVERSE_KL(np.array(family), np.array(base))
-    assert restricted.critical_beta(family, base, valid) == pytest.approx(
-        0.1 / (cost[1] - cost[0]), rel=1e-14
-    )
+    critical = restricted.critical_beta(family, base, valid)
+    assert critical == pytest.approx(0.1 / (cost[1] - cost[0]), rel=1e-14)
     assert restricted.critical_beta(family[1:], base, valid) == np.inf
 
 

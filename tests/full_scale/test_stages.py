@@ -75,9 +75,7 @@ def test_prompts_without_room_are_refused_or_left_out_with_a_count(tmp_path, mon
     for module in (full_scale.stages, full_scale.training.dry_run):
         monkeypatch.setattr(module, "load_task", lambda config: replace(task, train=[long, *task.train[1:]]))
     recipe, said = ruled_recipe(tmp_path), []
-    with pytest.raises(
-        ValueError, match=r"training prompts='1 of 8 longer'.*task\.filter_overlong_prompts=true"
-    ):
+    with pytest.raises(ValueError, match=r"prompts='1 of 8 longer'.*task\.filter_overlong_prompts=true"):
         presample_stage(recipe, silent)
     recipe = replace(recipe, task=TaskConfig(filter_overlong_prompts=True))
     found = presample_stage(recipe, silent, said.extend)
@@ -94,9 +92,8 @@ def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypat
     presample_stage(recipe, silent)
     folders = Folders.of_recipe(recipe)
     folders.training.parent.mkdir(parents=True)
-    TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, [], "h").write(
-        folders.training
-    )
+    made = TrainingRecord(recipe.as_dict(), "run", "GRPO", {}, [], {}, [], [], 0, None, [], "h")
+    made.write(folders.training)
 
     def evaluate(recipe, task, model, *, folders, **shared):
         if folders == folders.base():

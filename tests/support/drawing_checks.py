@@ -65,9 +65,8 @@ def under_legend(axes: Axes) -> int:
     if legend is None:
         return 0
     box = legend.get_window_extent()
-    points = [
-        lattice(bar.get_window_extent().get_points()) for group in bars_of(axes) for bar in group.patches
-    ]
+    bars = [bar for group in bars_of(axes) for bar in group.patches]
+    points = [lattice(bar.get_window_extent().get_points()) for bar in bars]
     for line in axes.get_lines():
         path = line.get_transform().transform_path(line.get_path())
         smooth = line.get_linestyle() != "None"

@@ -42,9 +42,8 @@ def bird_folder(root: Path) -> Path:
         make_database(root / split / f"{split}_databases" / "shop" / "shop.sqlite")
     row = {"db_id": "shop", "question": "How many pens?", "evidence": "a pen is named 'pen'"}
     query = "SELECT COUNT(*) FROM item WHERE name = 'pen'"
-    write_json(
-        root / "train" / "train.json", [row | {"SQL": query}, row | {"SQL": "SELECT 1", "evidence": ""}]
-    )
+    rows = [row | {"SQL": query}, row | {"SQL": "SELECT 1", "evidence": ""}]
+    write_json(root / "train" / "train.json", rows)
     dev = {"question_id": 0, "question": "Names?", "SQL": "SELECT name FROM item", "difficulty": "simple"}
     write_json(root / "dev" / "dev.json", [row | dev])
     return root

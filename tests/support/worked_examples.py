@@ -60,9 +60,7 @@ def run(command: str, expected: str, root: Path) -> str:
     program, *arguments = command.split()
     start = {"dph": [sys.executable, "-m", "dph_cli"], "python": [sys.executable]}[program]
     environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*start, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*start, *arguments], cwd=root, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert found(expected, done.stdout), f"{command}\nmeant\n{expected}\nbut said\n{done.stdout}"
     return done.stdout

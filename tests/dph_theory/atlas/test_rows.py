@@ -23,18 +23,15 @@ def test_every_method_says_where_it_was_read():
 def test_recovery_has_the_power_of_its_gradient():
     # On-policy the gradient is eps log(1/eps), of alpha-DPG eps^(1-alpha), rehearsed what is lacking (E7).
     share = np.log(np.log(1 / LOST[0]) / np.log(1 / LOST[1])) / np.log(LOST[0] / LOST[1])
-    assert recovery(BY_NAME["KL in the reward"], 0.1) == (
-        "slow, if drawn",
-        pytest.approx(1 + share, abs=1e-3),
-    )
-    assert recovery(BY_NAME["alpha-DPG"], 0.0) == ("between, if drawn", pytest.approx(0.5, abs=0.02))
-    assert recovery(BY_NAME["KL-DPG"], 0.0) == ("quick, if drawn", pytest.approx(0, abs=1e-3))
-    assert recovery(BY_NAME["DPH-F, solved prompts"], 0.1) == ("quick, undrawn", pytest.approx(0, abs=1e-3))
-    # Of rehearsed divergences only the forward KL raises what has no mass: alpha's gradient is u^(1-alpha).
-    assert recovery(BY_NAME["DPH-alpha, solved prompts"], 0.1) == (
-        "slow, undrawn",
-        pytest.approx(0.8, abs=0.05),
-    )
+    for name, knob, words, power, tolerance in (
+        ("KL in the reward", 0.1, "slow, if drawn", 1 + share, 1e-3),
+        ("alpha-DPG", 0.0, "between, if drawn", 0.5, 0.02),
+        ("KL-DPG", 0.0, "quick, if drawn", 0, 1e-3),
+        ("DPH-F, solved prompts", 0.1, "quick, undrawn", 0, 1e-3),
+        # Of rehearsed divergences only the forward KL raises what has no mass: alpha's slope is u^(1-alpha).
+        ("DPH-alpha, solved prompts", 0.1, "slow, undrawn", 0.8, 0.05),
+    ):
+        assert recovery(BY_NAME[name], knob) == (words, pytest.approx(power, abs=tolerance)), name
     assert recovery(BY_NAME["DPH-JS, solved prompts"], 0.1)[0] == "slow, undrawn"
     assert recovery(BY_NAME["GRPO"], 0.0) == ("none", None)
 

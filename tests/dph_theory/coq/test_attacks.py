@@ -141,11 +141,10 @@ def names(kind):
 
 def entry(kind):
     """The entry that an attack would have proved."""
-    (example,) = THEOREMS["kl_control.pass_rate"].examples
+    theorem = THEOREMS["kl_control.pass_rate"]
+    (example,) = theorem.examples
     first = example.giving(lhs=".16", rhs=".25" if kind in ("honest", "part") else ".2")
-    return replace(
-        THEOREMS["kl_control.pass_rate"], coq=names(kind)[0], label=f"Z1.{kind}", examples=(first,)
-    )
+    return replace(theorem, coq=names(kind)[0], label=f"Z1.{kind}", examples=(first,))
 
 
 @pytest.fixture(scope="module")

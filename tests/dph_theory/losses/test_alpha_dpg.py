@@ -13,9 +13,8 @@ from dph_theory.theorems._estimators import alpha_dpg_reward
 @given(base=laws(), pi=laws(), valid=verifiers(), alpha=st.floats(0.05, 1))
 def test_rewards_are_the_exact_ones(base, pi, valid, alpha):
     rate = torch.tensor(np.log(valid_mass(base, valid)), dtype=torch.float64).clamp(max=0)
-    rewards = alpha_dpg_rewards(
-        torch.tensor(np.log(pi)), torch.tensor(np.log(base)), torch.tensor(valid), rate, alpha
-    )
+    log_pi, log_base = (torch.tensor(np.log(policy)) for policy in (pi, base))
+    rewards = alpha_dpg_rewards(log_pi, log_base, torch.tensor(valid), rate, alpha)
     np.testing.assert_allclose(rewards, alpha_dpg_reward(pi, base, valid, alpha), rtol=1e-9, atol=1e-12)
 
 

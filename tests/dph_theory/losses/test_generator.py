@@ -118,9 +118,7 @@ def test_sequence_level_gradient_is_that_of_the_divergence_between_sequences(div
     tokens = torch.stack([torch.stack([ratio[0, a], ratio[1 + a, b]]) for a, b in rows])
     log_q = torch.stack([ref[0, a] + ref[1 + a, b] for a, b in rows])
     mask = torch.ones(1, 2, dtype=torch.bool)
-    losses = [
-        generator_loss(divergence, row[None], mask, level="sequence", reduction="sum") for row in tokens
-    ]
+    losses = [generator_loss(divergence, x[None], mask, level="sequence", reduction="sum") for x in tokens]
     gradient = torch.autograd.grad((log_q.exp() * torch.stack(losses)).sum(), theta, retain_graph=True)[0]
     log_p = torch.stack([pi[0, a] + pi[1 + a, b] for a, b in rows])
     slopes = torch.tensor(divergence.generator_derivative((log_p - log_q).exp().detach().numpy()))

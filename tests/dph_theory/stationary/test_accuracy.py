@@ -71,9 +71,8 @@ def test_pass_rates_of_policies_are_right_to_nine_digits(divergence, base_rate, 
         found["normalised"] = stationary.normalised_validity_at(base_rate, beta, 8, scale="leave_one_out")
     if divergence is d.FORWARD_KL:
         found["mu_by_forward_kl"] = d.mu_by_forward_kl(base_rate, beta)
-    assert {name: float(value) for name, value in found.items()} == pytest.approx(
-        dict.fromkeys(found, mu), abs=1e-9
-    )
+    numbers = {name: float(value) for name, value in found.items()}
+    assert numbers == pytest.approx(dict.fromkeys(found, mu), abs=1e-9)
     if base_rate + 1e-3 < mu < 0.999:
         assert stationary.beta_at(base_rate, mu, divergence) == pytest.approx(beta, rel=1e-6)
 

@@ -29,9 +29,8 @@ def test_several_policies_and_the_start_decides(group_size, beta, values):
     roots = normalised_validities(0.01, beta, group_size)
     assert [root.validity for root in roots] == pytest.approx(values, abs=5e-7)
     assert [root.stable for root in roots] == [True, False, True]
-    reached = normalised_validity_at(
-        0.01, beta, group_size, start=[0.01, values[1] - 0.01, values[1] + 0.01, 1.0]
-    )
+    starts = [0.01, values[1] - 0.01, values[1] + 0.01, 1.0]
+    reached = normalised_validity_at(0.01, beta, group_size, start=starts)
     assert reached == pytest.approx([values[0], values[0], values[2], values[2]], abs=5e-7)
 
 

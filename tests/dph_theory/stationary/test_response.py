@@ -32,13 +32,11 @@ def test_equal_values_return_the_reference_and_zero_mass_stays(divergence):
 def in_high_precision(base_rate, beta, power, curvature):
     """The validity with f'(mu/A1) - f'((1-mu)/A0) = 1/beta, f' = f''(1) (1 - u^-power)/power, by halving."""
     with mpmath.workdps(120):
-        a, power = mpmath.mpf(base_rate), mpmath.mpf(power)
+        a, power, gain = mpmath.mpf(base_rate), mpmath.mpf(power), 1 / mpmath.mpf(beta)
 
         def slope(log_mu):
             mu = mpmath.exp(log_mu)
-            return curvature / power * (((1 - mu) / (1 - a)) ** -power - (mu / a) ** -power) - 1 / mpmath.mpf(
-                beta
-            )
+            return curvature / power * (((1 - mu) / (1 - a)) ** -power - (mu / a) ** -power) - gain
 
         low, high = mpmath.log(a), mpmath.mpf("-1e-60")
         for _ in range(90):

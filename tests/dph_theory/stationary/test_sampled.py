@@ -73,9 +73,7 @@ def test_many_resets_of_a_token_penalty_select_the_filtered_model():
         policy = policy_after_resets(TWO_TOKENS, TWO_TOKENS_VALID, rounds / 10, rounds, solver=token_policy)
         return float(valid_answer_shares(policy, TWO_TOKENS_VALID)[0, 0])
 
-    assert [share(rounds) for rounds in (1, 10, 100)] == pytest.approx(
-        [0.501109, 0.857831, 0.896344], abs=1e-6
-    )
+    assert [*map(share, (1, 10, 100))] == pytest.approx([0.501109, 0.857831, 0.896344], abs=1e-6)
     filtered = filtered_policy(TWO_TOKENS, TWO_TOKENS_VALID)
     assert valid_answer_shares(filtered, TWO_TOKENS_VALID)[0, 0] == pytest.approx(0.9)
 

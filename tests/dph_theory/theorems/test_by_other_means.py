@@ -25,9 +25,8 @@ def test_the_best_product_by_a_grid_over_both_bits():
     p, q = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
     products = np.stack([p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)], axis=-1)
     costs = (products * np.log(products / base)).sum(axis=-1) + products[:, 1:3].sum(axis=-1) / 0.2
-    assert misspecification.best_product(base, valid, 0.2)[0] == pytest.approx(
-        products[np.argmin(costs)], abs=2e-3
-    )
+    best = misspecification.best_product(base, valid, 0.2)[0]
+    assert best == pytest.approx(products[np.argmin(costs)], abs=2e-3)
 
 
 @pytest.mark.parametrize(("index", "stated"), [*enumerate((1, 0.25, 0.25 / np.e, 0.25, 0.25))])

@@ -30,12 +30,8 @@ def wording(theorem):
 def proved(theorem):
     """What Coq prints of the closed theorems by which it counts as proved, and of all that they reach."""
     record = recorded()
-    lines = [
-        line
-        for name in theorem.coq.split()
-        for full in record.named(name)
-        for line in record.closed_form(full)
-    ]
+    full_names = [full for name in theorem.coq.split() for full in record.named(name)]
+    lines = [line for full in full_names for line in record.closed_form(full)]
     return digest(*lines) if lines else "-"
 
 

@@ -25,9 +25,8 @@ def test_a_prompt_that_another_one_pushes_down_dips_and_returns():
 
 def test_rare_successes_and_short_times_keep_their_digits():
     # V' = V^2 while V is small: a pass rate of 1e-20 rises by one part in 1e8 until 1e12.
-    assert coupled_flow(np.eye(1), [1e-20], [0], 1e12) == pytest.approx(
-        [1e-20 * (1 + 1e-8)], rel=1e-11, abs=0
-    )
+    rates = coupled_flow(np.eye(1), [1e-20], [0], 1e12)
+    assert rates == pytest.approx([1e-20 * (1 + 1e-8)], rel=1e-11, abs=0)
     assert coupled_flow(PAIR, [0.5, 0.1], [0], [1e-300, 0.0]) == pytest.approx(np.array([[0.5, 0.1]] * 2))
 
 

@@ -110,8 +110,7 @@ def test_the_drive_is_the_slope_of_the_objective(seed):
         return shared_objective(weights / weights.sum(), success, rho, weighting)
 
     for weighting in FORMS:
-        slopes = [
-            (objective(theta + eps * unit) - objective(theta - eps * unit)) / (2 * eps) for unit in np.eye(4)
-        ]
+        steps = eps * np.eye(4)
+        slopes = [(objective(theta + step) - objective(theta - step)) / (2 * eps) for step in steps]
         policy = np.exp(theta) / np.exp(theta).sum()
         assert strategy_drive(policy, success, rho, weighting) == pytest.approx(slopes, rel=1e-5, abs=1e-7)

@@ -75,13 +75,11 @@ def test_groups_of_two_are_a_ruin_of_gamblers_and_small_steps_a_diffusion():
     tiny = {"group_size": 2, "step": 1.0, "left": expit(end)}
     assert chance_to_win(expit(start), 3e-323, 2e-323, **tiny) == pytest.approx(exact)
     for size in (2, 5, 16):
-        gaps = [
-            chance_to_win(0.2, 0.25 + step / 50, 0.25 - step / 50, group_size=size, step=step, left=0.9)
-            - chance_of_small_steps(
-                0.2, 0.25 + step / 50, 0.25 - step / 50, group_size=size, step=step, left=0.9
-            )
-            for step in (0.4, 0.1)
-        ]
+        gaps = []
+        for step in (0.4, 0.1):
+            race = {"share": 0.2, "first_only": 0.25 + step / 50, "second_only": 0.25 - step / 50}
+            race |= {"group_size": size, "step": step, "left": 0.9}
+            gaps.append(chance_to_win(**race) - chance_of_small_steps(**race))
         assert abs(gaps[1]) < abs(gaps[0]) < 0.1
         assert abs(gaps[1]) < 0.02
 
@@ -119,15 +117,7 @@ def test_with_a_kl_small_steps_keep_their_digits_and_large_ones_swing():
         assert mean == pytest.approx(0.1 / 3 * (1 - remaining))
 
 
-SHARED = {
-    "prompts": 8,
-    "base_rate": 0.2,
-    "reached": 0.9,
-    "valid": 2,
-    "invalid": 8,
-    "step": 0.16,
-    "answers": 16,
-}
+RUN = {"prompts": 8, "base_rate": 0.2, "reached": 0.9, "valid": 2, "invalid": 8, "step": 0.16, "answers": 16}
 
 
 @pytest.mark.parametrize(
@@ -135,24 +125,24 @@ SHARED = {
     [(0, 0.032546, 0.227823, 8), (0.1, 0.055328, 0.011520, 1.4508), (1, 0.260369, 0, 1)],
 )
 def test_noise_is_drawn_once_a_shared_direction(coupling, common, own, number):
-    found = drift_variances(coupling, **SHARED)
+    found = drift_variances(coupling, **RUN)
     assert found == pytest.approx((common, own, number), abs=5e-5)
 
 
 def test_rare_successes_keep_their_digits_and_warn():
     # By 30 digits: an integral in V, not in log odds, misses it altogether.
     with pytest.warns(SmallNoiseWarning):
-        rare = drift_variances(0, **SHARED | {"prompts": 1, "base_rate": 1e-6})
+        rare = drift_variances(0, **RUN | {"prompts": 1, "base_rate": 1e-6})
     assert rare.common == pytest.approx(1.3390172e9, rel=1e-7)
     with pytest.warns(SmallNoiseWarning):
         many = drift_variances(
-            0.1, **SHARED | {"prompts": 32, "base_rate": 1e-6, "reached": 0.99, "invalid": 1000}
+            0.1, **RUN | {"prompts": 32, "base_rate": 1e-6, "reached": 0.99, "invalid": 1000}
         )
     assert many[:2] == pytest.approx((3.6461443e11, 0.86525081), rel=1e-7)
 
 
 def test_where_nothing_has_risen_there_is_no_drift_and_a_number_of_prompts():
-    same = drift_variances(0.1, **SHARED | {"reached": 0.2})
+    same = drift_variances(0.1, **RUN | {"reached": 0.2})
     assert (same.common, same.own) == (0, 0)
     assert 1 < same.number < 8
 
@@ -162,13 +152,10 @@ def test_growth_beside_strategies_that_solve_prompts_sometimes_is_the_flow_s(sca
     success, rho = np.array([[0.4, 0.0], [0.0, 0.4]]), np.array([0.5, 0.5])
     weighting, rare = group_weighting(8, scale), 1e-7
     drive = strategy_drive([rare, 1 - rare], success, rho, weighting)[0] / rare
-    assert growth_beside(success, rho, group_size=8, scale=scale)[0, 1] == pytest.approx(
-        drive, rel=1e-4, abs=1e-6
-    )
+    growth = growth_beside(success, rho, group_size=8, scale=scale)
+    assert growth[0, 1] == pytest.approx(drive, rel=1e-4, abs=1e-6)
 
 
 def test_full_coupling_is_the_drift_of_one_prompt():
     alone = drift_deviation(0.2, 0.9, valid=2, invalid=8, step=0.02, answers=128)
-    assert drift_variances(1, **SHARED | {"step": 0.02, "answers": 16}).common == pytest.approx(
-        float(alone) ** 2
-    )
+    assert drift_variances(1, **RUN | {"step": 0.02}).common == pytest.approx(float(alone) ** 2)

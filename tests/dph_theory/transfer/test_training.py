@@ -11,7 +11,9 @@ from dph_theory.divergences import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, alpha
 from dph_theory.stationary import group_objective
 from dph_theory.transfer import Hold, LinearisedMethod, coupled_flow, linearised_training
 
-ONE_STEP = {"steps": 1, "step": 0.05, "optimiser": "sgd", "seeds": 1}
+SGD = {"optimiser": "sgd", "seeds": 1}
+ONE_STEP = {"steps": 1, "step": 0.05, **SGD}
+LEAVE_ONE_OUT = LinearisedMethod("leave_one_out")
 
 
 def rates_after(objective, seed=0, step=0.05):
@@ -47,35 +49,37 @@ def filtered(base, correct):
     return base * correct / (base * correct).sum(-1, keepdim=True)
 
 
+def penalised(cost, **settings):
+    """A method with a penalty of 0.3 times a cost of policy and base, and what it ascends."""
+    method = replace(LEAVE_ONE_OUT, beta=0.3, **settings)
+    return method, lambda pi, a, v: (pass_rates(pi, v) - 0.3 * cost(pi, a))[:3].mean()
+
+
+def held(prompts, divergence, strength, *rest):
+    """A method that holds prompts at the base, by all answers."""
+    return replace(LEAVE_ONE_OUT, holds=(Hold(prompts, divergence, strength, *rest, answers=None),))
+
+
 EXPECTED = {
-    "plain": (LinearisedMethod("leave_one_out"), lambda pi, a, v: pass_rates(pi, v)[:3].mean()),
+    "plain": (LEAVE_ONE_OUT, lambda pi, a, v: pass_rates(pi, v)[:3].mean()),
     "group": (LinearisedMethod("std", 4), lambda pi, a, v: group(pass_rates(pi, v)[:3], 4).mean()),
     "mixed groups": (
         LinearisedMethod("std", 4, mean_over_mixed=True),
         lambda pi, a, v: (beside(pass_rates(a, v)[:3]) * group(pass_rates(pi, v)[:3], 4)).sum(),
     ),
-    "reverse": (
-        LinearisedMethod("leave_one_out", beta=0.3, divergence=REVERSE_KL),
-        lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(pi, a))[:3].mean(),
-    ),
-    "reverse in the reward": (
-        LinearisedMethod("leave_one_out", beta=0.3, divergence=REVERSE_KL, in_reward=True, group_size=2),
-        lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(pi, a))[:3].mean(),
-    ),
-    "forward": (
-        LinearisedMethod("leave_one_out", beta=0.3, divergence=FORWARD_KL),
-        lambda pi, a, v: (pass_rates(pi, v) - 0.3 * kl(a, pi))[:3].mean(),
-    ),
+    "reverse": penalised(kl, divergence=REVERSE_KL),
+    "reverse in the reward": penalised(kl, divergence=REVERSE_KL, in_reward=True, group_size=2),
+    "forward": penalised(lambda pi, a: kl(a, pi), divergence=FORWARD_KL),
     "DPH-F": (
-        LinearisedMethod("leave_one_out", holds=(Hold((1, 2), FORWARD_KL, 0.7, answers=None),)),
+        held((1, 2), FORWARD_KL, 0.7),
         lambda pi, a, v: pass_rates(pi, v)[0] + 0.7 * (filtered(a, v) * (pi / a).log()).sum(-1)[1:3].mean(),
     ),
     "DPH-JS": (
-        LinearisedMethod("leave_one_out", holds=(Hold((1, 2), JENSEN_SHANNON, 2.0, answers=None),)),
+        held((1, 2), JENSEN_SHANNON, 2.0),
         lambda pi, a, v: pass_rates(pi, v)[0] - 2 * (filtered(a, v) * js(pi / a)).sum(-1)[1:3].mean(),
     ),
     "anchors": (
-        LinearisedMethod("leave_one_out", holds=(Hold((4,), alpha_divergence(0.5), 0.7, False, None),)),
+        held((4,), alpha_divergence(0.5), 0.7, False),
         lambda pi, a, v: pass_rates(pi, v)[:3].mean() + 0.7 * 4 * ((pi / a).sqrt() * a).sum(-1)[4],
     ),
     "KL-DPG": (
@@ -108,19 +112,16 @@ def test_an_expected_step_is_the_gradient_of_what_the_method_descends(name):
 @pytest.mark.parametrize("name", ["reverse", "forward", "reverse in the reward", "anchors"])
 def test_a_divergence_drives_back_what_has_moved(name):
     """At the base itself it has no slope; at the second step it has one."""
-    method, _ = EXPECTED[name]
+    method, ascended = EXPECTED[name]
     kernel, slopes, logits, correct = linear_answers()
     weights = torch.zeros(slopes.shape[2], dtype=torch.float64, requires_grad=True)
     base = torch.tensor(logits).softmax(-1)
     for _ in range(2):
         pi = (torch.tensor(logits) + torch.tensor(slopes) @ weights).softmax(-1)
-        objective = EXPECTED[name][1](pi, base, torch.tensor(correct).double())
-        (gradient,) = torch.autograd.grad(objective, weights)
+        (gradient,) = torch.autograd.grad(ascended(pi, base, torch.tensor(correct).double()), weights)
         weights = (weights + 2.0 * gradient).detach().requires_grad_()
     pi = (torch.tensor(logits) + torch.tensor(slopes) @ weights).softmax(-1)
-    found = linearised_training(
-        kernel, method, [0, 1, 2], noise=False, steps=2, step=2.0, optimiser="sgd", seeds=1
-    )
+    found = linearised_training(kernel, method, [0, 1, 2], noise=False, steps=2, step=2.0, **SGD)
     assert found.rates[0, 2] == pytest.approx((pi * torch.tensor(correct)).sum(-1).detach().numpy(), abs=1e-6)
 
 
@@ -140,25 +141,15 @@ def test_samples_ask_the_same_on_average(name):
 def test_many_small_steps_of_two_answers_are_the_flow_of_log_odds():
     kernel, *_ = linear_answers(2, answers=2)
     K, rates = kernel.log_odds
-    found = linearised_training(
-        kernel,
-        LinearisedMethod("leave_one_out"),
-        [0, 1, 2],
-        noise=False,
-        steps=3000,
-        step=0.01,
-        optimiser="sgd",
-        seeds=1,
-    )
+    course = {"noise": False, "steps": 3000, "step": 0.01}
+    found = linearised_training(kernel, LEAVE_ONE_OUT, [0, 1, 2], **course, **SGD)
     flow = coupled_flow(K, rates, [0, 1, 2], 10.0)
     assert log_odds(found.rates[0, -1]) == pytest.approx(log_odds(flow), abs=2e-3)
 
 
 def test_adams_first_step_is_as_long_as_its_step_size():
     kernel, *_ = linear_answers()
-    found = linearised_training(
-        kernel, LinearisedMethod("leave_one_out"), [0, 1, 2], noise=False, steps=1, step=1e-4, seeds=1
-    )
+    found = linearised_training(kernel, LEAVE_ONE_OUT, [0, 1, 2], noise=False, steps=1, step=1e-4, seeds=1)
     K, rates = kernel.log_odds
     drive = np.where(np.arange(5) < 3, rates * (1 - rates), 0.0) / 3
     length = np.sqrt(drive @ K @ drive)
@@ -181,20 +172,16 @@ def test_seeds_are_trainings_of_their_own_and_come_back():
 
 def test_a_group_that_agrees_asks_nothing_and_may_be_left_out():
     kernel, *_ = linear_answers(4, spread=9.0)
-    how = {"steps": 3, "step": 0.3, "seeds": 50}
-    all_groups = linearised_training(kernel, LinearisedMethod(group_size=2), [0, 1, 2], **how).rates
-    mixed = linearised_training(
-        kernel, LinearisedMethod(group_size=2, mean_over_mixed=True), [0, 1, 2], **how
-    ).rates
+
+    def rates(mixed, optimiser):
+        method = LinearisedMethod(group_size=2, mean_over_mixed=mixed)
+        how = {"steps": 3, "step": 0.3, "seeds": 50, "optimiser": optimiser}
+        return linearised_training(kernel, method, [0, 1, 2], **how).rates
+
     # The mean of fewer groups is larger: under Adam the same, but for what else is asked.
-    assert np.isfinite(mixed).all()
-    sgd = how | {"optimiser": "sgd"}
-    slow = linearised_training(kernel, LinearisedMethod(group_size=2), [0, 1, 2], **sgd).rates
-    fast = linearised_training(
-        kernel, LinearisedMethod(group_size=2, mean_over_mixed=True), [0, 1, 2], **sgd
-    ).rates
+    assert all(np.isfinite(rates(mixed, "adam")).all() for mixed in (False, True))
+    slow, fast = (rates(mixed, "sgd") for mixed in (False, True))
     assert np.abs(fast - fast[:, :1]).mean() > 1.2 * np.abs(slow - slow[:, :1]).mean()
-    assert np.isfinite(all_groups).all()
 
 
 @pytest.mark.parametrize(

@@ -101,10 +101,7 @@ def test_retention_and_exploration_by_hand():
     assert exploration.samples == Share(0.5, 0.5, prompts=2)
     # A share of no prompt has no value.
     retention, exploration = against_base(*[[prompt("a", 1, [1])]] * 2)
-    assert (exploration.greedy, retention.greedy) == (
-        Share(None, None, prompts=0),
-        Share(1.0, None, prompts=1),
-    )
+    assert (exploration.greedy, retention.greedy) == (Share(None, None, 0), Share(1.0, None, 1))
 
 
 def test_bad_input():

@@ -197,9 +197,8 @@ def test_prompts_plain_and_through_the_chat_template(llama, monkeypatch):
     task = replace(ruled_task(), system="w0")
     assert prompt_tokens(tokenizer, task, task.train[:1], ModelConfig()) == [[3, 10]]
     assert [turn["role"] for turn in prompt_of(task.train[0], task, True)] == ["system", "user"]
-    spoken = replace(
-        task.train[0], turns=({"role": "system", "content": "w1"}, {"role": "user", "content": "w2"})
-    )
+    turns = ({"role": "system", "content": "w1"}, {"role": "user", "content": "w2"})
+    spoken = replace(task.train[0], turns=turns)
     assert [turn["content"] for turn in prompt_of(spoken, task, True)] == ["w1", "w2"]
     with pytest.raises(ValueError, match=r"model\.chat=False"):
         prompt_of(spoken, task, False)

@@ -262,9 +262,7 @@ def test_anchors_are_rehearsed_by_answers_right_and_wrong_and_not_explored(whole
     assert {Rule.score(*answer).correct for answer in answers} == {True, False}
     expected = plain_log_probs(initial.model, rows[0].prompt_ids, rows[0].completion_ids, 0.9).detach()
     np.testing.assert_allclose(rows[0].ref_logps, expected, atol=1e-5)
-    assert any(
-        "3 prompts are held at the base, chosen at random, and 9 rows" in said for said in found.findings
-    )
+    assert "3 prompts are held at the base, chosen at random, and 9 rows" in " ".join(found.findings)
     assert presample(of, ruled_task(), initial).pef == found.pef
 
 
@@ -275,9 +273,8 @@ def kernel_file(path, names, model, sets=None):
     prompt, correct = np.repeat(np.arange(len(names)), 2), np.tile([True, False], len(names))
     log_p = np.log(np.full(len(prompt), 0.5))
     about = {"model": model.as_dict()}
-    AnswerKernel(
-        tuple(names), sets or ("train",) * len(names), prompt, log_p, correct, score @ score.T, about
-    ).save(path)
+    sets = sets or ("train",) * len(names)
+    AnswerKernel(tuple(names), sets, prompt, log_p, correct, score @ score.T, about).save(path)
     return str(path)
 
 

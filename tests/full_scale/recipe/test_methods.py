@@ -125,10 +125,8 @@ def test_explorations_that_trl_cannot_do_are_refused(change):
         exploration_arguments(Exploration(**plain | change))
 
 
-def trl_loss(model, folder, arguments, batch):
-    run = trainer(
-        model, folder, kind=GRPOTrainer, config=GRPOConfig, gradient_accumulation_steps=1, **arguments
-    )
+def trl_loss(model, folder, given, batch):
+    run = trainer(model, folder, kind=GRPOTrainer, config=GRPOConfig, gradient_accumulation_steps=1, **given)
     run.model.train()
     # Set by the training loop, which this test does without.
     run.current_gradient_accumulation_steps = 1
@@ -201,7 +199,7 @@ def test_a_dph_method_rehearses_by_a_divergence_of_ones_own():
     own = MethodConfig(name="DPH-F", divergence="support.own_divergence:LE_CAM")
     assert setup(own).arguments["divergence"] == "support.own_divergence:LE_CAM"
     with pytest.raises(
-        ValueError, match=r"method.divergence='js' is not allowed: GRPO has none; only DPH methods do"
+        ValueError, match="divergence='js' is not allowed: GRPO has none; only DPH methods do"
     ):
         setup(MethodConfig(name="GRPO", divergence="js"))
 

@@ -113,19 +113,15 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
         if said[1] == 2:
             raise KeyboardInterrupt
 
-    first = rows(tmp_path / "train.jsonl", ANSWERS)
+    given = ModelConfig(path=str(model)), [rows(tmp_path / "train.jsonl", ANSWERS)], tmp_path / "kernel.npz"
     with pytest.raises(KeyboardInterrupt):
-        measure_files(
-            ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=4, progress=stopped
-        )
+        measure_files(*given, wrong=4, progress=stopped)
     parts = tmp_path / "kernel.npz.parts"
     kept = {each.name: each.stat().st_mtime_ns for each in parts.glob("*.npz")}
     assert sorted(kept) == ["0.npz", "1.npz"]
-    with pytest.raises(
-        ValueError, match=r"kernel=<1 changed \('wrong'\)> is not allowed: .*remove it to begin"
-    ):
-        measure_files(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=5)
-    found = measure_files(ModelConfig(path=str(model)), [first], tmp_path / "kernel.npz", wrong=4)
+    with pytest.raises(ValueError, match=r"kernel=<1 changed \('wrong'\)> .*: .*remove it to begin"):
+        measure_files(*given, wrong=5)
+    found = measure_files(*given, wrong=4)
     assert found.gram == pytest.approx(whole.gram, rel=1e-4, abs=1e-3)
     assert not parts.exists()
 
