@@ -9,20 +9,9 @@ from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
 from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
 from full_scale.tasks.protocol import Prompt, Score, Task
-from support.tiny_llama import tiny_llama, tiny_tokenizer
+from support.tiny_llama import ON_A_CPU, tiny_llama, tiny_tokenizer
 
-TRAIN = {
-    "per_device_train_batch_size": 4,
-    "gradient_accumulation_steps": 2,
-    "num_generations": 4,
-    "learning_rate": 1e-3,
-    "max_steps": 3,
-    "save_steps": 1,
-    "use_cpu": True,
-    "gradient_checkpointing": False,
-    "dataloader_pin_memory": False,
-    "collapse_every": 1,
-}
+TRAIN = ON_A_CPU | {"learning_rate": 1e-3, "max_steps": 3, "save_steps": 1, "collapse_every": 1}
 """Settings of a training of three steps."""
 PEF = ("e0", "e4")
 

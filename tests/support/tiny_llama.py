@@ -9,6 +9,9 @@ from full_scale.tasks.llama import word_level
 
 WORDS = [f"p{i}" for i in range(8)] + [f"w{i}" for i in range(16)]
 SPECIAL = ["<pad>", "<eos>", "<unk>"]
+ON_A_CPU = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "num_generations": 4}
+ON_A_CPU |= {"use_cpu": True, "gradient_checkpointing": False, "dataloader_pin_memory": False}
+"""Trainers' settings: two groups of four answers a step."""
 
 
 def tiny_tokenizer(words=WORDS):
@@ -59,7 +62,6 @@ def eight_billion(folder: Path) -> Path:
 
 def plain_log_probs(model, prompt_ids, completion_ids, temperature=1.0):
     """Token log-probabilities of one completion, by log_softmax of the model's logits: no TRL, no padding."""
-    logits = model(input_ids=torch.tensor([[*prompt_ids, *completion_ids]])).logits[
-        0, len(prompt_ids) - 1 : -1
-    ]
+    ids = torch.tensor([[*prompt_ids, *completion_ids]])
+    logits = model(input_ids=ids).logits[0, len(prompt_ids) - 1 : -1]
     return (logits / temperature).log_softmax(dim=-1)[range(len(completion_ids)), completion_ids]

@@ -9,15 +9,12 @@ from transformers import AutoModelForCausalLM, TrainerCallback
 from dph_theory.losses import generator_loss
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow, rehearsal_rows
 from full_scale.training.online import OnlineConfig, OnlineTrainer
-from support.tiny_llama import plain_log_probs, tiny_tokenizer
+from support.tiny_llama import ON_A_CPU, plain_log_probs, tiny_tokenizer
 
 TRL_WARNS = "ignore:.(is_)?gradient_checkpointing:FutureWarning"
 """TRL 1.16 sets and asks for this by names that transformers 5.23 calls deprecated."""
 PROMPTS = [f"p{i}" for i in range(8)]
-SETTINGS = {
-    "per_device_train_batch_size": 4,
-    "gradient_accumulation_steps": 2,
-    "num_generations": 4,
+SETTINGS = ON_A_CPU | {
     "max_completion_length": 6,
     "learning_rate": 1e-2,
     "max_steps": 4,
@@ -25,12 +22,9 @@ SETTINGS = {
     "save_strategy": "no",
     "report_to": "none",
     "bf16": False,
-    "use_cpu": True,
-    "gradient_checkpointing": False,
     "disable_tqdm": True,
     "lr_scheduler_type": "constant",
     "temperature": 1.0,
-    "dataloader_pin_memory": False,
 }
 
 

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 from support.tiny_training import buffer
 
 from dph_theory.support.errors import RefusedError
-from full_scale.presampling.buffer import (
-    BUFFER,
-    MANIFEST,
-    RehearsalBuffer,
-    RehearsalRow,
-    rehearsal_rows,
-    share,
-)
+from full_scale.presampling.buffer import BUFFER, RehearsalBuffer, RehearsalRow, rehearsal_rows, share
 
 ROWS = [
     RehearsalRow("a", [5, 6], [7, 8, 9], [-1.0, -0.5, 0.0]),
@@ -42,7 +35,7 @@ def test_rows_come_back_for_other_trainers_too_and_storing_changes_nothing(tmp_p
     assert loaded.rows() == made.rows() == ROWS
     assert len(made) == 3
     assert loaded.manifest == made.manifest == {"model_hash": "m", "seed": 3, "count": 3}
-    told = json.loads((tmp_path / "buffer" / MANIFEST).read_text())
+    told = json.loads((tmp_path / "buffer" / "manifest.json").read_text())
     assert told == {**made.manifest, "digest": made.digest}
     assert loaded.digest == made.digest
     file, cache = str(tmp_path / "buffer" / BUFFER), str(tmp_path / "cache")

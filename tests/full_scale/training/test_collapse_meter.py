@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from support.tiny_llama import plain_log_probs, tiny_llama, tiny_tokenizer
+from support.tiny_llama import plain_log_probs, tiny_tokenizer
 from support.tiny_training import PROMPTS, TRL_WARNS, even_reward, flat_reward, same, trainer, weights
 from transformers import AutoModelForCausalLM, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
@@ -16,11 +16,6 @@ from full_scale.training.collapse_meter import STEP, CollapseMeter, _excess_by_n
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 RATES = dict(zip(PROMPTS, np.linspace(0.2, 0.9, 8).tolist(), strict=True))
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
 
 
 def plain(model, output, **settings):

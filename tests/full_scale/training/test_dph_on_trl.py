@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support.tiny_llama import tiny_llama, tiny_tokenizer
+from support.tiny_llama import tiny_tokenizer
 from support.tiny_training import PROMPTS, SETTINGS, TRL_WARNS, buffer, trainer
 from transformers import AutoModelForCausalLM
 
@@ -26,11 +26,6 @@ def page():
     spec.loader.exec_module(loaded)
     yield loaded
     del sys.modules["dph_on_trl"]
-
-
-@pytest.fixture(scope="module")
-def tiny_model(tmp_path_factory):
-    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model", seed=0)
 
 
 ROWS = [(list(row.prompt_ids), list(row.completion_ids)) for row in buffer().rows()]
@@ -56,9 +51,9 @@ def test_a_generator_is_that_of_the_divergence_of_that_name(page, name):
 
 @pytest.mark.parametrize("accumulated", [1, 2, 4])
 def test_its_gradient_is_that_of_all_rows_at_once_whatever_the_accumulation(
-    page, tiny_model, tmp_path, accumulated
+    page, model, tmp_path, accumulated
 ):
-    own = made(page, tiny_model, tmp_path, rehearsal_rows=9, gradient_accumulation_steps=accumulated)
+    own = made(page, model, tmp_path, rehearsal_rows=9, gradient_accumulation_steps=accumulated)
     model = own.model.train()
     own.log_ref = own._reference(model)
     with torch.no_grad():
@@ -74,19 +69,18 @@ def test_its_gradient_is_that_of_all_rows_at_once_whatever_the_accumulation(
     assert abs(wanted.item()) > 1e-3
 
 
-def test_it_rehearses_from_a_ratio_of_one_and_the_initial_model_s_stored_answers(page, tiny_model, tmp_path):
-    own = made(page, tiny_model, tmp_path, max_steps=2, eta=0.5)
+def test_it_rehearses_from_a_ratio_of_one_and_the_initial_model_s_stored_answers(page, model, tmp_path):
+    own = made(page, model, tmp_path, max_steps=2, eta=0.5)
     own.train()
-    logged = [
-        row["rehearsal/log_u_max_abs"] for row in own.state.log_history if "rehearsal/log_u_max_abs" in row
-    ]
+    largest = "rehearsal/log_u_max_abs"
+    logged = [row[largest] for row in own.state.log_history if largest in row]
     assert logged[0] == pytest.approx(0, abs=1e-5)
     assert logged[1] > 1e-4
     assert (tmp_path / "reference.pt").is_file()
 
 
-def test_presampling_stores_answers_of_prompts_that_are_solved(page, tiny_model):
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(tiny_model), tiny_tokenizer()
+def test_presampling_stores_answers_of_prompts_that_are_solved(page, model):
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(model), tiny_tokenizer()
     torch.manual_seed(0)
     solved, others, rows = page.presample(
         model, tokenizer, PROMPTS, lambda prompt, answer: prompt != "p3", k=3, max_new_tokens=40
@@ -119,12 +113,10 @@ print(len(rows) > 0, trainer.state.global_step)
 
 
 @pytest.mark.slow
-def test_copied_into_an_empty_folder_it_trains(tiny_model, tmp_path):
+def test_copied_into_an_empty_folder_it_trains(model, tmp_path):
     (tmp_path / "dph_on_trl.py").write_text(PAGE.read_text())
     settings = {**SETTINGS, "max_steps": 2}
-    (tmp_path / "run.py").write_text(ALONE.format(model=str(tiny_model), prompts=PROMPTS, settings=settings))
-    done = subprocess.run(
-        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    (tmp_path / "run.py").write_text(ALONE.format(model=str(model), prompts=PROMPTS, settings=settings))
+    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-2:] == ["True", "2"]

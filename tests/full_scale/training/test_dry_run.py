@@ -104,9 +104,8 @@ def test_the_other_stages_at_the_recipes_length():
     # A float32 log-softmax over the vocabulary for 64 rows of 4096 tokens would be 125 GiB.
     assert found.activations + found.logits < 4 * GIB
     # vLLM takes its share, and the models score one by one.
-    found = stage_footprint(
-        LLAMA_8B, load_recipe("llama3.1-8b-bird-vllm", [DPH_F]), models=2, device=80 * GIB
-    )
+    by_vllm = load_recipe("llama3.1-8b-bird-vllm", [DPH_F])
+    found = stage_footprint(LLAMA_8B, by_vllm, models=2, device=80 * GIB)
     assert (found.weights, found.total) == (2 * LLAMA_8B.parameters, int(0.85 * 80 * GIB))
 
 

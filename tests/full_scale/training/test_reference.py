@@ -17,11 +17,6 @@ from full_scale.training.trainer import FILE
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
-
-
 def moved(run):
     """The trainer with a policy that is not the reference any more."""
     for name, value in run.model.named_parameters():

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from support.rule_task import ruled_task
-from support.tiny_llama import tiny_llama
 from support.tiny_training import (
     PROMPTS,
     SETTINGS,
@@ -43,11 +42,6 @@ def test_an_epochs_order_does_not_depend_on_the_epochs_iterated_before(shuffle):
     assert len(ReplayedSampler(unbroken, lambda: 0)) == len(unbroken)
     # The sampler alone starts anew in a new process.
     assert (list(repeated(shuffle)) == epochs[3]) == (not shuffle)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
 
 
 @pytest.mark.slow

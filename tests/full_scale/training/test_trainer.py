@@ -30,11 +30,6 @@ GRADIENTS_AGREE = 5e-7
 REHEARSAL = {"rehearsal": buffer(), "rehearsal_rows": 9}
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return tiny_llama(tmp_path_factory.mktemp("tiny") / "model")
-
-
 def test_without_eta_weights_and_rollouts_are_those_of_grpo(model, tmp_path):
     runs = []
     for settings in ({"kind": GRPOTrainer, "config": GRPOConfig}, {"eta": 0.0, "rehearsal": buffer()}):

@@ -24,9 +24,7 @@ DEEPSPEED = (
     *("--num_processes", "2", "--mixed_precision", "no", "--main_process_port"),
 )
 """The packaged launch file but for the number of devices and bfloat16."""
-NO_DEEPSPEED = pytest.mark.skipif(
-    find_spec("deepspeed") is None, reason="the extra deepspeed is not installed"
-)
+NO_DEEPSPEED = pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is not installed")
 
 
 def of_sixteen_bits(folder):
