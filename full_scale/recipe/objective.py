@@ -55,21 +55,14 @@ def objective_of(arguments: Mapping[str, Any]) -> Objective:
     objective = configuration_of(of_trl, "trl").objective
     if given["baseline"] != "mean" or given["divided_by_mean"]:
         objective = replace(objective, advantage=BY_MEAN if given["divided_by_mean"] else LEFT_OUT)
-    kl, coefficient = _kl_of_reward(given)
-    if kl is not None:
+    kl: KLTerm | None = None
+    if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:
+        kl, coefficient = KL_FORMS["sequence_kl"], given["online_beta"]
         divided = given["online"] == "scaled_kl"
         why = _DIVIDED_KL if divided else objective.unpredicted
-        advantage = DIVIDED if divided else LEFT_OUT
-        objective = replace(objective, advantage=advantage, unpredicted=why)
+        objective = replace(objective, advantage=DIVIDED if divided else LEFT_OUT, unpredicted=why)
     elif given["rehearsal_form"] == DEFINITION and given["eta"]:
-        kl, coefficient = replace(term("definition"), declared=declared(given)), float(given["eta"])
+        kl, coefficient = replace(term("definition"), declared=declared(given)), given["eta"]
     elif given["online"] == "future_kl" and given["beta"]:
-        kl, coefficient = KL_FORMS["future_kl"], float(given["beta"])
-    return objective if kl is None else replace(objective, term=kl, coefficient=coefficient)
-
-
-def _kl_of_reward(given: Mapping[str, Any]) -> tuple[KLTerm | None, float]:
-    """The KL of whole answers in the reward, and its coefficient."""
-    if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:
-        return KL_FORMS["sequence_kl"], float(given["online_beta"])
-    return None, 0.0
+        kl, coefficient = KL_FORMS["future_kl"], given["beta"]
+    return objective if kl is None else replace(objective, term=kl, coefficient=float(coefficient))

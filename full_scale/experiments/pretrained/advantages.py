@@ -5,10 +5,10 @@ Left out: more than 24 prompts; groups of other sizes; answers of several tokens
 First runs of another loop on the same prompts suggested the predictions. Theory O.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from dph_theory.support.table import Table
 
 from .anchors import DIGITS
 from .claims import ABOVE, BELOW, NEAR, Claim, Course, Value, over_seeds
-from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
+from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment, pass_at
 
 SEEDS, SEEDS_WITH_KL = 5, 3
 UNDIVIDED, STD, MEAN = "Dr. GRPO", "GRPO", "MaxRL"
@@ -52,48 +52,47 @@ def declared() -> list[OpenRun]:
 
 def held_out(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
     """Pass@k of held-out prompts where trained Pass@1 is `first`; KeyError where that is not reached."""
-    return _where(outcome, first, lambda run: run.tasks[0] + HELD_OUT, k)
+    return _where(outcome, first, outcome.run.tasks[0] + HELD_OUT, k)
 
 
 def trained(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
     """Pass@k of trained prompts there."""
-    return _where(outcome, first, lambda run: run.tasks[0], k)
+    return _where(outcome, first, outcome.run.tasks[0], k)
 
 
-def _where(outcome: FinishedOpenRun, first: float, task: Callable[[OpenRun], str], k: int) -> float:
-    run = outcome.run
-    learnt = [pass_at(point.tasks, run.tasks, 1) for point in outcome.course]
+def _where(outcome: FinishedOpenRun, first: float, task: str, k: int) -> float:
+    before, after, share = _bracket(outcome, first)
+    low, high = (pass_at(policy, [task], k) for policy in (before, after))
+    return low + share * (high - low)
+
+
+def _bracket(outcome: FinishedOpenRun, first: float) -> tuple[Policy, Policy, float]:
+    """The two points of a course between which trained Pass@1 first is that, and the share of the way."""
+    learnt = [pass_at(point.tasks, outcome.run.tasks, 1) for point in outcome.course]
     after = next((i for i, rate in enumerate(learnt) if rate >= first), 0)
     if not after:
-        raise KeyError(f"{run.id} does not pass through a trained Pass@1 of {first}")
-    heights = [pass_at(point.tasks, [task(run)], k) for point in outcome.course[after - 1 : after + 1]]
-    return float(np.interp(first, learnt[after - 1 : after + 1], heights))
+        raise KeyError(f"{outcome.run.id} does not pass through a trained Pass@1 of {first}")
+    share = (first - learnt[after - 1]) / (learnt[after] - learnt[after - 1])
+    return outcome.course[after - 1].tasks, outcome.course[after].tasks, share
 
 
-def _difference(
-    run: OpenRun, other: OpenRun, k: int, first: float = MIDDLE, later: float | None = None
-) -> Value:
+def _difference(run: OpenRun, other: OpenRun, k: int, later: float = MIDDLE) -> Value:
     """Held-out Pass@k of one setting less that of another, at equal trained Pass@1 or at a later one."""
-    return lambda courses, base: (
-        held_out(courses[run], k, later or first) - held_out(courses[other], k, first)
-    )
+    return lambda courses, base: held_out(courses[run], k, later) - held_out(courses[other], k)
 
 
 def _above_a_guess(courses: Course, base: Any) -> float:
     """Held-out Pass@1 of MaxRL less that of GRPO mixed with a uniform guess to the same Pass@16."""
-    run, sixteen = courses[setting(STD)], held_out(courses[setting(MEAN)], 16)
-    learnt = [pass_at(point.tasks, run.run.tasks, 1) for point in run.course]
-    after = next(i for i, rate in enumerate(learnt) if rate >= MIDDLE)
-    rates = np.minimum(np.array(run.course[after].tasks[run.run.tasks[0] + HELD_OUT].validity), 1.0)
+    before, after, share = _bracket(courses[setting(STD)], MIDDLE)
+    sixteen, task = held_out(courses[setting(MEAN)], 16), DIGITS[0] + HELD_OUT
+    low, high = (np.minimum(policy[task].validity, 1.0) for policy in (before, after))
+    rates = low + share * (high - low)
 
-    def guessed(share: float) -> np.ndarray:
-        return (1 - share) * rates + share * _GUESS
+    def excess(guesses: float) -> float:
+        return float(exact_pass_at_k(rates + guesses * (_GUESS - rates), 16).mean()) - sixteen
 
-    def excess(share: float) -> float:
-        return float(exact_pass_at_k(guessed(share), 16).mean()) - sixteen
-
-    share = brentq(excess, 0.0, 1.0) if excess(0.0) < 0 < excess(1.0) else float(excess(0.0) < 0)
-    return held_out(courses[setting(MEAN)], 1) - float(guessed(share).mean())
+    guesses = brentq(excess, 0.0, 1.0) if excess(0.0) < 0 < excess(1.0) else float(excess(0.0) < 0)
+    return held_out(courses[setting(MEAN)], 1) - float((rates + guesses * (_GUESS - rates)).mean())
 
 
 _claim = partial(Claim, of_courses=True)
@@ -144,19 +143,16 @@ def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
 
 def table(outcomes: Outcomes) -> Table:
     """Each setting where trained Pass@1 is MIDDLE: Pass@k of what was trained and of what was not."""
-    courses: dict[OpenRun, list[FinishedOpenRun]] = {}
+    by_setting: dict[OpenRun, dict[int, FinishedOpenRun]] = {}
     for outcome in of_experiment("advantages", outcomes):
-        courses.setdefault(outcome.run.setting, []).append(outcome)
+        by_setting.setdefault(outcome.run.setting, {})[outcome.run.seed or 0] = outcome
     rows = []
-    for run, finished in courses.items():
-        by_seed = dict(enumerate(finished))
+    for run, by_seed in by_setting.items():
         columns = [over_seeds(trained, by_seed, k) for k in KS[1:]]
         columns += [over_seeds(held_out, by_seed, k) for k in KS]
-        if not columns[0]:
-            continue
-        spread = stdev(columns[-1]) if len(columns[-1]) > 1 else float("nan")
-        kl = f"{run.kl} {run.coefficient:g}" if run.coefficient else "none"
-        cells = (f"{fmean(column):.3f}" for column in columns)
-        rows.append((run.task, DIVISORS[run.method], kl, str(len(columns[0])), *cells, f"{spread:.3f}"))
-    heads = [*(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS), "std over seeds"]
+        if columns[0]:
+            kl = f"{run.kl} {run.coefficient:g}" if run.coefficient else "none"
+            cells = (f"{fmean(column):.3f}" for column in columns)
+            rows.append((run.task, DIVISORS[run.method], kl, str(len(columns[0])), *cells))
+    heads = [*(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS)]
     return Table.from_rows(("task", "divided by", "KL", "seeds", *heads), rows)
