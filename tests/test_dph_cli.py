@@ -65,14 +65,9 @@ def test_interrupts_and_closed_pipes_have_their_own_exit_codes_and_no_noise(code
     run = f"import dph_cli as d; {mounted}; d.main(['needy'])"
     reader, writer = os.pipe()
     os.close(reader)
-    path = os.pathsep.join([str(tmp_path), *sys.path])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run(
-        [sys.executable, "-c", run],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", run], stdout=writer, stderr=subprocess.PIPE, text=True, env=env
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (status, errors)

@@ -31,13 +31,8 @@ def in_a_terminal(words: list[str]) -> str:
     """What a command prints where it is run in a real terminal, without colours."""
     master, worker = pty.openpty()
     size = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm", "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "dph_cli", *words],
-        cwd=ROOT,
-        env={**os.environ, **size},
-        stdout=worker,
-        stdin=worker,
-    ) as process:
+    options = {"cwd": ROOT, "env": {**os.environ, **size}, "stdout": worker, "stdin": worker}
+    with subprocess.Popen([sys.executable, "-m", "dph_cli", *words], **options) as process:
         os.close(worker)
         printed = b""
         while True:

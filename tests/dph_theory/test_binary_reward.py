@@ -82,8 +82,5 @@ def test_the_beta_of_a_mean_pass_rate_is_its_root_to_eleven_digits(base_rates, u
     rates = np.array(base_rates + [0.0] * unsolvable)
     target = (1 - position) * rates.mean() + position * len(base_rates) / len(rates)
     beta = binary_reward.beta_for_mean_validity(rates, target)
-    assert (
-        binary_reward.mean_validity(rates, beta * (1 + 1e-11))
-        < target
-        < binary_reward.mean_validity(rates, beta * (1 - 1e-11))
-    )
+    low, high = (binary_reward.mean_validity(rates, beta * (1 + side)) for side in (1e-11, -1e-11))
+    assert low < target < high

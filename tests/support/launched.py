@@ -18,10 +18,6 @@ def launched(script, *given, by=(), **environment):
             free.bind(("127.0.0.1", 0))
             by = (*by, str(free.getsockname()[1]))
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])
-    return subprocess.run(
-        [sys.executable, *by, str(ROOT / "tests" / "support" / script), *map(str, given)],
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, *by, str(ROOT / "tests" / "support" / script), *map(str, given)]
+    environment = {**os.environ, "PYTHONPATH": path, **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True)

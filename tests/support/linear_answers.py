@@ -15,16 +15,10 @@ def linear_answers(seed=0, prompts=5, answers=4, features=9, trained=3, spread=1
     p = softmax(logits)
     # The gradient of a log-probability: the answer's features less their mean.
     centred = (slopes - np.einsum("iy,iyd->id", p, slopes)[:, None]).reshape(-1, features)
+    names = tuple(f"prompt {i}" for i in range(prompts))
     sets = tuple("train" if i < trained else "held out" for i in range(prompts))
-    kernel = AnswerKernel(
-        tuple(f"prompt {i}" for i in range(prompts)),
-        sets,
-        np.repeat(np.arange(prompts), answers),
-        np.log(p).ravel(),
-        correct.ravel(),
-        centred @ centred.T,
-    )
-    return kernel, slopes, logits, correct
+    rows = np.repeat(np.arange(prompts), answers), np.log(p).ravel(), correct.ravel()
+    return AnswerKernel(names, sets, *rows, centred @ centred.T), slopes, logits, correct
 
 
 def softmax(logits):

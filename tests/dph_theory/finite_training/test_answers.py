@@ -63,9 +63,8 @@ def test_the_update_is_the_slope_of_the_objective(form):
     log_base, (logs, _) = gathered(tokens, log_tables(rng)[0]), log_tables(rng)
     verdicts = (tokens.answers[:, -1] == 0).astype(float)
     flat = np.concatenate([table.ravel() for table in logs])
-    p, c = update(
-        np, gathered(tokens, logs), log_base, verdicts, form=form, beta=0.3, advantage=reward_less("mean")
-    )
+    setting = {"form": form, "beta": 0.3, "advantage": reward_less("mean")}
+    p, c = update(np, gathered(tokens, logs), log_base, verdicts, **setting)
     weights = np.bincount(tokens.entries.ravel(), (p[:, None] * c * tokens.counted).ravel(), len(flat))
     parts = [part.reshape(table.shape) for part, table in zip(np.split(weights, [3]), logs, strict=True)]
     slopes = [
@@ -73,13 +72,9 @@ def test_the_update_is_the_slope_of_the_objective(form):
         for part, table in zip(parts, logs, strict=True)
     ]
     found = np.concatenate([slope.ravel() for slope in slopes])
-    step = 1e-6
-    expected = [
-        (
-            objective(flat + step * row, log_base, tokens, verdicts, 0.3)
-            - objective(flat - step * row, log_base, tokens, verdicts, 0.3)
-        )
-        / (2 * step)
-        for row in np.eye(len(flat))
-    ]
+
+    def at(logits):
+        return objective(logits, log_base, tokens, verdicts, 0.3)
+
+    expected = [(at(flat + row) - at(flat - row)) / 2e-6 for row in 1e-6 * np.eye(len(flat))]
     np.testing.assert_allclose(found, expected, atol=1e-8)

@@ -98,12 +98,8 @@ def test_checkpoints_change_nothing_and_the_model_stays():
     model = TwoLayers()
     before = [part.clone() for part in model.parameters()]
     setting = {"learning_rate": lambda step: 0.1 / (1 + step / 10), "batch": 16, "steps": 25}
-    found = [
-        spread_over_seeds(
-            model, of_two_layers, UPDATES["mean"], log_ratio, **setting, checkpoint=checkpoint
-        ).deviation
-        for checkpoint in (1, 7, 100)
-    ]
+    given = model, of_two_layers, UPDATES["mean"], log_ratio
+    found = [spread_over_seeds(*given, **setting, checkpoint=every).deviation for every in (1, 7, 100)]
     assert found == pytest.approx([found[0]] * 3, rel=1e-12)
     assert all(torch.equal(one, other) for one, other in zip(before, model.parameters(), strict=True))
 

@@ -37,14 +37,8 @@ def test_every_value_is_an_argument_of_a_loss(method):
         loss = loss + term.coefficient * cost.sum()
     if method.rehearsal:
         part = method.rehearsal
-        rehearsal = losses.generator_loss(
-            part.divergence,
-            log_pi - log_ref,
-            mask,
-            gauge=part.gauge,
-            level=part.level,
-            reduction=part.reduction,
-        )
+        form = {"gauge": part.gauge, "level": part.level, "reduction": part.reduction}
+        rehearsal = losses.generator_loss(part.divergence, log_pi - log_ref, mask, **form)
         loss = losses.dph_loss(loss, rehearsal, part.eta)
     loss.backward()
     assert log_pi.grad.isfinite().all()

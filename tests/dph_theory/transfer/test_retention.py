@@ -15,13 +15,8 @@ from dph_theory.transfer.retention import (
     trained_shares,
 )
 
-FORMS = [
-    group_weighting(16),
-    group_weighting(8, "mean"),
-    power_weighting(0.5),
-    power_weighting(2.0),
-    pass_at_k_weighting(8),
-]
+FORMS = [group_weighting(16), group_weighting(8, "mean"), pass_at_k_weighting(8)]
+FORMS += map(power_weighting, (0.5, 2.0))
 
 
 @pytest.mark.parametrize(

@@ -254,16 +254,11 @@ def test_its_answers_neither_repeat_nor_share_their_random_numbers(tmp_path):
     prompts = [[3 + i % 8, 11 + i // 8] for i in range(48)]
 
     def told(answers):
-        rows = {
-            i: counts.prompt_row(
-                {
-                    "id": i,
-                    "correct": [a.token_ids[0] % 2 for a in of],
-                    "answer": [str(a.token_ids[0]) for a in of],
-                }
-            )
-            for i, of in enumerate(answers)
-        }
+        rows = {}
+        for i, of in enumerate(answers):
+            tokens = [answer.token_ids[0] for answer in of]
+            given = {"id": i, "correct": [token % 2 for token in tokens], "answer": [*map(str, tokens)]}
+            rows[i] = counts.prompt_row(given)
         return " ".join(data_warnings([Counts("own", rows, "own")]))
 
     one_token = replace(SAMPLING, max_new_tokens=1, batch_size=16)

@@ -18,13 +18,8 @@ from full_scale.training.launch import ONE, Launch
 from full_scale.training.memory import Footprint, Shape, footprint, model_shape, stage_footprint
 
 LLAMA_8B = Shape(8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 128_256, 131_072)
-ARGUMENTS = {
-    "per_device_train_batch_size": 2,
-    "gradient_accumulation_steps": 64,
-    "generation_batch_size": 2048,
-    "max_completion_length": 4096,
-    "beta": 0.0,
-}
+ARGUMENTS = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 64, "beta": 0.0}
+ARGUMENTS |= {"generation_batch_size": 2048, "max_completion_length": 4096}
 DPH_F, CONTROL = "method.name=DPH-F", "method.name=KL-control-sequence"
 
 

@@ -30,16 +30,9 @@ def enumerated(folders, tmp_path):
     """A trainer whose policy is not its reference, its batch of all outcomes, and both laws."""
 
     def make(**settings):
-        run = trainer(
-            folders[0],
-            tmp_path,
-            prompts=["p0"] * 4,
-            loss_type="luspo",
-            importance_sampling_level="sequence",
-            gradient_accumulation_steps=1,
-            max_completion_length=2,
-            **settings,
-        )
+        settings |= {"loss_type": "luspo", "importance_sampling_level": "sequence"}
+        settings |= {"gradient_accumulation_steps": 1, "max_completion_length": 2}
+        run = trainer(folders[0], tmp_path, prompts=["p0"] * 4, **settings)
         other = AutoModelForCausalLM.from_pretrained(folders[1], dtype=torch.float32)
         run.model.load_state_dict(other.state_dict())
         run.model.train()
