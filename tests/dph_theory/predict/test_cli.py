@@ -67,13 +67,8 @@ def test_what_becomes_of_pass_at_k_is_said_first_with_the_nearest_stored_run_and
 @pytest.mark.parametrize("words", [*READERS, "trl beta=0.04", "trl beta=0.04 kl_estimator=k7"])
 def test_no_comfort_and_no_empty_answer(words):
     out = " ".join(predict(words).stdout.split())
-    for absent in (
-        "converges to",
-        "in the base's proportions",
-        "give the missing values",
-        "To retain correct",
-    ):
-        assert absent not in out
+    comforts = ("converges to", "in the base's proportions", "give the missing values", "To retain correct")
+    assert [words for words in comforts if words in out] == []
 
 
 @pytest.mark.parametrize(
@@ -121,10 +116,8 @@ def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
     for k, passed in ((8, "0.868"), (32, "0.994")):
         rows = [line.split() for line in predict(f"trl beta=0 {counts} --k {k}").output.splitlines()]
         assert [row[1] for row in rows if row[:1] == [f"Pass@{k}"]] == [passed]
-    assert (
-        "Pass@64 needs 64 answers a prompt: the fewest here are 32"
-        in predict(f"trl beta=0 {counts} --k 64").output
-    )
+    refused = predict(f"trl beta=0 {counts} --k 64").output
+    assert "Pass@64 needs 64 answers a prompt: the fewest here are 32" in refused
 
 
 @pytest.mark.parametrize(
@@ -169,9 +162,8 @@ def test_what_a_kl_in_the_reward_retains_was_not_measured_and_nothing_is_said_to
 def test_no_number_of_steps_is_told_without_a_step_s_size_and_the_settings_tell_how_many(tmp_path):
     assert "99% there" not in run(tmp_path, "[0.3]", "trl beta=0.5").output
     assert "after 50 steps" in run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=50 --step 0.2").output
-    assert (
-        "after" not in run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=-1 --step 0.2").output.split("99%")[0]
-    )
+    endless = run(tmp_path, "[0.3]", "trl beta=0.5 max_steps=-1 --step 0.2").output
+    assert "after" not in endless.split("99%")[0]
 
 
 @pytest.mark.parametrize(
@@ -198,9 +190,8 @@ def test_an_answer_has_few_lines_of_eighty_columns_and_ends_with_the_next_comman
 
 def test_a_file_a_trainer_s_name_and_overrides_say_the_same_and_are_stored_by_their_keys(tmp_path):
     (tmp_path / "run.yaml").write_text("beta: 0.04\nuse_bias_correction_kl: false\nnum_generations: 8\n")
-    wanted = configuration_of(
-        {"beta": 0.04, "use_bias_correction_kl": False}, "trl", version="1.16"
-    ).to_dict()
+    settings = {"beta": 0.04, "use_bias_correction_kl": False}
+    wanted = configuration_of(settings, "trl", version="1.16").to_dict()
     nearest = {"model": "SmolLM2-135M", "form": "k3", "strength": 0.04, "steps": 20}
     for words in ("Trl beta=0.04", f"{tmp_path / 'run.yaml'}"):
         done = predict(f"{words} use_bias_correction_kl=false --json {tmp_path / 'found.json'}")
@@ -258,14 +249,9 @@ def test_a_verifier_that_errs_slows_the_way(tmp_path):
 
 def test_a_length_of_training_tells_the_rate_on_the_way_and_a_learning_rate_scales_the_step(tmp_path):
     words = "trl beta=0.5 scale_rewards=none"
-    short, long, scaled = (
-        first(tmp_path, f"{words} {training}")
-        for training in (
-            "--step 0.2 --steps 10",
-            "--step 0.2 --steps 100000",
-            "--step 0.4 --learning-rate 1e-6 2e-6 --steps 10",
-        )
-    )
+    short = first(tmp_path, f"{words} --step 0.2 --steps 10")
+    long = first(tmp_path, f"{words} --step 0.2 --steps 100000")
+    scaled = first(tmp_path, f"{words} --step 0.4 --learning-rate 1e-6 2e-6 --steps 10")
     assert 0.3 < short["on_the_way"] < long["on_the_way"] == pytest.approx(long["validity"], abs=1e-6)
     assert scaled == short
 

@@ -20,11 +20,8 @@ def of_weight_one(configuration):
     return configuration.with_objective(advantage=advantage)
 
 
-GROUP_NORM = {
-    "algo.advantage.estimator": "group_norm",
-    "rollout.n_samples_per_prompt": 8,
-    "algo.kl.init_coef": 0.5,
-}
+GROUP_NORM = {"algo.advantage.estimator": "group_norm", "rollout.n_samples_per_prompt": 8}
+GROUP_NORM |= {"algo.kl.init_coef": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -44,14 +41,10 @@ GROUP_NORM = {
 def test_the_pass_rate_reached_from_a_quarter_and_when(configuration, verifier, reached):
     (prompt,) = predict(configuration, [0.25], **verifier).prompts
     assert prompt.validity == pytest.approx(reached, abs=1e-6)
-    way = {
-        "valid": 2,
-        "invalid": 8,
-        "beta": configuration.objective.coefficient,
-        "scale": configuration.objective.advantage.scale,
-    }
+    objective = configuration.objective
+    way = {"valid": 2, "invalid": 8, "beta": objective.coefficient, "scale": objective.advantage.scale}
     if not verifier:
-        (then,) = pass_rate_along(0.25, [prompt.time], group_size=configuration.objective.group_size, **way)
+        (then,) = pass_rate_along(0.25, [prompt.time], group_size=objective.group_size, **way)
         assert then == pytest.approx(0.25 + 0.99 * (prompt.validity - 0.25), abs=2e-4)
 
 

@@ -46,13 +46,8 @@ def of_verl(**actor):
 RECORD = of_verl(use_kl_loss=True, kl_loss_coef=0.01, kl_loss_type="low_var_kl", entropy_coeff=0)
 OF_WANDB = {"_wandb": {"value": {"cli_version": "1"}}, **{name: {"value": of} for name, of in RECORD.items()}}
 TINKER = {"kl_penalty_coef": 0.01, "kl_discount_factor": 0.0, "num_substeps": 1, "temperature": 1.0}
-OF_ARGPARSE = {
-    "use_kl_loss": True,
-    "kl_loss_coef": 0.01,
-    "kl_loss_type": "k2",
-    "kl_coef": 0,
-    "num_rollout": 300,
-}
+OF_ARGPARSE = {"use_kl_loss": True, "kl_loss_coef": 0.01, "kl_loss_type": "k2", "kl_coef": 0}
+OF_ARGPARSE |= {"num_rollout": 300}
 FLAT = {"pretrain": "m", "init_kl_coef": 0.01, "n_samples_per_prompt": 8, "advantage_estimator": "group_norm"}
 NESTED = {"algo.kl.init_coef": 0.01, "algo.advantage.estimator": "group_norm", "algo.kl.horizon": 10000}
 NEMO = {"grpo": {"normalize_rewards": True}, "loss_fn": {"reference_policy_kl_type": "k3"}}
@@ -217,10 +212,8 @@ def test_where_versions_differ_the_answer_has_both_and_asks_which(tmp_path, name
     (reason,) = stated(tmp_path, name, text).objective.undecided
     assert reason.startswith(f"the version: {laws}")
     for version in ("0.1" if "verl" in laws else "0.14", "1.16"):
-        assert not any(
-            "the version" in text
-            for text in stated(tmp_path, name, text, version=version).objective.undecided
-        )
+        undecided = stated(tmp_path, name, text, version=version).objective.undecided
+        assert "the version" not in " ".join(undecided)
     assert "(--version)" in predict(tmp_path, name, text)[0]
 
 
@@ -233,12 +226,10 @@ def test_a_setting_that_only_newer_versions_have_tells_the_version(tmp_path):
 
 def test_groups_of_equal_rewards_and_both_kls_have_their_words(tmp_path):
     both = KL.replace("in_reward=False", "in_reward=True") + "0.001\n"
-    assert (
-        "of the sum of a KL in the loss and one in the reward" in stated(tmp_path, "a.sh", both).stationary_kl
-    )
-    sequence = (
-        PY + "GRPOConfig(beta=0.04, importance_sampling_level='sequence', use_bias_correction_kl=True)\n"
-    )
+    summed = "of the sum of a KL in the loss and one in the reward"
+    assert summed in stated(tmp_path, "a.sh", both).stationary_kl
+    sequence = "importance_sampling_level='sequence', use_bias_correction_kl=True"
+    sequence = f"{PY}GRPOConfig(beta=0.04, {sequence})\n"
     assert "1/L reverse and 1 - 1/L forward" in stated(tmp_path, "a.py", sequence).stationary_kl
     idle = stated(tmp_path, "a.sh", KL + "0.001 algorithm.kl_ctrl.kl_coef=0.001\n").inert
     assert idle == ("algorithm.kl_ctrl.kl_coef (use_kl_in_reward is off)",)

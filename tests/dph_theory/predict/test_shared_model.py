@@ -25,6 +25,7 @@ def method_of(settings, trainer="trl"):
 
 
 RUN = {"steps": 20, "learning_rate": 0.05, "k": 8}
+LISTED = {"adam": 1.0, "answers": "listed"}
 HEAD = ["setting", "held-out", "Pass@8", "trained", "Pass@1"]
 WORDS = "trl beta=0 learning_rate=0.2 max_steps=60 --k 8"
 
@@ -32,20 +33,13 @@ WORDS = "trl beta=0 learning_rate=0.2 max_steps=60 --k 8"
 def opposed():
     """Two prompts: what makes the first right makes the second, whose right answer is rarer, wrong."""
     gradients = np.array([[1.0, 0.0], [-1.0, 0.0], [-0.9, 0.4], [0.3, -0.13]])
-    return AnswerKernel(
-        ("a", "b"),
-        ("train", "held out"),
-        np.array([0, 0, 1, 1]),
-        np.log([0.5, 0.5, 0.25, 0.75]),
-        np.array([1, 0, 1, 0], bool),
-        gradients @ gradients.T,
-        {"adam": 1.0, "answers": "listed"},
-    )
+    rows = np.array([0, 0, 1, 1]), np.log([0.5, 0.5, 0.25, 0.75]), np.array([1, 0, 1, 0], bool)
+    return AnswerKernel(("a", "b"), ("train", "held out"), *rows, gradients @ gradients.T, LISTED)
 
 
 def measured(seed=0, **how):
     kernel, *_ = linear_answers(seed, **how)
-    return replace(kernel, about={"adam": 1.0, "answers": "listed"})
+    return replace(kernel, about=LISTED)
 
 
 def test_a_held_out_prompt_that_the_trained_one_opposes_is_lost_and_alone_it_would_stay():
@@ -139,11 +133,8 @@ def test_lost_prompts_are_shown_by_their_text_with_how_often_such_names_are_righ
     lines = told.lines("kernel.npz")
     assert 'Lost: "3+5 is".' in lines
     right = f"{errors['named_lost']} of {errors['named']} such names were right"
-    assert lines[
-        -1
-    ] == f"In stored runs {right}; {errors['lost'] - errors['named_lost']} of {errors['lost']} " + (
-        "lost were not named."
-    )
+    missed = f"{errors['lost'] - errors['named_lost']} of {errors['lost']} lost were not named."
+    assert lines[-1] == f"In stored runs {right}; {missed}"
 
 
 def test_names_are_right_as_often_as_the_stored_runs_say():
@@ -189,10 +180,8 @@ def test_what_the_forecast_says_is_stored(tmp_path):
     stored = json.loads(path.read_text())["transfer"]
     assert stored["lost"] == ["b"]
     assert stored["steps"] == 60
-    assert {choice["setting"] for choice in stored["choices"]} >= {
-        "these settings",
-        "forward KL in the loss (k3), coefficient 1",
-    }
+    settings = {choice["setting"] for choice in stored["choices"]}
+    assert settings >= {"these settings", "forward KL in the loss (k3), coefficient 1"}
 
 
 @pytest.mark.parametrize(
