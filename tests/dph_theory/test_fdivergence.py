@@ -9,8 +9,6 @@ from dph_theory.fdivergence import u
 ALPHAS = (-1.0, -0.001, 0.01, 0.2, 0.5, 0.8, 0.99, 1.001, 2.0, 2.5)
 FAMILY = [*DIVERGENCES.values(), *map(alpha_divergence, ALPHAS)]
 every = pytest.mark.parametrize("divergence", FAMILY, ids=lambda d: d.name)
-
-
 GRID = np.concatenate([np.linspace(-700, 700, 281), np.linspace(-3, 3, 61), 10.0 ** np.arange(-14, 0)])
 GRID = np.unique(np.concatenate([GRID, -GRID]))
 GRID = GRID[GRID != 0]

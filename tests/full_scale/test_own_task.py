@@ -7,24 +7,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.tiny_llama import tiny_llama
+from support.tiny_llama import ON_A_CPU, tiny_llama
 from support.tiny_training import TRL_WARNS
 
 from dph_cli import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
-SMALL = (
-    "train.max_steps=2",
-    "train.num_generations=4",
-    "train.gradient_accumulation_steps=1",
-    "train.per_device_train_batch_size=8",
-    "train.use_cpu=true",
-    "train.gradient_checkpointing=false",
-    "train.dataloader_pin_memory=false",
-    "sampling.max_new_tokens=4",
-    "presample.k=4",
-    "presample.threshold=4",
-)
+TRAIN = ON_A_CPU | {"max_steps": 2, "gradient_accumulation_steps": 1, "per_device_train_batch_size": 8}
+SMALL = [f"train.{name}={json.dumps(value)}" for name, value in TRAIN.items()]
+SMALL += ["sampling.max_new_tokens=4", "presample.k=4", "presample.threshold=4"]
 
 
 def block(title):

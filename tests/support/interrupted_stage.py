@@ -20,12 +20,8 @@ def stage_recipe(place, output, processes=1):
 
     However many processes there are, a step has the same rollouts.
     """
-    settings = {"max_steps": 5, "steps_per_generation": 4, "num_generations": 8}
-    settings |= {
-        "keep_moments": True,
-        "per_device_train_batch_size": 4 // processes,
-        "lr_scheduler_type": "constant",
-    }
+    settings = {"max_steps": 5, "steps_per_generation": 4, "num_generations": 8, "keep_moments": True}
+    settings |= {"per_device_train_batch_size": 4 // processes, "lr_scheduler_type": "constant"}
     method = MethodConfig(name="DPH-F", rehearsal_rows=3)
     return replace(ruled_recipe(Path(place)), output=str(output), train=TRAIN | settings, method=method)
 

@@ -195,19 +195,11 @@ def row(simulated, folder, name):
 
 def controlled(prompts=200, *, beta=0.5, told=None, samples=32, method="KL-control-sequence", **changes):
     """KL control at its optimum, whose record tells another beta if `told` is given."""
-    return lambda rng: Simulated(
-        kl_control(rng, prompts, beta),
-        samples=samples,
-        where=("explored",),
-        method={"name": method, "beta": told or beta},
-        **changes,
-    )
+    changes |= {"samples": samples, "where": ("explored",), "method": {"name": method, "beta": told or beta}}
+    return lambda rng: Simulated(kl_control(rng, prompts, beta), **changes)
 
 
 def rehearsed(mass, name="DPH-F", prompts=200, **method):
     """Runs whose policy is m p_* on the valid outcomes, under a method of that name."""
-    return lambda rng: Simulated(
-        rehearsing(rng, prompts, mass, outcomes=4, concentration=4.0),
-        where=("rehearsed",),
-        method={"name": name, **method},
-    )
+    form = {"where": ("rehearsed",), "method": {"name": name, **method}}
+    return lambda rng: Simulated(rehearsing(rng, prompts, mass, outcomes=4, concentration=4.0), **form)

@@ -26,14 +26,9 @@ def test_the_weight_is_the_expected_gradient_of_the_advantage(scale):
     for verdicts in product((0, 1), repeat=size):
         r = np.array(verdicts, float)
         centred = r - r.mean()
-        spread = {
-            "none": 1.0,
-            "leave_one_out": 1 - 1 / size,
-            "std": r.std(ddof=1),
-            "population_std": r.std(),
-            "mean": r.mean(),
-        }[scale]
-        advantage = centred / spread if centred.any() else centred
+        spread = {"none": 1.0, "leave_one_out": 1 - 1 / size, "mean": r.mean()}
+        spread |= {"std": r.std(ddof=1), "population_std": r.std()}
+        advantage = centred / spread[scale] if centred.any() else centred
         score = np.where(r == 1, 1 / rate, -1 / (1 - rate))
         gradient += np.prod(np.where(r == 1, rate, 1 - rate)) * (advantage * score).mean()
     assert group_weight(size, rate, scale) == pytest.approx(gradient, rel=1e-12)

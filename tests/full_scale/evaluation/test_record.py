@@ -55,25 +55,14 @@ def test_findings_say_the_numbers():
 
 
 def prompt(name, greedy, correct, styles=None):
-    right = sum(correct)
-    return PromptAnswers(
-        id=name,
-        greedy=greedy,
-        correct=tuple(correct),
-        styles=tuple(styles or [None] * len(correct)),
-        outcomes={"correct": right, "wrong": len(correct) - right},
-    )
+    outcomes = {"correct": sum(correct), "wrong": len(correct) - sum(correct)}
+    judged = {"correct": tuple(correct), "styles": tuple(styles or [None] * len(correct))}
+    return PromptAnswers(id=name, greedy=greedy, outcomes=outcomes, **judged)
 
 
 def test_means_and_standard_errors_by_hand():
-    found = summary(
-        [
-            prompt("a", 1, [1, 1, 1, 1], ["x", "x", "y", "y"]),
-            prompt("b", 0, [1, 0, 0, 0], ["x", None, "x", "x"]),
-            prompt("c", 0, [0, 0, 0, 0]),
-        ],
-        (1, 2, 4),
-    )
+    first, last = prompt("a", 1, [1, 1, 1, 1], ["x", "x", "y", "y"]), prompt("c", 0, [0, 0, 0, 0])
+    found = summary([first, prompt("b", 0, [1, 0, 0, 0], ["x", None, "x", "x"]), last], (1, 2, 4))
     assert found.prompts == 3
     assert (found.greedy.value, found.greedy.standard_error) == pytest.approx((1 / 3, 1 / 3))
     values = {k: mean.value for k, mean in found.pass_at_k.items()}
