@@ -34,7 +34,7 @@ BESIDE = [ROOT / "dph_cli.py"]
 """Of no package."""
 SOURCES += BESIDE
 THEOREMS = ROOT / "dph_theory" / "theorems"
-MOST_LINES = {"source": 56_264, "tests": 26_464}
+MOST_LINES = {"source": 56_230, "tests": 26_457}
 """The most lines of Python of the packages together, and of the tests: one sum each, which only falls."""
 
 

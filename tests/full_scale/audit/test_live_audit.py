@@ -175,7 +175,8 @@ def test_a_whole_run_is_audited_off_policy_too_and_what_does_not_run_here_is_not
 def test_the_installed_defaults_are_all_read_or_harmless(tmp_path):
     config = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, activation_checkpointing=False)
     configuration = configuration_of(config)
-    assert (configuration.not_read, configuration.objective.group_size, configuration.objective.updates) == ((), 8, 1)
+    objective = configuration.objective
+    assert (configuration.not_read, objective.group_size, objective.updates) == ((), 8, 1)
 
 
 def drawn():
