@@ -127,9 +127,7 @@ for method, kl, name, color, places in (
     means = runs.groupby("coefficient").mean(numeric_only=True)
     if seeds > 1:
         axes.plot(runs["trained 1"], runs["held 256"], ".", color=color, alpha=0.35, markersize=4)
-    axes.plot(
-        means["trained 1"], means["held 256"], "o-" if kl != "none" else "o", color=color, markersize=5
-    )
+    axes.plot(means["trained 1"], means["held 256"], "o-" if kl != "none" else "o", color=color, markersize=5)
     for (coefficient, row), place in zip(means.iterrows(), places, strict=True):
         label, at = (f"{name} {coefficient:g}" if coefficient else name), (row["trained 1"], row["held 256"])
         axes.annotate(label, at, place, textcoords="offset points", color=color, fontsize=8)

@@ -16,7 +16,7 @@ def results():
     of_two = predict(configuration_of({"beta": 0.0, "num_generations": 8}, "trl"), [0.3, 0.7])
     prediction = replace(of_two, prompts=150 * of_two.prompts)
     verdict = audit_advantage(lambda rewards: rewards - rewards.mean(), group_size=4)
-    return small_confrontation(), prediction, verdict, configuration_of({"beta": 0.04, "loss_type": "grpo"}, "trl")
+    return small_confrontation(), prediction, verdict, configuration_of({"beta": 0.04}, "trl")
 
 
 def test_results_show_themselves_in_a_few_lines_and_as_plain_data():
