@@ -121,7 +121,7 @@ def test_tokens_without_mass_give_no_nan(advantage, log_old):
 
 
 def test_advantages_divided_by_the_mean_are_maxrl_s():
-    """(r - m)/m, an all-wrong group zero, whose weight of grad V is (1 - (1-V)^(G-1))/V: entry O1's alpha."""
+    """(r - m)/m, an all-wrong group zero, whose weight of grad V is (1 - (1-V)^(G-1))/V."""
     rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0] * 4, [1.0] * 4])
     advantages = group_advantages(rewards, divided_by="mean")
     expected = [[3, -1, -1, -1], [1 / 3, 1 / 3, 1 / 3, -1], [0] * 4, [0] * 4]

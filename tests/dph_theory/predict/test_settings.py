@@ -17,7 +17,7 @@ V = (
 KL = f"{V} {ACTOR}use_kl_loss=True {ACTOR}kl_loss_type=low_var_kl {ACTOR}kl_loss_coef="
 PY = "from trl import GRPOConfig\n"
 SWIFT = "swift rlhf --rlhf_type grpo --model m --reward_funcs accuracy --dataset x --num_generations 8 "
-SLIME = "python3 /root/slime/train.py --n-samples-per-prompt 8 --rollout-batch-size 32 "
+SLIME = "python3 slime/train.py --n-samples-per-prompt 8 --rollout-batch-size 32 "
 
 
 def stated(folder, name, text, version=None):
