@@ -119,7 +119,7 @@ def test_a_method_by_name_optimises_what_its_trainer_s_arguments_do(name):
     # TRL divides by the sample std of a group, the losses of this package by the population's.
     scale = declared.advantage.scale.removeprefix("population_")
     expected = "leave_one_out" if name == "KL-control-sequence" else scale
-    assert objective.advantage.scale == expected
+    assert (declared.mixed_only, objective.advantage.scale) == (name in ("DAPO", "RKL"), expected)
 
 
 def test_a_reward_that_is_only_logged_leaves_the_stationary_policy():
