@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,19 @@ from accelerate import PartialState
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
-from dph_theory.support.progress import Progress
+from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, record
 
-from ..models.generation import Completion, check_room, derived_seed, given_to, prompt_tokens, sample
+from ..models.answering import AnsweringModel, judged_answers, own_batches
+from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel, stop_tokens
-from ..models.log_probs import sequence_logps
 from ..presampling.buffer import RehearsalRow
 from ..presampling.result import Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import Recipe
-from ..storage.journal import SharedJournal, mine
+from ..storage.journal import SharedJournal
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Task, bound_to, judged, matches
+from ..tasks.protocol import Prompt, Task, bound_to, matches
 from .record import (
     KIND,
     EvaluatedSet,
@@ -41,32 +42,26 @@ TOKEN_SUMS = (FORWARD_KL, JENSEN_SHANNON, alpha_divergence(0.5))
 
 
 @dataclass(frozen=True)
-class AnsweringModel:
-    """A model that answers, the task that judges, and the initial model it is compared with."""
+class EvaluatedModel(AnsweringModel):
+    """A model that answers and is judged, and the initial model it is compared with."""
 
-    recipe: Recipe
-    task: Task
-    trained: LoadedModel
     initial: LoadedModel
     together: Mapping[str, Sequence[Prompt]] = field(default_factory=dict)
     """By text, the prompts that share it, where several do: one prompt to the model."""
 
     def prompt_answers(self, examples: Sequence[Prompt], seed: int) -> list[PromptAnswers]:
         """One greedy and `evaluate.samples` sampled answers to each prompt."""
-        sampling, n = self.recipe.sampling, self.recipe.evaluate.samples
-        prompts = prompt_tokens(self.initial.tokenizer, self.task, examples, self.recipe.model)
-        greedy = sample(self.trained.model, self.initial.tokenizer, prompts, 1, sampling, seed, greedy=True)
-        drawn = sample(self.trained.model, self.initial.tokenizer, prompts, n, sampling, seed)
-        groups = zip(greedy, drawn, strict=True)
-        texts = [completion.text for answer, samples in groups for completion in (*answer, *samples)]
-        scores = judged(self.task.verifier, [example for example in examples for _ in range(n + 1)], texts)
-        log_pi = log_ref = self._sequence_log_probs(self.trained.model, prompts, drawn)
-        if self.initial.model is not self.trained.model:
-            log_ref = self._sequence_log_probs(self.initial.model, prompts, drawn)
+        greedy = self.answers(examples, 1, seed, greedy=True)
+        drawn = self.answers(examples, self.recipe.evaluate.samples, seed)
+        groups = [[*answer, *samples] for answer, samples in zip(greedy, drawn, strict=True)]
+        scores = [[score for _, score in group] for group in judged_answers(self.task, examples, groups)]
+        log_pi = log_ref = self._sequence_log_probs(self.loaded.model, examples, drawn)
+        if self.initial.model is not self.loaded.model:
+            log_ref = self._sequence_log_probs(self.initial.model, examples, drawn)
         mean_verdicts = self._mean_verdicts(examples, drawn)
         answers = []
         for i, example in enumerate(examples):
-            first, *sampled = scores[i * (n + 1) : (i + 1) * (n + 1)]
+            first, *sampled = scores[i]
             answer = PromptAnswers(
                 id=example.id,
                 question=hash_values([example.prompt]),
@@ -86,9 +81,8 @@ class AnsweringModel:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
         rehearsed_rows = []
         tokens = [row.prompt_ids for row in rows], [row.completion_ids for row in rows]
-        log_probs = self._log_probs(self.trained.model, *tokens)
-        for row, pi in zip(rows, log_probs, strict=True):
-            ref = np.array(row.ref_logps)
+        for row, values in zip(rows, self.log_probs(*tokens), strict=True):
+            ref, pi = np.array(row.ref_logps), values.astype(np.float64)
             sums = {f.name: float(f.on_log_ratio(pi - ref).value.sum()) for f in TOKEN_SUMS}
             rehearsed_rows.append(RehearsedRow(row.example_id, float(ref.sum()), float(pi.sum()), sums))
         return rehearsed_rows
@@ -110,26 +104,17 @@ class AnsweringModel:
         ]
 
     def _sequence_log_probs(
-        self, model: Any, prompts: Sequence[Sequence[int]], drawn: Sequence[Sequence[Completion]]
+        self, model: Any, examples: Sequence[Prompt], drawn: Sequence[Sequence[Completion]]
     ) -> list[list[float]]:
         """The log-probability of every completion; equal ones of equal prompts go through the model once."""
         pairs = [
             [(tuple(prompt), completion.token_ids) for completion in group]
-            for prompt, group in zip(prompts, drawn, strict=True)
+            for prompt, group in zip(self.prompts(examples), drawn, strict=True)
         ]
         different = list(dict.fromkeys(pair for group in pairs for pair in group))
-        rows = self._log_probs(model, [prompt for prompt, _ in different], [ids for _, ids in different])
-        total = {pair: float(row.sum()) for pair, row in zip(different, rows, strict=True)}
+        rows = self.log_probs([prompt for prompt, _ in different], [ids for _, ids in different], model)
+        total = {pair: float(row.sum(dtype=np.float64)) for pair, row in zip(different, rows, strict=True)}
         return [[total[pair] for pair in group] for group in pairs]
-
-    def _log_probs(
-        self, model: Any, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]
-    ) -> list[np.ndarray]:
-        sampling = self.recipe.sampling
-        rows = sequence_logps(
-            model, prompts, completions, sampling.temperature, batch_tokens=sampling.batch_tokens
-        )
-        return [row.astype(np.float64) for row in rows]
 
 
 JOURNAL = "evaluation.jsonl"
@@ -155,7 +140,7 @@ def evaluate(
     initial: LoadedModel,
     presampling: Presampling,
     folders: Folders | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Evaluation:
     """A model's evaluation, stored as `folders.evaluation`; goes on where it was stopped.
 
@@ -175,17 +160,17 @@ def evaluate(
     sets = evaluation_sets(recipe, task, presampling)
     for name, examples in sets.items():
         check_room(name, *given_to(initial, task, examples, recipe))
-    answering = AnsweringModel(recipe, task, trained, initial)
+    answering = EvaluatedModel(recipe, task, trained, initial)
     identity = _identity(answering, presampling, folders.run, sets)
     journal = SharedJournal(folders.run_folder / JOURNAL, identity)
     _answer(answering, sets, journal, folders.run, progress)
     processes.wait_for_everyone()
     if processes.is_main_process:
-        stored_batches, evaluated = journal.gathered(), {}
+        journal.gather()
+        evaluated = {}
         for name, examples in sets.items():
-            batches = [
-                from_json(Batch, stored_batches[f"{name}/{batch}"]) for batch in _batches(recipe, examples)
-            ]
+            numbers = range(-(-len(examples) // recipe.sampling.batch_size))
+            batches = [from_json(Batch, journal[f"{name}/{batch}"]) for batch in numbers]
             prompts = [entry for batch in batches for entry in batch.prompts]
             summarised = _set(recipe, prompts, base.get(name))
             evaluated[name] = replace(summarised, match=matches(task.verifier, examples))
@@ -203,27 +188,19 @@ def evaluate(
 
 
 def _answer(
-    answering: AnsweringModel, sets: Sets, journal: SharedJournal, run: str, progress: Progress | None
+    answering: EvaluatedModel, sets: Sets, journal: SharedJournal, run: str, progress: Progress
 ) -> None:
     """Answer this process's batches that no earlier start has; each has a seed of its own."""
-    recipe, total, count = answering.recipe, sum(map(len, sets.values())), 0
+    recipe, total, before = answering.recipe, sum(map(len, sets.values())), 0
+    size, report = recipe.sampling.batch_size, partial(progress, "evaluate")
     for name, examples in sets.items():
         answering = replace(answering, together=_of_one_text(examples) if name == EXPLORED else {})
-        for batch, chosen in _batches(recipe, examples).items():
-            count += len(chosen)
-            if batch not in mine(batch + 1):
-                continue
-            if f"{name}/{batch}" not in journal.entries:
+        for batch, chosen in own_batches(examples, size, report, total, before):
+            if f"{name}/{batch}" not in journal:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
                 answered = Batch(name, batch, tuple(answering.prompt_answers(chosen, seed)))
                 journal.append(f"{name}/{batch}", as_json(answered))
-            if progress is not None:
-                progress("evaluate", count, total)
-
-
-def _batches(recipe: Recipe, examples: Sequence[Prompt]) -> dict[int, Sequence[Prompt]]:
-    size = recipe.sampling.batch_size
-    return {batch: examples[at : at + size] for batch, at in enumerate(range(0, len(examples), size))}
+        before += len(examples)
 
 
 def _of_one_text(examples: Sequence[Prompt]) -> dict[str, list[Prompt]]:
@@ -254,8 +231,8 @@ def evaluation_sets(recipe: Recipe, task: Task, presampling: Presampling) -> Set
     return {name: available[name][: recipe.evaluate.limit] for name in names if name in available}
 
 
-def _identity(answering: AnsweringModel, presampling: Presampling, run: str, sets: Sets) -> dict[str, Any]:
-    recipe, trained, initial = answering.recipe, answering.trained, answering.initial
+def _identity(answering: EvaluatedModel, presampling: Presampling, run: str, sets: Sets) -> dict[str, Any]:
+    recipe, trained, initial = answering.recipe, answering.loaded, answering.initial
     return {
         "run": run,
         "model_hash": trained.hashes.model,

@@ -5,27 +5,27 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
 
 from dph_theory.support.errors import RefusedError
-from dph_theory.support.progress import Progress
+from dph_theory.support.progress import Progress, silent
 
-from ..models.generation import Completion, check_room, derived_seed, given_to, prompt_tokens, sample
+from ..models.answering import AnsweringModel, judged_answers, own_batches
+from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel
-from ..models.log_probs import sequence_logps
 from ..recipe.folders import Folders
 from ..recipe.schema import PresampleConfig, Recipe
-from ..storage.journal import SharedJournal, mine
-from ..tasks.protocol import Prompt, Score, Task, failures, judged, refuse_all_failed
+from ..storage.journal import SharedJournal
+from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
 from .anchors import anchors_of
 from .buffer import RehearsalBuffer, RehearsalRow
 from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
 
 _LOG = logging.getLogger(__name__)
-Entries = Mapping[str, Any]
 Rows = list[tuple[Sequence[int], list[float]]]
 """Completions with the log-probability of each token."""
 _SHOWN = 40
@@ -51,7 +51,7 @@ class RolledOut:
 
 
 def presample(
-    recipe: Recipe, task: Task, initial: LoadedModel, *, progress: Progress | None = None
+    recipe: Recipe, task: Task, initial: LoadedModel, *, progress: Progress = silent
 ) -> Presampling:
     """Measure the initial model on the training prompts, from where an earlier start was stopped.
 
@@ -82,20 +82,18 @@ def presample(
     split_identity = {**identity, "anchors": sorted(anchors)} if anchors else identity
     split = SharedJournal(folder / _split_name(recipe.presample), split_identity)
     rollouts = _InitialRollouts(recipe, task, initial)
-    size, total = recipe.sampling.batch_size, len(task.train)
-    for batch in mine(-(-total // size)):
-        key, examples = str(batch), task.train[batch * size : (batch + 1) * size]
-        if key in rolled.entries and key in split.entries:
-            continue
-        if key not in rolled.entries:
+    size, report = recipe.sampling.batch_size, partial(progress, "presample")
+    for batch, examples in own_batches(task.train, size, report, len(task.train)):
+        key = str(batch)
+        if key not in rolled:
             rolled.append(key, rollouts.entries(examples, batch))
-        if key not in split.entries:
-            split.append(key, rollouts.rows(examples, rolled.entries[key], anchors, batch))
-        if progress is not None:
-            progress("presample", min((batch + 1) * size, total), total)
+        if key not in split:
+            split.append(key, rollouts.rows(examples, rolled[key], anchors, batch))
     processes.wait_for_everyone()
     if processes.is_main_process:
-        _finish(rollouts, identity, rolled.gathered(), split.gathered(), folder)
+        rolled.gather()
+        split.gather()
+        _finish(rollouts, identity, rolled, split, folder)
     processes.wait_for_everyone()
     return Presampling.load(folder)
 
@@ -110,35 +108,17 @@ def _split_name(chosen: PresampleConfig) -> str:
 
 
 @dataclass(frozen=True)
-class _InitialRollouts:
+class _InitialRollouts(AnsweringModel):
     """Rollouts of the initial model to some of the training prompts, and what is stored of them."""
-
-    recipe: Recipe
-    task: Task
-    initial: LoadedModel
-
-    def prompts(self, examples: Sequence[Prompt]) -> list[list[int]]:
-        """The token ids of the examples' prompts."""
-        return prompt_tokens(self.initial.tokenizer, self.task, examples, self.recipe.model)
 
     def drawn(self, examples: Sequence[Prompt], n: int, *place: str | int) -> list[list[Completion]]:
         """n rollouts of each example; `place` tells their random numbers from others."""
-        seed, model = derived_seed(self.recipe.seed, "presample", *place), self.initial
-        return sample(model.model, model.tokenizer, self.prompts(examples), n, self.recipe.sampling, seed)
-
-    def judged(
-        self, examples: Sequence[Prompt], n: int, *place: str | int
-    ) -> list[list[tuple[Completion, Score]]]:
-        """The same with their verdicts."""
-        drawn = self.drawn(examples, n, *place)
-        repeated = [example for example in examples for _ in range(n)]
-        texts = [completion.text for group in drawn for completion in group]
-        scores = iter(judged(self.task.verifier, repeated, texts))
-        return [[(completion, next(scores)) for completion in group] for group in drawn]
+        return self.answers(examples, n, derived_seed(self.recipe.seed, "presample", *place))
 
     def entries(self, examples: Sequence[Prompt], batch: int) -> list[dict[str, Any]]:
         """The verdicts on a batch of prompts, and their correct rollouts."""
-        groups = self.judged(examples, self.recipe.presample.k, "rollouts", batch)
+        drawn = self.drawn(examples, self.recipe.presample.k, "rollouts", batch)
+        groups = judged_answers(self.task, examples, drawn)
         return [asdict(_rolled_out(example, group)) for example, group in zip(examples, groups, strict=True)]
 
     def rows(
@@ -154,8 +134,9 @@ class _InitialRollouts:
         chosen, pairs = self.recipe.presample, zip(examples, entries, strict=True)
         pef = [(e, entry["completions"]) for e, entry in pairs if entry["correct"] >= chosen.threshold]
         if chosen.fresh:
-            again = self.judged([example for example, _ in pef], 1, "fresh", batch)
-            pef = [pair for pair, [(_, score)] in zip(pef, again, strict=True) if score.correct]
+            again = [example for example, _ in pef]
+            fresh = judged_answers(self.task, again, self.drawn(again, 1, "fresh", batch))
+            pef = [pair for pair, [(_, score)] in zip(pef, fresh, strict=True) if score.correct]
         completions = [correct[: chosen.buffer_per_prompt] for _, correct in pef]
         return self._with_log_probs([example for example, _ in pef], completions)
 
@@ -168,10 +149,9 @@ class _InitialRollouts:
         self, examples: Sequence[Prompt], completions: Sequence[Sequence[Sequence[int]]]
     ) -> dict[str, Rows]:
         """Some completions of each example with their log-probabilities, by its id."""
-        sampling, rows = self.recipe.sampling, {}
+        rows = {}
         for example, prompt, ids in zip(examples, self.prompts(examples), completions, strict=True):
-            given = (self.initial.model, [prompt] * len(ids), ids, sampling.temperature)
-            log_probs = sequence_logps(*given, batch_tokens=sampling.batch_tokens)
+            log_probs = self.log_probs([prompt] * len(ids), ids)
             rows[example.id] = [(row, scores.tolist()) for row, scores in zip(ids, log_probs, strict=True)]
         return rows
 
@@ -192,10 +172,12 @@ def _rolled_out(example: Prompt, rollouts: Sequence[tuple[Completion, Score]]) -
 
 
 def _finish(
-    rollouts: _InitialRollouts, identity: Entries, rolled: Entries, split: Entries, folder: Path
-) -> None:
+    rollouts: _InitialRollouts, identity: Mapping[str, Any], rolled: SharedJournal, split: SharedJournal,
+    folder: Path,
+) -> None:  # fmt: skip
     """Store what all batches came to."""
-    recipe, task, batches = rollouts.recipe, rollouts.task, range(len(rolled))
+    recipe, task = rollouts.recipe, rollouts.task
+    batches = range(-(-len(task.train) // recipe.sampling.batch_size))
     entries = [RolledOut(**entry) for batch in batches for entry in rolled[str(batch)]]
     pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
     prompts = rollouts.prompts(task.train)

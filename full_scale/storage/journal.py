@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,31 @@ class Journal:
 
     A last line that was cut off is dropped, and with it nothing but the work of one batch. Opening one that
     depends on anything else raises ValueError, which names what differs, and leaves the file as it is; where
-    no work has been done yet, it begins anew.
+    no work has been done yet, it begins anew. However long the file, one line of it is in memory.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
-        expected = json.loads(json.dumps(identity))
-        lines = self._whole_lines()
-        if len(lines) > 1:
-            self._check(lines[0], expected)
-        elif lines != [expected]:
+        self.first = json.loads(json.dumps(identity))
+        """What the work depends on."""
+        lines, whole = 0, 0
+        stored: Any = None
+        for end, entry in _whole_lines(path):
+            stored = entry if lines == 0 else stored
+            lines, whole = lines + 1, end
+        if lines > 1:
+            require_same(self.first, stored, path)
+        if lines > 1 or stored == self.first:
+            os.truncate(path, whole)
+        else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
-            self.append(expected)
-        self.first = expected
-        """What the work depends on."""
-        self.entries: list[Any] = lines[1:]
+            self.append(self.first)
+
+    @property
+    def entries(self) -> list[Any]:
+        """All of them, as they stand in the file."""
+        return [entry for _, entry in _whole_lines(self.path)][1:]
 
     def append(self, entry: Any) -> None:
         """Add a line, and wait until it is on the disk."""
@@ -42,31 +52,34 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
-    def _whole_lines(self) -> list[Any]:
-        """The entries there are; what follows the last line end is cut off."""
-        if not self.path.is_file():
-            return []
-        data = self.path.read_bytes()
-        end = data.rfind(b"\n") + 1
-        if end < len(data):
-            with self.path.open("r+b") as file:
-                file.truncate(end)
-        try:
-            return [json.loads(line) for line in data[:end].splitlines()]
-        except ValueError as error:
-            raise RefusedError(
-                f"{self.path} is damaged, a line is no JSON ({error}): remove it to begin anew"
-            ) from error
 
-    def _check(self, stored: Any, expected: Mapping[str, Any]) -> None:
-        for key in sorted({*stored, *expected}):
-            if stored.get(key) != expected.get(key):
-                value, other = difference_of(expected.get(key), stored.get(key))
-                allowed = (
-                    f"{self.path} was begun with {other}; keep to that, take another output folder, or "
-                    "remove the file to begin anew"
-                )
-                raise argument_error(key, value, allowed)
+def _whole_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The entries of a file that ended with their line, each with the place where that is."""
+    end = 0
+    with path.open("rb") if path.is_file() else BytesIO() as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            end += len(line)
+            try:
+                entry = json.loads(line)
+            except ValueError as error:
+                raise RefusedError(
+                    f"{path} is damaged, a line is no JSON ({error}): remove it to begin anew"
+                ) from error
+            yield end, entry
+
+
+def require_same(expected: Mapping[str, Any], stored: Mapping[str, Any], path: Path) -> None:
+    """ValueError with the first setting of some work that differs from that of a file."""
+    for key in sorted({*stored, *expected}):
+        if stored.get(key) != expected.get(key):
+            value, other = difference_of(expected.get(key), stored.get(key))
+            allowed = (
+                f"{path} was begun with {other}; keep to that, take another output, or "
+                "remove it to begin anew"
+            )
+            raise argument_error(key, value, allowed)
 
 
 class _Words(str):
@@ -98,38 +111,44 @@ def _first(keys: list[str]) -> str:
     return ", ".join(map(repr, keys[:3])) + (", ..." if len(keys) > 3 else "")
 
 
-def mine(pieces: int) -> range:
-    """Of the pieces 0, 1, ... of some work, those that this process of a launch does."""
-    processes = PartialState()
-    return range(processes.process_index, pieces, processes.num_processes)
-
-
 class SharedJournal:
     """A journal for each process of a launch, beside one another; their entries together are the work done.
 
-    A process appends to its own. `entries` are those that were there when it was opened, of launches with
-    any number of processes, by their keys; `gathered` reads them anew. Entries are mappings with a `key`.
+    A process appends to its own. The entries are those that were there when it was opened, of launches with
+    any number of processes, and its own; `gather` looks for those of the others. They are read from the disk
+    when they are asked for, by their keys.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self._path, rank = path, PartialState().process_index
         self._own = Journal(path if rank == 0 else path.with_stem(f"{path.stem}-{rank}"), identity)
-        self.entries = self.gathered()
+        self._places: dict[str, tuple[Path, int]] = {}
+        self.gather()
         # Nobody appends before everybody has read.
         PartialState().wait_for_everyone()
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __getitem__(self, key: str) -> Any:
+        path, place = self._places[key]
+        with path.open("rb") as file:
+            file.seek(place)
+            return json.loads(file.readline())["value"]
+
     def append(self, key: str, value: Any) -> None:
         """Add an entry to this process's journal, and wait until it is on the disk."""
+        place = self._own.path.stat().st_size
         self._own.append({"key": key, "value": value})
-        self.entries[key] = json.loads(json.dumps(value))
+        self._places[key] = self._own.path, place
 
-    def gathered(self) -> dict[str, Any]:
-        """The entries of all processes; those of another beginning than this one's do not count."""
-        values: dict[str, Any] = {}
-        first = self._own.first
+    def gather(self) -> None:
+        """Find the entries of all processes; those of another beginning than this one's do not count."""
         for path in sorted(self._path.parent.glob(f"{self._path.stem}*{self._path.suffix}")):
-            *lines, _ = path.read_bytes().split(b"\n")
-            if lines and json.loads(lines[0]) == first:
-                entries = map(json.loads, lines[1:])
-                values |= {entry["key"]: entry["value"] for entry in entries if "key" in entry}
-        return values
+            begin = 0
+            for end, entry in _whole_lines(path):
+                if begin:
+                    self._places[entry["key"]] = path, begin
+                elif entry != self._own.first:
+                    break
+                begin = end

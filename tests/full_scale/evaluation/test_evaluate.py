@@ -8,7 +8,7 @@ from support.tiny_llama import plain_log_probs, tiny_llama
 
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.record import as_json, checked
-from full_scale.evaluation.evaluate import AnsweringModel, evaluate, evaluation_sets
+from full_scale.evaluation.evaluate import EvaluatedModel, evaluate, evaluation_sets
 from full_scale.evaluation.record import KIND
 from full_scale.models.generation import prompt_tokens, sample
 from full_scale.presampling.buffer import RehearsalRow
@@ -48,7 +48,7 @@ def bench(tmp_path_factory):
 
 @pytest.fixture
 def answers(bench):
-    return AnsweringModel(bench.recipe, bench.task, bench.trained, bench.initial)
+    return EvaluatedModel(bench.recipe, bench.task, bench.trained, bench.initial)
 
 
 def test_what_is_stored_of_each_prompt(answers):
@@ -56,8 +56,8 @@ def test_what_is_stored_of_each_prompt(answers):
     found = answers.prompt_answers(examples, seed=11)
     sampling = answers.recipe.sampling
     prompts = prompt_tokens(answers.initial.tokenizer, answers.task, examples, ModelConfig())
-    drawn = sample(answers.trained.model, answers.initial.tokenizer, prompts, 4, sampling, 11)
-    greedy = sample(answers.trained.model, answers.initial.tokenizer, prompts, 1, sampling, 11, greedy=True)
+    drawn = sample(answers.loaded.model, answers.initial.tokenizer, prompts, 4, sampling, 11)
+    greedy = sample(answers.loaded.model, answers.initial.tokenizer, prompts, 1, sampling, 11, greedy=True)
     for i, (example, entry) in enumerate(zip(examples, found, strict=True)):
         scores = [Rule.score(example, completion.text) for completion in drawn[i]]
         assert entry.id == example.id
@@ -66,7 +66,7 @@ def test_what_is_stored_of_each_prompt(answers):
         assert entry.styles == tuple(score.style for score in scores)
         assert sum(entry.outcomes.values()) == 4
         assert entry.unfinished == sum(not completion.finished for completion in drawn[i])
-        for name, model in (("log_pi", answers.trained.model), ("log_ref", answers.initial.model)):
+        for name, model in (("log_pi", answers.loaded.model), ("log_ref", answers.initial.model)):
             expected = [sequence_log_prob(model, prompts[i], c.token_ids) for c in drawn[i]]
             np.testing.assert_allclose(getattr(entry, name), expected, atol=1e-5)
 
@@ -77,7 +77,7 @@ def test_rehearsed_rows_under_the_model(answers):
     (found,) = answers.rehearsed([RehearsalRow("e0", prompt, completion, ref)])
     assert found.id == "e0"
     assert found.log_ref == -3.5
-    expected = sequence_log_prob(answers.trained.model, prompt, completion)
+    expected = sequence_log_prob(answers.loaded.model, prompt, completion)
     assert found.log_pi == pytest.approx(expected, abs=1e-5)
     # The forward KL's -log u sums to the sequence's; the others' sums are not functions of the total.
     assert found.token_sums["forward_kl"] == pytest.approx(found.log_ref - found.log_pi)
@@ -92,7 +92,7 @@ def test_prompts_of_one_text_are_one_question_and_have_mean_verdicts(answers):
     several = replace(answers, together={one.prompt: pair})
     found = several.prompt_answers([*pair, answers.task.train[2]], seed=11)
     prompts = prompt_tokens(answers.initial.tokenizer, answers.task, pair, ModelConfig())
-    drawn = sample(answers.trained.model, answers.initial.tokenizer, prompts, 4, answers.recipe.sampling, 11)
+    drawn = sample(answers.loaded.model, answers.initial.tokenizer, prompts, 4, answers.recipe.sampling, 11)
     for entry, group in zip(found[:2], drawn, strict=True):
         means = [np.mean([Rule.score(e, c.text).correct for e in pair]) for c in group]
         assert list(entry.mean_correct) == means
