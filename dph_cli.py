@@ -44,6 +44,9 @@ EXPERIMENTS = {
 }
 SECTIONS = {
     "Your run": {
+        "count": _Command(
+            "full_scale.cli:count_command", "Sample a model's answers, count the correct ones.", "full"
+        ),
         "transfer": _Command(
             "full_scale.cli:transfer_command",
             "Measure what training on some prompts will do to others.",

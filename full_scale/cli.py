@@ -1,4 +1,4 @@
-"""`dph presample`, `train`, `evaluate`, `compare`, `demo`, `experiment`: each resumed where it stopped."""
+"""`dph count`, `presample`, `train`, `evaluate`, `compare`, `demo`, `experiment`: resumed where they stop."""
 
 import os
 import signal
@@ -30,6 +30,58 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = terminal.OutputFile()
 _config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
 _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
+
+
+_COUNT = (
+    """Example: dph count smollm2 examples/twelve_prompts.jsonl --verifier exact --n 16 --to base.jsonl"""
+)
+
+
+@click.command(name="count", epilog=_COUNT, short_help="Sample a model's answers, count the correct ones.")
+@click.argument("model")
+@click.argument("prompts")
+@click.option(
+    "--verifier",
+    required=True,
+    help="math, sql, exact, regex, or MODULE:FUNCTION or FILE.py:FUNCTION: a reward function as TRL calls "
+    "it, or one of (answer, row) that returns true or false.",
+)
+@click.option("--to", "path", required=True, type=_OUTPUT, help="The counts' file, JSON lines.")
+@click.option("--n", type=int, default=64, show_default=True, help="Answers to each prompt.")
+@click.option("--server", metavar="URL", help="Where vLLM, SGLang or llama.cpp serves MODEL.")
+@click.option("--prompt", metavar="COLUMN", help="Column of the prompt's text. [default: prompt]")
+@click.option("--answer", metavar="COLUMN", help="Column of what answers are judged by. [default: answer]")
+@click.option("--id", "column", metavar="COLUMN", help="Column of ids. [default: id, else the prompt's text]")
+@click.option("--split", default="train", show_default=True, help="Of a data set.")
+@click.option("--subset", help="Of a data set: its configuration.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts.")
+@click.option("--chat/--no-chat", default=None, help="The chat template. [default: where there is one]")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Of an answer."
+)
+@click.option("--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of 0 and 1]")
+@click.option("--keep", type=click.Choice(["answers"]), help="Store each answer with its verdict.")
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16", "float16"]), help="Of the weights.")
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Answers at once."
+)
+@click.option("--backend", type=click.Choice(["transformers", "vllm"]), default="transformers")
+@terminal.seed
+def count_command(path: Path, keep: str | None, **options: Any) -> None:
+    """Sample MODEL's answers to PROMPTS, judge them, and count the correct ones of each prompt.
+
+    MODEL is a folder, a Hub name, a GGUF file, an adapter's folder, smollm2, or what a server calls it;
+    PROMPTS a .jsonl, .csv or .parquet file or a data set's name. Answers are sampled as evaluation wants it:
+    at temperature 1, without truncation.
+    """
+    with _stage(f"finished batches of prompts are kept in {path}.parts") as (console, progress):
+        check_versions()
+        from .stages import CountSettings, count_stage
+
+        settings = CountSettings(keep=keep is not None, **options)
+        counted = count_stage(settings, path, progress, partial(_say, console))
+        _say(console, counted.sentences)
+        _say(console, [f"Next: dph predict trl beta=0.04 --counts {path}  # or your run's file of settings"])
 
 
 @click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")

@@ -14,6 +14,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.progress import NotedProgress, Progress
 from dph_theory.transfer import AnswerKernel
 
+from .count.count import Counted, CountSettings, count
 from .evaluation.evaluate import evaluate
 from .evaluation.record import Evaluation
 from .models.generation import with_room
@@ -42,6 +43,14 @@ Say = Callable[[Sequence[str]], None]
 
 def unsaid(words: Sequence[str]) -> None:
     """Say nothing."""
+
+
+def count_stage(settings: CountSettings, path: Path, progress: Progress, say: Say = unsaid) -> Counted:
+    """Count a model's correct answers, as `count`."""
+    _processes()
+    counted = count(settings, path, progress=progress, say=say)
+    _take_leave()
+    return counted
 
 
 def presample_stage(recipe: Recipe, progress: Progress, say: Say = unsaid) -> Presampling:

@@ -1,10 +1,12 @@
 """Examples from published data: BIRD and Spider with their databases, maths, prompts with answers."""
 
 import contextlib
+import csv
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +21,8 @@ from .verifiers.extract import last_boxed, tagged
 from .verifiers.sandbox import connect
 
 _TURN = ("role", "content")
+_LONGEST_CELL, _PARQUET_ROWS = 2**27, 256
+"""Characters of a CSV file's cell, and the rows of a Parquet file that are in memory."""
 
 
 class DataRow(NamedTuple):
@@ -59,37 +63,74 @@ class DataRow(NamedTuple):
 def read_rows(
     data: str, *, files: Sequence[str] = (), split: str = "train", subset: str | None = None
 ) -> list[DataRow]:
-    """The rows of `data`: a JSON or JSONL file, a folder that holds one of `files`, or else a dataset.
-
-    A dataset is a folder or a name that `datasets.load_dataset` knows; `split` and `subset` are for it. Code
-    that comes with data is never run. ValueError says what is missing, or which line is no JSON object.
-    """
-    path = Path(data).expanduser()
-    if path.is_file():
-        rows = _read_file(path)
-    else:
-        present = [path / name for name in files if (path / name).is_file()]
-        rows = _read_file(present[0]) if present else _read_dataset(path, data, split, subset, files)
+    """The rows of `data`, as `stream_rows`; ValueError if there are none."""
+    rows = [*stream_rows(data, files=files, split=split, subset=subset)]
     if not rows:
         raise argument_error("data", data, "a source with at least one row")
     return rows
 
 
-def _read_file(path: Path) -> list[DataRow]:
+def stream_rows(
+    data: str, *, files: Sequence[str] = (), split: str = "train", subset: str | None = None
+) -> Iterator[DataRow]:
+    """The rows of a JSON, JSONL, CSV or Parquet file, of a folder that holds one of `files`, or of a dataset.
+
+    One at a time, but of a JSON file. A dataset is a folder or a name that `datasets.load_dataset` knows;
+    `split` and `subset` are for it. Code that comes with data is never run. ValueError says what is missing,
+    or which line is no JSON object.
+    """
+    path = Path(data).expanduser()
+    present = [path] if path.is_file() else [path / name for name in files if (path / name).is_file()]
+    if not present:
+        yield from _read_dataset(path, data, split, subset, files)
+        return
+    file = present[0]
+    readers = {".jsonl": _json_lines, ".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    if file.suffix not in readers:
+        raise argument_error("data", str(file), ALLOWED)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        for where, values in readers[file.suffix](file):
+            yield _row(where, values)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no UTF-8: {error}") from error
-    if path.suffix == ".jsonl":
-        # Only a newline ends a row: JSON may hold the other line separators of Unicode as they are.
-        lines = [(f"{path} line {at}", line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
-        return [_row(where, _decoded(where, line)) for where, line in lines]
-    if path.suffix != ".json":
-        raise argument_error("data", str(path), "a .json or .jsonl file, a folder, or the name of a dataset")
-    rows = _decoded(str(path), text)
+        raise ValueError(f"{file} is no UTF-8: {error}") from error
+
+
+ALLOWED = "a .jsonl, .json, .csv or .parquet file, a folder, or the name of a dataset"
+Located = Iterator[tuple[str, Any]]
+"""Rows, after where they stand."""
+
+
+def _json_lines(path: Path) -> Located:
+    # Only a newline ends a row: JSON may hold the other line separators of Unicode as they are.
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield (where := f"{path} line {number}"), _decoded(where, line)
+
+
+def _json_rows(path: Path) -> Located:
+    rows = _decoded(str(path), path.read_text(encoding="utf-8-sig"))
     if not isinstance(rows, list):
         raise ValueError(f"{path} holds no list of rows, but a {type(rows).__name__}")
-    return [_row(f"{path} row {number}", row) for number, row in enumerate(rows)]
+    yield from ((f"{path} row {number}", row) for number, row in enumerate(rows))
+
+
+def _csv_rows(path: Path) -> Located:
+    csv.field_size_limit(_LONGEST_CELL)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for cells in (reader := csv.DictReader(file)):
+            where = f"{path} line {reader.line_num}"
+            if None in cells:
+                raise ValueError(f"{where} has more cells than the header has names")
+            yield where, cells
+
+
+def _parquet_rows(path: Path) -> Located:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        batches = (batch.to_pylist() for batch in file.iter_batches(_PARQUET_ROWS))
+        yield from ((f"{path} row {number}", row) for number, row in enumerate(chain.from_iterable(batches)))
 
 
 def _decoded(where: str, text: str) -> Any:
@@ -107,18 +148,19 @@ def _row(where: str, values: Any) -> DataRow:
 
 def _read_dataset(
     path: Path, data: str, split: str, subset: str | None, files: Sequence[str]
-) -> list[DataRow]:
+) -> Iterator[DataRow]:
     from datasets import load_dataset
 
-    require_here("data", data, "a JSON or JSONL file, a folder, or the name of a dataset")
+    require_here("data", data, ALLOWED)
     name = str(path) if path.is_dir() else data
     try:
         rows = load_dataset(name, subset, split=split)
     except (OSError, ValueError) as error:
         layout = f" with one of {tuple(files)}" if files else ""
-        allowed = f"a JSON or JSONL file, a folder{layout}, or a dataset; as a dataset: {error}"
+        allowed = f"{ALLOWED}{layout}; as a dataset: {error}"
         raise argument_error("data", data, allowed) from error
-    return [_row(f"{name} ({split}) row {number}", row) for number, row in enumerate(rows)]
+    for number, row in enumerate(rows):
+        yield _row(f"{name} ({split}) row {number}", row)
 
 
 BIRD_PROMPT = """{schema}
@@ -160,7 +202,8 @@ class ExampleSource:
     answer: str | None = None
     """Maths and `dataset`: the field of the answer, if it is no usual one."""
     verifier: str | None = None
-    """`dataset`: `module:function` of (answer, row) that returns true or false, in place of math-verify."""
+    """`dataset`: `module:function` of (answer, row) that returns true or false, or a reward function as TRL
+    calls it, in place of math-verify."""
 
 
 class Layout(NamedTuple):
@@ -249,8 +292,9 @@ def _dataset(source: ExampleSource, row: DataRow, identity: str) -> Prompt:
     prompt, turns = row.conversation(source.question or "prompt")
     if source.template is not None:
         prompt, turns = filled(source.template, question=prompt), ()
-    if source.verifier is not None:
-        return Prompt(identity, prompt, {**row.values, "verifier": source.verifier}, turns)
+    if source.verifier not in (None, "maths"):
+        answer = {"answer": row.text(source.answer)} if source.answer else {}
+        return Prompt(identity, prompt, {**row.values, **answer, "verifier": source.verifier}, turns)
     return Prompt(identity, prompt, _answer(source, row, "answer"), turns)
 
 

@@ -73,7 +73,7 @@ def _published(config: TaskConfig) -> Task:
         config.name,
         examples(train, "train"),
         {name: examples(source, name) for name, source in sources.items()},
-        _verifier(options, needed),
+        verifier_of(options, needed),
         system=options.system,
         rewards=_rewards(options),
     )
@@ -110,7 +110,8 @@ def _evaluation(options: Options, train: ExampleSource) -> dict[str, ExampleSour
     return sources
 
 
-def _verifier(options: Options, needed: set[str]) -> Verifier:
+def verifier_of(options: Options, needed: set[str]) -> Verifier:
+    """The verifier of these names, `sql`, `maths` or functions; several dispatch by each prompt's own."""
     makers: dict[str, Any] = {"sql": SqlVerifier, "maths": MathsVerifier}
     verifiers = {
         name: with_options(makers[name], getattr(options, name), f"task.options.{name}.")
@@ -122,7 +123,7 @@ def _verifier(options: Options, needed: set[str]) -> Verifier:
 
 
 def _own(maker: Any, function: str, options: Options) -> Any:
-    if not all(function.partition(":")):
+    if not all(function.rpartition(":")):
         raise argument_error("function", function, "module:function, as in my_task:is_correct")
     return with_options(maker, options.own, "task.options.own.", function)
 

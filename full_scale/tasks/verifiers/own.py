@@ -1,6 +1,6 @@
-"""Functions of a user's own, `module:function` of (answer, reference), as verifiers and as rewards."""
+"""Functions of a user's own as verifiers and as rewards: of (answer, reference), or as TRL calls a reward."""
 
-import importlib
+import inspect
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -11,34 +11,49 @@ from dph_theory.support.errors import argument_error
 
 from ..protocol import Prompt, source_of
 from .pool import Job, Limits, Pool, PooledVerifier
-from .worker import JudgeOutcome
+from .worker import JudgeOutcome, imported
 
 JUDGE = f"{__name__}:judge"
+_TRL_OWN = ("prompt", "completion", "completion_ids", "prompts", "completions", "verifier")
+"""Columns that TRL does not hand on to a reward function, and one that is ours."""
 
 
 def judge(job: dict[str, Any]) -> dict[str, Any]:
     """What the `function` says of an `answer` and its `reference`; without an answer, its source.
 
     By a worker process. What is neither true nor false, or no number where it is `scored`, raises: a `crash`.
+    With `least`, a number from that on is true.
     """
     function = _function(job["function"])
     if "answer" not in job:
-        source = source_of(job["function"].partition(":")[0], getattr(function, "__module__", ""))
-        return {"outcome": JudgeOutcome.CORRECT, "source": source}
-    verdict = function(job["answer"], job["reference"])
+        modules = imported(job["function"].rpartition(":")[0]).__name__, getattr(function, "__module__", "")
+        batched = "completions" in inspect.signature(function).parameters
+        return {"outcome": JudgeOutcome.CORRECT, "source": source_of(*modules), "batched": batched}
+    verdict = _reward(function, job) if "prompt" in job else function(job["answer"], job["reference"])
     if job["scored"]:
         if not math.isfinite(verdict):
             raise ValueError(f"{job['function']} returned {verdict}")
         return {"outcome": JudgeOutcome.CORRECT, "score": float(verdict)}
+    if job["least"] is not None:
+        verdict = verdict >= job["least"]
     if verdict not in (True, False):
         raise TypeError(f"{job['function']} returned {verdict!r}, not true or false")
     return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
 
 
+def _reward(function: Callable[..., Any], job: dict[str, Any]) -> Any:
+    """The reward of one answer by a function of lists: text for a text, messages for a conversation."""
+    prompt, answer = job["prompt"], job["answer"]
+    completion = answer if isinstance(prompt, str) else [{"role": "assistant", "content": answer}]
+    columns = {name: [value] for name, value in job["reference"].items() if name not in _TRL_OWN}
+    (reward,) = function(prompts=[prompt], completions=[completion], **columns)
+    return reward
+
+
 @lru_cache(maxsize=8)
-def _function(name: str) -> Callable[[str, dict[str, Any]], Any]:
-    module, _, function = name.partition(":")
-    return getattr(importlib.import_module(module), function)
+def _function(name: str) -> Callable[..., Any]:
+    module, _, function = name.rpartition(":")
+    return getattr(imported(module), function)
 
 
 class _OwnFunction:
@@ -56,24 +71,28 @@ class _OwnFunction:
         write: int = 0,
         environment: tuple[str, ...] = (),
         workers: int | None = None,
+        correct_from: float | None = None,
     ) -> None:
         for name in environment:
             if name not in os.environ:
                 allowed = "names of the environment that are set where dph is started"
                 raise argument_error("task.options.own.environment", name, allowed)
-        limits = Limits(seconds, memory, write, tuple(environment), function.partition(":")[0])
-        self._pool, self._function = Pool(JUDGE, limits, workers), function
+        limits = Limits(seconds, memory, write, tuple(environment), function.rpartition(":")[0])
+        self._pool, self._function, self._least = Pool(JUDGE, limits, workers), function, correct_from
         # Of a function that a worker does not find each verdict would be a crash later.
         (reply,) = self._pool.map([{"function": function}])
         if reply["outcome"] != JudgeOutcome.CORRECT:
             reason = reply.get("detail", reply["outcome"])
-            allowed = f"module:function that can be imported from here ({reason})"
+            allowed = f"module:function or FILE.py:function that can be imported from here ({reason})"
             raise argument_error(self.option, function, allowed)
         self._source: dict[str, str] = reply["source"]
+        self._batched: bool = reply["batched"]
 
-    def _job(self, example: Prompt, completion: str, *, scored: bool) -> Job:
+    def _job(self, example: Prompt, completion: str, *, scored: bool) -> dict[str, Any]:
+        prompt = {"prompt": [*example.turns] or example.prompt} if self._batched else {}
         reference = dict(example.reference)
-        return {"function": self._function, "reference": reference, "answer": completion, "scored": scored}
+        own = {"function": self._function, "reference": reference, "answer": completion, "scored": scored}
+        return own | prompt
 
     def close(self) -> None:
         """End the worker processes."""
@@ -83,22 +102,24 @@ class _OwnFunction:
 class OwnVerifier(_OwnFunction, PooledVerifier):
     """Rewards by a function of (answer, reference) that returns true or false, in worker processes.
 
-    `seconds` (of computing) bounds each answer, `memory` (bytes) each worker, `write` (bytes) each file
-    that it writes; `environment` names what it sees of the environment beside PATH, HOME and LANG. What
-    raises, or returns anything else, is a `crash`. ValueError if the function is not found, or a name
-    is not set.
+    Or by a reward function as TRL calls it, one with a parameter `completions`: 1 is correct and 0 is not,
+    or with `correct_from` a reward from that on. `seconds` (of computing) bounds each answer, `memory`
+    (bytes) each worker, `write` (bytes) each file that it writes; `environment` names what it sees of the
+    environment beside PATH, HOME and LANG. What raises, or returns anything else, is a `crash`. ValueError
+    if the function is not found, or a name is not set.
     """
 
-    option = "task.options.verifier"
+    option = "verifier"
 
     @property
     def bound(self) -> dict[str, Any]:
-        """The function, and the source of its module."""
-        return {"function": self._function, **self._source}
+        """The function, the source of its module, and the least reward of a correct answer, if one is set."""
+        least = {} if self._least is None else {"correct_from": self._least}
+        return {"function": self._function, **self._source, **least}
 
     def job(self, example: Prompt, completion: str) -> Job:
         """The completion as it is, with the example's reference, to this verifier's function."""
-        return self._job(example, completion, scored=False)
+        return self._job(example, completion, scored=False) | {"least": self._least}
 
 
 class OwnReward(_OwnFunction):

@@ -5,7 +5,7 @@ program of its own and never forked: the parent may hold threads, locks and a GP
 """
 
 import errno
-import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -15,6 +15,8 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 
 LONGEST_DETAIL = 300
@@ -94,6 +96,23 @@ def serve(judge: Judge, seconds: float, jobs: BinaryIO, replies: int) -> None:
         os.write(replies, b"%b %b" % (number, reply))
 
 
+def imported(name: str) -> ModuleType:
+    """A module by its name, or by its file NAME.py, which may import what lies beside it."""
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).resolve()
+    own = f"_own_{path.stem}"
+    if own not in sys.modules:
+        spec = importlib.util.spec_from_file_location(own, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} is no Python file")
+        sys.path.insert(0, str(path.parent))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[own] = module
+    return sys.modules[own]
+
+
 def main(target: str, memory: str, seconds: str, write: str = "0", first: str = "") -> None:
     """Load the judge, and the module that it will need first, shut the doors, say so, and serve."""
     # Replies have a descriptor of their own: what a library prints must not come between them.
@@ -103,7 +122,7 @@ def main(target: str, memory: str, seconds: str, write: str = "0", first: str = 
     judge = getattr(importlib.import_module(module), function)
     if first:
         with suppress(Exception):  # The judge that asks for it will say why.
-            importlib.import_module(first)
+            imported(first)
     restrict(int(memory), int(write))
     os.write(replies, READY)
     silence = os.open(os.devnull, os.O_WRONLY)

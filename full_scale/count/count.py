@@ -1,0 +1,288 @@
+"""Sample a model's answers to prompts, judge them, count the correct ones: resumed where it stopped."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from accelerate import PartialState
+
+from dph_theory.checkpoints.counts import MOST_ANSWERS
+from dph_theory.checkpoints.pass_at_k import curves
+from dph_theory.intervals import Estimate, bounded_means
+from dph_theory.support.errors import RefusedError, argument_error
+from dph_theory.support.files import STANDARD_OUTPUT, replacing, write_json
+from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import as_json, from_json, read_record, record
+
+from ..models.answering import AnsweringModel, judged_answers, own_batches
+from ..models.generation import DRAWN, Completion, check_room, derived_seed, given_to
+from ..models.load import (
+    LoadedModel,
+    ModelHashes,
+    device,
+    load,
+    load_model,
+    load_tokenizer,
+    model_hash,
+    stop_tokens,
+    tokenizer_hash,
+)
+from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
+from ..storage.journal import SharedJournal, require_same
+from ..storage.locks import locked
+from ..tasks.benchmarks import ExampleSource
+from ..tasks.loaders import Options, verifier_of
+from ..tasks.protocol import Prompt, Score, Task, bound_to, failures, failures_text, refuse_all_failed
+from .prompts import TEXTS, PromptStream, verifier_name
+from .server import AnsweringServer
+
+KIND, JOURNAL = "full_scale.count", "answers.jsonl"
+PACKAGES = ("torch", "transformers")
+_MANY = 0.05
+"""Share of answers cut off from which it is said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountSettings:
+    """What is counted: a model, prompts and a verifier, and how answers are sampled.
+
+    `model` is what `AutoModelForCausalLM` loads, an adapter's folder too, or with `server`, a URL, the name
+    that a server has for it. `prompt`, `answer` and `column` name the columns of a prompt's text, of what its
+    answers are judged by, and of its id. `chat` is by default whether the tokenizer has a template, and true
+    of a server. `correct_from` is the least reward of a correct answer. `keep` stores the answers too.
+    """
+
+    model: str
+    prompts: str
+    verifier: str
+    n: int = 64
+    server: str | None = None
+    prompt: str | None = None
+    answer: str | None = None
+    column: str | None = None
+    split: str = "train"
+    subset: str | None = None
+    limit: int | None = None
+    chat: bool | None = None
+    max_tokens: int = 1024
+    correct_from: float | None = None
+    keep: bool = False
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    batch_size: int = 64
+    backend: Literal["transformers", "vllm"] = "transformers"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n <= MOST_ANSWERS:
+            raise argument_error("n", self.n, f"from 1 to {MOST_ANSWERS:,} answers to each prompt")
+        verifier_name(self.verifier)
+
+    @property
+    def stream(self) -> PromptStream:
+        """The prompts."""
+        verifier = verifier_name(self.verifier)
+        answer = self.answer or ("answer" if verifier.startswith(TEXTS) else None)
+        place: Any = {"data": self.prompts, "split": self.split, "subset": self.subset, "limit": self.limit}
+        source = ExampleSource("dataset", **place, question=self.prompt, answer=answer, verifier=verifier)
+        return PromptStream(source, self.column)
+
+    def recipe(self, *, chat: bool) -> Recipe:
+        """How the model is made and sampled: at temperature 1, without truncation."""
+        dtype = self.dtype or ("bfloat16" if device() == "cuda" else "float32")
+        sampling = SamplingConfig(
+            max_new_tokens=self.max_tokens, batch_size=self.batch_size, backend=self.backend
+        )
+        return Recipe(seed=self.seed, model=ModelConfig(self.model, dtype, chat=chat), sampling=sampling)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the counts amount to: Pass@k with 95% intervals over prompts, and shares of the prompts."""
+
+    prompts: int
+    n: int
+    pass_at_k: Mapping[str, Estimate]
+    always: float
+    never: float
+    unfinished: float
+    failures: Mapping[str, int]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer, and what may be wrong with it."""
+        rates = [
+            f"{f'Pass@{k}':8} {rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}]"
+            for k, rate in self.pass_at_k.items()
+        ]
+        mixed = 1 - self.always - self.never
+        shares = f"always right {self.always:.3f}, never right {self.never:.3f}, mixed {mixed:.3f}"
+        words = [*rates, f"{self.prompts:,} prompts, {self.n:,} answers each: {shares}."]
+        if self.unfinished >= _MANY:
+            words.append(f"{self.unfinished:.3f} of the answers were cut off: --max-tokens gives them more.")
+        if self.failures:
+            words.append(f"The verifier failed, which counts as incorrect: {failures_text(self.failures)}.")
+        return words
+
+
+def count(
+    settings: CountSettings, path: Path, *, progress: Progress = silent, say: Callable[[list[str]], None]
+) -> Counted:
+    """Count a model's correct answers to prompts, as JSON lines {"id", "n", "c"} at `path`.
+
+    Finished batches of prompts stay in a folder beside `path`, and the same call goes on from them; beside
+    the file `path`.about.json says what it is of. Batches are shared out to the processes of a launch.
+    `progress` gets ("count", prompts done, prompts), `say` how the model's own sampling differs. ValueError
+    and RefusedError name what is wrong with prompts, model, verifier or server, or what differs from what
+    lies at `path` already.
+    """
+    if path == STANDARD_OUTPUT:
+        raise argument_error("to", "-", "a file: an interrupted count goes on from what lies beside it")
+    stream, processes = settings.stream, PartialState()
+    survey, folder = stream.survey(), path.with_name(f"{path.name}.parts")
+    own = {} if settings.correct_from is None else {"correct_from": settings.correct_from}
+    verifier = verifier_of(Options(own=own), {verifier_name(settings.verifier)})
+    task = Task("count", [survey.longest], {}, verifier)
+    try:
+        model, identity = _answering(settings, task, say)
+        identity |= {
+            "n": settings.n,
+            "seed": settings.seed,
+            "chat": model.recipe.model.chat,
+            "sampling": model.recipe.sampling.drawing(),
+            "prompts": survey.sha256,
+            "verifier": {"name": settings.verifier, **bound_to(verifier)},
+            "keep": settings.keep,
+        }
+        with locked(folder):
+            if not path.is_file():
+                journal = SharedJournal(folder / JOURNAL, identity)
+                report = partial(progress, "count")
+                for batch, examples in own_batches(stream, _size(settings), report, survey.prompts):
+                    if str(batch) not in journal:
+                        seed = derived_seed(settings.seed, "count", batch)
+                        groups = judged_answers(task, examples, model.answers(examples, settings.n, seed))
+                        journal.append(str(batch), _entry(examples, groups, settings.keep))
+                processes.wait_for_everyone()
+                if processes.is_main_process:
+                    _store(settings, identity, journal, -(-survey.prompts // _size(settings)), path)
+                processes.wait_for_everyone()
+            counted = _stored(path, identity)
+            if processes.is_main_process:
+                shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        task.close()
+    return counted
+
+
+def _size(settings: CountSettings) -> int:
+    """Prompts whose answers are about as many as are generated at once: what a stop can lose."""
+    return max(1, settings.batch_size // settings.n)
+
+
+def _answering(
+    settings: CountSettings, task: Task, say: Callable[[list[str]], None]
+) -> tuple[AnsweringModel | AnsweringServer, dict[str, Any]]:
+    """What answers, and which model that is."""
+    if settings.server is not None:
+        recipe = settings.recipe(chat=settings.chat is not False)
+        return AnsweringServer(recipe, task, settings.server), {"model": settings.model}
+    loaded = _loaded(settings.recipe(chat=False))
+    recipe = settings.recipe(chat=bool(loaded.tokenizer.chat_template) and settings.chat is not False)
+    if settings.chat and not recipe.model.chat:
+        raise argument_error("chat", True, "false: the tokenizer of this model has no chat template")
+    check_room("the longest", *given_to(loaded, task, task.train, recipe))
+    own = loaded.model.generation_config.to_diff_dict()
+    differing = [f"{name}={own[name]}" for name in (*DRAWN, "repetition_penalty") if name in own]
+    if differing:
+        say([f"The model's own generation_config has {', '.join(differing)}: left out, to sample at 1."])
+    dtype, ends = recipe.model.dtype, stop_tokens(loaded.model, loaded.tokenizer)
+    return AnsweringModel(recipe, task, loaded), {**loaded.hashes.as_dict(), "dtype": dtype, "ends": ends}
+
+
+def _loaded(recipe: Recipe) -> LoadedModel:
+    """The model as it is loaded for any stage, or the folder of an adapter on its base."""
+    config, folder = recipe.model, Path(recipe.model.path)
+    if not (folder / "adapter_config.json").is_file():
+        return load(config, aside=recipe.sampling.backend == "vllm")
+    settings = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    base = replace(config, path=settings["base_model_name_or_path"])
+    tokenizer = config if (folder / "tokenizer_config.json").is_file() else base
+    hashes = ModelHashes(model_hash(folder), tokenizer_hash(tokenizer.path))
+    return LoadedModel(load_model(base, folder).eval().to(device()), load_tokenizer(tokenizer), hashes)
+
+
+def _entry(
+    examples: Sequence[Prompt], groups: Sequence[Sequence[tuple[Completion, Score]]], keep: bool
+) -> dict[str, Any]:
+    """What a batch of prompts gave: its rows, the answers cut off, what the verifier said where it failed."""
+    rows = []
+    for example, group in zip(examples, groups, strict=True):
+        verdicts = [int(score.correct) for _, score in group]
+        rows.append({"id": example.id, "n": len(group), "c": sum(verdicts)})
+        if keep:
+            answers, styles = [answer.text for answer, _ in group], [score.style for _, score in group]
+            rows[-1] |= {"prompt": example.prompt, "correct": verdicts, "answer": answers}
+            rows[-1] |= {"style": styles} if any(styles) else {}
+    pairs = [pair for group in groups for pair in group]
+    unfinished = sum(not answer.finished for answer, _ in pairs)
+    return {"rows": rows, "unfinished": unfinished, "failures": failures([score for _, score in pairs])}
+
+
+def _store(
+    settings: CountSettings, identity: Mapping[str, Any], journal: SharedJournal, batches: int, path: Path
+) -> None:
+    """Write the rows of all batches, and what they are of; the rows last: where they are, all is."""
+    journal.gather()
+    correct, unfinished, failed = Counter[int](), 0, Counter[str]()
+    with replacing(path) as temporary:
+        with temporary.open("w", encoding="utf-8") as file:
+            for batch in range(batches):
+                entry = journal[str(batch)]
+                file.writelines(json.dumps(row) + "\n" for row in entry["rows"])
+                correct.update(row["c"] for row in entry["rows"])
+                unfinished += entry["unfinished"]
+                failed.update(entry["failures"])
+        answers = settings.n * correct.total()
+        refuse_all_failed(failed, answers)
+        counted = Counted(
+            prompts=correct.total(),
+            n=settings.n,
+            pass_at_k=_pass_at_k(correct, settings.n, settings.seed),
+            always=correct[settings.n] / correct.total(),
+            never=correct[0] / correct.total(),
+            unfinished=unfinished / answers,
+            failures=dict(failed.most_common(3)),
+        )
+        results = {"identity": identity, "counted": as_json(counted)}
+        described: Any = {"seed": settings.seed, "config": vars(settings), "findings": counted.sentences}
+        write_json(_about(path), record(KIND, results=results, packages=PACKAGES, **described))
+
+
+def _pass_at_k(correct: Mapping[int, int], n: int, seed: int) -> dict[str, Estimate]:
+    """Pass@k with 95% intervals, those of all k at once, from how many prompts have c correct answers."""
+    counts, prompts = zip(*sorted(correct.items()), strict=True)
+    c, ks = np.repeat(counts, prompts), sorted({1, min(8, n), n})
+    values = curves(np.full(len(c), n), c, ks)
+    low, high = bounded_means(values, np.random.default_rng(seed), low=0.0)
+    columns = zip(ks, values.mean(axis=0), low, high, strict=True)
+    return {str(k): Estimate(*map(float, numbers)) for k, *numbers in columns}
+
+
+def _about(path: Path) -> Path:
+    """The file that says what counts are of."""
+    return path.with_name(f"{path.name}.about.json")
+
+
+def _stored(path: Path, identity: Mapping[str, Any]) -> Counted:
+    """What finished counts amount to; an error where they are of anything else."""
+    if not _about(path).is_file():
+        raise RefusedError(f"{path} is there already, and is no count of dph: name another file by --to")
+    results = read_record(_about(path), KIND, "dph count")["results"]
+    require_same(json.loads(json.dumps(identity)), results["identity"], path)
+    return from_json(Counted, results["counted"])
