@@ -81,7 +81,7 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
         settings = CountSettings(keep=keep is not None, **options)
         counted = count_stage(settings, path, progress, partial(_say, console))
         _say(console, counted.sentences)
-        _say(console, [f"Next: dph predict trl beta=0.04 --counts {path}  # or your run's file of settings"])
+        _say(console, [f"Next: dph predict trl beta=0.04 --counts {path}  # or your train.py"])
 
 
 @click.command(name="presample", short_help="Roll out the initial model: D_pef, D_exp, the rehearsal buffer.")

@@ -110,6 +110,7 @@ class Counted:
     pass_at_k: Mapping[str, Estimate]
     always: float
     never: float
+    mixed: float
     unfinished: float
     failures: Mapping[str, int]
 
@@ -120,9 +121,8 @@ class Counted:
             f"{f'Pass@{k}':8} {rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}]"
             for k, rate in self.pass_at_k.items()
         ]
-        mixed = 1 - self.always - self.never
-        shares = f"always right {self.always:.3f}, never right {self.never:.3f}, mixed {mixed:.3f}"
-        words = [*rates, f"{self.prompts:,} prompts, {self.n:,} answers each: {shares}."]
+        shares = f"{self.always:.3f} always right, {self.never:.3f} never, {self.mixed:.3f} mixed"
+        words = [*rates, f"Of {self.prompts:,} prompts {shares} (n = {self.n:,})."]
         if self.unfinished >= _MANY:
             words.append(f"{self.unfinished:.3f} of the answers were cut off: --max-tokens gives them more.")
         if self.failures:
@@ -250,12 +250,14 @@ def _store(
                 failed.update(entry["failures"])
         answers = settings.n * correct.total()
         refuse_all_failed(failed, answers)
+        always, never, total = correct[settings.n], correct[0], correct.total()
         counted = Counted(
-            prompts=correct.total(),
+            prompts=total,
             n=settings.n,
             pass_at_k=_pass_at_k(correct, settings.n, settings.seed),
-            always=correct[settings.n] / correct.total(),
-            never=correct[0] / correct.total(),
+            always=always / total,
+            never=never / total,
+            mixed=(total - always - never) / total,
             unfinished=unfinished / answers,
             failures=dict(failed.most_common(3)),
         )
