@@ -1,6 +1,7 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from ..support.errors import argument_error, choice
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
+from ..transfer import LinearisedMethod
 from .confrontation import Confrontation, confront
 from .counts import Counts, UnmatchedPromptsError
+from .pilot import PilotForecast, pilot_forecast
 from .reading import distinct_names, read_counts, read_steps
 from .report import curve_table, requested, sentences, tables
 from .several_runs import RunComparison, compare_runs
@@ -24,6 +27,7 @@ _PATH = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WIDTH = 80
 """Columns of what is printed unasked."""
+_STEP = click.IntRange(min=1)
 _GROUP = click.IntRange(2, 4096)
 """The weight of a group is a sum over all counts of successes at each rate."""
 
@@ -43,6 +47,13 @@ def difference(text: str) -> tuple[float, int]:
         return float(value), int(k or 1)
     except ValueError as error:
         raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
+
+
+def steps_of(text: str) -> list[int]:
+    """Steps in the order of the files, with commas between."""
+    if not all(part.strip().isdigit() for part in text.split(",")):
+        raise click.BadParameter(f"{text!r}: whole numbers, with commas between")
+    return [int(part) for part in text.split(",")]
 
 
 @click.command(name="confront", short_help="What changed between two checkpoints, from counts alone.")
@@ -73,6 +84,12 @@ def difference(text: str) -> tuple[float, int]:
 @click.option(
     "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the band's bootstrap."
 )
+@click.option("--until", type=_STEP, metavar="STEP", help="Forecast this step: the RUNs are checkpoints.")
+@click.option("--at", type=steps_of, metavar="STEP,...", help="Their steps. [default: in the files' names]")
+@click.option("--trained", type=_FILE, help="With --until: ids of the prompts that are trained, a line each.")
+@click.option(
+    "--divided-by", type=click.Choice(("std", "mean", "none")), default="std", help="What advantages are."
+)
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
@@ -88,13 +105,15 @@ def confront_command(
     """Compare each RUN with BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
     JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
-    seen from the columns. Of several RUNs, or --steps, a band over all of them shows which differ.
+    seen from the columns. Of several RUNs, or --steps, a band over all of them shows which differ. With
+    --until they are checkpoints of one run, and Pass@k at a later step is forecast.
 
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
+    forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by")}
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
@@ -104,6 +123,12 @@ def confront_command(
     try:
         first_name, *names = _names([base, *runs], labels)
         first = replace(read_counts(base, by=by, **reading), name=first_name)
+        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
+        if forecast["until"] is not None:
+            later = _checkpoints(runs, forecast["at"], by_step, reading)
+            _print_forecast(console, first, later, json_path, options["group_size"], {**forecast, **band})
+            console.print(f"Next: dph confront {base} {runs[-1]}", markup=False, soft_wrap=True)
+            return
         for path, name in zip(runs, names, strict=True):
             steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}
             for step, run in steps.items():
@@ -111,7 +136,6 @@ def confront_command(
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is shown alone, all of them together.
             confrontations.append(confront(first, run, **options))
-        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         many = len(checkpoints) > 1 or seeds
         several = compare_runs(first, checkpoints, seeds=seeds, **band) if many else None
     except ValueError as error:
@@ -126,6 +150,53 @@ def confront_command(
     if not (several and seeds):
         console.print("Intervals are over prompts; other seeds are not in them (--seeds). More: --all")
     console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
+
+
+def _ids(path: Path | None) -> list[str] | None:
+    """The lines of a file that are not empty."""
+    return None if path is None else [*filter(None, map(str.strip, path.read_text("utf-8").splitlines()))]
+
+
+def _print_forecast(
+    console: Console,
+    base: Counts,
+    checkpoints: Mapping[int, Counts],
+    json_path: Path | None,
+    group_size: int,
+    settings: dict[str, Any],
+) -> None:
+    """The forecast of a run from its checkpoints: stored, and printed."""
+    path, divided_by = settings["trained"], settings["divided_by"]
+    band = {name: settings[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
+    method = LinearisedMethod(divided_by, group_size)
+    forecast = pilot_forecast(base, checkpoints, settings["until"], _ids(path), method=method, **band)
+    if json_path is not None:
+        seed, k = band.pop("seed"), band.pop("ks")
+        config = {"until": forecast.until, "trained": path and str(path), "divided_by": divided_by, "k": k}
+        config |= {"group_size": group_size, **band}
+        lines, results = forecast.summary().splitlines(), {"forecast": forecast.to_dict()}
+        packages = ("numpy", "scipy")
+        stored = record(KIND, seed=seed, config=config, results=results, findings=lines, packages=packages)
+        write_json(json_path, stored)
+    _print(console, forecast.summary(), forecast.tables())
+
+
+def _checkpoints(
+    runs: Sequence[Path], at: Sequence[int] | None, by_step: bool, reading: Mapping[str, Any]
+) -> dict[int, Counts]:
+    """The checkpoints by step: a field's, a name's last number, or as they are given."""
+    if at is not None and len(at) != len(runs):
+        raise argument_error("at", at, f"a step for each of the {len(runs)} files")
+    checkpoints: dict[int, Counts] = {}
+    for place, path in enumerate(runs):
+        numbers = re.findall(r"\d+", path.stem)
+        if by_step:
+            checkpoints |= read_steps(path, **reading)
+        elif at or numbers:
+            checkpoints[at[place] if at else int(numbers[-1])] = read_counts(path, **reading)
+        else:
+            raise argument_error("at", None, f"the step of {path.name}, whose name has none: --at 50")
+    return {step: counts for step, counts in checkpoints.items() if step}
 
 
 def _record(
