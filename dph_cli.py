@@ -145,7 +145,7 @@ class _Lazy(click.Group):
     def _missing(self, name: str, error: ModuleNotFoundError) -> click.UsageError:
         return click.UsageError(
             f"dph {'' if self.name == 'main' else f'{self.name} '}{name} needs {error.name}: "
-            f'pip install "dph[{self.lazy[name].extra}]"'
+            f'pip install -e ".[{self.lazy[name].extra}]"'
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

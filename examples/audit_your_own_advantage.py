@@ -1,6 +1,6 @@
 """What does an advantage weigh? Three that look alike, by every outcome of a group.
 
-Run: python examples/audit_your_own_advantage.py (needs torch: pip install "dph[toy]")
+Run: python examples/audit_your_own_advantage.py (needs torch: pip install -e ".[toy]")
 """
 
 from torch import Tensor

@@ -1,6 +1,6 @@
 """Which divergence does a loss of yours descend? Two penalties that look alike, audited by exact enumeration.
 
-Run: python examples/audit_your_own_loss.py (needs torch: pip install "dph[toy]")
+Run: python examples/audit_your_own_loss.py (needs torch: pip install -e ".[toy]")
 """
 
 from torch import Tensor

@@ -1,6 +1,6 @@
 """Is a Pass@k one? An unbiased estimate, and a bootstrap that is not, by exact binomial enumeration.
 
-Run: python examples/audit_your_own_metric.py (needs torch: pip install "dph[toy]")
+Run: python examples/audit_your_own_metric.py (needs torch: pip install -e ".[toy]")
 """
 
 from math import comb

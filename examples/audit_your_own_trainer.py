@@ -1,6 +1,6 @@
 """What does the installed TRL descend? Its own loss, with and without one flag, and a subclass of it.
 
-Run: python examples/audit_your_own_trainer.py (needs trl: pip install "dph[full]"), about half a minute;
+Run: python examples/audit_your_own_trainer.py (needs trl: pip install -e ".[full]"), about half a minute;
 for a file of settings: dph audit trainer config.yaml
 """
 

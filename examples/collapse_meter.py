@@ -1,6 +1,6 @@
 """The collapse meter on a plain TRL GRPO run of a tiny Llama made here: the excess KL, logged as it trains.
 
-Run: python examples/collapse_meter.py (on the CPU; needs pip install "dph[full]")
+Run: python examples/collapse_meter.py (on the CPU; needs pip install -e ".[full]")
 """
 
 from tempfile import TemporaryDirectory

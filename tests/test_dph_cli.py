@@ -84,7 +84,7 @@ def test_what_an_extra_would_bring_is_named_when_a_command_runs_without_it(monke
     monkeypatch.setitem(sys.modules, "needy_module", module)
     result = CliRunner().invoke(dph_cli.main, ["needy"])
     assert result.exit_code == 2
-    assert 'pip install "dph[full]"' in result.output
+    assert 'pip install -e ".[full]"' in result.output
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def optional_library(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ValueError(f"to read this needs {module}: pip install 'dph[predict]'") from error
+        raise ValueError(f"to read this needs {module}: pip install -e '.[predict]'") from error
 
 
 def matching(patterns: Collection[str], texts: Sequence[str]) -> list[str]:

@@ -87,5 +87,5 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
     if len(theorems) > len(reports):
         needed = sorted({t.needs for t in theorems if t.needs and find_spec(t.needs) is None})
         left = len(theorems) - len(reports)
-        parts.append(f"{left} left out, they need {', '.join(needed)} (pip install 'dph\\[toy]')")
+        parts.append(f"{left} left out, they need {', '.join(needed)} (pip install -e '.\\[toy]')")
     return "; ".join(parts)

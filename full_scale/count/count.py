@@ -103,28 +103,35 @@ class CountSettings:
 
 @dataclass(frozen=True)
 class Counted:
-    """What the counts amount to: Pass@k with 95% intervals over prompts, and shares of the prompts."""
+    """How many prompts have c correct answers of n, by c; answers cut off, and the verifier's failures."""
 
-    prompts: int
     n: int
-    pass_at_k: Mapping[str, Estimate]
-    always: float
-    never: float
-    mixed: float
-    unfinished: float
+    prompts: Mapping[int, int]
+    unfinished: int
     failures: Mapping[str, int]
+
+    @property
+    def pass_at_k(self) -> dict[int, Estimate]:
+        """Pass@k with 95% intervals over prompts, at 1, 8 and n, those of all k at once."""
+        c, ks = np.repeat([*self.prompts], [*self.prompts.values()]), sorted({1, min(8, self.n), self.n})
+        values = curves(np.full(len(c), self.n), c, ks)
+        low, high = bounded_means(values, np.random.default_rng(0), low=0.0)
+        columns = zip(ks, values.mean(axis=0), low, high, strict=True)
+        return {k: Estimate(*map(float, numbers)) for k, *numbers in columns}
 
     @property
     def sentences(self) -> list[str]:
         """The answer, and what may be wrong with it."""
-        rates = [
-            f"{f'Pass@{k}':8} {rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}]"
-            for k, rate in self.pass_at_k.items()
+        total = sum(self.prompts.values())
+        always, never = (self.prompts.get(c, 0) / total for c in (self.n, 0))
+        mixed = sum(count for c, count in self.prompts.items() if 0 < c < self.n) / total
+        words = [
+            f"{f'Pass@{k}':8} {x.value:.3f} [{x.low:.3f}, {x.high:.3f}]" for k, x in self.pass_at_k.items()
         ]
-        shares = f"{self.always:.3f} always right, {self.never:.3f} never, {self.mixed:.3f} mixed"
-        words = [*rates, f"Of {self.prompts:,} prompts {shares} (n = {self.n:,})."]
-        if self.unfinished >= _MANY:
-            words.append(f"{self.unfinished:.3f} of the answers were cut off: --max-tokens gives them more.")
+        shares = f"{always:.3f} always right, {never:.3f} never, {mixed:.3f} mixed"
+        words.append(f"Of {total:,} prompts {shares} (n = {self.n:,}).")
+        if (cut_off := self.unfinished / (self.n * total)) >= _MANY:
+            words.append(f"{cut_off:.3f} of the answers were cut off: --max-tokens gives them more.")
         if self.failures:
             words.append(f"The verifier failed, which counts as incorrect: {failures_text(self.failures)}.")
         return words
@@ -197,8 +204,8 @@ def _answering(
     if settings.chat and not recipe.model.chat:
         raise argument_error("chat", True, "false: the tokenizer of this model has no chat template")
     check_room("the longest", *given_to(loaded, task, task.train, recipe))
-    own = loaded.model.generation_config.to_diff_dict()
-    differing = [f"{name}={own[name]}" for name in (*DRAWN, "repetition_penalty") if name in own]
+    declared = loaded.model.generation_config.to_diff_dict()
+    differing = [f"{name}={declared[name]}" for name in (*DRAWN, "repetition_penalty") if name in declared]
     if differing:
         say([f"The model's own generation_config has {', '.join(differing)}: left out, to sample at 1."])
     dtype, ends = recipe.model.dtype, stop_tokens(loaded.model, loaded.tokenizer)
@@ -248,32 +255,11 @@ def _store(
                 correct.update(row["c"] for row in entry["rows"])
                 unfinished += entry["unfinished"]
                 failed.update(entry["failures"])
-        answers = settings.n * correct.total()
-        refuse_all_failed(failed, answers)
-        always, never, total = correct[settings.n], correct[0], correct.total()
-        counted = Counted(
-            prompts=total,
-            n=settings.n,
-            pass_at_k=_pass_at_k(correct, settings.n, settings.seed),
-            always=always / total,
-            never=never / total,
-            mixed=(total - always - never) / total,
-            unfinished=unfinished / answers,
-            failures=dict(failed.most_common(3)),
-        )
+        refuse_all_failed(failed, settings.n * correct.total())
+        counted = Counted(settings.n, dict(sorted(correct.items())), unfinished, dict(failed.most_common(3)))
         results = {"identity": identity, "counted": as_json(counted)}
         described: Any = {"seed": settings.seed, "config": vars(settings), "findings": counted.sentences}
         write_json(_about(path), record(KIND, results=results, packages=PACKAGES, **described))
-
-
-def _pass_at_k(correct: Mapping[int, int], n: int, seed: int) -> dict[str, Estimate]:
-    """Pass@k with 95% intervals, those of all k at once, from how many prompts have c correct answers."""
-    counts, prompts = zip(*sorted(correct.items()), strict=True)
-    c, ks = np.repeat(counts, prompts), sorted({1, min(8, n), n})
-    values = curves(np.full(len(c), n), c, ks)
-    low, high = bounded_means(values, np.random.default_rng(seed), low=0.0)
-    columns = zip(ks, values.mean(axis=0), low, high, strict=True)
-    return {str(k): Estimate(*map(float, numbers)) for k, *numbers in columns}
 
 
 def _about(path: Path) -> Path:

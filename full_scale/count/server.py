@@ -48,9 +48,8 @@ class AnsweringServer:
         fields |= {"top_k": sampling.top_k or -1, "messages" if chat else "prompt": question}
         answers: list[Completion] = []
         while len(answers) < n:
-            asked = {**fields, "n": n - len(answers), "seed": seed + len(answers)}
-            choices = self._choices("chat/completions" if chat else "completions", asked)
-            for choice in choices:
+            fields |= {"n": n - len(answers), "seed": seed + len(answers)}
+            for choice in self._choices("chat/completions" if chat else "completions", fields):
                 text = (choice["message"]["content"] if chat else choice["text"]) or ""
                 answers.append(Completion(text, (), choice.get("finish_reason") == "stop"))
         return answers[:n]
@@ -67,8 +66,8 @@ class AnsweringServer:
                 raise ValueError("a reply without choices")
         except HTTPError as error:
             with error:
-                said = error.read().decode(errors="replace")[:_SHOWN]
-            raise self._refused(f"{error.code} {error.reason}: {said}") from error
+                reason = error.read().decode(errors="replace")[:_SHOWN]
+            raise self._refused(f"{error.code} {error.reason}: {reason}") from error
         except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
             raise self._refused(f"{type(error).__name__}: {error}") from error
         return list(choices)

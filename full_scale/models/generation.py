@@ -121,7 +121,7 @@ def _vllm() -> Any:
     try:
         return importlib.import_module("vllm")
     except ModuleNotFoundError as error:
-        allowed = "transformers, or install vllm: pip install 'dph[vllm]'"
+        allowed = "transformers, or install vllm: pip install -e '.[vllm]'"
         raise argument_error("sampling.backend", "vllm", allowed) from error
 
 

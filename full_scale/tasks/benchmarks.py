@@ -95,7 +95,7 @@ def stream_rows(
         raise ValueError(f"{file} is no UTF-8: {error}") from error
 
 
-ALLOWED = "a .jsonl, .json, .csv or .parquet file, a folder, or the name of a dataset"
+ALLOWED = "a JSON, JSONL, CSV or Parquet file, a folder, or the name of a dataset"
 Located = Iterator[tuple[str, Any]]
 """Rows, after where they stand."""
 

@@ -80,7 +80,7 @@ def _generator(text: str) -> Any:
     try:
         gym = importlib.import_module("reasoning_gym")
     except ModuleNotFoundError as error:
-        allowed = 'another task, or install the extra: pip install "dph[gym]"'
+        allowed = 'another task, or install the extra: pip install -e ".[gym]"'
         raise argument_error("task.name", "reasoning-gym", allowed) from error
     sizes = {"size": source["size"], "seed": source["seed"]}
     try:

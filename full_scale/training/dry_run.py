@@ -72,7 +72,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
     ):
         if needed and importlib.util.find_spec(str(package)) is None:
             missing.append(
-                f"the package {package}, which the recipe or the launch names: pip install 'dph[{extra}]'"
+                f"the package {package}, which the recipe or the launch names: pip install -e '.[{extra}]'"
             )
     prompts = None if task is None else len(task.train)
     if presampling is not None:

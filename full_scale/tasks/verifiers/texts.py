@@ -1,4 +1,4 @@
-"""Verdicts on an answer's text alone, by the `answer` of its reference."""
+"""Whether an answer's text alone is correct, by the `answer` of its reference."""
 
 import re
 from collections.abc import Mapping

@@ -106,7 +106,7 @@ def test_without_torch_it_says_what_to_install(tmp_path, losses):
     words = [DPH, "audit", "loss", f"{losses}:k3"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
-    assert 'pip install "dph[toy]"' in done.stderr
+    assert 'pip install -e ".[toy]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 

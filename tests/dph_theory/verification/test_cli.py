@@ -81,7 +81,7 @@ def test_without_torch_the_entries_that_need_it_are_left_out_and_said(tmp_path):
     done = subprocess.run([DPH, *words], capture_output=True, text=True, check=True, env=os.environ | without)
     last = " ".join(done.stdout.split())
     assert "6 theorems" in last
-    assert "1 left out, they need torch (pip install 'dph[toy]')" in last
+    assert "1 left out, they need torch (pip install -e '.[toy]')" in last
 
 
 def test_reports_on_standard_output_stand_alone_and_the_list_names_every_theorem():

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,9 +80,9 @@ def test_answers_are_those_of_the_one_sampler_and_counts_what_the_reward_says(mo
                 "correct": verdicts, "answer": texts,
             }  # fmt: skip
     right = [entry["c"] for entry in stored]
-    assert result.pass_at_k["1"].value == pytest.approx(sum(right) / 30)
-    assert result.pass_at_k["6"].value == pytest.approx(sum(c > 0 for c in right) / 5)
-    assert (result.always, result.never) == (right.count(6) / 5, right.count(0) / 5)
+    assert result.pass_at_k[1].value == pytest.approx(sum(right) / 30)
+    assert result.pass_at_k[6].value == pytest.approx(sum(c > 0 for c in right) / 5)
+    assert result.prompts == Counter(right)
     # What confront reads: answers with their verdicts.
     assert read_counts(folder / "base.jsonl").rows["0"].votes is not None
     assert [*folder.glob("*.parts")] == []

@@ -35,7 +35,7 @@ def test_rows_of_a_file_know_where_they_stand(tmp_path, name, text, found):
         ("a.jsonl", "", "at least one row"),
         ("a.jsonl", '{"a": 1}\n{"a":\n', "line 2 is no valid JSON"),
         ("a.jsonl", "[]\n", "line 1 is no JSON object"),
-        ("a.csv", "a,b\n", "a .json or .jsonl file"),
+        ("a.txt", "a,b\n", "a JSON, JSONL, CSV or Parquet file"),
         ("absent.json", None, "dataset; there is no such path"),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_folder_may_be_a_dataset(tmp_path, monkeypatch, kind):
     found = read_rows(str(folder), files=("train.json",), split="test")
     assert [row.values for row in found] == rows
     assert found[1].where == f"{folder} (test) row 1"
-    for name, says in ((str(folder), "nosuch"), ("nobody/nothing", "JSON or JSONL.*'train.json'.*dataset")):
+    for name, says in ((str(folder), "nosuch"), ("nobody/nothing", "JSON, JSONL.*'train.json'.*dataset")):
         with pytest.raises(ValueError, match=f"{name}.*{says}"):
             read_rows(name, files=("train.json",), split="nosuch")
 

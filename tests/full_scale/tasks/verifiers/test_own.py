@@ -110,8 +110,8 @@ def test_a_task_by_configuration_alone():
         ({"verifier": SHORT, "rewards": {"a b": {"function": LENGTH}}}, "plain name"),
         ({"verifier": SHORT, "rewards": {"a": {"weight": 1.0}}}, "module:function"),
         # A function that is not there is said before anything is judged.
-        ({"verifier": "own_task:no_such"}, r"task\.options\.verifier='own_task:no_such'.*no_such"),
-        ({"verifier": "no_such_module:f"}, r"task\.options\.verifier='no_such_module:f'.*no_such"),
+        ({"verifier": "own_task:no_such"}, r"verifier='own_task:no_such'.*no_such"),
+        ({"verifier": "no_such_module:f"}, r"verifier='no_such_module:f'.*no_such"),
         ({"verifier": SHORT, "rewards": {"a": {"function": "own_task:none"}}}, "rewards='own_task:none'"),
         # A task that has a verifier takes no other.
         ({"name": "maths", "verifier": SHORT}, "verifier='own_task:is_short'.*'maths', which has its own"),
