@@ -1,4 +1,4 @@
-"""DPH-RL on TRL, on one page: copy it. Needs TRL 1.16 and nothing of this package.
+"""DPH-RL on TRL, on one page: copy it. Needs TRL 1.16, and this package only where it is imported below.
 
 GRPO explores on the prompts that the initial model does not solve; of those that it solves its own correct answers are
 stored, and rehearsed:  loss = GRPO's clipped loss + eta * mean of f(u),  u = pi/ref at each stored token.
@@ -7,7 +7,10 @@ stored, and rehearsed:  loss = GRPO's clipped loss + eta * mean of f(u),  u = pi
     trainer = DPHTrainer(model=..., reward_funcs=..., args=DPHConfig(..., eta=0.05), train_dataset=others, rehearsal=rows)
     trainer.train()
 
-Li et al. 2025 (arXiv:2509.07430). It enters TRL by `compute_loss` and `_get_per_token_logps_and_entropies`.
+Advantages are divided by the group's std, its mean (MaxRL, which retains most without a KL) or nothing: `divided_by`. With
+callbacks=[full_scale.training.counts_callback.CountsCallback({"1": prompt}, is_correct, n=32, every=50, folder="counts")]
+`dph confront counts/step0.jsonl counts/step50.jsonl --until 400` forecasts the run from its first steps.
+Li et al. 2025 (arXiv:2509.07430). It enters TRL by the five methods whose names are TRL's own.
 """  # noqa: E501
 
 from collections.abc import Callable, Sequence
@@ -35,11 +38,12 @@ GENERATORS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass
 class DPHConfig(GRPOConfig):
-    """GRPOConfig, the rehearsal's weight and divergence, and how many stored answers a step rehearses."""
+    """GRPOConfig, the rehearsal's weight, divergence and answers a step, and what divides advantages."""
 
     eta: float = 0.05
     divergence: str = "forward_kl"
     rehearsal_rows: int = 64
+    divided_by: str = "std"  # Or "mean", or "none".
 
 
 class DPHTrainer(GRPOTrainer):
@@ -61,6 +65,20 @@ class DPHTrainer(GRPOTrainer):
         step, (last, micro) = self.state.global_step, self._place
         self._place = (step, micro + 1 if last == step else 0)
         return explored + self.args.eta * self.rehearsed(model, *self._place).to(explored.dtype)
+
+    def _calculate_rewards(self, *args: Any) -> Tensor:
+        self.rewards: Tensor = super()._calculate_rewards(*args)  # Of all processes, a column a function.
+        return self.rewards
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        samples: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self.args.divided_by == "std" or not self.model.training:
+            return samples
+        from dph_theory.losses import group_advantages
+
+        rewards = (self.rewards * self.reward_weights.to(self.rewards)).nansum(dim=1)
+        whole = group_advantages(rewards.view(-1, self.num_generations), divided_by=self.args.divided_by)
+        return {**samples, "advantages": whole.flatten().split(len(inputs))[self.accelerator.process_index]}
 
     def rehearsed(self, model: Any, step: int, micro: int) -> Tensor:
         """Part of this micro-batch and process in the mean of f over the tokens of the step's rows."""

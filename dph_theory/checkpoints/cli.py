@@ -17,7 +17,7 @@ from ..support.table import Table, printable
 from ..transfer import LinearisedMethod
 from .confrontation import Confrontation, confront
 from .counts import Counts, UnmatchedPromptsError
-from .pilot import PilotForecast, pilot_forecast
+from .pilot import pilot_forecast
 from .reading import distinct_names, read_counts, read_steps
 from .report import curve_table, requested, sentences, tables
 from .several_runs import RunComparison, compare_runs

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from support.tiny_llama import tiny_tokenizer
-from support.tiny_training import PROMPTS, SETTINGS, TRL_WARNS, buffer, trainer
+from support.tiny_training import PROMPTS, SETTINGS, TRL_WARNS, buffer, even_reward, trainer
 from transformers import AutoModelForCausalLM
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
@@ -77,6 +77,21 @@ def test_it_rehearses_from_a_ratio_of_one_and_the_initial_model_s_stored_answers
     assert logged[0] == pytest.approx(0, abs=1e-5)
     assert logged[1] > 1e-4
     assert (tmp_path / "reference.pt").is_file()
+
+
+@pytest.mark.parametrize("divided_by", ["std", "mean", "none"])
+def test_advantages_are_divided_by_what_the_setting_names(page, model, tmp_path, divided_by):
+    own = made(page, model, tmp_path, divided_by=divided_by, reward=even_reward)
+    own.model.train()
+    size = own.num_generations
+    inputs = [{"prompt": prompt} for prompt in PROMPTS[:4] for _ in range(size)]
+    advantages = own._generate_and_score_completions(inputs)["advantages"].view(-1, size)
+    rewards = own.rewards.view(-1, size)
+    centred = rewards - rewards.mean(dim=1, keepdim=True)
+    divisors = {"std": rewards.std(dim=1) + 1e-4, "mean": rewards.mean(dim=1), "none": torch.ones(4)}
+    wanted = torch.where(centred == 0, 0.0, centred / divisors[divided_by][:, None])
+    torch.testing.assert_close(advantages, wanted)
+    assert (wanted != 0).any()
 
 
 def test_presampling_stores_answers_of_prompts_that_are_solved(page, model):
