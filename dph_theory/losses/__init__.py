@@ -28,6 +28,7 @@ from .methods import Method as Method
 from .methods import Penalty as Penalty
 from .methods import Rehearsal as Rehearsal
 from .methods import dph_loss as dph_loss
+from .pass_rates import PassRates as PassRates
 from .penalty import ESTIMATORS as ESTIMATORS
 from .penalty import FORMS as FORMS
 from .penalty import kl_penalty as kl_penalty

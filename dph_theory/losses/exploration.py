@@ -92,7 +92,7 @@ def group_advantages(rewards: Tensor, *, divided_by: str = "std", baseline: str 
     """
     choice("baseline", baseline, ADVANTAGE_BASELINES)
     choice("divided_by", divided_by, DIVISORS)
-    _check_groups(rewards)
+    check_groups(rewards)
     if baseline in ("one", "none"):
         if divided_by != "none":
             raise argument_error("divided_by", divided_by, f"none with baseline={baseline!r}")
@@ -124,11 +124,12 @@ def informative_groups(rewards: Tensor) -> Tensor:
     Groups of equal rewards have zero advantage and only dilute the mean.
     Raises ValueError as `group_advantages`. Source: yu2025dapo.
     """
-    _check_groups(rewards)
+    check_groups(rewards)
     return rewards.amax(dim=1) > rewards.amin(dim=1)
 
 
-def _check_groups(rewards: Tensor) -> None:
+def check_groups(rewards: Tensor) -> None:
+    """Raises ValueError for rewards that are no finite numbers of groups of two or more."""
     floats("rewards", rewards, ("groups", "size"))
     if rewards.shape[1] < 2:
         raise argument_error("rewards.shape", tuple(rewards.shape), "groups of at least two")

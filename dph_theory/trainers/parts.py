@@ -31,6 +31,7 @@ ALONE = Weight("one answer a prompt, so no group and no baseline: the reward its
 BY_MEAN = Weight(
     "the group's mean subtracted, divided by it: log V truncated at order G-1 (MaxRL)", "mean", "mean"
 )
+BY_RATE = Weight("the group's mean subtracted, weighed by a power of the pass rate, from counts")
 LEFT_OUT_DIVIDED = Weight(
     "the mean of the group's other answers subtracted, divided by their std: no objective is known"
 )

@@ -17,7 +17,7 @@ from dph_theory.support.errors import RefusedError, argument_error
 from ..recipe.schema import ModelConfig
 from ..storage.places import require_here
 from ..storage.tensors import hash_files
-from .smollm2 import NAME, smollm2
+from .packaged import PACKAGED, packaged_model
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -36,13 +36,13 @@ def gguf_file(path: str | Path) -> Path | None:
         names = ", ".join(file.name for file in files)
         raise argument_error("model.path", str(path), f"one of its GGUF files: {names}")
     if find_spec("gguf") is None:
-        raise argument_error("model.path", str(path), "safetensors, or install gguf: pip install 'dph[gguf]'")
+        raise argument_error("model.path", str(path), "safetensors, or gguf: pip install -e '.[gguf]'")
     return files[0]
 
 
 def located(path: str | Path) -> str:
-    """A model's path as it is, or the folder of the pretrained Llama that the name `smollm2` stands for."""
-    return str(smollm2()) if str(path) == NAME and not Path(path).exists() else str(path)
+    """A model's path as it is, or the folder of the packaged model that a name stands for."""
+    return str(packaged_model(str(path))) if str(path) in PACKAGED and not Path(path).exists() else str(path)
 
 
 def source(path: str | Path) -> dict[str, Any]:

@@ -80,6 +80,8 @@ def setup(
     arguments["scale_rewards"] = "group" if divisor == "std" else "none"
     if divisor == "mean":
         arguments["divided_by_mean"] = True
+    if config.rate_power is not None:
+        arguments |= {"rate_power": config.rate_power, "scale_rewards": "none"}
     if config.baseline is not None:
         arguments |= {"baseline": config.baseline, "scale_rewards": "none"}
         notes = [*notes, _BASELINE]
@@ -114,7 +116,7 @@ def _no_place_in_train(config: MethodConfig, arguments: Mapping[str, Any], train
     alpha_dpg = arguments.get("online") == "alpha_dpg"
     summed = f"none: {config.name} sums over whole answers"
     undivided = config.baseline is not None or arguments.get("online") in ("alpha_dpg", "sequence_kl")
-    undivided |= arguments.get("divided_by_mean", False)
+    undivided |= arguments.get("divided_by_mean", False) or config.rate_power is not None
     places = {
         "loss_type": (not alpha_dpg, summed),
         "importance_sampling_level": (not alpha_dpg, summed),
@@ -169,6 +171,13 @@ def _no_place_for(config: MethodConfig, method: Method) -> None:
         "baseline": (
             method.alpha is None and method.exploration.divided_by != "mean",
             "methods whose rewards are 0 and 1, and not divided by their mean,",
+        ),
+        "rate_power": (
+            method.alpha is None
+            and (penalty is None or penalty.form == "loss")
+            and config.baseline is None
+            and (config.divided_by or method.exploration.divided_by) != "mean",
+            "methods not divided by the mean, with the group's mean as baseline and no KL in the reward",
         ),
         "divided_by": (
             method.alpha is None and (penalty is None or penalty.form == "loss") and config.baseline is None,

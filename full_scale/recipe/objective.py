@@ -8,7 +8,7 @@ from typing import Any
 from dph_theory.predict import configuration_of
 from dph_theory.trainers.kl_terms import KL_FORMS, KLTerm, term
 from dph_theory.trainers.objective import Objective
-from dph_theory.trainers.parts import BY_MEAN, DIVIDED, LEFT_OUT
+from dph_theory.trainers.parts import BY_MEAN, BY_RATE, DIVIDED, LEFT_OUT
 
 from .rehearsal import DEFINITION, REHEARSAL, declared
 
@@ -24,6 +24,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "reward_weights": None,
         "baseline": "mean",
         "divided_by_mean": False,
+        "rate_power": 0.0,
         "online": "none",
         "online_beta": 0.0,
         **REHEARSAL,
@@ -34,8 +35,8 @@ OWN = frozenset(
     {
         *("alpha", "baseline", "beta_from", "collapse_every", "divergence", "divided_by_mean", "eta"),
         *("excess_bound", "gauge", "generation_rows", "keep_moments", "log_u_tolerance", "online"),
-        *("online_beta", "ratio_clip", "rehearsal_form", "rehearsal_level", "rehearsal_reduction"),
-        *("rehearsal_rows", "step_in_logits", "two_backward"),
+        *("online_beta", "rate_power", "ratio_clip", "rehearsal_form", "rehearsal_level"),
+        *("rehearsal_reduction", "rehearsal_rows", "step_in_logits", "two_backward"),
     }
 )
 """The fields of OnlineConfig that GRPOConfig lacks."""
@@ -53,7 +54,9 @@ def objective_of(arguments: Mapping[str, Any]) -> Objective:
     given = {**DEFAULTS, **arguments}
     of_trl = {name: value for name, value in given.items() if name not in OWN}
     objective = configuration_of(of_trl, "trl").objective
-    if given["baseline"] != "mean" or given["divided_by_mean"]:
+    if given["rate_power"]:
+        objective = replace(objective, advantage=BY_RATE)
+    elif given["baseline"] != "mean" or given["divided_by_mean"]:
         objective = replace(objective, advantage=BY_MEAN if given["divided_by_mean"] else LEFT_OUT)
     kl: KLTerm | None = None
     if given["online"] in ("sequence_kl", "scaled_kl") and given["online_beta"]:

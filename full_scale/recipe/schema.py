@@ -138,7 +138,8 @@ class MethodConfig:
     """What is subtracted from rewards; `one` drifts least. Advantages are then not std-normalised."""
     divided_by: Literal["std", "mean", "none"] | None = None
     """What the reward less the group's mean is divided by; `mean` (MaxRL) retains most correct answers."""
-
+    rate_power: Annotated[float, Field(gt=0, le=2)] | None = None
+    """Advantages, not divided, weighed by V^-rate_power, V from counts of pre-sampling and of groups."""
     mu: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Target mean pass rate of KL control, in place of beta."""
     alpha: float | None = None

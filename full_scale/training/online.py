@@ -7,7 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dph_theory.losses import ADVANTAGE_BASELINES, alpha_dpg_rewards, clipped_ratio_count, group_advantages
+from dph_theory.losses import (
+    ADVANTAGE_BASELINES,
+    PassRates,
+    alpha_dpg_rewards,
+    clipped_ratio_count,
+    group_advantages,
+)
 from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error, choice
 
@@ -51,6 +57,9 @@ class OnlineConfig(DPHConfig):
     divided_by_mean: bool = False
     """Whether advantages, the reward less the group's mean, are divided by that mean (MaxRL). Entries:
     `retention`."""
+    rate_power: float = 0.0
+    """Advantages, not divided, are weighed by V^-rate_power, V from counts of the base, of the prompt's
+    earlier groups and its own (`PassRates`): as by MaxRL in groups of so many. Entries: `retention`."""
     ratio_clip: float | None = None
     """Of alpha-DPG's ratio p_*/pi; off unless given, and counted."""
     collapse_every: int = 0
@@ -82,6 +91,7 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
         "alpha" in (setting("divergence"), online.removesuffix("_dpg")),
     )
     undivided = setting("scale_rewards") in ("none", False)
+    undivided_alone = undivided and not constant and online in ("none", "future_kl")
     rules = {
         **{name: (not setting(name), f"off: {why}") for name, why in _REFUSED.items()},
         "generation_rows": (rows is None or rows >= 1, "at least one row"),
@@ -96,9 +106,13 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
             "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
         ),
         "divided_by_mean": (
-            not setting("divided_by_mean")
-            or (undivided and not constant and online in ("none", "future_kl")),
+            not setting("divided_by_mean") or undivided_alone,
             "False where scale_rewards divides, or something else stands for the advantages",
+        ),
+        "rate_power": (
+            setting("rate_power") == 0
+            or (0 < setting("rate_power") <= 2 and undivided_alone and not setting("divided_by_mean")),
+            "from 0 to 2, and 0 where another setting divides, or something else stands for the advantages",
         ),
         "alpha": (
             (setting("alpha") is not None) == takes_alpha,
@@ -153,19 +167,20 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         self.notes: tuple[str, ...] = ()
         self.arguments: Mapping[str, Any] = {}
         self.base_rates, self.rate_samples = base_rates or {}, rate_samples
-        online, baseline = self.args.online, self.args.baseline
+        online = self.args.online
         self._advantage_method = f"_{online.replace('scaled', 'sequence')}" if online != "none" else None
         if self.args.eta > 0 and self.args.rehearsal_form == DEFINITION:
             self._advantage_method = "_definition"
         if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
-        own_advantage = baseline != "mean" or self.args.divided_by_mean
-        if own_advantage:
-            changed = f"baseline={baseline!r}" if baseline != "mean" else "divided_by_mean=True"
-            require_verdict_alone(self, changed)
-        key = "example_id" if self._advantage_method else "prompt"
+        usual = {"baseline": "mean", "divided_by_mean": False, "rate_power": 0.0}
+        own = [f"{name}={value!r}" for name in usual if (value := getattr(self.args, name)) != usual[name]]
+        self._own_advantage = bool(own)
+        if own:
+            require_verdict_alone(self, own[0])
+        key = "example_id" if self._advantage_method or self.args.rate_power else "prompt"
         # None where TRL's own advantages stand.
-        self.verdicts: Any = Verdicts(self, key) if self._advantage_method or own_advantage else None
+        self.verdicts: Any = Verdicts(self, key) if self._advantage_method or own else None
         self.reference: Any = OnlineReference(self) if self._advantage_method else None
 
     def course(self) -> dict[str, Any]:
@@ -189,10 +204,12 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         if not self.model.training or self.verdicts is None:
             return samples
         advantages = samples["advantages"]
-        if self.args.baseline != "mean" or self.args.divided_by_mean:
+        if self._own_advantage:
             rewards = self.verdicts.last[1].to(advantages)
             divisor = "mean" if self.args.divided_by_mean else "none"
             own = self._less_baseline(rewards, self.args.baseline, divisor)
+            if self.args.rate_power:
+                own = own * self._rate_weights(rewards)
             samples = {**samples, "advantages": own}
         if self._advantage_method is None:
             return samples
@@ -206,6 +223,27 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         advantages = group_advantages(everyone, divided_by=divisor, baseline=baseline).flatten()
         start = self.accelerator.process_index * len(rewards)
         return advantages[start : start + len(rewards)]
+
+    def _rate_weights(self, rewards: Tensor) -> Tensor:
+        """V^-rate_power of each answer's prompt, its group counted; the counts are kept with checkpoints."""
+        rows_of, keys = {name: row for row, name in enumerate(self.base_rates)}, self.verdicts.last[0]
+        for key in keys:
+            self._base_rate(key)
+        known, samples = self.carried, float(self.rate_samples or 1)
+        answers = [known.get(f"answers {name}", samples) for name in rows_of]
+        correct = [known.get(f"correct {name}", rate * samples) for name, rate in self.base_rates.items()]
+        rates = PassRates(correct, answers)
+        own_rows = torch.tensor([rows_of[key] for key in keys]).to(rewards)
+        groups = in_groups(self, rewards, own_rows).cpu()
+        rows, names = groups[:, 0, 1].long(), [*rows_of]
+        for row, group in zip(rows, groups[..., 0], strict=True):
+            rates.count(row[None], group[None])
+        for row in rows.tolist():
+            known[f"answers {names[row]}"] = rates.answers[row].item()
+            known[f"correct {names[row]}"] = rates.correct[row].item()
+        weights = rates.weights(rows, power=self.args.rate_power).to(rewards)
+        start = self.accelerator.process_index * len(rewards)
+        return weights.repeat_interleave(self.num_generations)[start : start + len(rewards)]
 
     def _alpha_dpg(self, samples: dict[str, Any]) -> Tensor:
         keys, rewards = self.verdicts.last

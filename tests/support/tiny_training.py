@@ -58,7 +58,7 @@ def trainer(
     model, output, *, kind=OnlineTrainer, config=OnlineConfig, reward=even_reward, prompts=PROMPTS, **settings
 ):
     """A trainer of a tiny model's folder; what is no setting goes to the trainer's constructor."""
-    names = ("rehearsal", "peft_config", "callbacks", "base_rates")
+    names = ("rehearsal", "peft_config", "callbacks", "base_rates", "rate_samples")
     extra = {name: settings.pop(name) for name in names if name in settings}
     dtype = settings.pop("dtype", torch.float32)
     args = config(output_dir=str(output), **{**SETTINGS, **settings})

@@ -28,13 +28,11 @@ DIVISORS: Mapping[str, str] = {UNDIVIDED: "nothing", STD: "the group's std", MEA
 MIDDLE, LATER, LAST = 0.45, 0.60, 0.75
 """Trained Pass@1 at which runs are compared."""
 KS = (1, 16, 256)
-_GUESS = 0.1
-"""The pass rate of a uniform guess among ten digits."""
 
 
-def setting(method: str, **fields: Any) -> OpenRun:
+def setting(method: str, tasks: tuple[str, ...] = DIGITS, **fields: Any) -> OpenRun:
     """A run with that method's advantage, of any seed."""
-    return OpenRun("advantages", DIGITS, method, steps=24, **fields)
+    return OpenRun("advantages", tasks, method, **({"steps": 24} | fields))
 
 
 _k3 = partial(setting, kl="k3", coefficient=0.3)
@@ -61,14 +59,17 @@ def trained(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
 
 
 def _where(outcome: FinishedOpenRun, first: float, task: str, k: int) -> float:
-    before, after, share = _bracket(outcome, first)
+    before, after, share = bracket(outcome, first)
     low, high = (pass_at(policy, [task], k) for policy in (before, after))
     return low + share * (high - low)
 
 
-def _bracket(outcome: FinishedOpenRun, first: float) -> tuple[Policy, Policy, float]:
-    """The two points of a course between which trained Pass@1 first is that, and the share of the way."""
-    learnt = [pass_at(point.tasks, outcome.run.tasks, 1) for point in outcome.course]
+def bracket(outcome: FinishedOpenRun, first: float) -> tuple[Policy, Policy, float]:
+    """The two points of a course between which trained Pass@1 first is that, and the share of the way.
+
+    That of the first task: the others are what is rehearsed. KeyError where a run does not pass through it.
+    """
+    learnt = [pass_at(point.tasks, outcome.run.tasks[:1], 1) for point in outcome.course]
     after = next((i for i, rate in enumerate(learnt) if rate >= first), 0)
     if not after:
         raise KeyError(f"{outcome.run.id} does not pass through a trained Pass@1 of {first}")
@@ -76,23 +77,33 @@ def _bracket(outcome: FinishedOpenRun, first: float) -> tuple[Policy, Policy, fl
     return outcome.course[after - 1].tasks, outcome.course[after].tasks, share
 
 
-def _difference(run: OpenRun, other: OpenRun, k: int, later: float = MIDDLE) -> Value:
+def difference(
+    run: OpenRun, other: OpenRun, k: int, *, first: float = MIDDLE, later: float | None = None
+) -> Value:
     """Held-out Pass@k of one setting less that of another, at equal trained Pass@1 or at a later one."""
-    return lambda courses, base: held_out(courses[run], k, later) - held_out(courses[other], k)
+    at = first if later is None else later
+    return lambda courses, base: held_out(courses[run], k, at) - held_out(courses[other], k, first)
 
 
-def _above_a_guess(courses: Course, base: Any) -> float:
-    """Held-out Pass@1 of MaxRL less that of GRPO mixed with a uniform guess to the same Pass@16."""
-    before, after, share = _bracket(courses[setting(STD)], MIDDLE)
-    sixteen, task = held_out(courses[setting(MEAN)], 16), DIGITS[0] + HELD_OUT
-    low, high = (np.minimum(policy[task].validity, 1.0) for policy in (before, after))
-    rates = low + share * (high - low)
+def above_a_guess(run: OpenRun, other: OpenRun, *, first: float = MIDDLE, guess: float = 0.1) -> Value:
+    """Held-out Pass@1 of a setting less that of another mixed with a uniform guess to the same Pass@16.
 
-    def excess(guesses: float) -> float:
-        return float(exact_pass_at_k(rates + guesses * (_GUESS - rates), 16).mean()) - sixteen
+    `guess` is the pass rate of a uniform guess among all answers.
+    """
 
-    guesses = brentq(excess, 0.0, 1.0) if excess(0.0) < 0 < excess(1.0) else float(excess(0.0) < 0)
-    return held_out(courses[setting(MEAN)], 1) - float((rates + guesses * (_GUESS - rates)).mean())
+    def value(courses: Course, base: Any) -> float:
+        before, after, share = bracket(courses[other], first)
+        sixteen, task = held_out(courses[run], 16, first), run.tasks[0] + HELD_OUT
+        low, high = (np.minimum(policy[task].validity, 1.0) for policy in (before, after))
+        rates = low + share * (high - low)
+
+        def excess(guesses: float) -> float:
+            return float(exact_pass_at_k(rates + guesses * (guess - rates), 16).mean()) - sixteen
+
+        guesses = brentq(excess, 0.0, 1.0) if excess(0.0) < 0 < excess(1.0) else float(excess(0.0) < 0)
+        return held_out(courses[run], 1, first) - float((rates + guesses * (guess - rates)).mean())
+
+    return value
 
 
 _claim = partial(Claim, of_courses=True)
@@ -100,29 +111,30 @@ CLAIMS = (
     _claim("mean_above_std", "O1",
            "at a trained Pass@1 of .45 MaxRL retains more of held-out Pass@256 than GRPO, which divides "
            "by the std", "as much: what divides changes the speed alone",
-           _difference(setting(MEAN), setting(STD), 256), ABOVE),
+           difference(setting(MEAN), setting(STD), 256), ABOVE),
     _claim("std_above_undivided", "O1", "and GRPO more than Dr. GRPO, which divides by nothing",
            "as much: without a KL one strategy stays, whatever divides",
-           _difference(setting(STD), setting(UNDIVIDED), 256), ABOVE),
+           difference(setting(STD), setting(UNDIVIDED), 256), ABOVE),
     _claim("mean_costs_nothing", "O1", "and MaxRL's held-out Pass@1 is that of GRPO, within .05",
-           "what retains more answers learns less", _difference(setting(MEAN), setting(STD), 1), NEAR),
+           "what retains more answers learns less", difference(setting(MEAN), setting(STD), 1), NEAR),
     _claim("mean_above_k3", "O3",
            "MaxRL without a KL retains more of held-out Pass@256 than GRPO with plain k3 at .3",
-           "a KL is needed", _difference(setting(MEAN), _k3(STD), 256), ABOVE),
+           "a KL is needed", difference(setting(MEAN), _k3(STD), 256), ABOVE),
     _claim("not_early_stopping", "O1",
            "MaxRL at a trained Pass@1 of .60 retains more of held-out Pass@256 than GRPO at .45",
            "it is early stopping: Pass@256 falls as Pass@1 rises, by one curve",
-           _difference(setting(MEAN), setting(STD), 256, later=LATER), ABOVE),
+           difference(setting(MEAN), setting(STD), 256, later=LATER), ABOVE),
     _claim("not_a_guess", "O1",
            "MaxRL's held-out Pass@1 is above that of GRPO mixed with a uniform guess to MaxRL's Pass@16",
-           "its entropy is a guess: the mixture does as well", _above_a_guess, ABOVE),
+           "its entropy is a guess: the mixture does as well",
+           above_a_guess(setting(MEAN), setting(STD)), ABOVE),
     _claim("mean_with_k3", "O3",
            "beside plain k3 at .3 too MaxRL retains more of held-out Pass@256 than GRPO",
-           "with a KL the divisor does not matter", _difference(_k3(MEAN), _k3(STD), 256), ABOVE),
+           "with a KL the divisor does not matter", difference(_k3(MEAN), _k3(STD), 256), ABOVE),
     _claim("later_it_falls", "O1",
            "MaxRL retains less of held-out Pass@256 at a trained Pass@1 of .75 than at .45",
            "what it retains it retains for good",
-           _difference(setting(MEAN), setting(MEAN), 256, later=LAST), BELOW),
+           difference(setting(MEAN), setting(MEAN), 256, later=LAST), BELOW),
 )  # fmt: skip
 """Of the advantages, each over the seeds."""
 

@@ -15,6 +15,7 @@ from dph_theory.transfer import AnswerKernel, chosen_anchors
 
 from .claims import ABOVE, BELOW, NEAR, Claim, Ends, Value, common_pass_at, middle_heights
 from .losses import STORED
+from .open_prompts import open_prompts
 from .runs import ALONE, BY_KERNEL, EXPLORED, HELD_OUT, PICKED, RANDOM, UNTRAINED, OpenRun, Policy, pass_at
 
 SEEDS = 5
@@ -63,7 +64,7 @@ def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np
         return candidates[:0]
     choice("picked", run.picked, PICKED)
     if run.picked == RANDOM:
-        return np.sort(np.random.default_rng(run.seed).choice(candidates, run.anchors, replace=False))
+        return candidates[[*by_lot(run)]]
     coupling = kernel.log_odds.kernel
     explaining = chosen_anchors(coupling, candidates, run.anchors)
     if run.picked == BY_KERNEL:
@@ -72,6 +73,14 @@ def anchors_of(run: OpenRun, kernel: AnswerKernel, candidates: np.ndarray) -> np
     length = np.sqrt(np.diag(coupling))
     cosine = np.abs(coupling / length[:, None] / length)[np.ix_(rest, rest)]
     return np.sort(rest[np.argsort(cosine.sum(axis=1))[: run.anchors]])
+
+
+def by_lot(run: OpenRun) -> tuple[int, ...]:
+    """Of the first task's held-out texts those that a run holds at the base, where they are drawn by lot."""
+    if not run.anchors or run.picked != RANDOM:
+        return ()
+    texts = len(open_prompts(run.tasks[0] + HELD_OUT).texts)
+    return tuple(sorted(np.random.default_rng(run.seed).choice(texts, run.anchors, replace=False).tolist()))
 
 
 def _difference(k: int, run: OpenRun, other: OpenRun) -> Value:

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from dph_theory.coverage import exact_pass_at_k
 
-from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
+from .runs import ALONG, HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment
 
 Ends = Mapping[OpenRun, Policy]
 """Where the runs of one seed ended, by setting."""
@@ -93,7 +93,7 @@ def judged(claims: Sequence[Claim], outcomes: Outcomes, anchors: Anchors) -> dic
     """The claims by name, over the seeds that have what they need; those without such a seed are left out."""
     base: Policy = next((outcome.course[0].tasks for outcome in of_experiment("methods", outcomes)), {})
     ends, courses = ends_by_seed(outcomes, anchors), dict[int, dict[OpenRun, FinishedOpenRun]]()
-    for outcome in of_experiment("advantages", outcomes):
+    for outcome in of_experiment(ALONG, outcomes):
         courses.setdefault(outcome.run.seed or 0, {})[outcome.run.setting] = outcome
     values = {claim: over_seeds(claim.value, courses if claim.of_courses else ends, base) for claim in claims}
     return {claim.name: _verdict(claim, of_claim) for claim, of_claim in values.items() if of_claim}

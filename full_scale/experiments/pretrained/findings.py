@@ -13,19 +13,19 @@ from dph_theory.support.table import Table
 
 from ..outcome import BARS
 from ..stored_runs import RunStore, write_record
-from . import advantages, anchors, methods, noise, stationary, transfer
+from . import advantages, anchors, methods, noise, retention, stationary, transfer
 from .claims import Claim, ClaimVerdict, ends_by_seed, judged, over_seeds
 from .costs import costs
-from .losses import GROUP, SOLVED, STORED
+from .losses import SOLVED, STORED
 from .open_prompts import LikeliestTokens
-from .runs import EXPLORED, UNTRAINED, FinishedOpenRun, Outcomes, TaskMeasures, of_experiment
+from .runs import ALONG, EXPLORED, GROUP, UNTRAINED, FinishedOpenRun, Outcomes, TaskMeasures, of_experiment
 
 KIND = "pretrained"
 """Of the stored record, and the folder of its rows."""
 END, NOISE, TOKENS, CLAIM = "predicted end", "noise forecast", "likeliest tokens", "claim"
 KERNEL, FORECAST, RUN, INTERPOLATION = "kernel", "forecast", "run", "interpolation"
 """The kinds of stored rows: all but the last two are made before the runs."""
-CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *retention.CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _matched(outcomes: Outcomes) -> str:
 def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) -> dict[str, Any]:
     """Write the record: the base, each run's end and what was predicted of it."""
     outcomes, base = findings.outcomes, dict[str, TaskMeasures]()
-    shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", "advantages")]
+    shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     for outcome in shown:
         base |= outcome.course[0].tasks
     of_methods = of_experiment("methods", outcomes)

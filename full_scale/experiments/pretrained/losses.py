@@ -1,6 +1,6 @@
 """The losses of a training on open prompts: in expectation over all answers, and on samples."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -29,8 +29,8 @@ from .runs import OpenRun
 
 SOLVED = 0.6
 """A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
-GROUP, STORED = 16, 64
-"""Answers a prompt and step; stored right answers of each rehearsed prompt."""
+STORED = 64
+"""Stored right answers of each rehearsed prompt."""
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
 
@@ -81,6 +81,8 @@ METHODS_BY_NAME: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,
         "MaxRL": MAXRL,
+        "DPH-F by the std": replace(METHODS["DPH-F"], exploration=METHODS["GRPO"].exploration),
+        "DPH-F by the mean": replace(METHODS["DPH-F"], exploration=MAXRL.exploration),
         "Dr. GRPO": replace(TARGETED["KL-control"], penalty=None),
         "KL-DPG": TARGETED["KL-DPG"],
     }
@@ -114,11 +116,13 @@ def sampled_loss(
     *,
     size: int,
     generator: torch.Generator,
+    weighting: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Float[Tensor, ""]:
     """The method's loss on `size` answers a prompt, drawn here, by the losses of `dph_theory.losses`.
 
     With a rehearsal the rehearsed prompts are not explored, as in DPH: their stored correct answers stand in
-    the rehearsal loss. Groups of equal rewards are left out where the method says so.
+    the rehearsal loss. Groups of equal rewards are left out where the method says so. `weighting` multiplies
+    the advantages of the explored prompts by theirs: of these prompts' numbers, and their rewards.
     """
     explored = ~prompts.rehearsed if method.rehearsal else torch.ones_like(prompts.rehearsed)
     own, ref = log_pi[explored], prompts.log_ref[explored]
@@ -130,6 +134,8 @@ def sampled_loss(
         rate = torch.where(prompts.valid[explored], ref, -torch.inf).logsumexp(dim=1)
         rewards = alpha_dpg_rewards(log_p.detach(), log_r, valid, rate.clamp(max=0.0), method.alpha)
     advantages = method.exploration.advantages(rewards)
+    if weighting is not None:
+        advantages = advantages * weighting(explored.nonzero()[:, 0], rewards)[:, None].to(advantages.dtype)
     trained = method.exploration.trained_groups(rewards)
     loss = _rows(log_p).sum() * 0.0
     if trained.any():

@@ -23,7 +23,11 @@ BASELINES: Mapping[str, float | None] = {"mean of the others": None, "none": 0.0
 """What the runs without a KL subtract from a reward: the mean of the others of its group, or a constant."""
 ANSWERS = 64
 """Answers a step of runs on one prompt."""
+GROUP = 16
+"""Answers a prompt and step of all others, where a run does not say another number."""
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
+ALONG = ("advantages", "retention")
+"""Experiments whose runs are measured all along."""
 PICKED = (RANDOM, BY_KERNEL, ALONE)
 """How anchors are picked: by lot, to explain the most of the kernel, or those that explain least."""
 
@@ -63,6 +67,14 @@ class OpenRun(Settings):
     """How, one of PICKED."""
     answers: int | None = None
     """Stored answers of each anchor, correct and not; None for the base's exact probabilities."""
+    group: int = GROUP
+    """Answers a prompt and step."""
+    power: float = 0.0
+    """Advantages are weighed by V^-power too."""
+    rates: Literal["counted", "counted before", "exact"] | None = None
+    """Whence that V: counts of the base and of groups, the own one with them or not, or the policy itself."""
+    model: str | None = None
+    """A packaged model; None for the study's own."""
 
     @property
     def id(self) -> str:
@@ -82,7 +94,7 @@ class OpenRun(Settings):
     @property
     def measured_every(self) -> int:
         """The steps between two points of its course."""
-        return 2 if self.experiment == "advantages" else max(1, self.steps // 2)
+        return max(2, self.steps // 10) if self.experiment in ALONG else max(1, self.steps // 2)
 
     def coefficient_at(self, step: int) -> float:
         """The coefficient of a step."""
@@ -149,9 +161,10 @@ def policy_form(kl: str) -> str:
     return "k3_corrected" if kl == "k2" else kl
 
 
-def of_experiment(name: str, outcomes: Outcomes) -> list[FinishedOpenRun]:
-    """The finished runs of one experiment."""
-    return [outcome for outcome in outcomes if outcome.run.experiment == name]
+def of_experiment(name: str | Sequence[str], outcomes: Outcomes) -> list[FinishedOpenRun]:
+    """The finished runs of one experiment, or of several."""
+    names = (name,) if isinstance(name, str) else name
+    return [outcome for outcome in outcomes if outcome.run.experiment in names]
 
 
 def with_held_out(tasks: Sequence[str]) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from dph_theory.support.progress import Progress, silent
 
 from ...models.load import model_hash
 from ..stored_runs import RunStore, StudyOptions, StudyReport
-from . import advantages, anchors, findings, methods, noise, stationary, transfer
-from .losses import GROUP, STORED
+from . import advantages, anchors, findings, methods, noise, retention, stationary, transfer
+from .losses import STORED
 from .open_prompts import LikeliestTokens, likeliest_tokens, open_prompts
-from .runs import MEASURED, FinishedOpenRun, OpenRun, Outcomes
+from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun, Outcomes
 from .training import pretrained_llama, train_on_samples
 
 EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
@@ -22,6 +22,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "methods": (methods.declared, "Which method retains Pass@k, on what it trained and on what it did not?"),
     "anchors": (anchors.declared, "Do a few prompts held at the base hold the others, whichever they are?"),
     "advantages": (advantages.declared, "What are advantages to be divided by?"),
+    "retention": (retention.declared, "And with other groups, KLs, tasks, models, and weights from counts?"),
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
 }  # fmt: skip
 """By name the runs that are declared, whatever came out, and their question."""
@@ -84,7 +85,7 @@ def fill(
     store.fill(findings.FORECAST, transfer.forecast, coupled, progress=progress)
     forecasts = store.read(findings.FORECAST, transfer.TransferForecast, coupled)
     pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
-    jobs = {run.id: (path, run, pinned.get(run.id, ())) for run in runs}
+    jobs = {run.id: (path, run, pinned.get(run.id) or anchors.by_lot(run)) for run in runs}
     store.fill(findings.RUN, conduct, jobs, workers=workers, progress=progress)
     finished = store.read(findings.RUN, FinishedOpenRun, coupled)
     after = {name: (path, outcome, forecasts[name], folder) for name, outcome in finished.items()}
@@ -106,7 +107,8 @@ def base_tokens(path: str, name: str) -> LikeliestTokens:
 
 
 def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """A run of any kind, on the model of that path, with the texts that it holds at the base."""
+    """A run of any kind, on its own model or that of the path, with the texts that it holds at the base."""
+    path = run.model or path
     if run.trainer == "trl":
         return stationary.train_under_trl(path, run)
     if run.seed is None:

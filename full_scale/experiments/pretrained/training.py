@@ -3,22 +3,24 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
 import torch
 from peft import get_peft_model
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dph_theory.coverage import effective_number
+from dph_theory.losses import PassRates
 from dph_theory.stationary import valid_answer_shares
 
 from ...models.load import source
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.training import adapter
 from .costs import peak
-from .losses import GROUP, SOLVED, STORED, Prompts, anchor_loss, method_of, sampled_loss
+from .losses import SOLVED, STORED, Prompts, anchor_loss, method_of, sampled_loss
 from .open_prompts import LogProbs, OpenPrompts, Reading, open_prompts
 from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures, with_held_out
 
@@ -92,7 +94,7 @@ class PretrainedLlama:
         return CoursePoint(step, tasks)
 
 
-@cache
+@lru_cache(maxsize=1)
 def _loaded(path: str) -> PretrainedLlama:
     torch.set_num_threads(1)
     return PretrainedLlama(path)
@@ -159,11 +161,14 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     stored = None
     if pinned_base is not None and run.answers is not None:
         stored = torch.multinomial(pinned_base.exp(), run.answers, replacement=True, generator=generator)
-    method = method_of(run)
+    method, weighting = method_of(run), _weighting_of(run, prompts, generator)
 
     def loss(step: int, log_probs: Mapping[str, LogProbs]) -> Tensor:
         answers = torch.cat([whole_answers(log_probs[name], reading.word_ids(name)) for name in run.tasks])
-        own = sampled_loss(answers, prompts, method, run.coefficient, size=GROUP, generator=generator)
+        weighing = None if weighting is None else partial(weighting, answers)
+        own = sampled_loss(
+            answers, prompts, method, run.coefficient, size=run.group, generator=generator, weighting=weighing
+        )
         if pinned_base is None:
             return own
         now = whole_answers(log_probs[pinned.name], reading.word_ids(pinned.name))
@@ -173,6 +178,35 @@ def train_on_samples(path: str, run: OpenRun, anchors: tuple[int, ...] = ()) -> 
     if run.rank is not None:
         adapted.unload()
     return outcome
+
+
+def _weighting_of(
+    run: OpenRun, prompts: Prompts, generator: torch.Generator
+) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
+    """V^-power of the run, if it has one: of the policy's answers, prompts' numbers, and their rewards."""
+    if run.rates is None:
+        return None
+
+    def rates_under(answers: Tensor) -> Tensor:
+        return torch.where(prompts.valid, answers.detach().double().exp(), 0.0).sum(dim=1)
+
+    if run.rates == "exact":
+        return lambda answers, rows, rewards: rates_under(answers)[rows].clamp_min(1e-6) ** -run.power
+    correct = torch.binomial(
+        torch.full((len(prompts.valid),), float(STORED), dtype=torch.float64),
+        rates_under(prompts.log_ref).clamp(max=1.0),
+        generator=generator,
+    )
+    counts = PassRates(correct.long().numpy(), np.full(len(correct), STORED))
+
+    def counted(answers: Tensor, rows: Tensor, rewards: Tensor) -> Tensor:
+        # Shrunk to their mean by one answer: of the own group nothing is known.
+        mean = counts.correct.sum() / counts.answers.sum()
+        before = ((counts.correct + mean) / (counts.answers + 1))[rows] ** -run.power
+        counts.count(rows, rewards)
+        return before if run.rates == "counted before" else counts.weights(rows, power=run.power)
+
+    return counted
 
 
 def _texts_of(task: OpenPrompts, texts: Sequence[int]) -> OpenPrompts:

