@@ -52,6 +52,7 @@ PICTURES = ("transfer", "divisors", "pretrained", "stationary_policies")
 def generated() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
     import measured
+    import pilot_tables
     from public_runs import blocks
 
     made = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES} | written()
@@ -66,6 +67,10 @@ def generated() -> dict[Path, str]:
         (predict, "from dph_theory/stationary/sampled.py", samplers()),
         (defaulted, "from figures/numbers/laws.json", sampled_runs()),
         *((real, f"{name} from figures/numbers/real_runs.json", text) for name, text in blocks().items()),
+        *(
+            (DOCS / "two-checkpoints.md", f"{name} from figures/numbers/pilot.json", text)
+            for name, text in pilot_tables.blocks().items()
+        ),
     )
     for path, marker, text in tables:
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
