@@ -1,4 +1,4 @@
-(* Strategies that prompts share (N6): who survives under MaxRL, which two prompts keep both, and who wins by luck. *)
+(* Strategies that prompts share (N6): who gains under MaxRL, and which two prompts keep both. *)
 Require Import Reals List Lra Lia Arith. From Coquelicot Require Import Coquelicot.
 From Kernel Require Import Laws Groups.
 Import ListNotations. Open Scope R_scope.
@@ -34,24 +34,4 @@ Proof.
   { unfold far. apply Rmult_eq_reg_l with (3 + 2 * sqrt 2); [|lra]. rewrite Rinv_r by lra. nra. }
   rewrite E. unfold far. replace ((3 + 2 * sqrt 2 - o) * (o - (3 - 2 * sqrt 2))) with (6 * o - o ^ 2 - 9 + 4 * (sqrt 2 * sqrt 2)) by ring.
   rewrite S. field. lra.
-Qed.
-(* N6.ruin: the chance h i from i steps above the lower end, of n in all. *)
-Theorem ruin : forall w v (h : nat -> R) d u, 0 < w -> 0 < v -> w <> v -> (0 < d + u)%nat -> h 0%nat = 0 -> h (d + u)%nat = 1 ->
-  (forall i, (S i < d + u)%nat -> (w + v) * h (S i) = w * h (S (S i)) + v * h i) ->
-  h d = (1 - (v / w) ^ d) / (1 - (v / w) ^ (d + u)).
-Proof.
-  intros w v h d u W V N P H0 H1 E. set (n := (d + u)%nat) in *. set (r := v / w).
-  assert (R1 : r <> 1). { unfold r. intro A. apply N. replace v with (v / w * w) by (field; lra). rewrite A. ring. }
-  assert (D : forall i, (i < n)%nat -> h (S i) - h i = r ^ i * h 1%nat).
-  { induction i as [|i IH]; intro L; [simpl; rewrite H0; ring|]. specialize (E i L). specialize (IH ltac:(lia)).
-    simpl. rewrite Rmult_assoc, <- IH. unfold r. apply Rmult_eq_reg_l with w; [|lra].
-    replace (w * (v / w * (h (S i) - h i))) with (v * (h (S i) - h i)) by (field; lra). lra. }
-  assert (F : forall i, (i <= n)%nat -> (1 - r) * h i = (1 - r ^ i) * h 1%nat).
-  { induction i as [|i IH]; intro L; [simpl; rewrite H0; ring|]. specialize (IH ltac:(lia)). specialize (D i ltac:(lia)). simpl.
-    replace (h (S i)) with (h i + r ^ i * h 1%nat) by lra. rewrite Rmult_plus_distr_l, IH. ring. }
-  assert (A := F n ltac:(lia)). assert (B := F d ltac:(unfold n; lia)). rewrite H1, Rmult_1_r in A.
-  assert (K : 1 - r ^ n <> 0). { intro Z. rewrite Z, Rmult_0_l in A. lra. }
-  apply Rmult_eq_reg_l with (1 - r); [|lra]. rewrite B.
-  replace ((1 - r) * ((1 - r ^ d) / (1 - r ^ n))) with ((1 - r ^ n) * h 1%nat * ((1 - r ^ d) / (1 - r ^ n))) by (rewrite <- A; reflexivity).
-  field. exact K.
 Qed.

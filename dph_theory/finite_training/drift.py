@@ -155,14 +155,6 @@ def pass_rate_along(
     return expit(path.y[0])
 
 
-def odds_growth(low: Values, high: Values, power: Values) -> Values:
-    """The mean over log odds z from `low` to `high`, pass rates, of e^(power (z_high - z)) (1 - V)."""
-    start, stop = logit(low), logit(high)
-    z, width = _nodes(start, start + 1.0)
-    z = trailing(start, 1) + trailing(stop - start, 1) * (z - trailing(start, 1))
-    return (width * np.exp(trailing(power, 1) * (trailing(stop, 1) - z)) * expit(-z)).sum(axis=-1)
-
-
 def _nodes(start: Values, stop: Values) -> tuple[Values, Values]:
     """The nodes between two numbers and their weights, on a last axis."""
     points, weights = np.polynomial.legendre.leggauss(_NODES)

@@ -73,13 +73,18 @@ def power_weighting(power: float) -> Weighting:
     return Weighting(f"V^-{p:g}", weight, objective, 1.0 if p else 0.0)
 
 
-def pass_at_k_weighting(k: int) -> Weighting:
-    """k (1-V)^(k-1), the gradient of Pass@k itself. ValueError for k below one."""
+def pass_at_k_weighting(k: int, at_once: float = 0.0) -> Weighting:
+    """at_once + k (1-V)^(k-1), the gradient of Pass@k itself plus `at_once` times Pass@1.
+
+    At its maxima no other policy has more of both. Of strategies that share no prompt, and without Pass@1,
+    they are shares max(0, 1 - (lambda/rho_s)^(1/(k-1))). ValueError for k below one, or below 0 of Pass@1.
+    """
     draws = int(one("k", integers("k", k, at_least=1)))
+    first = one("at_once", real("at_once", at_once, at_least=0, below=np.inf))
     return Weighting(
-        f"Pass@{draws}",
-        lambda rate: draws * (1 - rate) ** (draws - 1),
-        lambda rate: -np.expm1(xlog1py(draws, -rate)),
+        f"Pass@{draws}" + (f" + {first:g} Pass@1" if first else ""),
+        lambda rate: first + draws * (1 - rate) ** (draws - 1),
+        lambda rate: first * rate - np.expm1(xlog1py(draws, -rate)),
         1.0 if draws > 1 else 0.0,
     )
 

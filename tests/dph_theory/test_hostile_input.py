@@ -40,6 +40,7 @@ from dph_theory.transfer import (
     linearised_training,
     own_and_pair,
     pass_at_k_slope,
+    price,
     retention,
     strategies,
 )
@@ -70,7 +71,6 @@ OF_ANSWERS = {
 }
 TRAIN = partial(linearised_training, AnswerKernel(**OF_ANSWERS), LinearisedMethod(), optimiser="sgd")
 PAIR = {"share": 0.5, "first_only": 0.3, "second_only": 0.2}
-RACE = PAIR | {"group_size": 4, "step": 1.0, "left": 0.9}
 SHARED = {"success": [[1, 0], [0, 1]], "rho": [0.9, 0.1]}
 DIVIDED = {"weighting": retention.group_weighting(8)}
 LOGS, ROWS = torch.tensor([[-0.5, -0.7], [-0.4, -0.2]]), torch.tensor([[1, 1], [1, 0]])
@@ -159,10 +159,7 @@ CALLS = [
     (Hold, {"divergence": FORWARD_KL, "prompts": (1,), "strength": 0.5, "answers": 8}),
     (TRAIN, {"trained": [0], "steps": 2, "step": 0.1, "batch": 1, "seeds": 2, "seed": 0, "noise": True}),
     (strategies.growth_beside, SHARED | {"group_size": 12, "scale": "mean"}),
-    (strategies.chance_to_win, RACE),
-    (strategies.chance_of_small_steps, RACE | {"prompts": 2}),
     (strategies.log_odds_with_kl, PAIR | {"beta": 0.1, "step": 0.5, "groups": 10}),
-    (strategies.drift_variances, DRIFT | {"coupling": 0.1, "prompts": 8}),
     (partial(strategies.final_policies, rng=np.random.default_rng(0)),
      SHARED | {"base": [0.2, 0.8], "group_size": 4, "step": 0.1, "steps": 3, "seeds": 2, "beta": 0.1}),
     (retention.group_weighting, {"group_size": 8, "scale": "std"}),
@@ -172,6 +169,11 @@ CALLS = [
     (partial(retention.strategy_drive, **DIVIDED), SHARED | {"policy": [0.2, 0.8]}),
     (partial(retention.trained_shares, **DIVIDED), SHARED | {"base": [0.2, 0.8], "times": [0.0, 1.0]}),
     (partial(retention.retained_shares, **DIVIDED), {"merits": [1, 0.95, 0.9]}),
+    (price.update_moments, {"group_size": 8, "validity": 0.3, "scale": "mean"}),
+    (partial(price.observed_drive, **DIVIDED), {"validity": 0.3, "accepted": 0.1, "refused": 0.2}),
+    (partial(price.useful_share, **DIVIDED), {"pass_rate": 0.3, "error_rate": 0.1, "unsolvable": 0.5}),
+    (partial(price.steps_to_reach, **DIVIDED), {"base_rate": 0.1, "reached": 0.9}),
+    (price.weight_of_counts, {"answers": 8, "validity": 0.1, "correct": 0.5, "incorrect": 1.0}),
     (audit, {"loss": lambda log_pi, log_ref: (log_pi - log_ref).mean(), "samples": "policy"}),
     (audit_advantage, {"advantage": lambda r: r - r.mean(-1, keepdims=True), "group_size": 4}),
     (audit_metric, {"metric": lambda n, c, k: c / n}),
@@ -404,10 +406,7 @@ REFUSED = [
     (Hold, {"strength": np.inf}, "strength=inf"),
     (TRAIN, {"seed": [1]}, "seed=.*one number"),
     (TRAIN, {"noise": 2}, "noise=2"),
-    (strategies.chance_to_win, {"first_only": [0.5]}, "first_only=.*one number"),
     (strategies.log_odds_with_kl, {"first_only": 0.9}, "second_only=0.2 .*at most 1 - first_only"),
-    (strategies.chance_of_small_steps, {"step": 5e-324}, "prompts/step=inf"),
-    (strategies.drift_variances, {"base_rate": 1e-300}, "base_rate=1e-300 .*overflows"),
     (select, {"names": ["Z9"]}, r"theorem='Z9' .*nearest names are \w+\.\w+, "),
     (audit, {"loss": "k3"}, "loss='k3' is not allowed: a function of any of log_pi, log_ref"),
     (audit, {"samples": "teacher"}, "samples='teacher' .*policy, old_policy, reference, filtered"),

@@ -171,8 +171,9 @@ def weights_from_half(away: Values, share: Values | float = 1.0) -> Values:
 
 RISES = theorem(
     "E4.rises",
-    "alpha_G rises on [1/2, 1) for G = 4, 8, 16, so one beta can have several stationary policies",
-    statement=r"\tfrac12 \le V < W < 1,\; G \in \{4, 8, 16\} \;\Rightarrow\; \alpha_G(V) \le \alpha_G(W)",
+    "Std-normalised, alpha_G falls on [0, 1/2] and rises on [1/2, 1], for groups of every size",
+    statement=r"\tfrac12 \le V \le W \le 1 \;\Rightarrow\; \alpha_G(V) \le \alpha_G(W),\;"
+    r" \alpha_G(1-V) \le \alpha_G(1-W)",
     source=Source("ours", "group normalisation"),
     on=chart(away=rates(low=1e-3, high=1e-3), share=rates(low=1e-3, high=1e-3)),
     at_most=(weights_from_half, lambda away: weights_from_half(away)),
@@ -182,9 +183,11 @@ RISES = theorem(
             rhs="1.4638268590218 2.1773537339824 2.7573824628584",
         ),
     ),
-    note="Where logit mu - logit A1 = alpha_G(mu)/beta has two roots mu < nu, 1/beta = (logit nu - logit"
-    " mu)/(alpha_G(nu) - alpha_G(mu)): any pair above one half is a pair of stationary policies of some beta"
-    " and base rate, if a small one (`dph_theory.stationary.several_policies_below`).",
+    coq="rises_from_half falls_to_half",
+    note="One beta can have several stationary policies: where logit mu - logit A1 = alpha_G(mu)/beta has"
+    " two roots mu < nu, 1/beta = (logit nu - logit mu)/(alpha_G(nu) - alpha_G(mu)), so that any pair above"
+    " one half is one of some beta and base rate, if a small one"
+    " (`dph_theory.stationary.several_policies_below`).",
     false=(
         neighbour("1% more below one half than above", lhs=lambda away: 1.01 * weights_from_half(away, -1.0)),
     ),

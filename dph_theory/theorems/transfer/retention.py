@@ -6,11 +6,9 @@ maximiser is the end from every base; divided by the std it is concave up to one
 of about equal merit coexist; undivided it is linear, and one strategy is left.
 """
 
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 from math import factorial, prod
-from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -25,22 +23,16 @@ from ...transfer.retention import (
     strategy_drive,
     trained_shares,
 )
-from ...transfer.strategies import log_odds_with_kl
-from ...verification.charts import chart, example, integers, log_uniform, rates, simplex, uniform
+from ...verification.charts import chart, example, integers, rates, simplex, uniform
 from ...verification.statement import neighbour, refuted, theorem
+from .._shared_policies import LINES, by_instance, shared_lines, water_merits
 
 Values = np.ndarray
 SOURCE = Source("ours", "which advantage retains strategies")
 FORMS = ("none", "std", "mean")
 LONG = 1e6
 """Times after which a flow of a few strategies has ended."""
-WITHIN_HALF, MAXRL = group_weighting(16, "std"), group_weighting(4, "mean")
-LINES = np.eye(4)
-"""Four strategies, of which each solves prompts of its own."""
-
-
-def by_instance(function: Callable[..., Any], *parts: Values) -> Values:
-    return np.array([function(*row) for row in zip(*parts, strict=True)])
+WITHIN_HALF, MAXRL = group_weighting(8, "std"), group_weighting(4, "mean")
 
 
 def sets(members: Values) -> Values:
@@ -119,10 +111,6 @@ def objective_of_mean(policy: Values, other: Values, rho: Values, weighting: Wei
     return shared_lines((policy + other) / 2, rho, weighting)
 
 
-def shared_lines(policy: Values, rho: Values, weighting: Weighting) -> Values:
-    return by_instance(lambda q, weights: shared_objective(q, LINES, weights, weighting), policy, rho)
-
-
 CONCAVE = theorem(
     "O1.concave",
     "MaxRL's objective is concave over shared policies",
@@ -131,7 +119,12 @@ CONCAVE = theorem(
     source=SOURCE,
     on=chart(policy=simplex(4, spread=3), other=simplex(4, spread=3), rho=simplex(4, spread=2)),
     at_most=(partial(mean_of_objectives, weighting=MAXRL), partial(objective_of_mean, weighting=MAXRL)),
-    examples=(example(policy=".7 .1 .1 .1", other=".1 .7 .1 .1", rho=".4 .3 .2 .1"),),
+    examples=(
+        example(policy=".7 .1 .1 .1", other=".1 .7 .1 .1", rho=".4 .3 .2 .1").giving(
+            lhs=".7032333333333", rhs=".7725333333333"
+        ),
+    ),
+    coq="concave_everywhere",
     share=0.05,
     false=(
         neighbour(
@@ -152,7 +145,7 @@ def half(policy: Values) -> Values:
 
 CONCAVE_BELOW_HALF = theorem(
     "O1.half",
-    "Std-normalised, groups of sixteen: the objective is concave where no pass rate is above one half",
+    "Std-normalised, the objective is concave where no pass rate is above one half",
     statement=r"V_x \le \tfrac12 \;\Rightarrow\;"
     r" \tfrac12\bigl(J(p) + J(q)\bigr) \le J\bigl(\tfrac{p+q}2\bigr)",
     source=SOURCE,
@@ -161,7 +154,12 @@ CONCAVE_BELOW_HALF = theorem(
         lambda policy, other, rho: mean_of_objectives(half(policy), half(other), rho, WITHIN_HALF),
         lambda policy, other, rho: objective_of_mean(half(policy), half(other), rho, WITHIN_HALF),
     ),
-    examples=(example(policy=".7 .1 .1 .1", other=".1 .7 .1 .1", rho=".4 .3 .2 .1"),),
+    examples=(
+        example(policy=".5 .3 .1 .1", other=".1 .5 .3 .1", rho=".4 .3 .2 .1").giving(
+            lhs=".5934870016003", rhs=".6044810537659"
+        ),
+    ),
+    coq="concave_below_half",
     share=0.05,
     false=(
         neighbour(
@@ -173,7 +171,7 @@ CONCAVE_BELOW_HALF = theorem(
     ),
 )
 
-SIZES = (4, 8, 16, 64)
+SIZES = (4, 8, 16)
 
 
 def std_weights(rate: Values, scale: str = "std") -> Values:
@@ -187,7 +185,8 @@ SYMMETRIC = theorem(
     source=SOURCE,
     on=chart(rate=rates(low=1e-3, high=1e-3)),
     equal=(std_weights, lambda rate: std_weights(1 - rate)),
-    examples=(example(rate=".1"),),
+    examples=(example(rate=".1", value="1.4638268590218 2.1773537339824 2.7573824628584"),),
+    coq="symmetric",
     share=0.2,
     false=(
         neighbour(
@@ -197,13 +196,6 @@ SYMMETRIC = theorem(
         ),
     ),
 )
-
-
-def water_merits(shares: Values, slack: Values, weighting: Weighting) -> Values:
-    """The merits at which these shares meet the condition: 1/alpha(q), less by the slack where q = 0."""
-    weights = weighting.weight(shares)
-    merits = np.where(shares > 0, 1.0, slack) / weights
-    return merits / merits.sum(axis=-1, keepdims=True)
 
 
 def objective_beside(policy: Values, shares: Values, slack: Values) -> Values:
@@ -222,7 +214,12 @@ WATER = theorem(
     source=SOURCE,
     on=chart(policy=simplex(4, spread=4), shares=simplex(4, spread=4, zeros=True), slack=uniform(0, 1, 4)),
     at_most=(objective_beside, objective_of_shares),
-    examples=(example(policy=".7 .1 .1 .1", shares=".4 .3 .3 0", slack="1 1 1 .5"),),
+    examples=(
+        example(policy=".7 .1 .1 .1", shares=".4 .3 .3 0", slack="1 1 1 .5").giving(
+            lhs=".6684405504928", rhs=".7593987165587"
+        ),
+    ),
+    coq="maxrl_water",
     share=0.05,
     false=(
         neighbour(
@@ -247,8 +244,8 @@ def coexisting(policy: Values, shares: Values, weighting: Weighting) -> Values:
 
 COEXIST = theorem(
     "O2.coexist",
-    "Std-normalised, groups of sixteen: shares up to one half of equal rho_s alpha_G(q_s) are a maximum",
-    statement=r"q_s, p_s \le \tfrac12,\; \rho_s\,\alpha_{16}(q_s) = \lambda \text{ for every } s"
+    "Std-normalised, shares up to one half of equal rho_s alpha_G(q_s) are a maximum",
+    statement=r"q_s, p_s \le \tfrac12,\; \rho_s\,\alpha_G(q_s) = \lambda \text{ for every } s"
     r" \;\Rightarrow\; J(p) \le J(q)",
     source=SOURCE,
     on=chart(policy=simplex(4, spread=3), shares=simplex(4, spread=3)),
@@ -256,7 +253,12 @@ COEXIST = theorem(
         lambda policy, shares: coexisting(half(policy), half(shares), WITHIN_HALF),
         lambda shares: coexisting(half(shares), half(shares), WITHIN_HALF),
     ),
-    examples=(example(policy=".7 .1 .1 .1", shares=".4 .3 .2 .1"),),
+    examples=(
+        example(policy=".5 .3 .1 .1", shares=".4 .3 .2 .1").giving(
+            lhs=".5405917184377", rhs=".5433956058031"
+        ),
+    ),
+    coq="std_water",
     share=0.05,
     note="Four strategies of merits 20, 19, 18, 17 coexist so, in groups of eight, at .381, .275, .202, .141;"
     " a single strategy is a maximum too. Which of the two a run ends at depends on its base.",
@@ -306,28 +308,29 @@ POWERS = theorem(
 
 
 def two_strategies(share: Values, first: Values, second: Values) -> Values:
-    """The drive of the log odds of two strategies that share no prompt, over q (1-q)."""
+    """The drive of the first of two strategies that share no prompt, over q (1-q)."""
     policies, rho = np.stack([share, 1 - share], axis=-1), np.stack([first, second], axis=-1)
     drives = by_instance(
         lambda q, weights: strategy_drive(q, np.eye(2), weights / weights.sum(), WITHIN_HALF), policies, rho
     )
-    return (drives[:, 0] - drives[:, 1]) / (2 * share * (1 - share)) * (first + second)
+    return drives[:, 0] / (share * (1 - share)) * (first + second)
 
 
 TWO = theorem(
     "O2.two",
     "Std-normalised, two strategies that share no prompt: the better gains at every share, as if undivided",
-    statement=r"\frac{\dot\theta_1 - \dot\theta_2}{2 q (1-q)} = (\rho_1 - \rho_2)\,\alpha_G(q)",
+    statement=r"\frac{\dot\theta_1}{q(1-q)} = (\rho_1 - \rho_2)\,\alpha_G(q),\quad \alpha_G(q) > 0",
     source=SOURCE,
     on=chart(share=rates(low=1e-3, high=1e-3), first=uniform(0.1, 1), second=uniform(0.1, 1)),
-    equal=(two_strategies, lambda share, first, second: (first - second) * group_weight(16, share)),
-    examples=(example(share=".3", first=".6", second=".4"),),
+    equal=(two_strategies, lambda share, first, second: (first - second) * group_weight(8, share)),
+    examples=(example(share=".3", first=".6", second=".4", value=".3671915868172"),),
+    coq="two_apart",
     share=0.02,
     false=(
         neighbour(
             "each weighed by its own share alone",
             rhs=lambda share, first, second: (
-                first * group_weight(16, share) - second * group_weight(16, share / 2)
+                first * group_weight(8, share) - second * group_weight(8, share / 2)
             ),
         ),
     ),
@@ -391,40 +394,4 @@ SPEED = refuted(
     examples=(FOUR_MERITS.giving(lhs=".381435757536", rhs="1"),),
     note="Undivided, the strategy of most merit takes all; divided by the std four strategies stay.",
     false=(neighbour("divided by the mean, the speed alone", lhs=partial(best_share, scale="mean")),),
-)
-
-
-def std_times_root(step: Values, first: Values, second: Values, eps: float) -> Values:
-    """The std over seeds at the stationary policy of a KL of beta = eps, times sqrt(beta)."""
-    return by_instance(
-        lambda eta, w1, w2: (
-            log_odds_with_kl(0.5, w1, w2, beta=eps, step=eta, groups=10**15)[1] * np.sqrt(eps)
-        ),
-        *(step, first, second),
-    )
-
-
-def limit_of_std(step: Values, first: Values, second: Values) -> Values:
-    return np.sqrt(step * (first + second - (first - second) ** 2)) / 2
-
-
-KL_SPREAD = theorem(
-    "O3.spread",
-    "A KL on strategies: the std over seeds of their log odds grows as 1/sqrt(beta) as beta falls",
-    statement=r"\sqrt\beta\;\mathrm{std}\,x_\infty \to \tfrac12\sqrt{\eta\,(w_1 + w_2 - (w_1-w_2)^2)}"
-    r" \quad (\beta \to 0)",
-    source=SOURCE,
-    on=chart(step=log_uniform(0.05, 1), first=uniform(0.05, 0.45), second=uniform(0.05, 0.45)),
-    tends=(std_times_root, limit_of_std),
-    examples=(example(step="1", first=".25", second=".25", rhs=".3535533905933"),),
-    tolerance=1e-5,
-    share=0.02,
-    note="So 'with a KL no strategy wins by the seed' speaks of beta and step: at beta = .01, a step of one"
-    " and merits of .25 the std is 3.5, and the leading strategy has .91 in the median seed.",
-    false=(
-        neighbour(
-            "the std stays as it is at beta = 1",
-            rhs=lambda step, first, second: std_times_root(step, first, second, 1.0),
-        ),
-    ),
 )

@@ -1,11 +1,10 @@
 """Strategies that prompts share.
 
 Of a policy over strategies for all prompts, trained without a KL on advantages that are not divided, one is
-left: on average the one that solves most prompts, and by sampling noise, one draw for all prompts, another.
-Neither the base's shares nor the most merit alone says which. What other advantages retain: `retention`.
+left: on average the one that solves most prompts. What a rare one gains beside it, what two prompts that
+prefer different answers share apart, and how far the seeds are apart under a KL. What is left: `retention`.
 """
 
-import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
@@ -13,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...finite_training.drift import SmallNoiseWarning
 from ...references import Source
 from ...stationary.groups import SCALES, group_weight, success_weights
-from ...transfer.strategies import chance_of_small_steps, chance_to_win, drift_variances, log_odds_with_kl
+from ...transfer.strategies import log_odds_with_kl
 from ...verification.charts import chart, example, integers, log_uniform, simplex, uniform
 from ...verification.statement import neighbour, theorem
 
@@ -73,7 +71,8 @@ GROWTH = theorem(
     source=SOURCE,
     on=chart(kinds=simplex(3, spread=2), size=integers(2, MOST)),
     tends=(gain_over_groups, gain_by_weights),
-    examples=(example(kinds=".1 .9 0", size="12", rhs="-.7333333333333 -2.5403411844344 .2"),),
+    examples=(example(kinds=".1 .9 0", size="12", value="-.7333333333333 -2.5403411844344 .2"),),
+    coq="rare_beside",
     tolerance=1e-4,
     floor=1.0,
     note="Not divided, or std-normalised, the strategy of most merit is stable alone; under the std mixtures"
@@ -193,84 +192,6 @@ ODDS = theorem(
 
 
 @one_by_one
-def chance_on_lattice(down: int, up: int, first: float, second: float) -> float:
-    """The chance by the linear equations of all log odds between the ends; groups of two, step 1."""
-    share, left = (1 / (1 + np.exp(-x)) for x in ((down - up) / 4, (down + up) / 4))
-    return chance_to_win(share, first, second, group_size=2, step=1.0, left=left)
-
-
-def chance_by_ruin(down: Values, up: Values, first: Values, second: Values) -> Values:
-    # In the logarithm of r: near r = 1 both differences vanish, and their ratio does not.
-    log_ratio = np.log1p((second - first) / first)
-    level = log_ratio == 0
-    safe = np.where(level, 1.0, log_ratio)
-    return np.where(level, down / (down + up), np.expm1(down * safe) / np.expm1((down + up) * safe))
-
-
-def base_share(down: Values, up: Values) -> Values:
-    return 1 / (1 + np.exp(up / 4 - down / 4))
-
-
-RUIN = theorem(
-    "N6.ruin",
-    "The recursion of two strategies' chances, in groups of two, has the solution (1 - r^d)/(1 - r^(d+u))",
-    statement=r"h_0 = 0,\; h_{d+u} = 1,\; (w_1+w_2) h_i = w_1 h_{i+1} + w_2 h_{i-1} \;\Rightarrow\;"
-    r" h_d = \frac{1 - r^d}{1 - r^{d+u}},\; r = \frac{w_2}{w_1} \ne 1",
-    source=SOURCE,
-    on=chart(down=integers(1, 12), up=integers(1, 12), first=uniform(0.05, 0.5), second=uniform(0.05, 0.5)),
-    equal=(chance_on_lattice, chance_by_ruin),
-    examples=(example(down="2", up="6", first=".3", second=".2", value=".5781126090404"),),
-    coq="ruin",
-    share=0.02,
-    false=(
-        neighbour("a chance equal to the base's shares", rhs=base_share),
-        neighbour("the better always wins", rhs=lambda first, second: np.where(first > second, 1.0, 0.0)),
-    ),
-)
-
-
-@one_by_one
-def chance_in_steps(share: float, lean: float, size: int, eps: float) -> float:
-    first, second = (1 + lean * eps) / 4, (1 - lean * eps) / 4
-    return chance_to_win(share, first, second, group_size=size, step=eps, left=0.9)
-
-
-@one_by_one
-def chance_by_diffusion(share: float, lean: float, size: int) -> float:
-    first, second = 0.25 + lean / 400, 0.25 - lean / 400
-    return chance_of_small_steps(share, first, second, group_size=size, step=0.01, left=0.9)
-
-
-SMALL = theorem(
-    "N6.small",
-    "In small steps the chance is that of a scale function whose slope falls with (w1-w2)/(w1+w2)/step",
-    statement=r"P = \frac{\int_{-L}^{x} e^{-\Phi}}{\int_{-L}^{L} e^{-\Phi}},\quad \Phi' ="
-    r" \frac{w_1-w_2}{\eta (w_1+w_2)} \cdot \frac{G^2}{G-1+(G-2)(G-3)\,q(1-q)}",
-    source=SOURCE,
-    on=chart(share=uniform(0.15, 0.85), lean=uniform(-0.5, 0.5), size=integers(2, 8)),
-    tends=(chance_in_steps, chance_by_diffusion),
-    examples=(example(share=".3", lean=".4", size="4", rhs=".9231895"),),
-    tolerance=8e-3,
-    floor=1.0,
-    ladder=(0.3, 0.1, 0.02),
-    share=0.002,
-    false=(
-        neighbour("a chance equal to the base's shares", rhs=lambda share: share),
-        neighbour(
-            "the better always wins",
-            at=example(share=".3", lean=".05", size="4"),
-            rhs=lambda lean: np.where(lean > 0, 1.0, 0.0),
-        ),
-        neighbour(
-            "groups of every size as of two",
-            at=example(share=".15", lean=".3", size="8"),
-            rhs=lambda share, lean: chance_by_diffusion(share, lean, 2),
-        ),
-    ),
-)
-
-
-@one_by_one
 def moments_over_outcomes(first: float, second: float, beta: float, step: float, groups: int) -> Values:
     """Mean and std of the log odds after mixed groups of two, over all orders of who solved them."""
     moves, x, chance = np.array([1.0, -1.0, 0.0]), np.zeros(1), np.ones(1)
@@ -287,7 +208,7 @@ def moments_in_closed_form(first: float, second: float, beta: float, step: float
 
 
 WITH_KL = theorem(
-    "N6.kl",
+    "O3.kl",
     "A KL in the reward, groups of two: mean and std over seeds of the log odds after n mixed groups",
     statement=r"x_{n+1} = x_n + \tfrac\eta2\bigl(\sigma_n - \beta (x_n - x_0)\bigr) \;\Rightarrow\;"
     r" E x_n = x_0 + \tfrac{w_1-w_2}{\beta}(1 - \kappa^n),\; \mathrm{Var}\,x_n = \tfrac{\eta^2}{4}"
@@ -315,90 +236,5 @@ WITH_KL = theorem(
             "after one group as after all",
             rhs=lambda first, second, beta, step: moments_in_closed_form(first, second, beta, step, 10**4),
         ),
-    ),
-)
-
-
-PROMPTS, PANELS = 4, 400
-
-
-def variances_by_covariance(
-    coupling: Values, rate: Values, reached: Values, valid: Values, invalid: Values, step: Values
-) -> Values:
-    """Variances of the mean of s over prompts and beside it, by the covariance's own course in log odds."""
-    shape, one = (len(rate), 1, 1), np.eye(PROMPTS)
-    c, k, n, eta = (x.astype(float).reshape(shape) for x in (coupling, valid, invalid, step))
-    mixing = (1 - c) * one + c
-    total = 1 + (PROMPTS - 1) * c
-    growth = n / (n + k) * mixing / total
-    noise = eta / PROMPTS * mixing @ mixing * 2 * n / ((n + k) * total)
-    low, high = (np.log(x / (1 - x)).reshape(shape) for x in (rate, reached))
-    width, covariance = (high - low) / PANELS, np.zeros((len(rate), PROMPTS, PROMPTS))
-
-    def slope(z: Values, s: Values) -> Values:
-        return growth @ s + s @ growth + noise / (1 + np.exp(z))
-
-    for i in range(PANELS):
-        z = low + i * width
-        a = slope(z, covariance)
-        b = slope(z + width / 2, covariance + width / 2 * a)
-        d = slope(z + width / 2, covariance + width / 2 * b)
-        end = slope(z + width, covariance + width * d)
-        covariance = covariance + width / 6 * (a + 2 * b + 2 * d + end)
-    common = covariance.mean(axis=(1, 2))
-    return np.stack([common, np.trace(covariance, axis1=1, axis2=2) / PROMPTS - common], axis=-1)
-
-
-@one_by_one
-def variances_by_modes(
-    coupling: float, rate: float, reached: float, valid: int, invalid: int, step: float
-) -> Values:
-    # A formula is compared with a formula: whether the noise is small is no matter here.
-    with warnings.catch_warnings(action="ignore", category=SmallNoiseWarning):
-        variances = drift_variances(
-            coupling,
-            prompts=PROMPTS,
-            answers=1,
-            step=step,
-            base_rate=rate,
-            reached=reached,
-            valid=valid,
-            invalid=invalid,
-        )
-    return np.array(variances[:2])
-
-
-def variances_at_coupling(coupling: float) -> Callable[..., Values]:
-    """A side with this coupling, whatever that of the instance."""
-
-    def side(rate: Values, reached: Values, valid: Values, invalid: Values, step: Values) -> Values:
-        return variances_by_modes(coupling, rate, reached, valid, invalid, step)
-
-    return side
-
-
-DRIFT = theorem(
-    "N6.lotteries",
-    "Noise is drawn once a shared direction: the common one grows as alone, own ones more slowly",
-    statement=r"\ell_i = \sqrt c\,\varphi + \sqrt{1-c}\,\psi_i:\quad \mathrm{Var}\,\bar s \text{ as of one"
-    r" prompt at step } \eta\tfrac{1+(m-1)c}{m}, \; mN \text{ answers};\quad s_i - \bar s \text{ with growth"
-    r" and noise times } \tfrac{1-c}{1+(m-1)c}",
-    source=SOURCE,
-    on=chart(
-        coupling=uniform(0, 1),
-        rate=uniform(0.05, 0.4),
-        reached=uniform(0.5, 0.95),
-        valid=integers(2, 4),
-        invalid=integers(2, 20),
-        step=log_uniform(1e-4, 1e-2),
-    ),
-    equal=(variances_by_covariance, variances_by_modes),
-    examples=(example(coupling=".1", rate=".2", reached=".9", valid="2", invalid="8", step=".01"),),
-    tolerance=1e-6,
-    floor=1e-6,
-    share=0.02,
-    false=(
-        neighbour("every prompt draws by itself", rhs=variances_at_coupling(0)),
-        neighbour("one draw for all", rhs=variances_at_coupling(1)),
     ),
 )

@@ -6,13 +6,11 @@ import pytest
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.transfer import Hold, LinearisedMethod, chosen_anchors, interpolated, retention, strategies
 from dph_theory.transfer.flow import coupled_flow, own_and_pair, pass_at_k_slope
-from dph_theory.transfer.strategies import chance_to_win
 
 PAIR, INDEFINITE = np.array([[1.0, -0.5], [-0.5, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
 GROUPS = retention.group_weighting(16)
 APART = np.eye(2), [0.5, 0.5], GROUPS
 SETS, RHO, BASE = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], [0.2] * 5, [0.2, 0.3, 0.5]
-DRIFT = {"prompts": 8, "base_rate": 0.2, "valid": 2, "invalid": 8, "step": 0.16, "answers": 16}
 ONE_STEP = {"group_size": 2, "step": 1, "steps": 1, "seeds": 1, "rng": np.random.default_rng(0)}
 
 
@@ -49,14 +47,11 @@ ONE_STEP = {"group_size": 2, "step": 1, "steps": 1, "seeds": 1, "rng": np.random
         (lambda: retention.power_weighting(np.inf), "power=inf"),
         (lambda: retention.trained_shares([0.5, 0.5], *APART, [1.0, 0.5]), "times that rise"),
         (lambda: retention.trained_shares([1.0, 0.0], *APART, [1.0]), "base"),
-        (lambda: chance_to_win(0.999, 0.3, 0.2, group_size=2, step=1.0), "share=0.999"),
-        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1e-3), "use chance_of_small_steps"),
         (lambda: strategies.log_odds_with_kl(0.5, 0.3, 0.2, beta=5, step=1, groups=3), "beta step=5"),
-        (lambda: chance_to_win(0.5, 0.3, 0.2, group_size=64, step=1.0), "use chance_of_small_steps"),
-        (lambda: chance_to_win(0.5, 0.8, 0.3, group_size=2, step=1.0), "second_only=0.3 .*at most 1 - first"),
+        (lambda: strategies.log_odds_with_kl(0.5, 0.8, 0.3, beta=1, step=1, groups=3),
+         "second_only=0.3 .*at most 1 - first"),
         (lambda: strategies.log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), "first_only=-1"),
         (lambda: strategies.growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
-        (lambda: strategies.drift_variances(0.1, reached=0.1, **DRIFT), "reached=0.1"),
         (lambda: strategies.final_policies(BASE, [[2, 0, 0]] * 5, RHO, **ONE_STEP), "zeros and ones"),
         (lambda: strategies.final_policies(BASE, SETS, RHO, beta=1, scale="std", **ONE_STEP), "scale='std'"),
         (lambda: strategies.final_policies(BASE, SETS, RHO, beta=-1.0, **ONE_STEP), "beta=-1.0"),
