@@ -67,7 +67,7 @@ STARTED: dict[str, Part] = {
 
 LINE = theorem(
     "O4.line",
-    "One direction couples all prompts: their log odds stay in proportion to their first changes",
+    "One direction couples all prompts: later changes of log odds are in proportion to the first ones",
     statement=r"K = a a^\top \;\Rightarrow\; \frac{z_j(t)-z_j(0)}{z_i(t)-z_i(0)} = \frac{a_j}{a_i}"
     r" \text{ at every } t,\ \text{with a KL of any } \beta",
     source=SOURCE,
