@@ -46,7 +46,8 @@ def observed_drive(
     rates = probability("validity", validity)
     false_accepts, false_refusals = probability("accepted", accepted), probability("refused", refused)
     passing = rates * (1 - false_refusals) + (1 - rates) * false_accepts
-    return np.asarray(weighting.weight(passing) * (1 - false_accepts - false_refusals) * rates * (1 - rates))
+    weights = weighting.weight(np.where(passing > 0, passing, 1.0))  # Nothing moves where nothing passes.
+    return np.asarray(weights * (1 - false_accepts - false_refusals) * rates * (1 - rates))
 
 
 def useful_share(

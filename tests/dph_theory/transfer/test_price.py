@@ -41,6 +41,7 @@ def test_moments_and_drives_are_those_of_sampled_groups_and_of_verdicts_that_err
     chance = np.where(correct, 1 - 0.1, 0.15)
     verdicts = rng.random(correct.shape) < chance
     drive = (advantages(verdicts, scale) * (correct - rate)).mean()
+    assert observed_drive([0, 1], power_weighting(2.0)) == pytest.approx([0, 0])
     exact = observed_drive(rate, group_weighting(8, scale), accepted=0.15, refused=0.1)
     assert drive == pytest.approx(exact, rel=0.03)
 
