@@ -185,8 +185,8 @@ def _checkpoints(
     runs: Sequence[Path], at: Sequence[int] | None, by_step: bool, reading: Mapping[str, Any]
 ) -> dict[int, Counts]:
     """The checkpoints by step: a field's, a name's last number, or as they are given."""
-    if at is not None and len(at) != len(runs):
-        raise argument_error("at", at, f"a step for each of the {len(runs)} files")
+    if at is not None and not len(at) == len(set(at)) == len(runs):
+        raise argument_error("at", at, f"a step of its own for each of the {len(runs)} files")
     checkpoints: dict[int, Counts] = {}
     for place, path in enumerate(runs):
         numbers = re.findall(r"\d+", path.stem)

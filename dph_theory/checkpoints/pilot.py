@@ -212,31 +212,33 @@ def pilot_forecast(
     """
     steps = sorted(checkpoints)
     if not steps or steps[0] < 1 or until < steps[-1]:
-        raise argument_error(
-            "until", until, f"a step from the last checkpoint's on, of steps above 0: {steps}"
-        )
-    both = {
-        step: matched(base, checkpoints[step], allow_missing=allow_missing, min_n=min_n) for step in steps
-    }
-    shared = set.intersection(*({row.id for row in one.base} for one in both.values()))
-    masks = {step: np.array([row.id in shared for row in one.base]) for step, one in both.items()}
-    pairs = {step: one.counts.chosen(masks[step]) for step, one in both.items()}
-    ids = [str(row.id) for row in both[steps[-1]].base if row.id in shared]
-    kinds, notes = _kinds(ids, trained)
+        raise argument_error("until", until, f"from the last checkpoint's step on, of steps above 0: {steps}")
+    both = [matched(base, checkpoints[step], allow_missing=allow_missing, min_n=min_n) for step in steps]
+    shared = set.intersection(*({row.id for row in one.base} for one in both))
+    if len(shared) < 2:
+        raise argument_error("prompts", len(shared), "at least two that all files have")
+    masks = [np.array([row.id in shared for row in one.base]) for one in both]
+    pairs = {step: one.counts.chosen(mask) for step, one, mask in zip(steps, both, masks, strict=True)}
+    kinds, notes = _kinds([str(row.id) for row in both[-1].base if row.id in shared], trained)
     least = min(one.least for one in pairs.values())
-    k = tuple(integers("k", list(ks or shown_ks(least)), at_least=1).tolist())
+    k = tuple(sorted({*integers("k", list(ks or shown_ks(least)), at_least=1).tolist()}))
     if k[-1] > least:
         notes.append(f"a k above {least}, the fewest answers to a prompt, is by fitted rates")
-    course = _Course.from_pairs(pairs, kinds, method or LinearisedMethod(group_size=8), seed)
+    rng = np.random.default_rng(seed)
+    moves = {
+        (step, kind): Moves.from_pairs(one.chosen(which), rng)
+        for step, one in pairs.items()
+        for kind, which in kinds.items()
+    }
+    course = _Course(pairs, moves, kinds, method or LinearisedMethod(group_size=8), seed)
 
     def at_step(now: int, later: int, earlier: PilotForecast | None = None) -> PilotForecast:
         forecasts = tuple(course.forecast(kind, now, later, k, draws) for kind in kinds)
-        clock, name = course.clock(now, later), checkpoints[now].name
-        return PilotForecast(
-            base.name, name, now, later, clock, k, forecasts, earlier, tuple(notes) if later == until else ()
-        )
+        names = base.name, checkpoints[now].name
+        return PilotForecast(*names, now, later, course.clock(now, later), k, forecasts, earlier)
 
-    return at_step(steps[-1], until, at_step(steps[-2], steps[-1]) if steps[:-1] else None)
+    last = at_step(steps[-1], until, at_step(steps[-2], steps[-1]) if steps[:-1] else None)
+    return replace(last, notes=tuple(notes))
 
 
 def _kinds(
@@ -244,18 +246,19 @@ def _kinds(
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Which prompts are trained and which are not, and what is assumed where nothing says it."""
     if trained is None:
-        return {ALL: np.full(len(ids), True)}, [
-            "no prompt is known to be trained (--trained): all count as not trained, and the clock is theirs"
-        ]
-    names = {str(name) for name in trained}
-    if not names & {*ids}:
-        raise argument_error("trained", sorted(names)[:3], f"ids of prompts, such as {ids[0]!r}")
-    mask, notes = np.array([name in names for name in ids]), []
-    if absent := len(names - {*ids}):
-        notes.append(f"{absent} trained prompts have no counts: the clock is that of the {mask.sum()} others")
-    kinds = {kind: side for kind, side in ((HELD_OUT, ~mask), (TRAINED, mask)) if side.any()}
-    if (few := min(kinds, key=lambda kind: int(kinds[kind].sum()))) and kinds[few].sum() < 2:
-        raise argument_error("trained", sorted(names)[:3], f"two prompts or more that are {few}")
+        assumed = "all count as not trained, and the clock is theirs (--trained)"
+        kinds, notes = {ALL: np.full(len(ids), True)}, [f"no prompt is known to be trained: {assumed}"]
+    else:
+        names = {str(name) for name in trained}
+        mask, absent = np.array([name in names for name in ids]), len(names - {*ids})
+        if not mask.any():
+            raise argument_error("trained", sorted(names)[:3], f"ids of prompts, such as {ids[0]!r}")
+        kinds = {kind: side for kind, side in ((HELD_OUT, ~mask), (TRAINED, mask)) if side.any()}
+        words = f"{absent} trained prompts have no counts: the clock is that of the {mask.sum()} others"
+        notes = [words] if absent else []
+    for kind, side in kinds.items():
+        if side.sum() < 2:
+            raise argument_error("prompts", int(side.sum()), f"two or more that are {kind}")
     return kinds, notes
 
 
@@ -268,23 +271,6 @@ class _Course:
     kinds: Mapping[str, np.ndarray]
     method: LinearisedMethod
     seed: int
-
-    @classmethod
-    def from_pairs(
-        cls,
-        pairs: Mapping[int, PairedCounts],
-        kinds: Mapping[str, np.ndarray],
-        method: LinearisedMethod,
-        seed: int,
-    ) -> "_Course":
-        """Fits the spread of changes of each kind at each checkpoint."""
-        rng = np.random.default_rng(seed)
-        moves = {
-            (step, kind): Moves.from_pairs(both.chosen(which), rng)
-            for step, both in pairs.items()
-            for kind, which in kinds.items()
-        }
-        return cls(pairs, moves, kinds, method, seed)
 
     def clock(self, now: int, later: int) -> float:
         """The trained prompts' clock at a later step, 1 now."""

@@ -124,9 +124,9 @@ def test_what_cannot_be_forecast_is_named(file):
     base, now = file("base", start), file("step50", start + change)
     for arguments, words in (
         (({}, 100), "until=100"),
-        (({50: now}, 40), "from the last checkpoint's on"),
+        (({50: now}, 40), "from the last checkpoint's step on"),
         (({50: now}, 100, ["no such prompt"]), "ids of prompts, such as '0'"),
-        (({50: now}, 100, [0]), "two prompts or more"),
+        (({50: now}, 100, [0]), "two or more that are trained"),
     ):
         with pytest.raises(ValueError, match=words):
             pilot_forecast(base, *arguments)
@@ -152,7 +152,7 @@ def test_the_command_reads_steps_from_names_and_stores_the_forecast(file, tmp_pa
     assert (record["config"]["until"], record["config"]["divided_by"]) == (400, "mean")
     given = CliRunner().invoke(confront_command, [*paths, "--until", "400", "--at", "3,9", "--draws", "50"])
     assert "Step 400 from step 9" in given.output
-    for wrong, said in (("--at 3", "a step for each of the 2 files"), ("--at x", "whole numbers")):
+    for wrong, said in (("--at 3", "a step of its own for each of the 2 files"), ("--at x", "whole numbers")):
         assert said in " ".join(
             CliRunner().invoke(confront_command, [*paths, "--until", "9", *wrong.split()]).output.split()
         )
