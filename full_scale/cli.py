@@ -32,9 +32,7 @@ _config = click.option("--config", required=True, metavar="R.yaml", help="A reci
 _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
 
-_COUNT = (
-    """Example: dph count smollm2 examples/twelve_prompts.jsonl --verifier exact --n 16 --to base.jsonl"""
-)
+_COUNT = "Example: dph count smollm2 examples/twelve_prompts.jsonl --verifier exact --n 16 --to base.jsonl"
 
 
 @click.command(name="count", epilog=_COUNT, short_help="Sample a model's answers, count the correct ones.")
@@ -61,11 +59,9 @@ _COUNT = (
 )
 @click.option("--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of 0 and 1]")
 @click.option("--keep", type=click.Choice(["answers"]), help="Store each answer with its verdict.")
-@click.option("--dtype", type=click.Choice(["float32", "bfloat16", "float16"]), help="Of the weights.")
 @click.option(
     "--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Answers at once."
 )
-@click.option("--backend", type=click.Choice(["transformers", "vllm"]), default="transformers")
 @terminal.seed
 def count_command(path: Path, keep: str | None, **options: Any) -> None:
     """Sample MODEL's answers to PROMPTS, judge them, and count the correct ones of each prompt.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from accelerate import PartialState
@@ -21,7 +21,7 @@ from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json, from_json, read_record, record
 
 from ..models.answering import AnsweringModel, judged_answers, own_batches
-from ..models.generation import DRAWN, Completion, check_room, derived_seed, given_to
+from ..models.generation import DRAWN, Completion, derived_seed, given_to
 from ..models.load import (
     LoadedModel,
     ModelHashes,
@@ -73,9 +73,7 @@ class CountSettings:
     max_tokens: int = 1024
     correct_from: float | None = None
     keep: bool = False
-    dtype: Literal["float32", "bfloat16", "float16"] | None = None
     batch_size: int = 64
-    backend: Literal["transformers", "vllm"] = "transformers"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -94,11 +92,9 @@ class CountSettings:
 
     def recipe(self, *, chat: bool) -> Recipe:
         """How the model is made and sampled: at temperature 1, without truncation."""
-        dtype = self.dtype or ("bfloat16" if device() == "cuda" else "float32")
-        sampling = SamplingConfig(
-            max_new_tokens=self.max_tokens, batch_size=self.batch_size, backend=self.backend
-        )
-        return Recipe(seed=self.seed, model=ModelConfig(self.model, dtype, chat=chat), sampling=sampling)
+        model = ModelConfig(self.model, "bfloat16" if device() == "cuda" else "float32", chat=chat)
+        sampling = SamplingConfig(max_new_tokens=self.max_tokens, batch_size=self.batch_size)
+        return Recipe(seed=self.seed, model=model, sampling=sampling)
 
 
 @dataclass(frozen=True)
@@ -199,11 +195,15 @@ def _answering(
     if settings.server is not None:
         recipe = settings.recipe(chat=settings.chat is not False)
         return AnsweringServer(recipe, task, settings.server), {"model": settings.model}
-    loaded = _loaded(settings.recipe(chat=False))
+    loaded = _loaded(settings.recipe(chat=False).model)
     recipe = settings.recipe(chat=bool(loaded.tokenizer.chat_template) and settings.chat is not False)
     if settings.chat and not recipe.model.chat:
         raise argument_error("chat", True, "false: the tokenizer of this model has no chat template")
-    check_room("the longest", *given_to(loaded, task, task.train, recipe))
+    (longest,), context, new = given_to(loaded, task, task.train, recipe)
+    if context is not None and len(longest) + new > context:
+        room = context - len(longest)
+        allowed = f"at most {room:,}: of the context's {context:,} the longest prompt takes {len(longest):,}"
+        raise argument_error("max_tokens", new, allowed)
     declared = loaded.model.generation_config.to_diff_dict()
     differing = [f"{name}={declared[name]}" for name in (*DRAWN, "repetition_penalty") if name in declared]
     if differing:
@@ -212,11 +212,11 @@ def _answering(
     return AnsweringModel(recipe, task, loaded), {**loaded.hashes.as_dict(), "dtype": dtype, "ends": ends}
 
 
-def _loaded(recipe: Recipe) -> LoadedModel:
+def _loaded(config: ModelConfig) -> LoadedModel:
     """The model as it is loaded for any stage, or the folder of an adapter on its base."""
-    config, folder = recipe.model, Path(recipe.model.path)
+    folder = Path(config.path)
     if not (folder / "adapter_config.json").is_file():
-        return load(config, aside=recipe.sampling.backend == "vllm")
+        return load(config)
     settings = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
     base = replace(config, path=settings["base_model_name_or_path"])
     tokenizer = config if (folder / "tokenizer_config.json").is_file() else base

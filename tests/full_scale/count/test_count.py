@@ -206,7 +206,7 @@ def test_what_differs_from_a_count_there_is_is_refused(model, folder):
         ({"prompts": "absent.jsonl"}, "data='absent.jsonl' is not allowed: .*no such path"),
         ({"model": "./absent"}, "model.path='./absent' is not allowed"),
         ({"chat": True}, "chat=True is not allowed: .*no chat template"),
-        ({"max_tokens": 64}, "longest prompts=.*is not allowed"),
+        ({"max_tokens": 64}, "max_tokens=64 is not allowed: at most 62"),
         (
             {"verifier": "rewards:shares"},
             "the verifier failed on every one of 12 answers: .*not true or false",
