@@ -4,7 +4,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,7 @@ from dph_theory.support.record import as_json, from_json, read_record, record
 
 from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import DRAWN, Completion, derived_seed, given_to
-from ..models.load import (
-    LoadedModel,
-    ModelHashes,
-    device,
-    load,
-    load_model,
-    load_tokenizer,
-    model_hash,
-    stop_tokens,
-    tokenizer_hash,
-)
+from ..models.load import device, load, stop_tokens
 from ..recipe.schema import ModelConfig, Recipe, SamplingConfig
 from ..storage.journal import SharedJournal, require_same
 from ..storage.locks import locked
@@ -195,7 +185,7 @@ def _answering(
     if settings.server is not None:
         recipe = settings.recipe(chat=settings.chat is not False)
         return AnsweringServer(recipe, task, settings.server), {"model": settings.model}
-    loaded = _loaded(settings.recipe(chat=False).model)
+    loaded = load(settings.recipe(chat=False).model)
     recipe = settings.recipe(chat=bool(loaded.tokenizer.chat_template) and settings.chat is not False)
     if settings.chat and not recipe.model.chat:
         raise argument_error("chat", True, "false: the tokenizer of this model has no chat template")
@@ -210,18 +200,6 @@ def _answering(
         say([f"The model's own generation_config has {', '.join(differing)}: left out, to sample at 1."])
     dtype, ends = recipe.model.dtype, stop_tokens(loaded.model, loaded.tokenizer)
     return AnsweringModel(recipe, task, loaded), {**loaded.hashes.as_dict(), "dtype": dtype, "ends": ends}
-
-
-def _loaded(config: ModelConfig) -> LoadedModel:
-    """The model as it is loaded for any stage, or the folder of an adapter on its base."""
-    folder = Path(config.path)
-    if not (folder / "adapter_config.json").is_file():
-        return load(config)
-    settings = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    base = replace(config, path=settings["base_model_name_or_path"])
-    tokenizer = config if (folder / "tokenizer_config.json").is_file() else base
-    hashes = ModelHashes(model_hash(folder), tokenizer_hash(tokenizer.path))
-    return LoadedModel(load_model(base, folder).eval().to(device()), load_tokenizer(tokenizer), hashes)
 
 
 def _entry(

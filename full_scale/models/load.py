@@ -89,16 +89,25 @@ def model_hash(name: str | Path, base_hashes: Mapping[str, str] | None = None) -
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise argument_error("model", str(name), "a folder or hub name with safetensors weights")
-    own_hash = hash_files(weights)
-    adapter = folder / "adapter_config.json"
-    if adapter.is_file():
-        base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"]
-        return f"{(base_hashes or {}).get(base) or model_hash(base)}+{own_hash}"
-    return own_hash
+    own_hash, base = hash_files(weights), adapter_base(folder)
+    return own_hash if base is None else f"{(base_hashes or {}).get(base) or model_hash(base)}+{own_hash}"
+
+
+def adapter_base(folder: str | Path) -> str | None:
+    """The model that an adapter's folder names as its base; none for anything else."""
+    file = Path(folder) / "adapter_config.json"
+    return json.loads(file.read_text(encoding="utf-8"))["base_model_name_or_path"] if file.is_file() else None
+
+
+def _tokenized(path: str | Path) -> str | Path:
+    """The path itself, or the base of an adapter that has no tokenizer of its own."""
+    own = any((Path(path) / file).is_file() for file in _TOKENIZER)
+    return path if own else adapter_base(path) or path
 
 
 def tokenizer_hash(name: str | Path) -> str:
     """The sha256 of what decides a tokenizer's ids and its chat template; `name` as in `model_hash`."""
+    name = _tokenized(name)
     file = gguf_file(name)
     if file is not None:
         return hash_files([file])
@@ -198,10 +207,11 @@ def declared_stop_tokens(config: ModelConfig, stop: Sequence[str] = ()) -> list[
 def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
     """The initial model, or the one in a folder, on the CPU, as transformers loads it."""
     path = config.path if folder is None else str(folder)
-    place, adapter = source(path), folder is not None and (folder / "adapter_config.json").is_file()
-    if adapter and gguf_file(config.path) is not None:
+    place, base = source(path), adapter_base(path)
+    base = config.path if base and folder is not None else base
+    if base and gguf_file(base) is not None:
         # transformers looks for the base of an adapter among safetensors alone.
-        model = load_model(config)
+        model = load_model(replace(config, path=base))
         model.load_adapter(path)
         return model
     try:
@@ -229,7 +239,10 @@ def load_tokenizer(config: ModelConfig, *, local: bool = False) -> Any:
     """The initial model's tokenizer, padding on the left; `local` for one that is on this machine already."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(
-            **source(config.path), padding_side="left", trust_remote_code=False, local_files_only=local
+            **source(_tokenized(config.path)),
+            padding_side="left",
+            trust_remote_code=False,
+            local_files_only=local,
         )
     except OSError as error:
         allowed = f"a folder or hub name with a tokenizer ({error})"

@@ -134,6 +134,7 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_count_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(model, folder):
     counted(settings(model), folder / "whole.jsonl")
     words = [
