@@ -1,4 +1,4 @@
-"""What an advantage weighs: its exact weight on the gradient of a pass rate, and what it maximises."""
+"""What an advantage weighs, by its exact weight on the gradient of a pass rate, maximises and retains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from itertools import product, zip_longest
 import numpy as np
 import torch
 
+from ..coverage import effective_number
 from ..numeric.arrays import Scalars, integers, probability, rate
 from ..numeric.elementary import Values
 from ..stationary import group_weight
@@ -14,6 +15,7 @@ from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
 from ..trainers.advantages import Advantage
+from ..transfer.retention import Weighting, trained_shares
 from .quantities import FLOAT32, find_sum
 from .report import LossReport
 
@@ -194,7 +196,9 @@ class AdvantageReport(LossReport):
     """Everything found about one advantage at group size G; lists run over `validities`.
 
     `weight` is alpha_G(V) (1 of an unbiased gradient of V), `objective` J_G(V), `variance` G times that of
-    the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G.
+    the group's gradient in units of grad V. `maximises` has the terms (coefficient, name) of J_G. `retains`
+    is the effective number of ten strategies that prompts share which expected-gradient training leaves
+    without a KL, one of them with 2% more merit (entries `retention`).
     `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of correct answers
     at which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
     rounding makes large.
@@ -208,6 +212,7 @@ class AdvantageReport(LossReport):
     objective: tuple[float, ...]
     variance: tuple[float, ...]
     maximises: tuple[tuple[float, str], ...]
+    retains: float
     all_right: float
     all_wrong: float
     symmetric: bool
@@ -248,6 +253,7 @@ def audit_advantage(
         objective=() if drops_equal_groups else tuple(table.objective(v).tolist()),
         variance=() if drops_equal_groups else tuple(table.variance(v).tolist()),
         maximises=() if drops_equal_groups else objective_of(table),
+        retains=_retained(table, drops_equal_groups),
         all_right=float(table.right[-1]),
         all_wrong=float(table.wrong[0]),
         symmetric=table.symmetric,
@@ -266,6 +272,21 @@ def weight_of(table: ByCount, validity: np.ndarray, *, drops_equal_groups: bool 
     return np.asarray(table.weight(validity) / mixed_chance)
 
 
+_MERITS = np.array([1.02, *[1.0] * 9])
+_LONG = 1e6
+"""Of training, in steps times their size: the strategies' shares have ended."""
+
+
+def _retained(table: ByCount, drops_equal_groups: bool) -> float:
+    """exp of the entropy of the shares that are left of strategies of no common prompt, from equal ones."""
+    weighting = Weighting(
+        "", lambda rate: weight_of(table, rate, drops_equal_groups=drops_equal_groups), table.objective, 0.0
+    )
+    start, alone = np.full(len(_MERITS), 1 / len(_MERITS)), np.eye(len(_MERITS))
+    shares = trained_shares(start, alone, _MERITS / _MERITS.sum(), weighting, [_LONG])[-1]
+    return float(effective_number(shares))
+
+
 def verdict_line(report: AdvantageReport) -> str:
     """Such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every pass rate V. ..."""
     low, high = min(report.weight), max(report.weight)
@@ -280,7 +301,10 @@ def verdict_line(report: AdvantageReport) -> str:
         ends = "Groups that are all correct or all incorrect give nothing."
     else:
         ends = f"All correct gives {report.all_right:.4g} each, all incorrect {report.all_wrong:.4g}."
-    sentences = [*_alarms(report), f"{subject} prompt weighs{alone} {weighs}.", ends]
+    retains = (
+        f"Of ten strategies that prompts share, one with 2% more merit, it retains {report.retains:.3g}."
+    )
+    sentences = [*_alarms(report), f"{subject} prompt weighs{alone} {weighs}.", ends, retains]
     return f"{report.advantage} at G = {report.group_size}: {' '.join(sentences)}"
 
 

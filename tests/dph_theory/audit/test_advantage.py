@@ -47,6 +47,23 @@ def test_the_ends_of_a_group_and_a_dropped_one_are_reported():
     assert report.maximises == ()
 
 
+@pytest.mark.parametrize(
+    ("advantage", "dropped", "least", "most"),
+    [
+        (forms.mean_of_all, False, 1, 1.02),
+        (forms.sample_deviation, False, 9.98, 9.99),
+        (forms.over_the_mean, False, 9.99, 10),
+        (forms.mean_of_all, True, 9.9, 10),
+        (lambda r: 0 * r, False, 10 - 1e-9, 10 + 1e-9),
+    ],
+)
+def test_how_many_shared_strategies_an_advantage_retains(advantage, dropped, least, most):
+    """Of ten, in groups of eight; where equal groups are dropped, rare successes weigh more."""
+    report = audit_advantage(advantage, group_size=8, drops_equal_groups=dropped)
+    assert least <= report.retains <= most
+    assert f"it retains {report.retains:.3g}." in report.verdict
+
+
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-6, 1e-4, 0.03])
 @pytest.mark.parametrize(
     ("scale", "objective"),
