@@ -209,10 +209,36 @@ def _fall(records: Records) -> dict[str, Any]:
 
 
 def _divided(records: Records) -> dict[str, Any]:
-    """What each divisor of the advantage retains at one trained Pass@1: a row a setting, in three digits."""
-    rows = divisors.table(divisors.numbers(records)).rows
-    rows = [tuple(f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
-    return {"rows": rows, "held_out": {row[0]: row[-1] for row in rows if row[1] == "none"}}
+    """What settings of the advantage retain at one trained Pass@1: a row a setting, in three digits."""
+    numbers = divisors.numbers(records)
+    rows = [
+        (task, setting, seeds, f"{first:.2f}", f"{steps:.0f}", *(f"{rate:.3f}" for rate in rates))
+        for task, setting, seeds, first, steps, *rates in divisors.table(numbers).rows
+    ]
+    claims = records.results("pretrained")["claims"]
+    return {
+        "rows": rows,
+        "held_out": {row[1] if row[0] == "last digits" else f"{row[0]}: {row[1]}": row[-1] for row in rows},
+        "base_of_two": f"{_base_of_two(numbers):.3f}",
+        "counted": _counted(records),
+        "claims": [claim for claim in claims if claim["theory"].startswith("O") and "verdict" in claim],
+    }
+
+
+def _counted(records: Records) -> dict[str, str]:
+    """Where the runs end whose advantages are weighed by 1/V from counts, means over seeds."""
+    runs = [run for run in records.results("pretrained")["advantages"] if run["rates"] == "counted"]
+    runs = [run for run in runs if run["power"] == 1 and (run["task"], run["model"]) == ("last digits", None)]
+    (trained, *_), (*_, held_out) = (
+        np.mean([run[kind][-1] for run in runs], axis=0) for kind in ("trained", "held_out")
+    )
+    of_runs = {"seeds": str(len(runs)), "steps": str(runs[0]["steps"][-1])}
+    return of_runs | {"trained": f"{trained:.3f}", "held_out": f"{held_out:.3f}"}
+
+
+def _base_of_two(numbers: pd.DataFrame) -> float:
+    """The base's held-out Pass@256 where both last digits are wanted."""
+    return float(numbers[numbers.task == "last two digits"]["held out 256"].iloc[0])
 
 
 def _pretrained(records: Records) -> dict[str, Any]:

@@ -98,13 +98,15 @@ class SharedModelForecast(Shown):
         # Of several held-out sets together the deviation is not known.
         spread = f" +- {self.sets[-1].pass_at_k[-1][1]:.3f} over seeds" if len(self.sets) <= 2 else ""
         errors = forecast_errors()
-        typical = f"{errors.rms:.3f} (rms, {errors.settings} methods)"
+        typical = f"{errors.rms:.3f} (rms, {errors.settings} settings"
         if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
-            typical += f", those of a KL on few prompts {errors.constrained:+.3f} (mean)"
+            typical += f"; of a KL on few prompts {errors.constrained:+.3f} in the mean"
+        developed = f"{errors.rms_developed:.3f} ({errors.developed} settings)"
         lines = [
             f"Expect {measure} {course(base, end)}: {base:.3f} to {end:.3f}{spread}, "
             f"after {self.steps} steps of Adam at a constant {self.step:g} ({kernel}).",
-            f"On {errors.model} such forecasts were off by {typical}.",
+            f"On {errors.model} forecasts made before their runs were off by {typical}), "
+            f"where the forecast was developed by {developed}.",
         ]
         if self.sampled:
             lines.append("From sampled answers, on one SQL task, the sign was right and the size was not.")

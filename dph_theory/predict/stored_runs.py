@@ -71,13 +71,16 @@ class StoredRuns:
 class ForecastErrors:
     """Forecasts of stored runs: of held-out Pass@k less the runs' own, and of which prompts are lost.
 
-    rms: over so many settings; constrained: the mean where few prompts are constrained to the base; named:
-    how many prompts were named as lost, named_lost: how many of them were, lost: how many were at all.
+    rms: over so many settings that were forecast before their runs; rms_developed: of those on which the
+    forecast was developed; constrained: the mean where few prompts are constrained to the base; named: how
+    many prompts were named as lost, named_lost: how many of them were, lost: how many were at all.
     """
 
     model: str
     rms: float
     settings: int
+    rms_developed: float
+    developed: int
     constrained: float
     named: int
     named_lost: int

@@ -1,15 +1,17 @@
 """What the advantage is divided by decides how many correct answers a run retains.
 
 SmolLM2-135M-Instruct on last digits of products, 24 trained and 24 held out, the probability of every answer
-exact; groups of 16 sampled answers, Adam, points every two steps, means over the seeds that reach them.
-Pass@256 on trained (left) and on held-out prompts (right) against trained Pass@1, which rises with training.
-Advantages are the reward less the group's mean, divided by nothing, by the group's std, or by its mean.
-Dashed: with plain k3 at 0.3. Dotted: the base.
+exact; sampled answers, Adam, means over the seeds that reach a point. Pass@256 on trained (left) and on
+held-out prompts (middle) against trained Pass@1, which rises with training, in groups of 16. Advantages are
+the reward less the group's mean, divided by nothing, by the group's std, or by its mean. Dashed: with plain
+k3 at 0.3. Dotted: the base. Right: held-out Pass@256 at a trained Pass@1 of 0.45 by the size of the group,
+whose mean and std see nothing of pass rates below one over it.
 """
 
 import numpy as np
 import pandas as pd
 
+from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
@@ -21,20 +23,35 @@ DIVISORS = {"Dr. GRPO": ("nothing", GREY), "GRPO": ("the std", ORANGE), "MaxRL":
 KS = (1, 16, 256)
 GRID = tuple(round(0.2 + 0.05 * i, 2) for i in range(12))
 """Trained Pass@1."""
-MIDDLE = 0.45
+SETTING = (
+    "task",
+    "model",
+    "method",
+    "kl",
+    "coefficient",
+    "anchors",
+    "group",
+    "power",
+    "rates",
+    "learning_rate",
+)
+_UNSAID = {"optimiser": "adam", "rank": None, "picked": "at random", "answers": None, "measured_after": 0}
+USUAL = {"task": "last digits", "model": "", "anchors": 0, "rates": "", "learning_rate": 1e-5}
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a setting and trained Pass@1: Pass@k of both kinds of prompts, means over seeds."""
+    """A row a setting and trained Pass@1: Pass@k of both kinds of prompts, and steps; means over seeds."""
     runs = pd.DataFrame(records.results("pretrained")["advantages"])
+    runs = runs.fillna({"model": "", "rates": ""})
     rows = []
-    for fields, group in runs.groupby(["method", "kl", "coefficient"], sort=False):
-        curves = [np.concatenate(pair, axis=1) for pair in zip(group.trained, group.held_out, strict=True)]
+    for fields, group in runs.groupby([*SETTING, "compared_at"], sort=False):
+        columns = zip(group.trained, group.held_out, group.steps, strict=True)
+        curves = [np.column_stack(of_run) for of_run in columns]
         for first in (curves[0][0, 0], *GRID):
             if all(curve[:, 0].max() >= first for curve in curves):
                 means = np.mean([_at(curve, first) for curve in curves], axis=0)
                 rows.append((*fields, len(curves), first, *means))
-    return pd.DataFrame(rows, columns=["method", "kl", "coefficient", "seeds", "first", *_columns()])
+    return pd.DataFrame(rows, columns=[*SETTING, "compared_at", "seeds", "first", *_columns(), "steps"])
 
 
 def _columns() -> list[str]:
@@ -48,29 +65,53 @@ def _at(curve: np.ndarray, first: float) -> np.ndarray:
     return np.asarray(before + (first - before[0]) / (upper[0] - before[0]) * (upper - before))
 
 
+def usual(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the task and model that the figure is of, without anchors and weights from counts."""
+    return frame[(frame[[*USUAL]] == pd.Series(USUAL)).all(axis=1) & frame.method.isin(DIVISORS)]
+
+
+def by_group(frame: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Without a KL, where runs are compared: a row a size of the group."""
+    rows = usual(frame)
+    rows = rows[(rows.method == method) & (rows.kl == "none") & (rows["first"] == rows.compared_at)]
+    return rows.sort_values("group")
+
+
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """A curve a divisor, with and without a KL, on trained and on held-out prompts."""
-    panels = sheet.panels(2)
-    for axes, kind in zip(panels, ("trained", "held out"), strict=True):
+    """A curve a divisor, with and without a KL, on trained and on held-out prompts; and by group."""
+    panels, of_sixteen = sheet.panels(3), usual(frame)
+    of_sixteen = of_sixteen[of_sixteen.group == 16]
+    for axes, kind in zip(panels, ("trained", "held out"), strict=False):
         for method, (divisor, colour) in DIVISORS.items():
             for kl, line in (("none", "-"), ("k3", "--")):
-                rows = frame[(frame.method == method) & (frame.kl == kl)]
+                rows = of_sixteen[(of_sixteen.method == method) & (of_sixteen.kl == kl)]
                 label = f"divided by {divisor}" if kl == "none" else None
                 axes.plot(rows["first"], rows[f"{kind} 256"], line, color=colour, marker=".", label=label)
-        axes.axhline(frame[f"{kind} 256"].iloc[0], color=BLACK, linestyle=":", linewidth=0.8)
+        axes.axhline(of_sixteen[f"{kind} 256"].iloc[0], color=BLACK, linestyle=":", linewidth=0.8)
         axes.set(xlabel="Pass@1, trained", ylabel=f"Pass@256, {kind}", ylim=(0, 1.04))
+    for method, (_, colour) in DIVISORS.items():
+        rows = by_group(frame, method)
+        panels[2].plot(rows.group, rows["held out 256"], color=colour, marker="o")
+    panels[2].set_xscale("log", base=2)
+    panels[2].set(xlabel="answers in a group", ylabel="Pass@256, held out", ylim=(0, 1.04))
+    panels[2].set_xticks([4, 16, 64], ["4", "16", "64"])
     sheet.legend(panels, 3)
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """At one trained Pass@1, without a KL: the mean above the std above nothing, on both kinds of prompts."""
-    middle = frame[(frame.kl == "none") & (frame["first"] == MIDDLE)].set_index("method").loc[[*DIVISORS]]
-    return bool((middle[["trained 256", "held out 256"]].diff().iloc[1:] > 0).all(axis=None))
+    """At one trained Pass@1, without a KL: the mean above the std above nothing, and larger groups above."""
+    ends = pd.concat([by_group(frame, method) for method in DIVISORS])
+    middle = ends[ends.group == 16].set_index("method").loc[[*DIVISORS]]
+    rising = [by_group(frame, method)["held out 256"].is_monotonic_increasing for method in ("GRPO", "MaxRL")]
+    return bool((middle[["trained 256", "held out 256"]].diff().iloc[1:] > 0).all(axis=None)) and all(rising)
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """All settings at that Pass@1."""
-    middle = frame[frame["first"] == MIDDLE]
-    middle = middle.assign(divisor=[DIVISORS[method][0] for method in middle.method])
-    names = {"divisor": "divided by", "kl": "KL", "seeds": "seeds"} | {name: name for name in _columns()}
-    return tabled(middle, names)
+    """All settings at the trained Pass@1 of their task, those of the figure first."""
+    rows = frame[frame["first"] == frame.compared_at]
+    rows = rows.assign(
+        setting=[settings_text(_UNSAID | row) for row in rows.to_dict("records")],
+        other=~rows.index.isin(usual(rows).index),
+    ).sort_values(["other", "model", "task"], kind="stable")
+    names = {"task": "task", "setting": "setting", "seeds": "seeds", "first": "at", "steps": "steps"}
+    return tabled(rows, names | {name: name for name in _columns() if name != "trained 1"})

@@ -48,7 +48,7 @@ class AnsweringModel:
 def judged_answers(
     task: Task, examples: Sequence[Prompt], groups: Sequence[Sequence[Completion]]
 ) -> list[list[tuple[Completion, Score]]]:
-    """Each prompt's answers with the verdicts of the task's verifier; VerifierError if it failed on all."""
+    """Each prompt's answers with their scores by the task's verifier; VerifierError if it failed on all."""
     repeated = [example for example, group in zip(examples, groups, strict=True) for _ in group]
     scores = iter(judged(task.verifier, repeated, [answer.text for group in groups for answer in group]))
     return [[(answer, next(scores)) for answer in group] for group in groups]

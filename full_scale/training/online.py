@@ -229,9 +229,9 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         rows_of, keys = {name: row for row, name in enumerate(self.base_rates)}, self.verdicts.last[0]
         for key in keys:
             self._base_rate(key)
-        known, samples = self.carried, float(self.rate_samples or 1)
-        answers = [known.get(f"answers {name}", samples) for name in rows_of]
-        correct = [known.get(f"correct {name}", rate * samples) for name, rate in self.base_rates.items()]
+        counts, samples = self.carried, float(self.rate_samples or 1)
+        answers = [counts.get(f"answers {name}", samples) for name in rows_of]
+        correct = [counts.get(f"correct {name}", rate * samples) for name, rate in self.base_rates.items()]
         rates = PassRates(correct, answers)
         own_rows = torch.tensor([rows_of[key] for key in keys]).to(rewards)
         groups = in_groups(self, rewards, own_rows).cpu()
@@ -239,8 +239,8 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         for row, group in zip(rows, groups[..., 0], strict=True):
             rates.count(row[None], group[None])
         for row in rows.tolist():
-            known[f"answers {names[row]}"] = rates.answers[row].item()
-            known[f"correct {names[row]}"] = rates.correct[row].item()
+            counts[f"answers {names[row]}"] = rates.answers[row].item()
+            counts[f"correct {names[row]}"] = rates.correct[row].item()
         weights = rates.weights(rows, power=self.args.rate_power).to(rewards)
         start = self.accelerator.process_index * len(rewards)
         return weights.repeat_interleave(self.num_generations)[start : start + len(rewards)]

@@ -1,7 +1,7 @@
 """What are advantages to be divided by, if a run is to retain the base's correct answers?
 
-Runs are compared at equal trained Pass@1, which courses measured every two steps reach by a straight line.
-Left out: more than 24 prompts; groups of other sizes; answers of several tokens; other learning rates.
+Runs are compared at equal trained Pass@1, which courses reach by a straight line between measured steps.
+Left out: more than 24 prompts. Groups of other sizes, other tasks, KLs and rates are those of `retention`.
 First runs of another loop on the same prompts suggested the predictions (entries `retention`).
 """
 
@@ -15,18 +15,21 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dph_theory.coverage import exact_pass_at_k
+from dph_theory.support.settings_text import settings_text
 from dph_theory.support.table import Table
 
 from .anchors import DIGITS
 from .claims import ABOVE, BELOW, NEAR, Claim, Course, Value, over_seeds
-from .runs import HELD_OUT, FinishedOpenRun, OpenRun, Outcomes, Policy, of_experiment, pass_at
+from .runs import ALONG, HELD_OUT, CoursePoint, FinishedOpenRun, OpenRun, Outcomes, of_experiment, pass_at
 
 SEEDS, SEEDS_WITH_KL = 5, 3
 UNDIVIDED, STD, MEAN = "Dr. GRPO", "GRPO", "MaxRL"
 DIVISORS: Mapping[str, str] = {UNDIVIDED: "nothing", STD: "the group's std", MEAN: "the group's mean"}
 """By method what its advantage, the reward less the group's mean, is divided by."""
 MIDDLE, LATER, LAST = 0.45, 0.60, 0.75
-"""Trained Pass@1 at which runs are compared."""
+"""Trained Pass@1 at which runs are compared, if their task or model has no other."""
+_MIDDLES: Mapping[str, float] = {"last two digits": 0.25, "products": 0.7, "sums": 0.6}
+_MIDDLE_OF_OTHER_MODELS = 0.4
 KS = (1, 16, 256)
 
 
@@ -48,60 +51,69 @@ def declared() -> list[OpenRun]:
     ]
 
 
-def held_out(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
+def compared_at(run: OpenRun) -> float:
+    """The trained Pass@1 at which runs of its task and model are compared."""
+    return _MIDDLE_OF_OTHER_MODELS if run.model else _MIDDLES.get(run.tasks[0], MIDDLE)
+
+
+def held_out(outcome: FinishedOpenRun, k: int, first: float | None = None) -> float:
     """Pass@k of held-out prompts where trained Pass@1 is `first`; KeyError where that is not reached."""
     return _where(outcome, first, outcome.run.tasks[0] + HELD_OUT, k)
 
 
-def trained(outcome: FinishedOpenRun, k: int, first: float = MIDDLE) -> float:
+def trained(outcome: FinishedOpenRun, k: int, first: float | None = None) -> float:
     """Pass@k of trained prompts there."""
     return _where(outcome, first, outcome.run.tasks[0], k)
 
 
-def _where(outcome: FinishedOpenRun, first: float, task: str, k: int) -> float:
+def _where(outcome: FinishedOpenRun, first: float | None, task: str, k: int) -> float:
     before, after, share = bracket(outcome, first)
-    low, high = (pass_at(policy, [task], k) for policy in (before, after))
+    low, high = (pass_at(point.tasks, [task], k) for point in (before, after))
     return low + share * (high - low)
 
 
-def bracket(outcome: FinishedOpenRun, first: float) -> tuple[Policy, Policy, float]:
+def steps_until(outcome: FinishedOpenRun) -> float:
+    """The steps that a run takes to the trained Pass@1 at which it is compared; errors as `held_out`."""
+    before, after, share = bracket(outcome)
+    return before.step + share * (after.step - before.step)
+
+
+def bracket(outcome: FinishedOpenRun, first: float | None = None) -> tuple[CoursePoint, CoursePoint, float]:
     """The two points of a course between which trained Pass@1 first is that, and the share of the way.
 
     That of the first task: the others are what is rehearsed. KeyError where a run does not pass through it.
     """
+    first = compared_at(outcome.run) if first is None else first
     learnt = [pass_at(point.tasks, outcome.run.tasks[:1], 1) for point in outcome.course]
     after = next((i for i, rate in enumerate(learnt) if rate >= first), 0)
     if not after:
         raise KeyError(f"{outcome.run.id} does not pass through a trained Pass@1 of {first}")
     share = (first - learnt[after - 1]) / (learnt[after] - learnt[after - 1])
-    return outcome.course[after - 1].tasks, outcome.course[after].tasks, share
+    return outcome.course[after - 1], outcome.course[after], share
 
 
-def difference(
-    run: OpenRun, other: OpenRun, k: int, *, first: float = MIDDLE, later: float | None = None
-) -> Value:
+def difference(run: OpenRun, other: OpenRun, k: int = 256, later: float | None = None) -> Value:
     """Held-out Pass@k of one setting less that of another, at equal trained Pass@1 or at a later one."""
-    at = first if later is None else later
-    return lambda courses, base: held_out(courses[run], k, at) - held_out(courses[other], k, first)
+    return lambda courses, base: held_out(courses[run], k, later) - held_out(courses[other], k)
 
 
-def above_a_guess(run: OpenRun, other: OpenRun, *, first: float = MIDDLE, guess: float = 0.1) -> Value:
+def above_a_guess(run: OpenRun, other: OpenRun, guess: float = 0.1) -> Value:
     """Held-out Pass@1 of a setting less that of another mixed with a uniform guess to the same Pass@16.
 
     `guess` is the pass rate of a uniform guess among all answers.
     """
 
     def value(courses: Course, base: Any) -> float:
-        before, after, share = bracket(courses[other], first)
-        sixteen, task = held_out(courses[run], 16, first), run.tasks[0] + HELD_OUT
-        low, high = (np.minimum(policy[task].validity, 1.0) for policy in (before, after))
+        before, after, share = bracket(courses[other])
+        sixteen, task = held_out(courses[run], 16), run.tasks[0] + HELD_OUT
+        low, high = (np.minimum(point.tasks[task].validity, 1.0) for point in (before, after))
         rates = low + share * (high - low)
 
         def excess(guesses: float) -> float:
             return float(exact_pass_at_k(rates + guesses * (guess - rates), 16).mean()) - sixteen
 
         guesses = brentq(excess, 0.0, 1.0) if excess(0.0) < 0 < excess(1.0) else float(excess(0.0) < 0)
-        return held_out(courses[run], 1, first) - float((rates + guesses * (guess - rates)).mean())
+        return held_out(courses[run], 1) - float((rates + guesses * (guess - rates)).mean())
 
     return value
 
@@ -139,32 +151,40 @@ CLAIMS = (
 """Of the advantages, each over the seeds."""
 
 
+FIELDS = (
+    *("model", "method", "kl", "coefficient", "anchors", "group", "power", "rates"),
+    *("learning_rate", "seed"),
+)
+"""Of a run that is measured along its course."""
+
+
 def courses(outcomes: Outcomes) -> list[dict[str, Any]]:
     """Each run by its fields, with Pass@k of trained and of held-out prompts along its course, k in KS."""
     rows = []
-    for outcome in of_experiment("advantages", outcomes):
-        run, tasks = outcome.run, outcome.run.tasks
-        row: dict[str, Any] = {name: getattr(run, name) for name in ("method", "kl", "coefficient", "seed")}
-        row["steps"] = [point.step for point in outcome.course]
-        for name, of_kind in (("trained", tasks), ("held_out", [task + HELD_OUT for task in tasks])):
-            curves = [[pass_at(point.tasks, of_kind, k) for k in KS] for point in outcome.course]
+    for outcome in of_experiment(ALONG, outcomes):
+        run, task = outcome.run, outcome.run.tasks[0]
+        row: dict[str, Any] = {"task": task} | {name: getattr(run, name) for name in FIELDS}
+        row |= {"compared_at": compared_at(run), "steps": [point.step for point in outcome.course]}
+        for name, of_kind in (("trained", task), ("held_out", task + HELD_OUT)):
+            curves = [[pass_at(point.tasks, [of_kind], k) for k in KS] for point in outcome.course]
             row[name] = np.round(curves, 5).tolist()
         rows.append(row)
     return rows
 
 
 def table(outcomes: Outcomes) -> Table:
-    """Each setting where trained Pass@1 is MIDDLE: Pass@k of what was trained and of what was not."""
+    """Each setting at the trained Pass@1 of its task: steps, Pass@k of what was trained and what was not."""
     by_setting: dict[OpenRun, dict[int, FinishedOpenRun]] = {}
-    for outcome in of_experiment("advantages", outcomes):
+    for outcome in of_experiment(ALONG, outcomes):
         by_setting.setdefault(outcome.run.setting, {})[outcome.run.seed or 0] = outcome
     rows = []
     for run, by_seed in by_setting.items():
         columns = [over_seeds(trained, by_seed, k) for k in KS[1:]]
         columns += [over_seeds(held_out, by_seed, k) for k in KS]
         if columns[0]:
-            kl = f"{run.kl} {run.coefficient:g}" if run.coefficient else "none"
             cells = (f"{fmean(column):.3f}" for column in columns)
-            rows.append((run.task, DIVISORS[run.method], kl, str(len(columns[0])), *cells))
-    heads = [*(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS)]
-    return Table.from_rows(("task", "divided by", "KL", "seeds", *heads), rows)
+            steps = fmean(over_seeds(steps_until, by_seed))
+            seeds, first = str(len(columns[0])), f"{compared_at(run):g}"
+            rows.append((run.tasks[0], settings_text(vars(run)), seeds, first, f"{steps:.0f}", *cells))
+    heads = ["at", "steps", *(f"trained @{k}" for k in KS[1:]), *(f"held out @{k}" for k in KS)]
+    return Table.from_rows(("task", "setting", "seeds", *heads), rows)

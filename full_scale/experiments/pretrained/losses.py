@@ -30,7 +30,7 @@ from .runs import OpenRun
 SOLVED = 0.6
 """A trained prompt is rehearsed where the base's pass rate is at least that (D_pef), else explored."""
 STORED = 64
-"""Stored right answers of each rehearsed prompt."""
+"""Stored correct answers of each rehearsed prompt."""
 FORMS = ("reward", *(name for name in DESCENDING if KL_FORMS[name].token))
 """Where the KL stands: of the whole answer in the reward, or an estimate of each token's in the loss."""
 

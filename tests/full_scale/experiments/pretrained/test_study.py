@@ -285,7 +285,7 @@ def test_runs_are_compared_at_one_trained_pass_rate_along_their_courses():
     with pytest.raises(KeyError, match="does not pass through"):
         advantages.held_out(outcome, 1, 0.9)
     rows = advantages.table([replace(outcome, run=replace(outcome.run, seed=seed)) for seed in range(2)]).rows
-    assert [row[:4] for row in rows] == [("last digits", "the group's mean", "none", "2")]
+    assert [row[:5] for row in rows] == [("last digits", "MaxRL", "2", "0.45", "1")]
 
 
 def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
@@ -312,6 +312,10 @@ def test_declared_runs_have_names_of_their_own_and_hold_what_the_claims_need():
         ({"learning_rate": 1e-6}, "GRPO, Adam 1e-06"),
         ({"optimiser": "sgd", "measured_after": 10}, "GRPO, SGD 1e-05, kernel after 10 steps"),
         ({"rank": 8, "learning_rate": 2e-4}, "GRPO, LoRA 8"),
+        (
+            {"power": 1.0, "rates": "counted", "group": 4, "model": "gemma3"},
+            "GRPO, times V^-1, V counted, groups of 4, gemma3",
+        ),
         (
             {"coefficient": 1.0, "anchors": 4, "picked": "at random", "answers": 64},
             "GRPO, anchored, 1, 4 at random of 64 answers",
