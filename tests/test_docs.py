@@ -1,7 +1,6 @@
 """README and docs: links resolve, generated pages are up to date, blocks run, commands exist, sites build."""
 
 import importlib.util
-import json
 import re
 import subprocess
 import sys
