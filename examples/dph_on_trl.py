@@ -2,15 +2,14 @@
 
 GRPO explores on the prompts that the initial model does not solve; of those that it solves its own correct answers are
 stored, and rehearsed:  loss = GRPO's clipped loss + eta * mean of f(u),  u = pi/ref at each stored token.
-
     solved, others, rows = presample(model, tokenizer, prompts, is_correct, k=8, max_new_tokens=512)
     trainer = DPHTrainer(model=..., reward_funcs=..., args=DPHConfig(..., eta=0.05), train_dataset=others, rehearsal=rows)
     trainer.train()
 
 Advantages are divided by the group's std, its mean (MaxRL, which retains most without a KL) or nothing: `divided_by`. With
 callbacks=[full_scale.training.counts_callback.CountsCallback({"1": prompt}, is_correct, n=32, every=50, folder="counts")]
-`dph confront counts/step0.jsonl counts/step50.jsonl --until 400` forecasts the run from its first steps.
-Li et al. 2025 (arXiv:2509.07430). It enters TRL by the five methods whose names are TRL's own.
+`dph confront counts/step0.jsonl counts/step50.jsonl --until 400` forecasts the run from its first steps. Source: Li et al. 2025
+(arXiv:2509.07430). It enters TRL by the five methods whose names are TRL's own.
 """  # noqa: E501
 
 from collections.abc import Callable, Sequence

@@ -100,13 +100,11 @@ class SharedModelForecast(Shown):
         errors = forecast_errors()
         typical = f"{errors.rms:.3f} (rms, {errors.settings} settings"
         if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
-            typical += f"; of a KL on few prompts {errors.constrained:+.3f} in the mean"
-        developed = f"{errors.rms_developed:.3f} ({errors.developed} settings)"
+            typical += f"; a KL on few prompts {errors.constrained:+.3f}, in the mean"
         lines = [
             f"Expect {measure} {course(base, end)}: {base:.3f} to {end:.3f}{spread}, "
             f"after {self.steps} steps of Adam at a constant {self.step:g} ({kernel}).",
-            f"On {errors.model} forecasts made before their runs were off by {typical}), "
-            f"where the forecast was developed by {developed}.",
+            f"On {errors.model} forecasts before runs were off by {typical}).",
         ]
         if self.sampled:
             lines.append("From sampled answers, on one SQL task, the sign was right and the size was not.")

@@ -2,9 +2,9 @@
 
 SmolLM2-135M-Instruct on last digits of products, 24 trained and 24 held out, the probability of every answer
 exact; sampled answers, Adam, means over the seeds that reach a point. Pass@256 on trained (left) and on
-held-out prompts (middle) against trained Pass@1, which rises with training, in groups of 16. Advantages are
-the reward less the group's mean, divided by nothing, by the group's std, or by its mean. Dashed: with plain
-k3 at 0.3. Dotted: the base. Right: held-out Pass@256 at a trained Pass@1 of 0.45 by the size of the group,
+held-out prompts (middle) against trained Pass@1, which rises with training, in groups of 16; dashed with
+plain k3 at 0.3, dotted the base. Advantages are the reward less the group's mean, divided by nothing, by the
+group's std, or by its mean. Right: held-out Pass@256 at a trained Pass@1 of 0.45 by the size of the group,
 whose mean and std see nothing of pass rates below one over it.
 """
 

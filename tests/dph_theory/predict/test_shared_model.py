@@ -151,13 +151,13 @@ def off(told):
 def test_how_far_such_forecasts_were_off_is_said_of_prompts_held_at_the_base_too():
     stored = json.loads(MEASURED.read_text())["errors"]
     told = forecast(opposed(), method_of({"beta": 0.0}), steps=60, learning_rate=0.2, k=8)
-    plain = f"off by {stored['rms']:.3f} (rms, {stored['settings']} methods)"
-    assert off(told) == f"On SmolLM2-135M such forecasts were {plain}."
+    plain = f"off by {stored['rms']:.3f} (rms, {stored['settings']} settings"
+    assert off(told) == f"On SmolLM2-135M forecasts before runs were {plain})."
     with_held = replace(
         told.choices[1], setting="forward KL to the base on 4 prompts, coefficient 1", held_out=(1.0, 1.0)
     )
     told = replace(told, choices=(told.choices[0], with_held))
-    assert off(told).endswith(f"{plain}, those of a KL on few prompts {stored['constrained']:+.3f} (mean).")
+    assert off(told).endswith(f"{plain}; a KL on few prompts {stored['constrained']:+.3f}, in the mean).")
 
 
 def test_some_trained_prompts_are_held_at_the_base_where_enough_are_left_to_train():
