@@ -40,19 +40,20 @@ class PassRates:
         self.answers = torch.as_tensor(answers, dtype=torch.float64).clone()
 
     def count(self, prompts: Any, rewards: Tensor) -> None:
-        """Count a group of each of these prompts, indices (groups,), by rewards 0 or 1 (groups, size)."""
+        """Count groups one by one: prompts, indices (groups,); their rewards, 0 or 1, (groups, size)."""
         check_groups(rewards)
-        rows = torch.as_tensor(prompts)
-        self.correct[rows] = self.memory * self.correct[rows] + rewards.double().sum(dim=1)
-        self.answers[rows] = self.memory * self.answers[rows] + rewards.shape[1]
+        # A prompt may have several groups, which an assignment by index would count once.
+        for row, group in zip(torch.as_tensor(prompts).tolist(), rewards.double().cpu(), strict=True):
+            self.correct[row] = self.memory * self.correct[row] + group.sum()
+            self.answers[row] = self.memory * self.answers[row] + len(group)
 
     def weights(self, prompts: Any, *, power: float) -> Tensor:
         """V^-power of these prompts, (groups,), when their own groups are counted.
 
-        With n counted answers and power 1 an undivided advantage weighs V as MaxRL's in groups of n. Were the
-        own group left out, one success after a row of failures would weigh as much as they were many: a spike
-        that Adam's second moment remembers. Where no answer was correct, whose advantages are zero, V counts
-        as 1e-9. ValueError for a power outside of [0, 10).
+        With n counted answers of one policy and power 1 an undivided advantage weighs V as MaxRL's in groups
+        of n, up to a factor. Were the own group left out, one success after a row of failures would weigh as
+        much as they were many: a spike that Adam's second moment remembers. Where none was correct, whose
+        advantages are zero, V counts as 1e-9. ValueError for a power outside of [0, 10).
         """
         power = one("power", real("power", power, at_least=0, below=10))
         rows = torch.as_tensor(prompts)

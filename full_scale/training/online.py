@@ -236,8 +236,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         own_rows = torch.tensor([rows_of[key] for key in keys]).to(rewards)
         groups = in_groups(self, rewards, own_rows).cpu()
         rows, names = groups[:, 0, 1].long(), [*rows_of]
-        for row, group in zip(rows, groups[..., 0], strict=True):
-            rates.count(row[None], group[None])
+        rates.count(rows, groups[..., 0])
         for row in rows.tolist():
             counts[f"answers {names[row]}"] = rates.answers[row].item()
             counts[f"correct {names[row]}"] = rates.correct[row].item()

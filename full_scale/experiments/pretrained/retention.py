@@ -2,7 +2,9 @@
 
 Beside the runs of `advantages`: other groups, KLs and tasks, another model, and advantages weighed by V^-1, V
 from counts of the base that each group moves on. Runs are compared at equal trained Pass@1 (`advantages`).
-Left out: sampled answers of many tokens, larger groups, other rates. Entries `retention`.
+How V is counted was settled after one run that left the own group out ("counted before") and hardly learned:
+predictions about counts are from before all other runs. Left out: sampled answers of many tokens, larger
+groups, other rates. Entries `retention`.
 """
 
 from dataclasses import replace

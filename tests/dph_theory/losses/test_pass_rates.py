@@ -39,6 +39,9 @@ def test_weights_are_those_of_counts_with_the_own_group_and_of_faded_ones(counts
     assert rates.weights([0], power=0.5).item() == pytest.approx(share**-0.5)
     assert rates.answers[1:].tolist() == answers[1:]
     assert rates.correct[1:].tolist() == correct[1:]
+    together, of_one = PassRates(correct, answers, memory=memory), [0] * len(groups)
+    together.count(of_one, torch.tensor([[1.0] * number + [0.0] * (16 - number) for number in groups]))
+    assert together.correct[0].item() == pytest.approx(rates.correct[0].item())
 
 
 def test_counts_far_below_one_over_the_group_decide_the_weight_where_the_groups_own_mean_does_not():

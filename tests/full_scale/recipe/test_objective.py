@@ -48,6 +48,7 @@ DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.rehearsal_form=d
         (("method.baseline=one",), True, FORWARD_KL, "leave_one_out", TOKENS),
         (("method.divided_by=mean",), True, FORWARD_KL, "mean", TOKENS),
         (("method.divided_by=none",), True, FORWARD_KL, "none", TOKENS),
+        (("method.rate_power=1",), True, FORWARD_KL, None, TOKENS),
         (DEFINITION, True, JENSEN_SHANNON, "std", TOKENS),
         (("method.name=KL-control",), True, REVERSE_KL, "none", TOKENS),
         (("method.name=KL-control", "method.baseline=one"), True, REVERSE_KL, "leave_one_out", TOKENS),
