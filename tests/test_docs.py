@@ -125,6 +125,9 @@ def test_the_readme_s_forecast_is_the_one_in_its_journey_and_its_end_the_stored_
     assert f"{run.seeds} runs of these settings on these prompts" in readme.read_text()
     assert f"ended at {end}, at {trained}." in readme.read_text()
     settings = transfer.methods(numbers)
+    weak = transfer.rows_with(settings, method="GRPO", kl="k3_corrected", coefficient=0.04).iloc[0]
+    fall = f"fell from {weak['base 256']:.3f} to {weak['measured 256']:.3f} in 20 steps"
+    assert fall in (DOCS / "my-model.md").read_text()
     assert f"Left: {len(settings)} methods and strengths" in readme.read_text()
     free = transfer.rows_with(settings, method="GRPO", kl="none", coefficient=0.0).iloc[0]
     assert free["measured 256"] / free["base 256"] == pytest.approx(0.5, abs=0.05)  # "to half of the base's"
