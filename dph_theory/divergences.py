@@ -81,6 +81,7 @@ FORWARD_KL: FDivergence = FDivergence(
     reverse=lambda: REVERSE_KL,
     formula="KL(ref || pi), f(u) = -log u",
     printed=lambda xp, x: (-x, -xp.ones_like(x)),
+    tested=True,
 )
 """KL(ref || pi), f(u) = -log u: mass-covering (li2025choice)."""
 
@@ -91,6 +92,7 @@ REVERSE_KL: FDivergence = FDivergence(
     reverse=lambda: FORWARD_KL,
     formula="KL(pi || ref), f(u) = u log u",
     printed=lambda xp, x: (_x_exp(xp, x), (1 + xp.clip(x, -1000.0, None)) * xp.exp(x)),
+    tested=True,
 )
 """KL(pi || ref), f(u) = u log u: mode-seeking (li2025choice)."""
 
@@ -100,6 +102,7 @@ JENSEN_SHANNON: FDivergence = FDivergence(
     _jensen_shannon,
     reverse=lambda: JENSEN_SHANNON,
     formula="KL(pi || m) + KL(ref || m), m = (pi+ref)/2: TWICE the Jensen-Shannon divergence",
+    tested=True,
 )
 """KL(pi || m) + KL(ref || m) with m = (pi+ref)/2: TWICE the Jensen-Shannon divergence, f''(1) = 1/2.
 
@@ -112,6 +115,7 @@ HELLINGER: FDivergence = FDivergence(
     _hellinger,
     reverse=lambda: HELLINGER,
     formula="sum (sqrt pi - sqrt ref)^2: twice the squared Hellinger distance, f(u) = (sqrt u - 1)^2",
+    tested=True,
 )
 """sum (sqrt pi - sqrt ref)^2, twice the squared Hellinger distance; f''(1) = 1/2."""
 
@@ -121,6 +125,7 @@ CHI_SQUARED: FDivergence = FDivergence(
     _pearson,
     reverse=lambda: NEYMAN_CHI_SQUARED,
     formula="sum (pi-ref)^2/ref, f(u) = (u-1)^2",
+    tested=True,
 )
 """Pearson's chi-squared, sum (pi-ref)^2/ref; f''(1) = 2."""
 
@@ -130,6 +135,7 @@ NEYMAN_CHI_SQUARED: FDivergence = FDivergence(
     _neyman,
     reverse=lambda: CHI_SQUARED,
     formula="sum (pi-ref)^2/pi, f(u) = (u-1)^2/u",
+    tested=True,
 )
 """Neyman's chi-squared, sum (pi-ref)^2/pi: the chi-squared with its arguments exchanged."""
 
@@ -139,6 +145,7 @@ TOTAL_VARIATION: FDivergence = FDivergence(
     _total_variation,
     reverse=lambda: TOTAL_VARIATION,
     formula="half the L1 distance, f(u) = |u-1|/2",
+    tested=True,
 )
 """Half the L1 distance; its generator has a kink at 1, so its curvature is inf."""
 
@@ -168,6 +175,7 @@ def _alpha_divergence(alpha: float) -> FDivergence:
         reverse=lambda: alpha_divergence(rest),
         formula=f"alpha-divergence with alpha = {alpha:g}",
         alpha=alpha,
+        tested=True,
     )
 
 

@@ -1,8 +1,8 @@
 """What an f-divergence is: D_f(pi || ref) = E_ref[f(u)] with u = pi/ref, the policy first.
 
-A declaration is the generator f as a sympy expression, and beside it the *normalised* generator
-g(u) = f(u) - f'(1)(u-1) as a function of x = log u, written so that floats lose nothing near u = 1 or at
-extreme ratios.
+A declaration is the generator f as a sympy expression. From it follows the *normalised* generator
+g(u) = f(u) - f'(1)(u-1) as a function of x = log u, computed so that floats lose nothing near u = 1 or at
+extreme ratios; a faster form that is given beside f is compared with it on first use.
 g is non-negative term by term, so summing it never yields a negative divergence by rounding; it gives
 the same divergence as f because pi and ref both sum to one (theory: the gauge is free under ref).
 """
@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
@@ -57,27 +57,62 @@ Form = Callable[[Any, Any], tuple[Any, Any]]
 class FDivergence:
     """An f-divergence D_f(pi || ref) = sum_y ref(y) f(pi(y)/ref(y)), callable on arrays (..., outcomes).
 
-    `declared` makes f of the symbol `u`, as a sympy expression; `formula` says in words what the callable
-    returns. `alpha` is set for the alpha-divergences.
+    `declared` makes f of the symbol `u`, as a sympy expression: convex, f(1) = 0. `normalised` is a stable
+    form of g, `reverse` the divergence with its arguments exchanged; both follow from f where they are not
+    given. `formula` says in words what the callable returns. `alpha` is set for the alpha-divergences,
+    `tested` where the package's tests hold all of it to f, so that the first use need not load sympy;
+    these alone may give `printed`, a stable form of f itself.
+    What is given and does not agree with f raises ValueError on first use.
     """
 
     name: str
     declared: "Callable[[sympy.Symbol], sympy.Expr]" = field(repr=False, compare=False)
-    normalised: Form = field(repr=False, compare=False)
-    reverse: Callable[[], "FDivergence"] = field(repr=False, compare=False)
+    normalised: Form | None = field(default=None, repr=False, compare=False)
+    reverse: "Callable[[], FDivergence] | None" = field(default=None, repr=False, compare=False)
     formula: str = field(default="", repr=False, compare=False)
     printed: Form | None = field(default=None, repr=False, compare=False)
     alpha: float | None = field(default=None, repr=False)
+    tested: bool = field(default=False, repr=False, compare=False)
 
     @cached_property
     def expression(self) -> "sympy.Expr":
         """The generator f, as an expression in u."""
         return self.declared(_ratio())
 
-    @property
+    @cached_property
     def reversed(self) -> "FDivergence":
         """The divergence with its arguments exchanged: f_reversed(u) = u f(1/u)."""
-        return self.reverse()
+        if self.tested and self.reverse is not None:
+            return self.reverse()
+        from .numeric.generator_forms import disagreement, exact_form
+
+        exchanged = sympy.expand(_ratio() * self.expression.subs(_ratio(), 1 / _ratio()))
+        if self.reverse is None:
+            return FDivergence(f"{self.name}, reversed", lambda _: exchanged, reverse=lambda: self)
+        reverse = self.reverse()
+        given, true = (exact_form(part, _ratio()) for part in (reverse.expression, exchanged))
+        worst = disagreement(lambda x: tuple(np.array([given(at) for at in x], float).T), true)
+        if worst is not None:
+            raise argument_error("reverse", reverse.name, f"the divergence of u f(1/u); {worst}")
+        return reverse
+
+    @cached_property
+    def _form(self) -> Form:
+        """The normalised generator, at x <= 0 where it follows from f; what is given is compared with f."""
+        if self.tested and self.normalised is not None:
+            return self.normalised
+        from .numeric import generator_forms as forms
+
+        exact = forms.exact_form(self.expression, _ratio())
+        if not forms.is_above_tangent(exact):
+            raise argument_error("declared", str(self.expression), "a convex f of u with f(1) = 0")
+        form = self.normalised or forms.derived_form(self.expression, _ratio())
+        log_ratios = forms.LOG_RATIOS if self.normalised else [x for x in forms.LOG_RATIOS if x < 0]
+        worst = forms.disagreement(partial(form, np), exact, log_ratios)
+        if worst is not None:
+            allowed = "(xp, x) -> f(e^x) - f'(1)(e^x - 1) and its derivative in x, without cancellation"
+            raise argument_error("normalised", self.normalised, f"{allowed}; {worst}")
+        return form
 
     @cached_property
     def derivative(self) -> "sympy.Expr":
@@ -132,8 +167,8 @@ class FDivergence:
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
         with np.errstate(over="ignore"):
-            fewer = ref * self.normalised(np, inside)[0]
-            more = pi * self.reversed.normalised(np, inside)[0]
+            fewer = ref * self._form(np, inside)[0]
+            more = pi * self.reversed._form(np, inside)[0]
         terms = np.where(x <= 0, fewer, more)
         if np.isfinite(x).all():
             return terms  # The limits are symbolic: asked for where some mass is zero.
@@ -179,23 +214,23 @@ class FDivergence:
         # The gauge is g + c(u-1), g the normalised generator and c the offset.
         offset = 0.0 if gauge == "normalised" else self.gauge + (0.0 if isinstance(gauge, str) else gauge)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.printed is not None and offset == self.gauge:
+            if self.tested and self.printed is not None and offset == self.gauge:
                 value, slope = self.printed(xp, x)
-            elif offset == 0:
-                value, slope = self.normalised(xp, x)
+            elif offset == 0 and self.normalised is not None:
+                value, slope = self._form(xp, x)
             else:
                 value, slope = self._both_sides(xp, x, offset)
         return OnLogRatio(value, slope)
 
     def _both_sides(self, xp: Any, x: Any, offset: float) -> tuple[Any, Any]:
-        """g + c(e^x - 1) and its derivative in x, c not 0, from the halves x <= 0 of g and of its reverse.
+        """g + c(e^x - 1) and its derivative in x, from the halves x <= 0 of g and of its reverse.
 
         For x > 0 everything stands over the common factor e^x, in two halves: no difference of infinities
         is formed, and no factor overflows where the product does not.
         """
         inside = -xp.abs(x)
-        value, slope = self.normalised(xp, inside)
-        other, other_slope = self.reversed.normalised(xp, inside)
+        value, slope = self._form(xp, inside)
+        other, other_slope = self.reversed._form(xp, inside)
         # d/dx [e^x h(-x)] = e^x (h(-x) - h'(-x)): a sum of two non-negative terms, since h falls to 0 at 0.
         other_slope = other - other_slope
         value, slope = value + offset * xp.expm1(inside), slope + offset * xp.exp(inside)
@@ -221,8 +256,8 @@ class FDivergence:
         """pi_j f'(u_j) in the normalised gauge, with its limits at zero mass."""
         x = log_ratio(pi, ref)
         inside = np.where(np.isfinite(x), -np.abs(x), 0.0)
-        _, slope = self.normalised(np, inside)
-        other, other_slope = self.reversed.normalised(np, inside)
+        _, slope = self._form(np, inside)
+        other, other_slope = self.reversed._form(np, inside)
         weighted = np.where(x <= 0, ref * slope, pi * (other - other_slope))
         if np.isfinite(x).all():
             return weighted

@@ -4,7 +4,8 @@ import sympy
 import torch
 
 from dph_theory import DIVERGENCES, REVERSE_KL, alpha_divergence
-from dph_theory.fdivergence import u
+from dph_theory.divergences import SMOOTH
+from dph_theory.fdivergence import FDivergence, u
 
 ALPHAS = (-1.0, -0.001, 0.01, 0.2, 0.5, 0.8, 0.99, 1.001, 2.0, 2.5)
 FAMILY = [*DIVERGENCES.values(), *map(alpha_divergence, ALPHAS)]
@@ -55,3 +56,56 @@ def test_extreme_masses_neither_overflow_nor_vanish():
     tiny = 1e-310
     value = REVERSE_KL([0.5, 0.5], [tiny, 1 - tiny])
     assert value == pytest.approx(np.log(0.5) - 0.5 * np.log(tiny), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "divergence", [*SMOOTH, alpha_divergence(-1), alpha_divergence(2.5)], ids=lambda d: d.name
+)
+def test_a_generator_alone_gives_what_its_stable_form_gives(divergence):
+    alone = FDivergence("mine", divergence.declared)
+    grid = GRID[abs(GRID) < 200]
+    for gauge in ("printed", "normalised", 0.7):
+        mine = alone.on_log_ratio(torch.tensor(grid), gauge=gauge)
+        stable = divergence.on_log_ratio(grid, gauge=gauge)
+        # A gauge is as accurate as the larger of its two terms.
+        size = 0 if gauge == "normalised" else 3 * abs(np.expm1(grid))
+        for part, true in zip(mine, stable, strict=True):
+            assert (abs(part.numpy() - true) <= 1e-11 * (abs(stable.value) + abs(true) + size)).all()
+    for pair in (
+        ([0.5, 0.3, 0.2], [0.1, 0.2, 0.7]),
+        ([1.0, 0.0, 0.0], [0.5, 0.5, 0.0]),
+        ([0.5, 0.5], [1.0, 0.0]),
+    ):
+        for mine, stable in (alone, divergence), (alone.reversed, divergence.reversed):
+            assert mine(*pair) == pytest.approx(stable(*pair), rel=1e-13)
+    np.testing.assert_allclose(
+        alone.gradient([0.5, 0.3, 0.2], [0.1, 0.2, 0.7]),
+        divergence.gradient([0.5, 0.3, 0.2], [0.1, 0.2, 0.7]),
+        atol=1e-13,
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "given", "message"),
+    [
+        # At (.5, .5) and (.2, .8) it would give .834 for .193.
+        (lambda u: -sympy.log(u), {"normalised": lambda xp, x: (-x, -1 + 0 * x)}, "normalised=.*at log u = "),
+        (
+            lambda u: (u - 1) ** 2,
+            {"normalised": lambda xp, x: ((xp.exp(x) - 1) ** 2, 2 * xp.exp(2 * x))},
+            "normalised=.*without cancellation; at log u = .* it gives .*, the generator ",
+        ),
+        (
+            lambda u: -sympy.log(u),
+            {"reverse": lambda: DIVERGENCES["forward_kl"]},
+            "reverse='forward_kl'.*at log",
+        ),
+        (lambda u: abs(u - 1), {}, "normalised=None.*derivative in x"),
+        (lambda u: u**2, {}, r"declared='u\*\*2' is not allowed: a convex f"),
+        (lambda u: -((u - 1) ** 2), {}, "declared=.*a convex f"),
+        (lambda u: sympy.sqrt(u - 2) - 1, {}, "declared=.*a convex f"),
+    ],
+)
+def test_what_does_not_agree_with_the_generator_is_refused_at_its_first_use(declared, given, message):
+    with pytest.raises(ValueError, match=message):
+        FDivergence("mine", declared, **given)([0.5, 0.5], [0.2, 0.8])

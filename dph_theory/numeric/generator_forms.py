@@ -1,0 +1,97 @@
+"""What follows numerically from a generator f alone: its normalised form g, g(u) = f(u) - f'(1)(u-1)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import mpmath
+import numpy as np
+import sympy
+
+_DIGITS, _NEAR, _ORDER = 50, 0.7, 30
+"""Digits of the exact values; |x| below which a Taylor polynomial in x = log u of that order is summed."""
+LOG_RATIOS = tuple(sign * x for x in (1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 30.0, 300.0) for sign in (1, -1))
+"""Where a form is compared with the generator."""
+_TOLERANCE, _LARGEST = 1e-6, 1e300
+
+Pair = tuple[Any, Any]
+"""g(e^x) and its derivative in x."""
+
+
+class Disagreement(NamedTuple):
+    """The log ratio at which a form is furthest from the generator, what it gives there, and what f does."""
+
+    log_ratio: float
+    computed: float
+    exact: float
+
+    def __str__(self) -> str:
+        return f"at log u = {self.log_ratio:g} it gives {self.computed:.6g}, the generator {self.exact:.6g}"
+
+
+def exact_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Pair]:
+    """x -> (g(e^x), its derivative in x) in mpmath's numbers of 50 digits; x a real number."""
+    slope = sympy.diff(expression, symbol)
+    value_at, slope_at = (sympy.lambdify(symbol, part, "mpmath") for part in (expression, slope))
+
+    def form(x: Any) -> Pair:
+        with mpmath.workdps(max(_DIGITS, mpmath.mp.dps) + int(abs(x))):
+            ratio, linear = mpmath.exp(x), slope_at(mpmath.mpf(1))
+            return value_at(ratio) - linear * (ratio - 1), ratio * (slope_at(ratio) - linear)
+
+    return form
+
+
+def is_above_tangent(exact: Callable[[Any], Pair]) -> bool:
+    """Whether f(1) = 0 and g >= 0 at the compared log ratios, as of every convex f with f(1) = 0."""
+    values = [exact(x)[0] for x in (0, *LOG_RATIOS)]
+    are_real = all(isinstance(value, mpmath.mpf) for value in values)
+    return are_real and abs(values[0]) < 1e-30 and all(value >= 0 for value in values[1:])
+
+
+def disagreement(
+    form: Callable[[np.ndarray], Pair], exact: Callable[[Any], Pair], log_ratios: Sequence[float] = LOG_RATIOS
+) -> Disagreement | None:
+    """Where a form in float64 is furthest from the exact one; None if it is within 1e-6 of it everywhere.
+
+    The value's error is relative to it, the derivative's to the larger of the two.
+    """
+    with np.errstate(all="ignore"):
+        pairs = zip(*map(np.ravel, form(np.array(log_ratios))), strict=True)
+    furthest, gap = None, _TOLERANCE
+    for x, pair in zip(log_ratios, pairs, strict=True):
+        value, slope = map(float, exact(x))
+        scales = (abs(value), max(abs(value), abs(slope)))
+        for computed, true, scale in zip(map(float, pair), (value, slope), scales, strict=True):
+            off = abs(computed - true) / (scale or 1)
+            if abs(true) < _LARGEST and not off <= gap:
+                furthest, gap = Disagreement(x, computed, true), off
+    return furthest
+
+
+def derived_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any, Any], Pair]:
+    """(xp, x) -> (g(e^x), its derivative in x) for x <= 0, computed in float64 from f alone.
+
+    Near 0 the Taylor polynomial in x is summed, elsewhere f's expression in x is evaluated.
+    """
+    x = sympy.Symbol("x", real=True)
+    linear = sympy.diff(expression, symbol).subs(symbol, 1)
+    inner = expression.subs(symbol, sympy.exp(x)) - linear * (sympy.exp(x) - 1)
+    far = sympy.lambdify(x, [part.evalf(20) for part in (inner, sympy.diff(inner, x))], "numpy")
+    with mpmath.workdps(_DIGITS):
+        taylor = mpmath.taylor(lambda at: exact_form(expression, symbol)(at)[0], 0, _ORDER)
+    near = np.polynomial.Polynomial([0.0, 0.0, *map(float, taylor[2:])])
+    slope_near = near.deriv()
+
+    def form(xp: Any, log_ratio: Any) -> Pair:
+        at = np.asarray(log_ratio.detach().cpu() if hasattr(log_ratio, "detach") else log_ratio, float)
+        is_near = np.abs(at) < _NEAR
+        inside = np.where(is_near, at, 0.0)
+        with np.errstate(all="ignore"):
+            parts = zip((near(inside), slope_near(inside)), far(np.where(is_near, -1.0, at)), strict=True)
+        pair = [np.where(is_near, close, apart) for close, apart in parts]
+        if xp is np:
+            return pair[0], pair[1]
+        value, slope = (xp.as_tensor(part, dtype=log_ratio.dtype, device=log_ratio.device) for part in pair)
+        return value, slope
+
+    return form
