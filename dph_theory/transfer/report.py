@@ -9,7 +9,7 @@ from .flow import group_drive, own_and_pair, pass_at_k_slope
 from .kernel import AnswerKernel, cosines
 
 _KS = (1, 16, 256)
-_GROUP = 16
+_GROUP, _NAMED = 16, 5
 _ESTABLISHED = 2.0
 """Standard errors from which the sign of a mean over prompts counts as established."""
 
@@ -21,6 +21,13 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
     lines = [f"{kernel!r}, stored in {path}"]
     lines += [f"{name:12s} {_pass_at_k(rates[kernel.prompts_in(name)])}" for name in sets]
     mixed = (rates > 0) & (rates < 1)
+    if "negative" in kernel.about:
+        share = f"{kernel.about['negative']:.0%} of the sum of positive eigenvalues was negative: set to zero"
+        lines.append(f"noise of sampled answers: {share}")
+        unmixed = [kernel.names[i] for i in np.flatnonzero(~mixed)]
+        if unmixed:
+            few = ", ".join(unmixed[:_NAMED]) + (" and more" if unmixed[_NAMED:] else "")
+            lines.append(f"{len(unmixed)} prompts all correct or all incorrect say nothing: {few}")
     trained = np.intersect1d(kernel.prompts_in(sets[0]), np.flatnonzero(mixed))
     if not trained.size:
         return [*lines, f"no prompt of {sets[0]} has correct and incorrect answers: nothing would be learnt"]

@@ -33,12 +33,7 @@ def anchors_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> frozenset[str
         raise argument_error(
             "presample.kernel", file, "a kernel of this run's model: dph transfer --config measures it"
         )
-    # A name that stands in two sets of the kernel has its set before it.
-    places = {
-        name.removeprefix("train/"): place
-        for place, name in enumerate(kernel.names)
-        if kernel.sets[place] == "train"
-    }
+    places = kernel.places("train")
     candidates = [places[name] for name in names if name in places]
     if len(candidates) < max(count, 1):
         raise argument_error(
@@ -46,5 +41,4 @@ def anchors_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> frozenset[str
             file,
             f"one that holds {count} of the training prompts at least; {len(candidates)} are in it",
         )
-    chosen = chosen_anchors(kernel.log_odds.kernel, candidates, count)
-    return frozenset(kernel.names[place].removeprefix("train/") for place in chosen)
+    return frozenset(kernel.names[i] for i in chosen_anchors(kernel.log_odds.kernel, candidates, count))

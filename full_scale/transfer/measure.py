@@ -136,8 +136,7 @@ def measure_sampled(
 
         work.add(number, tuple(prompt), atoms)
         progress("transfer", number + 1, len(examples))
-    once = len({example.id for _, example in examples}) == len(examples)
-    named = [(example.id if once else f"{name}/{example.id}", name) for name, example in examples]
+    named = [(example.id, name) for name, example in examples]
     return work.finished(named, tokens, {"answers": f"{samples} sampled"})
 
 
@@ -247,6 +246,8 @@ class _Work:
             gram=gram,
             about=description,
         )
+        if "samples" in self.identity:
+            kernel = kernel.positive()
         kernel.save(self.path)
         shutil.rmtree(self.folder)
         return kernel

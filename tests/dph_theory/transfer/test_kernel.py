@@ -22,11 +22,23 @@ def test_a_stored_kernel_comes_back(tmp_path):
 def test_prompts_by_set_and_by_name():
     kernel, *_ = linear_answers()
     assert kernel.prompts_in("held out").tolist() == [3, 4]
-    assert kernel.indices(["prompt 4", "prompt 0"]).tolist() == [4, 0]
+    assert kernel.places("held out") == {"prompt 3": 3, "prompt 4": 4}
     with pytest.raises(ValueError, match="set='test' is not allowed: one of train, held out"):
         kernel.prompts_in("test")
-    with pytest.raises(ValueError, match="prompt='prompt 9'"):
-        kernel.indices(["prompt 9"])
+    twice = replace(kernel, names=(*kernel.names[:4], "prompt 0"))
+    assert twice.places("train")["prompt 0"] == 0
+    with pytest.raises(ValueError, match="prompt='prompt 0' is not allowed: in one set of train, held out"):
+        twice.places()
+
+
+def test_the_nearest_kernel_without_negative_eigenvalues_is_nearer_to_the_true_one_than_a_noisy_one():
+    kernel, *_ = linear_answers()
+    noise = np.random.default_rng(0).normal(size=kernel.gram.shape)
+    noisy = replace(kernel, gram=kernel.gram + (noise + noise.T) * np.abs(kernel.gram).mean())
+    nearest = noisy.positive()
+    assert np.linalg.eigvalsh(nearest.gram).min() > -1e-9
+    assert nearest.about["negative"] > 0.01
+    assert np.linalg.norm(nearest.gram - kernel.gram) < np.linalg.norm(noisy.gram - kernel.gram)
 
 
 def test_a_prompt_without_a_correct_answer_moves_nobody():
@@ -41,7 +53,7 @@ def test_a_prompt_without_a_correct_answer_moves_nobody():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"names": ("a",) * 5}, "no name twice"),
+        ({"names": ("a",) * 5}, "no name twice in a set"),
         ({"sets": ("train",)}, "one set for each"),
         ({"gram": np.eye(3)}, "of 20 answers, as prompt has"),
         ({"gram": np.triu(np.ones((20, 20)))}, r"gram\[0, 1\]=1.0 .*gram\[1, 0\] = 0.0"),

@@ -16,6 +16,7 @@ from full_scale.presampling.result import Presampling, prompt_hashes
 from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import ModelConfig, PresampleConfig
 from full_scale.tasks.protocol import Score, VerifierError, source_of
+from full_scale.transfer.measure import measure_sampled
 
 EOS = 1
 
@@ -285,6 +286,19 @@ def test_anchors_by_the_kernel_are_those_that_explain_the_most_of_it(whole, tmp_
     found = presample(anchored(recipe, tmp_path / "runs", anchors=2, kernel=file), ruled_task(), initial)
     assert len({names.index(name) % 2 for name in found.pef}) == 2
     assert set(found.pef) < set(names[:6])
+
+
+@pytest.mark.parametrize("ids", ["train/{}", "{}", "train/train/{}"])
+def test_a_kernel_that_the_transfer_command_measures_names_prompts_as_the_task_does(whole, tmp_path, ids):
+    recipe, initial, _ = whole
+    task = ruled_task()
+    train = [replace(example, id=ids.format(i)) for i, example in enumerate(task.train)]
+    other = [replace(example, id=f"{i}") for i, example in enumerate(task.evaluation["in_domain"])]
+    task = replace(task, train=train, evaluation={"in_domain": other})
+    kernel = measure_sampled(recipe, task, tmp_path / "k.npz", samples=8, own=2)
+    assert kernel.places("train") == {example.id: i for i, example in enumerate(train)}
+    of = anchored(recipe, tmp_path / "runs", anchors=2, kernel=str(tmp_path / "k.npz"))
+    assert set(presample(of, task, initial).pef) < {example.id for example in train}
 
 
 @pytest.mark.parametrize(

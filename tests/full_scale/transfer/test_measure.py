@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from dph_cli import main
 from dph_theory.transfer import AnswerKernel
+from dph_theory.transfer.report import kernel_summary
 from full_scale.recipe.schema import ModelConfig
 from full_scale.transfer import measure
 from full_scale.transfer.measure import measure_files, measure_sampled
@@ -163,6 +164,11 @@ def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path):
     again = measure_sampled(recipe, task, tmp_path / "again.npz", samples=24, own=2, limit=3)
     assert again.gram == pytest.approx(kernel.gram)
     assert kernel.about["answers"] == "24 sampled"
+    assert np.linalg.eigvalsh(kernel.gram).min() > -1e-6 * np.linalg.norm(kernel.gram)
+    told = "\n".join(kernel_summary(kernel, tmp_path / "kernel.npz"))
+    unmixed = (kernel.log_odds.rates % 1 == 0).sum()
+    assert f"\n{unmixed} prompts all correct or all incorrect say nothing: " in told
+    assert "was negative: set to zero" in told
 
 
 def test_two_halves_of_many_answers_keep_their_own_noise_out(model, tmp_path):
