@@ -14,11 +14,11 @@ from dph_theory.intervals import mean_interval
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
+from toy_lm.experiments import NAMES as TOY
 from toy_lm.styles.results import models
 
 NUMBERS = Path(__file__).parent / "numbers"
 """The committed numbers; drawings are made from these."""
-TOY = ("collapse", "strategies", "styles")
 KINDS = {
     **{name: (f"toy_{name}", f"toy.{name}") for name in TOY},
     "demo": ("full_scale_demo", "full_scale.demo"),

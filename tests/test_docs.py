@@ -216,6 +216,8 @@ def test_every_command_exists_with_its_options(page):
     for _, name, *words in commands(page):
         found = dph_cli.main.get_command(click.Context(dph_cli.main), name)
         assert found is not None, name
+        if words and f"toy_lm/{words[0]}/" in page.read_text():
+            continue  # The page makes the experiment.
         if isinstance(found, click.Group) and words:
             found = found.get_command(click.Context(found), words.pop(0))
             assert found is not None, (name, words)

@@ -1,9 +1,10 @@
 """`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,20 +12,52 @@ from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
-from .experiments import EXPERIMENTS, FIGURES, RESUMABLE, experiment
+from .experiments import NAMES, ToyExperiment, experiment
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _FILE = terminal.OutputFile()
 _FOLDER = terminal.OutputFolder()
 
 _quick = click.option("--quick", is_flag=True, help="A reduced run.")
-_json = click.option("--json", "path", type=_FILE, help="Write the record there.")
+_json = click.option("--json", "path", type=_FILE, help="File of the record.")
 _folder = click.option(
     "--folder",
-    "folder",
     type=_FOLDER,
-    help=f"Keep finished runs of {RESUMABLE} there, and take up those that are there already. "
-    "An interrupt lets the runs under way finish.",
+    help="Folder of finished runs, from which a run goes on. An interrupt lets the runs under way finish.",
 )
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _problem(context: click.Context, parameter: click.Parameter, value: Path | None) -> Any:
+    if value is None:
+        return None
+    from .collapse.case import read_problem
+
+    try:
+        return read_problem(value)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+OPTIONS = {
+    "folder": _folder,
+    "problem": click.option(
+        "--problem",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        callback=_problem,
+        metavar="FILE.toml",
+        help="Problem of your own: alphabet, length, initial, transition, and a pattern or a function of the "
+        "correct words.",
+    ),
+    "methods": click.option("--methods", callback=_names, metavar="NAME,...", help="Methods. [default: all]"),
+    "seeds": click.option("--seeds", type=click.IntRange(min=1), help="Number of seeds."),
+}
+"""Options of an experiment: what its run takes, `folder`, `problem`, and fields of its configuration."""
 
 
 @click.group(short_help="Exact toy models: collapse, and what prevents it.")
@@ -32,54 +65,22 @@ def toy() -> None:
     """Exact toy models: why training with binary rewards collapses, and what prevents it."""
 
 
-@toy.command(short_help="Restricted families: where optima collapse.")
-@_json
-@terminal.seed
-@_quick
-@click.option(
-    "--problem",
-    "source",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE.toml",
-    help="Your own: alphabet, length, initial, transition, and a pattern or function for what is valid.",
-)
-def collapse(path: Path | None, seed: int, quick: bool, source: Path | None) -> None:
-    """Collapse of restricted model families: global optima of KL control, and mass-covering fits."""
-    problem = None
-    if source is not None:
-        from .collapse.case import read_problem
+def _command(name: str) -> click.Command:
+    """The command of an experiment."""
 
-        try:
-            problem = read_problem(source)
-        except ValueError as error:
-            raise click.UsageError(str(error)) from error
-    _run_one("collapse", path, seed, quick, problem=problem)
+    def run(path: Path | None, seed: int, quick: bool, **given: Any) -> None:
+        _run_one(name, path, seed, quick, {key: value for key, value in given.items() if value is not None})
+
+    package = experiment(name).package
+    for option in (*map(OPTIONS.__getitem__, reversed(package.OPTIONS)), _quick, terminal.seed, _json):
+        run = option(run)
+    summary, _, rest = (package.__doc__ or "").partition("\n\n")
+    words = f"{summary}\n\n{rest.partition('Entries:')[0]}"
+    return click.command(name, short_help=summary, help=words, epilog=f"Example: dph toy {name} --quick")(run)
 
 
-@toy.command(short_help="Pass@1 up, Pass@k down, and what prevents it.")
-@_json
-@terminal.seed
-@_quick
-def strategies(path: Path | None, seed: int, quick: bool) -> None:
-    """Pass@1 up, Pass@k down: strategies that prompt types share, and penalties that keep them."""
-    _run_one("strategies", path, seed, quick)
-
-
-@toy.command(short_help="A tiny transformer, every method, its styles.")
-@_json
-@terminal.seed
-@_quick
-@click.option("--methods", metavar="NAME,...", help="Only these methods. [default: all]")
-@click.option("--seeds", type=click.IntRange(min=1), help="How many seeds to train.")
-@_folder
-def styles(
-    path: Path | None, seed: int, quick: bool, methods: str | None, seeds: int | None, folder: Path | None
-) -> None:
-    """A tiny transformer trained for real: which losses keep its styles of answering."""
-    changes: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
-    if methods is not None:
-        changes["methods"] = tuple(name.strip() for name in methods.split(",") if name.strip())
-    _run_one("styles", path, seed, quick, changes, folder)
+for _name in NAMES:
+    toy.add_command(_command(_name))
 
 
 @toy.command(short_help="Filtering locally against filtering: how far apart.")
@@ -111,34 +112,28 @@ def all_of_them(path: Path | None, seed: int, quick: bool, folder: Path | None) 
     if path is not None:
         path.mkdir(exist_ok=True)
     written: list[Path] = []
-    for name in EXPERIMENTS:
+    for name in NAMES:
         target = None if path is None else path / f"{name}.json"
         terminal.console().rule(name)
-        _run_one(name, target, seed, quick, folder=folder if name == RESUMABLE else None, earlier=written)
+        inputs = {"folder": folder} if folder is not None and experiment(name).is_resumable else {}
+        _run_one(name, target, seed, quick, inputs, earlier=written)
         written += [] if target is None else [target]
 
 
 def _run_one(
-    name: str,
-    path: Path | None,
-    seed: int,
-    quick: bool,
-    changes: dict[str, Any] | None = None,
-    folder: Path | None = None,
-    earlier: list[Path] | None = None,
-    problem: Any = None,
+    name: str, path: Path | None, seed: int, quick: bool, given: dict[str, Any], earlier: Sequence[Path] = ()
 ) -> None:
     """Run an experiment, write its record, print its findings and tables; exit 130 if interrupted."""
+    folder = given.get("folder")
     _check_parent("--folder", folder)
     chosen = experiment(name)
+    inputs = {key: given[key] for key in ("folder", "problem") if key in given}
     try:
         config = chosen.configuration.quick() if quick else chosen.configuration()
-        config = replace(config, **(changes or {}))
+        config = replace(config, **{key: value for key, value in given.items() if key not in inputs})
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
-        inputs = {"folder": folder, "problem": problem}
-        inputs = {name: value for name, value in inputs.items() if value is not None}
         with terminal.Bars(prefix=f"{name}: ") as bars:
             record = chosen.run(config, seed=seed, progress=bars, **inputs)
         if path is not None:
@@ -149,17 +144,22 @@ def _run_one(
         # What was given may be at fault: a folder of another configuration, a problem without an answer.
         raise click.UsageError(str(error)) from error
     except KeyboardInterrupt:
-        terminal.say(terminal.console(), _written(earlier or [], folder))
+        terminal.say(terminal.console(), _written(earlier, folder))
         sys.exit(terminal.INTERRUPTED)
-    console = terminal.console(stderr=path == STANDARD_OUTPUT)
+    _print(chosen, record, terminal.console(stderr=path == STANDARD_OUTPUT))
+
+
+def _print(chosen: ToyExperiment, record: dict[str, Any], console: "Console") -> None:
+    """Findings, tables, and the figures of the rest."""
     for sentence in record["findings"]:
         terminal.say(console, sentence)
     for table in chosen.tables(record):
         console.print(table.rich())
-    terminal.say(console, f"Next: dph figures {' '.join(FIGURES[name])} --tables out (of the stored runs)")
+    if figures := chosen.package.FIGURES:
+        terminal.say(console, f"Next: dph figures {' '.join(figures)} --tables out (of the stored runs)")
 
 
-def _written(written: list[Path], folder: Path | None) -> str:
+def _written(written: Sequence[Path], folder: Path | None) -> str:
     """What an interrupted run leaves behind."""
     parts = [f"wrote {', '.join(map(str, written))}"] if written else []
     if folder is not None:

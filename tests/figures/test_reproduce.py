@@ -143,7 +143,7 @@ def test_an_experiment_is_stored_by_its_size_and_resumed_where_it_can_be(tmp_pat
             results = {"size": size, "third": 1 / 3}
             return record(f"toy.{name}", seed=seed, config={}, results=results, findings=[])
 
-        return SimpleNamespace(configuration=sized, run=made)
+        return SimpleNamespace(configuration=sized, run=made, is_resumable=name == "styles")
 
     sized.quick = lambda: "quick"
     monkeypatch.setattr(module, "toy", imported)

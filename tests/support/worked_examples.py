@@ -38,6 +38,7 @@ def work_through(page: Path, root: Path) -> list[str]:
             change(root / title, text)
         elif title:
             path = root / title
+            path.parent.mkdir(exist_ok=True)
             path.write_text(f"{path.read_text()}\n\n{text}" if path.exists() else text)
     return outputs
 

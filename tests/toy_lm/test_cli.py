@@ -15,7 +15,7 @@ from dph_theory.support.table import Table
 from toy_lm import strategies
 from toy_lm.cli import toy
 from toy_lm.collapse.case import read_problem
-from toy_lm.experiments import EXPERIMENTS
+from toy_lm.experiments import NAMES, experiment
 from toy_lm.filtering import GRAMMARS
 
 EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
@@ -37,11 +37,23 @@ class StubConfig:
         return cls(size="quick")
 
 
+def real(name):
+    package = experiment(name).package
+    return {"OPTIONS": package.OPTIONS, "FIGURES": package.FIGURES}
+
+
 class Stub(SimpleNamespace):
     """An experiment that records how it was called; `raises` is what its run ends with."""
 
     def __init__(self, name, raises=None):
-        super().__init__(name=name, raises=raises, calls=[], **{EXPERIMENTS[name]: StubConfig})
+        super().__init__(
+            __name__=f"toy_lm.{name}",
+            name=name,
+            raises=raises,
+            calls=[],
+            **real(name),
+            **{f"{name.title()}Config": StubConfig},
+        )
 
     def run(self, config, *, seed=0, progress=None, **rest):
         self.calls.append((config, seed, rest))
@@ -58,7 +70,7 @@ class Stub(SimpleNamespace):
 
 @pytest.fixture
 def stubs(monkeypatch):
-    made = {name: Stub(name) for name in EXPERIMENTS}
+    made = {name: Stub(name) for name in NAMES}
     for name, stub in made.items():
         monkeypatch.setitem(sys.modules, f"toy_lm.{name}", stub)
     return made
@@ -68,7 +80,7 @@ def call(*arguments):
     return CliRunner().invoke(toy, [str(a) for a in arguments])
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_shows_its_findings_then_its_tables_and_writes_its_record(stubs, tmp_path, name):
     path = tmp_path / "out.json"
     done = call(name, "--json", path, "--seed", 7, "--quick")
@@ -107,7 +119,7 @@ def test_all_runs_every_experiment_and_writes_a_file_for_each(stubs, tmp_path):
     done = call("all", "--json", tmp_path / "records", "--quick", "--folder", tmp_path / "runs")
     assert done.exit_code == 0, done.output
     assert [stub.calls[0][2] for stub in stubs.values()] == [{}, {}, {"folder": tmp_path / "runs"}]
-    kinds = [json.loads((tmp_path / "records" / f"{name}.json").read_text())["kind"] for name in EXPERIMENTS]
+    kinds = [json.loads((tmp_path / "records" / f"{name}.json").read_text())["kind"] for name in NAMES]
     assert kinds == ["toy.collapse", "toy.strategies", "toy.styles"]
     assert call("all").exit_code == 0
 

@@ -14,7 +14,7 @@ from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, checked, from_json, record
 from toy_lm import collapse, from_regex, strategies, styles
 from toy_lm.collapse.problem import with_random_bases
-from toy_lm.experiments import EXPERIMENTS, RESUMABLE, experiment
+from toy_lm.experiments import NAMES, experiment
 
 RHYMES = from_regex("aaa|aba|bab|bbb", "ab")
 CONFIGS = {
@@ -51,7 +51,7 @@ STAGES = {
     "styles": {"trainings": 4},
 }
 NUMBERS = Path(__file__).parents[2] / "figures/numbers"
-each = pytest.mark.parametrize("name", EXPERIMENTS)
+each = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,7 +68,7 @@ def _short_words():
 
 
 def run(name, folder=None, **options):
-    given = {"folder": folder} if name == RESUMABLE else {}
+    given = {"folder": folder} if experiment(name).is_resumable else {}
     return experiment(name).run(CONFIGS[name], **given, **options)
 
 
@@ -105,10 +105,10 @@ def test_a_run_is_a_record_that_says_what_was_computed_and_is_read_back_as_it_wa
 @pytest.mark.parametrize("name", ["strategies", "styles"])
 def test_a_run_repeats_and_the_resumable_one_makes_only_what_its_folder_lacks(name, made, folder):
     found, told = made(name)[0], []
-    if name == RESUMABLE:
+    if experiment(name).is_resumable:
         next(folder.iterdir()).unlink()
     assert run(name, folder, progress=lambda stage, *step: told.append(step)) == found
-    assert told[0][0] == (3 if name == RESUMABLE else 0)
+    assert told[0][0] == (3 if experiment(name).is_resumable else 0)
 
 
 @each

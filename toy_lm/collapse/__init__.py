@@ -1,8 +1,12 @@
-"""Collapse of restricted model classes: global optima of KL control, and mass-covering fits.
+"""Restricted families: where optima collapse.
+
+Global optima of KL control in model classes that cannot represent it, and mass-covering fits.
 
 Entries: `misspecification`.
 """
 
 import lazy_loader
+
+OPTIONS, FIGURES = ("problem",), ("collapse",)
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

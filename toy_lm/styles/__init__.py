@@ -1,5 +1,10 @@
-"""A tiny transformer trained for real: five styles, binary rewards, and which losses keep the styles."""
+"""A tiny transformer, every method, its styles.
+
+Trained for real, with five styles and binary rewards: which losses retain the styles of answering.
+"""
 
 import lazy_loader
+
+OPTIONS, FIGURES = ("methods", "seeds", "folder"), ("styles", "keep_and_explore", "pass_at_k", "sweeps")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
