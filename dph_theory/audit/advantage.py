@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import product, zip_longest
 
 import numpy as np
-import torch
 
 from ..coverage import effective_number
 from ..numeric.arrays import Scalars, integers, probability, rate
@@ -14,17 +13,16 @@ from ..stationary import group_weight
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
 from ..support.table import Table
-from ..trainers.advantages import Advantage
+from ..trainers.advantages import EPSILONS, Advantage
 from ..transfer.retention import Weighting, trained_shares
-from .quantities import FLOAT32, find_sum
+from .declared_advantages import declared_advantage
+from .mixed_rewards import MixedRewards, mixed_rewards
+from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of
+from .quantities import find_sum
 from .report import LossReport
 
 MOST_ENUMERATED, LARGEST_GROUP = 12, 1024
 """Groups up to the first are enumerated by all 2^G outcomes; larger ones, if symmetric, by G + 1 of them."""
-
-
-class AdvantageError(ValueError):
-    """An advantage that cannot be audited, and why."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class ByCount:
 
 
 def tabulate(advantage: Advantage, group_size: int) -> ByCount:
-    """The table of an advantage; AdvantageError says why there is none.
+    """The table of an advantage, computed in float64; AdvantageError says why there is none.
 
     A function that distinguishes the places in a group is enumerated over all 2^G outcomes, and its variance
     then is that of its mean over outcomes with the same k. Raises ValueError for a group below two.
@@ -88,11 +86,11 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
         raise argument_error("advantage", advantage, "a function of rewards (groups, G) to as many numbers")
 
     def alone(groups: np.ndarray) -> np.ndarray:
-        return np.concatenate([called(advantage, group[None]) for group in groups])
+        return np.concatenate([called(advantage, group[None], precise=True) for group in groups])
 
     rows = (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
     advantages = alone(rows)
-    coupled = not _agree(called(advantage, rows), advantages)
+    coupled = not _agree(called(advantage, rows, precise=True), advantages)
     shuffled = np.random.default_rng(0).permuted(rows, axis=1)
     right, wrong = _by_count(rows, advantages)
     symmetric = _agree(advantages, _spread(right, wrong, rows)) and _agree(
@@ -110,7 +108,9 @@ def tabulate(advantage: Advantage, group_size: int) -> ByCount:
 
 
 def _agree(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True))
+    tolerance = rounding_of(one)
+    size = np.abs(one, where=np.isfinite(one), out=np.zeros_like(one)).max()
+    return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance * size + 1e-12, equal_nan=True))
 
 
 def _by_count(rows: np.ndarray, advantages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -130,27 +130,6 @@ def _spread(right: np.ndarray, wrong: np.ndarray, rows: np.ndarray) -> np.ndarra
     return np.where(rows > 0, right[counts], wrong[counts])
 
 
-def called(advantage: Advantage, rewards: np.ndarray) -> np.ndarray:
-    """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array."""
-    try:
-        advantages = advantage(torch.as_tensor(rewards.copy()))
-    except Exception as error:
-        raised = f"{type(error).__name__}: {error}"
-        try:
-            advantages = advantage(rewards.copy())
-        except Exception as other:
-            if str(other) != str(error):
-                raised += f" (of an array it raised {type(other).__name__}: {other})"
-            raise AdvantageError(f"the advantage raised {raised}") from error
-    if isinstance(advantages, torch.Tensor):
-        advantages = advantages.detach().double()
-    numbers = np.asarray(advantages, float)
-    if numbers.shape != rewards.shape:
-        shapes = f"{numbers.shape} for rewards {rewards.shape}"
-        raise AdvantageError(f"the advantage returned {shapes}: as many are needed")
-    return numbers
-
-
 @dataclass(frozen=True)
 class Spike:
     """An advantage far larger than rewards 0 and 1 have: its size, and at how many high rewards among low."""
@@ -166,6 +145,18 @@ REWARDS = ((0.35, 0.95), (0.1, 0.4))
 """Pairs of rewards that no float holds exactly: where all agree, rounding may leave a deviation."""
 SPIKE, MOST_SPIKED = 100.0, 64
 """An advantage so many times the largest of verdicts is one; larger groups are not searched."""
+
+
+def _rounding(advantage: Advantage, group_size: int) -> float:
+    """How far the code's own precision moves its advantages of a group, relative to the largest."""
+    if group_size > MOST_SPIKED:
+        return 0.0
+    rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
+    pairs = [(called(advantage, row[None]), called(advantage, row[None], precise=True)) for row in rows]
+    own, exact = (
+        np.nan_to_num(np.concatenate(side), posinf=0.0, neginf=0.0) for side in zip(*pairs, strict=True)
+    )
+    return float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
 
 
 def find_spike(advantage: Advantage, group_size: int) -> Spike | None:
@@ -201,7 +192,8 @@ class AdvantageReport(LossReport):
     without a KL, one of them with 2% more merit (entries `retention`).
     `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of correct answers
     at which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
-    rounding makes large.
+    rounding makes large; `rounding`, how far its own precision moves an advantage, relative to the largest.
+    `equals` says which declared advantage it is; `mixed`, what it makes of a format reward.
     """
 
     advantage: str
@@ -220,6 +212,9 @@ class AdvantageReport(LossReport):
     drops_equal_groups: bool
     not_finite: tuple[int, ...]
     spike: Spike | None
+    rounding: float
+    equals: str
+    mixed: MixedRewards | None
 
     def tables(self) -> Sequence[Table]:
         """One row a pass rate."""
@@ -228,15 +223,22 @@ class AdvantageReport(LossReport):
 
 
 def audit_advantage(
-    advantage: Advantage, *, group_size: int = 8, name: str | None = None, drops_equal_groups: bool = False
+    advantage: Advantage,
+    *,
+    group_size: int = 8,
+    name: str | None = None,
+    drops_equal_groups: bool = False,
+    format_reward: float | None = None,
 ) -> AdvantageReport:
     """What an advantage weighs and maximises, by enumerating every outcome of a group.
 
     Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
     `group_size`, G; `drops_equal_groups`, whether groups whose answers are all correct or all incorrect are
     replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing
-    rewards. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
-    ValueError for what is none or a group below two. Source: ours, entries `group_advantages`.
+    rewards; `format_reward`, one that half of the answers have beside that of correctness. Returns an
+    AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and ValueError for what
+    is none, a group below two, or a format reward that is not positive. Source: ours, entries
+    `group_advantages`.
 
     >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
     0.75
@@ -244,8 +246,9 @@ def audit_advantage(
     table = tabulate(advantage, group_size)
     v = np.array(VALIDITIES)
     weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
+    name = name or str(getattr(advantage, "__name__", "the advantage"))
     draft = AdvantageReport(
-        advantage=name or str(getattr(advantage, "__name__", "the advantage")),
+        advantage=name,
         group_size=table.group_size,
         verdict="",
         validities=VALIDITIES,
@@ -261,6 +264,11 @@ def audit_advantage(
         drops_equal_groups=drops_equal_groups,
         not_finite=table.bad,
         spike=find_spike(advantage, table.group_size),
+        rounding=_rounding(advantage, table.group_size),
+        equals=declared_advantage(advantage, table.group_size, name),
+        mixed=None
+        if format_reward is None
+        else mixed_rewards(advantage, table.group_size, format_reward, VALIDITIES),
     )
     return replace(draft, verdict=verdict_line(draft))
 
@@ -290,7 +298,7 @@ def _retained(table: ByCount, drops_equal_groups: bool) -> float:
 def verdict_line(report: AdvantageReport) -> str:
     """Such as: leave-one-out at G = 8: It maximises V: a prompt weighs 1 at every pass rate V. ..."""
     low, high = min(report.weight), max(report.weight)
-    even = high - low <= 1e-9 * max(abs(high), 1e-300)
+    even = high - low <= 1e-9 * max(abs(high), 1e-300) or [name for _, name in report.maximises] == ["V"]
     three = f"{report.weight[0]:.4g} at V = .01, {report.weight[3]:.4g} at .5, {report.weight[-1]:.4g} at .99"
     weighs = f"{high:.4g} at every pass rate V" if even else three
     subject = f"It maximises {objective_words(report.maximises)}: a" if report.maximises else "A"
@@ -304,7 +312,14 @@ def verdict_line(report: AdvantageReport) -> str:
     retains = (
         f"Of ten strategies that prompts share, one with 2% more merit, it retains {report.retains:.3g}."
     )
-    sentences = [*_alarms(report), f"{subject} prompt weighs{alone} {weighs}.", ends, retains]
+    sentences = [
+        *_alarms(report),
+        *filter(None, [report.equals]),
+        f"{subject} prompt weighs{alone} {weighs}.",
+        ends,
+        retains,
+    ]
+    sentences += [report.mixed.words] if report.mixed else []
     return f"{report.advantage} at G = {report.group_size}: {' '.join(sentences)}"
 
 
@@ -315,12 +330,11 @@ def _alarms(report: AdvantageReport) -> list[str]:
     if spike is not None:
         where = f"{spike.right} of {spike.high:g} among {spike.low:g}, in {spike.dtype}"
         alarms.append(f"It SPIKES to {spike.size:.2g} where rounding passes for a std ({where}).")
+    if report.rounding > COARSE:
+        alarms.append(f"Its own ROUNDING moves an advantage by up to {report.rounding:.2g} of the largest.")
     if report.couples_groups:
         alarms.append("It COUPLES the groups of a batch: what a prompt weighs depends on those beside it.")
     return alarms if report.symmetric else [*alarms, "It depends on the order of a group's answers."]
-
-
-ROUNDING = 1e-9
 
 
 def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
@@ -335,9 +349,11 @@ def objective_of(table: ByCount) -> tuple[tuple[float, str], ...]:
     weight, slopes = table.weight(grid), _slopes(size, grid)
     if np.abs(weight).max() < 1e-12:
         return ((0.0, "V"),)
-    tolerance = FLOAT32 if np.array_equal(table.right, table.right.astype(np.float32)) else ROUNDING
+    tolerance = rounding_of(table.right)
     single = find_sum(weight, slopes, ROUNDING, most_terms=1)
     terms = single or _with_an_epsilon(size, grid, weight, tolerance)
+    if tolerance == FLOAT32:
+        terms = terms or find_sum(weight, slopes, FLOAT32, most_terms=1) or ()
     # Groups of two and three have too few dimensions for a sum to mean anything.
     if terms or size <= 3:
         return terms
@@ -354,19 +370,17 @@ def _with_an_epsilon(
         "mean": f"log V truncated at order {size - 1} (mean + {{:g}})",
     }
     fits = []
-    for scale, epsilon in product(named, EPSILONS):
+    for scale, epsilon in product(named, (0.0, *EPSILONS)):
         slope = group_weight(size, v, scale, epsilon=epsilon)
         constant = float(weight @ slope / (slope @ slope))
         error = float(np.abs(constant * slope - weight).max() / np.abs(weight).max())
         if error < tolerance:
-            fits.append((error, constant, named[scale].format(epsilon)))
+            fits.append(
+                (error, constant, named[scale].format(epsilon).replace(" + 0)", ")").replace(" (mean)", ""))
+            )
     # A sample std is a population std up to a factor: the one without a factor is meant.
     exact = [(c, name) for error, c, name in fits if error <= 10 * min(fits)[0] + 1e-14]
     return tuple(sorted(exact, key=lambda term: abs(np.log(abs(term[0]))))[:1])
-
-
-EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit in (1, 2, 3, 5))
-"""What is added to a deviation or a mean."""
 
 
 def _slopes(size: int, v: np.ndarray) -> dict[str, np.ndarray]:
@@ -386,5 +400,5 @@ def objective_words(terms: tuple[tuple[float, str], ...]) -> str:
         return "none known"
     if terms[0][0] == 0:
         return "nothing"
-    words = " + ".join(name if abs(c - 1) < 1e-9 else f"{c:.6g} {name}" for c, name in terms)
+    words = " + ".join(name if abs(c - 1) < 5e-7 else f"{c:.6g} {name}" for c, name in terms)
     return words.replace("+ -", "- ")

@@ -76,11 +76,26 @@ def loss_command(
 @click.option(
     "--group-size", type=click.IntRange(2), default=8, show_default=True, help="G, the answers to a prompt."
 )
+@click.option(
+    "--format-reward",
+    type=click.FloatRange(min=0, min_open=True),
+    help="A reward beside that of correctness, which half of the answers have.",
+)
 @_limit
 @_json
-def advantage_command(target: str, group_size: int, time_limit: float, json_path: Path | None) -> None:
-    """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises."""
-    _audit(target, time_limit, json_path, lambda function: [audit_advantage(function, group_size=group_size)])
+def advantage_command(
+    target: str, group_size: int, format_reward: float | None, time_limit: float, json_path: Path | None
+) -> None:
+    """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises.
+
+    Correctness is a reward of one. With --format-reward the answer also says what both rewards weigh, and at
+    which pass rates the format wins.
+    """
+
+    def audits(advantage: Callable[..., Any]) -> list[LossReport]:
+        return [audit_advantage(advantage, group_size=group_size, format_reward=format_reward)]
+
+    _audit(target, time_limit, json_path, audits)
 
 
 @click.command(name="metric", short_help="Whether a Pass@k is one, and its bias.")

@@ -21,6 +21,7 @@ from ..divergences import (
 )
 from ..fdivergence import FDivergence
 from .exact import ExpectedLoss, Problem
+from .precision import FLOAT32
 from .report import ENTROPY, PER_TOKEN, REWARD, Match
 
 DIVERGENCES: Mapping[str, FDivergence] = {
@@ -196,8 +197,8 @@ FAR_OFF = 2 / 3
 ZERO = 1e-10
 NOISE = 1e-9
 """A loss no batch of which has a larger gradient vanishes but for rounding, unless it matches something."""
-FLOAT32, FLOAT32_ZERO = 2e-5, 1e-5
-"""The two for a loss that computes in float32, of which a sum has two terms at most."""
+FLOAT32_ZERO = 1e-5
+"""Of a loss that computes in float32, as FLOAT32; of these a sum has two terms at most."""
 NOTHING = Match("none", exact=False)
 
 

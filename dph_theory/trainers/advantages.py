@@ -5,8 +5,10 @@ its published code leaves the group out: its advantages are zero here.
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 from typing import Any, TypeVar
 
@@ -22,7 +24,8 @@ _Form = TypeVar("_Form", bound=Callable[..., Any])
 class PublishedAdvantage:
     """One advantage as published; `drops` says that groups of equal rewards are replaced by others.
 
-    `largest_group` is the largest that the catalogue audits.
+    `largest_group` is the largest that the catalogue audits; `setting` the argument of `advantage` that code
+    chooses: "k", or the "epsilon" that is added to what it divides by.
     """
 
     name: str
@@ -31,17 +34,34 @@ class PublishedAdvantage:
     advantage: Advantage
     drops: bool = False
     largest_group: int = 1024
+    setting: str = ""
+
+    def settings(self, group_size: int) -> dict[str, Advantage]:
+        """What it is with every setting in use at this group size, by name; of EPSILONS the powers of ten."""
+        forms: dict[str, Advantage] = {self.name: self.advantage}
+        form: Callable[..., Any] = self.advantage
+        for k in range(2, group_size) if self.setting == "k" else ():
+            forms[re.sub(r"(k = |pass@)\d+", rf"\g<1>{k}", self.name)] = partial(form, k=k)
+        for epsilon in EPSILONS[::4] if self.setting == "epsilon" else ():
+            forms[f"{self.name} + {epsilon:g}"] = partial(form, epsilon=epsilon)
+        return forms
 
 
+EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit in (1, 2, 3, 5))
+"""What is added to a deviation or a mean."""
 FORMS: list["PublishedAdvantage"] = []
 """Every form whose audit the docs show, in the order of this file."""
+ACROSS_GROUPS: list["PublishedAdvantage"] = []
+"""More forms, which an advantage is compared with: a group alone does not tell them from those."""
 
 
-def published(name: str, source: str, formula: str, **options: Any) -> Callable[[_Form], _Form]:
-    """Add the function that follows to FORMS."""
+def published(
+    name: str, source: str, formula: str, forms: list["PublishedAdvantage"] = FORMS, **options: Any
+) -> Callable[[_Form], _Form]:
+    """Add the function that follows to the forms."""
 
     def add(advantage: _Form) -> _Form:
-        FORMS.append(PublishedAdvantage(name, source, formula, advantage, **options))
+        forms.append(PublishedAdvantage(name, source, formula, advantage, **options))
         return advantage
 
     return add
@@ -56,16 +76,40 @@ def _over(top: Tensor, below: Tensor) -> Tensor:
     return torch.where(below > 0, top / torch.where(below > 0, below, torch.ones_like(below)), 0 * top)
 
 
-@published("GRPO, sample std", "shao2024grpo, equation 3, as TRL computes it", "(r - m)/s")
-def sample_deviation(r: Tensor) -> Tensor:
+@published("GRPO, sample std", "shao2024grpo, equation 3, as TRL computes it", "(r - m)/s", setting="epsilon")
+def sample_deviation(r: Tensor, epsilon: float = 0.0) -> Tensor:
     """(r - m)/s, s the sample std of the group."""
-    return _over(_centred(r), r.std(dim=-1, keepdim=True))
+    return _over(_centred(r), r.std(dim=-1, keepdim=True) + epsilon)
 
 
-@published("GRPO, population std", "shao2024grpo, equation 3", "(r - m)/s")
-def population_deviation(r: Tensor) -> Tensor:
+@published("GRPO, population std", "shao2024grpo, equation 3", "(r - m)/s", setting="epsilon")
+def population_deviation(r: Tensor, epsilon: float = 0.0) -> Tensor:
     """(r - m)/s, s the population std of the group."""
-    return _over(_centred(r), r.std(dim=-1, keepdim=True, correction=0))
+    return _over(_centred(r), r.std(dim=-1, keepdim=True, correction=0) + epsilon)
+
+
+@published(
+    "GRPO, batch std",
+    "TRL 1.16, scale_rewards=batch",
+    "(r - m)/(batch std)",
+    ACROSS_GROUPS,
+    setting="epsilon",
+)
+def batch_deviation(r: Tensor, epsilon: float = 0.0) -> Tensor:
+    """(r - m)/s, s the sample std of the batch's rewards."""
+    return _over(_centred(r), r.std().expand_as(r) + epsilon)
+
+
+@published(
+    "GRPO, whitened over the batch",
+    "gem, pull request 113",
+    "((r - m)/s - batch mean)/(batch std)",
+    ACROSS_GROUPS,
+    setting="epsilon",
+)
+def whitened_deviation(r: Tensor, epsilon: float = 0.0) -> Tensor:
+    """GRPO's, less the batch's mean of them, over their sample std; epsilon is of the group's std."""
+    return batch_normalised(sample_deviation(r, epsilon))
 
 
 @published("Dr. GRPO, mean of all", "arXiv:2503.20783", "r - m")
@@ -74,11 +118,22 @@ def mean_of_all(r: Tensor) -> Tensor:
     return _centred(r)
 
 
-@published("leave-one-out", "arXiv:2402.14740", "r - (the mean of the others)")
+@published("leave-one-out", "RLOO, arXiv:2402.14740", "r - (the mean of the others)")
 def leave_one_out(r: Tensor) -> Tensor:
     """r less the mean of the others."""
     size = r.shape[-1]
     return r - (r.sum(dim=-1, keepdim=True) - r) / (size - 1)
+
+
+@published(
+    "leave-one-out over the batch",
+    "AReaL, pull request 1705",
+    "r - (the mean of the batch's others)",
+    ACROSS_GROUPS,
+)
+def leave_one_out_of_all(r: Tensor) -> Tensor:
+    """r less the mean of the batch's others."""
+    return leave_one_out(r.reshape(1, -1)).reshape(r.shape)
 
 
 @published(
@@ -113,22 +168,22 @@ def over_the_right_ones(r: Tensor) -> Tensor:
     return _centred(r) * r.numel() / torch.count_nonzero(r).clamp(min=1)
 
 
-@published("REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch std")
-def batch_normalised(r: Tensor) -> Tensor:
+@published("REINFORCE++", "arXiv:2501.03262", "(r - batch mean)/batch std", setting="epsilon")
+def batch_normalised(r: Tensor, epsilon: float = 0.0) -> Tensor:
     """r less the batch's mean, over the batch's sample std."""
-    return _over(r - r.mean(), r.std().expand_as(r))
+    return _over(r - r.mean(), r.std().expand_as(r) + epsilon)
 
 
-@published("REINFORCE++ with baseline", "arXiv:2501.03262", "(r - m)/(batch std of r - m)")
-def group_centred_batch_deviation(r: Tensor) -> Tensor:
+@published("REINFORCE++ with baseline", "arXiv:2501.03262", "(r - m)/(batch std of r - m)", setting="epsilon")
+def group_centred_batch_deviation(r: Tensor, epsilon: float = 0.0) -> Tensor:
     """r - m over the batch's sample std of it."""
-    return _over(_centred(r), _centred(r).std().expand_as(r))
+    return _over(_centred(r), _centred(r).std().expand_as(r) + epsilon)
 
 
-@published("MaxRL", "arXiv:2602.02710", "(r - m)/m, all-wrong groups zero")
-def over_the_mean(r: Tensor) -> Tensor:
+@published("MaxRL", "arXiv:2602.02710", "(r - m)/m, all-wrong groups zero", setting="epsilon")
+def over_the_mean(r: Tensor, epsilon: float = 0.0) -> Tensor:
     """(r - m)/m."""
-    return _over(_centred(r), r.mean(dim=-1, keepdim=True))
+    return _over(_centred(r), r.mean(dim=-1, keepdim=True) + epsilon)
 
 
 @published("MaxRL, unbiased", "arXiv:2602.02710", "r/m - 1, all-wrong groups -1")
@@ -148,14 +203,19 @@ def _pass_at(size: int, right: int, k: int) -> float:
     return 1 - comb(max(size - right, 0), k) / comb(size, k)
 
 
-@published("PKPO, k = 4", "arXiv:2505.15201", "k if right, k rho(G-1, c, k-1) if wrong")
+@published("PKPO, k = 4", "arXiv:2505.15201", "k if right, k rho(G-1, c, k-1) if wrong", setting="k")
 def pkpo(r: Tensor, k: int = 4) -> Tensor:
     """G times PKPO's weights: k if correct, else k rho(G-1, c, k-1), rho the estimate of pass@(k-1)."""
     size = r.shape[-1]
     return _by_right(r, lambda right: (k, k * _pass_at(size - 1, right, k - 1)))
 
 
-@published("PKPO, k = 2, less the others", "arXiv:2505.15201", "the same less its mean without the answer")
+@published(
+    "PKPO, k = 2, less the others",
+    "arXiv:2505.15201",
+    "the same less its mean without the answer",
+    setting="k",
+)
 def pkpo_leave_one_out(r: Tensor, k: int = 2) -> Tensor:
     """The same less its mean over the other answers, estimated from them alone."""
     rows, size = [], r.shape[-1]
@@ -173,7 +233,7 @@ def best_minus_second(r: Tensor) -> Tensor:
     return first * (top[:, :1] - top[:, 1:])
 
 
-@published("pass@4 training", "arXiv:2508.10751", "((1 - R), (1 - R - C(w-1,k-1)/C(G-1,k-1)))/s")
+@published("pass@4 training", "arXiv:2508.10751", "((1 - R), (1 - R - C(w-1,k-1)/C(G-1,k-1)))/s", setting="k")
 def pass_at_k_training(r: Tensor, k: int = 4) -> Tensor:
     """With R = pass@k of the group: (1-R)/s if correct, else (1 - R - C(w-1,k-1)/C(G-1,k-1))/s.
 

@@ -1,0 +1,131 @@
+"""Is mine the published one? An advantage beside every declared one, and where they differ."""
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..trainers.advantages import ACROSS_GROUPS, FORMS, Advantage
+from .precision import FLOAT32, AdvantageError, called, rounding_of
+
+LARGEST = 16
+"""They are compared in groups of at most so many."""
+EXACT = 1e-8
+"""Relative agreement in float64."""
+NEAR = 0.1
+"""How far off, of the largest advantage, the nearest is that is named."""
+MIXED, EQUAL, BATCH = (
+    "where a group has both verdicts",
+    "where a group's rewards agree",
+    "where a batch has several groups",
+)
+Parts = Mapping[str, np.ndarray]
+
+
+class Likeness(NamedTuple):
+    """The factor to a declared form, how far off it is where a group has both verdicts, where they differ."""
+
+    words: str
+    factor: float
+    off: float
+    differs: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Such as: 0.5 times PKPO, k = 2 (its source), but differs where a group's rewards agree."""
+        factor = "" if abs(self.factor - 1) < 1e-5 else f"{self.factor:.6g} times "
+        differs = f", but differs {' and '.join(self.differs)}" if self.differs else ""
+        return f"{factor}{self.words}{differs}"
+
+
+def declared_advantage(advantage: Advantage, group_size: int, name: str = "") -> str:
+    """Which declared advantage it is, in a sentence; "" for one of this name, or one that fails on a batch.
+
+    It is compared in groups of every number of correct answers, alone and in a batch, up to a factor; after
+    what is equal there comes what is less its group's mean, and what has the same expected gradient.
+    """
+    size = min(group_size, LARGEST)
+    try:
+        parts = _parts(advantage, size, precise=True)
+    except AdvantageError:
+        return ""
+    single = all(rounding_of(values) == FLOAT32 for values in parts.values())
+    tolerance = FLOAT32 if single else EXACT
+    closest: list[Likeness] = []
+    for words, change in _CHANGES.items():
+        own = _gains(parts) if change is _gains else parts
+        compared = [
+            _likeness(own, change(other), source + words, tolerance)
+            for source, other in _declared(size).items()
+        ]
+        closest = sorted(filter(None, [*closest, *compared]), key=lambda like: like.off)
+        equal = [like for like in closest if like.off < tolerance]
+        if equal:
+            # A small number that is added shows: another one fits far better.
+            equal = [like for like in equal if like.off <= 10 * equal[0].off + 1e-13]
+            best = min(equal, key=lambda like: (len(like.differs), abs(math.log(abs(like.factor)))))
+            return "" if best.words.startswith(f"{name} (") else f"It is {best.sentence}."
+    near = [like for like in closest if like.off < NEAR and " + " not in like.words][:1]
+    nearest = "".join(f"; nearest is {like.words}, {like.off:.0%} off {MIXED}" for like in near)
+    return f"It is none of the {len(FORMS) + len(ACROSS_GROUPS)} declared advantages{nearest}."
+
+
+def _likeness(parts: Parts, other: Parts, words: str, tolerance: float) -> Likeness | None:
+    """None where they differ in groups with both verdicts, or vanish there."""
+    own, declared = (side[MIXED].ravel() for side in (parts, other))
+    if not (declared.any() and own.any() and np.isfinite(own).all()):
+        return None
+    factor = float(own @ declared / (declared @ declared))
+    if factor == 0:
+        return None
+    size = np.abs(own).max()
+    offs = {part: float(np.abs(parts[part] - factor * other[part]).max() / size) for part in parts}
+    differs = tuple(part for part, off in offs.items() if not off < tolerance)
+    return Likeness(words, factor, offs[MIXED], differs)
+
+
+def _parts(advantage: Advantage, size: int, *, precise: bool = False) -> Parts:
+    """Its advantages by what groups are like, of every number of correct answers in a random order."""
+    rows = (np.arange(size) < np.arange(size + 1)[:, None]).astype(float)
+    rows = np.random.default_rng(0).permuted(rows, axis=1)
+    alone = np.concatenate([called(advantage, row[None], precise=precise) for row in rows])
+    batch = called(advantage, rows[[1, size // 2, size - 1, 1]], precise=precise)
+    return {MIXED: alone[1:-1], EQUAL: alone[[0, -1]], BATCH: batch}
+
+
+@cache
+def _declared(size: int) -> dict[str, Parts]:
+    """The advantages of every declared form at every setting, by its name and source."""
+    declared = {}
+    for form in (*FORMS, *ACROSS_GROUPS):
+        for name, advantage in form.settings(size).items():
+            with suppress(AdvantageError):  # Such as the std of the others, in a group of two.
+                declared[f"{name} ({form.source})"] = _parts(advantage, size)
+    return declared
+
+
+def _centred(parts: Parts) -> Parts:
+    return {part: values - values.mean(axis=-1, keepdims=True) for part, values in parts.items()}
+
+
+def _gains(parts: Parts) -> Parts:
+    """What a correct answer has more than an incorrect one, by the number of the others that are correct."""
+    size = parts[MIXED].shape[1]
+    alone = np.concatenate([parts[EQUAL][:1], parts[MIXED], parts[EQUAL][1:]])
+    rows = np.random.default_rng(0).permuted(
+        (np.arange(size) < np.arange(size + 1)[:, None]).astype(float), axis=1
+    )
+    right = (alone * rows).sum(axis=1)[1:] / np.arange(1, size + 1)
+    wrong = (alone * (1 - rows)).sum(axis=1)[:-1] / np.arange(size, 0, -1)
+    return {MIXED: right - wrong}
+
+
+_CHANGES: Mapping[str, Callable[[Parts], Parts]] = {
+    "": lambda parts: parts,
+    ", less its group's mean": _centred,
+    " in expectation, with another baseline": _gains,
+}
+"""What a declared advantage may be up to."""

@@ -1,0 +1,95 @@
+"""A format reward beside correctness: what each weighs under an advantage, and when the format wins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import multinomial
+
+from ..numeric.arrays import integers, one, real
+from ..trainers.advantages import Advantage
+from .precision import AdvantageError, called
+
+LARGEST = 16
+"""Groups of at most so many are enumerated, by how many answers have which of the two rewards."""
+SHARE = 0.5
+"""Of the answers that have the format, correct or not."""
+GRID = np.linspace(np.log(1e-3), -np.log(1e-3), 25)
+"""Log odds of V at which it is searched where the format wins."""
+
+
+@dataclass(frozen=True)
+class MixedRewards:
+    """What correctness and a format reward weigh at pass rates, (rates,) each, and below which it wins.
+
+    Each weight is the factor on the gradient of its share of the answers, which moves the share's log odds by
+    the weight times share (1 - share); `correct_first` are the pass rates between which that is larger for
+    correctness, or None.
+    """
+
+    format_reward: float
+    correct: tuple[float, ...]
+    format: tuple[float, ...]
+    correct_first: tuple[float, float] | None
+
+    @property
+    def words(self) -> str:
+        """Such as: Beside a format reward of 0.2 that half of the answers have, correctness weighs ..."""
+        correct, form = (", ".join(f"{row[i]:.3g}" for i in (0, 3, 6)) for row in (self.correct, self.format))
+        first = self.correct_first
+        wins = "at every V" if first is None else f"below V = {first[0]:.2g} and above {first[1]:.3g}"
+        start = f"Beside a format reward of {self.format_reward:g} that half of the answers have"
+        weigh = f"correctness weighs {correct} at V = .01, .5, .99 and the format {form}"
+        if np.ptp(self.correct) < 1e-9 and np.ptp(self.format) < 1e-9:
+            weigh = f"it maximises {self.correct[0]:.3g} V + {self.format[0]:.3g} (the share with the format)"
+        return f"{start}, {weigh}; the format wins (its log odds move faster) {wins}."
+
+
+def mixed_rewards(
+    advantage: Advantage, group_size: int, format_reward: float, validities: Sequence[float]
+) -> MixedRewards:
+    """The weights of both, by every outcome of a group, correctness and format being independent.
+
+    Raises AdvantageError for groups above LARGEST, or as the advantage does; ValueError for a format reward
+    that is not positive.
+    """
+    value = one("format_reward", real("format_reward", format_reward, above=0))
+    size = int(integers("group_size", group_size, at_least=2))
+    if size > LARGEST:
+        raise AdvantageError(
+            f"with a format reward only groups up to {LARGEST} can be enumerated, not {size}"
+        )
+    bars = np.array(list(combinations(range(size + 3), 3)))
+    counts = (
+        np.diff(np.column_stack([-np.ones(len(bars)), bars, np.full(len(bars), size + 3)])).astype(int) - 1
+    )
+    # Of each outcome: correct with the format, correct, with the format, neither.
+    correct, form = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
+    answers = np.array([np.repeat(np.arange(4), row) for row in counts])
+    rewards = correct[answers] + value * form[answers]
+    advantages = np.concatenate([called(advantage, row[None], precise=True) for row in rewards])
+    advantages = np.where(np.isfinite(advantages), advantages, 0.0)
+
+    def weights(rate: float) -> np.ndarray:
+        shares = [rate * SHARE, rate * (1 - SHARE), (1 - rate) * SHARE, (1 - rate) * (1 - SHARE)]
+        chances = multinomial.pmf(counts, size, shares)
+        scores = [
+            np.where(kind[answers] > 0, 1 / p, -1 / (1 - p)) for kind, p in ((correct, rate), (form, SHARE))
+        ]
+        return np.array([chances @ (advantages * score).mean(axis=1) for score in scores])
+
+    def lead(log_odds: float) -> float:
+        rate = float(expit(log_odds))
+        by_correctness, by_format = weights(rate)
+        return float(by_correctness * rate * (1 - rate) - by_format * SHARE * (1 - SHARE))
+
+    ahead = np.flatnonzero([lead(x) > 1e-12 for x in GRID])
+    ends = [
+        float(expit(GRID[i] if j in (-1, len(GRID)) else brentq(lead, *sorted((GRID[i], GRID[j])))))
+        for i, j in ([(ahead[0], ahead[0] - 1), (ahead[-1], ahead[-1] + 1)] if len(ahead) else [])
+    ]
+    by_correctness, by_format = np.array([weights(rate) for rate in validities]).T.tolist()
+    return MixedRewards(value, tuple(by_correctness), tuple(by_format), (ends[0], ends[1]) if ends else None)

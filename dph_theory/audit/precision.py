@@ -1,0 +1,81 @@
+"""The same code twice as precise: what it means, beside what its own rounding makes of it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ..trainers.advantages import Advantage
+
+_CASTS = (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16)
+
+
+class _Doubled(TorchFunctionMode):
+    """Asks for float64 wherever code asks for less."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """What the function returns."""
+
+        def raised(value: Any) -> Any:
+            low = isinstance(value, torch.dtype) and value.is_floating_point
+            return torch.float64 if low else value
+
+        func = torch.Tensor.double if func in _CASTS else func
+        return func(*map(raised, args), **{name: raised(value) for name, value in (kwargs or {}).items()})
+
+
+@contextmanager
+def doubled() -> Iterator[None]:
+    """Torch code within computes in float64, also where it asks for less."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with _Doubled():
+            yield
+    finally:
+        torch.set_default_dtype(usual)
+
+
+class AdvantageError(ValueError):
+    """An advantage that cannot be audited, and why."""
+
+
+ROUNDING, FLOAT32, COARSE = 1e-9, 2e-5, 1e-3
+"""Relative deviations: those of float64 and of float32, and one that code should not have."""
+
+
+def rounding_of(advantages: np.ndarray) -> float:
+    """How far numbers may be off, relatively: those that float32 holds were rounded to it."""
+    return FLOAT32 if np.array_equal(advantages, advantages.astype(np.float32), equal_nan=True) else ROUNDING
+
+
+def called(advantage: Advantage, rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
+    """The advantages of these groups, (groups, G) float64; what takes no tensor is given an array.
+
+    If `precise`, as they are where torch code that asks for float32 computes in float64.
+    """
+    try:
+        with doubled() if precise else nullcontext():
+            advantages = advantage(torch.as_tensor(rewards.copy()))
+    except Exception as error:
+        if precise:
+            return called(advantage, rewards)
+        raised = f"{type(error).__name__}: {error}"
+        try:
+            advantages = advantage(rewards.copy())
+        except Exception as other:
+            if str(other) != str(error):
+                raised += f" (of an array it raised {type(other).__name__}: {other})"
+            raise AdvantageError(f"the advantage raised {raised}") from error
+    if isinstance(advantages, torch.Tensor):
+        advantages = advantages.detach().double()
+    numbers = np.asarray(advantages, float)
+    if numbers.shape != rewards.shape:
+        shapes = f"{numbers.shape} for rewards {rewards.shape}"
+        raise AdvantageError(f"the advantage returned {shapes}: as many are needed")
+    return numbers
