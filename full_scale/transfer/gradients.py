@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from .metric import Metric
 from .sketch import Sketch
 
 NUMBERS = 2**22
@@ -91,8 +92,16 @@ class Gradients:
         matrices = set(self._layers.values())
         self._shapes = {name: tuple(named[name].shape) for name in sorted(matrices)}
         self._others = [parameter for name, parameter in named.items() if name not in matrices]
+        self._names = [name for name in named if name not in matrices]
+        self.metric = Metric({}, math.nan)
+        """In which inner products are to be: set before the first gradient, if it is not the plain one."""
         self._folds: dict[str, tuple[Fold, Fold]] = {}
         self._calls: list[_Call] = []
+
+    @property
+    def matrices(self) -> tuple[str, ...]:
+        """The names of the weights whose sides are folded."""
+        return tuple(self._shapes)
 
     @contextmanager
     def watching(self) -> Iterator["Gradients"]:
@@ -137,37 +146,52 @@ class Gradients:
             folded = self._folded(call, gradient.flatten(1, -2))
             parts[call.weight] = parts[call.weight] + folded if call.weight in parts else folded
         matrices = [parts[name] for name in self._shapes if name in parts]
-        vectors = [gradient for gradient in gradients[len(calls) :] if gradient is not None]
+        others = zip(self._names, gradients[len(calls) :], strict=True)
+        vectors = [self._weighed(name, gradient) for name, gradient in others if gradient is not None]
         flat = torch.cat([gradient.flatten(1) for gradient in (*matrices, *vectors)], dim=1)
         return torch.stack([self.sketch([row]) for row in flat])
 
     def _folded(self, call: _Call, back: Tensor) -> Tensor:
         """Of `back`, (answers, tokens, outputs), the folded gradients of the call's matrix."""
         left, right = self._folds[call.weight]
+        entered, back = self._sides(call, back)
         if call.looked_up:
-            return torch.einsum("tj,atk->ajk", left.of_units(call.entered.flatten()), right(back))
-        return torch.einsum("atj,tk->ajk", left(back), right(call.entered.flatten(0, -2)))
+            units = left.of_units(call.entered.flatten()) * entered
+            return torch.einsum("tj,atk->ajk", units, right(back))
+        return torch.einsum("atj,tk->ajk", left(back), right(entered))
+
+    def _sides(self, call: _Call, back: Tensor) -> tuple[Tensor, Tensor]:
+        """What entered a layer and what came back, in the metric; of a lookup the factors of its rows."""
+        factors = [factor.to(back.device) for factor in self.metric.factors.get(call.weight, ())]
+        if call.looked_up:
+            ids = call.entered.flatten()
+            ones = torch.ones((len(ids), 1), device=back.device)
+            return (ones, back) if not factors else (factors[0][ids][:, None], back.float() * factors[1])
+        entered = call.entered.flatten(0, -2).float()
+        return (entered, back) if not factors else (entered * factors[1], back.float() * factors[0])
+
+    def _weighed(self, name: str, gradient: Tensor) -> Tensor:
+        factors = self.metric.factors.get(name)
+        return gradient if factors is None else gradient * factors[0].to(gradient.device)
 
     def _set(self, by_call: list[tuple[_Call, Tensor]]) -> None:
         """Set the folds: the longer, the more of these gradients a matrix has."""
         if not self.sizes:
             energy = dict.fromkeys(self._shapes, 0.0)
             for call, gradient in by_call:
-                energy[call.weight] += _square(call, gradient.flatten(1, -2))
+                energy[call.weight] += _square(call, *self._sides(call, gradient.flatten(1, -2)))
             self.sizes = _sides(self._shapes, energy, self.numbers)
         for place, (name, (rows, columns)) in enumerate(self._shapes.items()):
             size = self.sizes[name]
             self._folds[name] = Fold(rows, size, 2 * place), Fold(columns, size, 2 * place + 1)
 
 
-def _square(call: _Call, back: Tensor) -> float:
-    """The mean square of the gradients of a call's matrix."""
+def _square(call: _Call, entered: Tensor, back: Tensor) -> float:
+    """The mean square of the gradients of a call's matrix, from `Gradients._sides`."""
+    met = entered @ entered.T
     if call.looked_up:
         ids = call.entered.flatten()
-        met = (ids[:, None] == ids).float()
-    else:
-        entered = call.entered.flatten(0, -2).float()
-        met = entered @ entered.T
+        met = met * (ids[:, None] == ids)
     back = back.float()
     return float(torch.einsum("atj,ts,asj->", back, met, back)) / len(back)
 

@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from peft import get_peft_model
 
-from dph_theory.stationary import group_weight
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import argument_error, choice
 from dph_theory.support.files import replacing, write_json
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import versions
@@ -30,6 +29,7 @@ from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
 from .answers import Atom, Listed, Tokens, listed_atoms, listed_rows, log_probs, sampled_atoms
 from .gradients import NUMBERS, Gradients
+from .metric import ADAM, METRICS, Group, Metric, measured_metric
 from .sketch import Sketch
 
 TRAIN, HELD_OUT = "train", "held out"
@@ -37,8 +37,8 @@ PACKAGES = ("torch", "transformers", "peft")
 WRONG = 8
 """So many incorrect answers of a prompt get a gradient of their own: with fewer one that rises on
 prompts that are not trained is not seen, with more little is gained."""
-_GROUP, _COMPARED_RATES = 16, 16
-"""The answers of a group, and how many prompts, whose gradient tells how far a step of Adam goes."""
+_COMPARED_RATES = 16
+"""So many trained prompts' gradients give the metric of Adam's steps."""
 _BLOCK = 256
 """So many prompts' sketches at most are held twice in memory."""
 _LEAST = 1e-6
@@ -53,31 +53,37 @@ def measure_listed(
     *,
     wrong: int = WRONG,
     trained: Sequence[str] = (TRAIN,),
+    metric: str = ADAM,
     progress: Progress = silent,
 ) -> AnswerKernel:
     """The kernel of prompts whose correct answers are known, exact over all answers of their length.
 
     Parameters: loaded, the model; config, where it is from, and the adapter whose parameters alone count if
     it has one; prompts; path, where the kernel is written; wrong, how many incorrect answers of a prompt get
-    a gradient of their own, all others one together; trained, the sets whose prompts are to be. What is
+    a gradient of their own, all others one together; trained, the sets whose prompts are to be; metric,
+    one of METRICS: of Adam's steps, or the plain one of gradient descent. What is
     measured is kept beside `path` until it is whole. Raises ValueError for a half measured kernel of other
     prompts. Source: ours, theory N.
     """
+    choice("metric", metric, METRICS)
     identity = {
         "model": loaded.hashes.as_dict(),
         "lora": config.lora,
         "wrong": wrong,
+        "metric": metric,
         "prompts": [
             hash_values([listed.name, listed.set, listed.prompt, listed.right]) for listed in prompts
         ],
     }
     trainable = _trainable(loaded.model, config)
     work = _Work(trainable, path, identity)
-    for number, listed in enumerate(prompts):
-        work.add(number, listed.prompt, partial(listed_atoms, trainable, listed, wrong))
+    atoms = [(listed.prompt, partial(listed_atoms, trainable, listed, wrong)) for listed in prompts]
+    work.weigh([pair for pair, listed in zip(atoms, prompts, strict=True) if listed.set in trained])
+    for number, (prompt, of_prompt) in enumerate(atoms):
+        work.add(number, prompt, of_prompt)
         progress("transfer", number + 1, len(prompts))
     named = [(listed.name, listed.set) for listed in prompts]
-    return work.finished(named, [listed.prompt for listed in prompts], {"answers": "listed"}, trained)
+    return work.finished(named, {"answers": "listed"})
 
 
 def measure_files(
@@ -120,24 +126,26 @@ def measure_sampled(
     tokens = prompt_tokens(loaded.tokenizer, task, [example for _, example in examples], recipe.model)
     identity = {
         "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
-        "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
+        "metric": ADAM, "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
         "prompts": [hash_values([name, e.id, t]) for (name, e), t in zip(examples, tokens, strict=True)],
     }  # fmt: skip
     trainable = _trainable(loaded.model, recipe.model)
     work = _Work(trainable, path, identity)
-    for number, ((_, example), prompt) in enumerate(zip(examples, tokens, strict=True)):
 
-        def atoms(number: int = number, example: Any = example, prompt: Sequence[int] = prompt) -> list[Atom]:
-            seed = recipe.seed + number
-            (measured,) = sampled_atoms(
-                trainable, loaded.tokenizer, task, [example], [prompt], recipe.sampling, samples, own, seed
-            )
-            return measured
+    def atoms(number: int) -> list[Atom]:
+        (_, example), prompt, seed = examples[number], tokens[number], recipe.seed + number
+        (measured,) = sampled_atoms(
+            trainable, loaded.tokenizer, task, [example], [prompt], recipe.sampling, samples, own, seed
+        )
+        return measured
 
-        work.add(number, tuple(prompt), atoms)
+    pairs = [(tuple(prompt), partial(atoms, number)) for number, prompt in enumerate(tokens)]
+    work.weigh([pair for pair, (name, _) in zip(pairs, examples, strict=True) if name == TRAIN])
+    for number, pair in enumerate(pairs):
+        work.add(number, *pair)
         progress("transfer", number + 1, len(examples))
     named = [(example.id, name) for name, example in examples]
-    return work.finished(named, tokens, {"answers": f"{samples} sampled"})
+    return work.finished(named, {"answers": f"{samples} sampled"})
 
 
 def _trainable(model: Any, config: ModelConfig) -> Any:
@@ -169,6 +177,16 @@ class _Work:
         sizes = json.loads(self.sizes.read_text(encoding="utf-8")) if self.sizes.is_file() else None
         self.gradients = Gradients(model, self.sketch, sizes=sizes)
 
+    def weigh(self, trained: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
+        """Set the metric by some of the trained prompts, once for the kernel."""
+        file = self.folder / "metric.npz"
+        if not file.is_file():
+            some = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
+            groups = [Group.of_atoms(self.model, trained[i][0], trained[i][1]()) for i in some]
+            matrices = self.gradients.matrices
+            measured_metric(self.model, groups, matrices, self.identity["metric"]).save(file)
+        self.gradients.metric = Metric.load(file)
+
     def add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
         """Measure a prompt, unless that is done."""
         file = self.folder / f"{number}.npz"
@@ -186,16 +204,8 @@ class _Work:
         if measured_atoms[0].share is None:
             _add_all_others(rows, selves, shares)
         correct = [atom.correct for atom in measured_atoms] + [False] * (len(rows) - len(measured_atoms))
-        answers = json.dumps([atom.answers for atom in measured_atoms])
         with replacing(file) as part, part.open("wb") as out:
-            np.savez(
-                out,
-                rows=torch.stack(rows).numpy(),
-                share=shares,
-                self=selves,
-                correct=correct,
-                answers=answers,
-            )
+            np.savez(out, rows=torch.stack(rows).numpy(), share=shares, self=selves, correct=correct)
 
     def _measured(
         self, prompt: Tokens, atoms: Sequence[Atom]
@@ -219,22 +229,16 @@ class _Work:
             own = first @ second / ((count + 1) // 2 * (count // 2)) if count > 1 else first @ first
             yield atom, (first + second) / count, float(own), logs[-1]
 
-    def finished(
-        self,
-        named: Sequence[tuple[str, str]],
-        prompts: Sequence[Sequence[int]],
-        about: Mapping[str, Any],
-        trained: Sequence[str] = (TRAIN,),
-    ) -> AnswerKernel:
+    def finished(self, named: Sequence[tuple[str, str]], about: Mapping[str, Any]) -> AnswerKernel:
         """The kernel of all prompts, stored; the parts go."""
-        parts = [self._part(number, "share", "self", "correct", "answers") for number in range(len(named))]
+        parts = [self._part(number, "share", "self", "correct") for number in range(len(named))]
         gram = self._gram([len(part["share"]) for part in parts])
         gram[np.diag_indices(len(gram))] = np.concatenate([part["self"] for part in parts])
         shares = [part["share"] / part["share"].sum() for part in parts]
         description = {
             **about, **self.identity, "sketch": self.sketch.size, "versions": versions(*PACKAGES),
             "parameters": sum(weight.numel() for weight in self.weights),
-            "adam": self._adam([i for i, (_, name) in enumerate(named) if name in trained], prompts, parts),
+            "adam": self.gradients.metric.step,
         }  # fmt: skip
         del description["prompts"]
         kernel = AnswerKernel(
@@ -274,36 +278,6 @@ class _Work:
                 gram[rows, columns] = sketches @ (sketches if other == block else sketches_of(other)).T
                 gram[columns, rows] = gram[rows, columns].T
         return gram
-
-    def _adam(
-        self, trained: Sequence[int], prompts: Sequence[Sequence[int]], parts: Sequence[Mapping[str, Any]]
-    ) -> float:
-        """|g|_1/|g|_2 of the gradient g that GRPO has in expectation at the base, of some trained prompts.
-
-        A step of Adam from the start on moves each weight by the learning rate: so far along the gradient.
-        """
-        for number in np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int)):
-            part = parts[trained[number]]
-            share, correct = part["share"] / part["share"].sum(), part["correct"].astype(float)
-            rate = share @ correct
-            coefficients = share * (correct - rate) * group_weight(_GROUP, float(rate))
-            answers = [tuple(map(tuple, atom)) for atom in json.loads(str(part["answers"]))]
-            weights = coefficients[: len(answers)]
-            if len(coefficients) > len(answers):
-                weights = weights - coefficients[-1] * share[:-1] / share[-1]
-            flat = [answer for atom in answers for answer in atom]
-            counts = [len(atom) for atom in answers]
-            by_answer = np.repeat(weights / counts, counts)
-            at = 0
-            for scores in log_probs(self.model, prompts[trained[number]], flat):
-                weight = torch.tensor(by_answer[at : at + len(scores)], device=scores.device)
-                (weight * scores).sum().backward()
-                at += len(scores)
-        slopes = [parameter.grad for parameter in self.weights if parameter.grad is not None]
-        first = sum(float(slope.abs().sum()) for slope in slopes)
-        second = math.sqrt(sum(float(slope.square().sum()) for slope in slopes))
-        self.model.zero_grad(set_to_none=True)
-        return first / second if second else math.nan
 
 
 def _add_all_others(rows: list[torch.Tensor], selves: list[float], shares: list[float]) -> None:

@@ -24,6 +24,7 @@ KIND = "pretrained"
 """Of the stored record, and the folder of its rows."""
 END, NOISE, TOKENS, CLAIM = "predicted end", "noise forecast", "likeliest tokens", "claim"
 KERNEL, FORECAST, RUN, INTERPOLATION = "kernel", "forecast", "run", "interpolation"
+ADAM_FORECAST = "forecast of Adam's steps"
 """The kinds of stored rows: all but the last two are made before the runs."""
 CLAIMS: tuple[Claim, ...] = (*methods.CLAIMS, *anchors.CLAIMS, *advantages.CLAIMS, *retention.CLAIMS)
 

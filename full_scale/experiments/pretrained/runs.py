@@ -27,7 +27,7 @@ GROUP = 16
 """Answers a prompt and step of all others, where a run does not say another number."""
 RANDOM, BY_KERNEL, ALONE = "at random", "by kernel", "least coupled"
 ALONG = ("advantages", "retention")
-"""Experiments whose runs are measured all along."""
+"""Experiments whose runs are compared along their courses."""
 PICKED = (RANDOM, BY_KERNEL, ALONE)
 """How anchors are picked: by lot, to explain the most of the kernel, or those that explain least."""
 
@@ -94,7 +94,7 @@ class OpenRun(Settings):
     @property
     def measured_every(self) -> int:
         """The steps between two points of its course."""
-        return max(2, self.steps // 10) if self.experiment in ALONG else max(1, self.steps // 2)
+        return max(2, self.steps // 10) if self.experiment in (*ALONG, "models") else max(1, self.steps // 2)
 
     def coefficient_at(self, step: int) -> float:
         """The coefficient of a step."""

@@ -9,7 +9,7 @@ from dph_theory.support.progress import Progress, silent
 
 from ...models.load import model_hash
 from ..stored_runs import RunStore, StudyOptions, StudyReport
-from . import advantages, anchors, findings, methods, noise, retention, stationary, transfer
+from . import advantages, anchors, findings, methods, models, noise, retention, stationary, transfer
 from .losses import STORED
 from .open_prompts import LikeliestTokens, likeliest_tokens, open_prompts
 from .runs import GROUP, MEASURED, FinishedOpenRun, OpenRun, Outcomes
@@ -24,6 +24,7 @@ EXPERIMENTS: Mapping[str, tuple[Callable[[], list[OpenRun]], str]] = {
     "advantages": (advantages.declared, "What are advantages to be divided by?"),
     "retention": (retention.declared, "And with other groups, KLs, tasks, models, and weights from counts?"),
     "transfer": (transfer.declared, "And other prompts and optimisers, as the kernel of the base predicts?"),
+    "models": (models.declared, "And other models, which the forecast was never tried on?"),
 }  # fmt: skip
 """By name the runs that are declared, whatever came out, and their question."""
 
@@ -76,8 +77,11 @@ def fill(
     noisy = {run.tasks[0]: (path, run) for run in runs if run.experiment == "noise"}
     store.fill(findings.NOISE, noise.noise_forecast, noisy, progress=progress)
     folder = store.journal.path.parent
+    paths = models.paths(path, runs, store.bases)
     coupled = {
-        run.id: (path, run, folder) for run in runs if run.experiment in ("methods", "anchors", "transfer")
+        run.id: (paths[run.model], run, folder)
+        for run in runs
+        if run.experiment in ("methods", "anchors", "transfer", "models")
     }
     # A kernel a base: measured by one process, and then there for all.
     kernels = {transfer.KernelSettings.of_run(job[1]).digest: job for job in coupled.values()}
@@ -85,10 +89,15 @@ def fill(
     store.fill(findings.FORECAST, transfer.forecast, coupled, progress=progress)
     forecasts = store.read(findings.FORECAST, transfer.TransferForecast, coupled)
     pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
-    jobs = {run.id: (path, run, pinned.get(run.id) or anchors.by_lot(run)) for run in runs}
+    by_adam = {name: (*job, pinned[name]) for name, job in coupled.items() if job[1].optimiser == "adam"}
+    store.fill(findings.ADAM_FORECAST, transfer.adam_forecast, by_adam, progress=progress)
+    jobs = {run.id: (paths[run.model], run, pinned.get(run.id) or anchors.by_lot(run)) for run in runs}
     store.fill(findings.RUN, conduct, jobs, workers=workers, progress=progress)
     finished = store.read(findings.RUN, FinishedOpenRun, coupled)
-    after = {name: (path, outcome, forecasts[name], folder) for name, outcome in finished.items()}
+    after = {
+        name: (paths[outcome.run.model], outcome, forecasts[name], folder)
+        for name, outcome in finished.items()
+    }
     store.fill(findings.INTERPOLATION, transfer.interpolation, after, progress=progress)
 
 
@@ -107,8 +116,7 @@ def base_tokens(path: str, name: str) -> LikeliestTokens:
 
 
 def conduct(path: str, run: OpenRun, pinned: tuple[int, ...] = ()) -> FinishedOpenRun:
-    """A run of any kind, on its own model or that of the path, with the texts that it holds at the base."""
-    path = run.model or path
+    """A run of any kind, from the model of the path, with the texts that it holds at the base."""
     if run.trainer == "trl":
         return stationary.train_under_trl(path, run)
     if run.seed is None:

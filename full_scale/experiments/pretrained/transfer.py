@@ -37,6 +37,7 @@ from ...models.load import LoadedModel, ModelHashes, load
 from ...recipe.schema import ModelConfig
 from ...transfer.answers import Listed
 from ...transfer.measure import measure_listed
+from ...transfer.metric import ADAM, EUCLIDEAN
 from ..outcome import Settings
 from .anchors import PRODUCTS, SEEDS, SUMS, WIDE, anchors_of
 from .losses import SOLVED, STORED, method_of
@@ -79,16 +80,19 @@ class KernelSettings(Settings):
     measured_after: int = 0
     seed: int | None = None
     """Of the steps before it was measured."""
+    model: str | None = None
+    metric: str = EUCLIDEAN
 
     @classmethod
-    def of_run(cls, run: OpenRun) -> "KernelSettings":
+    def of_run(cls, run: OpenRun, metric: str = EUCLIDEAN) -> "KernelSettings":
         """Those of the kernel that a run is predicted by."""
-        return cls(run.tasks, run.rank, run.measured_after, run.seed if run.measured_after else None)
+        seed = run.seed if run.measured_after else None
+        return cls(run.tasks, run.rank, run.measured_after, seed, run.model, metric)
 
 
-def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
+def kernel_of(path: str, run: OpenRun, folder: Path, metric: str = EUCLIDEAN) -> AnswerKernel:
     """The kernel that a run is predicted by, measured once and stored in the folder."""
-    file = folder / "kernels" / f"{KernelSettings.of_run(run).digest}.npz"
+    file = folder / "kernels" / f"{KernelSettings.of_run(run, metric).digest}.npz"
     if file.is_file():
         return AnswerKernel.load(file)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +108,7 @@ def kernel_of(path: str, run: OpenRun, folder: Path) -> AnswerKernel:
             train_on_samples(path, replace(run, steps=run.measured_after, measured_after=0))
         loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
     prompts = listed_prompts(llama.tokenizer, with_held_out(run.tasks))
-    return measure_listed(loaded, config, prompts, file, trained=run.tasks)
+    return measure_listed(loaded, config, prompts, file, trained=run.tasks, metric=metric)
 
 
 def listed_prompts(tokenizer: Any, tasks: Sequence[str]) -> list[Listed]:
@@ -140,10 +144,20 @@ class TransferForecast:
 
 
 def forecast(path: str, run: OpenRun, folder: Path) -> TransferForecast:
-    """The prediction of a run by the kernel of its own model, measured once and stored in the folder."""
+    """The prediction of a run by the plain kernel of its own model, measured once and stored."""
     kernel = kernel_of(path, run, folder)
+    anchors = anchors_of(run, kernel, kernel.prompts_in(run.tasks[0] + HELD_OUT))
+    return _forecast(run, kernel, anchors)
+
+
+def adam_forecast(path: str, run: OpenRun, folder: Path, anchors: tuple[int, ...] = ()) -> TransferForecast:
+    """That by the kernel of Adam's steps, with the texts that the plain one's forecast holds at the base."""
+    kernel = kernel_of(path, run, folder, ADAM)
+    return _forecast(run, kernel, kernel.prompts_in(run.tasks[0] + HELD_OUT)[[*anchors]])
+
+
+def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> TransferForecast:
     trained, candidates = kernel.prompts_in(*run.tasks), kernel.prompts_in(run.tasks[0] + HELD_OUT)
-    anchors = anchors_of(run, kernel, candidates)
     held_out, explored = np.setdiff1d(candidates, anchors), kernel.prompts_in(run.tasks[0])
     method, steps = linear_method(run, kernel, trained, anchors), run.steps - run.measured_after
     step = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
