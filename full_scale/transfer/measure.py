@@ -93,6 +93,7 @@ def measure_files(
     *,
     wrong: int = WRONG,
     limit: int | None = None,
+    metric: str = ADAM,
     progress: Progress = silent,
 ) -> AnswerKernel:
     """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
@@ -106,7 +107,7 @@ def measure_files(
         prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
     if repeated := [name for name, count in Counter(listed.name for listed in prompts).items() if count > 1]:
         raise argument_error("prompt", repeated[0], "once in all files, or with an id in each row")
-    return measure_listed(loaded, config, prompts, path, wrong=wrong, progress=progress)
+    return measure_listed(loaded, config, prompts, path, wrong=wrong, metric=metric, progress=progress)
 
 
 def measure_sampled(

@@ -90,6 +90,44 @@ FLOW = theorem(
 )
 
 
+def first_adam_step(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
+    """The change of the log odds by Adam's first step, the signs of sum_i weight_i grad V_i, over eps."""
+    p = base(slopes, logits)
+    step = np.sign(score_sum(slopes, p, weight[..., None] * CORRECT))
+    return (log_odds(policy(slopes, logits, eps * step)) - log_odds(p)) / eps
+
+
+def change_in_adams_metric(slopes: Values, logits: Values, weight: Values) -> Values:
+    """K_D f, K_D the inner products of the gradients of the log odds in the metric D = 1/|g|."""
+    p = base(slopes, logits)
+    gradient = score_sum(slopes, p, weight[..., None] * CORRECT)
+    roots = np.abs(gradient[..., None, :]) ** -0.5
+    return times(gram(gradients(slopes, p) * roots), weight * p[..., 0] * (1 - p[..., 0]))
+
+
+def change_as_far(slopes: Values, logits: Values, weight: Values) -> Values:
+    """By the plain kernel, as far along the gradient as Adam's step goes: |g|_1/|g|_2 of it."""
+    gradient = score_sum(slopes, base(slopes, logits), weight[..., None] * CORRECT)
+    first, second = np.abs(gradient).sum(axis=-1), (gradient**2).sum(axis=-1)
+    return change_by_kernel(slopes, logits, weight) * (first / second)[..., None]
+
+
+ADAM = theorem(
+    "N1.adam",
+    "A step of Adam moves the log odds by the kernel in Adam's metric, not by the plain one as far",
+    statement=r"\Delta\theta = \eta D g,\; D = \mathrm{diag}(|g|)^{-1},\; g = \sum_i w_i \nabla V_i"
+    r" \;\Rightarrow\; \Delta z = \eta K^D f + O(\eta^2),\quad K^D_{ij} = \nabla z_i^T D \nabla z_j",
+    source=SOURCE,
+    on=linear(weight=uniform(0.1, 1, 3)),
+    tends=(first_adam_step, change_in_adams_metric),
+    examples=(THREE_PROMPTS.giving(rhs="1.68722126 .1401992 -.37576565"),),
+    note="The two can differ in sign: with g = (1, .1) a prompt of gradient (-.2, 1) is moved by -.1 along g and"
+    " by .8 along its signs.",
+    false=(neighbour("by the plain kernel, as far along the gradient", rhs=change_as_far),),
+    **STEPS,
+)
+
+
 def ratio_of_changes(slopes: Values, logits: Values, weight: Values, eps: float) -> Values:
     """What the others move where the first prompt is trained alone, over what it moves itself."""
     change = change_by_step(slopes, logits, (weight + 0.1) * np.array([1.0, 0.0, 0.0]), eps)

@@ -151,9 +151,15 @@ def forecast(path: str, run: OpenRun, folder: Path) -> TransferForecast:
 
 
 def adam_forecast(path: str, run: OpenRun, folder: Path, anchors: tuple[int, ...] = ()) -> TransferForecast:
-    """That by the kernel of Adam's steps, with the texts that the plain one's forecast holds at the base."""
+    """That by the kernel of Adam's steps, with the texts that the plain one's forecast holds at the base.
+
+    Empty where the linearised model has no finite end.
+    """
     kernel = kernel_of(path, run, folder, ADAM)
-    return _forecast(run, kernel, kernel.prompts_in(run.tasks[0] + HELD_OUT)[[*anchors]])
+    try:
+        return _forecast(run, kernel, kernel.prompts_in(run.tasks[0] + HELD_OUT)[[*anchors]])
+    except ValueError:  # The gradient overflows: steps of many units of log odds are beyond any kernel.
+        return TransferForecast((), (), (), (), (), (), anchors)
 
 
 def _forecast(run: OpenRun, kernel: AnswerKernel, anchors: np.ndarray) -> TransferForecast:

@@ -51,8 +51,9 @@ def gradient(model, tokens, answer):
 
 @pytest.mark.parametrize("answers", [ANSWERS, {"p0 p1": ["w1 w2", "w4 w4"], "p2 p3": ["w5 w6"]}])
 def test_the_kernel_is_that_of_the_answers_gradients(model, tmp_path, answers):
+    files = [rows(tmp_path / "rows.jsonl", answers)]
     kernel = measure_files(
-        ModelConfig(path=str(model)), [rows(tmp_path / "rows.jsonl", answers)], tmp_path / "k.npz", wrong=3
+        ModelConfig(path=str(model)), files, tmp_path / "k.npz", wrong=3, metric="euclidean"
     )
     plain, tokenizer = AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)
     right = [(tokenizer(p)["input_ids"], tokenizer(a)["input_ids"]) for p in answers for a in answers[p]]
@@ -91,7 +92,6 @@ def test_the_likeliest_wrong_answers_have_gradients_of_their_own(model, tmp_path
     mine = (kernel.prompt == 1) & ~kernel.correct
     assert kernel.log_p[mine][:4] == pytest.approx(table.topk(4).values.tolist(), abs=1e-5)
     assert kernel.about["parameters"] == sum(each.numel() for each in plain.parameters())
-    assert 1 < kernel.about["adam"] < kernel.about["parameters"] ** 0.5
 
 
 @pytest.mark.filterwarnings(TRL_WARNS)
@@ -105,7 +105,8 @@ def test_of_an_adapter_its_own_parameters_count(model, tmp_path):
 
 
 def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, monkeypatch):
-    whole = measured(model, tmp_path)
+    given = ModelConfig(path=str(model)), [rows(tmp_path / "train.jsonl", ANSWERS)], tmp_path / "kernel.npz"
+    whole = measure_files(*given, wrong=4)
     (tmp_path / "kernel.npz").unlink()
     calls = []
 
@@ -114,11 +115,10 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
         if said[1] == 2:
             raise KeyboardInterrupt
 
-    given = ModelConfig(path=str(model)), [rows(tmp_path / "train.jsonl", ANSWERS)], tmp_path / "kernel.npz"
     with pytest.raises(KeyboardInterrupt):
         measure_files(*given, wrong=4, progress=stopped)
     parts = tmp_path / "kernel.npz.parts"
-    kept = {each.name: each.stat().st_mtime_ns for each in parts.glob("*.npz")}
+    kept = {each.name: each.stat().st_mtime_ns for each in parts.glob("[0-9]*.npz")}
     assert sorted(kept) == ["0.npz", "1.npz"]
     with pytest.raises(ValueError, match=r"kernel=<1 changed \('wrong'\)> .*: .*remove it to begin"):
         measure_files(*given, wrong=5)

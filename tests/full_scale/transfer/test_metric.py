@@ -1,0 +1,105 @@
+"""The metric of Adam's steps, held to Adam's own steps and to gradients that are written out."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from support.tiny_llama import tiny_llama
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from full_scale.recipe.schema import ModelConfig
+from full_scale.transfer.answers import log_probs
+from full_scale.transfer.gradients import Gradients
+from full_scale.transfer.measure import measure_files
+from full_scale.transfer.metric import ADAM, EUCLIDEAN, Metric
+from full_scale.transfer.sketch import Sketch
+
+from .test_gradients import ANSWERS, PROMPTS, gpt2, llama, tied
+
+PROMPT_WORDS, RATE, STEPS = [f"p{i} p{j}" for i in range(4) for j in range(4)], 1e-5, 8
+TRAINED = PROMPT_WORDS[::2]
+
+
+def test_of_mean_squares_of_rank_one_it_is_adams():
+    rows, columns = torch.tensor([1e2, 1.0, 1e-2]), torch.tensor([4.0, 9.0])
+    metric = Metric.of_squares({"matrix": torch.outer(rows, columns)}, ["matrix"], ADAM)
+    root = torch.outer(*metric.factors["matrix"])
+    torch.testing.assert_close(root**-4, torch.outer(rows, columns))
+
+
+def test_weights_that_no_trained_prompt_reaches_do_not_count():
+    metric = Metric.of_squares({"matrix": torch.tensor([[0.0, 0.0], [1.0, 4.0]])}, ["matrix"], ADAM)
+    assert metric.factors["matrix"][0][0] == 0
+
+
+@pytest.mark.parametrize("build", [llama, tied, gpt2])
+def test_inner_products_are_those_in_the_metric(build, tmp_path):
+    model = build(tmp_path)
+    weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+    draw = torch.Generator().manual_seed(0)
+    squares = {name: torch.rand(weight.shape, generator=draw) for name, weight in weights.items()}
+    gradients = Gradients(model, Sketch())
+    gradients.metric = metric = Metric.of_squares(squares, gradients.matrices, ADAM)
+    sketches, exact = [], []
+    for prompt in PROMPTS:
+        with gradients.watching():
+            sketches += [gradients(scores) for scores in log_probs(model, prompt, ANSWERS)]
+        for scores in log_probs(model, prompt, ANSWERS):
+            for score in scores:
+                parts = torch.autograd.grad(score, [*weights.values()], retain_graph=True)
+                exact.append(
+                    torch.cat([weighed(metric, *pair).flatten() for pair in zip(weights, parts, strict=True)])
+                )
+    measured, expected = torch.cat(sketches), torch.stack(exact)
+    lengths = torch.outer(expected.norm(dim=1), expected.norm(dim=1))
+    assert ((measured @ measured.T - expected @ expected.T) / lengths).abs().max() < 4 / 360
+
+
+def weighed(metric, name, gradient):
+    factors = metric.factors[name]
+    return gradient * (torch.outer(*factors) if len(factors) == 2 else factors[0])
+
+
+def test_steps_of_adam_move_other_prompts_as_its_own_kernel_says(tmp_path):
+    folder = tiny_llama(tmp_path / "llama", scale=8.0)
+    files = []
+    for name, prompts in (("train", TRAINED), ("held", PROMPT_WORDS[1::2])):
+        files.append(tmp_path / f"{name}.jsonl")
+        lines = [{"prompt": prompt, "answers": [f"w{1 + len(prompt) % 3}"]} for prompt in prompts]
+        files[-1].write_text("\n".join(map(json.dumps, lines)))
+    correlations = {}
+    moved = None
+    for metric in (ADAM, EUCLIDEAN):
+        kernel = measure_files(
+            ModelConfig(path=str(folder)), files, tmp_path / f"{metric}.npz", metric=metric
+        )
+        moved = trained_by_adam(folder, kernel) if moved is None else moved
+        coupling, rates = kernel.log_odds
+        forces = np.where(np.isin(np.arange(len(rates)), kernel.prompts_in("train")), rates * (1 - rates), 0)
+        held_out = kernel.prompts_in("held out")
+        correlations[metric] = np.corrcoef((coupling @ forces)[held_out], moved[held_out])[0, 1]
+    assert correlations[ADAM] > 0.9
+    assert correlations[ADAM] > correlations[EUCLIDEAN] + 0.02
+
+
+def trained_by_adam(folder, kernel):
+    """The change of all prompts' log odds by a few steps on the expected reward of the trained ones."""
+    model, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
+    right = torch.tensor([tokenizer(f"w{1 + len(name) % 3}")["input_ids"][0] for name in kernel.names])
+    ids = torch.tensor([tokenizer(name)["input_ids"] for name in kernel.names])
+    trained = torch.from_numpy(kernel.prompts_in("train"))
+
+    def rates():
+        return model(input_ids=ids).logits[:, -1].softmax(-1).gather(1, right[:, None])[:, 0]
+
+    optimiser = torch.optim.Adam(model.parameters(), RATE, betas=(0.9, 0.99))
+    before = rates().detach().logit()
+    for _ in range(STEPS):
+        optimiser.zero_grad()
+        (-rates()[trained].mean()).backward()
+        optimiser.step()
+    return (rates().detach().logit() - before).numpy()
