@@ -62,6 +62,7 @@ def generated() -> dict[Path, str]:
     real = DOCS / "appendix" / "real-runs.md"
     tables = (
         (proved, "from the registry and the files of the kernel", pages.in_kernel()),
+        (DOCS / "appendix/papers.md", "from the registry", pages.papers()),
         (term, "from dph_theory/trainers/kl_terms.py", trainers()),
         (defaulted, "from dph_theory/predict/readers.py", defaults()),
         (predict, "from dph_theory/stationary/sampled.py", samplers()),

@@ -18,13 +18,19 @@ class Reference:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement comes from: a reference key, and the place in it if known."""
+    """Where a statement comes from: a reference key, the place in it if known, a figure here of it."""
 
     key: str
     place: str = ""
+    figure: str = ""
 
     def __post_init__(self) -> None:
         choice("key", self.key, REFERENCES)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The key, and the parts of the place."""
+        return (self.key, *(part.strip() for part in self.place.split(";") if part))
 
     def __str__(self) -> str:
         return f"{self.key}, {self.place}" if self.place else self.key

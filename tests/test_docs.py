@@ -50,6 +50,10 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
+def test_the_figures_of_claims_are_figures():
+    assert {theorem.source.figure for theorem in THEOREMS.values()} - {""} <= {*NAMES}
+
+
 @every_page
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):

@@ -300,7 +300,7 @@ DECAY = refuted(
     "'Reverse KL actively accelerates the decay': refuted for unrestricted policies",
     statement=r"\mathrm{KL}(a\|q_t^{0}) \le \mathrm{KL}(a\|q_t^{\beta}),\quad"
     r" q_t^\beta \text{ from } a \text{ by the natural gradient of } E_q v - \beta\,\mathrm{KL}(q\|a)",
-    source=Source("li2025choice", "the motivation of mass-covering divergences"),
+    source=Source("li2025choice", "the motivation of mass-covering divergences", figure="kl_both_ways"),
     on=TRAINING_RUNS,
     at_most=(lost_without_penalty, lost_with_penalty),
     examples=(TRAINING_RUN.giving(lhs=".3755571176516", rhs=".1673965370199"),),
@@ -331,7 +331,7 @@ FEWER = refuted(
     statement=r"\beta' \le \beta \;\Rightarrow\;"
     r" e^{H(\pi_{\beta'}(\cdot|Y_1))} \le e^{H(\pi_\beta(\cdot|Y_1))},"
     r"\quad \pi_\beta = \arg\min_{\pi\in\Pi} \mathrm{KL}(\pi\|p_\beta)",
-    source=Source("dymetman2026binary", "misspecification, as summarised"),
+    source=Source("dymetman2026binary", "misspecification, as summarised", figure="collapse"),
     on=chart(
         family=simplex(4, 3),
         base=simplex(4),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..references import REFERENCES
 from ..support import processes, terminal
 from ..support.files import STANDARD_OUTPUT, write_json
 from .reports import INSTANCES, QUICK_INSTANCES, Report, SearchSettings, settings_for
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Check every theorem, and that near-miss statements fail.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
-@click.option("--list", "listing", is_flag=True, help="List the theorems and stop.")
+@click.option(
+    "--list", "listing", is_flag=True, help="List claims, status, commands and figures; check none."
+)
+@click.option(
+    "--paper", type=click.Choice([*REFERENCES]), metavar="KEY", help="List the claims of a paper, by its key."
+)
 @click.option(
     "--instances", type=click.IntRange(min=1), help=f"Random instances a theorem. [default: {INSTANCES}]"
 )
@@ -33,18 +39,20 @@ if TYPE_CHECKING:
 def verify(
     names: tuple[str, ...],
     listing: bool,
+    paper: str | None,
     instances: int | None,
     seed: int,
     quick: bool,
     kernel: bool,
     path: Path | None,
 ) -> None:
-    """Check every theorem of the registry, or those NAMEd: by name, family or letter.
+    """Check every theorem of the registry, or those NAMEd: by name, subject, paper or place ("Theorem 1").
 
     Exits 0 if every status is the expected one, every kept value is given and every near-miss statement
     was refuted, 1 if not, 2 for wrong usage.
     """
     console = terminal.console(stderr=path == STANDARD_OUTPUT)
+    listing = listing or paper is not None
     if listing and path is not None:
         raise click.UsageError("--json writes what a run finds; --list runs nothing")
     search_settings = settings_for(instances=instances, seed=seed, quick=quick)
@@ -56,11 +64,11 @@ def verify(
             context = None if single or listing else processes.prepared("dph_theory.verification.run")
             from . import run, tables
         try:
-            theorems = run.select(names)
+            theorems = run.select(names, paper)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         if listing:
-            console.print(tables.listing(theorems).rich())
+            console.print(tables.listing(theorems), highlight=False, soft_wrap=True)
             return
         accepted = not kernel or _compiled(console)
         reports = _run_with_progress(theorems, search_settings, context)

@@ -103,6 +103,30 @@ def _checked(theorem: Theorem) -> str:
     return f"{'at its counterexample, ' if theorem.false else ''}{count}"
 
 
+def papers() -> str:
+    """The claims of every paper with an entry, a table a paper: place, claim, entry, status, figure."""
+    parts = []
+    for key, paper in REFERENCES.items():
+        claims = [theorem for theorem in THEOREMS.values() if theorem.source.key == key]
+        if key == "ours" or not claims:
+            continue
+        about = escaped(f"{paper.authors}, {paper.title}, {paper.where}")
+        parts += [f"## {key}\n", f"{about}. `dph verify --paper {key}`:\n"]
+        parts += ["| place | claim | dph verify | status | dph figures |", "| --- | --- | --- | --- | --- |"]
+        for claim in claims:
+            figure = f"`{claim.source.figure}`" if claim.source.figure else "-"
+            cells = (
+                escaped(claim.source.place),
+                escaped(claim.title),
+                f"`{claim.name}`",
+                claim.expected,
+                figure,
+            )
+            parts.append(f"| {' | '.join(cells)} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 def in_kernel() -> str:
     """What the kernel proves, and what its examples rest on."""
     named = [theorem for theorem in THEOREMS.values() if theorem.coq]

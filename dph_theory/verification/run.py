@@ -2,6 +2,7 @@
 
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -18,31 +19,44 @@ from .search import SearchOutcome, plain, search
 from .statement import Relation, Theorem, Verdict
 from .ties import untied
 
+_NEAREST = 8
+"""So many names at most are proposed."""
 
-def select(names: Sequence[str]) -> list[Theorem]:
-    """The theorems of these names, or of these modules, folders or labels; all of them for no name.
+
+def select(names: Sequence[str], paper: str | None = None) -> list[Theorem]:
+    """The theorems of these names, or of these modules, folders, labels, papers or places in a paper.
 
     "kl_control.pass_rate" is one entry, "kl_control" a module's, "binary_rewards" a folder's; the labels
-    A5.validity, A5 and A select as much. Raises ValueError for an unknown name, with the nearest ones.
+    A5.validity, A5 and A select as much, "li2025choice" and "Theorem 1" what is claimed there. All for no
+    name; with a paper's key only its claims. Raises ValueError for an unknown name, with those that fit.
     """
-    if not names:
-        return list(THEOREMS.values())
-    chosen: set[str] = set()
-    for name in names:
-        word = name.lower()
-        matching = {entry for entry, theorem in THEOREMS.items() if word in _groups(theorem)}
-        if not matching:
-            groups = {group: entry for entry, theorem in THEOREMS.items() for group in _groups(theorem)}
-            nearest = dict.fromkeys(groups[group] for group in get_close_matches(word, groups, cutoff=0))
-            raise argument_error("theorem", name, f"the nearest names are {', '.join(nearest)}")
-        chosen |= matching
-    return [theorem for theorem in THEOREMS.values() if theorem.name in chosen]
+    theorems = [t for t in THEOREMS.values() if paper is None or paper in str(t.source)]
+    words = [name.lower() for name in names]
+    for name, word in zip(names, words, strict=True):
+        if not any(word in _groups(theorem) for theorem in theorems):
+            raise argument_error("theorem", name, _fitting(word, theorems))
+    return [theorem for theorem in theorems if not words or not {*words}.isdisjoint(_groups(theorem))]
 
 
 def _groups(theorem: Theorem) -> tuple[str, ...]:
-    """The names that select a theorem: its own, its module's and folder's, and its labels."""
-    labels = (theorem.label, theorem.family, theorem.label[0])
+    """The names that select a theorem: its own, its module's and folder's, its labels, its source's."""
+    labels = (theorem.label, theorem.family, theorem.label[0], *theorem.source.names)
     return (theorem.name, *SUBJECTS[theorem.subject].groups, *map(str.lower, labels))
+
+
+def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
+    """What may be meant: near names, entries with its words in title or source, or places with entries."""
+    groups = {group: theorem.name for theorem in theorems for group in _groups(theorem)}
+    texts = {theorem.name: f"{theorem.title} {theorem.source}".lower() for theorem in theorems}
+    words = word.split()
+    nearest = dict.fromkeys(groups[group] for group in get_close_matches(word, groups) if len(words) == 1)
+    if not nearest:
+        nearest = dict.fromkeys(name for name, text in texts.items() if all(part in text for part in words))
+    if nearest:
+        return f"the nearest names are {', '.join([*nearest][:_NEAREST])}"
+    entries = Counter(t.source for t in theorems if t.source.place and t.source.key != "ours")
+    placed = [f"'{source.names[1]}' of {source.key}" for source, number in entries.items() if number > 1]
+    return f"an entry, a subject, a paper, or a place in one: {', '.join(placed)}"
 
 
 def available(theorem: Theorem) -> bool:

@@ -1,6 +1,9 @@
 """The tables and lines that `dph verify` prints: by paper, remarks, the counts."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import groupby
+from textwrap import wrap
 
 import numpy as np
 from rich.console import Console
@@ -19,10 +22,17 @@ STATED, _FEW = 4, 4
 _HEADERS = ("theorem", "status", "instances", "near misses refuted", "seconds")
 
 
-def listing(theorems: list[Theorem]) -> Table:
-    """The theorems, a line each."""
-    rows = [(t.name, str(t.source), t.expected, t.title) for t in theorems]
-    return Table.from_rows(("theorem", "source", "expected", "statement"), rows)
+def listing(theorems: Sequence[Theorem]) -> str:
+    """The claims by paper and place, each with its entry, its status, its command and its figure's."""
+    lines: list[str] = []
+    for source, group in groupby(theorems, key=lambda theorem: str(theorem.source)):
+        lines.append(f"[bold]{escape(source)}[/]")
+        for theorem in group:
+            figure = theorem.source.figure and f"; dph figures {theorem.source.figure}"
+            style = _STYLE[theorem.expected]
+            lines += wrap(escape(theorem.title), 80, initial_indent="  ", subsequent_indent="  ")
+            lines.append(f"    [{style}]{theorem.expected}[/]  dph verify {theorem.name}{figure}")
+    return "\n".join(lines)
 
 
 def print_reports(console: Console, theorems: list[Theorem], reports: list[Report]) -> None:

@@ -31,7 +31,7 @@ DISTANCE = theorem(
     "A1.distance",
     "1 - E_q v is at most the distance from q to any fully valid distribution",
     statement=r"1 - \mathbb{E}_q v \le \mathrm{TV}(q, p) \text{ for every } p \text{ supported on } Y_1",
-    source=Source("dymetman2026binary", "degeneracy"),
+    source=Source("dymetman2026binary", "degeneracy", figure="implicit_bias"),
     on=PAIRS,
     at_most=(missing_reward, distance_to_valid),
     coq="degeneracy",
@@ -57,7 +57,7 @@ NEAREST = theorem(
     "1 - E_q v is the distance from q to each valid distribution that completes it, whichever that is",
     statement=r"1 - \mathbb{E}_q v = \mathrm{TV}\big(q,\; q 1_{Y_1} + q(Y_0)\, w\big)"
     r" \text{ for every distribution } w \text{ on } Y_1",
-    source=Source("dymetman2026binary", "degeneracy"),
+    source=Source("dymetman2026binary", "degeneracy", figure="implicit_bias"),
     on=PAIRS,
     equal=(missing_reward, distance_to_completed),
     examples=(FOUR_ANSWERS.giving(value=".45"),),
@@ -106,7 +106,7 @@ DIMENSION = theorem(
     "A1.dimension",
     "The maximisers of E_q v form a simplex of dimension |Y1| - 1",
     statement=r"\dim \operatorname*{argmax}_q \mathbb{E}_q v = |Y_1| - 1",
-    source=Source("dymetman2026binary", "degeneracy"),
+    source=Source("dymetman2026binary", "degeneracy", figure="implicit_bias"),
     on=chart(base=simplex(4), valid=masks(4)),
     equal=(dimensions, size_less_one),
     false=(

@@ -69,7 +69,7 @@ IDENTITY = theorem(
     "E_q v - beta KL(q||a) = beta log Z - beta KL(q||p_beta) for every q",
     statement=r"\mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) + \beta\,\mathrm{KL}(q\|p_\beta)"
     r" = \beta \log Z_\beta, \quad Z_\beta = A_0 + A_1 e^{1/\beta}",
-    source=Source("dymetman2026binary", "KL control"),
+    source=Source("dymetman2026binary", "KL control", figure="mu_beta"),
     on=POLICIES,
     equal=(reward_and_distance, value_and_cost),
     examples=(FOUR_ANSWERS.giving(value=".5817178710413"),),
@@ -93,7 +93,7 @@ UNIQUE = theorem(
     "The maximiser is p_beta alone: any other policy loses at least 2 beta TV(q, p_beta)^2",
     statement=r"2\,\mathrm{TV}(q, p_\beta)^2 \le"
     r" \tfrac{1}{\beta} \big(\beta \log Z_\beta - \mathbb{E}_q v + \beta\,\mathrm{KL}(q\|a)\big)",
-    source=Source("dymetman2026binary", "KL control"),
+    source=Source("dymetman2026binary", "KL control", figure="mu_beta"),
     on=POLICIES,
     at_most=(squared_distance, suboptimality),
     # Near an even p_beta the margin is nearly the whole loss.
@@ -130,7 +130,7 @@ VALUE = theorem(
     "The optimum with a KL penalty is beta log Z = mu - beta kappa(mu)",
     statement=r"\max_q \mathbb{E}_q v - \beta\,\mathrm{KL}(q\|a) = \beta \log Z_\beta"
     r" = \mu - \beta\,\kappa(\mu)",
-    source=Source("dymetman2026binary", "KL control"),
+    source=Source("dymetman2026binary", "KL control", figure="mu_beta"),
     on=TILTED_MODELS,
     equal=(objective_at_tilted, scaled_log_partition),
     examples=(FOUR_ANSWERS.giving(value=".4772292963966"),),
@@ -148,7 +148,7 @@ VALUE = theorem(
 )
 
 
-SOURCE = Source("dymetman2026binary", "mu-beta")
+SOURCE = Source("dymetman2026binary", "mu-beta", figure="mu_beta")
 
 
 def validity_of_tilted(base: Values, valid: Values, beta: Values) -> Values:
@@ -300,7 +300,7 @@ POINTWISE = theorem(
     "A6.pointwise",
     "p_beta is within (A0/A1) e^(-1/beta) <= (A0/A1) beta of p_* at every outcome",
     statement=r"|p_\beta(y) - p_*(y)| \le \frac{A_0}{A_1}\, e^{-1/\beta} \le \frac{A_0}{A_1}\,\beta",
-    source=Source("dymetman2026binary", "limits"),
+    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
     on=chart(base=simplex(4), valid=masks(4), beta=log_uniform(1e-2, 1e3)),
     at_most=(distances_by_outcome, exponential_rate),
     examples=(
@@ -331,7 +331,7 @@ VARIATION = theorem(
     "A6.variation",
     "TV(p_beta, p_*) = 1 - mu",
     statement=r"\mathrm{TV}(p_\beta, p_*) = 1 - \mu",
-    source=Source("dymetman2026binary", "limits"),
+    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
     on=TILTED_MODELS,
     equal=(distance_to_filtered, invalid_mass),
     examples=(FOUR_ANSWERS.giving(value=".2887654057724"),),
@@ -365,7 +365,7 @@ FORWARD = theorem(
     "KL(p_*||p_beta) = -log mu = log(1 + (A0/A1) e^(-1/beta)) <= (A0/A1) beta",
     statement=r"\mathrm{KL}(p_*\|p_\beta) = -\log\mu = \log\big(1 + \tfrac{A_0}{A_1} e^{-1/\beta}\big)"
     r" \le \tfrac{A_0}{A_1}\,\beta",
-    source=Source("dymetman2026binary", "limits"),
+    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
     on=TILTED_MODELS,
     equal=(filtered_to_tilted, surprise_in_two_forms),
     examples=(FOUR_ANSWERS.giving(value=".3407529539131"),),
@@ -399,7 +399,7 @@ REVERSE = theorem(
     "KL(p_beta||p_*) is infinite for every beta: p_* cannot be a reverse-KL target",
     statement=r"e^{-\mathrm{KL}(p_\beta\|p_*)} = 0 \text{ for every } \beta > 0, \quad"
     r" e^{-\mathrm{KL}(q\|p_*)} = 0 \text{ for every } q > 0",
-    source=Source("dymetman2026binary", "limits"),
+    source=Source("dymetman2026binary", "limits", figure="tilted_to_filtered"),
     # Below beta = 1/700 the tilted model's invalid mass is under the smallest float.
     on=chart(policy=simplex(4), base=simplex(4), valid=masks(4), beta=log_uniform(2e-3, 1e3)),
     equal=(closeness_to_filtered, lambda beta: 0 * beta[:, None]),

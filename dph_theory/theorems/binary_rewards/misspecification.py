@@ -106,7 +106,7 @@ VALIDITY = theorem(
     "Over any finite family V* - V(pi_b) <= beta (K* - K(pi_b)), K = KL(pi||a)",
     statement=r"\pi_\beta = \arg\min_{\pi\in\Pi} \mathrm{KL}(\pi\|p_\beta):\quad"
     r" V^* - V(\pi_\beta) \le \beta\,(K^* - K(\pi_\beta))",
-    source=Source("dymetman2026binary", "misspecification"),
+    source=Source("dymetman2026binary", "misspecification", figure="collapse"),
     on=chart(family=simplex(3, 3, zeros=True), base=simplex(3), valid=masks(3), beta=log_uniform(1e-3, 1e3)),
     at_most=(validity_lost, worth_of_saving),
     examples=(RESTRICTED.giving(lhs=".2", rhs=".3706855728408"),),
@@ -146,7 +146,7 @@ ORDER = theorem(
     "Below a critical beta the family's minimiser maximises the pass rate first, then minimises KL(pi||a)",
     statement=r"\beta < \min_{K(\pi)<K^*} \frac{V^*-V(\pi)}{K^*-K(\pi)} \;\Rightarrow\;"
     r" V(\pi_\beta) = V^*,\; K(\pi_\beta) = K^*",
-    source=Source("dymetman2026binary", "misspecification"),
+    source=Source("dymetman2026binary", "misspecification", figure="collapse"),
     # Weights spread evenly and ends that differ, since the policies of a simplex chart crowd near the uniform
     # one and in its corners, where pass rates tie within rounding and no float shows which is the highest.
     on=chart(
@@ -187,7 +187,7 @@ COLLAPSE = theorem(
     "If Diracs are the only fully valid members, small beta gives the Dirac on argmax_{Y1} a",
     statement=r"\Pi \supseteq \{\delta_y\},\; \pi(Y_1) < 1 \text{ otherwise}:\quad"
     r" \pi_\beta = \delta_{\arg\max_{Y_1} a} \text{ for all small } \beta",
-    source=Source("dymetman2026binary", "misspecification"),
+    source=Source("dymetman2026binary", "misspecification", figure="collapse"),
     on=chart(**TWO_MEMBERS.parts, fraction=uniform(0.01, 0.99)),
     equal=(chosen_below_critical, dirac_on_mode),
     examples=(RESTRICTED.but(fraction=".9").giving(value="1 0 0 0"),),
@@ -275,7 +275,7 @@ COVERAGE = theorem(
     "The M-projection of p_* in a family with a positive member has mass on every correct answer",
     statement=r"\pi_F = \arg\min_{\pi\in\Pi} \mathrm{KL}(p_*\|\pi):\quad"
     r" \max_{Y_1} \mathrm{kl}(p_*(y)\|\pi_F(y)) \le \min_{q \in \Pi,\, q > 0} \mathrm{KL}(p_*\|q) < \infty",
-    source=Source("dymetman2026binary", "misspecification"),
+    source=Source("dymetman2026binary", "misspecification", figure="collapse"),
     on=TWO_MEMBERS,
     at_most=(forgotten_by_forward, least_cost),
     examples=(RESTRICTED.giving(lhs=".1046496287529", rhs=".277258872224"),),

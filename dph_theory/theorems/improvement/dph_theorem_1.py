@@ -1,8 +1,9 @@
 """The stated improvement bound.
 
-The "enhanced monotonic improvement" of the paper's Theorem 1, in both readings of its assumption on delta: it
-is false, and no constant mends it, since delta is of first order in the step, the divergence of second. At
-gamma = 0 no reading is needed: every penalty has a factor gamma, and J = L_old.
+The "enhanced monotonic improvement" of the paper's Theorem 1. Without a discount it is refuted as it stands,
+and no reading is needed: every penalty has a factor gamma, and J = L_old. With one it is refuted in our
+reconstruction, in both readings of its assumption on delta, and no constant mends it, since delta is of
+first order in the step, the divergence of second.
 """
 
 from functools import partial
@@ -18,7 +19,41 @@ from ...verification.charts import chart, discounts, example, log_uniform, simpl
 from ...verification.statement import neighbour, refuted, scaled, theorem
 from .._mdps import COUNTEREXAMPLE, STATED, TRIPLES, least_stated_bound, normalised_return
 
-STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd")
+STATED_SOURCE = Source("li2025choice", "Theorem 1; cf. kang2018pofd", figure="bounds")
+
+
+def one_state(r: Values, gamma: Values) -> TabularMDP:
+    """The bandit with rewards (1, r, 0)."""
+    one = 1 + 0 * r
+    rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
+    return TabularMDP(
+        np.broadcast_to(trailing(one, 3), (*one.shape, 1, 3, 1)), rewards, gamma, one[..., None]
+    )
+
+
+def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share: float = 1) -> Values:
+    """L_old(pi) + delta at gamma = 0, where no penalty is left."""
+    mdp = one_state(r, 0 * r)
+    return surrogate(mdp, pi, pi_old) + share * anchor_gain(mdp, pi_old, pi_pef)
+
+
+UNDISCOUNTED = refuted(
+    "C2.undiscounted",
+    "Theorem 1 without a discount says that no reference is ever better than the old policy: refuted",
+    statement=r"\gamma = 0:\quad J(\pi) \ge L_{old}(\pi) + \delta,\quad"
+    r" \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
+    source=STATED_SOURCE,
+    on=chart(r=uniform(0, 1), pi=simplex(3, 1), pi_old=simplex(3, 1), pi_pef=simplex(3, 1)),
+    at_most=(one_step_bonus, lambda r, pi: one_state(r, 0 * r).return_(pi)),
+    examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
+    note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
+    " whatever the divergence, eps_pef, eps_pi and C_f are, so that the claim is delta <= 0, also at pi ="
+    " pi_old; delta is .2 in the example. The entries old, new and generic are of our reconstruction.",
+    coq="stated_without_future",
+    false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
+)
+
+
 NOTES = {
     "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
     " all are readings here. The bound fails under both readings of delta, this one and dph_theorem_1.new,"
@@ -33,7 +68,7 @@ NOTES = {
 STATED_BOUND = tuple(
     refuted(
         f"C2.{reading}",
-        f"The improvement bound as stated, with delta below E_pef A_{reading}: refuted for three divergences",
+        f"Theorem 1 in our reconstruction, delta below E_pef A_{reading}: refuted for three divergences",
         statement=r"J(\pi) \ge L_{old}(\pi) - \tfrac{2\gamma\alpha_1\epsilon_\pi}{(1-\gamma)^2}"
         r" + \tfrac{\delta}{1-\gamma} - \tfrac{C_f\gamma\alpha_2\epsilon_{pef}}{(1-\gamma)^2},"
         rf"\quad \delta \le E_{{\pi_{{pef}}}} A_{{{policy}}}(s,\cdot)",
@@ -55,15 +90,6 @@ STATED_BOUND = tuple(
     )
     for reading, policy in (("old", "old"), ("new", r"\pi"))
 )
-
-
-def one_state(r: Values, gamma: Values) -> TabularMDP:
-    """The bandit with rewards (1, r, 0)."""
-    one = 1 + 0 * r
-    rewards = np.stack([one, r, 0 * r], axis=-1)[..., None, :]
-    return TabularMDP(
-        np.broadcast_to(trailing(one, 3), (*one.shape, 1, 3, 1)), rewards, gamma, one[..., None]
-    )
 
 
 def step_size(mdp: TabularMDP, pi: Values, constant: Values, fraction: Values) -> Values:
@@ -138,26 +164,4 @@ GENERIC = theorem(
         ),
         neighbour("the whole first-order gain is left", lhs=scaled(half_first_order, 2)),
     ),
-)
-
-
-def one_step_bonus(r: Values, pi: Values, pi_old: Values, pi_pef: Values, share: float = 1) -> Values:
-    """L_old(pi) + delta at gamma = 0, where no penalty is left."""
-    mdp = one_state(r, 0 * r)
-    return surrogate(mdp, pi, pi_old) + share * anchor_gain(mdp, pi_old, pi_pef)
-
-
-UNDISCOUNTED = refuted(
-    "C2.undiscounted",
-    "At gamma = 0 the stated bound says that no reference is ever better than the old policy: refuted",
-    statement=r"\gamma = 0:\quad J(\pi) \ge L_{old}(\pi) + \delta,\quad"
-    r" \delta \le E_{\pi_{pef}} A_{old}(s,\cdot)",
-    source=STATED_SOURCE,
-    on=chart(r=uniform(0, 1), pi=simplex(3, 1), pi_old=simplex(3, 1), pi_pef=simplex(3, 1)),
-    at_most=(one_step_bonus, lambda r, pi: one_state(r, 0 * r).return_(pi)),
-    examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
-    note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
-    " whatever the divergence, eps_pef, eps_pi and C_f are; and delta is .2 in the example.",
-    coq="stated_without_future",
-    false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )

@@ -40,7 +40,7 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     words = " ".join(done.stdout.split())
     assert THEOREMS["dph_theorem_1.old"].note.split(";")[0] in words
     assert "witness: {'P': " in words
-    words = ["cost", "decomposition", "frontier", "equality", "old", "new", "generic", "undiscounted"]
+    words = ["cost", "decomposition", "frontier", "equality", "undiscounted", "old", "new", "generic"]
     assert [r["theorem"].partition(".")[2] for r in json.loads(path.read_text())] == words
 
 
@@ -92,11 +92,28 @@ def test_reports_on_standard_output_stand_alone_and_the_list_names_every_theorem
     assert all(name in listed for name in THEOREMS)
 
 
+def test_a_paper_is_listed_by_claim_entry_status_figure_and_command():
+    listed = here("--paper", "li2025choice").stdout
+    assert max(map(len, listed.splitlines())) <= 80
+    lines = [line.strip() for line in listed.partition("Theorem 1; cf. kang2018pofd\n")[2].splitlines()]
+    # First what needs no reading of the paper.
+    assert lines[0].startswith("Theorem 1 without a discount says that no reference is ever better")
+    assert "REFUTED  dph verify dph_theorem_1.undiscounted; dph figures bounds" in lines
+    assert "Theorem 1 in our reconstruction, delta below E_pef A_old" in listed
+    listed = here("--paper", "dymetman2026binary", "limits").stdout
+    assert "PROVED  dph verify kl_control.reverse; dph figures tilted_to_filtered" in listed
+    assert "kl_control.cost" not in listed
+    done = here("theorem 1", "--quick")
+    assert "3 theorems: 3 refuted; 3 as expected" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("kl_control.cots",), "the nearest names are kl_control.cost, "),
-        (("Z9",), "the nearest names are "),
+        (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
+        (("Proposition 3",), "'Theorem 1' of li2025choice"),
+        (("bernoullis",), "the nearest names are kl_control.cost"),
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
         (("--json", "missing/folder/v.json"), "does not exist"),
@@ -146,7 +163,7 @@ def test_an_interrupted_run_says_so_and_leaves_no_file(tmp_path, loaded):
 
 def test_a_theorem_that_is_named_is_stated_with_its_sides_at_an_example(capsys):
     refuted = CliRunner().invoke(verify, ["C2.undiscounted", "--quick"]).output
-    assert "dph_theorem_1.undiscounted: At gamma = 0 the stated bound says" in refuted
+    assert "dph_theorem_1.undiscounted: Theorem 1 without a discount says" in refuted
     assert "at its first example, claimed, and false: 0.8 <= 0.6" in refuted
     checked = CliRunner().invoke(verify, ["between_prompts.slope", "--quick"]).output
     assert "at its first example, -0.0208531 -> -0.0208531" in checked
