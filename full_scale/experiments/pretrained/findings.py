@@ -44,12 +44,13 @@ class Findings:
         """What the store has of the runs of these ids."""
         outcomes = [*store.read(RUN, FinishedOpenRun, names).values()]
         forecasts = store.read(FORECAST, transfer.TransferForecast)
+        of_adam = store.read(ADAM_FORECAST, transfer.TransferForecast)
         interpolations = store.read(INTERPOLATION, transfer.Interpolation)
         pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
         return cls(
             outcomes=outcomes,
             noise_verdicts=noise.noise_verdicts(store.read(NOISE, noise.NoiseForecast), outcomes),
-            comparisons=transfer.comparisons(outcomes, forecasts, interpolations),
+            comparisons=transfer.comparisons(outcomes, forecasts, interpolations, of_adam),
             verdicts=judged(CLAIMS, outcomes, pinned),
         )
 
@@ -130,6 +131,7 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
             as_json(compared, digits=4) | {"setting": asdict(compared.setting)}
             for compared in findings.comparisons
         ],
+        "forecast_errors": as_json(transfer.forecast_errors(findings.comparisons), digits=4),
         "kernels": [*store.read(KERNEL, dict).values()],
         "costs": as_json(costs(took), digits=5),
     }

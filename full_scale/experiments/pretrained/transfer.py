@@ -266,11 +266,15 @@ class ForecastComparison:
     measured_spread: tuple[float, ...]
     correlation: float
     forecast_correlation: float
+    adam_forecast: tuple[float, ...] = ()
+    """By the kernel of Adam's steps, empty where there is none."""
+    adam_trained: tuple[float, ...] = ()
 
 
 def comparisons(
-    outcomes: Outcomes, forecasts: Mapping[str, TransferForecast], interpolations: Mapping[str, Interpolation]
-) -> list[ForecastComparison]:
+    outcomes: Outcomes, forecasts: Mapping[str, TransferForecast],
+    interpolations: Mapping[str, Interpolation], of_adam: Mapping[str, TransferForecast],
+) -> list[ForecastComparison]:  # fmt: skip
     """The runs that were predicted, by setting."""
     groups: dict[OpenRun, list[FinishedOpenRun]] = {}
     for outcome in outcomes:
@@ -280,6 +284,7 @@ def comparisons(
     for setting, runs in groups.items():
         before = [forecasts[outcome.run.id] for outcome in runs]
         after = [interpolations[outcome.run.id] for outcome in runs]
+        by_adam = [of_adam[outcome.run.id] for outcome in runs if outcome.run.id in of_adam]
         base, measured = (_free_pass_at(runs, before, point) for point in (0, -1))
         spread = measured.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(len(KS))
         trained = [[pass_at(outcome.last.tasks, setting.tasks[:1], k) for k in KS] for outcome in runs]
@@ -295,8 +300,43 @@ def comparisons(
                 spread=_mean([forecast.spread for forecast in before]),
                 correlation=fmean(change.correlation for change in after),
                 forecast_correlation=fmean(change.forecast_correlation for change in after),
+                adam_forecast=_mean([forecast.held_out for forecast in by_adam]) if by_adam else (),
+                adam_trained=_mean([forecast.trained for forecast in by_adam]) if by_adam else (),
             )
         )  # fmt: skip
+    return rows
+
+
+def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, Any]]:
+    """By model, experiment, task and rate: how far forecasts and rivals of held-out Pass@k were off, at KS.
+
+    Each a root mean square over settings: of the plain kernel and of that of Adam's steps where all have
+    both, of no change (what each prompt alone predicts too), and of one answer for every prompt, whose Pass@k
+    is its Pass@1; beside them the noise of the measured means over seeds.
+    """
+    groups: dict[tuple[Any, ...], list[ForecastComparison]] = {}
+    for row in compared:
+        run = row.setting
+        if run.measured_after == 0:
+            key = run.model, run.experiment, run.tasks[0], run.optimiser, run.learning_rate
+            groups.setdefault(key, []).append(row)
+    fields = ("model", "experiment", "task", "optimiser", "learning_rate")
+    rows = []
+    for key, settings in groups.items():
+        measured = np.array([row.measured for row in settings])
+        spread = np.array([row.measured_spread for row in settings])
+        one_answer = [[row.base[0]] * len(KS) for row in settings]
+        rivals = {"no change": [row.base for row in settings], "one answer": one_answer}
+        kernels = {"kernel": [row.forecast for row in settings]}
+        if all(row.adam_forecast for row in settings):
+            kernels["kernel of Adam's steps"] = [row.adam_forecast for row in settings]
+        errors = {
+            name: np.sqrt(((np.array(forecast) - measured) ** 2).mean(axis=0)).tolist()
+            for name, forecast in {**kernels, **rivals}.items()
+        }
+        squares = spread**2 / np.array([[row.seeds] for row in settings])
+        errors["noise of seeds"] = np.sqrt(squares.mean(axis=0)).tolist()
+        rows.append(dict(zip(fields, key, strict=True)) | {"settings": len(settings), "errors": errors})
     return rows
 
 

@@ -20,8 +20,10 @@ from full_scale.experiments.pretrained.runs import (
 from full_scale.experiments.pretrained.training import train_on_samples
 from full_scale.experiments.pretrained.transfer import (
     KS,
+    ForecastComparison,
     comparisons,
     forecast,
+    forecast_errors,
     interpolation,
     kernel_of,
     linear_method,
@@ -72,7 +74,7 @@ def test_a_forecast_is_of_the_prompts_that_are_not_held_and_is_compared_on_these
     made = forecast(folder, ANCHORED, stored_kernels)
     outcome = train_on_samples(folder, ANCHORED, anchors=made.anchors)
     after = interpolation(folder, outcome, made, stored_kernels)
-    (row,) = comparisons([outcome], {ANCHORED.id: made}, {ANCHORED.id: after})
+    (row,) = comparisons([outcome], {ANCHORED.id: made}, {ANCHORED.id: after}, {})
     task = EXPLORED + HELD_OUT
     expected = [pass_at(outcome.course[-1].tasks, [task], k, without=made.anchors) for k in KS]
     assert row.measured == pytest.approx(expected)
@@ -109,3 +111,31 @@ def test_after_an_adapter_all_weights_are_trained_again(folder):
     first, second = train_on_samples(folder, low), train_on_samples(folder, low)
     assert first.course[-1] == second.course[-1]
     assert moved(train_on_samples(folder, PLAIN), range(24)) > 0
+
+
+def compared(measured, forecast, of_adam=(), **changes):
+    """A setting's comparison whose base is .25, .5, 1."""
+    nothing = (0.0, 0.0, 0.0)
+    return ForecastComparison(
+        setting=replace(PLAIN, **changes).setting, seeds=4, base=(0.25, 0.5, 1.0), measured=measured,
+        forecast=forecast, adam_forecast=of_adam, measured_spread=(0.2, 0.2, 0.2), interpolated=nothing,
+        trained_forecast=nothing, trained_measured=nothing, trained_alone=nothing, without_noise=nothing,
+        spread=nothing, correlation=0.0, forecast_correlation=0.0,
+    )  # fmt: skip
+
+
+def test_errors_are_root_mean_squares_over_settings_of_one_model_task_and_rate():
+    one = compared((0.25, 0.5, 0.9), (0.25, 0.5, 0.5), (0.25, 0.5, 0.8))
+    two = compared((0.25, 0.5, 0.7), (0.25, 0.5, 0.4), (0.25, 0.5, 0.8), coefficient=3.0)
+    other = compared((0.25, 0.5, 0.9), (0.25, 0.5, 0.5), learning_rate=1e-6)
+    both, slow = forecast_errors([one, two, other])
+    assert (both["settings"], slow["settings"], slow["learning_rate"]) == (2, 1, 1e-6)
+    last = {name: errors[2] for name, errors in both["errors"].items()}
+    assert last == pytest.approx(
+        {
+            "kernel": np.sqrt((0.4**2 + 0.3**2) / 2), "kernel of Adam's steps": 0.1,
+            "no change": np.sqrt((0.1**2 + 0.3**2) / 2), "one answer": np.sqrt((0.65**2 + 0.45**2) / 2),
+            "noise of seeds": 0.1,
+        }
+    )  # fmt: skip
+    assert "kernel of Adam's steps" not in slow["errors"]
