@@ -34,6 +34,8 @@ from dph_theory.verification.ties import tied_names
 from figures.catalogue import figure
 from figures.files import rendered
 from figures.frames import Records
+from figures.style import Sheet
+from figures.venues import Venue
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))
@@ -211,9 +213,9 @@ def sampled_runs() -> str:
 
 
 def picture(name: str) -> str:
-    """A figure as SVG, drawn from the stored records."""
-    drawn = figure(name)
-    return rendered(drawn.drawing(drawn.numbers(Records())), "svg").decode()
+    """A figure as SVG, drawn from the stored records; the README's as wide as a phone."""
+    drawn, sheet = figure(name), Sheet(Venue(text=4.1)) if name == PICTURES[0] else None
+    return rendered(drawn.drawing(drawn.numbers(Records()), sheet), "svg").decode()
 
 
 def compile_kernel() -> None:

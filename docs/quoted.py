@@ -129,8 +129,11 @@ def _transfer(records: Records) -> dict[str, Any]:
     anchored = [row for row in rows if row["tasks"] in with_anchors]
     others = [row for row in rows if row not in methods and row not in anchored]
     error = published["interpolated 256"] - published["measured 256"]
-    half = len(numbers["cosines"]) // 2
-    among = numbers["cosines"][:half, :half][~np.eye(half, dtype=bool)]
+    of_base = {"tasks": [*transfer.MIXTURE], "rank": None, "measured_after": 0, "seed": None}
+    kernel = next(kernel for kernel in results["kernels"] if kernel["settings"] == of_base)
+    trained = [i for i, name in enumerate(kernel["sets"]) if name.startswith(transfer.TASK)]
+    trained = trained[: len(trained) // 2]
+    among = np.array(kernel["cosines"])[np.ix_(trained, trained)][~np.eye(len(trained), dtype=bool)]
     slopes = {
         kernel["settings"]["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
         for kernel in results["kernels"]

@@ -177,7 +177,7 @@ def test_stored_records_are_drawn_without_torch():
 
 
 def test_what_the_papers_draw_has_a_figure_here():
-    text = (Path(figures.__file__).parents[1] / "docs" / "proved.md").read_text()
+    text = (Path(figures.__file__).parents[1] / "docs" / "appendix" / "papers.md").read_text()
     section = text.partition("## The papers' figures and ours")[2].partition("\n## ")[0]
     rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[-1])}
