@@ -14,9 +14,10 @@ from ..support.errors import argument_error, choice
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
-from ..transfer import LinearisedMethod
+from ..transfer import AnswerKernel, LinearisedMethod
 from .confrontation import Confrontation, confront
 from .counts import Counts, UnmatchedPromptsError
+from .kernel_course import KernelCourse
 from .pilot import pilot_forecast
 from .reading import distinct_names, read_counts, read_steps
 from .report import curve_table, requested, sentences, tables
@@ -25,9 +26,10 @@ from .several_runs import RunComparison, compare_runs
 KIND = "confront"
 _PATH = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_BY_KERNEL = ("transfer", "learning_rate")
 _WIDTH = 80
 """Columns of what is printed unasked."""
-_STEP = click.IntRange(min=1)
+_STEP, _RATE = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 _GROUP = click.IntRange(2, 4096)
 """The weight of a group is a sum over all counts of successes at each rate."""
 
@@ -87,6 +89,8 @@ def steps_of(text: str) -> list[int]:
 @click.option("--until", type=_STEP, metavar="STEP", help="Forecast this step: the RUNs are checkpoints.")
 @click.option("--at", type=steps_of, metavar="STEP,...", help="Their steps. [default: in the files' names]")
 @click.option("--trained", type=_FILE, help="With --until: ids of the prompts that are trained, a line each.")
+@click.option("--transfer", type=_FILE, help="With --until: the base's kernel, which dph transfer measures.")
+@click.option("--learning-rate", type=_RATE, help="With --transfer: the run's, of Adam.")
 @click.option(
     "--divided-by", type=click.Choice(("std", "mean", "none")), default="std", help="What advantages are."
 )
@@ -113,7 +117,7 @@ def confront_command(
     """
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
-    forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by")}
+    forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by", *_BY_KERNEL)}
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
@@ -166,14 +170,19 @@ def _print_forecast(
     settings: dict[str, Any],
 ) -> None:
     """The forecast of a run from its checkpoints: stored, and printed."""
-    path, divided_by = settings["trained"], settings["divided_by"]
+    path, divided_by, kernel = settings["trained"], settings["divided_by"], None
     band = {name: settings[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
-    method = LinearisedMethod(divided_by, group_size)
-    forecast = pilot_forecast(base, checkpoints, settings["until"], _ids(path), method=method, **band)
+    method, until = LinearisedMethod(divided_by, group_size), settings["until"]
+    file, rate = (settings[name] for name in _BY_KERNEL)
+    if (file is None) != (rate is None):
+        raise click.UsageError("--transfer needs the learning rate of Adam, --learning-rate needs --transfer")
+    if file is not None:
+        kernel = KernelCourse.from_kernel(AnswerKernel.load(file), method, until, rate)
+    forecast = pilot_forecast(base, checkpoints, until, _ids(path), method=method, kernel=kernel, **band)
     if json_path is not None:
         seed, k = band.pop("seed"), band.pop("ks")
         config = {"until": forecast.until, "trained": path and str(path), "divided_by": divided_by, "k": k}
-        config |= {"group_size": group_size, **band}
+        config |= {"group_size": group_size, "transfer": file and str(file), "learning_rate": rate, **band}
         lines, results = forecast.summary().splitlines(), {"forecast": forecast.to_dict()}
         packages = ("numpy", "scipy")
         stored = record(KIND, seed=seed, config=config, results=results, findings=lines, packages=packages)

@@ -5,12 +5,14 @@ and ds/dt is the trained prompts' drive, whatever the optimiser's step. Where ch
 persist, they are a walk whose deviation grows with the clock.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import integrate
 
 from ..coverage import exact_pass_at_k
+from ..numeric.arrays import Scalars
 from ..numeric.elementary import Values, expit
 from ..stationary.sequence import pass_rate_drive
 from ..transfer import LinearisedMethod, group_drive
@@ -78,21 +80,25 @@ class Walk(NamedTuple):
         """The deviation of what a prompt moves beside."""
         return float(self.deviation * np.sqrt(max(self.clock**2 - self.reach**2, 0.0)))
 
-    def log_odds(self, now: Values, change: Values, noise: float = 0.0) -> Values:
-        """The log odds at the nodes of a prompt's own draw, (nodes, ...).
+    def log_odds(self, now: Values, change: Values, noise: Scalars = 0.0) -> Values:
+        """The log odds by run's draw and node of a prompt's own draw, (*noise, nodes, *now).
 
-        `now` and `change`, of equal shape; `noise`, the run's draw, in deviations.
+        `now` and `change`, of equal shape; `noise`, the run's draws, in deviations.
         """
-        draws = np.sqrt(SHARED) * noise + np.sqrt(1 - SHARED) * _NODES
+        draws = np.sqrt(SHARED) * np.asarray(noise)[..., None] + np.sqrt(1 - SHARED) * _NODES
         later = now + (self.reach - 1) * change
-        return np.asarray(later + self.spread * draws.reshape(-1, *[1] * later.ndim))
+        return np.asarray(later + self.spread * draws.reshape(*draws.shape, *[1] * later.ndim))
 
-    def pass_at_k(self, now: Values, change: Values, k: int, noise: float = 0.0) -> tuple[Values, Values]:
-        """The mean of Pass@k of prompts with these log odds and changes so far, and of its square."""
-        passed = exact_pass_at_k(expit(self.log_odds(now, change, noise)), k)
-        return over_draws(passed), over_draws(passed**2)
+    def pass_at_k(self, now: Values, change: Values, ks: Sequence[int], noise: Scalars) -> Values:
+        """The mean over a prompt's draw of its Pass@k, and of its square: (k, draws, 2, prompts).
+
+        `now` and `change`, (prompts,), log odds and changes so far.
+        """
+        rates = expit(self.log_odds(now, change, noise))
+        passed = (exact_pass_at_k(rates, k) for k in ks)
+        return np.array([[over_draws(x, 1), over_draws(x**2, 1)] for x in passed]).swapaxes(1, 2)
 
 
-def over_draws(values: Values) -> Values:
-    """The mean over a prompt's own draw of values (nodes, ...)."""
-    return np.tensordot(_WEIGHTS / _WEIGHTS.sum(), values, axes=1)
+def over_draws(values: Values, axis: int = 0) -> Values:
+    """The mean over a prompt's own draw of values, whose axis has the nodes."""
+    return np.tensordot(_WEIGHTS / _WEIGHTS.sum(), values, axes=(0, axis))

@@ -24,6 +24,7 @@ from ..support.table import Cell, Table
 from ..transfer import LinearisedMethod
 from .clock import Walk, later_clock, over_draws
 from .counts import Counts, PairedCounts, matched
+from .kernel_course import HOLDS_FROM, KernelChange, KernelCourse, MeasuredChange
 from .pass_at_k import curves, shown_ks
 from .policy_fits import THINNED_TO, JointCounts, fitted_shifts, shifted
 from .rates import floored_log, likelihood
@@ -45,13 +46,15 @@ class Moves:
     """What counts of base and checkpoint leave open of log odds: points, and their weights by pair of counts.
 
     Points are (shifts, grid): the log odds at the base and the change since; `weights` (pairs, points) and
-    each prompt's pair, (prompts,).
+    each prompt's pair, (prompts,). `kernel`, if any, has a pair for each prompt: what it describes of its
+    change, and adds later.
     """
 
     start: np.ndarray
     change: np.ndarray
     weights: np.ndarray
     pair: np.ndarray
+    kernel: KernelChange | None = None
 
     @classmethod
     def from_pairs(cls, pairs: PairedCounts, rng: np.random.Generator) -> "Moves":
@@ -83,15 +86,37 @@ class Moves:
         mean = float(self.mean_weights @ self.change)
         return mean, float(np.sqrt(self.mean_weights @ (self.change - mean) ** 2))
 
+    @property
+    def known(self) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of each prompt's change and that of its square, (prompts,)."""
+        mean, square = (self.weights @ self.change**power for power in (1, 2))
+        return mean[self.pair], square[self.pair]
+
+    def joined(self, kernel: KernelChange) -> "Moves":
+        """The same where a kernel describes a part of the change."""
+        return replace(self, weights=self.weights[self.pair], pair=np.arange(len(self.pair)), kernel=kernel)
+
     def walk(self, clock: float, persistence: float) -> Walk:
-        """How these changes go on."""
-        return Walk(clock, persistence, self.shift[1])
+        """How these changes go on, but for what a kernel describes."""
+        if self.kernel is None:
+            return Walk(clock, persistence, self.shift[1])
+        mean, square = self.known
+        described = self.kernel.described
+        second = np.mean(square - 2 * described * mean + described**2)
+        return Walk(clock, persistence, float(np.sqrt(max(second - np.mean(mean - described) ** 2, 0.0))))
 
     def moments(self, walk: Walk, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """The mean Pass@k later and its variance by k, run's draw and pair of counts, (k, draws, pairs)."""
-        now = self.start + self.change
-        by_k = [[walk.pass_at_k(now, self.change, k, noise) for noise in _RUN_DRAWS] for k in ks]
-        mean, square = np.moveaxis(np.array(by_k) @ self.weights.T, 2, 0)
+        now, by_pair = self.start + self.change, []
+        if self.kernel is None:
+            by_pair.append(walk.pass_at_k(now, self.change, ks, _RUN_DRAWS) @ self.weights.T)
+        else:
+            for weights, described, ahead in zip(self.weights, *self.kernel, strict=True):
+                likely = weights > _LEAST_WEIGHT
+                left = self.change[likely] - described
+                passed = walk.pass_at_k(now[likely] + ahead, left, ks, _RUN_DRAWS)
+                by_pair.append(passed @ (weights[likely] / weights[likely].sum())[:, None])
+        mean, square = np.moveaxis(np.concatenate(by_pair, axis=-1), 2, 0)
         return mean, np.maximum(square - mean**2, 0.0)
 
     def log_chance(self, walk: Walk, n: np.ndarray, c: np.ndarray) -> float:
@@ -103,6 +128,26 @@ class Moves:
             chance = over_draws(np.array([likelihood(key_n, key_c, node) for node in rates]))
             logs.append(floored_log((self.weights[self.pair] * chance[place]).sum(axis=1)).sum())
         return float(logsumexp(logs) - np.log(len(logs)))
+
+
+@dataclass(frozen=True, repr=False)
+class KernelShare(Readable):
+    """What the kernel described of the first steps.
+
+    `weight` is the share of the mean square of the changes of log odds, by which its later steps count;
+    `moved` has the root mean squares of these changes, measured and by the kernel, by kind of prompts.
+    """
+
+    weight: float
+    moved: Mapping[str, tuple[float, float]]
+
+    def sentence(self, step: int) -> str:
+        """How far the first steps moved log odds, how far the kernel had them move, and what follows."""
+        pairs = (f"{now:.1f}, forecast {by:.1f} ({kind})" for kind, (now, by) in self.moved.items())
+        ending = f"{self.weight:.0%} of it is as the kernel has it, which weighs so much"
+        if self.weight < HOLDS_FROM:
+            ending = "the kernel of the base does not hold here"
+        return f"The first {step} steps moved log odds by {'; '.join(pairs)}: {ending}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,6 +189,7 @@ class PilotForecast(Shown):
     k: tuple[int, ...]
     forecasts: tuple[PromptForecast, ...]
     earlier: "PilotForecast | None" = None
+    kernel: KernelShare | None = None
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
@@ -157,6 +203,8 @@ class PilotForecast(Shown):
             yield f"Step {self.until} from step {self.step}, {part.prompts} prompts ({part.kind}):"
             yield f"  {'; '.join(words)}."
         yield f"The trained prompts' clock goes on to {self.clock:.2f} times what it was at step {self.step}."
+        if self.kernel is not None:
+            yield self.kernel.sentence(self.step)
         if self.earlier is None:
             return
         for past, part in zip(self.earlier.forecasts, self.forecasts, strict=True):
@@ -191,6 +239,7 @@ def pilot_forecast(
     trained: Collection[str | int] | None = None,
     *,
     method: LinearisedMethod | None = None,
+    kernel: KernelCourse | None = None,
     ks: Sequence[int] | None = None,
     allow_missing: bool = False,
     min_n: int = 1,
@@ -202,7 +251,9 @@ def pilot_forecast(
     Parameters: `base` and `checkpoints` by step, from `read_counts`, paired as `matched` does with
     `allow_missing` and `min_n`; `until`, the step that is forecast; `trained`, the ids of the prompts that
     the run trains: without them the clock is that of all prompts, and all count as not trained; `method`, its
-    advantage and KL, by default divided by the std in groups of eight, no KL; `ks`, by default powers of two
+    advantage and KL, by default divided by the std in groups of eight, no KL; `kernel`, the base's, whose
+    later steps are added as much as it described the first ones, and which says by default what is trained;
+    `ks`, by default powers of two
     up to the least number of answers; `draws` and `seed` of the interval. Of several checkpoints the
     persistence is fitted to the counts of each, forecast from the one before. Returns a PilotForecast. Raises
     ValueError as `matched` does, for no checkpoint, a step before the last, trained ids that are in no file,
@@ -219,7 +270,10 @@ def pilot_forecast(
         raise argument_error("prompts", len(shared), "at least two that all files have")
     masks = [np.array([row.id in shared for row in one.base]) for one in both]
     pairs = {step: one.counts.chosen(mask) for step, one, mask in zip(steps, both, masks, strict=True)}
-    kinds, notes = _kinds([str(row.id) for row in both[-1].base if row.id in shared], trained)
+    ids = [str(row.id) for row in both[-1].base if row.id in shared]
+    if kernel is not None and trained is None:
+        trained = kernel.trained
+    kinds, notes = _kinds(ids, trained)
     least = min(one.least for one in pairs.values())
     k = tuple(sorted({*integers("k", list(ks or shown_ks(least)), at_least=1).tolist()}))
     if k[-1] > least:
@@ -230,12 +284,14 @@ def pilot_forecast(
         for step, one in pairs.items()
         for kind, which in kinds.items()
     }
-    course = _Course(pairs, moves, kinds, method or LinearisedMethod(group_size=8), seed)
+    course = _Course(pairs, moves, kinds, method or LinearisedMethod(group_size=8), seed, ids, kernel)
 
     def at_step(now: int, later: int, earlier: PilotForecast | None = None) -> PilotForecast:
         forecasts = tuple(course.forecast(kind, now, later, k, draws) for kind in kinds)
         names = base.name, checkpoints[now].name
-        return PilotForecast(*names, now, later, course.clock(now, later), k, forecasts, earlier)
+        return PilotForecast(
+            *names, now, later, course.clock(now, later), k, forecasts, earlier, course.share(now)
+        )
 
     last = at_step(steps[-1], until, at_step(steps[-2], steps[-1]) if steps[:-1] else None)
     return replace(last, notes=tuple(notes))
@@ -271,6 +327,20 @@ class _Course:
     kinds: Mapping[str, np.ndarray]
     method: LinearisedMethod
     seed: int
+    ids: Sequence[str]
+    kernel: KernelCourse | None
+
+    def share(self, now: int) -> KernelShare | None:
+        """What the kernel described of the changes until now."""
+        if self.kernel is None:
+            return None
+        measured, by_kernel = {}, self.kernel.change(self.ids, now, now).described
+        for kind, which in self.kinds.items():
+            part = MeasuredChange.from_counts(self.pairs[now].chosen(which))
+            forecast = np.average(by_kernel[which] ** 2, weights=part.weight)
+            measured[kind] = float(np.sqrt(part.mean_square)), float(np.sqrt(forecast))
+        weight = MeasuredChange.from_counts(self.pairs[now]).described_by(by_kernel)
+        return KernelShare(weight, measured)
 
     def clock(self, now: int, later: int) -> float:
         """The trained prompts' clock at a later step, 1 now."""
@@ -299,6 +369,9 @@ class _Course:
     def forecast(self, kind: str, now: int, later: int, ks: Sequence[int], draws: int) -> PromptForecast:
         """Pass@k of prompts of this kind at a later step."""
         moves, both = self.moves[now, kind], self.pairs[now].chosen(self.kinds[kind])
+        if self.kernel is not None and (described := self.share(now)) and described.weight:
+            change, chosen = self.kernel.change(self.ids, now, later), self.kinds[kind]
+            moves = moves.joined(KernelChange(*(described.weight * part[chosen] for part in change)))
         persistence, rng = self.persistence(kind, now), np.random.default_rng(self.seed)
         mean, variance = moves.moments(moves.walk(self.clock(now, later), persistence), ks)
         share, size = moves.often / len(both), len(both)

@@ -1,16 +1,19 @@
 """The forecast of a run from its first checkpoints, on runs whose later rates are known."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.special import expit, logit
+from support.linear_answers import linear_answers
 from support.sampled_counts import rows_of, write_rows
 
-from dph_theory.checkpoints import pilot_forecast, read_counts
+from dph_theory.checkpoints import matched, pilot_forecast, read_counts
 from dph_theory.checkpoints.cli import confront_command
 from dph_theory.checkpoints.clock import Walk, later_clock
+from dph_theory.checkpoints.kernel_course import KernelCourse, MeasuredChange
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.transfer import LinearisedMethod, coupled_flow
 
@@ -66,7 +69,7 @@ def test_a_walk_spreads_all_changes_by_the_clock_and_a_line_has_no_spread():
     walk = Walk(3.0, 0.25, 2.0)
     assert (walk.reach * 2.0) ** 2 + walk.spread**2 == pytest.approx(6.0**2)
     now = np.array([-1.0, 0.5])
-    mean, square = walk.pass_at_k(now, np.array([1.0, 2.0]), 4)
+    mean, square = walk.pass_at_k(now, np.array([1.0, 2.0]), [4], [0.0])[0, 0]
     assert (square > mean**2).all()
 
 
@@ -159,3 +162,60 @@ def test_the_command_reads_steps_from_names_and_stores_the_forecast(file, tmp_pa
     (tmp_path / "run.jsonl").write_text((tmp_path / "b100.jsonl").read_text())
     nameless = CliRunner().invoke(confront_command, [paths[0], str(tmp_path / "run.jsonl"), "--until", "9"])
     assert "whose name has none" in " ".join(nameless.output.split())
+
+
+def courses(scale=1.0):
+    """Log odds of a run of 200 steps with one direction, and the kernel's course, times a scale."""
+    start, change = starts()
+    along = start + np.linspace(0, 4, 201)[:, None] * change
+    places = {str(i): i for i in range(PROMPTS)}
+    course = KernelCourse(places, start + scale * (along - start), tuple(map(str, TRAINED)))
+    return start, change, along, course
+
+
+def test_a_kernel_that_described_the_first_steps_is_followed_and_one_that_did_not_is_left(file):
+    start, _, along, course = courses()
+    files = file("base", start), {50: file("step50", along[50])}, 200
+    told = pilot_forecast(*files, kernel=course, draws=50)
+    assert told.kernel.weight > 0.9
+    assert [part.kind for part in told.forecasts] == ["not trained", "trained"]
+    ends, plain = at(along[200][30:], 1), pilot_forecast(*files, TRAINED, draws=50)
+    assert told.forecasts[0].later[0].value == pytest.approx(ends, abs=0.04)
+    assert abs(plain.forecasts[0].later[0].value - ends) > 0.04
+    wrong = pilot_forecast(*files, kernel=courses(scale=-1.0)[3], draws=50)
+    assert wrong.kernel.weight == 0
+    assert wrong.forecasts[0].later == plain.forecasts[0].later
+    assert "(trained): the kernel of the base does not hold here." in wrong.summary()
+
+
+def test_the_share_that_a_kernel_describes_has_no_noise_of_the_counts(file):
+    start, change, _, _ = courses()
+    shares = []
+    for by_kernel in (change, 0.5 * change, 0 * change, -change):
+        pairs = matched(file("base", start), file("step50", start + change)).counts
+        shares.append(MeasuredChange.from_counts(pairs).described_by(by_kernel))
+    assert shares == pytest.approx([1.0, 0.75, 0.0, 0.0], abs=0.1)
+
+
+def test_the_command_joins_the_kernel_by_the_prompts_ids(file, tmp_path):
+    kernel, *_ = linear_answers(prompts=8, trained=4)
+    kernel = replace(kernel, names=tuple(map(str, range(8))), about={"adam": 1.0})
+    kernel.save(tmp_path / "kernel.npz")
+    course = KernelCourse.from_kernel(kernel, STD, 40, 0.02)
+    for name, log_odds in (("base", course.log_odds[0]), ("step10", course.log_odds[10])):
+        file(name, log_odds, 256)
+    paths = [str(tmp_path / f"{name}.jsonl") for name in ("base", "step10")]
+    words = [*paths, "--until", "40", "--draws", "20", "--transfer", str(tmp_path / "kernel.npz")]
+    done = CliRunner().invoke(confront_command, [*words, "--learning-rate", "0.02"])
+    assert done.exit_code == 0, done.output
+    assert "Step 40 from step 10, 4 prompts (not trained)" in done.output
+    assert "The first 10 steps moved log odds by " in done.output
+    assert "as the kernel has it, which weighs so much" in done.output
+    assert "--transfer needs the learning rate" in " ".join(
+        CliRunner().invoke(confront_command, words).output.split()
+    )
+    ids = tmp_path / "trained"
+    ids.write_text("0\n1\n2\n3")
+    replace(kernel, names=tuple("abcdefgh")).save(tmp_path / "kernel.npz")
+    other = CliRunner().invoke(confront_command, [*words, "--learning-rate", "0.02", "--trained", str(ids)])
+    assert "prompts of the counts, such as '0'" in " ".join(other.output.split())
