@@ -7,6 +7,7 @@ import numpy as np
 from ..coverage import exact_pass_at_k
 from .flow import group_drive, own_and_pair, pass_at_k_slope
 from .kernel import AnswerKernel, cosines
+from .training import HOLDS_TO
 
 _KS = (1, 16, 256)
 _GROUP, _NAMED = 16, 5
@@ -44,6 +45,13 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
         verbs = np.where(slope > 0, "rises", "falls")
         changes = ", ".join(f"Pass@{k} {verb}" for k, verb in zip(_KS, verbs, strict=True))
         lines.append(f"{name}: as GRPO begins {changes}")
+    slopes = coupling @ drive
+    if "adam" in kernel.about and drive @ slopes > 0:
+        a_rate = kernel.about["adam"] * float(np.sqrt(np.mean(slopes[mixed] ** 2) / (drive @ slopes)))
+        lines.append(
+            f"the first step of Adam at 1e-6 moves log odds by {1e-6 * a_rate:.2g}: forecasts of sizes"
+            f" hold up to {HOLDS_TO:g}, a rate of {HOLDS_TO / a_rate:.1g}"
+        )
     if len(trained) > 2:
         effects = own_and_pair(coupling[np.ix_(trained, trained)], rates[trained], _KS[1], drive[trained])
         effect = "not established by so few"

@@ -26,6 +26,10 @@ from .kernel import AnswerKernel
 OPTIMISERS = ("adam", "sgd")
 MOMENTA = (0.9, 0.99)
 """Of the mean and of the mean square."""
+HOLDS_TO = 1.0
+"""A kernel that stays forecasts sizes where the first step moves log odds by less (benchmarks/pilot.py)."""
+FARTHEST = 30.0
+"""From zero, of log odds."""
 _SAME = 1e-9
 """Rewards of a group that spread less count as equal."""
 
@@ -120,6 +124,18 @@ class TrainingCurves:
         rates = self.rates[..., chosen][(..., *[None] * k.ndim)]
         return np.asarray(exact_pass_at_k(rates, k)).mean(axis=2)
 
+    @property
+    def log_odds(self) -> Float[np.ndarray, "times prompts"]:
+        """Of the mean rates over seeds; floats tell no more apart than FARTHEST."""
+        rates = self.rates.mean(axis=0)
+        with np.errstate(divide="ignore"):
+            return np.clip(np.log(rates) - np.log1p(-rates), -FARTHEST, FARTHEST)
+
+    def first_move(self, prompts: Sequence[int] | np.ndarray) -> float:
+        """The root mean square over these prompts of what the first step adds to their log odds."""
+        start, after = self.log_odds[:2, prompt_indices("prompts", prompts, self.rates.shape[-1])]
+        return float(np.sqrt(np.mean((after - start) ** 2)))
+
 
 def linearised_training(
     kernel: AnswerKernel,
@@ -173,7 +189,7 @@ def linearised_training(
                 gradient = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
             log_p = log_p + step * gradient @ run.moves
             rates.append(run.rates(log_p))
-            if not np.isfinite(rates[-1]).all():
+            if not (np.isfinite(rates[-1]).all() and (log_p < np.inf).all()):
                 raise argument_error(
                     "step", step, "smaller, or beta, alpha and strengths: the gradient overflows"
                 )
