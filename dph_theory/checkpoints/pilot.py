@@ -87,7 +87,7 @@ class Moves:
         return mean, float(np.sqrt(self.mean_weights @ (self.change - mean) ** 2))
 
     @property
-    def known(self) -> tuple[np.ndarray, np.ndarray]:
+    def change_moments(self) -> tuple[np.ndarray, np.ndarray]:
         """The mean of each prompt's change and that of its square, (prompts,)."""
         mean, square = (self.weights @ self.change**power for power in (1, 2))
         return mean[self.pair], square[self.pair]
@@ -100,7 +100,7 @@ class Moves:
         """How these changes go on, but for what a kernel describes."""
         if self.kernel is None:
             return Walk(clock, persistence, self.shift[1])
-        mean, square = self.known
+        mean, square = self.change_moments
         described = self.kernel.described
         second = np.mean(square - 2 * described * mean + described**2)
         return Walk(clock, persistence, float(np.sqrt(max(second - np.mean(mean - described) ** 2, 0.0))))
