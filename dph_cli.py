@@ -18,94 +18,76 @@ class _Command(NamedTuple):
     summary: str
     extra: str = "dev"
     """The pip extra that brings what the command needs beyond the core."""
+    example: str = ""
+    """Its arguments, after which a test calls it."""
 
 
 AUDITS = {
-    "loss": _Command("dph_theory.audit.cli:loss_command", "What a loss really descends.", "toy"),
-    "advantage": _Command(
-        "dph_theory.audit.cli:advantage_command", "What an advantage weighs and maximises.", "toy"
-    ),
-    "metric": _Command("dph_theory.audit.cli:metric_command", "Whether a Pass@k is one.", "toy"),
-    "trainer": _Command(
-        "full_scale.audit.command:trainer_command",
-        "What the installed TRL descends with your settings.",
-        "full",
-    ),
-}
+    "loss": _Command("dph_theory.audit.cli:loss_command", "What a loss really descends.", "toy",
+                     "examples/audit_your_own_loss.py:penalty --samples policy"),
+    "advantage": _Command("dph_theory.audit.cli:advantage_command",
+                          "What an advantage weighs and maximises.", "toy",
+                          "examples/audit_your_own_advantage.py:centred"),
+    "metric": _Command("dph_theory.audit.cli:metric_command", "Whether a Pass@k is one.", "toy",
+                       "examples/audit_your_own_metric.py:unbiased"),
+    "trainer": _Command("full_scale.audit.command:trainer_command",
+                        "What the installed TRL descends with your settings.", "full", "run.yaml"),
+}  # fmt: skip
 EXPERIMENTS = {
-    "small-llama": _Command(
-        "full_scale.cli:small_llama_command", "Test stationary policies on a small Llama under TRL.", "full"
-    ),
-    "pretrained": _Command(
-        "full_scale.cli:pretrained_command",
-        "Test stationary policies and Pass@k on a pretrained Llama.",
-        "full",
-    ),
-}
+    "small-llama": _Command("full_scale.cli:small_llama_command",
+                            "Test stationary policies on a small Llama under TRL.", "full", "--quick"),
+    "pretrained": _Command("full_scale.cli:pretrained_command",
+                           "Test stationary policies and Pass@k on a pretrained Llama.", "full", "--quick"),
+}  # fmt: skip
 SECTIONS = {
     "Your run": {
-        "count": _Command(
-            "full_scale.cli:count_command", "Sample a model's answers, count the correct ones.", "full"
-        ),
-        "transfer": _Command(
-            "full_scale.cli:transfer_command",
-            "Measure what training on some prompts will do to others.",
-            "full",
-        ),
-        "predict": _Command(
-            "dph_theory.predict.cli:predict_command", "Predict what a run's settings will do."
-        ),
-        "audit": _Command(
-            "dph_cli:audit", "Find what a loss, an advantage, a metric or TRL really does.", "toy"
-        ),
-        "confront": _Command(
-            "dph_theory.checkpoints.cli:confront_command",
-            "What changed between two checkpoints, from counts alone.",
-            "figures",
-        ),
-        "atlas": _Command(
-            "dph_theory.atlas.cli:atlas_command",
-            "What each published method converges to, and your own.",
-            "toy",
-        ),
+        "count": _Command("full_scale.cli:count_command",
+                          "Sample a model's answers, count the correct ones.", "full",
+                          "smollm2 examples/twelve_prompts.jsonl --verifier exact --n 16 --to base.jsonl"),
+        "transfer": _Command("full_scale.cli:transfer_command",
+                             "Measure what training on some prompts will do to others.", "full",
+                             "smollm2 examples/transfer/train.jsonl --to kernel.npz"),
+        "predict": _Command("dph_theory.predict.cli:predict_command",
+                            "Predict what a run's settings will do.", "predict",
+                            "trl beta=0.04 --counts examples/counts/base.jsonl"),
+        "audit": _Command("dph_cli:audit", "Find what a loss, an advantage, a metric or TRL really does.",
+                          "toy", "metric examples/audit_your_own_metric.py:unbiased"),
+        "confront": _Command("dph_theory.checkpoints.cli:confront_command",
+                             "What changed between two checkpoints, from counts alone.", "figures",
+                             "examples/counts/base.jsonl examples/counts/grpo.jsonl"),
+        "atlas": _Command("dph_theory.atlas.cli:atlas_command",
+                          "What each published method converges to, and your own.", "toy", "--only GRPO"),
     },
     "Theory": {
-        "verify": _Command(
-            "dph_theory.verification.cli:verify", "Check every theorem, and that near-miss statements fail."
-        ),
-        "toy": _Command("toy_lm.cli:toy", "Exact toy models: collapse, and what prevents it.", "toy"),
-        "figures": _Command(
-            "figures.cli:figures_command", "Draw the figures from stored numbers.", "figures"
-        ),
-        "reproduce": _Command(
-            "figures.cli:reproduce_command", "Compute everything anew, and make the report.", "toy,figures"
-        ),
+        "verify": _Command("dph_theory.verification.cli:verify",
+                           "Check every theorem, and that near-miss statements fail.", "dev",
+                           "kl_control.pass_rate --quick"),
+        "toy": _Command("toy_lm.cli:toy", "Exact toy models: collapse, and what prevents it.", "toy",
+                        "filtering --quick"),
+        "figures": _Command("figures.cli:figures_command", "Draw the figures from stored numbers.",
+                            "figures", "mu_beta --format svg --to drawings"),
+        "reproduce": _Command("figures.cli:reproduce_command",
+                              "Compute everything anew, and make the report.", "toy,figures",
+                              "--quick --to report"),
     },
     "Training": {
-        "presample": _Command(
-            "full_scale.cli:presample_command",
-            "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.",
-            "full",
-        ),
-        "train": _Command(
-            "full_scale.cli:train_command",
-            "Train by a recipe, from the last checkpoint if there is one.",
-            "full",
-        ),
-        "evaluate": _Command(
-            "full_scale.cli:evaluate_command",
-            "Greedy, Pass@k, styles, retention: of a run and its base.",
-            "full",
-        ),
-        "compare": _Command(
-            "full_scale.cli:compare_command", "Hold trained runs against the theory.", "full"
-        ),
-        "demo": _Command(
-            "full_scale.cli:demo_command", "The whole pipeline on the built-in task, on this machine.", "full"
-        ),
-        "experiment": _Command("dph_cli:experiment", "Test the theory on a Llama under TRL.", "full"),
+        "presample": _Command("full_scale.cli:presample_command",
+                              "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.", "full",
+                              "--config tiny-sql"),
+        "train": _Command("full_scale.cli:train_command",
+                          "Train by a recipe, from the last checkpoint if there is one.", "full",
+                          "--config tiny-sql method.name=DPH-F --dry-run"),
+        "evaluate": _Command("full_scale.cli:evaluate_command",
+                             "Greedy, Pass@k, styles, retention: of a run and its base.", "full",
+                             "--config tiny-sql --base"),
+        "compare": _Command("full_scale.cli:compare_command", "Hold trained runs against the theory.",
+                            "full", "runs/own/own-seed0 runs/own/own-seed1 --json compared.json"),
+        "demo": _Command("full_scale.cli:demo_command",
+                         "The whole pipeline on the built-in task, on this machine.", "full", "--quick"),
+        "experiment": _Command("dph_cli:experiment", "Test the theory on a Llama under TRL.", "full",
+                               "pretrained --quick"),
     },
-}
+}  # fmt: skip
 COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
 
 
@@ -122,7 +104,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.lazy:
             return None
-        module_name, _, function = self.lazy[cmd_name].place.partition(":")
+        command = self.lazy[cmd_name]
+        module_name, _, function = command.place.partition(":")
         from dph_theory.support.processes import deferred
 
         try:
@@ -131,6 +114,10 @@ class _Lazy(click.Group):
         except ModuleNotFoundError as error:
             raise self._missing(cmd_name, error) from error
         loaded: click.Command = getattr(module, function)
+        words = " ".join(
+            word for word in ((self.name or "").replace("main", ""), cmd_name, command.example) if word
+        )
+        loaded.epilog = f"\b\nExample: dph {words}"
         return loaded
 
     def resolve_command(
@@ -187,7 +174,12 @@ audit = _Lazy("audit", lazy=AUDITS, help=COMMANDS["audit"].summary)
 experiment = _Lazy("experiment", lazy=EXPERIMENTS, help=COMMANDS["experiment"].summary)
 
 
-@click.command(cls=_Lazy, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Lazy,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: dph predict trl beta=0.04 --counts examples/counts/base.jsonl",
+)
 @click.version_option(package_name="dph", prog_name="dph")
 def main() -> None:
     """Why reinforcement learning with binary rewards loses diversity, and which divergence repairs it."""

@@ -23,24 +23,22 @@ _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
     "--format", "form", default="pdf,png,svg", show_default=True, help="Formats, with commas between."
 )
 @click.option(
-    "--venue", type=click.Choice(tuple(VENUES)), help="Widths and fonts for a paper or slides there."
+    "--venue", type=click.Choice(tuple(VENUES)), help="Venue of a paper or slides: widths and fonts."
 )
 @click.option(
-    "--width", type=click.Choice(WIDTHS), default="text", show_default=True, help="As wide as what."
+    "--width", type=click.Choice(WIDTHS), default="text", show_default=True, help="Page or column width."
 )
 @click.option(
     "--title", type=click.Choice(TITLES), default="panels", show_default=True, help="Panels' titles or none."
 )
-@click.option("--folder", type=_FOLDER, help="Where the drawings go. [default: figures/out; installed: out]")
+@click.option("--to", "folder", type=_FOLDER, help="Folder of the drawings. [default: figures/out or out]")
 @click.option(
     "--numbers",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where all the records are read from. [default: figures/numbers]",
+    help="Folder of the records. [default: figures/numbers]",
 )
-@click.option("--tables", type=_FOLDER, help="Write each figure's table there, as LaTeX (booktabs) and CSV.")
-@click.option(
-    "--macros", type=terminal.OutputFile(), help="Write the numbers to quote as LaTeX commands there."
-)
+@click.option("--tables", type=_FOLDER, help="Folder of the tables, as LaTeX (booktabs) and CSV.")
+@click.option("--macros", type=terminal.OutputFile(), help="File of the numbers to quote, as LaTeX commands.")
 def figures_command(
     names: tuple[str, ...],
     listing: bool,
@@ -57,8 +55,6 @@ def figures_command(
 
     Exits 0 if all were drawn, 1 if not, 2 for wrong usage. `dph reproduce` computes the records anew.
     """
-    from dph_theory.support.table import Table
-
     from . import files
     from .catalogue import NAMES, figure
     from .frames import NUMBERS, Records
@@ -70,8 +66,8 @@ def figures_command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        rows = ((name, ", ".join(one.needs) or "-", one.title) for name, one in figures.items())
-        terminal.console(highlight=False).print(Table.from_rows(("figure", "records", "title"), rows).rich())
+        lines = [f"{name} ({', '.join(one.needs) or 'theory'}): {one.title}" for name, one in figures.items()]
+        terminal.console(highlight=False).print("\n".join(lines), markup=False)
         return
     failed: dict[str, str] = {}
     records = Records(numbers or NUMBERS)
@@ -101,11 +97,12 @@ def _writable(folder: Path) -> Path:
 @click.command(name="reproduce", short_help="Compute everything anew, and make the report.")
 @click.option("--quick", is_flag=True, help="A reduced run: fewer instances, smaller experiments.")
 @click.option(
-    "--folder",
+    "--to",
+    "folder",
     type=_FOLDER,
     default=Path("report"),
     show_default=True,
-    help="Where index.html and the results go.",
+    help="Folder of index.html and the results.",
 )
 @click.option("--fresh", is_flag=True, help="Reuse nothing that an interrupted run has finished.")
 @terminal.seed
@@ -119,7 +116,7 @@ def reproduce_command(quick: bool, folder: Path, fresh: bool, seed: int) -> None
     from .reproduce import Plan, reproduce
 
     if not folder.absolute().parent.is_dir():
-        raise click.UsageError(f"--folder {folder}: the folder {folder.absolute().parent} does not exist")
+        raise click.UsageError(f"--to {folder}: the folder {folder.absolute().parent} does not exist")
     console = terminal.console(stderr=True)
     # Bars leave nothing behind, and are shown only on a terminal.
     bars = terminal.Bars(on=console, hidden=not console.is_terminal, transient=True)

@@ -27,38 +27,35 @@ if TYPE_CHECKING:
 TOO_LARGE, WRONG, TERMINATED = 1, 2, 143
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OUTPUT = terminal.OutputFile()
-_config = click.option("--config", required=True, metavar="R.yaml", help="A recipe's file or packaged name.")
+_OUTPUT, _FOLDER, _RUNS = terminal.OutputFile(), terminal.OutputFolder(), Path("runs/experiments")
+_config = click.option("--config", required=True, metavar="R.yaml", help="Recipe: a file or a packaged name.")
 _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
 
 
-_COUNT = "Example: dph count smollm2 examples/twelve_prompts.jsonl --verifier exact --n 16 --to base.jsonl"
-
-
-@click.command(name="count", epilog=_COUNT, short_help="Sample a model's answers, count the correct ones.")
+@click.command(name="count", short_help="Sample a model's answers, count the correct ones.")
 @click.argument("model")
 @click.argument("prompts")
 @click.option(
     "--verifier",
     required=True,
-    help="math, sql, exact, regex, or MODULE:FUNCTION or FILE.py:FUNCTION: a reward function as TRL calls "
-    "it, or one of (answer, row) that returns true or false.",
+    help="Verifier: math, sql, exact, regex, or MODULE:FUNCTION or FILE.py:FUNCTION: a reward function as "
+    "TRL calls it, or one of (answer, row) that returns true or false.",
 )
-@click.option("--to", "path", required=True, type=_OUTPUT, help="The counts' file, JSON lines.")
+@click.option("--to", "path", required=True, type=_OUTPUT, help="File of the counts, JSON lines.")
 @click.option("--n", type=int, default=64, show_default=True, help="Answers to each prompt.")
-@click.option("--server", metavar="URL", help="Where vLLM, SGLang or llama.cpp serves MODEL.")
+@click.option("--server", metavar="URL", help="Address at which vLLM, SGLang or llama.cpp serves MODEL.")
 @click.option("--prompt", metavar="COLUMN", help="Column of the prompt's text. [default: prompt]")
 @click.option("--answer", metavar="COLUMN", help="Column of what answers are judged by. [default: answer]")
 @click.option("--id", "column", metavar="COLUMN", help="Column of ids. [default: id, else the prompt's text]")
-@click.option("--split", default="train", show_default=True, help="Of a data set.")
-@click.option("--subset", help="Of a data set: its configuration.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts.")
-@click.option("--chat/--no-chat", default=None, help="The chat template. [default: where there is one]")
+@click.option("--split", default="train", show_default=True, help="Split of a data set.")
+@click.option("--subset", help="Configuration of a data set.")
+@click.option("--limit", type=click.IntRange(min=1), help="Largest number of prompts.")
+@click.option("--chat/--no-chat", default=None, help="Use the chat template. [default: where there is one]")
 @click.option(
-    "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Of an answer."
+    "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Length of an answer."
 )
 @click.option("--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of 0 and 1]")
-@click.option("--keep", type=click.Choice(["answers"]), help="Store each answer with its verdict.")
+@click.option("--keep", type=click.Choice(["answers"]), help="Answers with their verdicts, stored too.")
 @click.option(
     "--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Answers at once."
 )
@@ -100,6 +97,7 @@ class _WithKeys(click.Command):
             formatter.write_dl([(key, f"{kind}, {default}") for key, kind, default in recipe_keys()])
         formatter.write_paragraph()
         formatter.write_text("train.* takes any field of TRL's GRPOConfig.")
+        super().format_epilog(ctx, formatter)
 
 
 @click.command(
@@ -108,8 +106,8 @@ class _WithKeys(click.Command):
 @_config
 @click.option("--dry-run", is_flag=True, help="Print what it resolves to, what it needs, what is missing.")
 @click.option("--world-size", type=click.IntRange(min=1), help="Processes of the dry run.")
-@click.option("--sharded", is_flag=True, help="In the dry run, count memory for FSDP or ZeRO 3.")
-@click.option("--launch", type=_FILE, help="In the dry run, both as this file of accelerate launch says.")
+@click.option("--sharded", is_flag=True, help="Count the dry run's memory for FSDP or ZeRO 3.")
+@click.option("--launch", type=_FILE, help="File of accelerate launch, for the dry run.")
 @click.option(
     "--device-memory",
     type=click.FloatRange(min=0, min_open=True),
@@ -150,7 +148,7 @@ def train_command(
 
 @click.command(name="evaluate", short_help="Greedy, Pass@k, styles, retention: of a run and its base.")
 @_config
-@click.option("--base", is_flag=True, help="Only the initial model, which every run is compared with.")
+@click.option("--base", is_flag=True, help="Evaluate the initial model alone, the base of every run.")
 @_overrides
 def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     """Evaluate the trained model, and first the initial one if that has not been done."""
@@ -164,9 +162,9 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
 
 @click.command(name="transfer", short_help="Measure what training on some prompts will do to others.")
 @click.argument("words", nargs=-1, metavar="MODEL PROMPTS [HELD_OUT ...] | --config R.yaml [KEY=VALUE ...]")
-@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="The kernel's file, .npz.")
-@click.option("--config", metavar="R.yaml", help="Prompts, verifier and model of a recipe.")
-@click.option("--verifier", metavar="MODULE:FUNCTION", help="Judges sampled answers to the files' prompts.")
+@click.option("--to", "path", required=True, type=terminal.OutputFile(), help="File of the kernel, .npz.")
+@click.option("--config", metavar="R.yaml", help="Recipe of prompts, verifier and model.")
+@click.option("--verifier", metavar="MODULE:FUNCTION", help="Judge of sampled answers to the files' prompts.")
 @click.option(
     "--samples", type=click.IntRange(min=2), default=32, show_default=True, help="Answers to judge."
 )
@@ -175,9 +173,9 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
-    help="So many answers of a prompt have a gradient of their own: likely incorrect ones, frequent samples.",
+    help="Answers of a prompt with gradients of their own: likely incorrect ones, frequent samples.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts of each file or set.")
+@click.option("--limit", type=click.IntRange(min=1), help="Largest number of prompts of each file or set.")
 def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None:
     """Take the gradient of each answer's log-probability at the base, once: what prompts do to one another.
 
@@ -195,7 +193,7 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
 
 @click.command(name="compare", short_help="Hold trained runs against the theory.")
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
-@click.option("--json", "json_path", type=_OUTPUT, help="Write the record there.")
+@click.option("--json", "json_path", type=_OUTPUT, help="File of the record.")
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
     """Check the records of runs, and compare what they measured with the theory's predictions."""
     with _stage("nothing was written", json_path) as (console, _):
@@ -212,10 +210,10 @@ def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
 @click.option("--quick", is_flag=True, help="A toy length, to see that everything runs.")
 @click.option(
     "--folder",
-    type=terminal.OutputFolder(),
-    help="Where everything is kept: runs/tiny-sql, that of the recipes, or runs/tiny-sql-quick.",
+    type=_FOLDER,
+    help="Folder of the runs, from which it goes on. [default: runs/tiny-sql or runs/tiny-sql-quick]",
 )
-@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of each method.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Number of seeds.")
 @click.option("--workers", type=click.IntRange(min=1), help="Runs side by side: one a core unless given.")
 def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: int | None) -> None:
     """Build the task and its model, pre-sample, train, evaluate, compare: two tables."""
@@ -239,14 +237,14 @@ def _study_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that both experiments take."""
     at_least_one = click.IntRange(min=1)
     options = (
-        click.option("--only", metavar="NAME", help="One experiment of the record."),
-        click.option("--list", "listed", is_flag=True, help="Run none: what is done, and how it matched."),
+        click.option("--only", metavar="NAME", help="Name of one experiment."),
+        click.option("--list", "listed", is_flag=True, help="List what is done and its verdicts; run none."),
         click.option("--workers", type=at_least_one, default=2, show_default=True, help="Runs side by side."),
-        click.option("--seeds", type=at_least_one, help="At most so many seeds of each experiment."),
-        click.option("--folder", type=terminal.OutputFolder(), default=Path("runs/experiments")),
-        click.option("--json", "json_path", type=_OUTPUT, help="Store the finished runs there, compactly."),
-        click.option("--pack", type=_OUTPUT, help="Store there all that was measured of the finished runs."),
-        click.option("--from", "packed", type=_FILE, help="Go on from the runs that --pack stored."),
+        click.option("--seeds", type=at_least_one, help="Number of seeds."),
+        click.option("--folder", type=_FOLDER, default=_RUNS, help="Folder of the runs, to go on from."),
+        click.option("--json", "json_path", type=_OUTPUT, help="File of the finished runs, compact."),
+        click.option("--pack", type=_OUTPUT, help="File of all that was measured of the finished runs."),
+        click.option("--from", "packed", type=_FILE, help="File of runs that --pack stored, to go on from."),
     )
     for option in reversed(options):
         command = option(command)
@@ -259,7 +257,7 @@ def _study_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--expected-gradient",
     is_flag=True,
-    help="Of finished runs too: whether a miss is too few steps, or noise.",
+    help="Find of finished runs too whether a miss is too few steps, or noise.",
 )
 def small_llama_command(expected_gradient: bool, **options: Any) -> None:
     """Predict what each run converges to, train it, and report what it matched; finished runs are kept."""
@@ -278,7 +276,7 @@ def small_llama_command(expected_gradient: bool, **options: Any) -> None:
 
 
 @click.command(name="pretrained", short_help="Test stationary policies and Pass@k on a pretrained Llama.")
-@click.option("--model", default="smollm2", show_default=True, help="smollm2, a folder, or a Hub name.")
+@click.option("--model", default="smollm2", show_default=True, help="Model: smollm2, a folder, a Hub name.")
 @click.option("--quick", is_flag=True, help="Two KL penalties, and GRPO with and without a KL, a few steps.")
 @_study_options
 def pretrained_command(model: str, **options: Any) -> None:

@@ -1,14 +1,18 @@
 import importlib
 import os
+import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
 import dph_cli
+
+ROOT = Path(__file__).parents[1]
 
 
 def fresh(code: str) -> str:
@@ -99,3 +103,57 @@ def test_a_slip_in_a_command_names_the_one_that_is_meant(words, says):
     done = CliRunner().invoke(dph_cli.main, words)
     assert done.exit_code == 2
     assert f"No such command {says}" in done.output
+
+
+def commands(command, *path):
+    """Every command with the words by which it is called."""
+    yield path, command
+    for name in command.list_commands(click.Context(command)) if isinstance(command, click.Group) else ():
+        yield from commands(command.get_command(click.Context(command), name), *path, name)
+
+
+COMMANDS = dict(commands(dph_cli.main))
+RUN = {"audit", "audit metric", "confront", "figures", "predict", "toy", "toy filtering", "verify"}
+"""Whose examples are run; those of the others, which train, sample or take long, are read by the command."""
+every_command = pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+
+
+@every_command
+def test_help_ends_with_one_example_that_works(path, tmp_path, monkeypatch):
+    page = CliRunner().invoke(dph_cli.main, [*path, "--help"]).output
+    assert page.count("Example: ") == 1
+    dph, *words = page.partition("Example: ")[2].split()
+    assert (dph, words[: len(path)]) == ("dph", list(path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for word in words:
+        if word.startswith("runs/"):
+            (tmp_path / word).mkdir(parents=True)
+    if " ".join(path) in RUN:
+        done = CliRunner().invoke(dph_cli.main, words)
+        assert done.exit_code == 0, done.output
+        assert max(map(len, done.stdout.splitlines())) <= 80
+        return
+    command = dph_cli.main
+    while isinstance(command, click.Group):
+        command = command.get_command(click.Context(command), words.pop(0))
+    command.make_context(words[0] if words else "", words)
+
+
+@every_command
+def test_options_are_named_by_nouns_and_mean_one_thing(path):
+    for option in (option for option in COMMANDS[path].params if isinstance(option, click.Option)):
+        noun = r"(?!(Of|Where|Which|Whose|How|With|In|Also|So|At|Yours|That|As|Write) )[A-Z].*(?<! there)\."
+        assert re.match(noun, option.help or ""), (option.opts, option.help)
+        meaning = MEANINGS.get(option.opts[0])
+        assert meaning is None or option.help.startswith(meaning), option.opts
+
+
+MEANINGS = {
+    "--folder": "Folder of ",
+    "--seeds": "Number of seeds",
+    "--steps": "Number of training steps",
+    "--version": "Show the version",
+    "--seed": "Seed of ",
+    "--to": ("File of ", "Folder of "),
+}

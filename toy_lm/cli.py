@@ -83,7 +83,10 @@ for _name in NAMES:
     toy.add_command(_command(_name))
 
 
-@toy.command(short_help="Filtering locally against filtering: how far apart.")
+@toy.command(
+    short_help="Filtering locally against filtering: how far apart.",
+    epilog="Example: dph toy filtering --quick",
+)
 @_json
 @terminal.seed
 @_quick
@@ -101,8 +104,8 @@ def filtering(path: Path | None, seed: int, quick: bool) -> None:
     terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.from_rows(headers, rows).rich())
 
 
-@toy.command(name="all")
-@click.option("--json", "path", type=_FOLDER, help="Write the records there, a file an experiment.")
+@toy.command(name="all", epilog="Example: dph toy all --quick --json records")
+@click.option("--json", "path", type=_FOLDER, help="Folder of the records, a file an experiment.")
 @terminal.seed
 @_quick
 @_folder

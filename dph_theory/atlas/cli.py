@@ -22,9 +22,9 @@ WIDTH = 80
     "--only", "names", multiple=True, metavar="NAME", help="A method of the atlas; may be repeated."
 )
 @terminal.seed
-@click.option("--json", "json_path", type=_OUTPUT, help="Write the rows there; - prints them.")
-@click.option("--html", "html_path", type=_OUTPUT, help="Write the table there as HTML.")
-@click.option("--latex", "latex_path", type=_OUTPUT, help="Write the table there as LaTeX.")
+@click.option("--json", "json_path", type=_OUTPUT, help="File of the rows; - prints them.")
+@click.option("--html", "html_path", type=_OUTPUT, help="File of the table, HTML.")
+@click.option("--latex", "latex_path", type=_OUTPUT, help="File of the table, LaTeX.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),

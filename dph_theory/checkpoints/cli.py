@@ -63,40 +63,36 @@ def steps_of(text: str) -> list[int]:
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
 @terminal.counts_options
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
-@click.option("--min-n", type=click.IntRange(min=1), default=1, help="Leave out prompts with fewer answers.")
-@click.option("--k", "ks", type=budgets, metavar="K,K,...", help="Pass@k at these k. [default: 1, 2, ...]")
+@click.option("--min-n", type=click.IntRange(min=1), default=1, help="Least number of answers to a prompt.")
+@click.option("--k", "ks", type=budgets, metavar="K,K,...", help="Values of k. [default: 1, 2, ...]")
 @click.option(
     "--group-size", type=_GROUP, default=8, show_default=True, help="Answers in a group of the training."
 )
 @click.option(
-    "--power", type=difference, metavar="D[@K]", multiple=True, help="Prompts to detect 0.02@8 of Pass@8."
+    "--power", type=difference, metavar="D[@K]", multiple=True, help="Difference to detect, 0.02@8 of Pass@8."
 )
-@click.option(
-    "--beyond", type=budgets, metavar="K,K,...", help="Also Pass@k at these k, by fitted pass rates."
-)
+@click.option("--beyond", type=budgets, metavar="K,K,...", help="More values of k, by fitted pass rates.")
 @click.option(
     "--laws",
     "fit_policies",
     is_flag=True,
-    help='Which KL-regularised optimum fits, even if "no change" is not rejected.',
+    help='Fit KL-regularised optima, even if "no change" is not rejected.',
 )
-@click.option("--by", metavar="FIELD", help="Show each category of this field of the rows.")
-@click.option("--steps", is_flag=True, help="A RUN has steps: a field step, or a file each.")
-@click.option("--seeds", is_flag=True, help="The RUNs are seeds of one method: show their mean too.")
+@click.option("--by", metavar="FIELD", help="Field of the rows whose categories are shown.")
+@click.option("--by-step", is_flag=True, help="Compare each step of a RUN: a field step, or a file each.")
+@click.option("--mean", is_flag=True, help="Show the mean of the RUNs too, seeds of one method.")
+@click.option("--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Bootstrap draws.")
+@click.option("--until", type=_STEP, metavar="STEP", help="Step to forecast; the RUNs are checkpoints.")
+@click.option("--at", type=steps_of, metavar="STEP,...", help="Steps of the RUNs. [default: in file names]")
+@click.option("--trained", type=_FILE, help="Ids of the trained prompts, a line each; with --until.")
+@click.option("--transfer", type=_FILE, help="Kernel of the base, by dph transfer; with --until.")
+@click.option("--learning-rate", type=_RATE, help="Learning rate of the run, of Adam; with --transfer.")
 @click.option(
-    "--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Of the band's bootstrap."
-)
-@click.option("--until", type=_STEP, metavar="STEP", help="Forecast this step: the RUNs are checkpoints.")
-@click.option("--at", type=steps_of, metavar="STEP,...", help="Their steps. [default: in the files' names]")
-@click.option("--trained", type=_FILE, help="With --until: ids of the prompts that are trained, a line each.")
-@click.option("--transfer", type=_FILE, help="With --until: the base's kernel, which dph transfer measures.")
-@click.option("--learning-rate", type=_RATE, help="With --transfer: the run's, of Adam.")
-@click.option(
-    "--divided-by", type=click.Choice(("std", "mean", "none")), default="std", help="What advantages are."
+    "--divided-by", type=click.Choice(("std", "mean", "none")), default="std", help="Divisor of advantages."
 )
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
-@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write everything there; - prints it.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="File of all results; - prints it.")
 @click.option("--labels", type=_FILE, help="YAML of names by file or folder: of the base, of the runs.")
 def confront_command(
     base: Path,
@@ -109,14 +105,14 @@ def confront_command(
     """Compare each RUN with BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 
     JSON lines, .csv, .parquet, a log of TRL, verl, lm-eval or Inspect, or a folder of dph evaluate: which, is
-    seen from the columns. Of several RUNs, or --steps, a band over all of them shows which differ. With
+    seen from the columns. Of several RUNs, or --by-step, a band over all of them shows which differ. With
     --until they are checkpoints of one run, and Pass@k at a later step is forecast.
 
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
-    by, by_step, seeds = (options.pop(name) for name in ("by", "steps", "seeds"))
+    by, by_step, seeds = (options.pop(name) for name in ("by", "by_step", "mean"))
     forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by", *_BY_KERNEL)}
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
@@ -152,7 +148,7 @@ def confront_command(
     if several is not None:
         _print(console, several.summary(), several.tables())
     if not (several and seeds):
-        console.print("Intervals are over prompts; other seeds are not in them (--seeds). More: --all")
+        console.print("Intervals are over prompts; other seeds are not in them (--mean). More: --all")
     console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
 
 

@@ -23,27 +23,23 @@ from .files import STANDARD_OUTPUT
 
 INTERRUPTED = 130
 """What a command exits with that was interrupted."""
-PIPED_WIDTH = 150
-"""Piped output has no width of its own; tables need this much not to wrap every cell."""
+PIPED_WIDTH = 80
+"""The width of output that goes to no terminal."""
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
 COUNTS_OPTIONS: dict[str, tuple[str, type, str]] = {
-    "reward": (
-        "--reward",
-        str,
-        "The log's column of rewards. [default: the only one; verl: acc, else score]",
-    ),
+    "reward": ("--reward", str, "Column of a log's rewards. [default: the only one; verl: acc, else score]"),
     "correct_from": (
         "--correct-from",
         float,
         "Least reward of a correct answer. [default: 1, of two values]",
     ),
-    "column": ("--id", str, "Of rows of no known log: the column that names the prompt;"),
-    "correct": ("--correct", str, "that says whether an answer is correct, or a list of whether each is;"),
-    "answer": ("--answer", str, "that holds what it said, or a list."),
-    "unscored": ("--unscored", str, "What answers without a reward are: wrong or omit."),
-    "prompts": ("--set", str, "Of folders of dph evaluate: which prompts. [default: the only set]"),
+    "column": ("--id", str, "Column that names the prompt, of rows of no known log."),
+    "correct": ("--correct", str, "Column of whether an answer is correct, or of a list."),
+    "answer": ("--answer", str, "Column of what an answer says, or of a list."),
+    "unscored": ("--unscored", str, "Answers without a reward: wrong or omit."),
+    "prompts": ("--set", str, "Set of prompts in folders of dph evaluate. [default: the only set]"),
 }
 """How a file of counts or a log of answers is read: options by parameters of `checkpoints.read_counts`."""
 

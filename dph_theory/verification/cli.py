@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
 @click.option("--kernel", is_flag=True, help="Compile the proofs in Coq first, if Coq is installed.")
 @click.option(
-    "--json", "path", type=terminal.OutputFile(), help='Write the reports there; "-" is standard output.'
+    "--json", "path", type=terminal.OutputFile(), help='File of the reports; "-" is standard output.'
 )
 def verify(
     names: tuple[str, ...],

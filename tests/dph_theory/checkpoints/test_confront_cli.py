@@ -53,7 +53,7 @@ def test_steps_stand_in_one_table_and_one_record(tmp_path):
     base, after = written(tmp_path)
     rows = [row | {"step": step} for step, path in ((10, base), (20, after)) for row in rows_of(path)]
     steps, stored = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "found.json"
-    result = run(base, steps, "--steps", "--draws", "400", "--beyond", "64", "--json", stored)
+    result = run(base, steps, "--by-step", "--draws", "400", "--beyond", "64", "--json", stored)
     assert result.exit_code == 0, result.output
     assert "steps.jsonl, step 20 against base.jsonl: 50 prompts" in result.output
     assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in printed(result)
@@ -67,7 +67,7 @@ def test_seeds_of_one_file_name_have_names_of_their_own_and_a_record_goes_to_sta
         (tmp_path / seed).mkdir()
         written(tmp_path / seed)[0].rename(tmp_path / seed / "run.jsonl")
     seeds = [tmp_path / seed / "run.jsonl" for seed in "ab"]
-    stored = json.loads(run(written(tmp_path)[0], *seeds, "--seeds", "--json", "-").output)["results"]
+    stored = json.loads(run(written(tmp_path)[0], *seeds, "--mean", "--json", "-").output)["results"]
     assert [one["run"] for one in stored["together"]["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
     assert [one["run"]["name"] for one in stored["runs"]] == ["a/run.jsonl", "b/run.jsonl"]
     assert len(stored["together"]["mean"]) == len(stored["together"]["k"])
@@ -112,8 +112,8 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
         ("", "", "--power 0.1@17", "at most 16"),
         ("", "", "--group-size 1", "2<=x<=4096"),
         ("", "", "--min-n 17", "as many answers as some prompt has"),
-        ("", "", "--seeds", "two runs or more"),
-        ("", "", "--steps", "a whole number in each row"),
+        ("", "", "--mean", "two runs or more"),
+        ("", "", "--by-step", "a whole number in each row"),
     ],
 )
 def test_wrong_usage_is_named_and_writes_nothing(tmp_path, monkeypatch, name, text, words, says):
