@@ -15,7 +15,7 @@ from dph_theory.support.errors import argument_error
 from dph_theory.support.record import from_json, read_record
 
 from ..presampling.result import Rate
-from ..tasks.protocol import CRASH
+from ..tasks.protocol import FAILED
 
 KIND = "full_scale.evaluation"
 
@@ -149,8 +149,8 @@ class Evaluation:
         for kind, solved in (("retention", numbers.retention), ("exploration", numbers.exploration)):
             if solved is not None and solved.samples.value is not None:
                 words += f"; {kind} {_share_text(solved.samples)}"
-        if crashed := numbers.outcomes.get(CRASH):
-            words += f"; the verifier failed on {crashed:.1%} of the samples, which count as wrong"
+        if failed := sum(numbers.outcomes.get(outcome, 0.0) for outcome in FAILED):
+            words += f"; the verifier failed on {failed:.1%} of the samples, which count as wrong"
         return words
 
 

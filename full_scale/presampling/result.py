@@ -17,7 +17,7 @@ from ..models.load import ModelHashes, declared_stop_tokens
 from ..recipe.schema import Recipe
 from ..storage.journal import difference_of
 from ..storage.tensors import hash_values
-from ..tasks.protocol import Prompt, Task, bound_to, failures_text
+from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
 
@@ -199,7 +199,8 @@ class Presampling:
         never = sum(rate.correct == 0 for rate in self.rates.values())
         sentences = []
         if self.failures:
-            failed, rollouts = self.outcomes[JudgeOutcome.CRASH], sum(self.outcomes.values())
+            failed = sum(self.outcomes.get(outcome, 0) for outcome in FAILED)
+            rollouts = sum(self.outcomes.values())
             sentences.append(
                 f"the verifier failed on {failed} of {rollouts} rollouts, which count as wrong: "
                 f"{failures_text(self.failures)}"

@@ -1,6 +1,7 @@
 """Work done batch by batch, kept as it is done: a file that only grows, and goes on where it was stopped."""
 
 import json
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from io import BytesIO
@@ -13,6 +14,8 @@ from dph_theory.support.errors import RefusedError, argument_error
 
 from .tensors import storing
 
+_LOG = logging.getLogger(__name__)
+
 
 class Journal:
     """A JSONL file: what the work depends on, then an entry a line, on the disk before `append` returns.
@@ -20,19 +23,20 @@ class Journal:
     A last line that was cut off is dropped, and with it nothing but the work of one batch. Opening one that
     depends on anything else raises ValueError, which names what differs, and leaves the file as it is; where
     no work has been done yet, it begins anew. However long the file, one line of it is in memory.
+    RefusedError for a line that is no JSON, unless those that `may_miss` are work that can be done anew.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], *, may_miss: bool = False) -> None:
         self.path = path
         self.first = json.loads(json.dumps(identity))
         """What the work depends on."""
         lines, complete = 0, 0
         stored: Any = None
-        for end, entry in _whole_lines(path):
+        for _, end, entry in _whole_lines(path, may_miss=may_miss):
             stored = entry if lines == 0 else stored
             lines, complete = lines + 1, end
         if lines > 1:
-            require_same(self.first, stored, path)
+            require_same(self.first, stored, _files_of(path, may_miss))
         if lines > 1 or stored == self.first:
             os.truncate(path, complete)
         else:
@@ -43,7 +47,7 @@ class Journal:
     @property
     def entries(self) -> list[Any]:
         """All of them, as they stand in the file."""
-        return [entry for _, entry in _whole_lines(self.path)][1:]
+        return [entry for _, _, entry in _whole_lines(self.path)][1:]
 
     def append(self, entry: Any) -> None:
         """Add a line, and wait until it is on the disk."""
@@ -53,21 +57,39 @@ class Journal:
             os.fsync(file.fileno())
 
 
-def _whole_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """The entries of a file that ended with their line, each with the place where that is."""
+def _files_of(path: Path, shared: bool) -> Path:
+    """What to remove to begin anew: of a shared journal all beside it, or the next refusal is of those."""
+    return path.with_name(f"*{path.suffix}") if shared else path
+
+
+def _whole_lines(path: Path, *, may_miss: bool = False) -> Iterator[tuple[int, int, Any]]:
+    """The entries of a file that ended with their line, each after the places where that begins and ends.
+
+    Those that `may_miss` are passed over, with a warning, where they are no entries of keys and values.
+    """
     end = 0
     with path.open("rb") if path.is_file() else BytesIO() as file:
-        for line in file:
+        for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
             end += len(line)
             try:
                 entry = json.loads(line)
-            except ValueError as error:
-                raise RefusedError(
-                    f"{path} is damaged, a line is no JSON ({error}): remove it to begin anew"
-                ) from error
-            yield end, entry
+                whole = isinstance(entry, dict) if number == 1 else not may_miss or _is_entry(entry)
+                damage = "" if whole else "is no entry"
+            except (ValueError, RecursionError) as error:
+                damage = f"is no JSON ({error})"
+            if not damage:
+                yield end - len(line), end, entry
+            elif may_miss and number > 1:
+                _LOG.warning("%s line %d %s: what it held is done anew", path, number, damage)
+            else:
+                files = _files_of(path, may_miss)
+                raise RefusedError(f"{path} is damaged, line {number} {damage}: remove {files} to begin anew")
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.keys() == {"key", "value"} and isinstance(entry["key"], str)
 
 
 def require_same(expected: Mapping[str, Any], stored: Mapping[str, Any], path: Path) -> None:
@@ -121,7 +143,8 @@ class SharedJournal:
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self._path, rank = path, PartialState().process_index
-        self._own = Journal(path if rank == 0 else path.with_stem(f"{path.stem}-{rank}"), identity)
+        own_path = path if rank == 0 else path.with_stem(f"{path.stem}-{rank}")
+        self._own = Journal(own_path, identity, may_miss=True)
         self._places: dict[str, tuple[Path, int]] = {}
         self.gather()
         # Nobody appends before everybody has read.
@@ -145,10 +168,8 @@ class SharedJournal:
     def gather(self) -> None:
         """Find the entries of all processes; those of another beginning than this one's do not count."""
         for path in sorted(self._path.parent.glob(f"{self._path.stem}*{self._path.suffix}")):
-            begin = 0
-            for end, entry in _whole_lines(path):
+            for begin, _, entry in _whole_lines(path, may_miss=True):
                 if begin:
                     self._places[entry["key"]] = path, begin
                 elif entry != self._own.first:
                     break
-                begin = end

@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from dph_theory.support.errors import RefusedError, argument_error
 
-CRASH = "crash"
-"""The outcome of a verifier that failed."""
+FAILED = {"crash": "its process died", "timeout": "no verdict in its time"}
+"""The outcomes of a verifier that failed, and what they are where it says no more."""
 VERDICT = "verifier"
 """The name of the reward that is correctness."""
 RESERVED = ("train", "rehearsed", "explored")
@@ -39,7 +39,7 @@ class Score:
     """`correct`, `wrong`, or why nothing could be compared (`no_answer`, `error`, `timeout`, ...)."""
     style: str | None = None
     detail: str = field(default="", compare=False)
-    """What the verifier said when it failed: its exception."""
+    """What the verifier said when it failed: its exception, or how long it had."""
 
 
 @runtime_checkable
@@ -125,7 +125,8 @@ def judged(verifier: Verifier, examples: Sequence[Prompt], completions: Sequence
 
 def failures(scores: Sequence[Score]) -> dict[str, int]:
     """What the verifier said where it failed, and how often."""
-    return dict(Counter(score.detail or "its process died" for score in scores if score.outcome == CRASH))
+    failed = [score for score in scores if score.outcome in FAILED]
+    return dict(Counter(score.detail or FAILED[score.outcome] for score in failed))
 
 
 def refuse_all_failed(counts: Mapping[str, int], answers: int) -> None:
@@ -141,10 +142,10 @@ def failures_text(counts: Mapping[str, int]) -> str:
     return listed + (f", and {len(most) - 3} others" if len(most) > 3 else "")
 
 
-def bound_to(verifier: Verifier) -> dict[str, Any]:
-    """What decides a verifier's rewards: its `bound` where it has one, else the source of its module."""
+def bound_to(verifier: Any) -> dict[str, Any]:
+    """What decides a verifier's, or a reward's, values: its `bound`, or else the source of its module."""
     settings = getattr(verifier, "bound", None)
-    return dict(settings) if settings is not None else source_of(type(verifier).__module__)
+    return dict(settings) if settings is not None else source_of(verifier.__module__)
 
 
 def matches(verifier: Verifier, examples: Sequence[Prompt]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dph_theory.support.errors import argument_error
 
 from ..models.generation import prompt_tokens, sample
 from ..recipe.schema import Recipe
-from ..tasks.protocol import VERDICT, Scorer, Task, failures, failures_text, judged
+from ..tasks.protocol import VERDICT, Scorer, Task, bound_to, failures, failures_text, judged
 
 _LOG = logging.getLogger(__name__)
 _FAILURES = 10
@@ -30,7 +30,7 @@ class VerifierReward:
     __name__ = VERDICT
 
     def __init__(self, task: Task) -> None:
-        self.verifier = task.verifier
+        self.verifier, self.bound = task.verifier, bound_to(task.verifier)
         self.examples = {example.id: example for example in task.train}
         self.outcomes: set[str] = set()
         """Those seen so far: one that is missing from a batch counts 0 in it."""
@@ -67,7 +67,7 @@ class FurtherReward:
 
     def __init__(self, name: str, scorer: Scorer, task: Task) -> None:
         self.__name__, self.scorer = name, scorer
-        self.examples = {example.id: example for example in task.train}
+        self.examples, self.bound = {example.id: example for example in task.train}, bound_to(scorer)
 
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any

@@ -18,6 +18,7 @@ from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error, choice
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
+from ..tasks.protocol import source_of
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
@@ -184,9 +185,10 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         self.reference: Any = OnlineReference(self) if self._advantage_method else None
 
     def course(self) -> dict[str, Any]:
-        """What must be the same to resume: settings, prompts, the rehearsal buffer."""
+        """What must be the same to resume: the rehearsal's buffer and its divergence's code too."""
         digest = self.rehearsal.digest if self.rehearsal and rehearses(vars(self.args)) else None
-        return {**super().course(), "rehearsal": digest}
+        code = source_of(self.args.divergence.partition(":")[0])
+        return {**super().course(), "rehearsal": digest, "divergence code": code}
 
     def _generate_single_turn(
         self, prompt_ids: Any, images: Any, fields: Any, *args: Any, **named: Any

@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
@@ -17,8 +20,11 @@ from trl import GRPOTrainer
 
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
+from dph_theory.support.record import versions
 
-from ..storage.tensors import hash_values, storing
+from ..storage.tensors import hash_files, hash_values, storing
+from ..tasks.protocol import bound_to
+from .record import PACKAGES
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,7 +63,7 @@ FREE = frozenset(name for names in _LEFT_OUT.values() for name in names.split())
 _WITHOUT_END = ("constant", "constant_with_warmup")
 
 
-SIZES, PLACE = "sizes", "place-{}.json"
+FILES, PLACE = "files", "place-{}.json"
 _ANEW = "remove it, and run dph train --config ... from the one before or the beginning"
 COMPLETE = "complete.json"
 """Written last: a checkpoint without it was cut off, and is not resumed from."""
@@ -68,15 +74,14 @@ def last_checkpoint(folder: Path) -> Path | None:
 
     What is damaged is named, and the one before it is taken; RefusedError if none is left.
     """
-    complete = [path.parent for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{COMPLETE}")]
-    latest_first = sorted(complete, key=lambda path: int(path.name.split("-")[-1]), reverse=True)
-    for path in latest_first:
-        wrong = _damage(path)
-        if not wrong:
+    complete = [path for path in _checkpoints(folder).values() if (path / COMPLETE).is_file()]
+    for path in complete:
+        damage = _damage(path)
+        if not damage:
             return path
-        _LOG.warning("%s is damaged, and is not gone on from: %s", path, wrong)
-    if latest_first:
-        names = ", ".join(path.name for path in latest_first)
+        _LOG.warning("%s is damaged, and is not gone on from: %s", path, damage)
+    if complete:
+        names = ", ".join(path.name for path in complete)
         raise RefusedError(
             f"no whole checkpoint in {folder} ({names} damaged): remove it, and run dph train --config ... "
             "from the beginning"
@@ -84,20 +89,46 @@ def last_checkpoint(folder: Path) -> Path | None:
     return None
 
 
+def _checkpoints(folder: Path) -> dict[int, Path]:
+    """The checkpoints' folders by their steps, the latest first."""
+    names = {path.name.rpartition("-")[2]: path for path in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*")}
+    return {int(step): names[step] for step in sorted(filter(str.isdecimal, names), key=int, reverse=True)}
+
+
 def _damage(checkpoint: Path) -> str:
-    """What is wrong with a complete checkpoint's files, by their sizes when it was made."""
+    """What is wrong with a complete checkpoint's files, by their hashes when it was made."""
     try:
-        sizes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8")).get(SIZES, {})
-    except ValueError:
-        return f"{COMPLETE} is no JSON"
-    found_sizes = _sizes(checkpoint)
-    wrong = [name for name, size in sizes.items() if found_sizes.get(name) != size]
-    return ", ".join(f"{name} has {found_sizes.get(name, 0)} bytes of {sizes[name]}" for name in wrong)
+        hashes = json.loads((checkpoint / COMPLETE).read_text(encoding="utf-8"))[FILES]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return f"{COMPLETE} holds no hashes of files"
+    present = _hashes(checkpoint)
+    changed = [name for name, digest in hashes.items() if present.get(name) != digest]
+    return ", ".join(f"{name} {'has changed' if name in present else 'is gone'}" for name in changed)
 
 
-def _sizes(folder: Path) -> dict[str, int]:
+def _hashes(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != COMPLETE)
-    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(files)}
+    return {str(path.relative_to(folder)): hash_files([path]) for path in sorted(files)}
+
+
+def require_finite(trainer: Trainer) -> None:
+    """RefusedError, with the step and what decides its length, for weights that are no numbers any more.
+
+    Of sharded weights each process sees its own part.
+    """
+    for name, weight in trainer.model.named_parameters():
+        if weight.requires_grad and not weight.isfinite().all():
+            raise _diverged(trainer, trainer.state.global_step, f"{name} holds NaN or inf")
+
+
+def _diverged(trainer: Trainer, step: int, what: str) -> RefusedError:
+    args = trainer.args
+    names = ("learning_rate", "max_grad_norm", "beta", "eta", "divergence")
+    settings = ", ".join(f"{name}={value}" for name in names if (value := getattr(args, name, None)))
+    return RefusedError(
+        f"the training diverged at step {step}: {what}, with {settings}; checkpoints in {args.output_dir} "
+        "are of earlier, finite steps: try train.learning_rate lower, in another output folder"
+    )
 
 
 def course(arguments: Any) -> dict[str, str]:
@@ -145,13 +176,17 @@ class ReplayedSampler(Sampler):
 
 
 class WholeBatches(TrainerCallback):
-    """Puts a checkpoint off until the generated batch that is being trained on has served."""
+    """Puts a checkpoint off until the generated batch that is being trained on has served.
+
+    A step after which a weight is no number any more ends the training.
+    """
 
     def __init__(self, trainer: "ExactResume") -> None:
         self.trainer, self.due = trainer, False
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Save at the end of a generated batch, or of the training."""
+        require_finite(self.trainer)
         self.due |= control.should_save
         control.should_save = self.due and (self.trainer.between_batches or control.should_training_stop)
         self.due &= not control.should_save
@@ -168,6 +203,8 @@ class ExactResume(GRPOTrainer):
         self._seconds, self._begun = 0.0, time.monotonic()
         self.carried: dict[str, float] = {}
         """Numbers that a trainer carries from step to step, kept with its checkpoints."""
+        self.bound: Mapping[str, Any] = {}
+        """What else must be the same to resume: keys of a recipe, hashes of the initial model."""
         self.add_callback(WholeBatches(self))
 
     @property
@@ -176,13 +213,35 @@ class ExactResume(GRPOTrainer):
         return self._seconds + time.monotonic() - self._begun
 
     def course(self) -> dict[str, Any]:
-        """What must be the same to resume: settings, prompts."""
-        prompts = hash_values([str(prompt) for prompt in self.train_dataset["prompt"]])
-        return {**course(self.args), "train_dataset": prompts}
+        """What must be the same to resume: settings, prompts, rewards, versions, and what is bound."""
+        values = {
+            **course(self.args),
+            "train_dataset": hash_values([str(prompt) for prompt in self.train_dataset["prompt"]]),
+            "reward_funcs": [bound_to(reward) for reward in self.reward_funcs],
+            "versions": versions(*PACKAGES),
+            **self.bound,
+        }
+        return json.loads(json.dumps(values))
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler:
         # state.epoch is whole between epochs and has a fraction within: its floor is the epoch begun.
         return ReplayedSampler(super()._get_train_sampler(dataset), lambda: int(self.state.epoch or 0))
+
+    def train(self, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """TRL's; before anything is loaded, an error for a checkpoint of another run than this one."""
+        if resume_from_checkpoint is True:
+            resume_from_checkpoint = last_checkpoint(Path(self.args.output_dir))
+        if resume_from_checkpoint:
+            self._check_course(Path(resume_from_checkpoint))
+            resume_from_checkpoint = str(resume_from_checkpoint)
+        return super().train(resume_from_checkpoint, *args, **kwargs)
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        """TRL's; RefusedError for a loss that is no number, which Trainer's logs leave out."""
+        loss = super().training_step(*args, **kwargs)
+        if not loss.isfinite():
+            raise _diverged(self, self.state.global_step + 1, f"the loss is {loss.item()}")
+        return loss
 
     def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
         # Resumed from its last checkpoint, a finished run would take one more step before it looks.
@@ -203,13 +262,19 @@ class ExactResume(GRPOTrainer):
             self.args.save_total_limit = limit
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            write_json(folder / COMPLETE, {**self.course(), "threads": threads(), SIZES: _sizes(folder)})
-            rotate_checkpoints(str(run), limit, self.state.best_model_checkpoint, use_mtime=True)
+            write_json(folder / COMPLETE, {**self.course(), "threads": threads(), FILES: _hashes(folder)})
+            # By steps, whatever a clock says: later ones are of a start that this one did not go on from.
+            for step, path in _checkpoints(run).items():
+                if step > self.state.global_step:
+                    shutil.rmtree(path, ignore_errors=True)
+            rotate_checkpoints(str(run), limit, self.state.best_model_checkpoint)
 
     def _load_optimizer_and_scheduler(self, checkpoint: Any) -> None:
-        super()._load_optimizer_and_scheduler(checkpoint)
+        try:
+            super()._load_optimizer_and_scheduler(checkpoint)
+        except (UnpicklingError, SafetensorError, EOFError, RuntimeError, ValueError, LookupError) as error:
+            raise RefusedError(f"{checkpoint} cannot be read ({error}): {_ANEW}") from error
         if checkpoint is not None:
-            self._check_course(Path(checkpoint))
             self._load_place(Path(checkpoint))
 
     @property
@@ -279,8 +344,9 @@ def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:
     """Store the model with its tokenizer (an adapter alone, with LoRA), whole or not at all.
 
     In `dtype`, or as it trained; an adapter stays as it trained. Every process calls it: sharded weights are
-    gathered. OSError with the space left where writing fails.
+    gathered. OSError with the space left where writing fails; RefusedError for weights that are no numbers.
     """
+    require_finite(trainer)
     part = folder.with_name(f"{folder.name}.part")
     if trainer.accelerator.is_main_process:
         shutil.rmtree(part, ignore_errors=True)

@@ -63,8 +63,7 @@ def train(
     if say is not None:
         say(opening_sentences(vars(trainer.args)))
     trainer.add_callback(StepReport(progress or silent))
-    start = last_checkpoint(folders.checkpoints)
-    trainer.train(resume_from_checkpoint=None if start is None else str(start))
+    trainer.train(resume_from_checkpoint=True)
     export(trainer, folders.model, recipe.model.dtype)
     record = _record(trainer, recipe, presampling, hashes)
     if trainer.accelerator.is_main_process:
@@ -112,6 +111,8 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
         rate_samples=recipe.presample.k,
     )
     trainer.notes, trainer.arguments = method.notes, got
+    model = {f"model.{key}": getattr(recipe.model, key) for key in ("attention", "chat", "lora")}
+    trainer.bound = {**model, "sampling.stop": recipe.sampling.stop, **hashes.as_dict()}
     trainer.remove_callback(PrinterCallback)
     if recipe.evaluate.every is not None:
         trainer.add_callback(GreedyEvaluation(trainer, recipe, task))

@@ -3,8 +3,10 @@
 import inspect
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from dph_theory.support.errors import argument_error
@@ -27,6 +29,7 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     function = _function(job["function"])
     if "answer" not in job:
         modules = imported(job["function"].rpartition(":")[0]).__name__, getattr(function, "__module__", "")
+        modules += _beside(modules[0])
         batched = "completions" in inspect.signature(function).parameters
         return {"outcome": JudgeOutcome.CORRECT, "source": source_of(*modules), "batched": batched}
     verdict = _reward(function, job) if "prompt" in job else function(job["answer"], job["reference"])
@@ -36,9 +39,22 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": JudgeOutcome.CORRECT, "score": float(verdict)}
     if job["least"] is not None:
         verdict = verdict >= job["least"]
-    if verdict not in (True, False):
+    # A number that is 0 or 1 is one of them too, an array of one entry is not.
+    if getattr(verdict, "shape", ()) != () or verdict not in (True, False):
         raise TypeError(f"{job['function']} returned {verdict!r}, not true or false")
     return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
+
+
+def _beside(module: str) -> tuple[str, ...]:
+    """The imported modules of a user's own that lie beside a module or below its folder."""
+    files = {name: getattr(other, "__file__", None) or "" for name, other in sys.modules.items()}
+    folder = Path(files[module]).resolve().parent
+    apart = ("site-packages", "full_scale", "dph_theory")
+    return tuple(
+        name
+        for name, file in sorted(files.items())
+        if folder in (path := Path(file).resolve()).parents and not any(part in path.parts for part in apart)
+    )
 
 
 def _reward(function: Callable[..., Any], job: dict[str, Any]) -> Any:
@@ -88,6 +104,12 @@ class _OwnFunction:
         self._source: dict[str, str] = reply["source"]
         self._batched: bool = reply["batched"]
 
+    @property
+    def bound(self) -> dict[str, Any]:
+        """The function, the sources of its modules, and the least reward of a correct answer, if there is."""
+        least = {} if self._least is None else {"correct_from": self._least}
+        return {"function": self._function, **self._source, **least}
+
     def _job(self, example: Prompt, completion: str, *, scored: bool) -> dict[str, Any]:
         prompt = {"prompt": [*example.turns] or example.prompt} if self._batched else {}
         reference = dict(example.reference)
@@ -110,12 +132,6 @@ class OwnVerifier(_OwnFunction, PooledVerifier):
     """
 
     option = "verifier"
-
-    @property
-    def bound(self) -> dict[str, Any]:
-        """The function, the source of its module, and the least reward of a correct answer, if one is set."""
-        least = {} if self._least is None else {"correct_from": self._least}
-        return {"function": self._function, **self._source, **least}
 
     def job(self, example: Prompt, completion: str) -> Job:
         """The completion as it is, with the example's reference, to this verifier's function."""

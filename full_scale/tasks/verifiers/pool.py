@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple, get_type_hints
 
 from dph_theory.support.checking import arguments
 from dph_theory.support.errors import RefusedError, argument_error, choice
+from dph_theory.support.table import printable
 
 from ..protocol import Prompt, Score, Verifier, bound_to, matches
 from .worker import READY, JudgeOutcome, Reply
@@ -215,8 +216,10 @@ class Pool(AbstractContextManager["Pool"]):
             reply = self._workers[slot].take() if key in ready else None
             if reply is None:
                 status = self._replace(slot)
-                timed_out = late or status == -signal.SIGPROF
-                reply = {"outcome": JudgeOutcome.TIMEOUT if timed_out else JudgeOutcome.CRASH}
+                reply = {"outcome": JudgeOutcome.CRASH}
+                if late or status == -signal.SIGPROF:
+                    detail = f"no verdict after {self._limits.seconds:g} s"
+                    reply = {"outcome": JudgeOutcome.TIMEOUT, "detail": detail}
             done.append((slot, job, reply))
         return done
 
@@ -259,7 +262,7 @@ class PooledVerifier(AbstractContextManager["PooledVerifier"]):
 
     def _score(self, job: Job, reply: Reply) -> Score:
         outcome = JudgeOutcome(reply["outcome"])
-        detail = str(reply.get("detail", ""))
+        detail = printable(str(reply.get("detail", "")))
         return Score(outcome is JudgeOutcome.CORRECT, outcome, self.style(job), detail)
 
     @property

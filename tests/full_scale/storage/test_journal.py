@@ -1,7 +1,7 @@
 import pytest
 
 from dph_theory.support.errors import RefusedError
-from full_scale.storage.journal import Journal
+from full_scale.storage.journal import Journal, SharedJournal
 
 IDENTITY = {"model": "abc", "seed": 3, "sampling": {"temperature": 1.0}}
 
@@ -57,5 +57,25 @@ def test_where_nothing_is_done_yet_another_beginning_is_taken(tmp_path):
 
 def test_damage_before_the_last_line_is_said(path):
     path.write_text(path.read_text().replace("[2]", '{"half'))
-    with pytest.raises(RefusedError, match=r"a line is no JSON.*remove it"):
+    with pytest.raises(RefusedError, match=r"line 3 is no JSON.*remove .*journal.jsonl to begin"):
         Journal(path, IDENTITY)
+
+
+@pytest.mark.parametrize("line", ["5", '{"half', "[" * 9999, "9" * 5000, '{"key": 1, "value": 2}'])
+def test_a_damaged_line_of_a_shared_journal_costs_its_own_work_alone(tmp_path, caplog, line):
+    path = tmp_path / "journal.jsonl"
+    shared = SharedJournal(path, IDENTITY)
+    for key in "abc":
+        shared.append(key, key.upper())
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], line, lines[3], ""]))
+    again = SharedJournal(path, IDENTITY)
+    assert ["b" in again, again["a"], again["c"]] == [False, "A", "C"]
+    assert "line 3 is no" in caplog.text
+    again.append("b", "B")
+    assert again["b"] == SharedJournal(path, IDENTITY)["b"] == "B"
+    # What the work depends on must be whole; one way on clears every journal there.
+    for first in (line, lines[0].replace("3", "4")):
+        path.write_text("\n".join([first, *lines[1:], ""]))
+        with pytest.raises((RefusedError, ValueError), match=r"\*\.jsonl.*to begin anew"):
+            SharedJournal(path, IDENTITY)

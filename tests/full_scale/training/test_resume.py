@@ -1,8 +1,13 @@
+import importlib
 import json
+import math
+import os
+import sys
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import torch
 from support.rule_task import ruled_task
 from support.tiny_training import (
     PROMPTS,
@@ -11,19 +16,27 @@ from support.tiny_training import (
     StopAfter,
     buffer,
     checkpoint,
+    even_reward,
     same,
     trainer,
     weights,
 )
+from transformers import TrainerCallback
 from trl.trainer.utils import RepeatSampler
 
 from dph_theory.support.errors import RefusedError
+from full_scale.storage.tensors import hash_files
 from full_scale.training.judging import VerifierReward
 from full_scale.training.online import OnlineConfig, OnlineTrainer
-from full_scale.training.resume import COMPLETE, FREE, SIZES, ReplayedSampler, course, last_checkpoint
+from full_scale.training.resume import COMPLETE, FILES, FREE, ReplayedSampler, course, last_checkpoint
 from full_scale.training.trainer import DPHConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
+OWN_CODE = """
+from dph_theory import FORWARD_KL as F
+def reward(completions, **columns):
+    return [1.0] * len(completions)
+"""
 CYCLE = {"steps_per_generation": 4, "num_iterations": 2, "eta": 0.1, "learning_rate": 1e-3}
 CYCLE |= {"rehearsal": buffer(), "rehearsal_rows": 7}
 """Each generated batch serves four optimizer steps, so that most steps lie inside a cycle."""
@@ -127,19 +140,93 @@ def test_the_last_checkpoint_is_the_last_whole_one_and_a_damaged_one_is_told(tmp
         path = tmp_path / f"checkpoint-{step}"
         path.mkdir()
         (path / "model.safetensors").write_bytes(b"x" * 10)
-        (path / COMPLETE).write_text(json.dumps({SIZES: {"model.safetensors": 10}}))
+        hashes = {"model.safetensors": hash_files([path / "model.safetensors"])}
+        (path / COMPLETE).write_text(json.dumps({FILES: hashes}))
     (tmp_path / "checkpoint-11" / COMPLETE).unlink()
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
-    (tmp_path / "checkpoint-10" / "model.safetensors").write_bytes(b"half")
+    # As many bytes as before: a size says nothing.
+    (tmp_path / "checkpoint-10" / "model.safetensors").write_bytes(b"y" * 10)
     (tmp_path / "checkpoint-9" / "model.safetensors").unlink()
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
-    for told in ("checkpoint-10 is damaged", "model.safetensors has 4 bytes of 10", "has 0 bytes of 10"):
+    for told in ("checkpoint-10 is damaged", "model.safetensors has changed", "model.safetensors is gone"):
         assert told in caplog.text
     (tmp_path / "checkpoint-2" / COMPLETE).write_text("half")
     with pytest.raises(
         RefusedError, match=r"no whole checkpoint in .*\(checkpoint-10, .*remove it, and run dph train"
     ):
         last_checkpoint(tmp_path)
+
+
+def test_checkpoints_go_by_their_steps_whatever_the_clock_says(model, tmp_path):
+    for step in (1, 2, 90):
+        path = tmp_path / f"checkpoint-{step}"
+        path.mkdir()
+        os.utime(path, (4e9, 4e9))
+    settings = {"save_strategy": "steps", "save_steps": 3, "save_total_limit": 1, "max_steps": 3}
+    trainer(model, tmp_path, **settings).train()
+    assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-3"]
+
+
+class Spoil(TrainerCallback):
+    """Makes a weight of the model NaN at a step, as a step too long does."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_optimizer_step(self, args, state, control, model=None, **others):
+        if state.global_step == self.step - 1:
+            with torch.no_grad():
+                next(model.parameters())[0] = math.nan
+
+
+def test_a_diverged_training_ends_in_words_and_leaves_no_checkpoint_of_it(model, tmp_path):
+    settings = {"save_strategy": "steps", "save_steps": 1, "max_steps": 4, "save_total_limit": 1}
+    with pytest.raises(RefusedError, match=r"diverged at step 3: .*NaN or inf, with learning_rate=0.01"):
+        trainer(model, tmp_path, callbacks=[Spoil(3)], **settings).train()
+    assert last_checkpoint(tmp_path).name == "checkpoint-2"
+    other = tmp_path / "other"
+    run = trainer(model, other, **settings, rehearsal=buffer(), eta=0.1)
+    run._reference = lambda rows: rows.ref_logps * math.inf
+    with pytest.raises(RefusedError, match=r"step 1: the loss is -inf, with .*eta=0.1, divergence="):
+        run.train()
+    assert last_checkpoint(other) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("adapter", "model.lora=.*800"),
+        ("reward", "reward_funcs="),
+        ("divergence", "divergence code="),
+        ("versions", "versions=.*9.9"),
+        ("optimizer", "cannot be read"),
+    ],
+)
+def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, monkeypatch, change, named):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_code", raising=False)
+    code, folder = tmp_path / "own_code.py", tmp_path / "run"
+    code.write_text(OWN_CODE)
+    own_code = importlib.import_module("own_code")
+    settings = {"save_strategy": "steps", "save_steps": 1, "max_steps": 2, "eta": 0.1, "rehearsal": buffer()}
+    settings |= {"reward": {"reward": own_code.reward}.get(change, even_reward)}
+    settings |= {"divergence": {"divergence": "own_code:F"}.get(change, "forward_kl")}
+
+    def run(alpha):
+        made = trainer(model, folder, **settings)
+        made.bound = {"model.lora": {"lora_alpha": alpha}}
+        return made
+
+    run(8).train()
+    if change in ("reward", "divergence"):
+        code.write_text(OWN_CODE + "# changed")
+    if change == "versions":
+        monkeypatch.setattr("full_scale.training.resume.versions", lambda *names: {"torch": "9.9"})
+    if change == "optimizer":
+        (folder / "checkpoint-2" / "optimizer.pt").write_bytes(b"garbled")
+        assert last_checkpoint(folder).name == "checkpoint-1"
+    with pytest.raises((ValueError, RefusedError), match=named):
+        run(800 if change == "adapter" else 8).train(resume_from_checkpoint=checkpoint(folder, 2))
 
 
 def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended_or_draws_the_rest_anew(

@@ -4,16 +4,23 @@ import pytest
 
 from full_scale.recipe.schema import TaskConfig
 from full_scale.tasks.loaders import load_task
-from full_scale.tasks.protocol import Prompt
+from full_scale.tasks.protocol import Prompt, VerifierError, judged
 from full_scale.tasks.verifiers.own import OwnVerifier
 
 MODULE = """
 import time
+import numpy as np
+
+VERDICTS = {"one": 1.0, "none": np.False_, "array": np.array([True]), "word": "True", "list": [1]}
 
 def is_short(answer, reference):
     if answer == "hang":
         while True:
             time.process_time()
+    if answer == "escape":
+        raise ValueError("\\x1b]0;owned\\x07")
+    if answer in VERDICTS:
+        return VERDICTS[answer]
     return .5 if answer == "half" else len(answer) <= reference["most"]
 
 def length(answer, reference):
@@ -40,6 +47,22 @@ def test_a_function_judges_and_what_it_cannot_judge_is_incorrect():
     assert [score.outcome for score in scores] == outcomes
     assert [score.correct for score in scores] == [outcome == "correct" for outcome in outcomes]
     assert scores[-1].detail.startswith("KeyError: 'most' (own_task.py, line ")
+
+
+def test_true_and_false_are_also_one_and_zero_and_nothing_else_is():
+    answers = ["one", "none", "array", "word", "list", "escape"]
+    with OwnVerifier(SHORT, workers=1) as verifier:
+        scores = verifier([Prompt("a", "?", {"most": 4})] * 6, answers)
+    assert [score.outcome for score in scores] == ["correct", "wrong", *["crash"] * 4]
+    assert scores[-1].detail.startswith(r"ValueError: \x1b]0;owned\x07 (")
+
+
+def test_a_verifier_that_gives_no_verdict_on_all_answers_is_one_that_failed():
+    examples = [Prompt(name, "?", {"most": 4}) for name in "ab"]
+    with OwnVerifier(SHORT, seconds=0.5, workers=1) as verifier:
+        assert [score.outcome for score in judged(verifier, examples, ["hang", "abc"])][1] == "correct"
+        with pytest.raises(VerifierError, match=r"every one of 2 answers: no verdict after 0.5 s \(2 times"):
+            judged(verifier, examples, ["hang"] * 2)
 
 
 LIMITED = """
@@ -128,10 +151,17 @@ def test_what_decides_the_verdicts_is_the_function_and_its_source(tmp_path):
         with OwnVerifier(function, workers=1) as verifier:
             return verifier.bound
 
+    (tmp_path / "beside.py").write_text("")
+    with_import = f"import beside\n{MODULE}"
+    (tmp_path / "own_task.py").write_text(with_import)
     before = bound(SHORT)
     assert bound(LENGTH) != before
-    # The same source is the same, another is not.
-    for source, changed in ((MODULE, []), (MODULE.replace("<=", "<"), ["module own_task"])):
-        (tmp_path / "own_task.py").write_text(source)
+    # The same source is the same, another is not, nor is one that it imports.
+    for name, source, changed in (
+        ("own_task", with_import, []),
+        ("beside", "1", ["module beside"]),
+        ("own_task", with_import.replace("<=", "<"), ["module beside", "module own_task"]),
+    ):
+        (tmp_path / f"{name}.py").write_text(source)
         after = bound(SHORT)
-        assert [key for key in before if before[key] != after[key]] == changed
+        assert sorted(key for key in before if before[key] != after[key]) == changed
