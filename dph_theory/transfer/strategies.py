@@ -16,30 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logit, softmax, xlog1py
 
-from ..numeric.arrays import SUM_TOLERANCE, distribution, integers, one, positive, probability, rate, real
-from ..stationary.groups import SCALES, group_weight
+from ..numeric.arrays import SUM_TOLERANCE, distribution, integers, one, positive, rate, real
+from ..stationary.groups import SCALES
 from ..support.errors import argument_error, choice
-
-
-def growth_beside(success: Any, rho: Any, *, group_size: int, scale: str = "none") -> np.ndarray:
-    """How fast a rare r gains beside s that has all: sum_x rho_x alpha_G(c_xs) (c_xr - c_xs), (r, s).
-
-    Per unit of time and of q_r; where positive, r survives. Of prompts solved always or never it is
-    alpha_G(0) rho(r only) - alpha_G(1) rho(s only): undivided and std-normalised, alpha_G is alike at both
-    ends, so that the strategy of most merit is stable alone (under the std not the only end: `retention`);
-    MaxRL ("mean") has G - 1 and 1.
-
-    Parameters: success (prompts, strategies), the chance that a strategy solves a prompt, in [0, 1]; rho
-    (prompts,). Raises ValueError for what are none, or shapes that do not fit.
-
-    >>> growth_beside([[1, 0], [0, 1]], [0.9, 0.1], group_size=12, scale="mean")[1].round(6).tolist()
-    [0.2, 0.0]
-    """
-    success, rho = probability("success", success), distribution("rho", rho)
-    if success.ndim != 2 or not success.size or rho.shape != success.shape[:1]:
-        raise argument_error("success", success.shape, f"(prompts, strategies), of {rho.size} prompts")
-    weight = rho[:, None] * group_weight(group_size, success, scale)
-    return success.T @ weight - (weight * success).sum(axis=0)
 
 
 def log_odds_with_kl(

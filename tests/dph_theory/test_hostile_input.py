@@ -158,7 +158,6 @@ CALLS = [
      WITH_DIVERGENCE | {"scale": "std", "group_size": 4, "alpha": 0.5, "mean_over_mixed": True}),
     (Hold, {"divergence": FORWARD_KL, "prompts": (1,), "strength": 0.5, "answers": 8}),
     (TRAIN, {"trained": [0], "steps": 2, "step": 0.1, "batch": 1, "seeds": 2, "seed": 0, "noise": True}),
-    (strategies.growth_beside, SHARED | {"group_size": 12, "scale": "mean"}),
     (strategies.log_odds_with_kl, PAIR | {"beta": 0.1, "step": 0.5, "groups": 10}),
     (partial(strategies.final_policies, rng=np.random.default_rng(0)),
      SHARED | {"base": [0.2, 0.8], "group_size": 4, "step": 0.1, "steps": 3, "seeds": 2, "beta": 0.1}),

@@ -51,7 +51,6 @@ ONE_STEP = {"group_size": 2, "step": 1, "steps": 1, "seeds": 1, "rng": np.random
         (lambda: strategies.log_odds_with_kl(0.5, 0.8, 0.3, beta=1, step=1, groups=3),
          "second_only=0.3 .*at most 1 - first"),
         (lambda: strategies.log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), "first_only=-1"),
-        (lambda: strategies.growth_beside(SETS, [0.5, 0.5], group_size=8), "success="),
         (lambda: strategies.final_policies(BASE, [[2, 0, 0]] * 5, RHO, **ONE_STEP), "zeros and ones"),
         (lambda: strategies.final_policies(BASE, SETS, RHO, beta=1, scale="std", **ONE_STEP), "scale='std'"),
         (lambda: strategies.final_policies(BASE, SETS, RHO, beta=-1.0, **ONE_STEP), "beta=-1.0"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from dph_theory.transfer.retention import group_weighting, strategy_drive, trained_shares
-from dph_theory.transfer.strategies import final_policies, growth_beside, log_odds_with_kl
+from dph_theory.transfer.retention import group_weighting, trained_shares
+from dph_theory.transfer.strategies import final_policies, log_odds_with_kl
 
 SETS, RHO, BASE = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], [0.2] * 5, [0.2, 0.3, 0.5]
 
@@ -30,9 +30,6 @@ def test_maxrl_keeps_the_rarer_strategy_from_its_threshold_on(size, kept):
     success, rho = apart(0.1)
     end = trained_shares([0.5, 0.5], success, rho, group_weighting(size, "mean"), [0, 3e4])[-1, 1]
     assert end == pytest.approx(kept, abs=2e-3)
-    gains = growth_beside(success, rho, group_size=size, scale="mean")[1, 0]
-    assert (gains > 0) == (kept > 0)
-    assert gains == pytest.approx((size - 1) * 0.1 - 0.9)
 
 
 def test_trainings_in_small_steps_follow_the_mean_path():
@@ -66,12 +63,3 @@ def test_with_a_kl_small_steps_keep_their_digits_and_large_ones_swing():
     for groups, remaining in ((0, 1), (1, -0.5), (2, 0.25)):
         mean, _ = log_odds_with_kl(0.5, 0.3, 0.2, beta=3.0, step=1.0, groups=groups)
         assert mean == pytest.approx(0.1 / 3 * (1 - remaining))
-
-
-@pytest.mark.parametrize("scale", ["none", "std", "mean"])
-def test_growth_beside_strategies_that_solve_prompts_sometimes_is_the_flow_s(scale):
-    success, rho = np.array([[0.4, 0.0], [0.0, 0.4]]), np.array([0.5, 0.5])
-    weighting, rare = group_weighting(8, scale), 1e-7
-    drive = strategy_drive([rare, 1 - rare], success, rho, weighting)[0] / rare
-    growth = growth_beside(success, rho, group_size=8, scale=scale)
-    assert growth[0, 1] == pytest.approx(drive, rel=1e-4, abs=1e-6)
