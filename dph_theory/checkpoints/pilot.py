@@ -86,24 +86,17 @@ class Moves:
         mean = float(self.mean_weights @ self.change)
         return mean, float(np.sqrt(self.mean_weights @ (self.change - mean) ** 2))
 
-    @property
-    def change_moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of each prompt's change and that of its square, (prompts,)."""
-        mean, square = (self.weights @ self.change**power for power in (1, 2))
-        return mean[self.pair], square[self.pair]
-
     def joined(self, kernel: KernelChange) -> "Moves":
         """The same where a kernel describes a part of the change."""
         return replace(self, weights=self.weights[self.pair], pair=np.arange(len(self.pair)), kernel=kernel)
 
     def walk(self, clock: float, persistence: float) -> Walk:
         """How these changes go on, but for what a kernel describes."""
-        if self.kernel is None:
-            return Walk(clock, persistence, self.shift[1])
-        mean, square = self.change_moments
-        described = self.kernel.described
-        second = np.mean(square - 2 * described * mean + described**2)
-        return Walk(clock, persistence, float(np.sqrt(max(second - np.mean(mean - described) ** 2, 0.0))))
+        weights, left = self.mean_weights, self.change
+        if self.kernel is not None:
+            weights, left = self.weights / len(self.weights), left - self.kernel.described[:, None]
+        mean = (weights * left).sum()
+        return Walk(clock, persistence, float(np.sqrt((weights * (left - mean) ** 2).sum())))
 
     def moments(self, walk: Walk, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """The mean Pass@k later and its variance by k, run's draw and pair of counts, (k, draws, pairs)."""
