@@ -15,7 +15,7 @@ from dph_theory.support.errors import argument_error
 from ..recipe.schema import TaskConfig
 from .benchmarks import filled
 from .protocol import Prompt, Task
-from .verifiers.extract import between_tags, last_boxed
+from .verifiers.extract import last_marked
 from .verifiers.pool import Job, Limits, PooledVerifier, needed
 from .verifiers.worker import JudgeOutcome
 
@@ -109,8 +109,7 @@ class GymVerifier(PooledVerifier):
     def job(self, example: Prompt, completion: str) -> Job | None:
         """The completion's answer, with the generator and the entry it is to, and the threshold."""
         source, entry = needed(example, "source", "entry")
-        answer = between_tags(completion)
-        answer = last_boxed(completion) if answer is None else answer
+        answer = last_marked(completion)
         if answer is None:
             return None
         return {"source": source, "entry": entry, "answer": answer, "threshold": self._threshold}

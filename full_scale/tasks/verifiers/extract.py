@@ -31,6 +31,11 @@ def last_sql(completion: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""What stands in the last \boxed{...} whose braces close, or none."""
+    place = _last_box(text)
+    return text[slice(*place)].strip() if place else None
+
+
+def _last_box(text: str) -> tuple[int, int] | None:
     opened: list[int | None] = []
     last: tuple[int, int] | None = None
     for match in _BRACES.finditer(text):
@@ -40,7 +45,7 @@ def last_boxed(text: str) -> str | None:
             start = opened.pop()
             if start is not None and (last is None or start > last[0]):
                 last = start, match.start()
-    return text[slice(*last)].strip() if last else None
+    return last
 
 
 def tagged(text: str) -> str | None:
@@ -49,7 +54,14 @@ def tagged(text: str) -> str | None:
     return answers[-1].strip() if answers else None
 
 
-def between_tags(text: str) -> str | None:
-    """What stands between the last <answer> and its </answer>, or none."""
-    answers = _ANSWER.findall(text)
-    return answers[-1].strip() if answers else None
+def last_marked(text: str) -> str | None:
+    r"""What stands in the mark that begins last, or none: a \boxed{...}, <answer>, or `####`.
+
+    Beside another mark `####` counts where the text ends with it: elsewhere it is a heading.
+    """
+    box = _last_box(text)
+    marks = [*(match.span("answer") for match in _ANSWER.finditer(text)), *([box] if box else [])]
+    tags = [match.span("answer") for match in _TAGGED.finditer(text)]
+    if tags and not (marks and text[tags[-1][1] :].strip()):
+        marks.append(tags[-1])
+    return text[slice(*max(marks))].strip() if marks else None

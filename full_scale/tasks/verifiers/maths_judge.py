@@ -9,7 +9,7 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Expr, I
 
-from .extract import between_tags, last_boxed, tagged
+from .extract import last_marked
 from .worker import JudgeOutcome
 
 LARGEST_EXPONENT = 300
@@ -30,9 +30,11 @@ _SPACE = r"(?:\\[,;:! ]|\\thinspace|~|[ \u00a0\u2009\u202f])"
 # SI: digits in groups of three, from the first one on.
 _GROUPS = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}+\d{{3}})+(?!\d|{_SPACE}*/)")
 _MIXED = re.compile(r"(?<![\d.,/^_}])(\d+)[ \u00a0]+(\d{1,3})/(\d{1,3})(?![\d.])")
-_SCIENTIFIC = re.compile(r"(?<![\w.\\}])(\d+(?:\.\d*)?|\.\d+)[eE]([+-]?\d+)(?![\w.(])")
-_PERIOD = re.compile(r"(?<![\d.])(\d+)\.(\d*)\\(?:overline|bar)\s*(?:\{(\d+)\}|(\d))")
-_DOTS = re.compile(r"(?<![\d.])(\d+)\.(\d*)\\dot\s*(?:\{(\d)\}|(\d))(?:(\d*)\\dot\s*(?:\{(\d)\}|(\d)))?")
+_SCIENTIFIC = re.compile(r"(?<![\w.\\}])(\d+(?:\.\d*)?|\.\d+)[eE]([+-]?\d{1,9})(?![\w.(])")
+_PERIOD = re.compile(r"(?<![\d.])(\d{1,300})\.(\d{,300})\\(?:overline|bar)\s*(?:\{(\d{1,300})\}|(\d))")
+_DOTS = re.compile(
+    r"(?<![\d.])(\d{1,300})\.(\d{,300})\\dot\s*(?:\{(\d)\}|(\d))(?:(\d{,300})\\dot\s*(?:\{(\d)\}|(\d)))?"
+)
 _TRAILING_POINT = re.compile(r"(?<=\d)\.(?=\s*(?:$|[,;)}\]$]))")
 _WORD = re.compile(
     r"(?:\\(?:text|textbf|mathrm|textit)\s*\{\s*)?([A-Za-z]{4,}|yes|no|odd)\s*\}?\.?", re.IGNORECASE
@@ -170,6 +172,9 @@ def _recurring(integer: str, once: str, period: str) -> str:
     return rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
 
 
+_PER_CENT = re.compile(r"(.+?)\s*\\?%\.?", re.DOTALL)
+_EQUALS = re.compile(r"(?<![<>!:=\\])=(?![^(]*\))(?![^{]*\})")
+"""Equality, but within brackets or braces."""
 LONGEST_TEXT = 4000
 """Characters of an unmarked completion's end in which an answer is looked for."""
 PLACES = 12
@@ -180,17 +185,19 @@ _TARGETS = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig(
 def judge(job: dict[str, Any]) -> dict[str, str]:
     r"""The outcome of an `answer` against the `gold` one.
 
-    `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. Of the answer its last \boxed{...} counts,
-    else what follows its last `####`, else what stands in its last <answer>, else what math-verify finds in
-    its end, both in one notation (`plain`). An inequality may stand for its interval, words are compared as
-    words, and where both name a unit of measure it must be the same one. math-verify gives up a step after
-    `seconds` without saying so: a step that took as long and found nothing is a `timeout`.
+    `correct`, `wrong`, `no_answer`, `timeout`, or `gold_error`. Of the answer its last mark counts
+    (`last_marked`), else what math-verify finds in its end, both in one notation (`plain`). An inequality may
+    stand for its interval, words are compared as words, where both name a unit of measure it must be the same
+    one, of an equation no side may be another number, and per cent are hundredths, but of a gold answer in
+    per cent. math-verify gives up a step after `seconds` without saying so: a step that took as long and
+    found nothing is a `timeout`.
     """
     seconds = job["seconds"]
     gold_text, text = plain(job["gold"]), plain(job["answer"])
-    readings = (reader(text) for reader in (last_boxed, tagged, between_tags))
-    marked = next((reading for reading in readings if reading is not None), None)
+    marked = last_marked(text)
     gold_text, marked = union(gold_text), None if marked is None else union(marked)
+    if marked is not None:
+        gold_text, marked = _without_per_cent(gold_text, marked)
     units = (unit(gold_text), unit(text if marked is None else marked))
     if None not in units and units[0] == units[1] and marked is not None:
         gold_text, marked = _number(gold_text), _number(marked)
@@ -206,7 +213,7 @@ def judge(job: dict[str, Any]) -> dict[str, str]:
     if not answer:
         return {"outcome": JudgeOutcome.TIMEOUT if late else JudgeOutcome.NO_ANSWER}
     begun = time.monotonic()
-    if _equal(gold, answer, seconds):
+    if _equal(gold, answer, seconds) and not _contradicted(gold, marked or "", seconds):
         return {"outcome": JudgeOutcome.CORRECT}
     return {"outcome": JudgeOutcome.TIMEOUT if time.monotonic() - begun >= seconds else JudgeOutcome.WRONG}
 
@@ -220,6 +227,22 @@ def _equal(gold: list[Any], answer: list[Any], seconds: int) -> bool:
     if (complex_gold, complex_answer) == (gold, answer):
         return False
     return verify(complex_gold, complex_answer, **settings)
+
+
+def _without_per_cent(gold: str, answer: str) -> tuple[str, str]:
+    """Both without a sign that both end with; an answer's own as hundredths."""
+    given = _PER_CENT.fullmatch(_bare(answer))
+    if given is None:
+        return gold, answer
+    expected = _PER_CENT.fullmatch(_bare(gold))
+    return (expected[1], given[1]) if expected else (gold, rf"\frac{{{given[1]}}}{{100}}")
+
+
+def _contradicted(gold: list[Any], answer: str, seconds: int) -> bool:
+    """Whether another side of an equation, of which math-verify reads the last, is another number."""
+    sides = [_parsed(_marked(side), seconds)[0] for side in _EQUALS.split(answer)[:-1]]
+    numbers = [side for side in sides if side and isinstance(side[0], Expr) and side[0].is_number]
+    return not all(_equal(gold, number, seconds) for number in numbers)
 
 
 def _imaginary(parsed: list[Any]) -> list[Any]:
