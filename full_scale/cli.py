@@ -24,7 +24,7 @@ from .recipe.schema import Recipe, load_recipe, recipe_keys
 if TYPE_CHECKING:
     from .training.dry_run import DryRun
 
-TOO_LARGE, WRONG, TERMINATED = 1, 2, 143
+NOT_YET, WRONG, TERMINATED = 1, 2, 143
 _RUN = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT, _FOLDER, _RUNS = terminal.OutputFile(), terminal.OutputFolder(), Path("runs/experiments")
@@ -138,8 +138,8 @@ def train_command(
             )
             estimate = dry_run_of(recipe, start, device=(device_memory or 0) * GIB)
             _print_dry_run(console, estimate)
-            if estimate.too_large:
-                sys.exit(TOO_LARGE)
+            if estimate.too_large or estimate.missing:
+                sys.exit(NOT_YET)
             return
         from .stages import train_stage
 

@@ -25,7 +25,7 @@ from .recipe.folders import Folders
 from .recipe.schema import ModelConfig, Recipe, TaskConfig, load_recipe
 from .storage.locks import end_with_launcher, locked
 from .tasks.loaders import load_task
-from .tasks.protocol import Task
+from .tasks.protocol import Task, repeated_prompts
 from .training.record import TrainingRecord
 
 # One bar a stage is enough; and TRL reads a setting by the name that transformers is giving up.
@@ -161,7 +161,7 @@ def _task(recipe: Recipe, say: Say) -> Iterator[Task]:
     task = load_task(recipe.task)
     try:
         with_enough, left_out = with_room(recipe, task)
-        say(left_out)
+        say([*left_out, *repeated_prompts(with_enough)])
         yield with_enough
     finally:
         task.close()

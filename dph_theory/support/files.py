@@ -28,8 +28,11 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            # A full disk's error has no path of its own.
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
 
 

@@ -142,10 +142,11 @@ def read_record(path: Path, kind: str, made_by: str) -> dict[str, Any]:
     if not path.is_file():
         raise RefusedError(f"no {path.name} in {path.parent}: run {made_by}")
     try:
-        return checked(json.loads(path.read_text(encoding="utf-8")), kind)
-    except json.JSONDecodeError as error:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         allowed = f"a record in JSON ({error}); remove it, and run {made_by}"
         raise argument_error("file", str(path), allowed) from error
+    return checked(value, kind)
 
 
 def _version(package: str) -> str:

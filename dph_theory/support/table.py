@@ -26,6 +26,7 @@ _LATEX = str.maketrans(
     | {character: f"${character}$" for character in "<>|"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
 )
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]|inf|nan|$)")
 _INFINITE = re.compile(r"(-?)\binf\b")
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
@@ -95,9 +96,13 @@ class Table:
     _repr_html_ = html
 
     def csv(self) -> str:
-        """All digits, and nothing for what is not known; an interval takes two columns more."""
+        """All digits, and nothing for what is not known; an interval takes two columns more.
+
+        A word that a spreadsheet would compute stands after an apostrophe.
+        """
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(self._wide())
+        rows = [[f"'{cell}" if _FORMULA.match(str(cell)) else cell for cell in row] for row in self._wide()]
+        csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
     def to_dataframe(self) -> Any:

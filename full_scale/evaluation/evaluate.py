@@ -10,10 +10,11 @@ import numpy as np
 from accelerate import PartialState
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, alpha_divergence
+from dph_theory.support.checking import build
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json, from_json, record
+from dph_theory.support.record import as_json, from_json, read_record, record
 
 from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
@@ -21,7 +22,7 @@ from ..models.load import LoadedModel, stop_tokens
 from ..presampling.buffer import RehearsalRow
 from ..presampling.result import Presampling, prompt_hashes
 from ..recipe.folders import Folders
-from ..recipe.schema import Recipe
+from ..recipe.schema import DISTRIBUTION, Recipe
 from ..storage.journal import SharedJournal
 from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Task, bound_to, matches
@@ -156,7 +157,7 @@ def evaluate(
     folders, processes = folders or Folders.of_recipe(recipe), PartialState()
     base: Mapping[str, EvaluatedSet] = {}
     if folders.run != folders.base().run:
-        base = Evaluation.read(folders.base().evaluation, "dph evaluate --base --config ...").sets
+        base = _base_sets(recipe, folders.base())
     sets = evaluation_sets(recipe, task, presampling)
     for name, examples in sets.items():
         check_room(name, *given_to(initial, task, examples, recipe))
@@ -185,6 +186,22 @@ def evaluate(
         write_json(folders.evaluation, record(KIND, results=as_json(results), packages=PACKAGES, **described))
     processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
+
+
+def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:
+    """The base's sets; ValueError where its answers were drawn otherwise than this recipe's would be."""
+    made_by = "dph evaluate --base --config ..."
+    stored = build(Recipe, read_record(folders.evaluation, KIND, made_by)["config"], "")
+    own, of_base = (
+        {"evaluate.samples": one.evaluate.samples}
+        | {f"sampling.{name}": getattr(one.sampling, name) for name in DISTRIBUTION}
+        for one in (recipe, stored)
+    )
+    for name, value in own.items():
+        if value != of_base[name]:
+            allowed = f"{of_base[name]!r}, as of the base: or remove {folders.run_folder}, and run {made_by}"
+            raise argument_error(name, value, allowed)
+    return Evaluation.read(folders.evaluation, made_by).sets
 
 
 def _answer(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from huggingface_hub import snapshot_download
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig, GgufConfig
 
 from dph_theory.support.errors import RefusedError, argument_error
@@ -223,8 +224,8 @@ def load_model(config: ModelConfig, folder: Path | None = None) -> Any:
             **({"quantization_config": GgufConfig(dequantize=True)} if "gguf_file" in place else {}),
             use_safetensors=True,
         )
-    except OSError as error:
-        allowed = f"a folder or hub name with safetensors weights, or a GGUF file ({error})"
+    except (OSError, SafetensorError) as error:
+        allowed = f"a folder or hub name with whole safetensors weights, or a GGUF file ({error})"
         raise argument_error("model.path", path, allowed) from error
     broken = next((name for name, weight in model.named_parameters() if not weight.isfinite().all()), None)
     if broken is not None:

@@ -85,10 +85,9 @@ class SamplingConfig:
         return {name: value for name, value in vars(self).items() if name in _DRAWING}
 
 
-_DRAWING = (
-    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens"),
-    *("batch_size", "backend"),
-)
+DISTRIBUTION = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
+"""What decides how likely each completion is."""
+_DRAWING = (*DISTRIBUTION, "batch_size", "backend")
 
 
 @dataclass(frozen=True, config=CHECKED)
@@ -212,10 +211,10 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """The recipe of a YAML file (or of the name of a packaged one), after `key=value` overrides.
 
     `extends: other.yaml` in a file starts from that one, looked for beside it, then among the packaged ones;
-    mappings merge, everything else replaces; a file's `name`, where it gives none, is its own, never the
-    other's, whose runs it would overwrite. `methods` has what a file changes for the method of that name; a
-    run whose method an override names is named after it too. ValueError names an unknown key, with the
-    nearest known one, a value of the wrong type, a file that is not there, a circle of `extends`.
+    mappings merge, null drops one, everything else replaces; a file's `name`, where it gives none, is its
+    own, never the other's, whose runs it would overwrite. `methods` has what a file changes for the method
+    of that name; a run whose method an override names is named after it too. ValueError names an unknown key,
+    with the nearest known one, a value of the wrong type, a missing file, a circle of `extends`.
     """
     overriding: dict[str, Any] = {}
     for override in overrides:
@@ -286,7 +285,20 @@ def recipe_names() -> list[str]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads 1e-6 as the number that is meant; YAML 1.1 wants 1.0e-6."""
+    """Reads 1e-6 as the number that is meant; YAML 1.1 wants 1.0e-6. Aliases, which may grow without end, are
+    errors.
+    """
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """A node's value; YAMLError for an alias."""
+        if self.check_event(yaml.AliasEvent):
+            alias = self.peek_event()
+            raise yaml.YAMLError(f"write out the alias *{alias.anchor}{alias.start_mark}")
+        return super().compose_node(parent, index)
+
+
+_UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
+"""What is no YAML, a number of more digits than Python reads, brackets without end."""
 
 
 _Loader.add_implicit_resolver(
@@ -310,7 +322,7 @@ def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
         raise argument_error("extends", str(path), "recipes must not extend one another in a circle")
     try:
         values = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader) or {}
-    except yaml.YAMLError as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{path} is no valid YAML: {error}") from error
     if not isinstance(values, dict):
         raise argument_error(str(path), values, "a recipe is a mapping of keys to values")
@@ -323,8 +335,12 @@ def _layers(path: Path, above: tuple[Path, ...]) -> list[dict[str, Any]]:
 def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
-        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = _merged(merged[key], value) if both else value
+        if not isinstance(merged.get(key), Mapping):
+            merged[key] = value
+        elif value is None:
+            del merged[key]
+        else:
+            merged[key] = _merged(merged[key], value) if isinstance(value, Mapping) else value
     return merged
 
 
@@ -340,5 +356,5 @@ def _override(values: dict[str, Any], override: str) -> None:
         values[parent] = values = dict(below)
     try:
         values[last] = yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
+    except _UNREADABLE as error:
         raise argument_error("override", override, "the value must be valid YAML") from error

@@ -136,13 +136,18 @@ def _parquet_rows(path: Path) -> Located:
 def _decoded(where: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is no valid JSON: {error}") from error
 
 
 def _row(where: str, values: Any) -> DataRow:
     if not isinstance(values, dict):
         raise ValueError(f"{where} is no JSON object, but a {type(values).__name__}")
+    try:
+        json.dumps(values, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(f"{where} holds {half!r}, half a character that no file can hold") from error
     return DataRow(where, values)
 
 

@@ -108,6 +108,20 @@ class Task:
                 raise argument_error(f"{name} example id", most, "ids must be unique within a set")
 
 
+def repeated_prompts(task: Task) -> list[str]:
+    """A sentence for each set on prompts whose text another one has, and on those of another reference."""
+    sentences = []
+    for name, examples in {"train": task.train, **task.evaluation}.items():
+        texts = {example.prompt for example in examples}
+        pairs = {(example.prompt, repr(example.reference)) for example in examples}
+        if repeated := len(examples) - len(texts):
+            sentences.append(
+                f"{name}: {repeated} of {len(examples)} prompts repeat another's text, "
+                f"{len(pairs) - len(texts)} with another reference."
+            )
+    return sentences
+
+
 class VerifierError(RefusedError):
     """A verifier that failed on all it was asked: its zeros would say nothing of the model."""
 

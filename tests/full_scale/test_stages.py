@@ -14,6 +14,7 @@ from full_scale.recipe.folders import Folders
 from full_scale.recipe.schema import TaskConfig
 from full_scale.stages import evaluate_stage, presample_stage, train_stage
 from full_scale.storage.locks import locked
+from full_scale.tasks.protocol import repeated_prompts
 from full_scale.training.dry_run import dry_run
 from full_scale.training.record import TrainingRecord
 
@@ -84,6 +85,16 @@ def test_prompts_without_room_are_refused_or_left_out_with_a_count(tmp_path, mon
     left_out = "left out: 1 of 8 training prompts, longer than 52 tokens beside sampling.max_new_tokens=12"
     assert said == [left_out, left_out]
     assert left_out in dry_run(recipe).warnings
+
+
+def test_prompts_of_one_text_are_counted_aloud():
+    task = ruled_task()
+    first = task.train[0]
+    others = replace(first, id="same"), replace(first, id="b", reference={})
+    again = replace(task, train=[*task.train, *others])
+    words = f"train: 2 of {len(again.train)} prompts repeat another's text, 1 with another reference."
+    assert repeated_prompts(again) == [words]
+    assert repeated_prompts(task) == []
 
 
 def test_one_of_several_runs_evaluates_the_base_for_all(place, closed, monkeypatch):

@@ -33,6 +33,15 @@ def test_a_failed_or_interrupted_write_leaves_the_old_file_and_no_debris(tmp_pat
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_full_disk_is_named_by_the_file_that_it_had_no_room_for(tmp_path, monkeypatch):
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match=r"Errno 28\] No space left on device: .*a\.json"):
+        write_json(tmp_path / "a.json", 1)
+
+
 def test_a_file_is_on_the_disk_before_it_takes_its_place_and_has_the_mode_of_any_new_one(
     tmp_path, monkeypatch
 ):

@@ -17,6 +17,12 @@ def test_cells_in_words_a_number_with_as_many_digits_as_its_interval_warrants():
     assert (unbounded, latex(unbounded)) == ("0.30 [0.01, inf]", r"0.30 [0.01, $\infty$]")
 
 
+def test_csv_has_no_word_that_a_spreadsheet_computes():
+    words = ["=cmd|' /C calc'!A0", "+cmd", "-cmd", "@sum", "\t=1", "-1.5", "+.5", "-", "-inf"]
+    read = list(csv.reader(Table.from_rows(("word",), [[word] for word in words]).csv().splitlines()))
+    assert [cell for (cell,) in read[1:]] == [*(f"'{word}" for word in words[:5]), *words[5:]]
+
+
 def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
     read = list(csv.reader(TABLE.csv().splitlines()))
     assert read == [["form", "KL to p_*", "k"], ["k3 & k2", "0.123456", "16"], ["none", "", "inf"]]

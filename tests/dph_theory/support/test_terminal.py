@@ -15,6 +15,12 @@ def test_a_pipe_is_wide_enough_for_the_tables_a_terminal_keeps_its_width_and_err
     assert console(stderr=True).stderr != console().stderr
 
 
+def test_what_is_said_is_nothing_that_a_terminal_obeys():
+    stream = io.StringIO()
+    terminal.say(console(file=stream, force_terminal=True), "error: \x1b]0;owned\x07\nnext")
+    assert stream.getvalue() == "error: \\x1b]0;owned\\x07\nnext\n"
+
+
 def test_a_pipe_that_nobody_reads_is_an_error_of_its_own():
     reader, writer = os.pipe()
     os.close(reader)

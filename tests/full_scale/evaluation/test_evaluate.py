@@ -14,7 +14,7 @@ from full_scale.models.generation import prompt_tokens, sample
 from full_scale.presampling.buffer import RehearsalRow
 from full_scale.presampling.presample import presample
 from full_scale.recipe.folders import Folders
-from full_scale.recipe.schema import EvaluateConfig, ModelConfig
+from full_scale.recipe.schema import EvaluateConfig, ModelConfig, SamplingConfig
 
 
 def sequence_log_prob(model, prompt, completion):
@@ -136,6 +136,9 @@ def test_the_base_is_its_own_reference_and_the_run_is_not(bench):
         ({"evaluate": EvaluateConfig(samples=8, k=(1,))}, "samples=8"),
         ({"evaluate": EvaluateConfig(samples=4, k=(1,), sets=("in_domain",))}, "sets="),
         ({"output": "nowhere"}, "run dph evaluate --base"),
+        # Beside a base of other samples nothing can be compared, also under another name.
+        ({"evaluate": EvaluateConfig(samples=8, k=(1,)), "name": "new"}, "evaluate.samples=8 .*: 4, as of"),
+        ({"sampling": SamplingConfig(temperature=0.5), "name": "new"}, "sampling.temperature=0.5 .*base"),
     ],
 )
 def test_another_evaluation_in_the_same_place_and_a_runs_without_the_bases_are_refused(bench, change, named):

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 from support.tiny_llama import tiny_llama, tiny_tokenizer
+from support.tiny_training import TRL_WARNS
 from transformers import AutoModelForCausalLM
 
 from dph_theory.support.errors import RefusedError
@@ -75,6 +77,17 @@ def test_what_is_no_model_is_named(tmp_path, monkeypatch, reading, path, named):
     tiny_llama(tmp_path / "pickled").joinpath("model.safetensors").rename("pickled/pytorch_model.bin")
     with pytest.raises((ValueError, RefusedError), match=named):
         reading(ModelConfig(path=path) if reading in (load_model, load_tokenizer) else path)
+
+
+@pytest.mark.filterwarnings(TRL_WARNS)
+def test_a_truncated_adapter_is_refused_in_words(tmp_path):
+    base, adapter = tiny_llama(tmp_path / "base"), tmp_path / "adapter"
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(base), LoraConfig(task_type="CAUSAL_LM"))
+    model.save_pretrained(adapter)
+    file = adapter / "adapter_model.safetensors"
+    file.write_bytes(file.read_bytes()[:-50])
+    with pytest.raises(ValueError, match=r"model\.path=.*adapter.*whole safetensors weights"):
+        load_model(ModelConfig(path=str(base)), adapter)
 
 
 def test_an_adapter_is_what_the_recipe_says_and_peft_takes():

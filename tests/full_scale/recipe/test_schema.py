@@ -43,7 +43,25 @@ def test_extends_merges_mappings_and_replaces_the_rest_but_never_the_name(writte
     top = written("top.yaml", "extends: middle.yaml\ntrain: {a: 9}")
     recipe = load_recipe(top)
     assert (recipe.seed, recipe.train, recipe.evaluate.k) == (1, {"a": 9, "b": {"c": 5, "d": 3}}, (4,))
+    # A mapping is dropped by null, as an evaluation set is.
+    assert load_recipe(written("less.yaml", "extends: middle.yaml\ntrain: {b: null}")).train == {"a": 1}
     assert [load_recipe(path).name for path in (base, top)] == ["of-all", "top"]
+
+
+BOMB = "\n".join(["a0: &a0 [x]", *(f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(9))])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (BOMB, r"bomb\.yaml is no valid YAML: write out the alias \*a0.*line 2"),
+        (f"seed: {'9' * 5000}", r"bomb\.yaml is no valid YAML: .*digits"),
+        ("train: " + "[" * 5000, r"bomb\.yaml is no valid YAML"),
+    ],
+)
+def test_a_recipe_without_end_is_refused_at_once(written, text, words):
+    with pytest.raises(ValueError, match=f"(?s){words}"):
+        load_recipe(written("bomb.yaml", text))
 
 
 def test_a_packaged_recipe_is_found_by_name_and_listed(written):
