@@ -9,7 +9,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -74,78 +74,54 @@ def _total_variation(xp: Any, x: Any) -> tuple[Any, Any]:
     return xp.abs(xp.expm1(x)) / 2, xp.sign(x) * xp.exp(x) / 2
 
 
-FORWARD_KL: FDivergence = FDivergence(
+_tested = partial(FDivergence, tested=True)
+
+FORWARD_KL: FDivergence = _tested(
     "forward_kl",
     lambda u: -sympy.log(u),
     _forward,
     reverse=lambda: REVERSE_KL,
-    formula="KL(ref || pi), f(u) = -log u",
     printed=lambda xp, x: (-x, -xp.ones_like(x)),
-    tested=True,
 )
 """KL(ref || pi), f(u) = -log u: mass-covering (li2025choice)."""
 
-REVERSE_KL: FDivergence = FDivergence(
+REVERSE_KL: FDivergence = _tested(
     "reverse_kl",
     lambda u: u * sympy.log(u),
     _reverse,
     reverse=lambda: FORWARD_KL,
-    formula="KL(pi || ref), f(u) = u log u",
     printed=lambda xp, x: (_x_exp(xp, x), (1 + xp.clip(x, -1000.0, None)) * xp.exp(x)),
-    tested=True,
 )
 """KL(pi || ref), f(u) = u log u: mode-seeking (li2025choice)."""
 
-JENSEN_SHANNON: FDivergence = FDivergence(
+JENSEN_SHANNON: FDivergence = _tested(
     "jensen_shannon",
     lambda u: u * sympy.log(u) - (u + 1) * sympy.log((u + 1) / 2),
     _jensen_shannon,
     reverse=lambda: JENSEN_SHANNON,
-    formula="KL(pi || m) + KL(ref || m), m = (pi+ref)/2: TWICE the Jensen-Shannon divergence",
-    tested=True,
 )
 """KL(pi || m) + KL(ref || m) with m = (pi+ref)/2: TWICE the Jensen-Shannon divergence, f''(1) = 1/2.
 
 f(u) = u log u - (u+1) log((u+1)/2), the generator of li2025choice; divide by two for the JS divergence.
 """
 
-HELLINGER: FDivergence = FDivergence(
-    "hellinger",
-    lambda u: (sympy.sqrt(u) - 1) ** 2,
-    _hellinger,
-    reverse=lambda: HELLINGER,
-    formula="sum (sqrt pi - sqrt ref)^2: twice the squared Hellinger distance, f(u) = (sqrt u - 1)^2",
-    tested=True,
+HELLINGER: FDivergence = _tested(
+    "hellinger", lambda u: (sympy.sqrt(u) - 1) ** 2, _hellinger, reverse=lambda: HELLINGER
 )
 """sum (sqrt pi - sqrt ref)^2, twice the squared Hellinger distance; f''(1) = 1/2."""
 
-CHI_SQUARED: FDivergence = FDivergence(
-    "chi_squared",
-    lambda u: (u - 1) ** 2,
-    _pearson,
-    reverse=lambda: NEYMAN_CHI_SQUARED,
-    formula="sum (pi-ref)^2/ref, f(u) = (u-1)^2",
-    tested=True,
+CHI_SQUARED: FDivergence = _tested(
+    "chi_squared", lambda u: (u - 1) ** 2, _pearson, reverse=lambda: NEYMAN_CHI_SQUARED
 )
 """Pearson's chi-squared, sum (pi-ref)^2/ref; f''(1) = 2."""
 
-NEYMAN_CHI_SQUARED: FDivergence = FDivergence(
-    "neyman_chi_squared",
-    lambda u: (u - 1) ** 2 / u,
-    _neyman,
-    reverse=lambda: CHI_SQUARED,
-    formula="sum (pi-ref)^2/pi, f(u) = (u-1)^2/u",
-    tested=True,
+NEYMAN_CHI_SQUARED: FDivergence = _tested(
+    "neyman_chi_squared", lambda u: (u - 1) ** 2 / u, _neyman, reverse=lambda: CHI_SQUARED
 )
 """Neyman's chi-squared, sum (pi-ref)^2/pi: the chi-squared with its arguments exchanged."""
 
-TOTAL_VARIATION: FDivergence = FDivergence(
-    "total_variation",
-    lambda u: sympy.Abs(u - 1) / 2,
-    _total_variation,
-    reverse=lambda: TOTAL_VARIATION,
-    formula="half the L1 distance, f(u) = |u-1|/2",
-    tested=True,
+TOTAL_VARIATION: FDivergence = _tested(
+    "total_variation", lambda u: sympy.Abs(u - 1) / 2, _total_variation, reverse=lambda: TOTAL_VARIATION
 )
 """Half the L1 distance; its generator has a kink at 1, so its curvature is inf."""
 
@@ -168,14 +144,12 @@ def alpha_divergence(alpha: float) -> FDivergence:
 @cache
 def _alpha_divergence(alpha: float) -> FDivergence:
     rest = float(1 - Fraction(repr(alpha)))
-    return FDivergence(
+    return _tested(
         f"alpha_{alpha:g}",
         lambda u: alpha_generator(sympy.Rational(repr(alpha))),
         lambda xp, x: _alpha(xp, x, alpha, rest),
         reverse=lambda: alpha_divergence(rest),
-        formula=f"alpha-divergence with alpha = {alpha:g}",
         alpha=alpha,
-        tested=True,
     )
 
 

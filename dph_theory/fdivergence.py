@@ -59,17 +59,15 @@ class FDivergence:
 
     `declared` makes f of the symbol `u`, as a sympy expression: convex, f(1) = 0. `normalised` is a stable
     form of g, `reverse` the divergence with its arguments exchanged; both follow from f where they are not
-    given. `formula` says in words what the callable returns. `alpha` is set for the alpha-divergences,
-    `tested` where the package's tests hold all of it to f, so that the first use need not load sympy;
-    these alone may give `printed`, a stable form of f itself.
-    What is given and does not agree with f raises ValueError on first use.
+    given; what is given and does not agree with f raises ValueError on first use. `alpha` is set for the
+    alpha-divergences, `tested` where the package's tests make that comparison, which needs sympy; these alone
+    may give `printed`, a stable form of f itself.
     """
 
     name: str
     declared: "Callable[[sympy.Symbol], sympy.Expr]" = field(repr=False, compare=False)
     normalised: Form | None = field(default=None, repr=False, compare=False)
     reverse: "Callable[[], FDivergence] | None" = field(default=None, repr=False, compare=False)
-    formula: str = field(default="", repr=False, compare=False)
     printed: Form | None = field(default=None, repr=False, compare=False)
     alpha: float | None = field(default=None, repr=False)
     tested: bool = field(default=False, repr=False, compare=False)
@@ -92,7 +90,7 @@ class FDivergence:
         reverse = self.reverse()
         given, true = (exact_form(part, _ratio()) for part in (reverse.expression, exchanged))
         worst = disagreement(lambda x: tuple(np.array([given(at) for at in x], float).T), true)
-        if worst is not None:
+        if worst:
             raise argument_error("reverse", reverse.name, f"the divergence of u f(1/u); {worst}")
         return reverse
 
@@ -109,7 +107,7 @@ class FDivergence:
         form = self.normalised or forms.derived_form(self.expression, _ratio())
         log_ratios = forms.LOG_RATIOS if self.normalised else [x for x in forms.LOG_RATIOS if x < 0]
         worst = forms.disagreement(partial(form, np), exact, log_ratios)
-        if worst is not None:
+        if worst:
             allowed = "(xp, x) -> f(e^x) - f'(1)(e^x - 1) and its derivative in x, without cancellation"
             raise argument_error("normalised", self.normalised, f"{allowed}; {worst}")
         return form

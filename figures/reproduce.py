@@ -22,7 +22,7 @@ from dph_theory.support.files import write_bytes, write_json, write_text
 from dph_theory.support.processes import run_jobs
 from dph_theory.support.progress import Progress, StageProgress, silent
 from dph_theory.support.record import as_json, record, versions
-from toy_lm.experiments import experiment as toy
+from toy_lm.experiments import ToyExperiment
 
 from . import files, frames
 from .catalogue import NAMES, figure
@@ -105,7 +105,9 @@ def stages() -> list[Stage]:
 
 def _experiment_stage(name: str) -> Stage:
     written = tuple(f"{frames.stored_name(name, quick)}.json" for quick in (False, True))
-    return Stage(f"toy.{name}", partial(experiment, name), written, alone=toy(name).is_resumable, packages=BY)
+    return Stage(
+        f"toy.{name}", partial(experiment, name), written, alone=ToyExperiment(name).is_resumable, packages=BY
+    )
 
 
 def _figure_stage(name: str) -> Stage:
@@ -195,7 +197,7 @@ def llama_runs(plan: Plan, progress: StageProgress) -> str:
 
 def experiment(name: str, plan: Plan, progress: StageProgress) -> str:
     """Run and store a toy experiment; its own finished runs, if it keeps them, outlive an interruption."""
-    chosen, runs = toy(name), plan.results / f"{name}_runs"
+    chosen, runs = ToyExperiment(name), plan.results / f"{name}_runs"
     config = chosen.configuration.quick() if plan.quick else chosen.configuration()
     options = {"folder": runs / plan.digest(BY)[:16]} if chosen.is_resumable else {}
     finished = chosen.run(config, seed=plan.seed, progress=lambda _, *moved: progress(*moved), **options)

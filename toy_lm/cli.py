@@ -12,7 +12,7 @@ from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
-from .experiments import NAMES, ToyExperiment, experiment
+from .experiments import NAMES, ToyExperiment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +71,7 @@ def _command(name: str) -> click.Command:
     def run(path: Path | None, seed: int, quick: bool, **given: Any) -> None:
         _run_one(name, path, seed, quick, {key: value for key, value in given.items() if value is not None})
 
-    package = experiment(name).package
+    package = ToyExperiment(name).package
     for option in (*map(OPTIONS.__getitem__, reversed(package.OPTIONS)), _quick, terminal.seed, _json):
         run = option(run)
     summary, _, rest = (package.__doc__ or "").partition("\n\n")
@@ -118,7 +118,7 @@ def all_of_them(path: Path | None, seed: int, quick: bool, folder: Path | None) 
     for name in NAMES:
         target = None if path is None else path / f"{name}.json"
         terminal.console().rule(name)
-        inputs = {"folder": folder} if folder is not None and experiment(name).is_resumable else {}
+        inputs = {"folder": folder} if folder is not None and ToyExperiment(name).is_resumable else {}
         _run_one(name, target, seed, quick, inputs, earlier=written)
         written += [] if target is None else [target]
 
@@ -129,7 +129,7 @@ def _run_one(
     """Run an experiment, write its record, print its findings and tables; exit 130 if interrupted."""
     folder = given.get("folder")
     _check_parent("--folder", folder)
-    chosen = experiment(name)
+    chosen = ToyExperiment(name)
     inputs = {key: given[key] for key in ("folder", "problem") if key in given}
     try:
         config = chosen.configuration.quick() if quick else chosen.configuration()

@@ -146,7 +146,7 @@ def test_an_experiment_is_stored_by_its_size_and_resumed_where_it_can_be(tmp_pat
         return SimpleNamespace(configuration=sized, run=made, is_resumable=name == "styles")
 
     sized.quick = lambda: "quick"
-    monkeypatch.setattr(module, "toy", imported)
+    monkeypatch.setattr(module, "ToyExperiment", imported)
     plan = Plan(5, quick, tmp_path)
     plan.results.mkdir()
     for name in ("collapse", "styles"):

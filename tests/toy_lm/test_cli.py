@@ -15,7 +15,7 @@ from dph_theory.support.table import Table
 from toy_lm import strategies
 from toy_lm.cli import toy
 from toy_lm.collapse.case import read_problem
-from toy_lm.experiments import NAMES, experiment
+from toy_lm.experiments import NAMES, ToyExperiment
 from toy_lm.filtering import GRAMMARS
 
 EXAMPLE = Path(__file__).parents[2] / "examples/own_problem.toml"
@@ -38,7 +38,7 @@ class StubConfig:
 
 
 def real(name):
-    package = experiment(name).package
+    package = ToyExperiment(name).package
     return {"OPTIONS": package.OPTIONS, "FIGURES": package.FIGURES}
 
 

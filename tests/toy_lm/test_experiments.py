@@ -14,7 +14,7 @@ from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, checked, from_json, record
 from toy_lm import collapse, from_regex, strategies, styles
 from toy_lm.collapse.problem import with_random_bases
-from toy_lm.experiments import NAMES, experiment
+from toy_lm.experiments import NAMES, ToyExperiment
 
 RHYMES = from_regex("aaa|aba|bab|bbb", "ab")
 CONFIGS = {
@@ -68,8 +68,8 @@ def _short_words():
 
 
 def run(name, folder=None, **options):
-    given = {"folder": folder} if experiment(name).is_resumable else {}
-    return experiment(name).run(CONFIGS[name], **given, **options)
+    given = {"folder": folder} if ToyExperiment(name).is_resumable else {}
+    return ToyExperiment(name).run(CONFIGS[name], **given, **options)
 
 
 @pytest.fixture(scope="module")
@@ -99,28 +99,28 @@ def test_a_run_is_a_record_that_says_what_was_computed_and_is_read_back_as_it_wa
     read = checked(json.loads((tmp_path / "record.json").read_text()), f"toy.{name}")
     assert (read["seed"], read["findings"]) == (0, found["findings"])
     assert read["config"].items() >= as_json(CONFIGS[name]).items()
-    assert experiment(name).tables(read) == experiment(name).tables(found)
+    assert ToyExperiment(name).tables(read) == ToyExperiment(name).tables(found)
 
 
 @pytest.mark.parametrize("name", ["strategies", "styles"])
 def test_a_run_repeats_and_the_resumable_one_makes_only_what_its_folder_lacks(name, made, folder):
     found, told = made(name)[0], []
-    if experiment(name).is_resumable:
+    if ToyExperiment(name).is_resumable:
         next(folder.iterdir()).unlink()
     assert run(name, folder, progress=lambda stage, *step: told.append(step)) == found
-    assert told[0][0] == (3 if experiment(name).is_resumable else 0)
+    assert told[0][0] == (3 if ToyExperiment(name).is_resumable else 0)
 
 
 @each
 def test_an_experiment_reads_its_own_records_only(name):
     other = record("toy.another", seed=0, config={}, results={}, findings=())
     with pytest.raises(ValueError, match=rf"record.kind='toy.another'.*only 'toy.{name}'"):
-        experiment(name).tables(other)
+        ToyExperiment(name).tables(other)
 
 
 @each
 def test_the_quick_run_is_a_part_of_the_full_one(name):
-    configuration = experiment(name).configuration
+    configuration = ToyExperiment(name).configuration
     quick, full = (asdict(make()) for make in (configuration.quick, configuration))
     assert quick != full
     for field, value in quick.items():
@@ -220,7 +220,7 @@ def test_the_full_styles_run_trains_every_method_on_three_bases_and_sweeps_on_th
 )
 def test_a_setting_that_is_not_allowed_is_named(name, changed, message):
     with pytest.raises(ValueError, match=message):
-        experiment(name).configuration(**changed)
+        ToyExperiment(name).configuration(**changed)
 
 
 @each
@@ -231,4 +231,4 @@ def test_another_seed_than_a_whole_number_is_refused(name):
 
 def test_an_unknown_experiment_is_told_the_others():
     with pytest.raises(ValueError, match="one of collapse, strategies, styles"):
-        experiment("filtering")
+        ToyExperiment("filtering")
