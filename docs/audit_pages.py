@@ -156,7 +156,7 @@ def gradient_of(report: AuditReport) -> str:
     """Whose gradient it has, on what, and while what."""
     limits = f", while {' and '.join(limit.words for limit in report.limits)}" if report.limits else ""
     single = f"on {report.scope}: " if report.descended.exact and report.scope != "answers" else ""
-    return f"{single}{report.descended.words}{limits}"
+    return f"{single}{report.gradient_words}{limits}"
 
 
 def _policy(first: AuditReport, later: AuditReport) -> tuple[str, ...]:

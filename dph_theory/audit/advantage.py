@@ -218,8 +218,15 @@ class AdvantageReport(LossReport):
 
     def tables(self) -> Sequence[Table]:
         """One row a pass rate."""
-        rows = zip_longest(self.validities, self.weight, self.objective, self.variance)
-        return (Table.from_rows(("V", "weight", "J_G", "variance"), rows),)
+        columns = {
+            "V": self.validities,
+            "weight": self.weight,
+            "J_G": self.objective,
+            "variance": self.variance,
+        }
+        if self.mixed is not None:
+            columns |= {"weight beside a format": self.mixed.correct, "the format's": self.mixed.format}
+        return (Table.from_rows(tuple(columns), zip_longest(*columns.values())),)
 
 
 def audit_advantage(

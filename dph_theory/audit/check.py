@@ -112,14 +112,14 @@ def _extent_faults(report: AuditReport, words: str, claim: Limit) -> list[str]:
     if report.batches is not None:
         return [f"{words}: it couples its batch, where no extent is searched"]
 
-    def short(end: float, claimed: float) -> bool:
-        return claimed - end > TOLERANCE * max(1.0, abs(claimed))
+    def short(limit: Limit, side: float) -> bool:
+        end, claimed = (side * (extent.high if side > 0 else extent.low) for extent in (limit, claim))
+        return limit.level != "token" or claimed - end > TOLERANCE * max(1.0, abs(claimed))
 
     return [
         f"{words}: exact only while {limit.words} ({limit.example})"
         for limit in report.limits
-        if limit.low == limit.high
-        or (limit.what == claim.what and (short(limit.high, claim.high) or short(-limit.low, -claim.low)))
+        if limit.low == limit.high or (limit.what == claim.what and (short(limit, 1) or short(limit, -1)))
     ]
 
 

@@ -27,16 +27,17 @@ from .metric import MetricError, audit_metric
 from .report import SAMPLES, LossReport
 
 _TARGET = "FILE.py:function"
-WIDTH = 80
+WIDTH, MOST_LINES = 80, 20
+"""Of an answer."""
 _OUTPUT = terminal.OutputFile()
 _target = click.argument("target", metavar=_TARGET)
-_json = click.option("--json", "json_path", type=_OUTPUT, help="Write the findings there.")
+_json = click.option("--json", "json_path", type=_OUTPUT, help="File of the findings.")
 _limit = click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     default=120.0,
     show_default=True,
-    help="Seconds that it may take.",
+    help="Longest time, in seconds.",
 )
 
 
@@ -45,7 +46,7 @@ _limit = click.option(
 @click.option(
     "--samples",
     type=click.Choice(SAMPLES),
-    help="Where samples come from; by default the policy, and an old one beside it if log_old is taken.",
+    help="Origin of samples; by default the policy, and an old one beside it if log_old is taken.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
@@ -113,7 +114,7 @@ def _audit(
     json_path: Path | None,
     audits: Callable[[Callable[..., Any]], list[LossReport]],
 ) -> list[LossReport]:
-    """The audits of what a user names, said and written; a second one is that off policy."""
+    """The audits of what a user names, shown and written; a second one is that off policy."""
     function, console = load(target), terminal.console(stderr=json_path == STANDARD_OUTPUT)
     with terminal.Bars() as bars, user_code(console, target, seconds):
         bars("auditing", 0, 1, target)
@@ -122,14 +123,10 @@ def _audit(
     if json_path is not None:
         off_policy = {"off_policy": reports[1].to_dict()} if len(reports) > 1 else {}
         write_json(json_path, {**reports[0].to_dict(), **off_policy})
-    printed: list[tuple[str, str]] = []
-    for report in reports:
-        rows = [row for row in report.rows() if row not in printed]
-        say(console, report.verdict, rows)
-        printed += rows
-        if not rows:
-            for table in report.tables():
-                console.print(table.rich())
+    rows = [row for report in reports for row in report.rows()]
+    say(console, [report.verdict for report in reports], rows)
+    for table in [] if rows else reports[0].tables():
+        console.print(table.rich())
     return reports
 
 
@@ -202,13 +199,17 @@ def _is_own(value: object, module: ModuleType) -> bool:
     return callable(value) and getattr(value, "__module__", module.__name__) == module.__name__
 
 
-def say(console: Console, verdict: str, rows: Sequence[tuple[str, str]]) -> None:
-    """The summary, and below it what was found, within 80 columns."""
-    width = max((len(name) for name, _ in rows), default=0) + 2
-    lines = wrap(verdict, WIDTH)
-    for name, words in rows:
-        for place, part in enumerate(words.splitlines()):
-            start = f"  {name if place == 0 else '':<{width}}"
-            lines += wrap(part, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
-    for line in (*lines, ""):
+def say(console: Console, verdicts: Sequence[str], rows: Sequence[tuple[str, str]]) -> None:
+    """The summaries, and below them the findings that they do not have, in MOST_LINES of 80 columns."""
+    lines = [line for verdict in verdicts for line in (*wrap(verdict, WIDTH), "")]
+    findings = {name: words for name, words in reversed(rows) if words not in " ".join(verdicts)}
+    width = max(map(len, findings), default=0) + 2
+    for name, words in reversed(findings.items()):
+        start = f"  {name:<{width}}"
+        part = wrap(words, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+        if len(lines) + len(part) >= MOST_LINES:
+            lines.append("  The other findings stand in what --json FILE writes.")
+            break
+        lines += part
+    for line in lines:
         terminal.say(console, line)

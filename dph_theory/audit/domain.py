@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .exact import Audited, LossError, Problem, near_the_reference, random_problem
-from .log_ratios import first_failure
+from .log_ratios import first_failure, level_of, penalty_of
 from .quantities import gradient_of
 from .report import Limit, Match
 
@@ -102,7 +102,26 @@ def _ratios(search: _DomainSearch, to: str) -> Limit | None:
         size = f"{math.exp(x):.2g}" if to == "log_old" else f"log(pi/ref) = {x:.3g}"
         logs = ", ".join(f"{name} = {float(log[0, 0]):.3g}" for name, log in _logs(problem).items())
         example, place = f"{whose} at {size} is {distance}", f"at {logs}: {distance}"
-    return Limit(f"log(pi/{to.removeprefix('log_')})", ends[-1], ends[1], example, place) if example else None
+    if not example:
+        return None
+    limit = Limit(f"log(pi/{to.removeprefix('log_')})", ends[-1], ends[1], example, place)
+    return limit if search.length == 1 else _at_all_lengths(search, to, limit)
+
+
+def _at_all_lengths(search: _DomainSearch, to: str, limit: Limit) -> Limit:
+    """The limit that was found in answers of two tokens, in terms of what it is of in longer ones too."""
+    to_old = to == "log_old"
+    part = search.audited if to_old else penalty_of(search.audited)
+    end = min(limit.low, limit.high, key=abs)
+    for level, factor in (("token", 1.0), ("mean", 1.0), ("sum", 2.0)):
+        for advantage in (1.0, -1.0) if to_old else (0.0,):
+            ratio = limit.what.removeprefix("log(").removesuffix(")")
+            if level_of(part, factor * end, advantage=advantage, ratio=ratio) == level:
+                low, high = factor * limit.low, factor * limit.high
+                example = limit.example.replace("'s token at", " of two tokens at")
+                example = limit.example if level == "token" else example
+                return replace(limit, low=low, high=high, level=level, example=example)
+    return replace(limit, level="")
 
 
 def _sizes(search: _DomainSearch) -> Limit | None:

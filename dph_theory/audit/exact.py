@@ -146,9 +146,13 @@ def near_the_reference(problem: Problem, reach: float) -> Problem:
 Loss = Callable[..., Any]
 LossInputs = dict[str, Tensor]
 ARGUMENTS = ("log_pi", "log_ref", "log_old", "advantages", "mask")
+SAMPLER = "log_rollout"
+"""The log-probabilities of the policy that sampled, where a loss has also those of an old policy: then the
+old policy is the policy itself, held fixed, as at the first update on a batch."""
 TAKEN = (
-    f"any of {', '.join(ARGUMENTS)}: what is audited is a function of the sampled tokens' log-probabilities, "
-    "so no divergence summed over the vocabulary, as in distillation"
+    f"any of {', '.join(ARGUMENTS)}, {SAMPLER}, or of names that mean one, as old_log_probs: what is audited "
+    "is a function of the sampled tokens' log-probabilities, so no divergence summed over the vocabulary, as "
+    "in distillation"
 )
 """What a loss may take."""
 CALLS = 100
@@ -172,29 +176,74 @@ class ExpectedLoss:
     """The largest norm of a batch's gradient: against it a mean counts as vanishing."""
 
 
-def arguments_of(loss: Loss) -> tuple[str, ...]:
-    """Which of the audited arguments the loss takes.
+_LOG = {"log", "logs", "logp", "logps", "logprob", "logprobs", "logpi"}
+_PLAIN = {
+    "pi",
+    "p",
+    "prob",
+    "probs",
+    "per",
+    "token",
+    "policy",
+    "new",
+    "cur",
+    "curr",
+    "current",
+    "actor",
+    "theta",
+}
+_WHOSE = {
+    "log_ref": {"ref", "reference"},
+    "log_old": {"old", "prev", "previous"},
+    SAMPLER: {"rollout", "sampler", "sampling", "generation", "behavior", "behaviour", "vllm", "inference"},
+}
+"""Words of a parameter's name: that it holds logarithms; what says nothing; whose they are."""
 
-    Raises ValueError if it is none, needs others, or does not take log_pi.
+
+def _meaning(name: str) -> str | None:
+    """Which of ARGUMENTS, or SAMPLER, a parameter of this name is, such as old_log_probs; None if unknown."""
+    words = set(name.lower().split("_"))
+    if name in (*ARGUMENTS, SAMPLER):
+        return name
+    if "mask" in words:
+        return "mask"
+    if words & {"advantage", "advantages", "adv", "advs"}:
+        return "advantages"
+    whose = words - _LOG - _PLAIN
+    named = [argument for argument, roles in _WHOSE.items() if whose and whose <= roles]
+    return (named[0] if named else None if whose else "log_pi") if words & _LOG else None
+
+
+def meanings_of(loss: Loss) -> dict[str, str]:
+    """What each parameter that a loss needs is, by its name: one of ARGUMENTS or SAMPLER.
+
+    One with a default counts if it has just that name. Raises ValueError for others, for two of one meaning,
+    or if none is log_pi.
     """
     try:
         parameters = inspect.signature(loss).parameters.values()
     except (TypeError, ValueError) as error:
         raise argument_error("loss", loss, f"a function of {TAKEN}") from error
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return ARGUMENTS
-    required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
-    for name in required:
-        if name not in ARGUMENTS:
-            # Of old_log_pi or ref_logps the word that tells them apart is one of a known name.
-            meant = [argument for argument in ARGUMENTS if argument.rpartition("_")[2] in name.split("_")]
-            # The last is log_pi only if no other is.
-            rename = f"rename it to {max(meant, key='log_pi'.__ne__)}; " if meant else ""
-            raise argument_error("loss parameter", name, f"{rename}{TAKEN}, or one with a default")
-    taken = tuple(p.name for p in parameters if p.name in ARGUMENTS)
-    if "log_pi" not in taken:
-        raise argument_error("loss parameters", taken, "log_pi must be among them")
-    return taken
+        return {name: name for name in ARGUMENTS}
+    meanings: dict[str, str] = {}
+    for p in parameters:
+        meaning = _meaning(p.name) if p.default is p.empty or p.name in ARGUMENTS else None
+        if meaning in meanings.values():
+            raise argument_error("loss parameter", p.name, f"two of them mean {meaning}: {TAKEN}")
+        if meaning is not None:
+            meanings[p.name] = meaning
+        elif p.default is p.empty and p.kind is not p.VAR_POSITIONAL:
+            raise argument_error("loss parameter", p.name, f"{TAKEN}, or one with a default")
+    if "log_pi" not in meanings.values():
+        raise argument_error("loss parameters", tuple(meanings), "log_pi must be among them")
+    return meanings
+
+
+def arguments_of(loss: Loss) -> tuple[str, ...]:
+    """Which of ARGUMENTS a loss takes, under whatever name; ValueError as `meanings_of`."""
+    meanings = [meaning.replace(SAMPLER, "log_old") for meaning in meanings_of(loss).values()]
+    return tuple(name for name in ARGUMENTS if name in meanings)
 
 
 @dataclass(frozen=True)
@@ -209,11 +258,15 @@ class Audited:
 
     @classmethod
     def from_function(cls, loss: Loss, samples: str = "policy") -> "Audited":
-        """Nothing is known of it; raises ValueError as `arguments_of`."""
+        """Nothing is known of it; raises ValueError as `meanings_of`."""
+        meanings = meanings_of(loss)
         names = arguments_of(loss)
 
         def first(**inputs: Tensor) -> Any:
-            value = loss(**{name: inputs[name] for name in names})
+            if SAMPLER in meanings.values():
+                old = inputs["log_pi"].detach() if "log_old" in meanings.values() else inputs["log_old"]
+                inputs = {**inputs, SAMPLER: inputs["log_old"], "log_old": old}
+            value = loss(**{name: inputs[meaning] for name, meaning in meanings.items()})
             # What a trainer logs may stand beside the loss.
             return value[0] if isinstance(value, tuple) and value else value
 
@@ -238,6 +291,10 @@ class Audited:
             return self.loss(**{**inputs, **changed}) + 0 * inputs["log_pi"].sum()
 
         return replace(self, loss=loss)
+
+    def silent(self) -> "Audited":
+        """The loss of answers whose advantages are all zero, as where a group's verdicts agree."""
+        return self.with_inputs(advantages=lambda inputs: 0 * inputs["advantages"])
 
     def minus(self, other: "Audited") -> "Audited":
         """What this loss has and the other one has not."""

@@ -38,9 +38,9 @@ def first_failure(holds: Callable[[float], bool], sizes: Sequence[float]) -> tup
     return None
 
 
-def edge(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+def edge(holds: Callable[[float], bool], inside: float, outside: float, halvings: int = HALVINGS) -> float:
     """The last place at which it was seen to hold, on the way from one where it does to one where not."""
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return inside
@@ -167,9 +167,50 @@ def _zones(audited: Audited, points: np.ndarray, **at: Any) -> list[tuple[float,
     def end(place: int, step: int) -> float:
         inside = float(points[place])
         last = not 0 <= place + step < len(points)
-        return inside if last else round(edge(none, inside, float(points[place + step])), 4)
+        return inside if last else round(edge(none, inside, float(points[place + step]), 20), 6)
 
     return [(end(i, -1), end(j, 1)) for i, j in zip(starts.tolist(), ends.tolist(), strict=True) if j > i]
+
+
+def _ratio(x: float) -> float:
+    """e^x to three digits, of what is near one to two of the difference."""
+    ratio = float(np.exp(x))
+    return float(f"{ratio:.3g}") if abs(x) > 0.01 else 1 + float(f"{ratio - 1:.2g}")
+
+
+LENGTHS = (2, 8, 64)
+"""Of answers, beside single tokens, in which it is tried what a ratio is of."""
+
+
+def level_of(audited: Audited, end: float, **at: Any) -> str:
+    """Of what the log ratio is that a loss treats otherwise from `end` on, in answers of all LENGTHS.
+
+    "token"; "mean", of an answer's tokens; "sum"; or "" for none of these: there slopes change at another
+    place than that of a single token. Further arguments: as `_tokens`.
+    """
+
+    def change(length: int, every: float, first: float) -> np.ndarray:
+        """The slopes of the first token about the end, over that well within, with such log ratios."""
+        slopes = []
+        for x in (0.5 * end, 0.9 * end, 1.1 * end):
+            inputs = _tokens([first * x, *[every * x] * (length - 1)], **at)
+            row = {name: tensor.detach().T.contiguous() for name, tensor in inputs.items()}
+            if at["ratio"] == "pi/old":
+                row["log_ref"] = row["log_ref"] - 0.3  # A penalty has no slope at the reference itself.
+            slopes.append(float(audited.slope({**row, "log_pi": row["log_pi"].requires_grad_()})[1][0, 0]))
+        return np.array(slopes) / (slopes[0] or np.nan)
+
+    tried = {
+        "token": lambda n: ((1.0, 1.0), (0.0, 1.0)),
+        "mean": lambda n: ((1.0, 1.0), (0.0, float(n))),
+        "sum": lambda n: ((1 / n, 1 / n), (0.0, 1.0)),
+    }
+    alone = change(1, 0.0, 1.0)
+    for level, ratios in tried.items():
+        pairs = [(n, *pair) for n in LENGTHS for pair in ratios(n)]
+        if all(np.allclose(change(*pair), alone, rtol=1e-3, atol=1e-6) for pair in pairs):
+            return level
+    return ""
 
 
 def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
@@ -184,9 +225,11 @@ def stopped_ratios(audited: Audited) -> tuple[StoppedRatios, ...]:
     stopped = []
     for advantage in (1.0, -1.0):
         for low, high in _zones(audited, POWERS, advantage=advantage, ratio=ratio):
-            least = 0.0 if low == POWERS[0] else float(f"{np.exp(low):.3g}")
-            most = np.inf if high == POWERS[-1] else float(f"{np.exp(high):.3g}")
-            stopped.append(StoppedRatios(ratio, advantage, least, most))
+            least = 0.0 if low == POWERS[0] else _ratio(low)
+            most = np.inf if high == POWERS[-1] else _ratio(high)
+            end = min((x for x in (low, high) if abs(x) < POWERS[-1]), key=abs, default=0.0)
+            level = level_of(audited.minus(audited.silent()), end, advantage=advantage, ratio=ratio)
+            stopped.append(StoppedRatios(ratio, advantage, least, most, level))
     return tuple(stopped)
 
 

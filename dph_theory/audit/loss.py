@@ -16,6 +16,7 @@ import torch
 from ..support.errors import choice
 from .batches import enumerate_batches, reduction_of
 from .convergence import convergence_of, find_minimiser
+from .declared_losses import declared_loss
 from .domain import NEAR_REFERENCE, limits_of
 from .exact import Audited, ExpectedLoss, Loss, LossError, Problem, near_the_reference, random_problems
 from .log_ratios import AtExtremes, at_extremes, computes_in, stopped_ratios
@@ -127,6 +128,7 @@ class _Audit:
             stopped=self.attempt(partial(stopped_ratios, audited), ()) if single else (),
             equal_groups=self.equal_groups() if alone else None,
             broadcast=mixing_broadcast(audited),
+            declared=declared_loss(audited, name) if measured and audited.samples in SAMPLES[:2] else "",
         )
 
     def settle_reduction(self) -> str:
@@ -202,7 +204,7 @@ class _Audit:
         """
         if not {"advantages", "log_ref"} <= set(self.audited.names):
             return ()
-        rest = _silent(self.audited)
+        rest = self.audited.silent()
         other = rest.with_inputs(log_ref=lambda inputs: inputs["log_pi"].detach())
         parts = {"policy": self.audited.minus(rest), "KL": rest.minus(other), "other": other}
         terms = []
@@ -223,16 +225,11 @@ class _Audit:
             return None
         problems = [p for p in random_problems(self.seed) if p.length > 1]
         weight = self.attempt(partial(_weight, self.audited, problems[-1]), "unknown")
-        silent = replace(_silent(self.audited), reduction=None)
+        silent = replace(self.audited.silent(), reduction=None)
         try:
             return EqualGroups(self.match([silent.measure(p) for p in problems]), weight)
         except LossError as error:
             return EqualGroups(FAILED, weight, str(error))
-
-
-def _silent(audited: Audited) -> Audited:
-    """The loss of answers whose advantages are all zero, as where a group's verdicts agree."""
-    return audited.with_inputs(advantages=lambda inputs: 0 * inputs["advantages"])
 
 
 def _weight(audited: Audited, problem: Problem) -> str:

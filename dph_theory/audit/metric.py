@@ -8,10 +8,12 @@ every c, the mean of that over all choices of k of the n answers.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any
 
 import numpy as np
@@ -28,20 +30,57 @@ RATES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 ROUNDING = 1e-9
 CALLS, FEWEST, DRAWN = 100, 10, 2000
 """Of a metric that draws, whose mean over them is asked; fewer where so many orders draw at once."""
+SPREAD_AT = (9, 3)
+"""The n and k at which a metric's variance is asked, at a pass rate of one half."""
+WIDE = 1.05
+"""An unbiased metric's variance over the least one, from which on it is said."""
 
 
 class MetricError(ValueError):
     """A metric that cannot be audited, and why."""
 
 
-def _value(metric: Metric, n: int, c: int, k: int) -> float:
+@contextmanager
+def _unseeded() -> Iterator[None]:
+    """Generators that code seeds within are seeded from one stream in its place: its draws differ."""
+    stream, generator = count(1), np.random.default_rng
+
+    class Random(random.Random):
+        def seed(self, *_: Any) -> None:
+            super().seed(next(stream))
+
+    class RandomState(np.random.RandomState):
+        def __init__(self, *_: Any) -> None:
+            super().__init__(next(stream))
+
+    def seed(*_: Any) -> None:
+        """What is seeded for all goes on as it was."""
+
+    patched = (
+        (random, "Random", Random),
+        (random, "seed", seed),
+        (np.random, "RandomState", RandomState),
+        (np.random, "seed", seed),
+        (np.random, "default_rng", lambda *_: generator(next(stream))),
+    )
+    usual = [(owner, name, getattr(owner, name)) for owner, name, _ in patched]
+    try:
+        for owner, name, value in patched:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in usual:
+            setattr(owner, name, value)
+
+
+def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
     """The metric of one problem with n answers, c of them right; MetricError if it fails.
 
-    Of a matrix: the mean over all orders of the answers, a row each.
+    Of a matrix: the mean over all orders of the answers, or those given, a row each.
     """
-    by_count = _by_count(metric)
+    rows, by_count = _orders(n, c) if orders is None else orders, _by_count(metric)
     try:
-        value = metric(n, c, k) if by_count else metric(_orders(n, c).copy(), k)
+        value = metric(n, c, k) if by_count else metric(rows.copy(), k)
         mean = float(np.mean(np.asarray(value, dtype=float)))
     except Exception as error:
         what = f"{type(error).__name__} at n={n}, c={c}, k={k}: {error}"
@@ -62,20 +101,55 @@ def _orders(n: int, c: int) -> np.ndarray:
     return np.array([[float(i in right) for i in range(n)] for right in combinations(range(n), c)])
 
 
+def _drawn_orders(n: int, c: int, rows: int) -> np.ndarray:
+    """So many orders of them, drawn."""
+    row = (np.arange(n) < c).astype(float)
+    return np.random.Generator(np.random.PCG64(c)).permuted(np.tile(row, (rows, 1)), axis=1)
+
+
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
     """The values at SIZES_AND_KS, and how far they may be off: of one that draws, means of its calls."""
-    tables = {(n, k): _values(metric, n, k) for n, k in SIZES_AND_KS}
     n, k = SIZES_AND_KS[-1]
-    if all(np.array_equal(_values(metric, n, k), tables[n, k]) for _ in range(3)):
-        return tables, ROUNDING
-    means, error, by_count = {}, 0.0, _by_count(metric)
-    for n, k in SIZES_AND_KS:
-        orders = [1 if by_count else math.comb(n, c) for c in range(n + 1)]
-        calls = [max(FEWEST, min(CALLS, DRAWN // at_once)) for at_once in orders]
-        drawn = [np.array([_value(metric, n, c, k) for _ in range(many)]) for c, many in enumerate(calls)]
-        means[n, k] = np.array([values.mean() for values in drawn])
-        error = max(error, *(float(values.std()) / len(values) ** 0.5 for values in drawn))
+    with _unseeded():
+        first = _values(metric, n, k)
+        if all(np.array_equal(_values(metric, n, k), first) for _ in range(3)):
+            return {(n, k): _values(metric, n, k) for n, k in SIZES_AND_KS}, ROUNDING
+        means, error, by_count = {}, 0.0, _by_count(metric)
+        for n, k in SIZES_AND_KS:
+            drawn = []
+            for c in range(n + 1):
+                rows = 1 if by_count else min(math.comb(n, c), DRAWN // FEWEST)
+                calls = max(FEWEST, min(CALLS, DRAWN // rows))
+                drawn.append([_value(metric, n, c, k, _drawn_orders(n, c, rows)) for _ in range(calls)])
+            means[n, k] = np.array([np.mean(values) for values in drawn])
+            error = max(error, *(float(np.std(values)) / len(values) ** 0.5 for values in drawn))
     return means, 5 * error
+
+
+def _edge(metric: Metric) -> str:
+    """What it says of four wrong answers where eight are asked for; "" where it refuses or says none."""
+    n, c, k = 4, 0, 8
+    try:
+        value = _value(metric, n, c, k)
+    except MetricError:
+        return ""
+    return f"k > n is not refused: {n} wrong answers give {value:.3f} at k = {k}" if value > 0 else ""
+
+
+def _spread(metric: Metric) -> float:
+    """Its variance for one problem, over that of the mean over all choices of k answers; 1 of counts."""
+    if _by_count(metric):
+        return 1.0
+    n, k = SPREAD_AT
+    squares, means = np.zeros(n + 1), np.zeros(n + 1)
+    with _unseeded():
+        for c in range(n + 1):
+            values = np.array([_value(metric, n, c, k, row[None]) for row in _orders(n, c)])
+            squares[c], means[c] = (values**2).mean(), values.mean()
+    chances = success_weights(n, np.array(0.5))
+    mean = chances @ means
+    least = chances @ means**2 - mean**2
+    return float((chances @ squares - mean**2) / least) if least > ROUNDING else 1.0
 
 
 def _by_count(metric: Metric) -> bool:
@@ -154,7 +228,8 @@ class MetricReport(LossReport):
     `estimates` is what it estimates without bias at every p, n and k, or None; `nearest` the target whose
     largest bias is least, with `biases` against it; `known_as` names an estimator in circulation with exactly
     its values; `example` is its value for one correct answer of four at k = 4; `within` says how precisely
-    the mean of a metric that draws at random is known here, None for one that does not.
+    the mean of a metric that draws at random is known here, None for one that does not; `spread` is its
+    variance over that of the mean over all choices of k answers, `edge` what it says at k > n.
     """
 
     metric: str
@@ -165,6 +240,8 @@ class MetricReport(LossReport):
     known_as: str | None
     example: float
     within: float | None
+    spread: float
+    edge: str
 
     def rows(self) -> Sequence[tuple[str, str]]:
         """The largest bias against the nearest target, for each number of answers and k."""
@@ -200,6 +277,8 @@ def audit_metric(metric: Metric, *, name: str | None = None) -> MetricReport:
         known_as=None if unbiased else min(estimators, default=None),
         example=float(tables[4, 4][1]),
         within=None if tolerance == ROUNDING else tolerance,
+        spread=_spread(metric),
+        edge=_edge(metric),
     )
     return replace(draft, verdict=_verdict(draft))
 
@@ -214,15 +293,22 @@ def _biases(tables: Mapping[tuple[int, int], np.ndarray], target: str) -> tuple[
     return tuple(biases)
 
 
+DOMAIN = "p from 0.01 to 0.9, n from 4 to 16 and k from 2 to 8"
+"""What SIZES_AND_KS and RATES try."""
+
+
 def _verdict(report: MetricReport) -> str:
-    """Such as: pass_at_k: an unbiased estimate of pass@k (best@k) at every p, n and k tried."""
+    """Such as: pass_at_k: an unbiased estimate of pass@k (best@k), tried at p from 0.01 to 0.9, ..."""
+    draws = [] if report.within is None else [f"it draws: the mean of its draws, within {report.within:.1g}"]
+    edge = [report.edge] if report.edge else []
     if report.estimates is not None:
-        precision = "" if report.within is None else f", within {report.within:.1g}: it draws at random"
-        unbiased = f"an unbiased estimate of {report.estimates} at every p, n and k tried"
-        return f"{report.metric}: {unbiased}{precision}"
+        wide = f"with {report.spread:.2g} times the variance of the mean over all choices of k"
+        spread = [f"{wide} at n = {SPREAD_AT[0]}, k = {SPREAD_AT[1]}"] if report.spread > WIDE else []
+        unbiased = f"{report.metric}: an unbiased estimate of {report.estimates}, tried at {DOMAIN}"
+        return "; ".join([unbiased, *draws, *spread, *edge])
     biases = ((b, rate, at) for at in report.biases for rate, b in zip(RATES, at.bias, strict=True))
     off, rate, at = max(biases, key=lambda bias: abs(bias[0]))
     biased = f"BIASED, nearest {report.nearest}: off by {off:+.3g} at p = {rate:g}, n = {at.n}, k = {at.k}"
-    estimator = "" if report.known_as is None else f"; it is {report.known_as}"
+    estimator = [] if report.known_as is None else [f"it is {report.known_as}"]
     example = f"one correct answer of four at k = 4 gives {report.example:.3f}"
-    return f"{report.metric}: {biased}{estimator}; {example}"
+    return f"{report.metric}: {'; '.join([biased, *estimator, example, *draws, *edge])}"

@@ -37,15 +37,13 @@ class MixedRewards:
 
     @property
     def words(self) -> str:
-        """Such as: Beside a format reward of 0.2 that half of the answers have, correctness weighs ..."""
-        correct, form = (", ".join(f"{row[i]:.3g}" for i in (0, 3, 6)) for row in (self.correct, self.format))
-        first = self.correct_first
+        """Such as: Beside a format reward of 0.2 that half of the answers have, it maximises ..."""
+        first, even = self.correct_first, np.ptp(self.correct) < 1e-9 and np.ptp(self.format) < 1e-9
         wins = "at every V" if first is None else f"below V = {first[0]:.2g} and above {first[1]:.3g}"
+        maximised = f"it maximises {self.correct[0]:.3g} V + {self.format[0]:.3g} (the share with it)"
         start = f"Beside a format reward of {self.format_reward:g} that half of the answers have"
-        weigh = f"correctness weighs {correct} at V = .01, .5, .99 and the format {form}"
-        if np.ptp(self.correct) < 1e-9 and np.ptp(self.format) < 1e-9:
-            weigh = f"it maximises {self.correct[0]:.3g} V + {self.format[0]:.3g} (the share with the format)"
-        return f"{start}, {weigh}; the format wins (its log odds move faster) {wins}."
+        what = maximised if even else "what each weighs depends on V"
+        return f"{start}, {what}; the format wins (its log odds move faster) {wins}."
 
 
 def mixed_rewards(

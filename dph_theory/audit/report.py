@@ -74,13 +74,19 @@ class Reduction:
             "fills holes": "masked tokens between an answer's own, as a tool's are, change it",
             "divides by the padded length": "it is divided by the padded length",
             "other": "it depends on how far the batch is padded",
-        }.get(self.padding, "no masked token changes it")
+        }.get(self.padding, "none changes it, behind an answer or within it, as a tool's")
+
+    @property
+    def scale_words(self) -> str:
+        """What its gradient grows with beside the lengths that are divided by; "" for a mean of answers."""
+        padded = ", divided by the padded length" if self.padding == "divides by the padded length" else ""
+        return padded + (", times the number of answers in a micro-batch" if self.batch == "sum" else "")
 
     @property
     def words(self) -> str:
         """Such as: token mean over the batch."""
         if self.padding == "divides by the padded length":
-            return "sum over tokens, divided by the padded length"
+            return f"sum over tokens, divided by the padded length, {self.batch} over sequences"
         if self.batch not in ("mean", "sum"):
             return f"{self.batch} over the batch"
         inner = {"mean": "mean over each sequence's tokens, ", "sum": "sum over tokens, "}
@@ -161,12 +167,21 @@ def _term(constant: float, name: str) -> str:
     return f"{'minus ' if constant < 0 else ''}{times}{plain(name)}"
 
 
+_WHAT_OF = {
+    "token": "every {}",
+    "mean": "the mean over an answer of the {}",
+    "sum": "the sum over an answer of the {}",
+    "": "in answers of two tokens every {}",
+}
+"""Of what a log ratio is, by its level."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """Between which values of `what` an exact match was found to hold; infinite where no end was found.
 
     what: "log(pi/ref)" or "log(pi/old)" of a token, or "|A|" (whose least is 0); `example` says of a token
-    beyond how far off it is, `place` with which log-probabilities.
+    beyond how far off it is, `place` with which log-probabilities. `level` is that of `log_ratios.level_of`.
     """
 
     what: str
@@ -174,6 +189,7 @@ class Limit:
     high: float
     example: str
     place: str = ""
+    level: str = "token"
 
     @property
     def words(self) -> str:
@@ -181,11 +197,13 @@ class Limit:
         low, high = self.low, self.high
         if low == high:
             return "every log ratio is zero"
-        what = f"every {self.what}"
+        what = _WHAT_OF[self.level].format(self.what)
         if self.what == "|A|":
             what, low = "every advantage's size", low or -math.inf
         if self.what == "log(pi/old)":
-            what, low, high = "every ratio pi/old", math.exp(low) or -math.inf, math.exp(high)
+            what = _WHAT_OF[self.level].format("ratio pi/old")
+            what = what.replace("mean", "geometric mean").replace("sum", "product")
+            low, high = math.exp(low) or -math.inf, math.exp(high)
         if math.isinf(low):
             return f"{what} is at most {high:.3g}"
         if math.isinf(high):
@@ -254,20 +272,28 @@ class Extremes:
 
 @dataclass(frozen=True)
 class StoppedRatios:
-    """A ratio's interval without a slope: `what` is "pi/old" or "pi/ref", the advantage 1 or -1."""
+    """A ratio's interval without a slope: `what` is "pi/old" or "pi/ref", the advantage 1 or -1.
+
+    `level` is that of `log_ratios.level_of`: of one token, of an answer's tokens, or "" of a single token.
+    """
 
     what: str
     advantage: float
     low: float
     high: float
+    level: str = "token"
 
     @property
     def words(self) -> str:
         """Such as: pi/old >= 1.2 if A > 0."""
+        prefix = {"mean": "geometric mean of ", "sum": "product of ", "": "in single tokens "}.get(
+            self.level, ""
+        )
+        what = f"{prefix}{self.what}"
         if math.isinf(self.high):
-            interval = f"any {self.what}" if self.low == 0 else f"{self.what} >= {self.low:.3g}"
+            interval = f"any {self.what}" if self.low == 0 else f"{what} >= {self.low:.6g}"
         else:
-            interval = (f"{self.low:.3g} <= " if self.low > 0 else "") + f"{self.what} <= {self.high:.3g}"
+            interval = (f"{self.low:.6g} <= " if self.low > 0 else "") + f"{what} <= {self.high:.6g}"
         return f"{interval} if A {'>' if self.advantage > 0 else '<'} 0"
 
 
@@ -331,7 +357,8 @@ class AuditReport(LossReport):
     0, `rounded_zones` those where it is lost to rounding in float64; both at an advantage of zero, the
     penalty's. `stopped` are the ratios of zero gradient at advantages of 1 and -1. `equal_groups`
     is of answers whose advantages are all zero. `advantages`: "one an answer", shape (batch,), or "one a
-    token". `broadcast`: one that meets every answer with every other, or "".
+    token". `broadcast`: one that meets every answer with every other, or "". `declared` is a sentence, which
+    declared policy loss it is.
     """
 
     loss: str
@@ -360,6 +387,13 @@ class AuditReport(LossReport):
     equal_groups: EqualGroups | None = None
     advantages: str = "one a token"
     broadcast: str = ""
+    declared: str = ""
+
+    @property
+    def gradient_words(self) -> str:
+        """Whose gradient it is, with what it is scaled by: such as, times the answers of a micro-batch."""
+        scaled = self.reduction.scale_words if self.reduction and self.descended.exact else ""
+        return self.descended.words + (scaled if self.descended.name != "zero" else "")
 
     @property
     def failed(self) -> bool:
@@ -416,7 +450,7 @@ class AuditReport(LossReport):
         terms = [(f"{term.name} term", term.gradient.words) for term in self.terms]
         findings = (
             ("value estimates", "" if self.value.name == "none" else self.value.words),
-            ("gradient", self.descended.words),
+            ("gradient", self.gradient_words),
             ("on", self.scope if self.scope == TOKENS else ""),
             ("exact", self.extent),
             *terms,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from ..trainers.kl_terms import BASE_RATE, FILTERED, FORWARD_LIMIT, LOCAL
-from .report import REWARD, SEVERAL, TOKENS, AuditReport, Match, plain
+from .report import REWARD, SEVERAL, TOKENS, AuditReport, plain
 
 MOST = 3
-"""So many sentences; what is left stands in the rows."""
+"""So many sentences beside the declared loss that it is; what is left stands in the rows."""
 _ENDS: Mapping[str, str] = {
     FILTERED: "With a small beta it converges to the base's correct answers, in the base's proportions",
     LOCAL: "With a small beta only correct answers remain, those of constrained decoding",
@@ -44,8 +44,11 @@ def verdict_of(report: AuditReport) -> str:
     if report.failed:
         return f"{start}could not be audited: {report.failures[0].what} (on {report.failures[0].problem})"
     alarms = _alarms(report)
-    sentences = [*alarms[: MOST - 1], _main(report), *_further(report), *alarms[MOST - 1 :]]
-    return start + " ".join(sentences[:MOST])
+    sentences = [*alarms[: MOST - 1], _main(report), *_further(report), *alarms[MOST - 1 :]][:MOST]
+    # What is known of a loss stands before what is not, and later once only.
+    place = sentences.index(_main(report)) + report.descended.exact
+    declared = [report.declared] if report.samples == "policy" or not report.descended.exact else []
+    return start + " ".join(filter(None, [*sentences[:place], *declared, *sentences[place:]]))
 
 
 def _alarms(report: AuditReport) -> list[str]:
@@ -78,7 +81,7 @@ def _main(report: AuditReport) -> str:
     clauses = ["on single tokens, not on longer answers"] if single else []
     if report.limits:
         clauses.append(f"while {' and '.join(limit.words for limit in report.limits)}")
-    sentence = _sentence(report.descended)
+    sentence = _sentence(report)
     if not clauses:
         return sentence
     # What follows "while" goes on without a comma, as one clause.
@@ -86,16 +89,17 @@ def _main(report: AuditReport) -> str:
     return f"{start[0].upper()}{start[1:]} {sentence[0].lower()}{sentence[1:]}"
 
 
-def _sentence(match: Match) -> str:
+def _sentence(report: AuditReport) -> str:
+    match = report.descended
     if match.name == "zero":
         return "Its gradient is ZERO in expectation: training on it changes nothing but noise."
     if not match.exact:
-        return f"Its gradient is {match.words}."
+        return f"In expectation its gradient is {match.words}."
     reward = any(name.startswith(REWARD) for _, name in match.all_terms)
     if len(match.all_terms) == 1 and match.all_terms[0][0] < 0 and "entropy" not in match.name:
         fault = "LOWERS the expected reward" if reward else f"RAISES {plain(match.name)}"
         return f"It {fault}: a sign error."
-    return f"{'This is' if reward else 'It has the gradient of'} {match.words}."
+    return f"{'This is' if reward else 'It has the gradient of'} {report.gradient_words}."
 
 
 def _further(report: AuditReport) -> list[str]:

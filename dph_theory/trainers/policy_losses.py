@@ -4,11 +4,38 @@ In the formulas r = pi/old of a token, A its advantage, sg holds its argument fi
 trainer's defaults.
 """
 
+import re
 from dataclasses import dataclass
 
 from .kl_terms import Setting, rows
 from .restated import Loss
 from .surrogates import policy_loss
+
+METHODS = {
+    "clip.*level=held": "GSPO-token",
+    "clip.*level=sequence .*sequence_sum": "LUSPO",
+    "clip.*level=sequence": "GSPO",
+    "(clip low=1 high|truncated most)=1e30": "importance sampling",
+    "clip.*dual": "dual-clip PPO",
+    "clip.*delta": "two-sided clipping",
+    "clip.*token_mean": "DAPO",
+    "clip.*sequence_mean": "GRPO",
+    "clip.*sequence_sum": "Dr. GRPO",
+    "reinforce": "REINFORCE",
+    "cispo": "CISPO",
+    "sapo": "SAPO",
+    "vespo": "VESPO",
+    "geo_mean": "GMPO",
+    "dppo": "DPPO",
+    "masked": "a masked ratio",
+    "dro": "DRO",
+    "kl_cov": "KL-Cov",
+    "clip_cov": "Clip-Cov",
+    "opsm": "OPSM",
+    "truncated": "TIS",
+    "within_bounds": "IcePop",
+}
+"""The methods' names, by a pattern of surrogate and reduction; the first that fits."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +46,13 @@ class PolicyForm(Setting):
     surrogate: str
     reduction: str
     samples: str = "policy"
+
+    @property
+    def words(self) -> str:
+        """Such as: CISPO as TRL 1.16 has it (loss_type=cispo)."""
+        key = f"{self.surrogate} {self.reduction}"
+        method = next(name for pattern, name in METHODS.items() if re.match(pattern, key))
+        return f"{method} as {self.trainer} {self.version} has it ({self.flags.removesuffix(' (default)')})"
 
     @property
     def loss(self) -> Loss:

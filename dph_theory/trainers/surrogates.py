@@ -63,10 +63,11 @@ LOG_RATIOS: Mapping[str, Surrogate] = MappingProxyType(
     {
         "token": lambda b: b.x,
         "sequence": lambda b: b.mean(b.x).expand_as(b.x),
+        "answer": lambda b: (b.x * b.mask).sum(dim=-1, keepdim=True).expand_as(b.x),
         "held": lambda b: (b.log_pi - b.log_pi.detach() + b.mean(b.x).detach()).clamp(max=10.0),
     }
 )
-"""log r of a token; its mean over the sequence; that, held fixed, at most 10, with the token's slope."""
+"""log r of a token; its mean over the sequence; its sum; the mean, held, to 10, with the token's slope."""
 
 
 def clip(

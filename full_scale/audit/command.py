@@ -20,12 +20,12 @@ SAMPLES = ("policy", "old_policy", "reference", "filtered")
     type=click.Choice(SAMPLES),
     default="policy",
     show_default=True,
-    help="Where the samples come from.",
+    help="Origin of the samples.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
 )
-@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write the findings there.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="File of the findings.")
 def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) -> None:
     """Audit the installed TRL's GRPOTrainer with the GRPOConfig settings of a YAML file.
 
@@ -49,10 +49,6 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
         raise click.UsageError(f"{path}: {error}") from error
     if json_path is not None:
         write_json(json_path, {**report.to_dict(), "verdict": report.verdict, "not_read": ignored})
-    say(console, report.loss.verdict, report.loss.rows())
-    if report.later is not None:
-        later = [row for row in report.later.rows() if row not in report.loss.rows()]
-        say(console, report.later.verdict, later)
-    say(console, f"Advantage: {report.advantage.verdict}", ())
-    for note in (*report.notes, *([f"Not settings of GRPOConfig: {', '.join(ignored)}."] if ignored else ())):
-        say(console, note, ())
+    verdicts = [report.loss.verdict, *([report.later.verdict] if report.later else [])]
+    other = [f"Not settings of GRPOConfig: {', '.join(ignored)}."] if ignored else []
+    say(console, [*verdicts, f"Advantage: {report.advantage.verdict}", *report.notes, *other], report.rows())

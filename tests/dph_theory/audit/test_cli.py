@@ -140,12 +140,15 @@ def mine(tmp_path):
 
 
 def test_an_advantage_of_a_file(mine, tmp_path):
-    done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
+    done = mine(
+        "advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json", "--format-reward", 0.2
+    )
     assert done.exit_code == 0, done.output
     assert " ".join(done.stdout.split()).startswith(
-        "centred at G = 4: It maximises 0.75 V: a prompt weighs 0.75 at every pass rate V."
+        "centred at G = 4: It is Dr. GRPO, mean of all (arXiv:2503.20783). It maximises 0.75 V: a prompt"
     )
-    assert "J_G" in done.output
+    assert "below V = 0.053 and above 0.947" in " ".join(done.output.split())
+    assert len(done.stdout.splitlines()) <= 20
     assert json.loads((tmp_path / "x.json").read_text())["group_size"] == 4
 
 
@@ -187,6 +190,7 @@ def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
         "clipped on old policy samples: On single tokens, not on longer answers, while every ratio pi/old is "
         "between 0.8 and 1.2 this is the reward's policy gradient. Beyond, it is not: an incorrect answer's "
     )
+    assert len(done.stdout.splitlines()) <= 20
     findings = json.loads(out.read_text())
     assert (findings["samples"], findings["off_policy"]["samples"]) == ("policy", "old_policy")
 

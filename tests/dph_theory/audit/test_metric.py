@@ -1,3 +1,4 @@
+import random
 from math import comb
 
 import numpy as np
@@ -9,8 +10,8 @@ from dph_theory.audit import MetricError, audit_metric
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        (lambda n, c, k: 1 / 0, "the metric raised ZeroDivisionError at n=4, c=0, k=4"),
-        (lambda n, c, k: np.nan, "the metric is not finite at n=4, c=0"),
+        (lambda n, c, k: 1 / 0, "the metric raised ZeroDivisionError at n=9, c=0, k=3"),
+        (lambda n, c, k: np.nan, "the metric is not finite at n=9, c=0"),
         (lambda a, b, c, d: 0, r"the metric takes \(a, b, c, d\): .* is needed"),
     ],
 )
@@ -76,7 +77,12 @@ def all_right(n, c, k):
 def test_unbiased_ones_are_named(metric, estimates):
     report = audit_metric(metric, name="it")
     assert report.estimates == estimates
-    assert report.verdict == f"it: an unbiased estimate of {estimates} at every p, n and k tried"
+    tried = "tried at p from 0.01 to 0.9, n from 4 to 16 and k from 2 to 8"
+    assert report.verdict.startswith(f"it: an unbiased estimate of {estimates}, {tried}")
+    # All but counts and means over all answers look at some of them only.
+    first = metric in (majority_of_the_first, mean_over_thresholds, best_of_the_first) or "all@k" in estimates
+    assert (report.spread > 1) == ("times the variance of the mean over all choices of k" in report.verdict)
+    assert report.spread < 1.01 or first
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,7 @@ def test_one_that_draws_answers_is_unbiased_within_its_noise():
     report = audit_metric(best_of_drawn)
     assert report.estimates == "pass@k (best@k)"
     assert 0 < report.within < 0.2
-    assert "it draws at random" in report.verdict
+    assert "it draws: the mean of its draws, within 0.1" in report.verdict
     # Five standard errors of a hundred calls.
     assert audit_metric(lambda n, c, k: rng.random() < c / n).within == pytest.approx(0.25, rel=0.1)
 
@@ -121,3 +127,42 @@ def test_one_that_draws_answers_is_unbiased_within_its_noise():
         return rng.permuted(matrix, axis=1)[:, : k // 2].max(axis=1)
 
     assert audit_metric(of_too_few).estimates is None
+
+
+def of_one_order(matrix, k):
+    """It draws k answers of each problem, by a seed of its own."""
+    rng = np.random.default_rng(0)
+    return np.mean([row[rng.permutation(len(row))[:k]].max() for row in matrix])
+
+
+def by_a_seeded_bootstrap(n, c, k):
+    drawn = random.Random(0)
+    return np.mean([any(drawn.random() < c / n for _ in range(k)) for _ in range(40)])
+
+
+def test_a_seeded_draw_is_averaged_over_draws():
+    report = audit_metric(of_one_order, name="it")
+    assert report.estimates == "pass@k (best@k)"
+    assert "it draws: the mean of its draws" in report.verdict
+    assert report.spread > 2
+    assert "a bootstrap" in audit_metric(by_a_seeded_bootstrap).verdict
+    # Code that is given a generator goes on with its own.
+    assert random.Random(5).random() == random.Random(5).random()
+
+
+def one_by_default(n, c, k):
+    return 1.0 if n - c < k else 1 - comb(n - c, k) / comb(n, k)
+
+
+def test_k_above_n_is_tried_where_nothing_is_right():
+    assert audit_metric(one_by_default).verdict.endswith(
+        "k > n is not refused: 4 wrong answers give 1.000 at k = 8"
+    )
+    assert "k > n" not in audit_metric(best_of_the_first).verdict
+
+    def refusing(n, c, k):
+        if k > n:
+            raise ValueError("k > n")
+        return unbiased(n, c, k)
+
+    assert "not refused" not in audit_metric(refusing).verdict

@@ -205,7 +205,7 @@ ROWS = [
      lambda log_pi, log_ref: ((log_pi - log_ref).square().mean() / 2, {"kl": 1.0})),
     ("any arguments", POLICY, ZERO, lambda **given: (given["log_pi"] - given["log_ref"]).sum()),
     # Rewards, and what stands beside them.
-    ("policy gradient", POLICY, "This is the reward's policy gradient. No KL: nothing constrains",
+    ("policy gradient", POLICY, "to 1e-6. No KL: nothing constrains the policy to the base.",
      lambda log_pi, advantages: -(log_pi * advantages).sum(dim=-1).mean()),
     ("one advantage an answer", POLICY, "This is the reward's policy gradient",
      lambda log_pi, advantages, mask: -(advantages * summed(log_pi, mask)).mean()),
@@ -269,7 +269,7 @@ ROWS = [
     ("padded mean", POLICY, "It depends on how far the batch is padded.",
      lambda log_pi, log_ref, mask: ((log_pi - log_ref) ** 2 / 2 * mask).mean()),
     ("answer sums", POLICY, FORWARD, lambda log_pi, log_ref, mask: summed(k3(log_ref - log_pi), mask).mean()),
-    ("sum of the batch", POLICY, REVERSE,
+    ("sum of the batch", POLICY, f"{REVERSE}, times the number of answers in a micro-batch",
      lambda log_pi, log_ref, mask: summed((log_pi - log_ref) ** 2 / 2, mask).sum()),
     ("mask not used", POLICY, "It IGNORES ITS MASK",
      lambda log_pi, log_ref, mask: ((log_pi - log_ref) ** 2 / 2).mean()),
@@ -327,15 +327,15 @@ ROWS = [
     ("truncated at 2", OLD, "every ratio pi/old is at most 2",
      lambda log_pi, log_old, advantages:
          -((log_pi - log_old).exp().detach().clamp(max=2.0) * advantages * log_pi).mean()),
-    # Two tokens of equal ratio share the 3.
-    ("answers masked at 3", OLD, "every ratio pi/old is between 0.577 and 1.73", sequence_masked),
+    ("answers masked at 3", OLD, "product over an answer of the ratio pi/old is between 0.333 and 3",
+     sequence_masked),
     ("advantages to 5", POLICY, "every advantage's size is at most 5",
      lambda log_pi, advantages: -(advantages.clamp(max=5.0) * log_pi).sum(-1).mean()),
     ("clip", POLICY, "This is the reward's policy gradient", policy_loss("clip", high=0.28)),
     ("clip", OLD, "every ratio pi/old is between 0.8 and 1.28", policy_loss("clip", high=0.28)),
     ("clip, dual", OLD, "every ratio pi/old is between 0.8 and 1.28",
      policy_loss("clip", high=0.28, dual=3.0)),
-    ("clip to the reference", POLICY, "on policy samples",
+    ("clip to the reference", POLICY, "Its policy loss is none of the 51 declared ones",
      lambda log_pi, log_ref, advantages: clipped((log_pi - log_ref).exp(), advantages).mean()),
     ("silenced by no advantage", POLICY, "NO PENALTY",
      lambda log_pi, log_ref, advantages:
@@ -427,12 +427,32 @@ def test_a_term_beside_the_policy_gradient_that_moves_the_wrong_way_or_not_at_al
     assert says in audit(loss).verdict
 
 
-@pytest.mark.parametrize(("name", "argument"), [("old_log_pi", "log_old"), ("ref_logps", "log_ref")])
-def test_a_parameter_of_another_name_is_refused_with_the_known_one(name, argument):
+@pytest.mark.parametrize("pi", ["log_probs", "per_token_logps", "curr_logprobs", "log_pi"])
+@pytest.mark.parametrize(
+    ("other", "descended"),
+    [
+        ("ref_log_prob", REVERSE),
+        ("reference_policy_logprobs", REVERSE),
+        ("old_log_probs", ZERO),
+        ("log_rollout", ZERO),
+        ("sampling_per_token_logps", ZERO),
+    ],
+)
+def test_names_that_trainers_use_are_taken_by_what_they_mean(pi, other, descended):
     namespace = {}
-    exec(f"def loss(log_pi, {name}, mask):\n    return (log_pi * mask).sum()\n", namespace)
-    with pytest.raises(ValueError, match=f"parameter='{name}' is not allowed: rename it to {argument}"):
-        audit(namespace["loss"])
+    formula = f"((({pi} - {other}) ** 2 / 2) * response_mask).sum(-1).mean()"
+    exec(f"def loss({other}, {pi}, response_mask, advs):\n    return {formula}\n", namespace)
+    assert descended in audit(namespace["loss"]).verdict
+
+
+def test_beside_the_sampler_s_an_old_policy_is_the_policy_itself():
+    def loss(log_pi, log_old, log_rollout, advantages, mask):
+        ratio, weight = (log_pi - log_old).exp(), (log_old - log_rollout).exp().clamp(max=2.0).detach()
+        return mean(weight * clipped(ratio, advantages), mask)
+
+    assert "while every ratio pi/old is at most 2 this is the reward's" in audit(loss, samples=OLD).verdict
+    with pytest.raises(ValueError, match="two of them mean log_old"):
+        audit(lambda log_pi, old_logps, prev_logprobs: log_pi.sum())
 
 
 if __name__ == "__main__":

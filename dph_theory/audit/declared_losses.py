@@ -1,0 +1,200 @@
+"""Is mine the published one? A policy loss beside every declared one, and where they differ."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from ..trainers.policy_losses import POLICY_LOSSES, PolicyForm
+from .exact import Audited, LossError
+from .log_ratios import edge
+from .precision import FLOAT32
+
+EXACT = 1e-6
+"""Relative agreement of gradients, of a loss that computes in float64."""
+SMALL = 2.5e-4
+"""A log ratio within any clip in use."""
+UP = (1.051, 1.107, 1.187, 1.213, 1.267, 1.293, 1.51, 2.13, 2.87, 3.13, 5.13, 11.7)
+DOWN = (0.947, 0.907, 0.887, 0.813, 0.787, 0.703, 0.513, 0.307, 0.083)
+"""The ratios pi/old that are tried."""
+PLACES = ((0.05, 0.3), (1.5, -0.3))
+"""Minus the larger of log pi and log old, and log(pi/ref): on policy no declared one depends on either."""
+HALVINGS = 25
+SUMS = {
+    "in answers of several tokens (the length normalisation)": ((2,), (8,)),
+    "in batches of several answers": ((2, 2, 2),),
+    "where lengths differ": ((1, 2, 5),),
+}
+"""Numbers of tokens of the answers of batches, by what they show of how a loss adds up."""
+OFF, PADDED, RARE = "off policy", "where a batch is padded further", "on policy, by a token's probabilities"
+SILENT = "a token alone has no gradient on policy"
+Parts = Mapping[str, Tensor]
+
+
+def declared_loss(audited: Audited, name: str = "") -> str:
+    """Which declared policy loss the part of a loss that goes with its advantages is, in a sentence.
+
+    Gradients are compared, up to a factor: on policy in answers and batches of several lengths, and off
+    policy, by what ratios make of them. Nothing is said of one that takes no advantages, has the title
+    `name`, or fails there.
+    """
+    if "advantages" not in audited.names or any(form.title == name for form in POLICY_LOSSES):
+        return ""
+    policy, tolerance = audited.minus(audited.silent()), FLOAT32 if audited.single else EXACT
+    try:
+        parts, scale = _parts(policy)
+        compared = {form: _differences(parts, _declared(form)[0], tolerance) for form in POLICY_LOSSES}
+        form = min(compared, key=lambda form: _order(compared[form]))
+        differs, words = compared[form], form.words
+        for fitted, fitted_words in _fitted(policy) if _order(differs)[1] and RARE not in differs else ():
+            change = _differences(parts, _declared(fitted)[0], tolerance)
+            if _order(change) < _order(differs):
+                form, differs, words = fitted, change, fitted_words
+    except LossError as error:
+        return f"Its policy loss is none of the {len(POLICY_LOSSES)} declared ones: {SILENT}." * (
+            SILENT in str(error)
+        )
+    where = f", but it differs {' and '.join(differs[:2])}" if differs else ""
+    if _order(differs)[1]:
+        near = "" if _order(differs)[0] else f"; nearest is {words}{where}"
+        near = f": it differs {RARE}, pi or the reference's" if RARE in differs else near
+        return f"Its policy loss is none of the {len(POLICY_LOSSES)} declared ones{near}."
+    equal = sorted({other.trainer for other, empty in compared.items() if not empty} - {form.trainer})
+    also = f", like {' and '.join(equal[:2])}" if equal and not differs and words == form.words else ""
+    # A fixed length that a sum is divided by is a setting.
+    times = 1.0 if " " in form.reduction else scale / _declared(form)[1]
+    factor = "" if abs(times - 1) < 1e-5 else f"{times:.4g} times "
+    return f"Its policy loss is {factor}{words}{also}{where}; on and off policy, to {tolerance:.0e}.".replace(
+        "e-0", "e-"
+    )
+
+
+def _order(differs: tuple[str, ...]) -> tuple[bool, int, int]:
+    """What differs next to a ratio of one is farthest; then counts what ratios do; then what adds up."""
+    sums = sum(part in (*SUMS, PADDED) for part in differs)
+    return any(part.startswith((OFF, RARE)) for part in differs), len(differs) - sums, sums
+
+
+def _differences(own: Parts, other: Parts, tolerance: float) -> tuple[str, ...]:
+    """Where gradients differ, relative to the larger of one and the largest."""
+    return tuple(
+        part
+        for part, values in own.items()
+        if not float((values - other[part]).abs().max()) <= tolerance * max(1.0, float(values.abs().max()))
+    )
+
+
+def _slopes(
+    audited: Audited, x: Tensor, signs: Tensor, mask: Tensor, *, place: int = 0, first: bool = False
+) -> Tensor:
+    """The gradient in tokens with these log ratios to the old policy and advantages, (answers, tokens).
+
+    At `first`, the old policy is the policy; `place` is one of PLACES.
+    """
+    shift, away = PLACES[place]
+    log_pi = (x.clamp(max=0.0) - shift).requires_grad_()
+    log_old = log_pi.detach() if first else (-x).clamp(max=0.0) - shift
+    inputs = {"log_pi": log_pi, "log_ref": log_pi.detach() - away, "log_old": log_old, "mask": mask}
+    return audited.slope({**inputs, "advantages": signs.expand_as(x).clone()})[1] * mask
+
+
+def _weights(audited: Audited, x: Tensor, signs: Tensor, places: int = len(PLACES)) -> Tensor:
+    """What its ratios make of each token's gradient, at the first of PLACES, (places answers, tokens)."""
+    weights = []
+    for place in range(places):
+        later, first = (
+            _slopes(audited, x, signs, torch.ones_like(x), place=place, first=on) for on in (False, True)
+        )
+        if bool((first == 0).any()):
+            raise LossError(SILENT)
+        weights.append(later / first)
+    return torch.cat(weights)
+
+
+def _of_ratios(audited: Audited, ratios: Sequence[float], sign: float) -> Tensor:
+    """The weights of single tokens, (2 ratios, 1)."""
+    x = torch.tensor(ratios, dtype=torch.float64).log()[:, None]
+    return _weights(audited, x, torch.full_like(x, sign))
+
+
+def _of_lengths(audited: Audited, lengths: tuple[int, ...], width: int) -> Tensor:
+    """The gradient of a batch on policy, answers of advantages 1 and -1 in turn."""
+    mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).double()
+    signs = (-1.0) ** torch.arange(len(lengths), dtype=torch.float64)[:, None]
+    return _slopes(audited, torch.zeros_like(mask), signs, mask, first=True)
+
+
+def _parts(audited: Audited) -> tuple[Parts, float]:
+    """Gradients by where they are taken, and that of one token, by which those on policy are divided."""
+    scale = float(_of_lengths(audited, (1,), 1))
+    if scale == 0:
+        raise LossError(
+            SILENT if bool(_of_lengths(audited, (2, 2), 2).any()) else "its advantages move nothing"
+        )
+    parts = {}
+    for part, batches in SUMS.items():
+        if "mask" in audited.names or len({*batches[0]}) == 1:
+            parts[part] = torch.cat(
+                [_of_lengths(audited, batch, max(batch)).flatten() / scale for batch in batches]
+            )
+    one = torch.ones(1, 1, dtype=torch.float64)
+    parts[RARE] = _slopes(audited, 0 * one, one, one, place=1, first=True) / scale
+    if "mask" in audited.names:
+        parts[PADDED] = _of_lengths(audited, (1,), 3) / scale
+    for sign in (1.0, -1.0):
+        which = f"A {'>' if sign > 0 else '<'} 0"
+        parts[f"{OFF}, {which}"] = _of_ratios(audited, [math.exp(SMALL), math.exp(-SMALL)], sign)
+        parts[f"where pi/old > 1 and {which}"] = _of_ratios(audited, UP, sign)
+        parts[f"where pi/old < 1 and {which}"] = _of_ratios(audited, DOWN, sign)
+    x = torch.randn(4, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    signs = torch.tensor([[1.0], [-1.0], [1.0], [-1.0]], dtype=torch.float64)
+    both = [_weights(audited, size * x, signs) for size in (SMALL / 4, 0.3)]
+    return {**parts, "where the ratios of an answer's tokens differ": torch.cat(both)}, scale
+
+
+@cache
+def _declared(form: PolicyForm) -> tuple[Parts, float]:
+    """The same of a declared policy loss."""
+    return _parts(Audited.from_function(form.loss))
+
+
+_CUT = {"cispo": "low={} high={}", "truncated": "least={} most={}", "within_bounds": "least={} most={}"}
+"""The settings of surrogates that cut a ratio at two ends."""
+
+
+def _fitted(audited: Audited) -> Iterator[tuple[PolicyForm, str]]:
+    """Declared forms with the ends that this loss cuts ratios at, and in words what is another one's."""
+    high, low = (_end(audited, 1.0, ratios) for ratios in (UP, DOWN))
+    dual, down = (_end(audited, -1.0, ratios) for ratios in (UP, DOWN))
+    ends = [f"{end:.6g}" for end in (down, high, dual) if DOWN[-1] < end < UP[-1]]
+    words = f"clipped to {' and '.join(ends)}" if ends else "not clipped"
+    clip = f"clip low={1 - down} high={high - 1}" + (f" dual={dual}" if dual < UP[-1] else "")
+    for form in POLICY_LOSSES:
+        stem, *settings = form.surrogate.split()
+        level = [setting for setting in settings if "level=" in setting]
+        if stem in _CUT:
+            cut = [stem, _CUT[stem].format(low if low > DOWN[-1] else 0, high), *level]
+            yield replace(form, surrogate=" ".join(cut)), f"{form.words}, but cut at {high:.6g}"
+        elif stem == "clip":
+            yield replace(form, surrogate=" ".join([clip, *level])), f"{form.words}, but {words}"
+            product = replace(form, surrogate=f"{clip} level=answer")
+            yield product, f"{form.words}, but of the product of an answer's ratios, {words}"
+
+
+def _end(audited: Audited, sign: float, ratios: Sequence[float]) -> float:
+    """The last ratio, on the way from one, at which a token's weight is the ratio itself."""
+    tolerance = 1e-5 if audited.single else 1e-9
+
+    def holds(ratio: float) -> bool:
+        one = torch.ones(1, 1, dtype=torch.float64)
+        return bool((_weights(audited, math.log(ratio) * one, sign * one, 1) / ratio - 1).abs() < tolerance)
+
+    inside = 1.0
+    for outside in ratios:
+        if not holds(outside):
+            return edge(holds, inside, outside, HALVINGS)
+        inside = outside
+    return inside
