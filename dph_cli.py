@@ -14,7 +14,7 @@ INTERRUPTED, UNREAD = 130, 141
 
 class _Command(NamedTuple):
     place: str
-    """module:function."""
+    """A module, whose function is NAME_command, or module:function."""
     summary: str
     extra: str = "dev"
     """The pip extra that brings what the command needs beyond the core."""
@@ -23,40 +23,36 @@ class _Command(NamedTuple):
 
 
 AUDITS = {
-    "loss": _Command("dph_theory.audit.cli:loss_command", "What a loss really descends.", "toy",
+    "loss": _Command("dph_theory.audit.cli", "What a loss really descends.", "toy",
                      "examples/audit_your_own_loss.py:penalty --samples policy"),
-    "advantage": _Command("dph_theory.audit.cli:advantage_command",
-                          "What an advantage weighs and maximises.", "toy",
+    "advantage": _Command("dph_theory.audit.cli", "What an advantage weighs and maximises.", "toy",
                           "examples/audit_your_own_advantage.py:centred"),
-    "metric": _Command("dph_theory.audit.cli:metric_command", "Whether a Pass@k is one.", "toy",
+    "metric": _Command("dph_theory.audit.cli", "Whether a Pass@k is one.", "toy",
                        "examples/audit_your_own_metric.py:unbiased"),
-    "trainer": _Command("full_scale.audit.command:trainer_command",
-                        "What the installed TRL descends with your settings.", "full", "run.yaml"),
+    "trainer": _Command("full_scale.audit.command", "What the installed TRL descends with your settings.",
+                        "full", "run.yaml"),
 }  # fmt: skip
 EXPERIMENTS = {
-    "small-llama": _Command("full_scale.cli:small_llama_command",
-                            "Test stationary policies on a small Llama under TRL.", "full", "--quick"),
-    "pretrained": _Command("full_scale.cli:pretrained_command",
-                           "Test stationary policies and Pass@k on a pretrained Llama.", "full", "--quick"),
+    "small-llama": _Command("full_scale.cli", "Test stationary policies on a small Llama under TRL.", "full",
+                            "--quick"),
+    "pretrained": _Command("full_scale.cli", "Test stationary policies and Pass@k on a pretrained Llama.",
+                           "full", "--quick"),
 }  # fmt: skip
 SECTIONS = {
     "Your run": {
-        "count": _Command("full_scale.cli:count_command",
-                          "Sample a model's answers, count the correct ones.", "full",
+        "count": _Command("full_scale.cli", "Sample a model's answers, count the correct ones.", "full",
                           "smollm2 examples/twelve_prompts.jsonl --verifier exact --n 16 --to base.jsonl"),
-        "transfer": _Command("full_scale.cli:transfer_command",
-                             "Measure what training on some prompts will do to others.", "full",
-                             "smollm2 examples/transfer/train.jsonl --to kernel.npz"),
-        "predict": _Command("dph_theory.predict.cli:predict_command",
-                            "Predict what a run's settings will do.", "predict",
+        "transfer": _Command("full_scale.cli", "Measure what training on some prompts will do to others.",
+                             "full", "smollm2 examples/transfer/train.jsonl --to kernel.npz"),
+        "predict": _Command("dph_theory.predict.cli", "Predict what a run's settings will do.", "predict",
                             "trl beta=0.04 --counts examples/counts/base.jsonl"),
         "audit": _Command("dph_cli:audit", "Find what a loss, an advantage, a metric or TRL really does.",
                           "toy", "metric examples/audit_your_own_metric.py:unbiased"),
-        "confront": _Command("dph_theory.checkpoints.cli:confront_command",
+        "confront": _Command("dph_theory.checkpoints.cli",
                              "What changed between two checkpoints, from counts alone.", "figures",
                              "examples/counts/base.jsonl examples/counts/grpo.jsonl"),
-        "atlas": _Command("dph_theory.atlas.cli:atlas_command",
-                          "What each published method converges to, and your own.", "toy", "--only GRPO"),
+        "atlas": _Command("dph_theory.atlas.cli", "What each published method converges to, and your own.",
+                          "toy", "--only GRPO"),
     },
     "Theory": {
         "verify": _Command("dph_theory.verification.cli:verify",
@@ -64,26 +60,23 @@ SECTIONS = {
                            "kl_control.pass_rate --quick"),
         "toy": _Command("toy_lm.cli:toy", "Exact toy models: collapse, and what prevents it.", "toy",
                         "filtering --quick"),
-        "figures": _Command("figures.cli:figures_command", "Draw the figures from stored numbers.",
-                            "figures", "mu_beta --format svg --to drawings"),
-        "reproduce": _Command("figures.cli:reproduce_command",
-                              "Compute everything anew, and make the report.", "toy,figures",
+        "figures": _Command("figures.cli", "Draw the figures from stored numbers.", "figures",
+                            "mu_beta --format svg --to drawings"),
+        "reproduce": _Command("figures.cli", "Compute everything anew, and make the report.", "toy,figures",
                               "--quick --to report"),
     },
     "Training": {
-        "presample": _Command("full_scale.cli:presample_command",
+        "presample": _Command("full_scale.cli",
                               "Roll out the initial model: D_pef, D_exp, the rehearsal buffer.", "full",
                               "--config tiny-sql"),
-        "train": _Command("full_scale.cli:train_command",
-                          "Train by a recipe, from the last checkpoint if there is one.", "full",
-                          "--config tiny-sql method.name=DPH-F --dry-run"),
-        "evaluate": _Command("full_scale.cli:evaluate_command",
-                             "Greedy, Pass@k, styles, retention: of a run and its base.", "full",
-                             "--config tiny-sql --base"),
-        "compare": _Command("full_scale.cli:compare_command", "Hold trained runs against the theory.",
-                            "full", "runs/own/own-seed0 runs/own/own-seed1 --json compared.json"),
-        "demo": _Command("full_scale.cli:demo_command",
-                         "The whole pipeline on the built-in task, on this machine.", "full", "--quick"),
+        "train": _Command("full_scale.cli", "Train by a recipe, from the last checkpoint if there is one.",
+                          "full", "--config tiny-sql method.name=DPH-F --dry-run"),
+        "evaluate": _Command("full_scale.cli", "Greedy, Pass@k, styles, retention: of a run and its base.",
+                             "full", "--config tiny-sql --base"),
+        "compare": _Command("full_scale.cli", "Hold trained runs against the theory.", "full",
+                            "runs/own/own-seed0 runs/own/own-seed1 --json compared.json"),
+        "demo": _Command("full_scale.cli", "The whole pipeline on the built-in task, on this machine.",
+                         "full", "--quick"),
         "experiment": _Command("dph_cli:experiment", "Test the theory on a Llama under TRL.", "full",
                                "pretrained --quick"),
     },
@@ -113,7 +106,7 @@ class _Lazy(click.Group):
                 module = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
             raise self._missing(cmd_name, error) from error
-        loaded: click.Command = getattr(module, function)
+        loaded: click.Command = getattr(module, function or f"{cmd_name.replace('-', '_')}_command")
         words = " ".join(
             word for word in ((self.name or "").replace("main", ""), cmd_name, command.example) if word
         )

@@ -1,7 +1,6 @@
 """`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,31 +103,11 @@ def filtering(path: Path | None, seed: int, quick: bool) -> None:
     terminal.console(stderr=path == STANDARD_OUTPUT).print(Table.from_rows(headers, rows).rich())
 
 
-@toy.command(name="all", epilog="Example: dph toy all --quick --json records")
-@click.option("--json", "path", type=_FOLDER, help="Folder of the records, a file an experiment.")
-@terminal.seed
-@_quick
-@_folder
-def all_of_them(path: Path | None, seed: int, quick: bool, folder: Path | None) -> None:
-    """All experiments, one after the other."""
-    _check_parent("--json", path)
-    if path is not None:
-        path.mkdir(exist_ok=True)
-    written: list[Path] = []
-    for name in NAMES:
-        target = None if path is None else path / f"{name}.json"
-        terminal.console().rule(name)
-        inputs = {"folder": folder} if folder is not None and ToyExperiment(name).is_resumable else {}
-        _run_one(name, target, seed, quick, inputs, earlier=written)
-        written += [] if target is None else [target]
-
-
-def _run_one(
-    name: str, path: Path | None, seed: int, quick: bool, given: dict[str, Any], earlier: Sequence[Path] = ()
-) -> None:
+def _run_one(name: str, path: Path | None, seed: int, quick: bool, given: dict[str, Any]) -> None:
     """Run an experiment, write its record, print its findings and tables; exit 130 if interrupted."""
     folder = given.get("folder")
-    _check_parent("--folder", folder)
+    if folder is not None and not folder.parent.is_dir():
+        raise click.UsageError(f"--folder {folder}: the folder {folder.parent} does not exist")
     chosen = ToyExperiment(name)
     inputs = {key: given[key] for key in ("folder", "problem") if key in given}
     try:
@@ -147,7 +126,8 @@ def _run_one(
         # What was given may be at fault: a folder of another configuration, a problem without an answer.
         raise click.UsageError(str(error)) from error
     except KeyboardInterrupt:
-        terminal.say(terminal.console(), _written(earlier, folder))
+        left = f"finished runs are kept in {folder}: the same command goes on from them"
+        terminal.say(terminal.console(), f"interrupted: {left if folder else 'nothing was written'}")
         sys.exit(terminal.INTERRUPTED)
     _print(chosen, record, terminal.console(stderr=path == STANDARD_OUTPUT))
 
@@ -160,16 +140,3 @@ def _print(chosen: ToyExperiment, record: dict[str, Any], console: "Console") ->
         console.print(table.rich())
     if figures := chosen.package.FIGURES:
         terminal.say(console, f"Next: dph figures {' '.join(figures)} --tables out (of the stored runs)")
-
-
-def _written(written: Sequence[Path], folder: Path | None) -> str:
-    """What an interrupted run leaves behind."""
-    parts = [f"wrote {', '.join(map(str, written))}"] if written else []
-    if folder is not None:
-        parts.append(f"finished runs are kept in {folder}: the same command goes on from them")
-    return f"interrupted: {'; '.join(parts) or 'nothing was written'}"
-
-
-def _check_parent(option: str, path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise click.UsageError(f"{option} {path}: the folder {path.parent} does not exist")

@@ -115,15 +115,6 @@ def test_collapse_takes_a_problem_from_a_file(stubs, tmp_path):
     assert f"{wrong}: length=-6 is not allowed" in done.stderr.replace("\n", "")
 
 
-def test_all_runs_every_experiment_and_writes_a_file_for_each(stubs, tmp_path):
-    done = call("all", "--json", tmp_path / "records", "--quick", "--folder", tmp_path / "runs")
-    assert done.exit_code == 0, done.output
-    assert [stub.calls[0][2] for stub in stubs.values()] == [{}, {}, {"folder": tmp_path / "runs"}]
-    kinds = [json.loads((tmp_path / "records" / f"{name}.json").read_text())["kind"] for name in NAMES]
-    assert kinds == ["toy.collapse", "toy.strategies", "toy.styles"]
-    assert call("all").exit_code == 0
-
-
 def test_an_interrupted_run_says_what_it_leaves_behind(stubs, tmp_path):
     stubs["styles"].raises = KeyboardInterrupt()
     done = call("styles", "--json", tmp_path / "out.json")
@@ -132,10 +123,6 @@ def test_an_interrupted_run_says_what_it_leaves_behind(stubs, tmp_path):
     assert not (tmp_path / "out.json").exists()
     done = call("styles", "--folder", tmp_path / "runs")
     assert f"finished runs are kept in {tmp_path / 'runs'}: the same command goes on" in done.stdout
-    done = call("all", "--json", tmp_path / "records")
-    assert done.exit_code == 130
-    left = [str(tmp_path / "records" / f"{name}.json") for name in ("collapse", "strategies")]
-    assert f"interrupted: wrote {left[0]}, {left[1]}" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -145,7 +132,6 @@ def test_an_interrupted_run_says_what_it_leaves_behind(stubs, tmp_path):
         (("styles", "--seeds", 0), "0 is not in the range"),
         (("styles", "--methods", "PPO"), "methods='PPO' is not allowed: one of GRPO, DPH-F"),
         (("collapse", "--json", "nowhere/out.json"), "nowhere does not exist"),
-        (("all", "--json", "nowhere/records"), "the folder nowhere does not exist"),
         (("styles", "--folder", "nowhere/runs"), "the folder nowhere does not exist"),
     ],
 )
