@@ -75,8 +75,8 @@ def _whole_lines(path: Path, *, may_miss: bool = False) -> Iterator[tuple[int, i
             end += len(line)
             try:
                 entry = json.loads(line)
-                whole = isinstance(entry, dict) if number == 1 else not may_miss or _is_entry(entry)
-                damage = "" if whole else "is no entry"
+                sound = isinstance(entry, dict) if number == 1 else not may_miss or _is_entry(entry)
+                damage = "" if sound else "is no entry"
             except (ValueError, RecursionError) as error:
                 damage = f"is no JSON ({error})"
             if not damage:

@@ -156,6 +156,11 @@ def failures_text(counts: Mapping[str, int]) -> str:
     return listed + (f", and {len(most) - 3} others" if len(most) > 3 else "")
 
 
+def is_verdict(value: Any) -> bool:
+    """Whether a value is true or false, or the number 1 or 0 as either: no text, no array of one entry."""
+    return getattr(value, "shape", ()) == () and value in (True, False)
+
+
 def bound_to(verifier: Any) -> dict[str, Any]:
     """What decides a verifier's, or a reward's, values: its `bound`, or else the source of its module."""
     settings = getattr(verifier, "bound", None)

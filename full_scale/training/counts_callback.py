@@ -19,6 +19,7 @@ from dph_theory.support.files import write_text
 
 from ..models.generation import derived_seed, sample
 from ..recipe.schema import SamplingConfig
+from ..tasks.protocol import is_verdict
 
 Prompt = str | Sequence[Mapping[str, str]]
 """A text, or messages for the tokenizer's chat template."""
@@ -79,7 +80,7 @@ class CountsCallback(TrainerCallback):
         rows = []
         for (name, prompt), drawn in zip(self.prompts.items(), answers, strict=True):
             verdicts = [self.verifier(prompt, answer.text) for answer in drawn]
-            if wrong := [verdict for verdict in verdicts if verdict not in (0, 1)]:
+            if wrong := [verdict for verdict in verdicts if not is_verdict(verdict)]:
                 raise argument_error("verifier", wrong[0], "true or false of each answer")
             rows.append(json.dumps({"id": name, "n": self.n, "c": int(sum(verdicts))}))
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -80,13 +80,11 @@ def last_checkpoint(folder: Path) -> Path | None:
         if not damage:
             return path
         _LOG.warning("%s is damaged, and is not gone on from: %s", path, damage)
-    if complete:
-        names = ", ".join(path.name for path in complete)
-        raise RefusedError(
-            f"no whole checkpoint in {folder} ({names} damaged): remove it, and run dph train --config ... "
-            "from the beginning"
-        )
-    return None
+    if not complete:
+        return None
+    names = ", ".join(path.name for path in complete)
+    anew = "remove it, and run dph train --config ... from the beginning"
+    raise RefusedError(f"no whole checkpoint in {folder} ({names} damaged): {anew}")
 
 
 def _checkpoints(folder: Path) -> dict[int, Path]:
@@ -145,11 +143,6 @@ def course(arguments: Any) -> dict[str, str]:
     if schedule not in _WITHOUT_END or 0 < arguments.warmup_steps < 1:
         settings |= {name: str(getattr(arguments, name)) for name in ("max_steps", "num_train_epochs")}
     return settings
-
-
-def threads() -> int:
-    """How many threads torch computes with: sums in another number of parts end in other last bits."""
-    return torch.get_num_threads()
 
 
 def has_weights(folder: Path) -> bool:
@@ -262,7 +255,8 @@ class ExactResume(GRPOTrainer):
             self.args.save_total_limit = limit
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            write_json(folder / COMPLETE, {**self.course(), "threads": threads(), FILES: _hashes(folder)})
+            own = {"threads": torch.get_num_threads(), FILES: _hashes(folder)}
+            write_json(folder / COMPLETE, {**self.course(), **own})
             # By steps, whatever a clock says: later ones are of a start that this one did not go on from.
             for step, path in _checkpoints(run).items():
                 if step > self.state.global_step:
@@ -325,19 +319,16 @@ class ExactResume(GRPOTrainer):
         stored = json.loads((folder / COMPLETE).read_text(encoding="utf-8"))
         for name, value in self.course().items():
             if stored.get(name) != value:
-                raise argument_error(
-                    name,
-                    value,
-                    f"{folder} was trained with {stored.get(name)!r}: resume with it or start anew",
-                )
-        if stored.get("threads") != threads():
-            _LOG.warning(
+                allowed = f"{folder} was trained with {stored.get(name)!r}: resume with it or start anew"
+                raise argument_error(name, value, allowed)
+        threads = torch.get_num_threads()
+        if stored.get("threads") != threads:
+            # Sums in another number of parts end in other last bits.
+            message = (
                 "%s was trained with %s threads, this process has %d: the resumed run differs from the "
-                "unbroken one in its last bits; OMP_NUM_THREADS sets their number",
-                folder,
-                stored.get("threads"),
-                threads(),
+                "unbroken one in its last bits; OMP_NUM_THREADS sets their number"
             )
+            _LOG.warning(message, folder, stored.get("threads"), threads)
 
 
 def export(trainer: Trainer, folder: Path, dtype: str | None = None) -> None:

@@ -6,9 +6,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+
 import full_scale.stages
 from full_scale.recipe.schema import MethodConfig
-from full_scale.training.resume import threads
 from support.launched import TORCHRUN, launched
 from support.rule_task import TRAIN, ruled_recipe, ruled_task
 
@@ -35,9 +36,8 @@ def started(stage, place, output, at=0, processes=1):
     """The exit status and what was said by `processes`, one or two, which die at their `at`-th telling."""
     given = (stage, place, output, at, processes)
     # Bit for bit the same takes the same number of threads.
-    ended = launched(
-        "interrupted_stage.py", *given, by=TORCHRUN if processes > 1 else (), OMP_NUM_THREADS=str(threads())
-    )
+    threads, launcher = str(torch.get_num_threads()), TORCHRUN if processes > 1 else ()
+    ended = launched("interrupted_stage.py", *given, by=launcher, OMP_NUM_THREADS=threads)
     return ended.returncode, ended.stderr
 
 

@@ -4,14 +4,14 @@ import inspect
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Prompt, source_of
+from ..protocol import Prompt, is_verdict, source_of
 from .pool import Job, Limits, Pool, PooledVerifier
 from .worker import JudgeOutcome, imported
 
@@ -28,8 +28,8 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     """
     function = _function(job["function"])
     if "answer" not in job:
-        modules = imported(job["function"].rpartition(":")[0]).__name__, getattr(function, "__module__", "")
-        modules += _beside(modules[0])
+        module = imported(job["function"].rpartition(":")[0]).__name__
+        modules = (*_own_modules(module), module, getattr(function, "__module__", ""))
         batched = "completions" in inspect.signature(function).parameters
         return {"outcome": JudgeOutcome.CORRECT, "source": source_of(*modules), "batched": batched}
     verdict = _reward(function, job) if "prompt" in job else function(job["answer"], job["reference"])
@@ -39,22 +39,18 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": JudgeOutcome.CORRECT, "score": float(verdict)}
     if job["least"] is not None:
         verdict = verdict >= job["least"]
-    # A number that is 0 or 1 is one of them too, an array of one entry is not.
-    if getattr(verdict, "shape", ()) != () or verdict not in (True, False):
+    if not is_verdict(verdict):
         raise TypeError(f"{job['function']} returned {verdict!r}, not true or false")
     return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
 
 
-def _beside(module: str) -> tuple[str, ...]:
+def _own_modules(module: str) -> Iterator[str]:
     """The imported modules of a user's own that lie beside a module or below its folder."""
-    files = {name: getattr(other, "__file__", None) or "" for name, other in sys.modules.items()}
-    folder = Path(files[module]).resolve().parent
-    apart = ("site-packages", "full_scale", "dph_theory")
-    return tuple(
-        name
-        for name, file in sorted(files.items())
-        if folder in (path := Path(file).resolve()).parents and not any(part in path.parts for part in apart)
-    )
+    files = {name: Path(getattr(other, "__file__", None) or "/") for name, other in sys.modules.items()}
+    apart = {"site-packages", "full_scale", "dph_theory"}
+    for name, file in files.items():
+        if files[module].parent in file.parents and apart.isdisjoint(file.parts):
+            yield name
 
 
 def _reward(function: Callable[..., Any], job: dict[str, Any]) -> Any:

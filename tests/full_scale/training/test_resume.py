@@ -3,12 +3,12 @@ import json
 import math
 import os
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import torch
-from support.rule_task import ruled_task
+from support.rule_task import ruled_task, stage_inputs
 from support.tiny_training import (
     PROMPTS,
     SETTINGS,
@@ -25,10 +25,13 @@ from transformers import TrainerCallback
 from trl.trainer.utils import RepeatSampler
 
 from dph_theory.support.errors import RefusedError
+from full_scale.recipe.schema import MethodConfig
 from full_scale.storage.tensors import hash_files
+from full_scale.tasks.protocol import bound_to
 from full_scale.training.judging import VerifierReward
 from full_scale.training.online import OnlineConfig, OnlineTrainer
 from full_scale.training.resume import COMPLETE, FILES, FREE, ReplayedSampler, course, last_checkpoint
+from full_scale.training.train import build_trainer
 from full_scale.training.trainer import DPHConfig
 
 pytestmark = pytest.mark.filterwarnings(TRL_WARNS)
@@ -227,6 +230,20 @@ def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, m
         assert last_checkpoint(folder).name == "checkpoint-1"
     with pytest.raises((ValueError, RefusedError), match=named):
         run(800 if change == "adapter" else 8).train(resume_from_checkpoint=checkpoint(folder, 2))
+
+
+def test_a_recipes_adapter_its_rewards_and_its_model_are_of_the_run(tmp_path):
+    recipe, *given = stage_inputs(tmp_path, MethodConfig())
+    adapted = replace(recipe, model=replace(recipe.model, lora={"r": 2, "lora_alpha": 8}))
+    courses = []
+    for alpha in (8, 800):
+        lora = {**adapted.model.lora, "lora_alpha": alpha}
+        one = replace(adapted, model=replace(adapted.model, lora=lora))
+        courses.append(build_trainer(one, *given).course())
+    assert {name for name in courses[0] if courses[0][name] != courses[1][name]} == {"model.lora"}
+    assert courses[0]["reward_funcs"] == [bound_to(given[0].verifier)] != [{}]
+    assert courses[0]["model_hash"] == given[-1].model
+    assert {"torch", "transformers", "trl"} <= courses[0]["versions"].keys()
 
 
 def test_cut_otherwise_a_training_goes_on_where_a_generated_batch_ended_or_draws_the_rest_anew(
