@@ -1,17 +1,20 @@
-"""How well a run's own first steps forecast its end: the pilot beside its rivals.
+"""How well a run's own first steps forecast its end: the pilot beside its rivals, and the kernel's domain.
 
 Stored runs are those of figures/numbers/pretrained.jsonl.xz, whose rates are exact: the pilot has these, or
 64 answers to each prompt drawn from them. The persistence of changes was chosen on these runs; the coverage
-of the interval is that of simulated runs too, from which nothing was chosen.
+of the interval is that of simulated runs too, from which nothing was chosen. The kernels of the base, where
+they stand in KERNELS (`dph experiment pretrained` leaves them), give the courses that they forecast: of
+others the pilot stands alone; COURSES has runs of other models beside their forecasts, a JSON a line.
 
-Run: python benchmarks/pilot.py [RECORD.json], fifteen minutes of one core.
+Run: python benchmarks/pilot.py RECORD.json KERNELS [COURSES], twenty minutes of one core.
 """
 
 import json
 import lzma
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,67 +24,128 @@ from scipy.special import expit, logit
 from dph_theory.checkpoints import Counts
 from dph_theory.checkpoints.clock import SHARED, Walk, later_clock
 from dph_theory.checkpoints.counts import PromptRow
+from dph_theory.checkpoints.kernel_course import KernelCourse, MeasuredChange
 from dph_theory.checkpoints.pilot import HELD_OUT, PERSISTENCE, TRAINED, PilotForecast, pilot_forecast
 from dph_theory.coverage import exact_pass_at_k
-from dph_theory.divergences import FORWARD_KL, REVERSE_KL
+from dph_theory.divergences import FORWARD_KL
 from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, record
-from dph_theory.transfer import LinearisedMethod
+from dph_theory.transfer import AnswerKernel, LinearisedMethod, linearised_training
+from dph_theory.transfer.training import HOLDS_TO
+from full_scale.experiments.pretrained.losses import method_of
+from full_scale.experiments.pretrained.runs import HELD_OUT as SUFFIX
+from full_scale.experiments.pretrained.runs import OpenRun
+from full_scale.experiments.pretrained.transfer import KernelSettings, linear_method
 
 KIND = "pilot"
 ROWS = Path("figures/numbers/pretrained.jsonl.xz")
 KS, ANSWERS, GROUP = (1, 16, 256), 64, 16
-SCALES = {"MaxRL": "mean", "Dr. GRPO": "none"}
-DIVERGENCES = {"k3": FORWARD_KL} | dict.fromkeys(("k2", "k3_corrected", "reward"), REVERSE_KL)
 FIFTHS = (4, 10, 14, 20)
 """Steps of 24 that are seen: about a fifth, two, three and four."""
+FIRST = (2, 4, 10)
+"""Steps of 20 that are seen of runs of other models."""
+DOMAIN = (0.0, HOLDS_TO, 3.0, np.inf)
+"""Between these the first step moves log odds."""
+DRAWN_SEEDS = 2
+"""Of a setting's runs so many get counts."""
+MOVED = 0.05
+"""From so much on Pass@k has moved in a direction."""
 FARTHEST = 12.0
 """Log odds beyond are told from one another by no number of answers."""
 UNSEEN = 0.5
 PERSISTENCES = (0, 0.25, 0.5, 0.75, 1)
 SIMULATED, PROMPTS, DIRECTIONS, DRAWN, STEPS = 60, 48, 12, 32, (20, 40)
 """Simulated runs, prompts, half of them trained, directions of the kernel, answers, steps seen and all."""
-Errors = dict[str, list[np.ndarray]]
+MODELS = {"smollm2": "SmolLM2-135M", "gemma": "Gemma-3-270M", "qwen": "Qwen2.5-Coder-0.5B"}
 
 
 class Course(NamedTuple):
-    """A stored run: rates by step of trained prompts and of those that are not, and the kernel's forecast."""
+    """A run: rates by step of trained prompts and of those that are not, and the kernel's forecast.
+
+    `forecast` of Pass@k at the end, `linear` of the log odds after each step, of both kinds.
+    """
 
     experiment: str
+    model: str
     setting: str
     method: LinearisedMethod
     steps: list[int]
     trained: np.ndarray
     held_out: np.ndarray
-    kernel: list[float] | None
+    forecast: list[float] | None
+    linear: tuple[np.ndarray, np.ndarray] | None
+
+    @property
+    def first_move(self) -> float:
+        """The root mean square of what the first step adds to log odds, by the kernel."""
+        assert self.linear is not None
+        return float(np.sqrt(np.mean(np.concatenate([part[1] - part[0] for part in self.linear]) ** 2)))
 
 
-def courses() -> Iterator[Course]:
+def courses(kernels: Path) -> Iterator[Course]:
     """The stored runs that have both kinds of prompts and a point between."""
     with lzma.open(ROWS, "rt") as file:
         rows = [json.loads(line) for line in file]
     forecasts = {row["name"]: row["row"] for row in rows if row["what"] == "forecast"}
+    linear = cache(partial(linear_course, kernels))
     for row in rows:
-        run = row["row"]["run"] if row["what"] == "run" else {"measured_after": 1, "experiment": ""}
-        forecast = forecasts.get(row["name"])
-        if run["measured_after"] or not (forecast or run["experiment"] == "advantages"):
+        forecast, points = forecasts.get(row["name"]), row["row"].get("course", ())
+        if row["what"] != "run" or len(points) < 3:
             continue
-        points, other = row["row"]["course"], run["tasks"][0] + ", held out"
-        if len(points) < 3 or other not in points[0]["tasks"]:
+        run = OpenRun(**row["row"]["run"] | {"tasks": tuple(row["row"]["run"]["tasks"])})
+        other, anchors = run.tasks[0] + SUFFIX, tuple((forecast or {}).get("anchors", ()))
+        if run.measured_after or not (forecast or run.experiment == "advantages") or run.model:
             continue
-        rates = [[p["tasks"][task]["validity"] for task in (*run["tasks"], other)] for p in points]
+        sides = [
+            [p["tasks"][task]["validity"] for task in tasks] for tasks in (run.tasks, [other]) for p in points
+        ]
         trained, held_out = (
-            np.minimum([np.concatenate(side) for side in sides], 1.0)
-            for sides in ([r[:-1] for r in rates], [r[-1:] for r in rates])
+            np.minimum([np.concatenate(side) for side in part], 1.0)
+            for part in (sides[: len(points)], sides[len(points) :])
         )
-        held_out = np.delete(held_out, (forecast or {}).get("anchors", ()), axis=1)
-        divergence = DIVERGENCES.get(run["kl"])
-        beta = run["coefficient"] if divergence else 0.0
-        method = LinearisedMethod(SCALES.get(run["method"], "std"), GROUP, beta, divergence)
-        setting = json.dumps({name: value for name, value in run.items() if name != "seed"}, sort_keys=True)
-        steps = [point["step"] for point in points]
-        experiment, kernel = run["experiment"], forecast and forecast["held_out"]
-        yield Course(experiment, setting, method, steps, trained, held_out, kernel)
+        held_out = np.delete(held_out, anchors, axis=1)
+        method = LinearisedMethod.from_objective(method_of(run).objective(GROUP, run.coefficient))
+        setting, steps = repr(run.setting), [point["step"] for point in points]
+        by_kernel = linear(run.setting, anchors)
+        end = forecast and forecast["held_out"]
+        yield Course(
+            run.experiment, MODELS["smollm2"], setting, method, steps, trained, held_out, end, by_kernel
+        )
+
+
+def linear_course(
+    kernels: Path, run: OpenRun, anchors: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Log odds of both kinds of prompts after each step, where the run's kernel is there."""
+    file = kernels / f"{KernelSettings.of_run(run).digest}.npz"
+    if not file.is_file():
+        return None
+    kernel = AnswerKernel.load(file)
+    trained, candidates = kernel.prompts_in(*run.tasks), kernel.prompts_in(run.tasks[0] + SUFFIX)
+    pinned = candidates[np.array(anchors, int)]
+    step = run.learning_rate * (kernel.about["adam"] if run.optimiser == "adam" else 1.0)
+    settings: dict[str, Any] = {"steps": run.steps, "step": step, "optimiser": run.optimiser}
+    course = linearised_training(kernel, linear_method(run, kernel, trained, pinned), trained, **settings)
+    odds = np.clip(course.log_odds, -FARTHEST, FARTHEST)
+    return odds[:, trained], odds[:, np.setdiff1d(candidates, pinned)]
+
+
+def other_models(path: Path) -> Iterator[Course]:
+    """Runs of other models beside what the kernels of their bases forecast, from a file of courses."""
+    for row in map(json.loads, path.read_text().splitlines()):
+        tasks, beta = (row["task"], row["task"] + SUFFIX), float(row["beta"])
+        odds, sets = (
+            log_odds(np.array(row["rates_course"])),
+            [name.rpartition(" ")[0] for name in row["names"]],
+        )
+        linear = tuple(odds[:, [name == task for name in sets]] for task in tasks)
+        rates = [np.minimum([point[task] for point in row["course"]], 1.0) for task in tasks]
+        method = LinearisedMethod("std", GROUP, beta, FORWARD_KL if beta else None)
+        setting = f"{row['model']}, {row['task']}, {beta:g}, {row['learning_rate']}"
+        steps = [point["step"] for point in row["course"]]
+        yield Course(
+            "models", MODELS[row["model"]], setting, method, steps, *rates, row["forecast"][1], linear
+        )
 
 
 def log_odds(rates: np.ndarray) -> np.ndarray:
@@ -109,8 +173,17 @@ def exact(course: Course, point: int) -> dict[str, np.ndarray]:
         "line": passed(expit(base + clock * gone)),
         "pilot": forecast(Walk(clock, PERSISTENCE[HELD_OUT], float(gone.std())), now, gone),
     }
-    if course.kernel is not None:
-        by |= {"kernel": np.array(course.kernel), "pilot and kernel": (by["pilot"] + course.kernel) / 2}
+    if course.forecast is not None:
+        by["kernel"] = np.array(course.forecast)
+    by["pilot and kernel"] = by["pilot"]
+    if course.linear is not None:
+        step = course.steps[point]
+        parts = [part[step] - part[0] for part in course.linear]
+        changes, by_kernel = np.concatenate([moved, gone]), parts[1]
+        weight = MeasuredChange(changes, np.zeros(len(changes))).described_by(np.concatenate(parts))
+        ahead, left = weight * (course.linear[1][-1] - course.linear[1][step]), gone - weight * by_kernel
+        walk = Walk(clock, PERSISTENCE[HELD_OUT], float(left.std()))
+        by["pilot and kernel"] = forecast(walk, now + ahead, left)
     return by | {"end": passed(course.held_out[-1])}
 
 
@@ -132,8 +205,8 @@ def by_persistence(course: Course, point: int) -> dict[str, dict[str, np.ndarray
 def forecast(walk: Walk, now: np.ndarray, change: np.ndarray) -> np.ndarray:
     """Pass@k at KS where changes go on as a walk, over a run's noise."""
     nodes = np.polynomial.hermite_e.hermegauss(9)
-    means = [[walk.pass_at_k(now, change, k, noise)[0].mean() for k in KS] for noise in nodes[0]]
-    return np.asarray(nodes[1] / nodes[1].sum() @ np.array(means))
+    means = walk.pass_at_k(now, change, KS, nodes[0])[:, :, 0].mean(axis=-1)
+    return np.asarray(means @ (nodes[1] / nodes[1].sum()))
 
 
 def counts(name: str, rates: np.ndarray, answers: int, rng: np.random.Generator) -> Counts:
@@ -144,13 +217,18 @@ def counts(name: str, rates: np.ndarray, answers: int, rng: np.random.Generator)
 
 def from_counts(
     course: Course, point: int, rng: np.random.Generator
-) -> tuple[PilotForecast, dict[str, np.ndarray]]:
-    """The pilot by drawn counts of base and point, and the line by two other ways to shrink them."""
+) -> tuple[PilotForecast, PilotForecast | None, dict[str, np.ndarray]]:
+    """The pilot by drawn counts of base and point, without and with the kernel, and two lines."""
     rates = np.concatenate([course.trained, course.held_out], axis=1)
     base, now = (counts(name, rates[i], ANSWERS, rng) for name, i in (("base", 0), ("now", point)))
     trained = range(course.trained.shape[1])
-    settings: dict[str, Any] = {"trained": trained, "method": course.method, "ks": KS, "draws": 2000}
+    settings: dict[str, Any] = {"trained": trained, "method": course.method, "ks": KS, "draws": 1000}
     found = pilot_forecast(base, {course.steps[point]: now}, course.steps[-1], **settings)
+    joined = None
+    if course.linear is not None:
+        places = {str(i): i for i in range(rates.shape[1])}
+        settings["kernel"] = KernelCourse(places, np.concatenate(course.linear, axis=1), ())
+        joined = pilot_forecast(base, {course.steps[point]: now}, course.steps[-1], **settings)
     held = [np.array([side.rows[i].c for i in range(len(trained), rates.shape[1])]) for side in (base, now)]
     plugged = [logit((c + UNSEEN) / (ANSWERS + 2 * UNSEEN)) for c in held]
     shrunk = [logit((c + a) / (ANSWERS + a + b)) for c, (a, b) in zip(held, map(beta_of, held), strict=True)]
@@ -160,7 +238,8 @@ def from_counts(
     }
     part = next(part for part in found.forecasts if part.kind == HELD_OUT)
     by["pilot"] = np.array([later.value for later in part.later])
-    return found, by | {"end": passed(course.held_out[-1])}
+    by["pilot and kernel"] = np.array([later.value for later in (joined or found).forecasts[0].later])
+    return found, joined, by | {"end": passed(course.held_out[-1])}
 
 
 def beta_of(c: np.ndarray) -> tuple[float, float]:
@@ -232,7 +311,7 @@ def coverage(rates_of: Callable[[np.random.Generator], list[np.ndarray]]) -> dic
         rates = rates_of(rng)
         base, now = (counts(name, rates[i], DRAWN, rng) for name, i in (("base", 0), ("now", 1)))
         method = LinearisedMethod(group_size=GROUP)
-        settings: dict[str, Any] = {"trained": range(PROMPTS // 2), "method": method, "ks": ks, "draws": 2000}
+        settings: dict[str, Any] = {"trained": range(PROMPTS // 2), "method": method, "ks": ks, "draws": 1000}
         found = pilot_forecast(base, {STEPS[0]: now}, STEPS[1], **settings)
         for part in found.forecasts:
             mine = rates[2][: PROMPTS // 2] if part.kind == TRAINED else rates[2][PROMPTS // 2 :]
@@ -240,41 +319,104 @@ def coverage(rates_of: Callable[[np.random.Generator], list[np.ndarray]]) -> dic
     return {kind: np.mean(rows, axis=0).round(3).tolist() for kind, rows in shares.items()} | {"k": ks}
 
 
-def main(path: str = "figures/numbers/pilot.json") -> None:
+def domain(runs: Sequence[Course]) -> list[dict[str, Any]]:
+    """Errors of the kernel's forecasts of the end before the run, by how far the first step moves log odds.
+
+    In log odds the mean over runs of the correlation of changes with the forecast ones, and of their slope,
+    after two steps.
+    """
+    settings: dict[str, list[Course]] = defaultdict(list)
+    for course in runs:
+        if course.forecast is not None and course.linear is not None and course.experiment != "methods":
+            settings[course.setting].append(course)
+    rows: dict[float, list[list[Course]]] = defaultdict(list)
+    for seeds in settings.values():
+        move = np.mean([course.first_move for course in seeds])
+        rows[max(bound for bound in DOMAIN if bound <= move)].append(seeds)
+    return [domain_row(low, rows[low]) for low in DOMAIN if rows[low]]
+
+
+def mean_of(values: Iterable[float]) -> float | None:
+    """Two digits; None of none."""
+    numbers = [*values]
+    return round(float(np.mean(numbers)), 2) if numbers else None
+
+
+def domain_row(low: float, settings: Sequence[Sequence[Course]]) -> dict[str, Any]:
+    """Errors over settings whose first step moves log odds by `low` or more, up to the next bound."""
+    before, forecasts, ends = (
+        np.array([np.mean([values(course) for course in seeds], axis=0) for seeds in settings])
+        for values in (
+            lambda c: passed(c.held_out[0]),
+            lambda c: c.forecast,
+            lambda c: passed(c.held_out[-1]),
+        )
+    )
+    moved = np.abs(ends - before) > MOVED
+    right = moved & (np.sign(forecasts - before) == np.sign(ends - before))
+    pairs = [
+        (
+            log_odds(course.held_out[1]) - log_odds(course.held_out[0]),
+            course.linear[1][2] - course.linear[1][0],
+        )
+        for seeds in settings
+        for course in seeds
+        if course.linear is not None and course.steps[1] == 2
+    ]
+    return {
+        "from": low, "to": DOMAIN[DOMAIN.index(low) + 1], "settings": len(settings),
+        "models": sorted({course.model for seeds in settings for course in seeds}),
+        "rms": np.sqrt(np.mean((forecasts - ends) ** 2, axis=0)).round(3).tolist(),
+        "no change": np.sqrt(np.mean((before - ends) ** 2, axis=0)).round(3).tolist(),
+        "right": right.sum(axis=0).tolist(), "moved": moved.sum(axis=0).tolist(),
+        "correlation": mean_of(np.corrcoef(*pair)[0, 1] for pair in pairs),
+        "slope": mean_of(a @ b / (b @ b) for a, b in pairs),
+        "runs": len(pairs),
+    }  # fmt: skip
+
+
+def main(path: str, kernels: str, file: str | None = None) -> None:
     """Every table, stored."""
-    rng = np.random.default_rng(0)
-    half: dict[str, list[Any]] = defaultdict(list)
-    sampled: dict[str, list[Any]] = defaultdict(list)
-    fifths: dict[str, list[Any]] = defaultdict(list)
-    inside: dict[str, list[Any]] = defaultdict(list)
-    persistent: dict[str, list[Any]] = defaultdict(list)
-    for course in courses():
-        seen = FIFTHS if course.experiment == "advantages" else (course.steps[1],)
+    rng, exact_rows, sampled, inside, persistent = (
+        np.random.default_rng(0),
+        *(defaultdict(list) for _ in range(4)),
+    )
+    runs = [*courses(Path(kernels)), *(other_models(Path(file)) if file else ())]
+    for course in runs:
+        seen = {"advantages": FIFTHS, "models": FIRST}.get(course.experiment, (course.steps[1],))
         for step in seen:
-            point = course.steps.index(step)
-            by = exact(course, point)
-            rows = fifths[str(step)] if course.experiment == "advantages" else half[course.experiment]
-            rows.append((course.setting, by))
-            name = f"advantages, step {step}" if course.experiment == "advantages" else course.experiment
+            point, name = course.steps.index(step), course.experiment
+            if course.experiment == "models":
+                name = f"models, {'within' if course.first_move <= HOLDS_TO else 'beyond'}"
+            name += f", step {step}" if len(seen) > 1 else ""
+            exact_rows[name].append((course.setting, exact(course, point)))
             for kind, ends in by_persistence(course, point).items():
                 persistent[f"{name}, {kind}"].append((course.setting, ends))
-            found, by_counts = from_counts(course, point, rng)
+            if sum(setting == course.setting for setting, _ in sampled[name]) >= DRAWN_SEEDS:
+                continue
+            found, joined, by_counts = from_counts(course, point, rng)
             sampled[name].append((course.setting, by_counts))
-            for part in found.forecasts:
-                side = course.trained if part.kind == TRAINED else course.held_out
-                inside[f"{name}, {part.kind}"].append(covered(part, passed(side[-1])))
+            for forecasts, suffix in ((found, ""), (joined, ", with the kernel")):
+                for part in forecasts.forecasts if forecasts else ():
+                    side = course.trained if part.kind == TRAINED else course.held_out
+                    inside[f"{name}, {part.kind}{suffix}"].append(covered(part, passed(side[-1])))
     results = {
-        "half": {name: rms(rows) for name, rows in half.items()},
-        "fifths": {name: rms(rows) for name, rows in fifths.items()},
+        "exact": {name: rms(rows) for name, rows in exact_rows.items()},
         "persistence": {name: rms(rows) for name, rows in persistent.items()},
         "counts": {name: rms(rows) for name, rows in sampled.items()},
         "coverage": {
             name: {"runs": len(rows), "share": np.mean(rows, axis=0).round(3).tolist()}
             for name, rows in inside.items()
         },
+        "domain": domain(runs),
         "simulated": {"kernel": coverage(by_kernel), "walk": coverage(by_walk), "runs": SIMULATED},
     }
-    config = {"k": KS, "answers": ANSWERS, "persistence": dict(PERSISTENCE), "steps": 24}
+    config = {
+        "k": KS,
+        "answers": ANSWERS,
+        "persistence": dict(PERSISTENCE),
+        "steps": {"advantages": 24, "models": 20},
+    }
     write_json(Path(path), record(KIND, seed=0, config=config, results=as_json(results), findings=()))
     print(json.dumps(results, indent=1))
 

@@ -71,8 +71,8 @@ def generated() -> dict[Path, str]:
         (defaulted, "from figures/numbers/laws.json", sampled_runs()),
         *((real, f"{name} from figures/numbers/real_runs.json", text) for name, text in blocks().items()),
         *(
-            (DOCS / "two-checkpoints.md", f"{name} from figures/numbers/pilot.json", text)
-            for name, text in pilot_tables.blocks().items()
+            (DOCS / f"{page}.md", f"{name} by docs/pilot_tables.py", text)
+            for (page, name), text in pilot_tables.blocks().items()
         ),
     )
     for path, marker, text in tables:

@@ -1,7 +1,7 @@
 """The file of what stored runs retain and how far forecasts of them were off, which `dph predict` shows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from dph_theory.coverage import exact_pass_at_k, pass_at_k
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.predict.shared_model import forecast, lost
 from dph_theory.transfer import AnswerKernel, LinearisedMethod
+from dph_theory.transfer.training import HOLDS_TO
 from figures.frames import Records
 from figures.gallery import divisors, transfer
 
@@ -21,7 +22,7 @@ TASK, HELD_OUT, K, STEPS = "last digits", ", held out", 256, 20
 PARAMETERS = 134_515_008
 KINDS = {"k3": "forward", "k2": "reverse", "k3_corrected": "reverse"}
 """Of which kind a form of the KL is."""
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES, NUMBERS = (Path(__file__).parents[1] / name for name in ("examples", "figures/numbers"))
 DIVERGENCES = {"forward": FORWARD_KL, "reverse": REVERSE_KL}
 
 
@@ -37,20 +38,30 @@ def text(records: Records) -> str:
 
 
 def _errors(records: Records) -> dict[str, Any]:
-    """How far forecasts of held-out Pass@K were off: made before, where developed, with anchors."""
-    numbers = transfer.numbers(records)
-    settings = numbers["settings"]
+    """How far forecasts of held-out Pass@K before runs were off: by their first step, and with anchors."""
+    settings = transfer.numbers(records)["settings"]
     anchored = settings[(settings.anchors > 0) & (settings.task == TASK)]
     error = anchored[f"forecast {K}"] - anchored[f"measured {K}"]
-    before = settings[(settings.experiment != "methods") & (settings.measured_after == 0)]
-    squares = (before[f"forecast {K}"] - before[f"measured {K}"]) ** 2
+    domain = json.loads((NUMBERS / "pilot.json").read_text(encoding="utf-8"))["results"]["domain"]
+    within, beyond = (
+        [row for row in domain if (row["from"] >= HOLDS_TO) == farther] for farther in (False, True)
+    )
+    sides = {"within": _side(within), "beyond": _side(beyond)}
+    return sides | {"constrained": round(float(error.mean()), 3)}
+
+
+def _side(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Errors at K, the last k, over the settings of all rows."""
+    count = sum(row["settings"] for row in rows)
+    square = sum(row["settings"] * row["rms"][-1] ** 2 for row in rows) / count
+    models = {name for row in rows for name in row["models"]}
+    right, moved = (sum(row[name][-1] for row in rows) for name in ("right", "moved"))
     return {
-        "model": "SmolLM2-135M",
-        "rms": round(float(np.sqrt(squares.mean())), 3),
-        "settings": len(before),
-        "rms_developed": round(transfer.agreement(numbers)["rms"], 3),
-        "developed": len(transfer.methods(numbers)),
-        "constrained": round(float(error.mean()), 3),
+        "models": len(models),
+        "settings": count,
+        "rms": round(square**0.5, 3),
+        "right": right,
+        "moved": moved,
     }
 
 

@@ -1,4 +1,7 @@
-"""The tables of "Where will this run be later?", from the stored record of benchmarks/pilot.py."""
+"""The tables of forecasts from a run's first steps and from a kernel, from what benchmarks stored.
+
+benchmarks/pilot.py makes the errors, benchmarks/price.py what a kernel costs.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,67 +11,125 @@ from typing import Any
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
 
-FILE = Path(__file__).parents[1] / "figures" / "numbers" / "pilot.json"
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "figures" / "numbers" / "pilot.json"
+PRICE = ROOT / "benchmarks" / "results" / "price.json"
 EXPERIMENTS = {
     "methods": "other methods, half-way",
     "transfer": "other tasks and optimisers, half-way",
     "anchors": "held-out prompts constrained, half-way",
 }
+COURSES = {
+    "advantages": "advantages",
+    "models, within": "three models, first step up to 1",
+    "models, beyond": "three models, first step above 1",
+}
+SIZES = {"SmolLM2-135M": 0.135e9, "1B": 1.2e9, "8B": 8e9}
+"""Parameters."""
 
 
-def blocks() -> dict[str, str]:
-    """The blocks by name."""
+def blocks() -> dict[tuple[str, str], str]:
+    """The blocks by page and name."""
     stored = checked(json.loads(FILE.read_text(encoding="utf-8")), "pilot")
     results, config = stored["results"], stored["config"]
-    return {
+    made = {
         "rivals": _errors(results, config, ("no change", "one answer", "line", "pilot")),
         "kernel": _errors(results, config, ("pilot", "kernel", "pilot and kernel")),
         "counts": _counts(results, config),
         "coverage": _coverage(results, config),
     }
+    prices = json.loads(PRICE.read_text(encoding="utf-8"))
+    pages = {("two-checkpoints", name): text for name, text in made.items()}
+    return pages | {("predict", "domain"): _domain(results), ("predict", "price"): _prices(prices)}
 
 
-def _names(results: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Words and rows of errors by exact rates, by name in the other parts of the record."""
-    half = {name: (words, results["half"][name]) for name, words in EXPERIMENTS.items()}
-    fifths = {
-        f"advantages, step {step}": (f"advantages, {int(step) / config['steps']:.0%} of the run seen", row)
-        for step, row in results["fifths"].items()
-    }
-    return half | fifths
+def _words(name: str, config: Mapping[str, Any]) -> str:
+    """What the runs of a row are, and how much of them was seen."""
+    experiment, _, step = name.rpartition(", step ")
+    if not experiment:
+        return EXPERIMENTS[name]
+    steps = config["steps"][experiment.partition(",")[0]]
+    return f"{COURSES[experiment]}, {int(step) / steps:.0%} of the run seen"
 
 
 def _errors(results: Mapping[str, Any], config: Mapping[str, Any], forecasts: Sequence[str]) -> str:
     rows = [
-        (f"{words} ({row['settings']})", *(_numbers(row[name]) for name in forecasts))
-        for words, row in _names(results, config).values()
-        if forecasts[-1] in row
+        (f"{_words(name, config)} ({row['settings']})", *(_numbers(row.get(column)) for column in forecasts))
+        for name, row in results["exact"].items()
     ]
     return Table.from_rows(("runs (settings)", *forecasts), rows).markdown()
 
 
 def _counts(results: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    forecasts = ("plugged in", "each side shrunk", "pilot")
-    head = ("runs", "line, (c + 1/2)/(n + 1)", "line, each checkpoint shrunk", "pilot")
+    forecasts = {
+        "plugged in": "line, (c + 1/2)/(n + 1)",
+        "each side shrunk": "line, each checkpoint shrunk",
+        "pilot": "pilot",
+        "pilot and kernel": "pilot and kernel",
+    }
     rows = [
-        (words, *(_numbers(results["counts"][name][forecast]) for forecast in forecasts))
-        for name, (words, _) in _names(results, config).items()
+        (_words(name, config), *(_numbers(row.get(column)) for column in forecasts))
+        for name, row in results["counts"].items()
     ]
-    return Table.from_rows(head, rows).markdown()
+    return Table.from_rows(("runs", *forecasts.values()), rows).markdown()
 
 
 def _coverage(results: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    kinds = ("not trained", "trained")
+    columns = ("not trained", "trained", "not trained, with the kernel")
     rows: list[tuple[Any, ...]] = []
-    for name, (words, _) in _names(results, config).items():
-        sides = [results["coverage"][f"{name}, {kind}"] for kind in kinds]
-        rows.append((words, sides[0]["runs"], *(_numbers(side["share"]) for side in sides)))
+    for name in results["exact"]:
+        sides = [results["coverage"].get(f"{name}, {column}", {}) for column in columns]
+        shares = (_numbers(side.get("share")) for side in sides)
+        rows.append((_words(name, config), sides[0]["runs"], *shares))
     for name, words in (("kernel", "simulated: a kernel"), ("walk", "simulated: as the pilot has it")):
         simulated = results["simulated"][name]
         ks = ", ".join(map(str, simulated["k"]))
         runs = results["simulated"]["runs"]
-        rows.append((f"{words} (k = {ks})", runs, *(_numbers(simulated[kind]) for kind in kinds)))
-    return Table.from_rows(("runs", "how many", *kinds), rows).markdown()
+        rows.append((f"{words} (k = {ks})", runs, *(_numbers(simulated.get(column)) for column in columns)))
+    return Table.from_rows(("runs", "how many", *columns), rows).markdown()
+
+
+def _domain(results: Mapping[str, Any]) -> str:
+    """Errors of forecasts by how far the first step moves log odds."""
+    rows = []
+    for row in results["domain"]:
+        end = f"{row['from']:g} to {row['to']:g}" if row["to"] != "inf" else f"above {row['from']:g}"
+        directions = " / ".join(
+            f"{right} of {moved}" for right, moved in zip(row["right"], row["moved"], strict=True)
+        )
+        first = (
+            "-"
+            if row["correlation"] is None
+            else f"{row['correlation']:.2f}, {row['slope']:.2f} ({row['runs']})"
+        )
+        models = len(row["models"])
+        cells = _numbers(row["rms"]), _numbers(row["no change"]), directions, first
+        rows.append((end, f"{row['settings']} ({models})", *cells))
+    head = ("first step", "settings (models)", "forecast", "no change", "direction right", "after two steps")
+    return Table.from_rows(head, rows).markdown()
+
+
+def _prices(stored: Mapping[str, Any]) -> str:
+    """Kernels in visits of a prompt, measured and counted, and what a visit is of larger models."""
+    rows = []
+    for row in stored["rows"]:
+        ratios = [
+            "-"
+            if costs is None
+            else " / ".join(f"{costs[name] / costs['visit']:.2f}" for name in ("listed", "sampled"))
+            for costs in (row["seconds"], row["passes"])
+        ]
+        operations = (f"{2 * size * row['passes']['visit'] / 1e12:,.3g}" for size in SIZES.values())
+        rows.append((row["model"], row["length"], *ratios, " / ".join(operations)))
+    sizes = " / ".join(SIZES)
+    head = (
+        "model",
+        "answer, tokens",
+        "kernel, measured",
+        "kernel, counted",
+        f"teraflops of a visit, {sizes}",
+    )
+    return Table.from_rows(head, rows).markdown()
 
 
 def _numbers(values: Sequence[float] | None) -> str:

@@ -97,10 +97,11 @@ class PredictionReport:
             sentences.append(f"Not decided: {'; '.join(run.objective.undecided)}.")
         if self.source:
             sentences.append(f"Read: {self.source}.")
-        after = "dph confront --help  # once trained: what changed, by counts of both"
-        before = "dph transfer --help  # measures your prompts; then add --transfer"
+        after = "dph transfer --help  # measures your prompts; then add --transfer"
+        if self.forecast:
+            after = self.forecast.next_command(kernel)
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
-        return [*lines, f"Next: {next_command or (after if self.forecast else before)}"]
+        return [*lines, f"Next: {next_command or after}"]
 
     def _rates(self) -> Iterator[str]:
         """Pass rates of prompts by themselves, and how many groups have no signal, or why there are none."""

@@ -5,6 +5,7 @@ The linearised model (`transfer.linearised_training`) is trained by the run's ow
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, group_drive, linearised_training
+from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, linearised_training
+from ..transfer.training import HOLDS_TO
 from .stored_runs import ForecastErrors, course, forecast_errors, setting_rows
 
 SEEDS, FEW = 8, 3
@@ -24,7 +26,7 @@ SOLVED = 0.6
 _LOST, _HAD = 0.1, 0.5
 """A prompt is lost whose Pass@k falls to less than this share of what it was, if it had that much."""
 _STRENGTHS = (0.1, 0.3, 1.0, 3.0)
-_ANCHORS, _PUSHERS, _NAMED = 4, 3, 3
+_ANCHORS, _NAMED = 4, 3
 _CONSTRAINED = f"forward KL to the base on {_ANCHORS} prompts"
 _KLS = {"forward KL in the loss (k3)": FORWARD_KL, "reverse KL in the loss (k2)": REVERSE_KL}
 
@@ -55,19 +57,20 @@ class SettingOutcome:
 class SharedModelForecast(Shown):
     """What a run is predicted to do to prompts that share its model.
 
-    `sets`, its prompts; `lost`, held-out ones that the run loses and `pushing`, the trained ones whose
-    gradients push these down most; `base`, where all settings begin; `choices`, what they come to in as many
-    steps, the user's own first.
+    `sets`, its prompts; `first_move`, the root mean square of what the first step adds to their log odds;
+    `lost`, held-out ones that the run loses; `base`, where all settings begin; `choices`, what they come to
+    in as many steps, the user's own first, and `overflowing` those that come to nothing finite.
     """
 
     k: int
     steps: int
     step: float
     sets: tuple[SetForecast, ...]
+    first_move: float
     lost: tuple[str, ...]
-    pushing: tuple[str, ...]
     base: SettingOutcome
     choices: tuple[SettingOutcome, ...]
+    overflowing: tuple[str, ...]
     sampled: bool
 
     def summary(self) -> str:
@@ -93,24 +96,39 @@ class SharedModelForecast(Shown):
     def lines(self, kernel: str) -> list[str]:
         """Whether Pass@k falls, and how far such forecasts were off; what would retain more; what is lost."""
         measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
-        own, better = self.choices[0], self.better()[:3]
+        own, better, errors = self.choices[0], self.better()[:3], forecast_errors()
         base, end = self.base.held_out[1], own.held_out[1]
-        # Of several held-out sets together the deviation is not known.
-        spread = f" +- {self.sets[-1].pass_at_k[-1][1]:.3f} over seeds" if len(self.sets) <= 2 else ""
-        errors = forecast_errors()
-        typical = f"{errors.rms:.3f} (rms, {errors.settings} settings"
-        if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
-            typical += f"; a KL on few prompts {errors.constrained:+.3f}, in the mean"
         lines = [
-            f"Expect {measure} {course(base, end)}: {base:.3f} to {end:.3f}{spread}, "
-            f"after {self.steps} steps of Adam at a constant {self.step:g} ({kernel}).",
-            f"On {errors.model} forecasts before runs were off by {typical}).",
+            f"xpect {measure} {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam at"
+            f" {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
         ]
+        lines[0] = ("Direction only, give a checkpoint: e" if self.beyond else "E") + lines[0]
+        domain, word = (errors.beyond, "Above") if self.beyond else (errors.within, "Below")
+        error = f"{word} {HOLDS_TO:g}, {domain.settings} forecasts erred by {domain.rms:.3f} (rms)"
+        if self.beyond:
+            error += f", in direction {domain.moved - domain.right} of {domain.moved}"
+        if len(self.sets) <= 2:  # Of several held-out sets together the deviation is not known.
+            error += f"; seeds of the linear model by {self.sets[-1].pass_at_k[-1][1]:.3f}"
+        if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
+            error += f"; a KL on few prompts {errors.constrained:+.3f}, in the mean"
+        lines.append(f"{error}.")
         if self.sampled:
             lines.append("From sampled answers, on one SQL task, the sign was right and the size was not.")
         outcomes = [replace(self.base, setting="the base"), own, *better]
         rows = [(row.setting, row.held_out[1], row.trained[0]) for row in outcomes]
         return [*lines, *setting_rows(measure, rows), *self._lost_lines(errors)]
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the first step goes farther than forecasts of sizes hold."""
+        return self.first_move > HOLDS_TO
+
+    def next_command(self, kernel: str) -> str:
+        """What to run after this forecast."""
+        if not self.beyond:
+            return "dph confront --help  # once trained: what changed, by counts of both"
+        options = f"--until {self.steps} --transfer {kernel} --learning-rate {self.step:g}"
+        return f"dph confront base.jsonl step1.jsonl {options}  # counts of both"
 
     def _lost_lines(self, errors: ForecastErrors) -> Iterator[str]:
         """The prompts that are lost, by their last line, and how often such names were right."""
@@ -121,12 +139,14 @@ class SharedModelForecast(Shown):
             unnamed = f"{errors.lost - errors.named_lost} of {errors.lost} lost were not named"
             yield f"Lost: {', '.join(names)}{more}."
             yield f"In stored runs {right}; {unnamed}."
+        if self.overflowing:
+            yield f"Left out, not finite: {len(self.overflowing)} other settings (--all)."
 
     def notes(self) -> list[str]:
-        """All that is lost, and the trained prompts that push it down."""
-        lost, pushing = ("; ".join(map(_last_line, names)) for names in (self.lost, self.pushing))
-        pushed = f" Pushed down most by training: {pushing}." if pushing else ""
-        return [f"Lost: {lost}.{pushed}"] if lost else []
+        """All prompts that are lost, and the settings that are left out."""
+        lost = f"Lost: {'; '.join(map(_last_line, self.lost))}."
+        left_out = f"Not finite: {'; '.join(self.overflowing)}."
+        return [lost] * bool(self.lost) + [left_out] * bool(self.overflowing)
 
     def better(self) -> list[SettingOutcome]:
         """Other settings that retain more of held-out Pass@k than the user's, the most first."""
@@ -171,11 +191,15 @@ def forecast(
     shown_prompts = np.concatenate([sets[name] for name in shown]) if shown else trained
     start, end = (curves.rates[:, i].mean(axis=0)[shown_prompts] for i in (0, -1))
     lost_prompts = shown_prompts[lost(start, end, k)]
-    ends = [("these settings", curves)]
-    if frontier:
-        for setting, other in _alternatives(kernel, method, trained, np.random.default_rng(seed)):
-            end = linearised_training(kernel, other, trained, seeds=FEW, seed=seed, **training)
-            ends.append((setting, end))
+    ends, overflowing = [("these settings", curves)], list[str]()
+    alternatives = _alternatives(kernel, method, trained, np.random.default_rng(seed)) if frontier else ()
+    for setting, other in alternatives:
+        try:
+            ends.append(
+                (setting, linearised_training(kernel, other, trained, seeds=FEW, seed=seed, **training))
+            )
+        except ValueError:  # It differs from the own method in a strength alone, by which it overflows.
+            overflowing.append(setting)
     choices = [
         SettingOutcome(setting, *(_rates_at(end, prompts, k, -1) for prompts in (trained, shown_prompts)))
         for setting, end in ends
@@ -185,12 +209,13 @@ def forecast(
         steps=steps,
         step=learning_rate,
         sets=tuple(forecasts),
+        first_move=curves.first_move(np.union1d(trained, shown_prompts)),
         lost=tuple(kernel.names[i] for i in lost_prompts),
-        pushing=tuple(kernel.names[i] for i in _pushing(kernel, method, trained, lost_prompts)),
         base=SettingOutcome(
             "the base", *(_rates_at(curves, prompts, k, 0) for prompts in (trained, shown_prompts))
         ),
         choices=tuple(choices),
+        overflowing=tuple(overflowing),
         sampled=str(kernel.about.get("answers", "")).endswith("sampled"),
     )
 
@@ -219,16 +244,6 @@ def lost(start: np.ndarray, end: np.ndarray, k: int) -> np.ndarray:
     had, has = exact_pass_at_k(start, k), exact_pass_at_k(end, k)
     gone = np.flatnonzero((had >= _HAD) & (has < _LOST * had))
     return gone[np.argsort(has[gone] - had[gone])]
-
-
-def _pushing(
-    kernel: AnswerKernel, method: LinearisedMethod, trained: np.ndarray, lost: np.ndarray
-) -> list[int]:
-    """The trained prompts whose gradients push the lost ones down most."""
-    coupling, rates = kernel.log_odds
-    drive = group_drive(method.group_size, rates[trained], method.scale)
-    pushes = (coupling[np.ix_(lost, trained)] * drive).sum(axis=0)
-    return [int(trained[i]) for i in np.argsort(pushes)[:_PUSHERS] if pushes[i] < 0]
 
 
 def _alternatives(

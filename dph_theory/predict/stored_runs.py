@@ -68,19 +68,30 @@ class StoredRuns:
 
 
 @dataclass(frozen=True)
+class DomainErrors:
+    """Forecasts made before their runs, by how far the first step moves log odds: on so many models.
+
+    rms: of held-out Pass@k; right: in how many settings the direction was, of those that moved by 0.05.
+    """
+
+    models: int
+    settings: int
+    rms: float
+    right: int
+    moved: int
+
+
+@dataclass(frozen=True)
 class ForecastErrors:
     """Forecasts of stored runs: of held-out Pass@k less the runs' own, and of which prompts are lost.
 
-    rms: over so many settings that were forecast before their runs; rms_developed: of those on which the
-    forecast was developed; constrained: the mean where few prompts are constrained to the base; named: how
-    many prompts were named as lost, named_lost: how many of them were, lost: how many were at all.
+    within, beyond: of those whose first step moves log odds by at most HOLDS_TO, and by more; constrained:
+    the mean where few prompts are constrained to the base; named: how many prompts were named as lost,
+    named_lost: how many of them were, lost: how many were at all.
     """
 
-    model: str
-    rms: float
-    settings: int
-    rms_developed: float
-    developed: int
+    within: DomainErrors
+    beyond: DomainErrors
     constrained: float
     named: int
     named_lost: int
@@ -141,7 +152,9 @@ def measured() -> tuple[StoredRuns, ...]:
 
 def forecast_errors() -> ForecastErrors:
     """How far forecasts of stored runs were off."""
-    return ForecastErrors(**_stored()["errors"])
+    fields = dict(_stored()["errors"])
+    within, beyond = (DomainErrors(**fields.pop(name)) for name in ("within", "beyond"))
+    return ForecastErrors(within, beyond, **fields)
 
 
 def kind(configuration: Configuration) -> str | None:

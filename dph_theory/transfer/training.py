@@ -126,7 +126,7 @@ class TrainingCurves:
 
     @property
     def log_odds(self) -> Float[np.ndarray, "times prompts"]:
-        """Of the mean rates over seeds; floats tell no more apart than FARTHEST."""
+        """Of the mean rates over seeds, cut at FARTHEST from zero."""
         rates = self.rates.mean(axis=0)
         with np.errstate(divide="ignore"):
             return np.clip(np.log(rates) - np.log1p(-rates), -FARTHEST, FARTHEST)
