@@ -111,7 +111,7 @@ def predict_command(
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     undecided = configuration.objective.undecided
     next_command = _next_command((config, *overrides), undecided, READERS[trainer_name])
-    terminal.say(console, "\n".join(report.lines(next_command, "" if transfer is None else transfer.name)))
+    terminal.say(console, "\n".join(report.lines(next_command, "" if transfer is None else str(transfer))))
     if show_all:
         _details(console, report)
     if undecided:
