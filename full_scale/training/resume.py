@@ -230,10 +230,16 @@ class ExactResume(GRPOTrainer):
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """TRL's; RefusedError for a loss that is no number, which Trainer's logs leave out."""
-        loss = super().training_step(*args, **kwargs)
+        """TRL's; RefusedError for a loss that is no number, which Trainer's logs leave out, or no samples."""
+        step = self.state.global_step + 1
+        try:
+            loss = super().training_step(*args, **kwargs)
+        except RuntimeError as error:
+            if "probability tensor" in str(error):
+                raise _diverged(self, step, "the probabilities of tokens are no numbers") from error
+            raise
         if not loss.isfinite():
-            raise _diverged(self, self.state.global_step + 1, f"the loss is {loss.item()}")
+            raise _diverged(self, step, f"the loss is {loss.item()}")
         return loss
 
     def _run_epoch(self, *args: Any, **kwargs: Any) -> None:

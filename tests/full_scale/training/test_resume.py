@@ -187,6 +187,8 @@ def test_a_diverged_training_ends_in_words_and_leaves_no_checkpoint_of_it(model,
     with pytest.raises(RefusedError, match=r"diverged at step 3: .*NaN or inf, with learning_rate=0.01"):
         trainer(model, tmp_path, callbacks=[Spoil(3)], **settings).train()
     assert last_checkpoint(tmp_path).name == "checkpoint-2"
+    with pytest.raises(RefusedError, match=r"diverged at step 2: the probabilities .* learning_rate=1e\+18"):
+        trainer(model, tmp_path / "large", learning_rate=1e18, **settings).train()
     other = tmp_path / "other"
     run = trainer(model, other, **settings, rehearsal=buffer(), eta=0.1)
     run._reference = lambda rows: rows.ref_logps * math.inf
