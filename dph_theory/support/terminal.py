@@ -20,7 +20,6 @@ from rich.progress import (
 )
 
 from .files import STANDARD_OUTPUT
-from .table import printable
 
 INTERRUPTED = 130
 """What a command exits with that was interrupted."""
@@ -68,6 +67,8 @@ def console(*, stderr: bool = False, **options: Any) -> Console:
 
 def say(on: Console, words: str) -> None:
     """Print words as they stand: no markup, no colours, no line broken, nothing that a terminal obeys."""
+    from .table import printable  # It loads scipy.
+
     on.print(printable(words), markup=False, highlight=False, soft_wrap=True)
 
 
