@@ -36,27 +36,25 @@ _COUNT = click.IntRange(min=1)
 @click.command(name="predict", short_help="Predict what a run's settings will do.")
 @click.argument("config", metavar="CONFIG|TRAINER")
 @click.argument("overrides", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--counts", type=_FILE, help="The base's counts by prompt, as `dph confront` reads them.")
+@click.option("--counts", type=_FILE, help="Counts of the base by prompt, as `dph confront` reads them.")
 @terminal.counts_options
-@click.option("--base-rates", type=_FILE, help="The base's pass rates: JSON, a list or by prompt.")
-@click.option("--trainer", help="Whose file it is, if its names do not show it.")
-@click.option("--run", "chosen", type=_COUNT, help="Which, of a file that starts several.")
-@click.option("--version", help="The trainer's, such as 0.18 of TRL, where its defaults changed.")
-@click.option("--step", type=_POSITIVE, help="A step's size in logits, as the collapse meter logs it.")
-@click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Yours, and that of the --step measured.")
-@click.option("--steps", type=_COUNT, help="How long you train, if the settings do not say.")
-@click.option("--transfer", type=_FILE, help="The kernel of your prompts, which dph transfer measures.")
-@click.option("--held-out", metavar="NAME", help="With --transfer: of its held-out sets this one.")
-@click.option("--prompts-a-step", type=_COUNT, help="With --transfer: how many. [default: all]")
-@click.option("--all", "show_all", is_flag=True, help="Every setting, each prompt, other betas, and notes.")
-@click.option("--k", "-k", type=_COUNT, help="Pass@k is shown. [default: 8; with --transfer 256]")
+@click.option("--base-rates", type=_FILE, help="Pass rates of the base: JSON, a list or by prompt.")
+@click.option("--trainer", help="Trainer of the file, if its names do not show it.")
+@click.option("--run", "chosen", type=_COUNT, help="Number of the run in a file that starts several.")
+@click.option("--trainer-version", "version", help="Version of the trainer, as 0.18 of TRL.")
+@click.option("--step", type=_POSITIVE, help="Size of a step in logits, as the collapse meter logs it.")
+@click.option("--learning-rate", type=(_POSITIVE, _POSITIVE), help="Rates of the run and of --step.")
+@click.option("--steps", type=_COUNT, help="Number of training steps, if the settings do not say.")
+@click.option("--transfer", type=_FILE, help="Kernel of the prompts, by dph transfer.")
+@click.option("--held-out", metavar="NAME", help="Held-out set of the kernel; with --transfer.")
+@click.option("--prompts-a-step", type=_COUNT, help="Prompts in a step; with --transfer. [default: all]")
+@click.option("--all", "show_all", is_flag=True, help="Print every setting, prompt, more betas, and notes.")
+@click.option("--k", "-k", type=_COUNT, help="Value of k. [default: 8; with --transfer 256]")
 @click.option("--false-positive", default=0.0, type=_SHARE, help="Share of incorrect answers accepted.")
 @click.option("--false-negative", default=0.0, type=_SHARE, help="Share of correct answers refused.")
-@click.option(
-    "--right", default=2, show_default=True, type=click.IntRange(2), help="Equally likely: for time."
-)
-@click.option("--wrong", default=8, show_default=True, type=_COUNT, help="Equally likely: for time.")
-@click.option("--json", "json_path", type=terminal.OutputFile(), help="Write it there.")
+@click.option("--right", default=2, show_default=True, type=click.IntRange(2), help="Correct answers, alike.")
+@click.option("--wrong", default=8, show_default=True, type=_COUNT, help="Incorrect answers, alike.")
+@click.option("--json", "json_path", type=terminal.OutputFile(), help="File of the prediction.")
 def predict_command(
     config: str,
     overrides: tuple[str, ...],
@@ -176,7 +174,7 @@ def _next_command(words: Sequence[str], undecided: Sequence[str], reader: Reader
     more = ["--all"] if changed == [*words] else []
     if any(text.startswith(VERSION) for text in undecided):
         newest = max((since for default in reader.defaults.values() for since in default), key=version_parts)
-        more, comment = ["--version", newest], "  # or yours"
+        more, comment = ["--trainer-version", newest], "  # or yours"
     return f"dph predict {shlex.join([*changed, *more])}{comment}" if undecided else ""
 
 

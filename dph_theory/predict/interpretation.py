@@ -178,9 +178,9 @@ def _of_any_version(
     history = f"before {reader.title} {objectives[1][0]} {objectives[0][1]}"
     history += "".join(f", since {since} {words}" for since, words in objectives[1:])
     if not undecided:
-        return replace(newest, warnings=(f"--version is not set: {history}.", *newest.warnings))
+        return replace(newest, warnings=(f"--trainer-version is not set: {history}.", *newest.warnings))
     by_version = tuple(differing)
-    return replace(_undecided(newest, [f"{VERSION}: {history} (--version)"]), by_version=by_version)
+    return replace(_undecided(newest, [f"{VERSION}: {history} (--trainer-version)"]), by_version=by_version)
 
 
 def _undecided(configuration: Configuration, reasons: Sequence[str]) -> Configuration:

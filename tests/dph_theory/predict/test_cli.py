@@ -137,7 +137,7 @@ def test_groups_alike_are_counted_now_and_in_the_end_and_beside_a_kl_have_its_gr
     ("words", "advice"),
     [
         ("trl beta=0", "GRPO without a KL 0.392 0.618 use_bias_correction_kl=false beta=1 0.727 0.306"),
-        ("trl beta=0 --version 0.18", "GRPO without a KL 0.392 0.618 beta=1 0.727 0.306"),
+        ("trl beta=0 --trainer-version 0.18", "GRPO without a KL 0.392 0.618 beta=1 0.727 0.306"),
         ("trl beta=0.3 use_bias_correction_kl=false", "k3 at 0.3 0.648 0.479 beta=1 0.727 0.306"),
         ("trl beta=0 top_p=0.9", "use_bias_correction_kl=false beta=1 0.727 0.306"),
         ("slime", "--use-kl-loss --kl-loss-type k3 --kl-loss-coef 1 0.727 0.306"),
@@ -305,5 +305,5 @@ def test_where_all_versions_lead_to_one_answer_it_is_given(tmp_path, settings, a
     assert done.output.startswith(answer)
     words = " ".join(done.output.split())
     assert "the version: before TRL 1.10 forward KL per token at 0.04" in words
-    assert words.endswith("--version 1.10 # or yours")
+    assert words.endswith("--trainer-version 1.10 # or yours")
     assert done.exit_code == 1

@@ -173,7 +173,7 @@ def test_every_reader_has_a_law_for_its_defaults_and_names_what_it_does_not_read
     ],
 )  # fmt: skip
 def test_the_trap_of_dividing_penalised_rewards_is_told(line, without):
-    (warning,) = (text for text in of(line).warnings if "--version" not in text)
+    (warning,) = (text for text in of(line).warnings if "--trainer-version" not in text)
     assert "std-normalised" in warning
     assert not any("std-normalised" in text for text in of(f"{line} {without}").warnings)
 

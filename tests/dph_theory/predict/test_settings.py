@@ -214,7 +214,7 @@ def test_where_versions_differ_the_answer_has_both_and_asks_which(tmp_path, name
     for version in ("0.1" if "verl" in laws else "0.14", "1.16"):
         undecided = stated(tmp_path, name, text, version=version).objective.undecided
         assert "the version" not in " ".join(undecided)
-    assert "(--version)" in predict(tmp_path, name, text)[0]
+    assert "(--trainer-version)" in predict(tmp_path, name, text)[0].replace("- ", "-")
 
 
 def test_a_setting_that_only_newer_versions_have_tells_the_version(tmp_path):
