@@ -246,11 +246,10 @@ def pilot_forecast(
     the run trains: without them the clock is that of all prompts, and all count as not trained; `method`, its
     advantage and KL, by default divided by the std in groups of eight, no KL; `kernel`, the base's, whose
     later steps are added as much as it described the first ones, and which says by default what is trained;
-    `ks`, by default powers of two
-    up to the least number of answers; `draws` and `seed` of the interval. Of several checkpoints the
-    persistence is fitted to the counts of each, forecast from the one before. Returns a PilotForecast. Raises
-    ValueError as `matched` does, for no checkpoint, a step before the last, trained ids that are in no file,
-    fewer than two prompts.
+    `ks`, by default powers of two up to the least number of answers; `draws` and `seed` of the interval. Of
+    several checkpoints the persistence is fitted to the counts of each, forecast from the one before. Returns
+    a PilotForecast. Raises ValueError as `matched` does, for no checkpoint, a step before the last, trained
+    ids that are in no file, fewer than two prompts.
 
     >>> pilot_forecast(base, {50: first, 100: second}, 400)  # doctest: +SKIP
     """
@@ -264,9 +263,7 @@ def pilot_forecast(
     masks = [np.array([row.id in shared for row in one.base]) for one in both]
     pairs = {step: one.counts.chosen(mask) for step, one, mask in zip(steps, both, masks, strict=True)}
     ids = [str(row.id) for row in both[-1].base if row.id in shared]
-    if kernel is not None and trained is None:
-        trained = kernel.trained
-    kinds, notes = _kinds(ids, trained)
+    kinds, notes = _kinds(ids, kernel.trained if kernel is not None and trained is None else trained)
     least = min(one.least for one in pairs.values())
     k = tuple(sorted({*integers("k", list(ks or shown_ks(least)), at_least=1).tolist()}))
     if k[-1] > least:

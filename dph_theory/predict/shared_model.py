@@ -189,21 +189,18 @@ def forecast(
     sets = {first: trained, **{name: kernel.prompts_in(name) for name in shown}}
     forecasts = [_set_forecast(name, curves, prompts, k, first) for name, prompts in sets.items()]
     shown_prompts = np.concatenate([sets[name] for name in shown]) if shown else trained
-    start, end = (curves.rates[:, i].mean(axis=0)[shown_prompts] for i in (0, -1))
-    lost_prompts = shown_prompts[lost(start, end, k)]
+    before, after = (curves.rates[:, i].mean(axis=0)[shown_prompts] for i in (0, -1))
+    lost_prompts = shown_prompts[lost(before, after, k)]
     ends, overflowing = [("these settings", curves)], list[str]()
     alternatives = _alternatives(kernel, method, trained, np.random.default_rng(seed)) if frontier else ()
     for setting, other in alternatives:
         try:
-            ends.append(
-                (setting, linearised_training(kernel, other, trained, seeds=FEW, seed=seed, **training))
-            )
+            end = linearised_training(kernel, other, trained, seeds=FEW, seed=seed, **training)
+            ends.append((setting, end))
         except ValueError:  # It differs from the own method in a strength alone, by which it overflows.
             overflowing.append(setting)
-    choices = [
-        SettingOutcome(setting, *(_rates_at(end, prompts, k, -1) for prompts in (trained, shown_prompts)))
-        for setting, end in ends
-    ]
+    both = trained, shown_prompts
+    choices = [SettingOutcome(name, *(_rates_at(end, part, k, -1) for part in both)) for name, end in ends]
     return SharedModelForecast(
         k=k,
         steps=steps,
@@ -211,9 +208,7 @@ def forecast(
         sets=tuple(forecasts),
         first_move=curves.first_move(np.union1d(trained, shown_prompts)),
         lost=tuple(kernel.names[i] for i in lost_prompts),
-        base=SettingOutcome(
-            "the base", *(_rates_at(curves, prompts, k, 0) for prompts in (trained, shown_prompts))
-        ),
+        base=SettingOutcome("the base", *(_rates_at(curves, part, k, 0) for part in both)),
         choices=tuple(choices),
         overflowing=tuple(overflowing),
         sampled=str(kernel.about.get("answers", "")).endswith("sampled"),
