@@ -26,7 +26,7 @@ Parts = Mapping[str, np.ndarray]
 
 
 class Likeness(NamedTuple):
-    """The factor to a declared form, how far off it is where a group has both verdicts, where they differ."""
+    """The factor to a declared form, the relative error in groups of unequal rewards, and the differences."""
 
     words: str
     factor: float

@@ -293,7 +293,7 @@ class Audited:
         return replace(self, loss=loss)
 
     def silent(self) -> "Audited":
-        """The loss of answers whose advantages are all zero, as where a group's verdicts agree."""
+        """The loss of answers whose advantages are all zero, as in groups of equal rewards."""
         return self.with_inputs(advantages=lambda inputs: 0 * inputs["advantages"])
 
     def minus(self, other: "Audited") -> "Audited":

@@ -52,7 +52,7 @@ EPSILONS = tuple(float(f"{digit}e-{power}") for power in range(1, 11) for digit 
 FORMS: list["PublishedAdvantage"] = []
 """Every form whose audit the docs show, in the order of this file."""
 ACROSS_GROUPS: list["PublishedAdvantage"] = []
-"""More forms, which an advantage is compared with: a group alone does not tell them from those."""
+"""More forms, which an advantage is compared with: in a group alone they equal others."""
 
 
 def published(
