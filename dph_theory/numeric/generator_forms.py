@@ -65,7 +65,7 @@ def derived_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any,
     x = sympy.Symbol("x", real=True)
     linear = sympy.diff(expression, symbol).subs(symbol, 1)
     inner = expression.subs(symbol, sympy.exp(x)) - linear * (sympy.exp(x) - 1)
-    far = sympy.lambdify(x, [part.evalf(20) for part in (inner, sympy.diff(inner, x))], "numpy")
+    expanded = sympy.lambdify(x, [part.evalf(20) for part in (inner, sympy.diff(inner, x))], "numpy")
     with mpmath.workdps(_DIGITS):
         taylor = mpmath.taylor(lambda at: exact_form(expression, symbol)(at)[0], 0, _ORDER)
     near = np.polynomial.Polynomial([0.0, 0.0, *map(float, taylor[2:])])
@@ -76,7 +76,9 @@ def derived_form(expression: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any,
         is_near = np.abs(at) < _NEAR
         inside = np.where(is_near, at, 0.0)
         with np.errstate(all="ignore"):
-            parts = zip((near(inside), slope_near(inside)), far(np.where(is_near, -1.0, at)), strict=True)
+            parts = zip(
+                (near(inside), slope_near(inside)), expanded(np.where(is_near, -1.0, at)), strict=True
+            )
         pair = [np.where(is_near, close, apart) for close, apart in parts]
         if xp is np:
             return pair[0], pair[1]
