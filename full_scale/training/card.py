@@ -1,13 +1,12 @@
 """The card of a trained model, from the run's records: what it was trained on, by what, to which policy."""
 
 import json
-from collections.abc import Mapping, Sequence
 
 from dph_theory.support.checking import build
 from dph_theory.support.files import write_text
 from dph_theory.support.table import Table
 
-from ..evaluation.record import EvaluatedSet, Evaluation, Mean
+from ..evaluation.record import Evaluation
 from ..recipe.folders import Folders
 from ..recipe.objective import objective_of
 from ..recipe.rehearsal import rehearses
@@ -50,20 +49,11 @@ def card(recipe: Recipe, training: TrainingRecord, evaluation: Evaluation | None
         *(f"- {finding}" for finding in training.findings),
     ]
     if evaluation is not None:
-        parts += ["", "## Pass@k", "", Table.from_rows(*_pass_at_k(evaluation.sets)).markdown(), ""]
+        summaries = {name: evaluated.summary for name, evaluated in evaluation.sets.items()}
+        head = ("set", "prompts", "greedy", *(f"Pass@{k}" for k in next(iter(summaries.values())).pass_at_k))
+        rows = [
+            (name, str(s.prompts), *(f"{mean.value:.3f}" for mean in (s.greedy, *s.pass_at_k.values())))
+            for name, s in summaries.items()
+        ]
+        parts += ["", "## Pass@k", "", Table.from_rows(head, rows).markdown(), ""]
     return "\n".join([*parts, ""])
-
-
-def _pass_at_k(sets: Mapping[str, EvaluatedSet]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Headers and a row for each set."""
-    summaries = {name: evaluated.summary for name, evaluated in sets.items()}
-    ks = list(next(iter(summaries.values())).pass_at_k)
-    rows = [
-        (name, str(summary.prompts), *map(_number, (summary.greedy, *summary.pass_at_k.values())))
-        for name, summary in summaries.items()
-    ]
-    return ("set", "prompts", "greedy", *(f"Pass@{k}" for k in ks)), rows
-
-
-def _number(mean: Mean) -> str:
-    return "" if mean.value is None else f"{mean.value:.3f}"

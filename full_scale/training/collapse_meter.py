@@ -10,7 +10,7 @@ Then `collapse/*` are logged beside TRL's own metrics, to whatever `report_to` n
 import logging
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -127,21 +127,25 @@ class CollapseMeter(TrainerCallback):
         metrics = trainer._metrics["train"]
         metrics["collapse/groups_left_out"].append(left_out)
         if len(groups):
-            means = _meter(groups, self.rate_samples)
+            estimate = excess_of(groups, self.rate_samples)
+            kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), estimate.mean.item()
+            means = {
+                "excess_kl": excess,
+                "excess_kl_se": estimate.mean_standard_error.item(),
+                "validity": groups[..., 0].mean().item(),
+                "kl": kl,
+                "cost": kl - excess,
+            }
             if self.last is not None and self.last > 0:
                 with warnings.catch_warnings(record=True) as warned:
                     warnings.simplefilter("always", SmallNoiseWarning)
                     answers = (len(groups) + left_out) * groups.shape[1]
                     means["by_luck"] = _excess_by_noise(groups, self.last, answers)
-                self._warn(warned)
+                if warned and not self._warned:  # Once, and not with every batch's own number.
+                    self._warned = True
+                    _LOG.warning("collapse/by_luck is an upper bound: %s", warned[0].message)
             for name, value in means.items():
                 metrics[f"collapse/{name}"].append(value)
-
-    def _warn(self, warned: Sequence[Any]) -> None:
-        """Once, and not with every batch's own number."""
-        if warned and not self._warned:
-            self._warned = True
-            _LOG.warning("collapse/by_luck is an upper bound: %s", warned[0].message)
 
 
 def logit_step(change: Tensor, log_p: Tensor, advantages: Tensor, same: Tensor) -> float:
@@ -217,16 +221,3 @@ def excess_of(groups: Tensor, rate_samples: int | None = None) -> Any:
     """The excess KL of groups as of `measured_groups`, with its standard error."""
     rewards, log_pi, log_ref, rates = groups.unbind(dim=2)
     return excess_kl_estimate(rewards, log_pi, log_ref, rates[:, 0], rate_samples=rate_samples)
-
-
-def _meter(groups: Tensor, rate_samples: int | None = None) -> dict[str, float]:
-    """Means over the groups; cost + excess = kl."""
-    estimate = excess_of(groups, rate_samples)
-    kl, excess = (groups[..., 1] - groups[..., 2]).mean().item(), estimate.mean.item()
-    return {
-        "excess_kl": excess,
-        "excess_kl_se": estimate.mean_standard_error.item(),
-        "validity": groups[..., 0].mean().item(),
-        "kl": kl,
-        "cost": kl - excess,
-    }

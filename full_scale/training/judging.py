@@ -36,13 +36,6 @@ class VerifierReward:
         """Those seen so far: one that is missing from a batch counts 0 in it."""
         self._warned: set[str] = set()
 
-    def _warn(self, counts: Mapping[str, int]) -> None:
-        """Warn of each failure of the verifier, when it first comes."""
-        new = {detail: count for detail, count in counts.items() if detail not in self._warned}
-        if new and len(self._warned) < _FAILURES:
-            self._warned |= set(new)
-            _LOG.warning("the verifier failed, which counts as wrong: %s", failures_text(new))
-
     def __call__(
         self, *, completions: Sequence[Any], example_id: Sequence[str], **columns: Any
     ) -> list[float]:
@@ -52,7 +45,10 @@ class VerifierReward:
             raise argument_error("example_id", unknown[0], "the id of one of the task's training examples")
         examples = [self.examples[name] for name in example_id]
         scores = judged(self.verifier, examples, [_text(completion) for completion in completions])
-        self._warn(failures(scores))
+        new = {detail: count for detail, count in failures(scores).items() if detail not in self._warned}
+        if new and len(self._warned) < _FAILURES:
+            self._warned |= set(new)
+            _LOG.warning("the verifier failed, which counts as wrong: %s", failures_text(new))
         log_metric = columns.get("log_metric")
         if log_metric is not None:
             counts = Counter(score.outcome for score in scores)

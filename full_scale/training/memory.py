@@ -191,7 +191,9 @@ def footprint(
     width, spread = BYTES[dtype], launch.world_size if launch.sharded else 1
     copies = 0 if launch.sharded or width == MASTER else width
     frozen = shape.parameters - shape.trainable
-    reference = _needs_reference(arguments) and shape.trainable == shape.parameters
+    compared = arguments.get("online", "none") != "none" or arguments.get("rehearsal_form") == DEFINITION
+    compared = compared or bool(arguments.get("collapse_every") or arguments.get("beta"))
+    reference = compared and shape.trainable == shape.parameters
     completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
     cut = Steps.of_arguments(arguments, launch.world_size)
     rows = cut.rows(apart=bool(arguments.get("two_backward")))
@@ -258,9 +260,3 @@ def _checkpoints(arguments: Mapping[str, Any]) -> bool:
     """TRL checkpoints unless told otherwise, under either of the setting's two names."""
     old = arguments.get("gradient_checkpointing", True)
     return bool(arguments.get("activation_checkpointing", old))
-
-
-def _needs_reference(arguments: Mapping[str, Any]) -> bool:
-    online = arguments.get("online", "none") != "none" or arguments.get("rehearsal_form") == DEFINITION
-    online = online or bool(arguments.get("collapse_every"))
-    return bool(arguments.get("beta")) or online

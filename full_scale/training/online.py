@@ -129,14 +129,6 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
             raise argument_error(name, setting(name), allowed)
 
 
-def _trains_in_float32(model: Any) -> None:
-    """ValueError for a weight that trains in 16 bits, where a step of 1e-6 of its size is rounded away."""
-    for name, weight in model.named_parameters():
-        if weight.requires_grad and weight.dtype != torch.float32:
-            allowed = "float32 for a weight that trains; bf16=True computes in 16 bits all the same"
-            raise argument_error(f"dtype of {name}", weight.dtype, allowed)
-
-
 class OnlineTrainer(ExactResume, DPHTrainer):
     """A DPHTrainer that resumes exactly, and whose advantages may come from log-ratios to the reference.
 
@@ -162,9 +154,13 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
-            # Those keep float32 weights beside the ones that they compute with.
-            _trains_in_float32(self.model)
+        # FSDP and DeepSpeed keep float32 weights beside the ones that they compute with.
+        sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
+        for name, weight in () if sharded else self.model.named_parameters():
+            if weight.requires_grad and weight.dtype != torch.float32:
+                # In 16 bits a step of 1e-6 of its size would be rounded away.
+                allowed = "float32 for a weight that trains; bf16=True computes in 16 bits all the same"
+                raise argument_error(f"dtype of {name}", weight.dtype, allowed)
         self.notes: tuple[str, ...] = ()
         self.arguments: Mapping[str, Any] = {}
         self.base_rates, self.rate_samples = base_rates or {}, rate_samples

@@ -60,9 +60,6 @@ _LEFT_OUT: Mapping[str, str] = {
 
 FREE = frozenset(name for names in _LEFT_OUT.values() for name in names.split())
 
-_WITHOUT_END = ("constant", "constant_with_warmup")
-
-
 FILES, PLACE = "files", "place-{}.json"
 _ANEW = "remove it, and run dph train --config ... from the one before or the beginning"
 COMPLETE = "complete.json"
@@ -76,15 +73,14 @@ def last_checkpoint(folder: Path) -> Path | None:
     """
     complete = [path for path in _checkpoints(folder).values() if (path / COMPLETE).is_file()]
     for path in complete:
-        damage = _damage(path)
-        if not damage:
+        if not (damage := _damage(path)):
             return path
         _LOG.warning("%s is damaged, and is not gone on from: %s", path, damage)
-    if not complete:
-        return None
-    names = ", ".join(path.name for path in complete)
-    anew = "remove it, and run dph train --config ... from the beginning"
-    raise RefusedError(f"no whole checkpoint in {folder} ({names} damaged): {anew}")
+    if complete:
+        names = ", ".join(path.name for path in complete)
+        anew = "remove it, and run dph train --config ... from the beginning"
+        raise RefusedError(f"no whole checkpoint in {folder} ({names} damaged): {anew}")
+    return None
 
 
 def _checkpoints(folder: Path) -> dict[int, Path]:
@@ -140,7 +136,7 @@ def course(arguments: Any) -> dict[str, str]:
     cut = arguments.per_device_train_batch_size * arguments.gradient_accumulation_steps
     settings["rollouts a step"] = str(cut * arguments.world_size)
     schedule = str(getattr(arguments.lr_scheduler_type, "value", arguments.lr_scheduler_type))
-    if schedule not in _WITHOUT_END or 0 < arguments.warmup_steps < 1:
+    if schedule not in ("constant", "constant_with_warmup") or 0 < arguments.warmup_steps < 1:
         settings |= {name: str(getattr(arguments, name)) for name in ("max_steps", "num_train_epochs")}
     return settings
 

@@ -18,7 +18,7 @@ from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup
 from ..recipe.schema import Recipe
-from ..tasks.protocol import Prompt, Task
+from ..tasks.protocol import Task
 from .arguments import arguments
 from .card import write_card
 from .collapse_meter import CollapseMeter
@@ -27,13 +27,6 @@ from .metrics import EQUAL_REWARDS, StepReport
 from .online import OnlineConfig, OnlineTrainer
 from .record import TrainingRecord
 from .resume import export, has_weights, last_checkpoint
-
-
-def _check_target(mu: float | None, prompts: Sequence[Prompt]) -> None:
-    """A target pass rate needs prompts of different texts: those of one text act as one."""
-    if mu is not None and len({example.prompt for example in prompts}) < len(prompts):
-        allowed = "method.beta instead: several prompts have one text, and their pass rates give no beta"
-        raise argument_error("method.mu", mu, allowed)
 
 
 def train(
@@ -89,7 +82,10 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     check_sets(recipe, method, args.generation_batch_size // args.num_generations, presampling)
     examples = {example.id: example for example in task.train}
     chosen = [examples[name] for name in trained]
-    _check_target(recipe.method.mu, chosen)
+    # A target pass rate needs prompts of different texts: those of one text act as one.
+    if recipe.method.mu is not None and len({example.prompt for example in chosen}) < len(chosen):
+        allowed = "method.beta instead: several prompts have one text, and their pass rates give no beta"
+        raise argument_error("method.mu", recipe.method.mu, allowed)
     if method.rehearses:
         presampling.buffer.check(**hashes.as_dict(), temperature=recipe.sampling.temperature)
     # The posterior mean under Jeffreys' prior: a rate of 0 or 1 in a few rollouts is not known to be one.
