@@ -176,6 +176,13 @@ def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     help="Answers of a prompt with gradients of their own: likely incorrect ones, frequent samples.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Largest number of prompts of each file or set.")
+@click.option(
+    "--metric",
+    type=click.Choice(("euclidean", "adam")),
+    default="euclidean",
+    show_default=True,
+    help="Inner products of plain gradients, or as small steps of Adam weigh them.",
+)
 def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None:
     """Take the gradient of each answer's log-probability at the base, once: what prompts do to one another.
 

@@ -116,6 +116,7 @@ def transfer_stage(
     samples: int,
     own: int,
     limit: int | None,
+    metric: str,
 ) -> AnswerKernel:
     """The kernel of the answers to a recipe's prompts, or of a model's to those of files, stored at `path`.
 
@@ -126,13 +127,13 @@ def transfer_stage(
 
     if config is None and len(words) < 2:
         raise argument_error("arguments", list(words), "MODEL PROMPTS, or --config R.yaml")
+    options: Any = {"limit": limit, "metric": metric, "progress": progress}
     if config is None and verifier is None:
         model, *files = words
-        where = ModelConfig(path=model)
-        return measure_files(where, [*map(Path, files)], path, wrong=own, limit=limit, progress=progress)
+        return measure_files(ModelConfig(path=model), [*map(Path, files)], path, wrong=own, **options)
     recipe = load_recipe(config, words) if config is not None else _of_files(verifier or "", *words)
     with _task(recipe, unsaid) as task:
-        return measure_sampled(recipe, task, path, samples=samples, own=own, limit=limit, progress=progress)
+        return measure_sampled(recipe, task, path, samples=samples, own=own, **options)
 
 
 def _of_files(verifier: str, model: str, prompts: str, *held_out: str) -> Recipe:

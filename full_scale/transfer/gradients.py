@@ -146,8 +146,8 @@ class Gradients:
             folded = self._folded(call, gradient.flatten(1, -2))
             parts[call.weight] = parts[call.weight] + folded if call.weight in parts else folded
         matrices = [parts[name] for name in self._shapes if name in parts]
-        others = zip(self._names, gradients[len(calls) :], strict=True)
-        vectors = [self._weighed(name, gradient) for name, gradient in others if gradient is not None]
+        weights = zip(self._names, gradients[len(calls) :], strict=True)
+        vectors = [self._weighed(name, gradient) for name, gradient in weights if gradient is not None]
         flat = torch.cat([gradient.flatten(1) for gradient in (*matrices, *vectors)], dim=1)
         return torch.stack([self.sketch([row]) for row in flat])
 

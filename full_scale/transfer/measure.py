@@ -29,7 +29,7 @@ from ..tasks.benchmarks import read_rows
 from ..tasks.protocol import Task
 from .answers import Atom, Listed, Tokens, listed_atoms, listed_rows, log_probs, sampled_atoms
 from .gradients import NUMBERS, Gradients
-from .metric import ADAM, METRICS, Group, Metric, measured_metric
+from .metric import EUCLIDEAN, METRICS, Metric, measured_metric
 from .sketch import Sketch
 
 TRAIN, HELD_OUT = "train", "held out"
@@ -53,7 +53,7 @@ def measure_listed(
     *,
     wrong: int = WRONG,
     trained: Sequence[str] = (TRAIN,),
-    metric: str = ADAM,
+    metric: str = EUCLIDEAN,
     progress: Progress = silent,
 ) -> AnswerKernel:
     """The kernel of prompts whose correct answers are known, exact over all answers of their length.
@@ -93,7 +93,7 @@ def measure_files(
     *,
     wrong: int = WRONG,
     limit: int | None = None,
-    metric: str = ADAM,
+    metric: str = EUCLIDEAN,
     progress: Progress = silent,
 ) -> AnswerKernel:
     """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
@@ -112,7 +112,7 @@ def measure_files(
 
 def measure_sampled(
     recipe: Recipe, task: Task, path: Path, *, samples: int = 32, own: int = WRONG, limit: int | None = None,
-    progress: Progress = silent,
+    metric: str = EUCLIDEAN, progress: Progress = silent,
 ) -> AnswerKernel:  # fmt: skip
     """The kernel of a recipe's prompts, from answers that its model gave and its verifier judged.
 
@@ -127,7 +127,7 @@ def measure_sampled(
     tokens = prompt_tokens(loaded.tokenizer, task, [example for _, example in examples], recipe.model)
     identity = {
         "model": loaded.hashes.as_dict(), "lora": recipe.model.lora, "samples": samples, "own": own,
-        "metric": ADAM, "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
+        "metric": metric, "seed": recipe.seed, "sampling": recipe.sampling.drawing(),
         "prompts": [hash_values([name, e.id, t]) for (name, e), t in zip(examples, tokens, strict=True)],
     }  # fmt: skip
     trainable = _trainable(loaded.model, recipe.model)
@@ -183,9 +183,9 @@ class _Work:
         file = self.folder / "metric.npz"
         if not file.is_file():
             some = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
-            groups = [Group.of_atoms(self.model, trained[i][0], trained[i][1]()) for i in some]
-            matrices = self.gradients.matrices
-            measured_metric(self.model, groups, matrices, self.identity["metric"]).save(file)
+            groups = [(trained[i][0], trained[i][1]()) for i in some]
+            matrices, kind = self.gradients.matrices, self.identity["metric"]
+            measured_metric(self.model, groups, matrices, kind, len(trained)).save(file)
         self.gradients.metric = Metric.load(file)
 
     def add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:

@@ -6,7 +6,7 @@ metric D. Of a matrix D is the product of a number a row and a number a column, 
 gradients have under D: gradients can then be folded without being made.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dph_theory.stationary import group_weight
 from dph_theory.support.files import replacing
 
 from .answers import Atom, Tokens, log_probs
@@ -25,8 +26,8 @@ _EPSILON = 1e-8
 """Adam's, as torch and Transformers have it by default."""
 _LEAST, _REST = 1e-30, 1e-6
 """Of a sum of squares; and of the share of all other answers, as less is rounding of float32."""
-GROUP, _BATCHES = 16, 4
-"""Answers of a group, and batches whose squares are averaged."""
+GROUP = 16
+"""Answers of a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,64 +86,65 @@ def _sides(square: Tensor) -> tuple[Tensor, Tensor]:
     return rows, columns / mean.clamp_min(_LEAST)
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
-    """A trained prompt with the answers that a group is drawn from: their shares, which are correct."""
-
-    prompt: Tokens
-    atoms: Sequence[Atom]
-    share: np.ndarray
-    """Of the atoms, and where these are listed of all other answers together, which are incorrect."""
-
-    @classmethod
-    def of_atoms(cls, model: Any, prompt: Tokens, atoms: Sequence[Atom]) -> "Group":
-        """The shares as they were sampled, or those that the model gives listed answers."""
-        if atoms[0].share is not None:
-            return cls(prompt, atoms, np.array([atom.share for atom in atoms], dtype=float))
-        with torch.no_grad():
-            scores = torch.cat([*log_probs(model, prompt, [atom.answers[0] for atom in atoms])])
-        share = scores.double().exp().cpu().numpy()
-        return cls(prompt, atoms, np.append(share, max(1 - share.sum(), _REST)))
-
-    def coefficients(self, generator: np.random.Generator) -> np.ndarray:
-        """Of a drawn group's GRPO loss in each atom's mean log-probability; zeros where rewards agree."""
-        share, count = self.share / self.share.sum(), len(self.atoms)
-        correct = np.zeros(len(share))
-        correct[:count] = [atom.correct for atom in self.atoms]
-        drawn = generator.multinomial(GROUP, share) / GROUP
-        rate = drawn @ correct
-        spread = np.sqrt(rate * (1 - rate) * GROUP / (GROUP - 1))
-        asked = drawn * (correct - rate) / spread if spread > 0 else 0 * drawn
-        # All others' gradient is minus that of the listed ones, weighed.
-        return np.asarray(asked[:count] - (asked[count:].sum() * share[:count] / share[-1]))
-
-
 def measured_metric(
-    model: Any, groups: Sequence[Group], matrices: Iterable[str], kind: str, seed: int = 0
-) -> Metric:
-    """The metric at the base, from the gradients of a few drawn batches of trained prompts under GRPO.
+    model: Any, groups: Sequence[tuple[Tokens, Sequence[Atom]]], matrices: Iterable[str], kind: str,
+    prompts: int,
+) -> Metric:  # fmt: skip
+    """The metric at the base of a training by GRPO on so many prompts, from the answers of some of them.
 
-    Where no group has both rewards there is no gradient: the plain metric, and a step that is not a number.
+    v is the square of the expected gradient and, for Adam's metric, over the answers of a batch the mean
+    square of one answer's: rare answers, which few batches hold, have their part. Where no prompt has both
+    rewards there is no gradient: the plain metric, and a step that is not a number.
     """
     weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-    generator, squares = np.random.default_rng(seed), dict[str, Tensor]()
-    for _ in range(_BATCHES):
-        for group in groups:
-            coefficients = group.coefficients(generator) / len(groups)
-            asked = [
-                (answer, coefficient / len(atom.answers))
-                for atom, coefficient in zip(group.atoms, coefficients, strict=True)
-                for answer in atom.answers
-                if coefficient
-            ]
-            start = 0
-            for scores in log_probs(model, group.prompt, [answer for answer, _ in asked]) if asked else ():
-                part = [weight for _, weight in asked[start : start + len(scores)]]
-                (torch.tensor(part, device=scores.device) * scores).sum().backward()
-                start += len(scores)
-        for name, weight in weights.items():
-            if weight.grad is not None:
-                square = weight.grad.float().square() / _BATCHES
-                squares[name] = squares[name].add_(square) if name in squares else square
-        model.zero_grad(set_to_none=True)
-    return Metric.of_squares(squares, matrices, kind if squares else EUCLIDEAN)
+    means, squares = (
+        {name: torch.zeros_like(w, dtype=torch.float32) for name, w in weights.items()} for _ in "12"
+    )
+    explored = 0
+    for prompt, atoms in groups:
+        rate, scores = _rate_and_scores(model, prompt, atoms)
+        if not 0 < rate < 1:
+            continue
+        explored += 1
+        for score, share, correct in scores:
+            advantage = float(group_weight(GROUP, rate)) * (correct - rate)
+            slopes = torch.autograd.grad(score, [*weights.values()], retain_graph=True, allow_unused=True)
+            for name, slope in zip(weights, slopes, strict=True):
+                if slope is not None:
+                    means[name].add_(slope, alpha=share * advantage)
+                    squares[name].addcmul_(slope.float(), slope.float(), value=share * advantage**2)
+    if not explored:
+        return Metric.of_squares({}, (), EUCLIDEAN)
+    for name, square in squares.items():
+        # Groups without both rewards count in the mean over prompts.
+        square.mul_((kind == ADAM) / (prompts * GROUP * len(groups)))
+        square.add_((means[name] / len(groups)).square_())
+    return Metric.of_squares(squares, matrices, kind)
+
+
+def _rate_and_scores(
+    model: Any, prompt: Tokens, atoms: Sequence[Atom]
+) -> tuple[float, Iterator[tuple[Tensor, float, bool]]]:
+    """The pass rate, and of each answer the log-probability, its share, and whether it is correct.
+
+    Of listed answers all others are one more: its gradient is minus theirs, weighed.
+    """
+    if atoms[0].share is not None:
+        rate = sum(atom.share or 0.0 for atom in atoms if atom.correct)
+        return rate, _sampled_scores(model, prompt, atoms)
+    scores = torch.cat([*log_probs(model, prompt, [atom.answers[0] for atom in atoms])])
+    shares = scores.detach().double().exp().tolist()
+    rest = max(1 - sum(shares), _REST)
+    of_the_rest = -(scores.detach().exp() * scores).sum() / rest
+    correct = [atom.correct for atom in atoms]
+    rate = sum(share for share, right in zip(shares, correct, strict=True) if right)
+    return rate, zip([*scores, of_the_rest], [*shares, rest], [*correct, False], strict=True)
+
+
+def _sampled_scores(
+    model: Any, prompt: Tokens, atoms: Sequence[Atom]
+) -> Iterator[tuple[Tensor, float, bool]]:
+    answers = [(answer, atom) for atom in atoms for answer in atom.answers]
+    scores = (score for part in log_probs(model, prompt, [answer for answer, _ in answers]) for score in part)
+    for score, (_, atom) in zip(scores, answers, strict=True):
+        yield score, (atom.share or 0.0) / len(atom.answers), atom.correct

@@ -1,10 +1,11 @@
 """Does the kernel's forecast hold on models that it was never tried on?
 
 Gemma-3-270M and a small Llama that is taught here, beside SmolLM2-135M, each at its rate and at a tenth of
-it; all runs are measured along their course. Two forecasts are written before each run: by the plain kernel
-and by that of Adam's steps (`transfer.metric`), which was made after three runs of the taught Llama and
-predicts less error with a KL, and no more without; the rival: what the plain one lacks is not the metric.
-Left out: sampled answers of many tokens; adapters; more than 40 steps.
+it; all runs are measured along their course. Forecasts by the plain kernel are written before the runs. That of
+Adam's steps (`transfer.metric`) was made after three runs of the taught Llama, and was to err less with a KL and
+no more without; the rival: what the plain one lacks is not the metric. Its first form, four drawn batches for
+v, gave weights that only rare answers reach no bound, and was replaced after twenty runs, so that its forecasts
+count as made after the runs. Left out: sampled answers of many tokens; adapters; more than 40 steps.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from .anchors import DIGITS, SUMS
 from .runs import MIXTURE, OpenRun
@@ -23,13 +25,17 @@ GEMMA, TAUGHT = "gemma3", "taught"
 _own = partial(OpenRun, "models", method="GRPO")
 _gemma = partial(_own, model=GEMMA)
 _taught = partial(_own, model=TAUGHT, learning_rate=3e-4)
-_KLS = ({"kl": "k3", "coefficient": 0.3}, {"kl": "k3", "coefficient": 1.0}, {"kl": "k2", "coefficient": 0.3})
+_KLS: tuple[dict[str, Any], ...] = (
+    {"kl": "k3", "coefficient": 0.3},
+    {"kl": "k3", "coefficient": 1.0},
+    {"kl": "k2", "coefficient": 0.3},
+)
 
 
 def declared() -> list[OpenRun]:
     """GRPO without a KL and with three, Dr. GRPO, DPH-F, sums, and slow rates; seeds outermost."""
     settings: list[tuple[OpenRun, int]] = []
-    for kind, seeds in ((_gemma, 3), (_taught, 5)):
+    for kind, seeds in ((_gemma, 2), (_taught, 5)):
         settings += [(kind(DIGITS), seeds), (kind(DIGITS, method="Dr. GRPO"), seeds)]
         settings += [(kind(DIGITS, **kl), seeds) for kl in _KLS]
         settings += [(kind(SUMS), 2), (kind(SUMS, **_KLS[0]), 2)]

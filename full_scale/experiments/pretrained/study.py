@@ -89,7 +89,11 @@ def fill(
     store.fill(findings.FORECAST, transfer.forecast, coupled, progress=progress)
     forecasts = store.read(findings.FORECAST, transfer.TransferForecast, coupled)
     pinned = {name: forecast.anchors for name, forecast in forecasts.items()}
-    by_adam = {name: (*job, pinned[name]) for name, job in coupled.items() if job[1].optimiser == "adam"}
+    by_adam = {
+        name: (*job, pinned[name])
+        for name, job in coupled.items()
+        if job[1].experiment == "models" and len(job[1].tasks) == 1
+    }
     store.fill(findings.ADAM_FORECAST, transfer.adam_forecast, by_adam, progress=progress)
     jobs = {run.id: (paths[run.model], run, pinned.get(run.id) or anchors.by_lot(run)) for run in runs}
     store.fill(findings.RUN, conduct, jobs, workers=workers, progress=progress)

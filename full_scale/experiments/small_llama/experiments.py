@@ -16,7 +16,7 @@ from dph_theory.support.errors import choice
 from .runs import LlamaRun
 
 TABLE = Path(__file__).with_name("experiments.yaml")
-PLANNED, PLANS = "planned", Path(__file__).with_name("plans.jsonl")
+PLANS = Path(__file__).with_name("plans.jsonl")
 """Steps and answers chosen before any of the runs, by task, form and beta: the fewest that are to hold."""
 PLANNERS = ("first_order", "sampled", "annealed")
 """Planned by the expected-gradient run and the first order of its noise, each within a quarter of the bars;

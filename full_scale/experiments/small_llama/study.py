@@ -122,9 +122,10 @@ def conduct(run: LlamaRun, predicted: tuple[PredictedPolicy, ...], bases: Path) 
     policies = stationary_policies(run, task, base)
     course = train(run, task, bases)
     points = [
-        RunPoint(at.step, exact(task, at.tables, base), distances(task, at.tables, policies)) for at in course
+        RunPoint(step, exact(task, tables, base), distances(task, tables, policies))
+        for step, tables in course
     ]
-    rows, last = task.of_rows(base), task.of_rows(course[-1].tables)
+    rows, last = task.of_rows(base), task.of_rows(course[-1][1])
     ends = {name: limit(rows, task.valid, end=task.end) for name, limit in LIMITS.items()}
     ends |= targets_of(run, task, base)
     limits = {name: float(policy_divergence(end, last, end=task.end).mean()) for name, end in ends.items()}

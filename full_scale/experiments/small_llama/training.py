@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -65,6 +64,11 @@ def trainer_of(
         # The exploration is a mean over tokens: with eta so, both weigh as in E v - beta KL.
         settings["eta"] /= task.length
     args = small(task.length, output, len(task.texts) * run.groups * run.group_size, **settings)
+    tables = tables_of(task, Path(model.config._name_or_path))
+    extras: dict[str, Any] = {"rehearsal": stored_answers(task, tables)} if run.form == "rehearsal" else {}
+    if run.form == "alpha_dpg" or run.excess_bound is not None:
+        rates = enumerate(task.pass_rates(tables))
+        extras["base_rates"] = {str(row): float(rate) for row, rate in rates}
     trainer: OnlineTrainer = kind(
         model=model,
         reward_funcs=_reward(run, task),
@@ -72,7 +76,7 @@ def trainer_of(
         train_dataset=_prompts(run, task),
         processing_class=task.tokenizer(),
         peft_config=None if run.rank is None else adapter(run.rank),
-        **_extras(run, task, model),
+        **extras,
     )
     trainer.remove_callback(PrinterCallback)
     if run.sampling is not None:
@@ -103,14 +107,6 @@ def _prompts(run: LlamaRun, task: EnumerableTask) -> Dataset:
     ]
     # TRL makes a new data loader an epoch: long epochs make few.
     return Dataset.from_list(rows * 64)
-
-
-def _extras(run: LlamaRun, task: EnumerableTask, model: Any) -> dict[str, Any]:
-    tables = tables_of(task, Path(model.config._name_or_path))
-    if run.form == "alpha_dpg" or run.excess_bound is not None:
-        rates = task.pass_rates(tables)
-        return {"base_rates": {str(row): float(rate) for row, rate in enumerate(rates)}}
-    return {"rehearsal": stored_answers(task, tables)} if run.form == "rehearsal" else {}
 
 
 def stored_answers(task: EnumerableTask, base: Tables) -> RehearsalBuffer:
@@ -200,24 +196,18 @@ class _UntilLost(TrainerCallback):
             self.reached = control.should_training_stop = True
 
 
-@dataclass(frozen=True)
-class AfterSteps:
-    """The policy's tables of each text after a number of steps."""
+def train(
+    run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTrainer
+) -> list[tuple[int, Tables]]:
+    """The policy's tables by step: at the start, every `run.every` steps, and at the end.
 
-    step: int
-    tables: Tables
-
-
-def train(run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTrainer) -> list[AfterSteps]:
-    """The policy at the start, every `run.every` steps, and at the end; the base is built if need be.
-
-    `kind` is the trainer's class.
+    The base is built if need be; `kind` is the trainer's class.
     """
     torch.set_num_threads(1)
     model = LlamaForCausalLM.from_pretrained(build_base(task, bases), attn_implementation="eager")
     # The reference is loaded from the model's own folder, the base, whatever weights training starts from.
     model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
-    course = [AfterSteps(0, next_token_tables(model, task))]
+    course = [(0, next_token_tables(model, task))]
     with TemporaryDirectory() as output:
         for turn in range(run.rounds):
             if turn:
@@ -235,10 +225,10 @@ def train(run: LlamaRun, task: EnumerableTask, bases: Path, kind: Any = OnlineTr
 class _MeasuredCourse(TrainerCallback):
     """Enumerates the policy every so many steps, and after the last."""
 
-    def __init__(self, task: EnumerableTask, run: LlamaRun, course: list[AfterSteps]) -> None:
-        self.task, self.run, self.course, self.begun = task, run, course, course[-1].step
+    def __init__(self, task: EnumerableTask, run: LlamaRun, course: list[tuple[int, Tables]]) -> None:
+        self.task, self.run, self.course, self.begun = task, run, course, course[-1][0]
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **objects: Any) -> None:
         step = state.global_step
         if step == self.run.steps or (self.run.every and step % self.run.every == 0):
-            self.course.append(AfterSteps(self.begun + step, next_token_tables(model, self.task)))
+            self.course.append((self.begun + step, next_token_tables(model, self.task)))
