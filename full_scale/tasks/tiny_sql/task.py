@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,9 @@ def load(config: TaskConfig) -> Task:
     if not (folder / TASK).is_file():
         raise RefusedError(f"no {TASK} in {folder}: run dph demo, which builds it (--folder says where)")
     stored = json.loads((folder / TASK).read_text(encoding="utf-8"))["sets"]
-    sets = {name: [_example(folder, entry) for entry in entries] for name, entries in stored.items()}
+    for entry in chain.from_iterable(stored.values()):
+        entry["reference"]["database"] = str(folder.resolve() / entry["reference"]["database"])
+    sets = {name: [Prompt(**entry) for entry in entries] for name, entries in stored.items()}
     return Task(
         name="tiny-sql",
         train=sets.pop("train"),
@@ -162,13 +165,6 @@ def _examples(domain: Domain, question: Question, size: Size, seed: int) -> list
         )
         for name in names
     ]
-
-
-def _example(folder: Path, entry: dict[str, Any]) -> Prompt:
-    reference = entry["reference"]
-    return Prompt(
-        entry["id"], entry["prompt"], reference | {"database": str(folder.resolve() / reference["database"])}
-    )
 
 
 def _write_databases(folder: Path, size: Size, seed: int, progress: Progress) -> None:

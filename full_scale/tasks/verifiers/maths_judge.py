@@ -111,9 +111,7 @@ def plain(text: str) -> str:
     text = _GROUPS.sub(lambda m: re.sub(r"\D", "", m[0].replace(r"\thinspace", "")), text)
     text = _MIXED.sub(r"\1\\frac{\2}{\3}", text)
     text = _SCIENTIFIC.sub(_power, text)
-    text = _PERIOD.sub(lambda m: _recurring(m[1], m[2], m[3] or m[4]), text)
-    text = _DOTS.sub(lambda m: _recurring(m[1], m[2], _dotted(m)), text)
-    return _TRAILING_POINT.sub("", text)
+    return _TRAILING_POINT.sub("", _DOTS.sub(_recurring, _PERIOD.sub(_recurring, text)))
 
 
 _OR = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*or\s*\}|\bor\b|\\lor\b|\\vee\b")
@@ -161,12 +159,10 @@ def _power(match: re.Match[str]) -> str:
     return rf"{match[1].rstrip('.')}\times 10^{{{int(match[2])}}}"
 
 
-def _dotted(match: re.Match[str]) -> str:
-    """The period between the dots, or under the only one."""
-    return f"{match[3] or match[4]}{match[5] or ''}{match[6] or match[7] or ''}"
-
-
-def _recurring(integer: str, once: str, period: str) -> str:
+def _recurring(match: re.Match[str]) -> str:
+    """The fraction of a decimal: its integer, the digits that stand once, and the parts of its period."""
+    integer, once, *parts = match.groups("")
+    period = "".join(parts)
     repeated = Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(once))
     value = Fraction(int(integer + once), 10 ** len(once)) + repeated
     return rf"\frac{{{value.numerator}}}{{{value.denominator}}}"

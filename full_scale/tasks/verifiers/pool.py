@@ -68,6 +68,10 @@ class Worker:
             str(limits.write),
             limits.first,
         ]
+        # Of the environment it sees where to import from, nothing secret, and what is named.
+        names = (*_PASSED_ON, *limits.environment)
+        seen = {key: os.environ[key] for key in names if key in os.environ}
+        seen["PYTHONPATH"] = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)
         # A program of its own, never a fork of a parent that may hold threads and a GPU; a session of its
         # own, so that an interrupt at the keyboard is the parent's to handle.
         with theirs:
@@ -76,7 +80,7 @@ class Worker:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                env=_environment(limits.environment),
+                env=seen,
                 start_new_session=True,
             )
 
@@ -137,12 +141,6 @@ class Worker:
 def _share() -> int:
     """How many CPUs fall to this process, where several train side by side on the machine."""
     return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-
-
-def _environment(names: tuple[str, ...]) -> dict[str, str]:
-    """What a worker sees of the environment: where to import from, nothing secret, and these."""
-    passed_on = {key: os.environ[key] for key in (*_PASSED_ON, *names) if key in os.environ}
-    return passed_on | {"PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path)}
 
 
 class Pool(AbstractContextManager["Pool"]):
