@@ -58,7 +58,15 @@ class RehearsalBuffer:
         token of the completion, or not finite.
         """
         for row in rows:
-            _check(row)
+            name, tokens = f"ref_logps of {row.example_id}", len(row.completion_ids)
+            if not len(row.prompt_ids) or not tokens:
+                allowed = "needs at least one token of prompt and of completion"
+                raise argument_error("row", row.example_id, allowed)
+            if len(row.ref_logps) != tokens:
+                allowed = f"one for each of the completion's {tokens} tokens"
+                raise argument_error(name, len(row.ref_logps), allowed)
+            if not np.isfinite(row.ref_logps).all():
+                raise argument_error(name, list(row.ref_logps), "finite log-probabilities")
         table = pyarrow.Table.from_pylist([row._asdict() for row in rows], _SCHEMA)
         return cls(table, {**manifest, "count": len(rows)})
 
@@ -185,18 +193,6 @@ def share(rows: Sequence[int], rank: int, world: int, micro: int, micros: int) -
     """
     start, stop = (len(rows) * (micro * world + rank + i) // (world * micros) for i in (0, 1))
     return rows[start:stop]
-
-
-def _check(row: RehearsalRow) -> None:
-    if not len(row.prompt_ids) or not len(row.completion_ids):
-        raise argument_error("row", row.example_id, "needs at least one token of prompt and of completion")
-    if len(row.ref_logps) != len(row.completion_ids):
-        allowed = f"one for each of the completion's {len(row.completion_ids)} tokens"
-        raise argument_error(f"ref_logps of {row.example_id}", len(row.ref_logps), allowed)
-    if not np.isfinite(row.ref_logps).all():
-        raise argument_error(
-            f"ref_logps of {row.example_id}", list(row.ref_logps), "finite log-probabilities"
-        )
 
 
 def _ends(counts: Tensor) -> Tensor:

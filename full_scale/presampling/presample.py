@@ -125,13 +125,11 @@ class _InitialRollouts(AnsweringModel):
         self, examples: Sequence[Prompt], entries: Sequence[Any], anchors: Collection[str], batch: int
     ) -> dict[str, Rows]:
         """The rows to rehearse of the batch: of its anchors, if there are any at all, or of D_pef."""
-        if anchors:
-            return self._anchor_rows([example for example in examples if example.id in anchors], batch)
-        return self._solved_rows(examples, entries, batch)
-
-    def _solved_rows(self, examples: Sequence[Prompt], entries: Sequence[Any], batch: int) -> dict[str, Rows]:
-        """The rows to rehearse of the batch's prompts of D_pef, by their ids."""
         chosen, pairs = self.recipe.presample, zip(examples, entries, strict=True)
+        if anchors:  # Fresh rollouts, correct or not.
+            pinned = [example for example in examples if example.id in anchors]
+            drawn = self.drawn(pinned, chosen.buffer_per_prompt, "anchors", batch)
+            return self._with_log_probs(pinned, [[rollout.token_ids for rollout in group] for group in drawn])
         pef = [(e, entry["completions"]) for e, entry in pairs if entry["correct"] >= chosen.threshold]
         if chosen.fresh:
             again = [example for example, _ in pef]
@@ -139,11 +137,6 @@ class _InitialRollouts(AnsweringModel):
             pef = [pair for pair, [(_, score)] in zip(pef, fresh, strict=True) if score.correct]
         completions = [correct[: chosen.buffer_per_prompt] for _, correct in pef]
         return self._with_log_probs([example for example, _ in pef], completions)
-
-    def _anchor_rows(self, anchors: Sequence[Prompt], batch: int) -> dict[str, Rows]:
-        """Fresh rollouts of the batch's anchors, correct or not."""
-        drawn = self.drawn(anchors, self.recipe.presample.buffer_per_prompt, "anchors", batch)
-        return self._with_log_probs(anchors, [[rollout.token_ids for rollout in group] for group in drawn])
 
     def _with_log_probs(
         self, examples: Sequence[Prompt], completions: Sequence[Sequence[Sequence[int]]]

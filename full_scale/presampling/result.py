@@ -190,7 +190,15 @@ class Presampling:
         for name, value in expected.items():
             if name not in FREE and stored.get(name) != value:
                 given, other = difference_of(value, stored.get(name, "nothing of this name"))
-                raise argument_error(name, given, f"the pre-sampling has {other}; {_way_on(name)}")
+                way_on = "keep to that, or pre-sample in another output folder"
+                if name in ("prompts", "verifier"):
+                    way_on = "put that back as it was, or pre-sample again, in another output folder"
+                elif name.startswith("presample.") and name != "presample.k":
+                    way_on = (
+                        "keep to that, or run dph presample with the new value: it splits the prompts of "
+                        "this folder anew from the rollouts there are, for every run that follows"
+                    )
+                raise argument_error(name, given, f"the pre-sampling has {other}; {way_on}")
 
     @property
     def findings(self) -> list[str]:
@@ -233,23 +241,6 @@ class Presampling:
                 " the data, such as a reference query that does not run"
             )
         return sentences
-
-
-_SPLIT = tuple(
-    f"presample.{name}" for name in ("threshold", "fresh", "buffer_per_prompt", "anchors", "kernel")
-)
-
-
-def _way_on(name: str) -> str:
-    """What to do where a pre-sampling has another value of this name."""
-    if name in _SPLIT:
-        return (
-            "keep to that, or run dph presample with the new value: it splits the prompts of this folder "
-            "anew from the rollouts there are, for every run that follows"
-        )
-    if name in ("prompts", "verifier"):
-        return "put that back as it was, or pre-sample again, in another output folder"
-    return "keep to that, or pre-sample in another output folder"
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
