@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..trainers.policy_losses import POLICY_LOSSES, PolicyForm
 from .exact import Audited, LossError
-from .log_ratios import edge
+from .log_ratios import stopped_ratios
 from .precision import FLOAT32
 
 EXACT = 1e-6
@@ -22,7 +22,6 @@ DOWN = (0.947, 0.907, 0.887, 0.813, 0.787, 0.703, 0.513, 0.307, 0.083)
 """The ratios pi/old that are tried."""
 PLACES = ((0.05, 0.3), (1.5, -0.3))
 """Minus the larger of log pi and log old, and log(pi/ref): on policy no declared one depends on either."""
-HALVINGS = 25
 SUMS = {
     "in answers of several tokens (the length normalisation)": ((2,), (8,)),
     "in batches of several answers": ((2, 2, 2),),
@@ -49,7 +48,7 @@ def declared_loss(audited: Audited, name: str = "") -> str:
         compared = {form: _differences(parts, _declared(form)[0], tolerance) for form in POLICY_LOSSES}
         form = min(compared, key=lambda form: _order(compared[form]))
         differs, words = compared[form], form.words
-        for fitted, fitted_words in _fitted(policy) if _order(differs)[1] and RARE not in differs else ():
+        for fitted, fitted_words in _clipped(policy) if _order(differs)[1] and RARE not in differs else ():
             change = _differences(parts, _declared(fitted)[0], tolerance)
             if _order(change) < _order(differs):
                 form, differs, words = fitted, change, fitted_words
@@ -101,10 +100,10 @@ def _slopes(
     return audited.slope({**inputs, "advantages": signs.expand_as(x).clone()})[1] * mask
 
 
-def _weights(audited: Audited, x: Tensor, signs: Tensor, places: int = len(PLACES)) -> Tensor:
-    """What its ratios make of each token's gradient, at the first of PLACES, (places answers, tokens)."""
+def _weights(audited: Audited, x: Tensor, signs: Tensor) -> Tensor:
+    """What its ratios make of each token's gradient, (places answers, tokens)."""
     weights = []
-    for place in range(places):
+    for place in range(len(PLACES)):
         later, first = (
             _slopes(audited, x, signs, torch.ones_like(x), place=place, first=on) for on in (False, True)
         )
@@ -161,40 +160,22 @@ def _declared(form: PolicyForm) -> tuple[Parts, float]:
     return _parts(Audited.from_function(form.loss))
 
 
-_CUT = {"cispo": "low={} high={}", "truncated": "least={} most={}", "within_bounds": "least={} most={}"}
-"""The settings of surrogates that cut a ratio at two ends."""
-
-
-def _fitted(audited: Audited) -> Iterator[tuple[PolicyForm, str]]:
-    """Declared forms with the ends that this loss cuts ratios at, and in words what is another one's."""
-    high, low = (_end(audited, 1.0, ratios) for ratios in (UP, DOWN))
-    dual, down = (_end(audited, -1.0, ratios) for ratios in (UP, DOWN))
-    ends = [f"{end:.6g}" for end in (down, high, dual) if DOWN[-1] < end < UP[-1]]
-    words = f"clipped to {' and '.join(ends)}" if ends else "not clipped"
-    clip = f"clip low={1 - down} high={high - 1}" + (f" dual={dual}" if dual < UP[-1] else "")
+def _clipped(audited: Audited) -> Iterator[tuple[PolicyForm, str]]:
+    """Declared clipped forms with the ends at which this loss is clipped, and in words what is another's."""
+    clip, ends = {"low": 1.0, "high": 1e30}, []
+    for zone in stopped_ratios(audited):
+        lower = zone.low == 0
+        if lower and zone.advantage > 0:
+            return
+        name = "low" if lower else "high" if zone.advantage > 0 else "dual"
+        ends.append(zone.high if lower else zone.low)
+        clip[name] = {"low": 1 - ends[-1], "high": ends[-1] - 1, "dual": ends[-1]}[name]
+    words = f"clipped to {' and '.join(f'{end:.6g}' for end in sorted(ends))}" if ends else "not clipped"
+    settings = [f"{name}={value}" for name, value in clip.items()]
     for form in POLICY_LOSSES:
-        stem, *settings = form.surrogate.split()
-        level = [setting for setting in settings if "level=" in setting]
-        if stem in _CUT:
-            cut = [stem, _CUT[stem].format(low if low > DOWN[-1] else 0, high), *level]
-            yield replace(form, surrogate=" ".join(cut)), f"{form.words}, but cut at {high:.6g}"
-        elif stem == "clip":
-            yield replace(form, surrogate=" ".join([clip, *level])), f"{form.words}, but {words}"
-            product = replace(form, surrogate=f"{clip} level=answer")
-            yield product, f"{form.words}, but of the product of an answer's ratios, {words}"
-
-
-def _end(audited: Audited, sign: float, ratios: Sequence[float]) -> float:
-    """The last ratio, on the way from one, at which a token's weight is the ratio itself."""
-    tolerance = 1e-5 if audited.single else 1e-9
-
-    def holds(ratio: float) -> bool:
-        one = torch.ones(1, 1, dtype=torch.float64)
-        return bool((_weights(audited, math.log(ratio) * one, sign * one, 1) / ratio - 1).abs() < tolerance)
-
-    inside = 1.0
-    for outside in ratios:
-        if not holds(outside):
-            return edge(holds, inside, outside, HALVINGS)
-        inside = outside
-    return inside
+        stem, *own = form.surrogate.split()
+        levels = {" ".join(setting for setting in own if "level=" in setting): words}
+        levels |= {"level=answer": f"of the product of an answer's ratios, {words}"}
+        for level, change in levels.items() if stem == "clip" else ():
+            surrogate = " ".join([stem, *settings, level]).strip()
+            yield replace(form, surrogate=surrogate), f"{form.words}, but {change}"

@@ -131,7 +131,7 @@ SEQUENCE, NONE = f"{TRL}grpo, importance_sampling_level=sequence)", "is none of 
         # Variants: what is another's, and where.
         (loss(gspo(0.9997, 1.0004), answers), f"is GSPO {SEQUENCE}, but clipped to 0.9997 and 1.0004;"),
         (loss(gspo(0.8, 1.2)), f"is GSPO {SEQUENCE}, but it differs where lengths differ;"),
-        (loss(cispo(2.5)), f"{CISPO}), but cut at 2.5;"),
+        (loss(cispo(2.5)), f"{NONE}; nearest is CISPO {TRL}cispo, epsilon_high=5), but it differs"),
         (loss(lambda r, a, *_: clip(r, a, 0.9, 1.1), answers), f"{GRPO}), but clipped to 0.9 and 1.1;"),
         (loss(lambda r, a, *_: clip(r, a) / 4), f"{DAPO}), like".replace("DAPO", "0.25 times DAPO", 1)),
         (loss(lambda r, a, *_: -clip(r, a)), f"{DAPO}), like".replace("DAPO", "-1 times DAPO", 1)),
