@@ -147,36 +147,28 @@ SPIKE, MOST_SPIKED = 100.0, 64
 """An advantage so many times the largest of verdicts is one; larger groups are not searched."""
 
 
-def _rounding(advantage: Advantage, group_size: int) -> float:
-    """How far the code's own precision moves its advantages of a group, relative to the largest."""
-    if group_size > MOST_SPIKED:
-        return 0.0
-    rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
-    pairs = [(called(advantage, row[None]), called(advantage, row[None], precise=True)) for row in rows]
-    own, exact = (
-        np.nan_to_num(np.concatenate(side), posinf=0.0, neginf=0.0) for side in zip(*pairs, strict=True)
-    )
-    return float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
+def find_rounding(advantage: Advantage, group_size: int) -> tuple[float, Spike | None]:
+    """How far its own precision moves an advantage of verdicts, relative to the largest; the largest spike.
 
-
-def find_spike(advantage: Advantage, group_size: int) -> Spike | None:
-    """The largest advantage at REWARDS in float32 and float64 that is a spike, if any."""
+    Spikes are looked for at REWARDS in float32 and float64.
+    """
     if group_size > MOST_SPIKED:
-        return None
+        return 0.0, None
     rows = (np.arange(group_size) < np.arange(group_size + 1)[:, None]).astype(float)
 
-    def largest(rewards: np.ndarray) -> float:
-        return float(np.abs(np.nan_to_num(called(advantage, rewards[None]), posinf=0.0, neginf=0.0)).max())
+    def finite(rewards: np.ndarray, *, precise: bool = False) -> np.ndarray:
+        return np.nan_to_num(called(advantage, rewards[None], precise=precise), posinf=0.0, neginf=0.0)
 
-    plain = max(1.0, *(largest(row) for row in rows))
+    own, exact = (np.concatenate([finite(row, precise=on) for row in rows]) for on in (False, True))
     spikes = [
-        Spike(largest((low + (high - low) * row).astype(dtype)), low, high, right, dtype)
+        Spike(float(np.abs(finite(rewards)).max()), low, high, right, dtype)
         for low, high in REWARDS
         for dtype in ("float32", "float64")
-        for right, row in enumerate(rows)
+        for right, rewards in enumerate((low + (high - low) * rows).astype(dtype))
     ]
-    largest_spike = max(spikes, key=lambda spike: spike.size)
-    return largest_spike if largest_spike.size > SPIKE * plain else None
+    spike = max(spikes, key=lambda spike: spike.size)
+    moved = float(np.abs(own - exact).max() / (np.abs(exact).max() or 1.0))
+    return moved, spike if spike.size > SPIKE * max(1.0, np.abs(own).max()) else None
 
 
 VALIDITIES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -254,6 +246,7 @@ def audit_advantage(
     v = np.array(VALIDITIES)
     weight = weight_of(table, v, drops_equal_groups=drops_equal_groups)
     name = name or str(getattr(advantage, "__name__", "the advantage"))
+    rounding, spike = find_rounding(advantage, table.group_size)
     draft = AdvantageReport(
         advantage=name,
         group_size=table.group_size,
@@ -270,8 +263,8 @@ def audit_advantage(
         couples_groups=table.coupled,
         drops_equal_groups=drops_equal_groups,
         not_finite=table.bad,
-        spike=find_spike(advantage, table.group_size),
-        rounding=_rounding(advantage, table.group_size),
+        spike=spike,
+        rounding=rounding,
         equals=declared_advantage(advantage, table.group_size, name),
         mixed=None
         if format_reward is None

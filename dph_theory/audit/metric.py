@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, count
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy import stats
@@ -56,21 +57,13 @@ def _unseeded() -> Iterator[None]:
     def seed(*_: Any) -> None:
         """What is seeded for all goes on as it was."""
 
-    patched = (
-        (random, "Random", Random),
-        (random, "seed", seed),
-        (np.random, "RandomState", RandomState),
-        (np.random, "seed", seed),
-        (np.random, "default_rng", lambda *_: generator(next(stream))),
-    )
-    usual = [(owner, name, getattr(owner, name)) for owner, name, _ in patched]
-    try:
-        for owner, name, value in patched:
-            setattr(owner, name, value)
+    with (
+        patch.multiple(random, Random=Random, seed=seed),
+        patch.multiple(
+            np.random, RandomState=RandomState, seed=seed, default_rng=lambda *_: generator(next(stream))
+        ),
+    ):
         yield
-    finally:
-        for owner, name, value in usual:
-            setattr(owner, name, value)
 
 
 def _value(metric: Metric, n: int, c: int, k: int, orders: np.ndarray | None = None) -> float:
