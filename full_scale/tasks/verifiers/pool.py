@@ -138,11 +138,6 @@ class Worker:
         self._ready = True
 
 
-def _share() -> int:
-    """How many CPUs fall to this process, where several train side by side on the machine."""
-    return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-
-
 class Pool(AbstractContextManager["Pool"]):
     """Workers that stay; `map` hands them jobs, equal ones once, and returns one reply a job, in order.
 
@@ -154,7 +149,9 @@ class Pool(AbstractContextManager["Pool"]):
     """
 
     def __init__(self, judge: str, limits: Limits, workers: int | None = None) -> None:
-        size = _share() if workers is None else workers
+        # Several processes may train side by side on the machine.
+        own_cpus = max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+        size = own_cpus if workers is None else workers
         if size < 1:
             raise argument_error("workers", workers, "at least 1")
         if limits.seconds <= 0 or limits.memory <= 0 or limits.write < 0:

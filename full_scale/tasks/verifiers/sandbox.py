@@ -99,19 +99,6 @@ def connect(database: Path) -> sqlite3.Connection:
     is none, or if a write-ahead log or a hot journal beside it holds a part of its content. Text that is no
     UTF-8, as some published databases hold, is kept byte for byte by surrogates.
     """
-    _require_whole(database)
-    uri = f"file:{quote(str(database.resolve()))}?mode=ro&immutable=1"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-    try:
-        connection.executescript("".join(f"PRAGMA {setting};" for setting in _SETTINGS))
-    except sqlite3.Error:
-        connection.close()
-        raise
-    connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-    return connection
-
-
-def _require_whole(database: Path) -> None:
     if not database.is_file():
         raise sqlite3.OperationalError(f"there is no database {database}")
     log, journal = (database.with_name(database.name + suffix) for suffix in ("-wal", "-journal"))
@@ -121,6 +108,15 @@ def _require_whole(database: Path) -> None:
         with journal.open("rb") as file:
             if file.read(len(HOT_JOURNAL)) == HOT_JOURNAL:
                 raise sqlite3.OperationalError(f"{journal} stands for a half-written change: roll it back")
+    uri = f"file:{quote(str(database.resolve()))}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    try:
+        connection.executescript("".join(f"PRAGMA {setting};" for setting in _SETTINGS))
+    except sqlite3.Error:
+        connection.close()
+        raise
+    connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+    return connection
 
 
 @cache
