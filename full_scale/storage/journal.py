@@ -124,13 +124,13 @@ def difference_of(expected: Any, stored: Any) -> tuple[Any, str]:
         "new": [key for key in expected if key not in stored],
         "gone": [key for key in stored if key not in expected],
     }
-    named = [f"{len(keys)} {what} ({_first(keys)})" for what, keys in parts.items() if keys]
+    named = [
+        f"{len(keys)} {what} ({', '.join(map(repr, keys[:3]))}{', ...' if len(keys) > 3 else ''})"
+        for what, keys in parts.items()
+        if keys
+    ]
     below = [f"of the first changed: {difference_of(*inner[0])[0]}"] if inner else []
     return _Words(f"<{', '.join([*named, *below])}>"), "others"
-
-
-def _first(keys: list[str]) -> str:
-    return ", ".join(map(repr, keys[:3])) + (", ..." if len(keys) > 3 else "")
 
 
 class SharedJournal:
