@@ -240,13 +240,14 @@ def rows(file: str) -> Iterator[tuple[_Source, list[str], bool]]:
             trainer, version, source_file = line.split("; ")
 
 
-def _parsed(source: _Source, place: str, form: str, *old_samples: str) -> KLTerm:
+def term_from(source: _Source, place: str, form: str, *old_samples: str) -> KLTerm:
+    """The term of a row: its estimator and clamps ("-" for none) stand in `form`."""
     estimator, *clamps = form.split()
     inner, outer = (None if clamp == "-" else float(clamp) for clamp in clamps or "--")
     return KLTerm(*source, place, estimator, inner, outer, "old_policy" if old_samples else "policy")
 
 
-_ROWS = [(_parsed(source, *columns), starred) for source, columns, starred in rows("kl_terms.txt")]
+_ROWS = [(term_from(source, *columns), starred) for source, columns, starred in rows("kl_terms.txt")]
 KL_TERMS = tuple(term for term, _ in _ROWS)
 """By trainer, version or commit, file and flags."""
 SHOWN = tuple(term for term, starred in _ROWS if starred)
