@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.optimize import brentq
@@ -60,13 +60,10 @@ def mixed_rewards(
         raise AdvantageError(
             f"with a format reward only groups up to {LARGEST} can be enumerated, not {size}"
         )
-    bars = np.array(list(combinations(range(size + 3), 3)))
-    counts = (
-        np.diff(np.column_stack([-np.ones(len(bars)), bars, np.full(len(bars), size + 3)])).astype(int) - 1
-    )
-    # Of each outcome: correct with the format, correct, with the format, neither.
+    answers = np.array(list(combinations_with_replacement(range(4), size)))
+    counts = (answers[..., None] == np.arange(4)).sum(axis=1)
+    # Of an answer's four kinds: correct with the format, correct, with the format, neither.
     correct, form = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
-    answers = np.array([np.repeat(np.arange(4), row) for row in counts])
     rewards = correct[answers] + value * form[answers]
     advantages = np.concatenate([called(advantage, row[None], precise=True) for row in rewards])
     advantages = np.where(np.isfinite(advantages), advantages, 0.0)
@@ -84,10 +81,9 @@ def mixed_rewards(
         by_correctness, by_format = weights(rate)
         return float(by_correctness * rate * (1 - rate) - by_format * SHARE * (1 - SHARE))
 
-    ahead = np.flatnonzero([lead(x) > 1e-12 for x in GRID])
-    ends = [
-        float(expit(GRID[i] if j in (-1, len(GRID)) else brentq(lead, *sorted((GRID[i], GRID[j])))))
-        for i, j in ([(ahead[0], ahead[0] - 1), (ahead[-1], ahead[-1] + 1)] if len(ahead) else [])
-    ]
+    ahead = np.array([lead(x) > 1e-12 for x in GRID])
+    ends = [float(brentq(lead, *GRID[i : i + 2])) for i in np.flatnonzero(np.diff(ahead))]
+    ends = [GRID[0]] * bool(ahead[0]) + ends + [GRID[-1]] * bool(ahead[-1])
+    first = (float(expit(ends[0])), float(expit(ends[-1]))) if ends else None
     by_correctness, by_format = np.array([weights(rate) for rate in validities]).T.tolist()
-    return MixedRewards(value, tuple(by_correctness), tuple(by_format), (ends[0], ends[1]) if ends else None)
+    return MixedRewards(value, tuple(by_correctness), tuple(by_format), first)
