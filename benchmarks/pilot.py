@@ -24,7 +24,7 @@ from scipy.special import expit, logit
 from dph_theory.checkpoints import Counts
 from dph_theory.checkpoints.clock import SHARED, Walk, later_clock
 from dph_theory.checkpoints.counts import PromptRow
-from dph_theory.checkpoints.kernel_course import KernelCourse, MeasuredChange
+from dph_theory.checkpoints.kernel_course import KernelCourse, described_share
 from dph_theory.checkpoints.pilot import HELD_OUT, PERSISTENCE, TRAINED, PilotForecast, pilot_forecast
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.divergences import FORWARD_KL
@@ -180,7 +180,7 @@ def exact(course: Course, point: int) -> dict[str, np.ndarray]:
         step = course.steps[point]
         parts = [part[step] - part[0] for part in course.linear]
         changes, by_kernel = np.concatenate([moved, gone]), parts[1]
-        weight = MeasuredChange(changes, np.zeros(len(changes))).described_by(np.concatenate(parts))
+        weight = described_share((changes, np.zeros(len(changes))), np.concatenate(parts))[2]
         ahead, left = weight * (course.linear[1][-1] - course.linear[1][step]), gone - weight * by_kernel
         walk = Walk(clock, PERSISTENCE[HELD_OUT], float(left.std()))
         by["pilot and kernel"] = forecast(walk, now + ahead, left)

@@ -21,7 +21,7 @@ from .kernel_course import KernelCourse
 from .pilot import pilot_forecast
 from .reading import distinct_names, read_counts, read_steps
 from .report import curve_table, requested, sentences, tables
-from .several_runs import RunComparison, compare_runs
+from .several_runs import compare_runs
 
 KIND = "confront"
 _PATH = click.Path(exists=True, path_type=Path)
@@ -142,7 +142,10 @@ def confront_command(
         hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
         raise click.UsageError(f"{error}{hint}") from error
     if json_path is not None:  # Before anything is said, which a closed pipe would end.
-        write_json(json_path, _record(confrontations, several, **options))
+        together, laws = several and several.to_dict(), options.pop("fit_policies")
+        results = {"runs": [one.to_dict() for one in confrontations], "together": together}
+        lines = [line for one in confrontations for line in sentences(one)]
+        write_json(json_path, _record(results, lines, laws=laws, **options))
     for confrontation in confrontations:
         show(console, confrontation, everything, printed_notes)
     if several is not None:
@@ -176,13 +179,10 @@ def _print_forecast(
         kernel = KernelCourse.from_kernel(AnswerKernel.load(file), method, until, rate)
     forecast = pilot_forecast(base, checkpoints, until, _ids(path), method=method, kernel=kernel, **band)
     if json_path is not None:
-        seed, k = band.pop("seed"), band.pop("ks")
-        config = {"until": forecast.until, "trained": path and str(path), "divided_by": divided_by, "k": k}
-        config |= {"group_size": group_size, "transfer": file and str(file), "learning_rate": rate, **band}
+        config = {"until": forecast.until, "trained": path and str(path), "divided_by": divided_by, **band}
+        config |= {"group_size": group_size, "transfer": file and str(file), "learning_rate": rate}
         lines, results = forecast.summary().splitlines(), {"forecast": forecast.to_dict()}
-        packages = ("numpy", "scipy")
-        stored = record(KIND, seed=seed, config=config, results=results, findings=lines, packages=packages)
-        write_json(json_path, stored)
+        write_json(json_path, _record(results, lines, **config))
     _print(console, forecast.summary(), forecast.tables())
 
 
@@ -205,15 +205,11 @@ def _checkpoints(
 
 
 def _record(
-    confrontations: Sequence[Confrontation], several: RunComparison | None, *, seed: int, **settings: Any
+    results: Mapping[str, Any], findings: Sequence[str], *, seed: int, ks: Any, **settings: Any
 ) -> dict[str, Any]:
     """The results with the settings that they are of."""
-    results = {"runs": [one.to_dict() for one in confrontations], "together": several and several.to_dict()}
-    lines = [line for one in confrontations for line in sentences(one)]
-    config = {"k": settings.pop("ks"), "laws": settings.pop("fit_policies"), **settings}
-    return record(
-        KIND, seed=seed, config=config, results=results, findings=lines, packages=("numpy", "scipy")
-    )
+    described: Any = {"seed": seed, "config": {"k": ks, **settings}, "packages": ("numpy", "scipy")}
+    return record(KIND, results=results, findings=findings, **described)
 
 
 def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:

@@ -60,35 +60,21 @@ class KernelCourse:
         return KernelChange(*parts)
 
 
-class MeasuredChange(NamedTuple):
-    """Changes of log odds by counts, half an answer added to either side, and their variances."""
+def measured_changes(pairs: PairedCounts) -> tuple[Values, Values]:
+    """The change of log odds of each prompt by its counts, half an answer added to either side; variances."""
+    sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
+    base, run = ((c + 0.5, n - c + 0.5) for n, c in sides)
+    variance = np.sum([1 / answers for answers in (*base, *run)], axis=0)
+    return np.log(run[0] / run[1] * base[1] / base[0]), variance
 
-    value: np.ndarray
-    variance: np.ndarray
 
-    @classmethod
-    def from_counts(cls, pairs: PairedCounts) -> "MeasuredChange":
-        """Of each prompt, (prompts,)."""
-        base, run = (
-            (c + 0.5, n - c + 0.5) for n, c in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
-        )
-        value = np.log(run[0] / run[1] * base[1] / base[0])
-        return cls(value, np.sum([1 / answers for answers in (*base, *run)], axis=0))
+def described_share(changes: tuple[Values, Values], by_kernel: Values) -> tuple[float, float, float]:
+    """Mean squares of `measured_changes` and of a kernel's (prompts,), and the share that these describe.
 
-    @property
-    def weight(self) -> np.ndarray:
-        """Of each prompt, the less the noisier."""
-        return 1 / (1 + self.variance)
-
-    @property
-    def mean_square(self) -> float:
-        """Without the noise of the counts."""
-        return max(float(np.average(self.value**2 - self.variance, weights=self.weight)), 0.0)
-
-    def described_by(self, change: Values) -> float:
-        """The share of the mean square, from 0 to 1, that changes (prompts,) describe.
-
-        One less the mean square of what is left over this one; what the noise adds to both is taken off.
-        """
-        both = float(np.average((2 * self.value - change) * change, weights=self.weight))
-        return float(np.clip(both / self.mean_square, 0, 1)) if self.mean_square else 0.0
+    A prompt weighs the less the noisier it is. The share, from 0 to 1, is one less the mean square of what is
+    left over that of the changes; what the noise adds to both is taken off.
+    """
+    value, variance = changes
+    squares = value**2 - variance, by_kernel**2, (2 * value - by_kernel) * by_kernel
+    measured, forecast, both = (float(np.average(x, weights=1 / (1 + variance))) for x in squares)
+    return max(measured, 0.0), forecast, float(np.clip(both / measured, 0, 1)) if measured > 0 else 0.0

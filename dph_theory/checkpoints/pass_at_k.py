@@ -64,9 +64,7 @@ def curves(n: np.ndarray, c: np.ndarray, ks: Sequence[int]) -> np.ndarray:
 
 def gaps(pairs: PairedCounts, ks: Sequence[int]) -> np.ndarray:
     """The difference run - base of each prompt's Pass@k, (prompts, K)."""
-    gap = curves(pairs.run_n, pairs.run_c, ks)
-    gap -= curves(pairs.base_n, pairs.base_c, ks)
-    return gap
+    return curves(pairs.run_n, pairs.run_c, ks) - curves(pairs.base_n, pairs.base_c, ks)
 
 
 def pass_curves(

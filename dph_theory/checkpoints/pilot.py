@@ -24,7 +24,7 @@ from ..support.table import Cell, Table
 from ..transfer import LinearisedMethod
 from .clock import Walk, later_clock, over_draws
 from .counts import Counts, PairedCounts, matched
-from .kernel_course import HOLDS_FROM, KernelChange, KernelCourse, MeasuredChange
+from .kernel_course import HOLDS_FROM, KernelChange, KernelCourse, described_share, measured_changes
 from .pass_at_k import curves, shown_ks
 from .policy_fits import THINNED_TO, JointCounts, fitted_shifts, shifted
 from .rates import floored_log, likelihood
@@ -326,11 +326,10 @@ class _Course:
             return None
         measured, by_kernel = {}, self.kernel.change(self.ids, now, now).described
         for kind, which in self.kinds.items():
-            part = MeasuredChange.from_counts(self.pairs[now].chosen(which))
-            forecast = np.average(by_kernel[which] ** 2, weights=part.weight)
-            measured[kind] = float(np.sqrt(part.mean_square)), float(np.sqrt(forecast))
-        weight = MeasuredChange.from_counts(self.pairs[now]).described_by(by_kernel)
-        return KernelShare(weight, measured)
+            changes = measured_changes(self.pairs[now].chosen(which))
+            size, forecast, _ = np.sqrt(described_share(changes, by_kernel[which])).tolist()
+            measured[kind] = size, forecast
+        return KernelShare(described_share(measured_changes(self.pairs[now]), by_kernel)[2], measured)
 
     def clock(self, now: int, later: int) -> float:
         """The trained prompts' clock at a later step, 1 now."""

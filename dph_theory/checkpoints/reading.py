@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..support.errors import argument_error
 from ..support.record import read_record
 from .counts import Counts, PromptRow, is_number, prompt_row
-from .logs import AS_TEXT, Log, LoggedAnswer, log_of_columns, prompt_counts, recognised, step_files
+from .logs import AS_TEXT, LoggedAnswer, log_of_columns, prompt_counts, recognised, step_files
 
 Numbered = Iterable[tuple[int, Any]]
 """Values with the line of the file at which each stands; one that cannot be read is the error."""
@@ -274,7 +274,11 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
 def _counts(path: Path, file: _ReadFile, source: str, options: _Options) -> Counts:
     """The rows by prompt, with notes on them; ValueError where there are none."""
     numbered, notes = file.rows, file.notes
-    if (log := _log_of(numbered, options)) is not None:
+    columns = (options.column, options.correct, options.answer)
+    log = recognised(numbered[0][1]) if numbered else None
+    if any(columns):
+        log = log_of_columns(*columns)
+    if log is not None:
         if path.is_dir() and not log.by_step:
             allowed = "a file of such a log: its folders may hold several tasks"
             raise argument_error("file", str(path), allowed)
@@ -306,14 +310,6 @@ def _counts(path: Path, file: _ReadFile, source: str, options: _Options) -> Coun
     if options.by is not None and all(row.category is None for row in rows.values()):
         raise argument_error("by", options.by, f"a field that rows of {file.path} hold")
     return Counts(source, rows, file.sha256, notes, file.models)
-
-
-def _log_of(rows: Sequence[tuple[int, Any]], options: _Options) -> Log | None:
-    """The log that rows are of, by the columns named, else by those that they have; None for counts."""
-    columns = (options.column, options.correct, options.answer)
-    if any(columns):
-        return log_of_columns(*columns)
-    return recognised(rows[0][1]) if rows else None
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:

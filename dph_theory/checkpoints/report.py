@@ -25,7 +25,10 @@ def sentences(confrontation: "Confrontation") -> tuple[str, ...]:
 
     >>> print(*sentences(confrontation), sep="\n")  # doctest: +SKIP
     """
-    first = (_header(confrontation), _pass_at_k(confrontation.curves), _solved_prompts(confrontation))
+    answers = " to ".join(map(str, sorted({*confrontation.answers})))
+    run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
+    head = f"{run} against {base}: {confrontation.prompts} prompts, {answers} answers to each."
+    first = (head, _pass_at_k(confrontation.curves), _solved_prompts(confrontation))
     left = (*_answers_left(confrontation.answers_left), *_uniform_groups(confrontation.groups))
     return (*first, *left, *_closest_policy(confrontation), _fall(confrontation))
 
@@ -45,12 +48,6 @@ def shortened(text: str, longest: int = _LONGEST_ID) -> str:
     line, half = printable(" ".join(text.split())), (longest - 3) // 2
     # What tells names apart stands at their end as often as at their beginning.
     return line if len(line) <= longest else f"{line[: longest - 3 - half]}...{line[-half:]}"
-
-
-def _header(confrontation: "Confrontation") -> str:
-    answers = " to ".join(map(str, sorted({*confrontation.answers})))
-    run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
-    return f"{run} against {base}: {confrontation.prompts} prompts, {answers} answers to each."
 
 
 def _pass_at_k(curves: PassCurves) -> str:

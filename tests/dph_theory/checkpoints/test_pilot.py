@@ -13,7 +13,7 @@ from support.sampled_counts import rows_of, write_rows
 from dph_theory.checkpoints import matched, pilot_forecast, read_counts
 from dph_theory.checkpoints.cli import confront_command
 from dph_theory.checkpoints.clock import Walk, later_clock
-from dph_theory.checkpoints.kernel_course import KernelCourse, MeasuredChange
+from dph_theory.checkpoints.kernel_course import KernelCourse, described_share, measured_changes
 from dph_theory.coverage import exact_pass_at_k
 from dph_theory.transfer import LinearisedMethod, coupled_flow
 
@@ -193,7 +193,7 @@ def test_the_share_that_a_kernel_describes_has_no_noise_of_the_counts(file):
     shares = []
     for by_kernel in (change, 0.5 * change, 0 * change, -change):
         pairs = matched(file("base", start), file("step50", start + change)).counts
-        shares.append(MeasuredChange.from_counts(pairs).described_by(by_kernel))
+        shares.append(described_share(measured_changes(pairs), by_kernel)[2])
     assert shares == pytest.approx([1.0, 0.75, 0.0, 0.0], abs=0.1)
 
 
