@@ -126,15 +126,8 @@ def trl_parts(settings: TrainerSettings) -> float:
     return max(1.0, (parts or answers / batch or accumulated) / accumulated)
 
 
-_VERL_ESTIMATORS = {
-    "kl": "k1",
-    "mse": "k2",
-    "low_var_kl": "k3",
-    "k1": "k1",
-    "k2": "k2",
-    "k3": "k3",
-    "abs": "abs",
-}
+_VERL_ESTIMATORS = {name: name for name in (*ESTIMATORS, "abs")}
+_VERL_ESTIMATORS |= {"kl": "k1", "mse": "k2", "low_var_kl": "k3"}
 _BY_LENGTH = Weight(
     "the mean weighed by lengths subtracted: the weight depends on lengths (arXiv:2505.23585)"
 )

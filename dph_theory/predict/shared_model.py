@@ -98,11 +98,11 @@ class SharedModelForecast(Shown):
         measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
         own, better, errors = self.choices[0], self.better()[:3], forecast_errors()
         base, end = self.base.held_out[1], own.held_out[1]
+        opening = "Direction only, give a checkpoint: expect" if self.beyond else "Expect"
         lines = [
-            f"xpect {measure} {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam at"
+            f"{opening} {measure} {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam at"
             f" {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
         ]
-        lines[0] = ("Direction only, give a checkpoint: e" if self.beyond else "E") + lines[0]
         domain, word = (errors.beyond, "Above") if self.beyond else (errors.within, "Below")
         error = f"{word} {HOLDS_TO:g}, {domain.settings} forecasts erred by {domain.rms:.3f} (rms)"
         if self.beyond:

@@ -218,18 +218,18 @@ def expectation(configuration: Configuration) -> Expectation:
 def _unlike(configuration: Configuration) -> str:
     """Why no stored run is like this one, "" where one is."""
     objective, term = configuration.objective, configuration.objective.term
-    if configuration.objective.undecided:
-        return f"it depends on {', '.join(dict.fromkeys(configuration.objective.undecided))}"
+    if objective.undecided:
+        return f"it depends on {', '.join(dict.fromkeys(objective.undecided))}"
     if objective.coefficient and term is not None and kind(configuration) is None:
         place = "loss" if term.token else "reward"
         return f"no stored run has a KL like this one ({term.estimator} in the {place})"
-    if configuration.objective.unpredicted and not configuration.objective.unpredicted.startswith(UNGROUPED):
-        return configuration.objective.unpredicted
+    if objective.unpredicted and not objective.unpredicted.startswith(UNGROUPED):
+        return objective.unpredicted
+    if similar(configuration):
+        return ""
     words = "equal groups left out" if objective.mixed_only else objective.advantage.words
     with_kl = " beside a KL" if objective.coefficient else ""
-    return (
-        "" if similar(configuration) else f"no stored run has an advantage like this one{with_kl} ({words})"
-    )
+    return f"no stored run has an advantage like this one{with_kl} ({words})"
 
 
 def advice(

@@ -192,11 +192,6 @@ def test_some_trained_prompts_are_held_at_the_base_where_enough_are_left_to_trai
         assert held == (wanted if trained == 24 else [])
 
 
-def test_pass_at_k_is_forecast_at_large_k_if_no_other_is_asked_for(tmp_path):
-    out = predict(tmp_path, WORDS.removesuffix(" --k 8")).output
-    assert out.startswith("Expect held-out Pass@256 ")
-
-
 def test_what_the_forecast_says_is_stored(tmp_path):
     path = tmp_path / "told.json"
     predict(tmp_path, f"trl beta=0 learning_rate=0.2 --steps 60 --k 8 --json {path}")
