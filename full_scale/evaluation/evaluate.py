@@ -20,7 +20,7 @@ from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel, stop_tokens
 from ..presampling.buffer import RehearsalRow
-from ..presampling.result import Presampling, prompt_hashes
+from ..presampling.result import PACKAGES, Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import DISTRIBUTION, Recipe
 from ..storage.journal import SharedJournal
@@ -119,7 +119,6 @@ class EvaluatedModel(AnsweringModel):
 
 
 JOURNAL = "evaluation.jsonl"
-PACKAGES = ("torch", "transformers")
 REHEARSED, EXPLORED = "rehearsed", "explored"
 Sets = Mapping[str, Sequence[Prompt]]
 
@@ -170,11 +169,14 @@ def evaluate(
         journal.gather()
         evaluated = {}
         for name, examples in sets.items():
-            numbers = range(-(-len(examples) // recipe.sampling.batch_size))
-            batches = [from_json(Batch, journal[f"{name}/{batch}"]) for batch in numbers]
+            count = -(-len(examples) // recipe.sampling.batch_size)
+            batches = [from_json(Batch, journal[f"{name}/{batch}"]) for batch in range(count)]
             prompts = [entry for batch in batches for entry in batch.prompts]
-            summarised = _set(recipe, prompts, base.get(name))
-            evaluated[name] = replace(summarised, match=matches(task.verifier, examples))
+            numbers = summary(prompts, recipe.evaluate.k)
+            if name in base:
+                retention, exploration = against_base(prompts, base[name].prompts)
+                numbers = replace(numbers, retention=retention, exploration=exploration)
+            evaluated[name] = EvaluatedSet(tuple(prompts), numbers, matches(task.verifier, examples))
         results = Evaluation(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
@@ -265,11 +267,3 @@ def _identity(answering: EvaluatedModel, presampling: Presampling, run: str, set
         "verifier": bound_to(answering.task.verifier),
         "buffer": presampling.buffer.digest,
     }
-
-
-def _set(recipe: Recipe, prompts: Sequence[PromptAnswers], base: EvaluatedSet | None) -> EvaluatedSet:
-    numbers = summary(prompts, recipe.evaluate.k)
-    if base is not None:
-        retention, exploration = against_base(prompts, base.prompts)
-        numbers = replace(numbers, retention=retention, exploration=exploration)
-    return EvaluatedSet(tuple(prompts), numbers)

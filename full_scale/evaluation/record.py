@@ -148,16 +148,14 @@ class Evaluation:
             words += f"; style entropy {_number_text(numbers.style_entropy)} nats"
         for kind, solved in (("retention", numbers.retention), ("exploration", numbers.exploration)):
             if solved is not None and solved.samples.value is not None:
-                words += f"; {kind} {_share_text(solved.samples)}"
+                # The interval of a proportion, whose error is not 0 where all agree.
+                count = solved.samples.prompts
+                rate = Rate.of_counts(round(solved.samples.value * count), count)
+                words += f"; {kind} {rate.value:.3f} ({rate.correct} of {rate.n}, "
+                words += f"95% interval {rate.low:.3f} to {rate.high:.3f})"
         if failed := sum(numbers.outcomes.get(outcome, 0.0) for outcome in FAILED):
             words += f"; the verifier failed on {failed:.1%} of the samples, which count as wrong"
         return words
-
-
-def _share_text(share: Share) -> str:
-    """A share of prompts with the 95% interval of a proportion, whose error is not 0 where all agree."""
-    rate = Rate.of_counts(round((share.value or 0.0) * share.prompts), share.prompts)
-    return f"{rate.value:.3f} ({rate.correct} of {rate.n}, 95% interval {rate.low:.3f} to {rate.high:.3f})"
 
 
 def _number_text(number: Mean) -> str:

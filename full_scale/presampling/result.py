@@ -62,6 +62,8 @@ FREE = ("seed", "sampling.batch_size", "sampling.backend")
 """What a training may have otherwise than its pre-sampling: they move no probability."""
 
 
+_STORED = ("pef", "exp", "outcomes", "unfinished", "failures", "cut_off")
+"""Fields of a pre-sampling that its record has as they are."""
 _MANY = 0.5
 """Share of rollouts cut off from which the limit, or the tokens that end an answer, may be wrong."""
 
@@ -129,30 +131,19 @@ class Presampling:
             raise RefusedError(f"no pre-sampling in {folder}: it {begun}; run dph presample --config ...")
         results = read_record(path, KIND, "dph presample --config ...")["results"]
         counts = {name: (entry["correct"], entry["n"]) for name, entry in results.pop("rates").items()}
-        return cls(
-            rates={name: Rate.of_counts(*count) for name, count in counts.items()},
-            pef=tuple(results.pop("pef")),
-            exp=tuple(results.pop("exp")),
-            buffer=RehearsalBuffer.load(folder / BUFFER),
-            outcomes=results.pop("outcomes"),
-            unfinished=results.pop("unfinished"),
-            failures=results.pop("failures"),
-            cut_off=results.pop("cut_off"),
-            identity={key: value for key, value in results.items() if key != "rows"},
-        )
+        own: dict[str, Any] = {name: results.pop(name) for name in _STORED}
+        own |= {name: tuple(own[name]) for name in ("pef", "exp")}
+        del results["rows"]
+        rates = {name: Rate.of_counts(*count) for name, count in counts.items()}
+        return cls(rates=rates, buffer=RehearsalBuffer.load(folder / BUFFER), identity=results, **own)
 
     def save(self, folder: Path, recipe: Recipe) -> None:
         """Write the buffer, then the record, whose presence says that all is there."""
         self.buffer.save(folder / BUFFER)
         results = {
             "rates": {name: rate._asdict() for name, rate in self.rates.items()},
-            "pef": self.pef,
-            "exp": self.exp,
             "rows": len(self.buffer),
-            "outcomes": self.outcomes,
-            "unfinished": self.unfinished,
-            "failures": self.failures,
-            "cut_off": self.cut_off,
+            **{name: getattr(self, name) for name in _STORED},
             **self.identity,
         }
         described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": self.findings}
@@ -164,14 +155,6 @@ class Presampling:
         return (
             f"no correct rollout of D_pef's {len(self.pef)} prompts ended by itself; {self._cut_off_text()}"
         )
-
-    def _rehearsed_text(self) -> str:
-        kernel = self.identity.get("presample", {}).get("kernel")
-        choice = "chosen at random" if kernel is None else f"chosen by {kernel}"
-        anchors = self.identity.get("presample", {}).get("anchors")
-        if anchors:
-            return f"{len(self.pef)} prompts are held at the base, {choice},"
-        return f"D_pef has {len(self.pef)} prompts"
 
     def _cut_off_text(self) -> str:
         share = self.unfinished / max(1, sum(self.outcomes.values()))
@@ -205,7 +188,11 @@ class Presampling:
         """What the numbers say, for the record and the terminal."""
         mean = float(np.mean([rate.value for rate in self.rates.values()]))
         never = sum(rate.correct == 0 for rate in self.rates.values())
-        sentences = []
+        settings, sentences = self.identity.get("presample", {}), list[str]()
+        rehearsed = f"D_pef has {len(self.pef)} prompts"
+        if settings.get("anchors"):
+            choice = f"by {settings['kernel']}" if settings.get("kernel") else "at random"
+            rehearsed = f"{len(self.pef)} prompts are held at the base, chosen {choice},"
         if self.failures:
             failed = sum(self.outcomes.get(outcome, 0) for outcome in FAILED)
             rollouts = sum(self.outcomes.values())
@@ -215,8 +202,7 @@ class Presampling:
             )
         sentences += [
             f"mean base pass rate {mean:.3f} over {len(self.rates)} prompts; {never} with no correct rollout",
-            f"{self._rehearsed_text()} and {len(self.buffer)} rows to rehearse, "
-            f"D_exp {len(self.exp)} prompts",
+            f"{rehearsed} and {len(self.buffer)} rows to rehearse, D_exp {len(self.exp)} prompts",
         ]
         if never:
             sentences.append(

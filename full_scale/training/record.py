@@ -1,7 +1,7 @@
 """The record of a training: what it was run with, and its log by step."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,6 @@ class TrainingRecord:
 
     def write(self, path: Path) -> None:
         """Store it, whole or not at all, with the versions of the libraries."""
-        results = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("config", "findings")
-        }
-        seed = self.config["seed"]
-        stored = record(
-            KIND, seed=seed, config=self.config, results=results, findings=self.findings, packages=PACKAGES
-        )
-        write_json(path, stored)
+        results = {name: value for name, value in vars(self).items() if name not in ("config", "findings")}
+        described: Any = {"seed": self.config["seed"], "config": self.config, "findings": self.findings}
+        write_json(path, record(KIND, results=results, packages=PACKAGES, **described))
