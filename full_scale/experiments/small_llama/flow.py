@@ -104,10 +104,8 @@ def ways_back(
 def crossing(times: np.ndarray, shares: np.ndarray, level: float) -> float | None:
     """The first time at which the shares reach a level, linear in their logarithm between points."""
     above = np.flatnonzero(shares >= level)
-    if not above.size:
-        return None
-    if above[0] == 0:
-        return float(times[0])
+    if not above.size or above[0] == 0:
+        return float(times[0]) if above.size else None
     (t0, t1), (s0, s1) = (values[above[0] - 1 : above[0] + 1] for values in (times, np.log(shares)))
     return float(t0 + (np.log(level) - s0) / (s1 - s0) * (t1 - t0))
 

@@ -23,7 +23,7 @@ from ..enumerable_tasks.exact import Tables, exact
 from ..enumerable_tasks.tasks import EnumerableTask
 from .finished_runs import PredictedPolicy
 from .runs import BASE, FILTERED, MEANS, SEQUENCE, TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
-from .sampling import Sampling, sampled_policy
+from .sampling import sampled_policy
 
 Solver = Callable[..., Tables]
 SOLVERS: dict[str, tuple[Solver, FDivergence]] = {
@@ -61,8 +61,10 @@ def stationary_policies(run: LlamaRun, task: EnumerableTask, base: Sequence[np.n
     if run.scale == "group":
         policies[f"{own}, {UNSCALED}"] = _after_rounds(own, run, task, base, centring="none")
     if run.sampling is not None:
-        sampled = _under_sampling(run, run.sampling, task, base)
-        policies = {f"{own}, {run.sampler}": sampled} | policies
+        beta = run.beta / float(group_weight(run.group_size, 0.5, run.centring))
+        drawn = partial(sampled_policy, run.sampling, form=run.form, beta=beta, end=task.end)
+        rows = zip(zip(*task.of_rows(base), strict=True), task.valid, strict=True)
+        policies = {f"{own}, {run.sampler}": _stacked(drawn(*row) for row in rows)} | policies
     return policies
 
 
@@ -74,17 +76,6 @@ def distances(
     return {
         name: float(policy_divergence(rows, policy, end=task.end).mean()) for name, policy in policies.items()
     }
-
-
-def _under_sampling(
-    run: LlamaRun, sampling: Sampling, task: EnumerableTask, base: Sequence[np.ndarray]
-) -> Tables:
-    """The stationary policy of the run's form under its sampler, by the flow of each row."""
-    beta = run.beta / float(group_weight(run.group_size, 0.5, run.centring))
-    rows = zip(zip(*task.of_rows(base), strict=True), task.valid, strict=True)
-    return _stacked(
-        sampled_policy(sampling, row, valid, form=run.form, beta=beta, end=task.end) for row, valid in rows
-    )
 
 
 def _stacked(rows: Iterable[Sequence[np.ndarray]]) -> Tables:
