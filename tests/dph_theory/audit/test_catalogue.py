@@ -10,7 +10,6 @@ from dph_theory.references import REFERENCES
 from dph_theory.trainers.kl_terms import KL_TERMS
 
 REVERSE, FORWARD = "reverse KL(pi||ref)", "forward KL(ref||pi)"
-JS = "JS generator (twice the JS divergence)"
 PUBLIC_CODE_OR_REPORTS = ("DeepSeek-V3.2, arXiv:", "verl, ", "TRL, ")
 
 
@@ -19,35 +18,6 @@ def test_every_form_is_one_and_has_a_source():
     for form in CATALOGUE:
         cited = form.source.split(",")[0] in REFERENCES
         assert cited or form.source.startswith(PUBLIC_CODE_OR_REPORTS), form.source
-
-
-ESTIMATES_AND_DESCENDS = [
-    ("k1", "policy", REVERSE, "zero"),
-    ("k2", "policy", None, REVERSE),
-    ("k3", "policy", REVERSE, FORWARD),
-    ("k3", "old_policy", None, None),
-    ("k1 in the reward", "policy", None, REVERSE),
-    ("k1 in the reward to go", "policy", None, REVERSE),
-    ("k1 in each token's own advantage", "policy", None, REVERSE),
-    ("corrected k3", "policy", REVERSE, REVERSE),
-    ("corrected k3", "old_policy", REVERSE, REVERSE),
-    ("k3 corrected by a sequence ratio", "policy", REVERSE, REVERSE),
-    ("absolute log ratio", "policy", None, "total variation"),
-    ("clamped k3", "policy", None, None),
-    ("value of k3, gradient of k2", "policy", None, REVERSE),
-    ("f-DPG forward KL", "policy", None, FORWARD),
-    ("f-DPG reverse KL", "policy", None, REVERSE),
-    ("f-DPG JS", "policy", None, JS),
-    ("released forward", "reference", None, None),
-    ("released js", "reference", None, None),
-    ("released js_low_var", "reference", JS, JS),
-    ("released alpha", "reference", "alpha-divergence 0.2", "alpha-divergence 0.2"),
-    ("forward KL, printed", "reference", FORWARD, FORWARD),
-    ("forward KL, printed", "filtered", "forward KL(p_*||pi) + log A1", "forward KL(p_*||pi)"),
-    ("forward KL, normalised", "reference", FORWARD, FORWARD),
-    ("JS", "reference", JS, JS),
-    ("alpha 0.5", "reference", "alpha-divergence 0.5", "alpha-divergence 0.5"),
-]
 
 
 TOKEN_LEVEL = {"each token": True, "whole answer": False}
