@@ -148,7 +148,7 @@ SPIKE, MOST_SPIKED = 100.0, 64
 
 
 def find_rounding(advantage: Advantage, group_size: int) -> tuple[float, Spike | None]:
-    """How far its own precision moves an advantage of verdicts, relative to the largest; the largest spike.
+    """How far its own precision moves an advantage, relative to the largest, and the largest spike, if any.
 
     Spikes are looked for at REWARDS in float32 and float64.
     """
