@@ -172,25 +172,21 @@ def read_runs(folders: Sequence[Path]) -> list[MeasuredRun]:
     """
     if not folders:
         raise argument_error("runs", [], "at least one run folder")
-    given = [Folders.at(folder.resolve()) for folder in folders]
-    named = [run for run in given if run != run.base()]
-    if not named:
-        raise argument_error(
-            "runs", [str(folder) for folder in folders], "at least one run other than the base's"
-        )
-    return [_read_run(run) for run in named]
-
-
-def _read_run(folders: Folders) -> MeasuredRun:
-    evaluation = Evaluation.read(folders.evaluation)
-    base = Evaluation.read(folders.base().evaluation, "dph evaluate --base --config ...").sets
-    training = TrainingRecord.read(folders.training)
-    sets = {
-        name: paired(f"{folders.run} {name}", entry.prompts, base[name].prompts)
-        for name, entry in evaluation.sets.items()
-        if name in base and entry.prompts
-    }
-    return MeasuredRun(folders.run, training, evaluation, sets, base)
+    measured_runs = []
+    for run in map(Folders.at, (folder.resolve() for folder in folders)):
+        if run != run.base():
+            evaluation = Evaluation.read(run.evaluation)
+            base = Evaluation.read(run.base().evaluation, "dph evaluate --base --config ...").sets
+            training = TrainingRecord.read(run.training)
+            sets = {
+                name: paired(f"{run.run} {name}", entry.prompts, base[name].prompts)
+                for name, entry in evaluation.sets.items()
+                if name in base and entry.prompts
+            }
+            measured_runs.append(MeasuredRun(run.run, training, evaluation, sets, base))
+    if not measured_runs:
+        raise argument_error("runs", [*map(str, folders)], "at least one run other than the base's")
+    return measured_runs
 
 
 def paired(name: str, prompts: Sequence[PromptAnswers], base: Sequence[PromptAnswers]) -> PairedSet:
