@@ -70,8 +70,8 @@ class Worker:
         ]
         # Of the environment it sees where to import from, nothing secret, and what is named.
         names = (*_PASSED_ON, *limits.environment)
-        seen = {key: os.environ[key] for key in names if key in os.environ}
-        seen["PYTHONPATH"] = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)
+        environment = {key: os.environ[key] for key in names if key in os.environ}
+        environment["PYTHONPATH"] = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)
         # A program of its own, never a fork of a parent that may hold threads and a GPU; a session of its
         # own, so that an interrupt at the keyboard is the parent's to handle.
         with theirs:
@@ -80,7 +80,7 @@ class Worker:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                env=seen,
+                env=environment,
                 start_new_session=True,
             )
 
