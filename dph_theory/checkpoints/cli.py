@@ -142,10 +142,10 @@ def confront_command(
         hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
         raise click.UsageError(f"{error}{hint}") from error
     if json_path is not None:  # Before anything is said, which a closed pipe would end.
-        together, laws = several and several.to_dict(), options.pop("fit_policies")
+        together, fitted = several and several.to_dict(), options.pop("fit_policies")
         results = {"runs": [one.to_dict() for one in confrontations], "together": together}
         lines = [line for one in confrontations for line in sentences(one)]
-        write_json(json_path, _record(results, lines, laws=laws, **options))
+        write_json(json_path, _record(results, lines, laws=fitted, **options))
     for confrontation in confrontations:
         show(console, confrontation, everything, printed_notes)
     if several is not None:
