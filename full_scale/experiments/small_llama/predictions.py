@@ -107,30 +107,17 @@ def _after_rounds(
     name: str, run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray], centring: str | None = None
 ) -> Tables:
     """The policy of that name after the run's rounds, each with that of the one before as its base."""
+    (solver, divergence), centring = SOLVERS[name], centring or run.centring
+    normalised = partial(normalised_policy, solver=solver, divergence=divergence, end=task.end)
     for _ in range(run.rounds):
-        base = _after_one_round(name, centring or run.centring, run, task, base)
+        rows = task.of_rows(base)
+        if centring == "std":
+            base = _stacked(
+                normalised([table[row] for table in rows], valid, run.beta, run.group_size, centring)
+                for row, valid in enumerate(task.valid)
+            )
+        else:
+            # The weight is the same at every validity.
+            beta = run.beta / group_weight(run.group_size, 0.5, centring) / run.informative
+            base = solver(rows, task.valid, beta, divergence, end=task.end)
     return list(base)
-
-
-def _after_one_round(
-    name: str, centring: str, run: LlamaRun, task: EnumerableTask, base: Sequence[np.ndarray]
-) -> Tables:
-    solver, divergence = SOLVERS[name]
-    rows = task.of_rows(base)
-    if centring != "std":
-        # The weight is the same at every validity.
-        beta = run.beta / group_weight(run.group_size, 0.5, centring) / run.informative
-        return solver(rows, task.valid, beta, divergence, end=task.end)
-    return _stacked(
-        normalised_policy(
-            [table[row] for table in rows],
-            valid,
-            run.beta,
-            run.group_size,
-            centring,
-            solver=solver,
-            divergence=divergence,
-            end=task.end,
-        )
-        for row, valid in enumerate(task.valid)
-    )
