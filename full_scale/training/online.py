@@ -282,9 +282,8 @@ class OnlineTrainer(ExactResume, DPHTrainer):
         groups, _ = measured_groups(self, self.verdicts, self.base_rates, samples)
         last = self.carried.get("excess", 0.0)
         if len(groups):
-            last = self.carried["excess"] = (
-                0.9 * last + 0.1 * excess_of(groups, self.rate_samples).mean.item()
-            )
+            excess = excess_of(groups, self.rate_samples).mean.item()
+            last = self.carried["excess"] = 0.9 * last + 0.1 * excess
         return last
 
     def _definition(self, samples: dict[str, Any]) -> Tensor:
