@@ -47,7 +47,7 @@ MADE = (
     "appendix/results.md",
 )
 """Pages that are templates filled with stored numbers."""
-PICTURES = ("transfer", "divisors", "pretrained", "stationary_policies")
+PICTURES = ("transfer", "models", "divisors", "pretrained", "stationary_policies")
 """The figure that the README shows, and the first of the findings; the site makes the others."""
 
 

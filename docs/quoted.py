@@ -21,6 +21,7 @@ from figures.gallery import (
     direction,
     divisors,
     drift,
+    models,
     pretrained,
     stationary_policies,
     transfer,
@@ -51,6 +52,7 @@ def found(records: Records) -> dict[str, Any]:
         "budget": _budget(records),
         "demo": _demo(records),
         "divided": _divided(records),
+        "errors": _errors(records),
         "alike": ALIKE,
         **_atlas(records),
         **_shared(records),
@@ -137,7 +139,7 @@ def _transfer(records: Records) -> dict[str, Any]:
     slopes = {
         kernel["settings"]["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
         for kernel in results["kernels"]
-        if kernel["settings"]["rank"] is None and not kernel["settings"]["measured_after"]
+        if not any(kernel["settings"].get(name) for name in ("rank", "measured_after", "model"))
     }
     # More prompts than the experiment has, by the run that is prepared for a GPU.
     slopes["all last digits"] = _stored_benchmark("gpu")["kernel"]
@@ -151,6 +153,22 @@ def _transfer(records: Records) -> dict[str, Any]:
         "slopes": slopes,
         "among": np.abs(among).mean(),
     }
+
+
+MODELS = {None: "SmolLM2-135M", **{name: words for name, words in models.MODELS.items() if name}}
+ERRORS = ("kernel", "kernel of Adam's steps", "no change", "one answer", "noise of seeds")
+
+
+def _errors(records: Records) -> list[tuple[str, ...]]:
+    """A row a model, task and rate: settings, then root mean square errors of held-out Pass@k, as text."""
+    rows = []
+    for row in records.results("pretrained")["forecast_errors"]:
+        if row["optimiser"] == "adam":
+            runs = f"{MODELS[row['model']]}, {row['task']}, {row['learning_rate']:.1g} ({row['settings']})"
+            numbers = [row["errors"].get(name) for name in ERRORS]
+            cells = ("-" if at_k is None else " / ".join(f"{x:.3f}" for x in at_k) for at_k in numbers)
+            rows.append((row["experiment"], runs, *cells))
+    return rows
 
 
 def _stored_benchmark(name: str) -> dict[str, Any]:

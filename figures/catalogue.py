@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "transfer",
+    "models",
     "frontier",
     "divisors",
     "pretrained",

@@ -22,7 +22,7 @@ NEEDS = ("pretrained",)
 TASK, K = "last digits", (1, 16, 256)
 MIXTURE = (TASK, "weekdays by example", "months by example", "rain by example", "colours by example")
 PUBLISHED = {"tasks": MIXTURE, "optimiser": "adam", "learning_rate": 1e-5, "rank": None, "steps": 20}
-PUBLISHED |= {"anchors": 0, "measured_after": 0}
+PUBLISHED |= {"anchors": 0, "measured_after": 0, "model": None}
 """What the settings have in common that are compared: they differ in method, KL and coefficient alone."""
 MEASURES = ("base", "forecast", "interpolated", "measured", "measured_spread", "trained_measured")
 RUNS = {"no KL": ("GRPO", "none", 0.0), "with a KL": ("forward KL", "k3", 1.0)}
@@ -43,7 +43,9 @@ def numbers(records: Records) -> dict[str, Any]:
         rows.append(row)
     settings = pd.DataFrame(rows)
     # What is None is not a missing number.
-    settings = settings.astype({"rank": object, "answers": object}).where(settings.notna(), None)
+    settings = settings.astype({"rank": object, "answers": object, "model": object}).where(
+        settings.notna(), None
+    )
     return {"settings": settings}
 
 

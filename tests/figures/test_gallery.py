@@ -80,6 +80,7 @@ FALSE = {
     "budget_and_family, between": lambda n: n.assign(ends=[[6.0] * len(ends) for ends in n.ends]),
     "drift": lambda n: n.assign(predicted=2.5 * n.predicted),
     "causes_of_misses": lambda n: n.assign(unexplained=n.unexplained + 5),
+    "models": lambda n: exchanged(n, "base 256", "measured 256"),
     "divisors": lambda n: swapped(n, "method", "GRPO", "MaxRL"),
     "direction": lambda n: swapped(n, "method", "DAPO", "DPH-F"),
     "filtering": lambda n: n.assign(local_to_filtered=-n.local_to_filtered),
@@ -161,7 +162,7 @@ def test_its_table_says_what_the_record_holds(numbers, name, row, said):
 
 
 def test_an_unknown_name_is_told_the_others():
-    match = r"figure='mona_lisa' is not allowed: one of transfer, frontier, divisors, pretrained, "
+    match = r"figure='mona_lisa' is not allowed: one of transfer, models, frontier, divisors, pretrained, "
     with pytest.raises(ValueError, match=match):
         figure("mona_lisa")
 

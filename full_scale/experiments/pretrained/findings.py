@@ -103,7 +103,8 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
     outcomes, base = findings.outcomes, dict[str, TaskMeasures]()
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
     for outcome in shown:
-        base |= outcome.course[0].tasks
+        if outcome.run.model is None:
+            base |= outcome.course[0].tasks
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.first["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}

@@ -1,11 +1,12 @@
 """Does the kernel's forecast hold on models that it was never tried on?
 
 Gemma-3-270M and a small Llama that is taught here, beside SmolLM2-135M, each at its rate and at a tenth of
-it; all runs are measured along their course. Forecasts by the plain kernel are written before the runs. That of
-Adam's steps (`transfer.metric`) was made after three runs of the taught Llama, and was to err less with a KL and
-no more without; the rival: what the plain one lacks is not the metric. Its first form, four drawn batches for
-v, gave weights that only rare answers reach no bound, and was replaced after twenty runs, so that its forecasts
-count as made after the runs. Left out: sampled answers of many tokens; adapters; more than 40 steps.
+it; all runs are measured along their course. Forecasts by the plain kernel are written before the runs. That
+of Adam's steps (`transfer.metric`) was made after three runs of the taught Llama, and was to err less with a
+KL and no more without; the rival: what the plain one lacks is not the metric. Its first form, four drawn
+batches for v, gave weights that only rare answers reach no bound, and was replaced after twenty runs, so that
+its forecasts count as made after the runs. Left out: sampled answers of many tokens; adapters; more than 40
+steps.
 """
 
 from collections.abc import Sequence

@@ -318,7 +318,8 @@ def forecast_errors(compared: Sequence[ForecastComparison]) -> list[dict[str, An
     for row in compared:
         run = row.setting
         if run.measured_after == 0:
-            key = run.model, run.experiment, run.tasks[0], run.optimiser, run.learning_rate
+            task = run.tasks[0] + (", solved ones beside" if len(run.tasks) > 1 else "")
+            key = run.model, run.experiment, task, run.optimiser, run.learning_rate
             groups.setdefault(key, []).append(row)
     fields = ("model", "experiment", "task", "optimiser", "learning_rate")
     rows = []
