@@ -182,8 +182,8 @@ class _Work:
         """Set the metric by some of the trained prompts, once for the kernel."""
         file = self.folder / "metric.npz"
         if not file.is_file():
-            some = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
-            groups = [(trained[i][0], trained[i][1]()) for i in some]
+            places = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
+            groups = [(trained[i][0], trained[i][1]()) for i in places]
             matrices, kind = self.gradients.matrices, self.identity["metric"]
             measured_metric(self.model, groups, matrices, kind, len(trained)).save(file)
         self.gradients.metric = Metric.load(file)
