@@ -67,7 +67,9 @@ def test_they_are_short_and_each_is_tried_here():
 def test_advantages_and_metrics_are_told_apart(said):
     found = said("audit_your_own_advantage.py") + said("audit_your_own_metric.py")
     assert "centred at G = 8: It is Dr. GRPO, mean of all (arXiv:2503.20783). It maximises 0.875 V" in found
-    assert "averaged at G = 8: It is MaxRL (arXiv:2602.02710). It maximises log V truncated at order 7" in found
+    assert (
+        "averaged at G = 8: It is MaxRL (arXiv:2602.02710). It maximises log V truncated at order 7" in found
+    )
     assert "unbiased: an unbiased estimate of pass@k" in found
     assert "bootstrap: BIASED" in found
 

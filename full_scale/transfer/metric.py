@@ -62,9 +62,11 @@ class Metric:
 
     def save(self, path: Path) -> None:
         """Write it as one .npz file, whole or not at all."""
-        arrays = {f"{name} {side}": f for name, both in self.factors.items() for side, f in enumerate(both)}
+        arrays: dict[str, Any] = {"step": self.step}
+        for name, both in self.factors.items():
+            arrays |= {f"{name} {side}": factor.cpu().numpy() for side, factor in enumerate(both)}
         with replacing(path) as part, part.open("wb") as out:
-            np.savez(out, step=self.step, **{name: factor.cpu().numpy() for name, factor in arrays.items()})
+            np.savez(out, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> "Metric":

@@ -121,8 +121,8 @@ ADAM = theorem(
     on=linear(weight=uniform(0.1, 1, 3)),
     tends=(first_adam_step, change_in_adams_metric),
     examples=(THREE_PROMPTS.giving(rhs="1.68722126 .1401992 -.37576565"),),
-    note="The two can differ in sign: with g = (1, .1) a prompt of gradient (-.2, 1) is moved by -.1 along g and"
-    " by .8 along its signs.",
+    note="The two can differ in sign: with g = (1, .1) a prompt of gradient (-.2, 1) is moved by -.1 along g"
+    " and by .8 along its signs.",
     false=(neighbour("by the plain kernel, as far along the gradient", rhs=change_as_far),),
     **STEPS,
 )
