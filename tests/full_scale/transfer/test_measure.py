@@ -18,6 +18,7 @@ from dph_theory.transfer.report import kernel_summary
 from full_scale.recipe.schema import ModelConfig
 from full_scale.transfer import measure
 from full_scale.transfer.measure import measure_files, measure_sampled
+from full_scale.transfer.metric import METRICS
 
 ANSWERS = {"p0 p1": ["w1", "w2"], "p2 p3": ["w5"], "p4 p5 p6": ["w3"]}
 
@@ -163,6 +164,9 @@ def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path):
     assert np.bincount(kernel.prompt).max() <= 2 + 2
     again = measure_sampled(recipe, task, tmp_path / "again.npz", samples=24, own=2, limit=3)
     assert again.gram == pytest.approx(kernel.gram)
+    by_adam = measure_sampled(recipe, task, tmp_path / "adam.npz", samples=24, own=2, limit=3, metric="adam")
+    assert by_adam.log_p == pytest.approx(kernel.log_p)
+    assert by_adam.gram != pytest.approx(kernel.gram, rel=0.5)
     assert kernel.about["answers"] == "24 sampled"
     assert np.linalg.eigvalsh(kernel.gram).min() > -1e-6 * np.linalg.norm(kernel.gram)
     told = "\n".join(kernel_summary(kernel, tmp_path / "kernel.npz"))
@@ -186,17 +190,21 @@ def test_two_halves_of_many_answers_keep_their_own_noise_out(model, tmp_path):
     assert K[off] == pytest.approx(other[off], rel=0.05, abs=0.02 * np.abs(K).max())
 
 
-def test_the_command_measures_says_what_it_found_and_what_is_next(model, tmp_path):
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_command_measures_says_what_it_found_and_what_is_next(model, tmp_path, metric):
     train = rows(tmp_path / "train.jsonl", ANSWERS)
     held = rows(tmp_path / "held.jsonl", {"p6 p7": ["w1"]})
     kernel = tmp_path / "kernel.npz"
     asked = ["transfer", str(model), str(train), str(held), "--to", str(kernel), "--own", "3"]
+    asked += ["--metric", metric]
     done = CliRunner().invoke(main, asked, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "AnswerKernel(3 train, 1 held out" in done.output
     assert "held out: as GRPO begins Pass@1" in done.output
     assert done.output.rstrip().endswith(f"next: dph predict CONFIG --transfer {kernel}")
-    assert AnswerKernel.load(kernel).sets == ("train", "train", "train", "held out")
+    stored = AnswerKernel.load(kernel)
+    assert stored.sets == ("train", "train", "train", "held out")
+    assert stored.about["metric"] == metric
 
 
 @pytest.mark.parametrize(

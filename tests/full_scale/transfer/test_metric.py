@@ -8,11 +8,12 @@ import torch
 from support.tiny_llama import tiny_llama
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from dph_theory.stationary import group_weight
 from full_scale.recipe.schema import ModelConfig
-from full_scale.transfer.answers import log_probs
+from full_scale.transfer.answers import Atom, log_probs
 from full_scale.transfer.gradients import Gradients
 from full_scale.transfer.measure import measure_files
-from full_scale.transfer.metric import ADAM, EUCLIDEAN, Metric
+from full_scale.transfer.metric import ADAM, EUCLIDEAN, Metric, measured_metric
 from full_scale.transfer.sketch import Sketch
 
 from .test_gradients import ANSWERS, PROMPTS, gpt2, llama, tied
@@ -59,6 +60,34 @@ def test_inner_products_are_those_in_the_metric(build, tmp_path):
 def weighed(metric, name, gradient):
     factors = metric.factors[name]
     return gradient * (torch.outer(*factors) if len(factors) == 2 else factors[0])
+
+
+def test_v_is_the_square_of_the_expected_gradient_and_the_noise_of_single_answers(tmp_path, monkeypatch):
+    captured = {}
+    monkeypatch.setattr(Metric, "of_squares", lambda v, *_: captured.update(v) or Metric({}, 1.0))
+    model, prompts = llama(tmp_path), 5
+    atoms = [Atom(((7,),), None, True), Atom(((4,),), None, False)]
+    measured_metric(model, [(PROMPTS[0], atoms)], [], ADAM, prompts)
+    weights = dict(model.named_parameters())
+    (scores,) = log_probs(model, PROMPTS[0], [(7,), (4,)])
+    right, wrong = scores.exp()
+    # Of all others together: log(1 - p - q).
+    logs = [scores[0], scores[1], (1 - right - wrong).log()]
+    shares = torch.stack([right, wrong, 1 - right - wrong]).tolist()
+    rate, expected, noise = shares[0], 0.0, 0.0
+    for share, log_p, correct in zip(shares, logs, (1, 0, 0), strict=True):
+        slopes = torch.autograd.grad(log_p, [*weights.values()], retain_graph=True)
+        advantage = float(group_weight(16, rate)) * (correct - rate)
+        flat = torch.cat([slope.flatten() for slope in slopes])
+        expected, noise = expected + share * advantage * flat, noise + share * (advantage * flat) ** 2
+    v = torch.cat([captured[name].flatten() for name in weights])
+    torch.testing.assert_close(v, expected**2 + noise / (prompts * 16), rtol=1e-3, atol=1e-9)
+
+
+def test_where_no_prompt_has_both_rewards_the_metric_is_plain(tmp_path):
+    atoms = [Atom(((7,), (4,)), 1.0, True)]
+    metric = measured_metric(llama(tmp_path), [(PROMPTS[0], atoms)], [], ADAM, 1)
+    assert (metric.factors, np.isnan(metric.step)) == ({}, True)
 
 
 def test_steps_of_adam_move_other_prompts_as_its_own_kernel_says(tmp_path):

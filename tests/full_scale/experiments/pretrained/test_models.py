@@ -1,0 +1,47 @@
+"""Runs of other models: where they are loaded from, and that none of them is taken for the study's own."""
+
+import pytest
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from dph_theory.coverage import exact_pass_at_k
+from figures.frames import Records
+from full_scale.experiments.pretrained import taught
+from full_scale.experiments.pretrained.anchors import DIGITS
+from full_scale.experiments.pretrained.models import GEMMA, TAUGHT, declared, paths
+from full_scale.experiments.pretrained.runs import HELD_OUT, OpenRun
+from full_scale.experiments.pretrained.transfer import KernelSettings
+
+
+def test_the_taught_llama_is_made_once_and_the_others_are_loaded_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(taught, "_STEPS", 1)
+    first = paths("own", declared(), tmp_path / "bases")
+    assert first == {GEMMA: GEMMA, TAUGHT: str(tmp_path / "bases" / TAUGHT), None: "own"}
+    written = (tmp_path / "bases" / TAUGHT / "config.json").stat().st_mtime_ns
+    assert paths("own", declared(), tmp_path / "bases") == first
+    assert (tmp_path / "bases" / TAUGHT / "config.json").stat().st_mtime_ns == written
+    assert [*(tmp_path / "bases").iterdir()] == [tmp_path / "bases" / TAUGHT]
+    assert len(AutoTokenizer.from_pretrained(first[TAUGHT])("7*8")["input_ids"]) == 3
+    assert AutoModelForCausalLM.from_pretrained(first[TAUGHT]).config.hidden_size == 128
+
+
+def test_a_model_has_a_kernel_of_its_own_and_that_of_the_study_keeps_its_name():
+    run = OpenRun("models", DIGITS, "GRPO", seed=0)
+    kernels = {
+        KernelSettings.of_run(run).digest,
+        KernelSettings.of_run(run, "adam").digest,
+        KernelSettings.of_run(OpenRun("models", DIGITS, "GRPO", model=GEMMA)).digest,
+    }
+    assert len(kernels) == 3
+    assert KernelSettings.of_run(run).digest == KernelSettings(DIGITS).digest
+
+
+def test_the_record_s_base_is_that_of_the_study_s_own_model():
+    results = Records().results("pretrained")
+    task = DIGITS[0] + HELD_OUT
+    own = exact_pass_at_k(results["base"][task]["validity"], 1).mean()
+    rows = [row for row in results["forecasts"] if row["setting"]["experiment"] == "models"]
+    by_model = {
+        row["setting"]["model"]: row["base"][0] for row in rows if row["setting"]["tasks"] == [*DIGITS]
+    }
+    assert by_model[None] == pytest.approx(own, abs=1e-4)
+    assert all(abs(base - own) > 0.01 for model, base in by_model.items() if model)
