@@ -34,7 +34,7 @@ BESIDE = [ROOT / "dph_cli.py"]
 """Of no package."""
 SOURCES += BESIDE
 THEOREMS = ROOT / "dph_theory" / "theorems"
-MOST_LINES = {"source": 59_851, "tests": 28_330}
+MOST_LINES = {"source": 59_851, "tests": 28_312}
 """The most lines of Python of the packages together, and of the tests: one sum each, which only falls."""
 
 

@@ -21,8 +21,7 @@ NEEDS = ("pretrained",)
 MODELS = {"": "SmolLM2-135M", "gemma3": "Gemma-3-270M", "taught": "a small Llama"}
 LOOKS = {"none": "GRPO", "k3": "forward KL", "k2": "reverse KL"}
 """By form of the KL how a point looks."""
-_FALL = 0.1
-"""Of Pass@256."""
+_FALL = 0.1  # Of Pass@256.
 _MEASURES = ("base", "forecast", "adam_forecast", "measured", "measured_spread")
 
 

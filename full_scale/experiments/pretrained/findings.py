@@ -98,13 +98,16 @@ def _matched(outcomes: Outcomes) -> str:
     return f"{sum(not outcome.misses for outcome in outcomes)} of {len(outcomes)}"
 
 
+def base_of(outcomes: Outcomes) -> dict[str, TaskMeasures]:
+    """The study's own model before its runs, by task; runs of other models say nothing of it."""
+    own = [outcome.course[0].tasks for outcome in outcomes if outcome.run.model is None]
+    return {task: measures for tasks in own for task, measures in tasks.items()}
+
+
 def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) -> dict[str, Any]:
     """Write the record: the base, each run's end and what was predicted of it."""
-    outcomes, base = findings.outcomes, dict[str, TaskMeasures]()
+    outcomes = findings.outcomes
     shown = [outcome for outcome in outcomes if outcome.run.experiment not in ("noise", *ALONG)]
-    for outcome in shown:
-        if outcome.run.model is None:
-            base |= outcome.course[0].tasks
     of_methods = of_experiment("methods", outcomes)
     config = {"model": Path(path).name, "model_hash": store.journal.first["model"], "solved": SOLVED}
     config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}
@@ -113,7 +116,7 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
     took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in of_methods]
     results = {
         "runs": [_row(outcome, ends.get(outcome.run.id)) for outcome in shown],
-        "base": as_json(base, digits=5),
+        "base": as_json(base_of(shown), digits=5),
         "claims": [
             {name: getattr(claim, name) for name in ("name", "theory", "says", "rival")}
             | verdicts.get(claim.name, {})

@@ -268,7 +268,6 @@ class ForecastComparison:
     forecast_correlation: float
     adam_forecast: tuple[float, ...] = ()
     """By the kernel of Adam's steps, empty where there is none."""
-    adam_trained: tuple[float, ...] = ()
 
 
 def comparisons(
@@ -301,7 +300,6 @@ def comparisons(
                 correlation=fmean(change.correlation for change in after),
                 forecast_correlation=fmean(change.forecast_correlation for change in after),
                 adam_forecast=_mean([forecast.held_out for forecast in by_adam]) if by_adam else (),
-                adam_trained=_mean([forecast.trained for forecast in by_adam]) if by_adam else (),
             )
         )  # fmt: skip
     return rows

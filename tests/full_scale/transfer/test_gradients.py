@@ -1,5 +1,7 @@
 """Sketches of gradients held to gradients that are written out, whatever a model is made of."""
 
+from functools import partial
+
 import pytest
 import torch
 from support.tiny_llama import tiny_llama
@@ -39,10 +41,12 @@ def partly(tmp_path):
     return model
 
 
-def both(model, answers=ANSWERS, **how):
+def both(model, answers=ANSWERS, metric=None, **how):
     """The inner products of all answers' gradients in units of their lengths: by sketches, and exact."""
     gradients = Gradients(model, Sketch(), **how)
-    weights = [each for each in model.parameters() if each.requires_grad]
+    gradients.metric = metric or gradients.metric
+    named = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+    weights = [*named.values()]
     found, exact = [], []
     for prompt in PROMPTS:
         with gradients.watching():
@@ -50,11 +54,17 @@ def both(model, answers=ANSWERS, **how):
         for scores in log_probs(model, prompt, answers):
             for score in scores:
                 parts = torch.autograd.grad(score, weights, retain_graph=True)
-                exact.append(torch.cat([part.flatten() for part in parts]))
+                exact.append(torch.cat([*map(partial(weighed, gradients.metric), named, parts)]))
     rows, truth = torch.cat(found), torch.stack(exact)
     length = truth.norm(dim=1)
     units = length[:, None] * length
     return rows @ rows.T / units, truth @ truth.T / units
+
+
+def weighed(metric, name, gradient):
+    """A weight's gradient, flat, times the roots of its multipliers."""
+    factors = metric.factors.get(name, (torch.ones(()),))
+    return (gradient * (torch.outer(*factors) if len(factors) == 2 else factors[0])).flatten()
 
 
 @pytest.mark.parametrize("made", [llama, tied, gpt2, partly])

@@ -16,7 +16,7 @@ from full_scale.transfer.measure import measure_files
 from full_scale.transfer.metric import ADAM, EUCLIDEAN, Metric, measured_metric
 from full_scale.transfer.sketch import Sketch
 
-from .test_gradients import ANSWERS, PROMPTS, gpt2, llama, tied
+from .test_gradients import PROMPTS, both, gpt2, llama, tied
 
 PROMPT_WORDS, RATE, STEPS = [f"p{i} p{j}" for i in range(4) for j in range(4)], 1e-5, 8
 TRAINED = PROMPT_WORDS[::2]
@@ -40,26 +40,9 @@ def test_inner_products_are_those_in_the_metric(build, tmp_path):
     weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
     draw = torch.Generator().manual_seed(0)
     squares = {name: torch.rand(weight.shape, generator=draw) for name, weight in weights.items()}
-    gradients = Gradients(model, Sketch())
-    gradients.metric = metric = Metric.of_squares(squares, gradients.matrices, ADAM)
-    sketches, exact = [], []
-    for prompt in PROMPTS:
-        with gradients.watching():
-            sketches += [gradients(scores) for scores in log_probs(model, prompt, ANSWERS)]
-        for scores in log_probs(model, prompt, ANSWERS):
-            for score in scores:
-                parts = torch.autograd.grad(score, [*weights.values()], retain_graph=True)
-                exact.append(
-                    torch.cat([weighed(metric, *pair).flatten() for pair in zip(weights, parts, strict=True)])
-                )
-    measured, expected = torch.cat(sketches), torch.stack(exact)
-    lengths = torch.outer(expected.norm(dim=1), expected.norm(dim=1))
-    assert ((measured @ measured.T - expected @ expected.T) / lengths).abs().max() < 4 / 360
-
-
-def weighed(metric, name, gradient):
-    factors = metric.factors[name]
-    return gradient * (torch.outer(*factors) if len(factors) == 2 else factors[0])
+    matrices = Gradients(model, Sketch()).matrices
+    measured, exact = both(model, metric=Metric.of_squares(squares, matrices, ADAM))
+    assert (measured - exact).abs().max() < 4 / 360
 
 
 def test_v_is_the_square_of_the_expected_gradient_and_the_noise_of_single_answers(tmp_path, monkeypatch):

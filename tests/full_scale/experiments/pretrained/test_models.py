@@ -1,14 +1,12 @@
 """Runs of other models: where they are loaded from, and that none of them is taken for the study's own."""
 
-import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from dph_theory.coverage import exact_pass_at_k
-from figures.frames import Records
 from full_scale.experiments.pretrained import taught
 from full_scale.experiments.pretrained.anchors import DIGITS
+from full_scale.experiments.pretrained.findings import base_of
 from full_scale.experiments.pretrained.models import GEMMA, TAUGHT, declared, paths
-from full_scale.experiments.pretrained.runs import HELD_OUT, OpenRun
+from full_scale.experiments.pretrained.runs import CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures
 from full_scale.experiments.pretrained.transfer import KernelSettings
 
 
@@ -35,13 +33,11 @@ def test_a_model_has_a_kernel_of_its_own_and_that_of_the_study_keeps_its_name():
     assert KernelSettings.of_run(run).digest == KernelSettings(DIGITS).digest
 
 
-def test_the_record_s_base_is_that_of_the_study_s_own_model():
-    results = Records().results("pretrained")
-    task = DIGITS[0] + HELD_OUT
-    own = exact_pass_at_k(results["base"][task]["validity"], 1).mean()
-    rows = [row for row in results["forecasts"] if row["setting"]["experiment"] == "models"]
-    by_model = {
-        row["setting"]["model"]: row["base"][0] for row in rows if row["setting"]["tasks"] == [*DIGITS]
-    }
-    assert by_model[None] == pytest.approx(own, abs=1e-4)
-    assert all(abs(base - own) > 0.01 for model, base in by_model.items() if model)
+def test_the_base_is_read_from_runs_of_the_study_s_own_model_alone():
+    def finished(model, rate):
+        run = OpenRun("models", DIGITS, "GRPO", model=model)
+        course = (CoursePoint(0, {DIGITS[0]: TaskMeasures((rate,), 1.0, 0.0)}),)
+        return FinishedOpenRun(run, course, {}, 1.0, 1.0)
+
+    base = base_of([finished(None, 0.25), finished(GEMMA, 0.5)])
+    assert base[DIGITS[0]].validity == (0.25,)
