@@ -2,7 +2,7 @@
 
 Pass@k of SmolLM2-135M-Instruct on 24 prompts (last digits of products) that are not trained, after 20 steps
 of GRPO on 24 others, every probability exact: of the base, without a KL, and with a forward KL of strength 1.
-Dots are trained runs, means over five seeds; lines are predicted before the runs from the base's gradients
+Dots are trained runs, means over five seeds; lines are predicted, after the runs, from the base's gradients
 (its kernel of answers), nothing fitted; each prompt taken alone would stay at the base or rise. The table has
 every method and strength whose end was predicted.
 """
