@@ -29,6 +29,8 @@ AUDITS = {
                           "examples/audit_your_own_advantage.py:centred"),
     "metric": _Command("dph_theory.audit.cli", "Whether a Pass@k is one.", "toy",
                        "examples/audit_your_own_metric.py:unbiased"),
+    "catalogue": _Command("dph_theory.audit.cli", "What published KL terms, losses and advantages do.",
+                          "toy", "Tinker"),
     "trainer": _Command("full_scale.audit.command", "What the installed TRL descends with your settings.",
                         "full", "run.yaml"),
 }  # fmt: skip

@@ -19,6 +19,8 @@ LOSSES: Mapping[str, Sequence[Any]] = {
     "policy losses": POLICY_LOSSES,
 }
 """Tables of losses, each with a `title`, `loss` and `samples`."""
+PAPERS = "papers"
+"""The trainer of what no trainer has."""
 SIZES = (4, 8, 16)
 """Group sizes at which advantages are audited."""
 
@@ -35,15 +37,16 @@ def audit_catalogue(
     table: str = "published",
     *,
     seed: int = 0,
-    samples: str | None = None,
+    trainer: str | None = None,
     on_report: Callable[[AuditReport], None] | None = None,
 ) -> list[AuditReport]:
-    """Audit every form of a table in two processes; the reports are in its order.
+    """Audit every form of a table, or of a trainer in it, in two processes; the reports are in its order.
 
-    `on_report` is called as each ends. An interruption ends the workers and is passed on.
+    What no trainer has is of papers. `on_report` is called as each ends. An interruption ends the workers and is passed on.
     """
-    audit_one = partial(audit_form, table=table, seed=seed, samples=samples)
-    return in_order(audit_one, range(len(LOSSES[table])), on_result=on_report)
+    forms = enumerate(getattr(form, "trainer", PAPERS) for form in LOSSES[table])
+    chosen = [index for index, name in forms if trainer in (None, name)]
+    return in_order(partial(audit_form, table=table, seed=seed), chosen, on_result=on_report)
 
 
 def form_of(report: AuditReport, table: str = "published") -> Any:

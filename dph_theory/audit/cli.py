@@ -1,4 +1,4 @@
-"""`dph audit loss | advantage | metric`: what a function in a file does.
+"""`dph audit loss | advantage | metric`: what a function in a file does; `catalogue`: what is published.
 
 `dph audit trainer` stands in full_scale. Each exits 0 if it could be audited, 1 if it could be evaluated on
 no problem, 2 for wrong usage.
@@ -18,6 +18,7 @@ import torch
 from rich.console import Console
 
 from ..support import terminal
+from ..support.errors import choice
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.user_code import TooLong, blamed, quietly
 from .advantage import AdvantageError, audit_advantage
@@ -106,6 +107,42 @@ def advantage_command(
 def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
     """What a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and its bias."""
     _audit(target, time_limit, json_path, lambda metric: [audit_metric(metric)])
+
+
+@click.command(name="catalogue", short_help="What published KL terms, losses and advantages do.")
+@click.argument("trainer", metavar="[TRAINER]", required=False)
+@_json
+def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
+    """What each KL term and policy loss of a trainer minimises, and where training by it converges.
+
+    TRAINER is one of those that are listed without it; "papers" audits the losses of papers, "advantages"
+    how published advantages weight prompts, in groups of 8. Every form is audited anew, by exact enumeration, half a
+    second each.
+    """
+    from .catalogue import LOSSES, PAPERS, audit_advantages, audit_catalogue
+
+    names = [getattr(form, "trainer", PAPERS) for forms in LOSSES.values() for form in forms]
+    chosen = {name.lower(): name for name in (*names, "advantages")}
+    console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    if trainer is None:
+        listed = [f"{name} ({names.count(name) or 'all'})" for name in chosen.values()]
+        terminal.say(console, "\n".join(wrap(f"Forms audited by trainer: {', '.join(listed)}.", WIDTH)))
+        terminal.say(console, "Next: dph audit catalogue TRL")
+        return
+    try:
+        choice("trainer", trainer.lower(), tuple(chosen))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    name = chosen[trainer.lower()]
+    with interruptible():
+        if name == "advantages":
+            reports: list[LossReport] = [*audit_advantages((8,))]
+        else:
+            reports = [report for table in LOSSES for report in audit_catalogue(table, trainer=name)]
+    if json_path is not None:
+        write_json(json_path, [report.to_dict() for report in reports])
+    for report in reports:
+        terminal.say(console, "\n".join(wrap(report.verdict, WIDTH, subsequent_indent="  ")))
 
 
 def _audit(
