@@ -66,11 +66,16 @@ class Figure:
     needs: tuple[str, ...] = ()
 
     def drawing(self, numbers: Any, sheet: Sheet | None = None) -> "Drawing":
-        """The picture of these numbers, on a sheet of a venue's width and fonts."""
-        sheet = sheet or Sheet()
+        """The picture of these numbers, on a sheet of a venue's width and fonts.
+
+        Above it stands its title, if the sheet has one, or that these numbers do not bear it out.
+        """
+        sheet, finding = sheet or Sheet(), ""
+        if sheet.title == "finding":
+            finding = self.title if self.claim(numbers) else f"Not so in these numbers: {self.title}"
         with sheet.look():
             self.draw(sheet, numbers)
-        return sheet.finished()
+            return sheet.finished(finding)
 
 
 def figure(name: str) -> Figure:

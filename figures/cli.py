@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from dph_theory.support import terminal
-from dph_theory.support.files import write_text
+from dph_theory.support.files import STANDARD_OUTPUT, write_text
 
 from .venues import SCREEN, TITLES, VENUES, WIDTHS
 
@@ -29,7 +29,9 @@ _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
     "--width", type=click.Choice(WIDTHS), default="text", show_default=True, help="Page or column width."
 )
 @click.option(
-    "--title", type=click.Choice(TITLES), default="panels", show_default=True, help="Panels' titles or none."
+    "--title",
+    type=click.Choice(TITLES),
+    help="In the picture: what it finds, panels' titles, or none. [default: finding; for a venue panels]",
 )
 @click.option("--to", "folder", type=_FOLDER, help="Folder of the drawings. [default: figures/out or out]")
 @click.option(
@@ -37,7 +39,9 @@ _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the records. [default: figures/numbers]",
 )
-@click.option("--tables", type=_FOLDER, help="Folder of the tables, as LaTeX (booktabs) and CSV.")
+@click.option(
+    "--tables", type=_FOLDER, help="Folder of the tables, as LaTeX (booktabs) and CSV; - prints them, undrawn."
+)
 @click.option("--macros", type=terminal.OutputFile(), help="File of the numbers to quote, as LaTeX commands.")
 def figures_command(
     names: tuple[str, ...],
@@ -45,7 +49,7 @@ def figures_command(
     form: str,
     venue: str | None,
     width: str,
-    title: str,
+    title: str | None,
     folder: Path | None,
     numbers: Path | None,
     tables: Path | None,
@@ -71,10 +75,15 @@ def figures_command(
         return
     failed: dict[str, str] = {}
     records = Records(numbers or NUMBERS)
+    if tables == STANDARD_OUTPUT:
+        for one in figures.values():
+            click.echo(f"{one.title}\n\n{one.table(one.numbers(records)).markdown()}\n")
+        return
     try:
         for name in figures:
             try:
-                sheet = Sheet(VENUES[venue] if venue else SCREEN, width, title)
+                in_picture = title or ("panels" if venue else "finding")
+                sheet = Sheet(VENUES[venue] if venue else SCREEN, width, in_picture)
                 for path in files.write_figure(figures[name], records, sheet, forms, out, tables):
                     click.echo(path)
             except ValueError as error:

@@ -27,6 +27,7 @@ from toy_lm.experiments import ToyExperiment
 from . import files, frames
 from .catalogue import NAMES, figure
 from .report import StageEnd, drawn_figures, page
+from .style import Sheet
 
 _ROOT, _JOURNAL = Path(__file__).parents[1], "finished.json"
 _LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib")
@@ -210,7 +211,10 @@ def drawing(name: str, plan: Plan, progress: StageProgress) -> str:
     """Draw a figure from this run's records, and hold its title to its numbers."""
     drawn = figure(name)
     numbers = drawn.numbers(plan.records)
-    write_bytes(plan.results / f"{name}.svg", files.rendered(drawn.drawing(numbers), "svg"))
+    # The page has the title beside the drawing, and a reduced run need not bear it out.
+    write_bytes(
+        plan.results / f"{name}.svg", files.rendered(drawn.drawing(numbers, Sheet(title="panels")), "svg")
+    )
     if not plan.quick and not drawn.claim(numbers):
         raise UnexpectedError(f"its numbers do not bear out its title: {drawn.title}")
     return drawn.title

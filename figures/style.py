@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import fill
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import FuncFormatter, LogFormatter, NullFormatter
 
 from dph_theory.support.errors import choice
 
@@ -59,11 +61,11 @@ _RC: Any = mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), u
 
 @dataclass
 class Sheet:
-    """What a figure is drawn on: so wide, as many panels side by side as fit, their titles or not."""
+    """What a figure is drawn on: so wide, as many panels side by side as fit; see TITLES for `title`."""
 
     venue: Venue = SCREEN
     width: str = "text"
-    title: str = "panels"
+    title: str = "finding"
     drawing: Drawing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,13 +106,29 @@ class Sheet:
         place: Any = {"loc": "outside lower center", "ncols": columns} | more
         self.drawing.legend([entries[name] for name in names], names, **place)
 
-    def finished(self) -> Drawing:
-        """The drawing, its panels without titles where none are asked for."""
-        if self.title == "none":
-            for axes in self.drawing.axes:
-                for where in ("left", "center", "right"):
-                    axes.set_title("", loc=where)
+    def finished(self, finding: str = "") -> Drawing:
+        """The drawing with what it finds above; its panels without titles where none are asked for.
+
+        A logarithmic axis says 1, 10, 100, but for numbers too long or too short to be written so.
+        """
+        for axes in self.drawing.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                if isinstance(axis.get_major_formatter(), LogFormatter):
+                    axis.set_major_formatter(FuncFormatter(_plain))
+                    axis.set_minor_formatter(NullFormatter())
+            for where in ("left", "center", "right") if self.title == "none" else ():
+                axes.set_title("", loc=where)
+        if finding:
+            # So many characters of the title's size stand in an inch; it takes no room from the panels.
+            lines = fill(finding, int(13 * self.inches))
+            self.drawing.suptitle(lines, size=9, weight="bold")
+            height = self.drawing.get_figheight() + 0.16 * (lines.count("\n") + 1)
+            self.drawing.set_size_inches(self.inches, height)
         return self.drawing
+
+
+def _plain(number: float, _: int) -> str:
+    return f"{number:g}" if number == 0 or 1e-4 <= abs(number) <= 1e4 else f"$10^{{{np.log10(number):.0f}}}$"
 
 
 def look(label: str, /, **more: Any) -> dict[str, Any]:

@@ -28,4 +28,5 @@ VENUES: Mapping[str, Venue] = MappingProxyType(
         "beamer": Venue(5.5, 2.7, "DejaVu Sans", "dejavusans"),
     }
 )
-WIDTHS, TITLES = ("text", "column"), ("panels", "none")
+WIDTHS, TITLES = ("text", "column"), ("finding", "panels", "none")
+"""How wide a figure is; whether it says in words what it finds, has titles of its panels alone, or none."""

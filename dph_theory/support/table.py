@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
+from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,6 +29,11 @@ _LATEX = str.maketrans(
 )
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]|inf|nan|$)")
 _INFINITE = re.compile(r"(-?)\binf\b")
+_GREEK = r"(?:alpha|beta|gamma|eta|mu|pi)"
+_MATHS = re.compile(
+    rf"KL\([^()]*\)|(?:{_GREEK} )?f''\(1\)"
+    rf"|\b(?:\w+_G\(V\)|\w+_\*|(?:[pD]|pi)_\w+|e\^\w+|{_GREEK}|[VJFk])(?!\w)"
+)
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
@@ -180,11 +186,28 @@ def _bounds(cell: Cell) -> tuple[str | float | None, ...]:
 
 
 def latex(text: str) -> str:
-    """Text as LaTeX shows it; numbers in powers of ten, infinity and the number k of samples as formulas."""
+    """Text as LaTeX shows it; formulas, numbers in powers of ten and infinity as maths."""
     if power := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    shown = _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX))
-    return re.sub(r"\bk\b", "$k$", shown.replace("$|$$|$", r"$\|$"))
+    ends = [0, *(end for match in _MATHS.finditer(text) for end in match.span()), len(text)]
+    parts = [text[start:end] for start, end in pairwise(ends)]
+    return "".join(f"${_maths(part)}$" if odd % 2 else _plain(part) for odd, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    return _INFINITE.sub(r"$\1\\infty$", text.translate(_LATEX)).replace("$|$$|$", r"$\|$")
+
+
+def _maths(formula: str) -> str:
+    r"""Such as \mathrm{KL}(p_* \,\|\, p_{\beta}) of KL(p_* || p_beta)."""
+    shown = re.sub(r"_(\w{2,})", r"_{\1}", re.sub(r"\^(\w+)", r"^{\1}", formula))
+    shown = re.sub(rf"(?<![A-Za-z\\]){_GREEK}(?![A-Za-z])", lambda name: rf"\{name[0]}", shown)
+    shown = re.sub(
+        r"(?<![A-Za-z\\])[A-Za-z]{2,}(?: [a-z]+)*",
+        lambda words: rf"\mathrm{{{words[0].replace(' ', '~')}}}",
+        shown,
+    )
+    return re.sub(r"\bD_", r"\\mathcal{D}_", shown).replace("||", r"\,\|\,")
 
 
 def _latex_column(name: str, cells: Sequence[Cell], best: bool) -> tuple[str, list[str]]:

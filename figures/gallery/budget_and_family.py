@@ -2,11 +2,10 @@
 
 A small Llama with a third of 36 answers correct, trained with the KL of the answer in the reward, by LoRA
 adapters of several ranks or all weights; every answer is enumerated. Left, means over seeds: KL(run ||
-stationary policy), which a small model class or a short training leaves. Right, a mark a seed, lines through
-the means: the effective number of correct answers (e^entropy; dotted: the filtered model's) after the longest
-training at the least beta, also where the forward KL to the filtered model is minimised instead. With the KL
-in the reward every adapter stops short of the stationary policy at one of two places, near 4.6 or near 7
-effective answers; at rank 4 the two seeds stop at different ones, hence the zigzag of the means.
+stationary policy), which a small model class or a short training (dashed) leaves. Right, a mark a seed at the
+least beta and after the longest training: the effective number of correct answers (e^entropy; dotted: the
+filtered model's), also where the forward KL to the filtered model is minimised instead; adapters with the KL
+in the reward stop at one of two places, near 4.6 or near 7.
 """
 
 import numpy as np
@@ -20,12 +19,11 @@ from ..style import Sheet, look
 NEEDS = ("laws",)
 OBJECTIVES = {
     "sequence_kl": ("KL in the reward", look("KL in the reward")),
-    "annealed": ("the same, beta falling", look("KL in the reward", linestyle="--", markerfacecolor="white")),
     "alpha_dpg": ("KL-DPG", look("KL-DPG")),
     "rehearsal": (r"rehearsal, $-\log u$", look("rehearsal")),
 }
-LINES = {1: ("-", "o"), 4: ("--", "s"), np.inf: (":", "v")}
-"""By the rank of the adapter; infinite: all weights."""
+SHADES = {0.1: "#08306B", 0.2: "#4A98C9", 0.5: "#9CC8E2"}
+"""By beta."""
 
 
 def numbers(records: Records) -> pd.DataFrame:
@@ -45,41 +43,39 @@ def numbers(records: Records) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Left the KL to the prediction along beta, by rank and length; right the effective number by rank."""
+    """By rank: left the KL to the stationary policy after each length; right each seed's effective number."""
     left, right = sheet.panels(2, height=2.5)
-    color = look("KL in the reward")["color"]
-    for (rank, steps), line in frame[frame.objective == "sequence_kl"].groupby(["rank", "steps"]):
-        if rank in LINES:
-            form, marker = LINES[rank]
-            face = {"markerfacecolor": "white"} if steps == frame.steps.min() else {}
-            words = f"{'all weights' if rank == np.inf else f'rank {rank:.0f}'}, {steps} steps"
-            left.plot(line.beta, line.kl, form, marker=marker, color=color, label=words, **face)
-    left.set(
-        xscale="log",
-        yscale="log",
-        xlabel=r"$\beta$",
-        ylabel="KL(run || stationary policy), nats",
-        title="KL in the reward",
-    )
-    left.legend(fontsize=6)
-    longest = frame[frame.steps == frame.steps.max()].sort_values("rank")
-    least = longest[longest.beta == longest.beta[longest.objective == "sequence_kl"].min()]
     places = {rank: place for place, rank in enumerate(sorted(frame["rank"].unique()))}
-    for name, (words, looks) in OBJECTIVES.items():
-        chosen = least if name in ("sequence_kl", "annealed") else longest
-        line = chosen[chosen.objective == name]
-        right.plot(line["rank"].map(places), line.effective, **looks | {"marker": "", "linewidth": 0.7})
-        at = [places[rank] for rank, seeds in zip(line["rank"], line.ends, strict=True) for _ in seeds]
-        right.plot(at, np.concatenate([*line.ends]), label=words, **looks | {"linestyle": ""})
+    reward, longest = frame[frame.objective == "sequence_kl"], frame[frame.steps == frame.steps.max()]
+    for beta, color in SHADES.items():
+        for steps, line in reward[reward.beta == beta].groupby("steps"):
+            is_long = steps == frame.steps.max()
+            label = rf"$\beta = {beta:g}$" if is_long else None
+            style = {"color": color, "linestyle": "-" if is_long else "--", "marker": "d", "label": label}
+            left.plot(line["rank"].map(places), line.kl, **style)
+    left.set(yscale="log", ylabel="KL(run || stationary policy), nats")
+    left.set_title(f"KL in the reward, {frame.steps.max()} steps (dashed: {frame.steps.min()})")
+    left.legend(loc="lower left")
+    for shift, (name, (words, looks)) in zip((-0.12, 0.0, 0.12), OBJECTIVES.items(), strict=True):
+        line = longest[longest.objective == name]
+        line = line[line.beta == line.beta.min()]
+        seeds = [
+            (places[rank] + shift, end)
+            for rank, ends in zip(line["rank"], line.ends, strict=True)
+            for end in ends
+        ]
+        right.plot(*zip(*seeds, strict=True), label=words, **looks | {"linestyle": "", "markersize": 5})
     right.axhline(frame.target.iloc[0], color="grey", linestyle=":", label="$p_*$")
-    right.set_xticks(list(places.values()), ["all" if rank == np.inf else f"{rank:.0f}" for rank in places])
-    right.set(xlabel="rank of the adapter", ylabel="effective number of answers", title="Longest, least beta")
-    right.set_ylim(top=1.5 * frame.effective.max())
-    right.legend(fontsize=6, loc="upper left", ncols=2)
+    right.set(ylabel="effective number of answers", title=r"Longest training, least $\beta$")
+    right.set_ylim(top=1.35 * frame.effective.max())
+    right.legend(loc="upper left", ncols=2)
+    for axes in (left, right):
+        axes.set_xticks([*places.values()], ["all" if rank == np.inf else f"{rank:.0f}" for rank in places])
+        axes.set_xlabel("rank of the adapter")
 
 
 def ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """The trainings at the least beta with the KL in the reward, and the same annealed."""
+    """The trainings at the least beta with the KL in the reward, and the same with beta falling."""
     aimed = frame[frame.objective.isin(["sequence_kl", "annealed"])]
     return aimed[aimed.beta == aimed.beta.min()]
 
@@ -97,8 +93,10 @@ def claim(frame: pd.DataFrame) -> bool:
 def table(frame: pd.DataFrame) -> Table:
     """Every setting: effective answers and KL to the stationary policy."""
     shown = frame.assign(
-        objective=frame.objective.map(lambda name: OBJECTIVES[name][0]),
+        objective=frame.objective.map(
+            lambda name: OBJECTIVES.get(name, ("KL in the reward, beta falling",))[0]
+        ),
         rank=["all" if rank == np.inf else f"{rank:.0f}" for rank in frame["rank"]],
     )
     names = {name: name for name in ("objective", "beta", "rank", "steps")}
-    return tabled(shown, names | {"effective": "effective answers", "kl": "KL to the law"})
+    return tabled(shown, names | {"effective": "effective answers", "kl": "KL to the stationary policy"})

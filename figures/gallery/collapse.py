@@ -49,7 +49,7 @@ def family_fits(numbers: dict[str, Any], family: str) -> tuple[pd.DataFrame, pd.
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Two measures along the strength of reverse KL, with what ascent reaches and the forward KL's fit."""
+    """Two measures along 1/beta of reverse KL, with what ascent reaches and the forward KL's fit."""
     best, ascent, covering = family_fits(numbers, FAMILY)
     jumps = numbers["jumps"].query("family == @FAMILY").jump.dropna()
     panels, forward = sheet.panels(2, height=2.5), covering[covering.alpha == 1].iloc[0]

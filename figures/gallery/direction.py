@@ -1,10 +1,10 @@
-"""Every strong anchor buys Pass@16 with Pass@1; of the weak ones RKL and DPH-F do.
+"""Every strong penalty buys Pass@16 with Pass@1; of the weak ones RKL and DPH-F do.
 
 A small Llama of two layers on ten prompts with one text, of three types, each solved by its own strategy
-alone; every answer is enumerated. The methods share the exploration of DAPO, but for GRPO, and the strength
-eta f''(1) of their divergence; RKL is plain k3, reverse KL the corrected one. Exact Pass@1 and Pass@16 at the
-end less those of DAPO (the cross, on which three of the weak ones lie) with the same seed, means with paired
-95% intervals.
+alone; every answer is enumerated. The methods share the exploration of DAPO, but for GRPO, and the
+coefficient eta f''(1) of their divergence, small marks 0.05 and large ones 0.3; RKL is plain k3, reverse KL
+the corrected one. Exact Pass@1 and Pass@16 at the end less those of DAPO (the cross, on which three of the
+weak ones lie) with the same seed, means with paired 95% intervals.
 """
 
 from typing import Any
@@ -29,11 +29,13 @@ REHEARSED = {
 """What is rehearsed: the method's name, and f''(1)."""
 PENALISED = {"none": "DAPO", "k3": "RKL", "k3_corrected": "reverse KL"}
 PARTS = ("change", "low", "high")
+SIZES = {True: 3.0, False: 6.0}
+"""Of a mark, by whether it has the least coefficient."""
 MEASURES = {"validity": "Pass@1", "pass_at_16": "Pass@16"}
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a method and strength eta f''(1) (nan: none): measures, also less the baseline's of the seed."""
+    """A row a method and coefficient (nan: none): measures, also less the baseline's of the seed."""
     runs = records.llama.runs_of(EXPERIMENT).copy()
     runs["method"], runs["strength"] = zip(*map(_method, runs.itertuples()), strict=True)
     base = runs[runs.method == BASELINE].set_index("seed")
@@ -62,7 +64,7 @@ def _method(run: Any) -> tuple[str, float]:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Pass@16 over Pass@1, less the baseline's, with both intervals; open at the weakest strength."""
+    """Pass@16 over Pass@1, less the baseline's, with both intervals; larger for a larger coefficient."""
     shown = frame[frame.method != BASELINE]
     strengths = sorted(shown.strength.dropna().unique())
     axes = sheet.panels(height=2.8)
@@ -76,12 +78,11 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.plot(
             *(across[0], up[0], style["marker"]),
             color=style["color"],
-            markerfacecolor="white" if weak else style["color"],
-            markersize=6 if style["marker"] == "*" else 4.5,
+            markersize=SIZES[weak] + 1.5 * (style["marker"] == "*"),
             label=label,
         )
-    for strength, face in zip(strengths, ("white", GREY), strict=True):
-        axes.plot([], [], "o", color=GREY, markerfacecolor=face, label=rf"$\eta f''(1) = {strength:g}$")
+    for strength, size in zip(strengths, (SIZES[True], SIZES[False]), strict=True):
+        axes.plot([], [], "o", color=GREY, markersize=size, label=f"coefficient {strength:g}")
     axes.set(xlabel=f"Pass@1 less {BASELINE}'s", ylabel=f"Pass@16 less {BASELINE}'s")
     sheet.legend([axes], 5)
 

@@ -1,11 +1,11 @@
 """Without a KL, sampling noise alone drives equal correct answers apart, about as predicted.
 
 A small Llama trained by TRL without a KL on answers of one token, of which two (or four) are correct and
-equally likely, up to a pass rate of about .9: the exact objective keeps them equal, sampling does not. A row
-a setting (the base's pass rate, the optimiser, groups of answers, advantages over their std): the deviation
-over seeds of the log odds of one of them, over that predicted (in brackets) before the runs from one
-expected-gradient run and its adjoint, with 95% intervals. Every interval contains 1, but most of the points
-lie above it: the first order understates the noise a little.
+equally likely, up to a pass rate of about .9: the exact objective leaves them equal, sampling does not. A
+point a setting (the base's pass rate, the optimiser, groups of answers, advantages over their std): the
+deviation over seeds of the log odds of one of them, with its 95% interval, over that predicted before the
+runs from one expected-gradient run and its adjoint. Every interval contains 1, but most of the points lie
+above it: the first order understates the noise a little.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.stats import chi2
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import BLUE, GREEN, GREY, SKY, VERMILLION, Sheet
+from ..style import BLUE, GREEN, SKY, VERMILLION, Sheet, level
 
 NEEDS = ("laws",)
 EXPERIMENT, CONFIDENCE = "drift", 0.95
@@ -65,19 +65,15 @@ def _words(row: pd.Series) -> str:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Measured over predicted with its interval, a row a setting."""
-    axes = sheet.panels(height=0.9 + 0.19 * len(frame))
-    shown = frame.sort_values(["baseline", "predicted"])
+    """Measured over predicted with its interval against predicted, a point a setting."""
+    axes = sheet.panels()
     for name, (words, color, marker) in BASELINES.items():
-        rows = np.flatnonzero(shown.baseline == name)
-        own = shown.iloc[rows]
-        ratios = own[["low", "high", "measured"]].div(own.predicted, axis=0)
-        axes.hlines(rows, ratios.low, ratios.high, color=color, linewidth=1)
-        axes.plot(ratios.measured, rows, marker, color=color, label=words)
-    axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
-    axes.set_yticks(range(len(shown)), [f"{row.words} ({row.predicted:.2g})" for row in shown.itertuples()])
-    axes.invert_yaxis()
-    axes.set_xlabel("std: measured / predicted")
+        own = frame[frame.baseline == name]
+        low, high, measured = (own[column] / own.predicted for column in ("low", "high", "measured"))
+        axes.vlines(own.predicted, low, high, color=color, linewidth=1)
+        axes.plot(own.predicted, measured, marker, color=color, label=words, markersize=5)
+    level(axes, 1)
+    axes.set(xscale="log", ylim=0, xlabel="std over seeds, predicted", ylabel="measured / predicted")
     sheet.legend([axes], 4)
 
 

@@ -105,12 +105,12 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         right.plot(js_place, best.shares["JS"][index], marker, color=color)
     right.set_xticks((0, 0.25, 0.5, 0.75, 1, js_place), ["0\nreverse", "", "0.5", "", "1\nforward", "JS"])
     right.set(xlabel=r"$\alpha$ of the divergence", ylabel="mass of the fit", ylim=(-0.02, 1.05))
-    right.set_title("Which modes are kept")
+    right.set_title("Which modes are retained")
     right.legend(loc="upper right", bbox_to_anchor=(0.93, 1.0))
 
 
 def table(frame: pd.DataFrame) -> Table:
-    """What the fits leave to the mode that is kept worst."""
+    """What the fits leave to the mode that is retained worst."""
     rows = [
         (
             row.name if row.place == 0 else f"{row.name}, minimum {row.place + 1}",
@@ -120,7 +120,7 @@ def table(frame: pd.DataFrame) -> Table:
         for row in frame.itertuples(index=False)
         if row.name == "reverse KL" or (row.place == 0 and row.name in ("JS", "alpha 0.5", "forward KL"))
     ]
-    return Table.from_rows(("divergence", "value at the fit", "least share of a mode's mass kept"), rows)
+    return Table.from_rows(("divergence", "value at the fit", "least share of a mode's mass retained"), rows)
 
 
 def claim(frame: pd.DataFrame) -> bool:

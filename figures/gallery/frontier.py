@@ -50,8 +50,8 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
         axes.plot(*at, "*", color="black", markersize=9, label="base")
         for words, (method, _, kind) in LINES.items():
             rows = frame[frame.line == words]
-            hollow = {"markerfacecolor": "white", "linestyle": ":"} if method.startswith("DPH") else {}
-            axes.plot(rows[across], rows["measured 256"], **look(kind, label=words) | hollow)
+            marked = {"marker": "D", "linestyle": ":"} if method == "DPH-F" else {}
+            axes.plot(rows[across], rows["measured 256"], **look(kind, label=words) | marked)
             for _, row in rows[rows.method == "GRPO"].iterrows():
                 text = f"{row.coefficient:g}" if row.coefficient else "none"
                 axes.annotate(

@@ -1,4 +1,4 @@
-"""Anchored training keeps what the base solves; without an anchor about a third is lost.
+"""With a penalty training retains what the base solves; without one about a third is lost.
 
 Of the prompts that the base solves, the share still solved after training (left); of the others, the share
 newly solved (right); a prompt counts as solved where Pass@16, exact by enumeration, is at least 0.9. A tiny
@@ -16,7 +16,7 @@ from ..frames import Records, estimates, tabled
 from ..style import GREY, Sheet, dot, look, rows
 
 NEEDS = ("styles",)
-MEASURES = {"retention": "kept", "exploration": "newly solved"}
+MEASURES = {"retention": "retained", "exploration": "newly solved"}
 SPLITS = {"train": "training prompts", "held_out": "held-out prompts"}
 
 
@@ -32,7 +32,7 @@ def shares(frame: pd.DataFrame, split: str, measure: str) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
-    """Left the share kept, right the share newly solved; a row a method."""
+    """Left the share retained, right the share newly solved; a row a method."""
     labels = shares(frame, "train", "retention").index
     panels = sheet.panels(2, height=1.0 + 0.21 * len(labels), sharey=True)
     for axes, (measure, words) in zip(panels, MEASURES.items(), strict=True):
@@ -64,6 +64,6 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """DAPO keeps about two thirds of the training prompts that the base solves; anchored methods most."""
+    """DAPO retains about two thirds of the solved training prompts; methods with a penalty most."""
     retention = shares(frame, "train", "retention")["mean"]
     return bool(abs(retention["DAPO"] - 2 / 3) < 0.05 and retention.drop(["GRPO", "DAPO"]).min() > 0.85)

@@ -1,9 +1,9 @@
-"""Without an anchor KL(base || policy) grows on after KL(policy || base) has settled.
+"""Without a penalty KL(base || policy) grows on after KL(policy || base) has settled.
 
 Strategies that prompt types share, trained by exact gradients, means over prompts. GRPO drops strategies: the
 reverse KL (left) settles near minus the log of the base's mass on what is left; the forward KL (right) counts
-the answers that are lost, and grows with the log of the steps. Anchors of strength eta f''(1) = 1 on D_pef,
-the prompts that the base solves, bound both, whichever their divergence. RKL has its anchor on all prompts.
+the answers that are lost, and grows with the log of the steps. Penalties of coefficient eta f''(1) = 1 on
+D_pef, the prompts that the base solves, bound both, whichever the divergence. RKL has its on all prompts.
 """
 
 from typing import Any

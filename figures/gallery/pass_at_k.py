@@ -1,11 +1,11 @@
-"""Without an anchor Pass@k falls below the base's as k grows; a strong one keeps most of it.
+"""Without a penalty Pass@k falls below the base's as k grows; with a strong one most of it is retained.
 
-Pass@k averaged over prompts; an anchor is a divergence from the base, added to the loss with weight eta, and
-its strength is eta f''(1). Left: strategies that prompt types share, before training (base) and after, by
-exact gradients, with anchors of strength 1 on D_pef, the prompts that the base solves; GRPO has no anchor,
-RKL has one on all prompts. Right: a tiny transformer's Pass@16 less that of its base, by enumeration, on
-training (open) and held-out prompts (filled), with anchors of strength 0.3, GRPO's k3 at .04 as published and
-DAPO's none; means over seeds with 95% intervals, paired by seed.
+Pass@k averaged over prompts; the penalty is a divergence from the base, added to the loss with weight eta,
+and its coefficient is eta f''(1). Left: strategies that prompt types share, before training (base) and after,
+by exact gradients, with penalties of coefficient 1 on D_pef, the prompts that the base solves; GRPO has none,
+RKL has its on all prompts. Right: a tiny transformer's Pass@16 less that of its base, by enumeration, on
+training (filled) and held-out prompts (open), with coefficients 0.3, GRPO's k3 at .04 as published and none
+for DAPO; means over seeds with 95% intervals, paired by seed.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ TICKS, SHOWN = (1, 4, 16, 64, 256), 16
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Strategies: a column a method at the comparison's strength; the transformer's changes by run."""
+    """Strategies: a column a method at the comparison's coefficient; the transformer's changes by run."""
     exact, styles = records.results("strategies"), records.styles
     named = {method["name"]: method["pass_at_draws"] for method in exact["methods"]}
     curves = {"base": exact["base"]["pass_at_draws"], "GRPO": named["GRPO"]}
@@ -48,8 +48,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """Strategies, exact; the tiny transformer's changes, a row a method."""
     left, right = sheet.panels(2, height=2.6)
     for name, values in numbers["strategies"].items():
-        face = {"markerfacecolor": "white"} if name in ANCHORED[2:] else {}
-        curve(left, values.index, values, label=written(str(name)), **look(str(name), **face))
+        curve(left, values.index, values, label=written(str(name)), **look(str(name)))
     left.set(title="Strategies, exact", ylabel=r"Pass@$k$")
     left.set_xscale("log", base=2)
     left.set_xticks(TICKS, [f"{k}" for k in TICKS])
@@ -59,10 +58,10 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     for split, shift in (("train", -0.17), ("held_out", 0.17)):
         for row, (name, change) in enumerate(mean_changes(numbers, split).items()):
             estimate = [float(values[at]) for values in change]
-            dot(right, estimate, row + shift, look(name), filled=split == "held_out")
+            dot(right, estimate, row + shift, look(name), filled=split == "train")
     rows(right, STYLES)
     right.set(title="Tiny transformer", xlabel=f"Pass@{SHOWN} less the base's")
-    for shade, words in (("white", "training prompts"), (GREY, "held-out prompts")):
+    for shade, words in ((GREY, "training prompts"), ("white", "held-out prompts")):
         right.plot([], [], "o", color=GREY, markerfacecolor=shade, label=words)
     sheet.legend([left, right], 4)
 
@@ -82,7 +81,7 @@ def table(numbers: dict[str, Any]) -> Table:
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """At k = 16, strategies: anchors above the base above GRPO; transformer: DAPO below, anchors near."""
+    """At k = 16, strategies: penalties above the base above GRPO; transformer: DAPO below, others near."""
     last = numbers["strategies"].loc[16]
     as_titled = (last.drop(["base", "GRPO"]) > last["base"]).all() and last["base"] > last["GRPO"]
     at = numbers["k"].index(SHOWN)

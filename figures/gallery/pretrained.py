@@ -1,10 +1,10 @@
-"""How the KL is written decides which answers a pretrained Llama keeps, and how much of Pass@k.
+"""How the KL is written decides which answers a pretrained Llama retains, and how much of Pass@k.
 
-SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the right
+SmolLM2-135M-Instruct, the probability of every answer exact. Left: the share of each decade among the correct
 answers; bars the base, lines the policies predicted before training, points the trained models, at beta 0.2.
 Middle: Pass@k on held-out products after twenty steps on other products and on prompts that the base nearly
-solves; a penalty at strength 1, DPH-F's at 0.5. Right: Pass@256 against Pass@1 on the trained products,
-penalties along their strengths; means over seeds.
+solves; coefficients 1, of DPH-F 0.5. Right: Pass@256 against Pass@1 on the trained products, penalties along
+their coefficients; means over seeds.
 """
 
 from collections.abc import Mapping
@@ -28,6 +28,7 @@ FREE, FORWARD, REVERSE = ("GRPO", "none"), ("GRPO", "k3"), ("GRPO", "k2")
 LABELS = {FREE: "GRPO without KL", FORWARD: "GRPO, forward KL (k3)", REVERSE: "GRPO, reverse KL (k2)"}
 """By method and form of the KL, where it is not the method's name."""
 LOOKS = {FREE: "GRPO", FORWARD: "forward KL", REVERSE: "reverse KL", ("Dr. GRPO", "none"): "GRPO"}
+MARKS = {"DPH-F": {"marker": "D", "linestyle": ":"}, "Dr. GRPO": {"marker": "<"}}
 COMPARED = [(name, "none") for name in ("DPH-F", "DPH-JS", "DPH-alpha", "DAPO", "Dr. GRPO", "KL-DPG")]
 SHOWN = {FREE: 0.0, REVERSE: 1.0, FORWARD: 1.0, ("DPH-F", "none"): 0.5, ("KL-DPG", "none"): 0.0}
 """Of the middle panel, each at one coefficient."""
@@ -84,16 +85,16 @@ def ends(numbers: dict[str, Any]) -> pd.DataFrame:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Decades of prime years; Pass@k by method on held-out prompts; Pass@256 over Pass@1 by strength."""
+    """Decades of prime years; Pass@k by method on held-out prompts; Pass@256 over Pass@1 by coefficient."""
     left, middle, right = sheet.panels(3, height=2.7, width_ratios=(1.25, 1, 1))
     digits = np.arange(10)
     left.bar(digits, numbers["shares"]["base"]["base"], color="#dddddd", label="base")
     for form, words in FORMS.items():
         shares, style = numbers["shares"][form], look(words)
         left.plot(digits, shares["law"], color=style["color"], linestyle=style["linestyle"])
-        caption = f"{words}: pass rate {shares['validity']:.3f}, law {shares['law_validity']:.3f}"
+        caption = f"{words}: pass rate {shares['validity']:.3f}, predicted {shares['law_validity']:.3f}"
         left.plot(digits, shares["run"], style["marker"], color=style["color"], label=caption, markersize=3.5)
-    left.set(xlabel="decade", ylabel="share of the right answers")
+    left.set(xlabel="decade", ylabel="share of the correct answers")
     left.set_xticks(digits, [f"{digit}x" for digit in digits], fontsize=6)
     left.set_title('"He was born in 19..", a prime wanted')
     frame = ends(numbers)
@@ -123,9 +124,9 @@ def _rows_of(frame: pd.DataFrame, *keys: tuple[str, str]) -> pd.DataFrame:
 
 
 def _look(key: tuple[str, str]) -> dict[str, Any]:
-    """What anchors nothing of the products, DPH's rehearsal or no KL scaled by itself, is drawn hollow."""
-    hollow = {"markerfacecolor": "white"} if key[0].startswith(("DPH", "Dr.")) else {}
-    return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **hollow)
+    """How a method is drawn; two that share a colour have marks of their own."""
+    own = MARKS.get(key[0], {})
+    return look(LOOKS.get(key, key[0]), label=LABELS.get(key, key[0]), **own)
 
 
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -136,11 +137,11 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 
 def table(numbers: dict[str, Any]) -> Table:
     """A row a method and coefficient: Pass@1, @16, @256 held out and trained; what it rehearses or trains."""
-    names = {"method": "method", "coefficient": "strength", "seeds": "seeds"}
+    names = {"method": "method", "coefficient": "coefficient", "seeds": "seeds"}
     for column, where in (("trained", "trained"), ("held", "held out")):
         names |= {f"{column} {k}": f"Pass@{k}, {where}" for k in (1, 16, 256)}
     names["rehearsed"] = "pass rate of solved prompts"
-    names["answers"] = "their effective number of right answers"
+    names["answers"] = "their effective number of correct answers"
     frame = labelled(ends(numbers)).round({name: 2 if name == "answers" else 3 for name in [*names][3:]})
     return tabled(frame, names)
 

@@ -1,9 +1,9 @@
-"""Without a KL one answer is left, and a run's other prompts name it.
+"""Without a KL a run is left with one strategy on all prompts, and which one it is differs by seed.
 
 Public runs of others (wheel remax-rl), three models on five domains, no KL. Left: the strategy that each run
-of Qwen2.5-0.5B is left with on each prompt of pantry, a colour a strategy, white where it is not solved: one
-for all prompts, and not the same in every run. Right: how often a run's other prompts name what is left
-(dots), and how often after what is left has been dealt anew to the runs that solve each prompt (strokes).
+of Qwen2.5-0.5B is left with on each prompt of pantry, a shade and a letter a strategy, white where it is not
+solved. Right: how often the strategy left on a prompt is the one most frequent on the run's other prompts
+(dots), and how often after the strategies have been dealt anew to the runs that solve each prompt (strokes).
 """
 
 from typing import Any
@@ -15,10 +15,11 @@ from matplotlib.colors import ListedColormap
 from dph_theory.support.table import Table
 
 from ..frames import Records, tabled
-from ..style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Sheet, rows
+from ..style import BLUE, Sheet, rows
 
 NEEDS = ("real_runs",)
-_COLORS = ("white", BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
+_SHADES = ("white", "#08306B", "#4A98C9", "#ABCFE6")
+"""Of an unsolved prompt, and of strategies: as far apart in grey as in colour."""
 
 
 def numbers(records: Records) -> dict[str, Any]:
@@ -32,24 +33,26 @@ def numbers(records: Records) -> dict[str, Any]:
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     """The matrix of what is left, its strategies by how often; named against shuffled."""
-    measures = numbers["measures"].sort_values("named", ascending=False)
+    measures, left_over = numbers["measures"].sort_values("named", ascending=False), numbers["left"]
     left, right = sheet.panels(2, height=0.9 + 0.17 * len(measures))
-    counts = np.bincount(numbers["left"][numbers["left"] >= 0])
-    rank = {strategy: min(i, len(_COLORS) - 1) for i, strategy in enumerate(np.argsort(-counts), start=1)}
-    shown = np.vectorize(lambda answer: rank.get(answer, 0))(numbers["left"])
-    left.imshow(shown, aspect="auto", cmap=ListedColormap(_COLORS), vmin=0, vmax=len(_COLORS) - 1)
-    left.set(xlabel="prompts", ylabel="runs", yticks=[], title="strategy left")
+    counts = np.bincount(left_over[left_over >= 0])
+    places = {strategy: place for place, strategy in enumerate(np.argsort(-counts), start=1)}
+    shades = np.vectorize(lambda answer: min(places.get(answer, 0), len(_SHADES) - 1))(left_over)
+    shades = shades[np.argsort(shades.max(axis=1), kind="stable")]
+    left.imshow(shades, aspect="auto", cmap=ListedColormap(_SHADES), vmin=0, vmax=len(_SHADES) - 1)
+    left.set(xlabel="prompts", ylabel="runs, by their strategy", title="Strategy left")
+    left.set_yticks(range(len(shades)), ["-ABC"[shade] for shade in shades.max(axis=1)], fontsize=6)
     right.plot(measures.named, range(len(measures)), "o", color=BLUE, label="as they are")
     right.plot(measures.named_shuffled, range(len(measures)), "|", color="black", label="runs shuffled")
     rows(right, measures.words.tolist())
-    right.set(xlabel="named by other prompts", xlim=(0, 1.05))
+    right.set(xlabel="same strategy as on other prompts", xlim=(0, 1.05))
     sheet.legend([right], 2)
 
 
 def table(numbers: dict[str, Any]) -> Table:
     """The measures of each model and domain in which sampling noise shows."""
-    names = {"words": "model, domain", "own": "a run agrees", "pairs": "runs keep the same", "named": "named"}
-    names |= {"named_shuffled": "shuffled", "varied": "variance over pairs"}
+    names = {"words": "model, domain", "own": "a run agrees", "pairs": "runs retain the same"}
+    names |= {"named": "same on other prompts", "named_shuffled": "shuffled", "varied": "variance over pairs"}
     return tabled(numbers["measures"], names)
 
 

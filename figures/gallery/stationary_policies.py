@@ -68,8 +68,8 @@ def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         limit = policies[(policies.form == form) & (policies.beta == 0)].iloc[0]
         matched = own.verdict == "matched"
         for axes, column in zip(panels, ("validity", "first_share"), strict=True):
-            axes.plot(line.beta, line[column], label=f"{POLICIES[form]} (law)", **style)
-            dots = look(words) | {"linestyle": "none", "markerfacecolor": "white"}
+            axes.plot(line.beta, line[column], label=f"{POLICIES[form]}, predicted", **style)
+            dots = look(words) | {"linestyle": "none"}
             axes.plot(own.beta[matched], own[column][matched], label=words, **dots)
             dots |= {"marker": "x", "label": f"{words}, missed"}
             axes.plot(own.beta[~matched], own[column][~matched], **dots)
@@ -83,7 +83,7 @@ def draw(sheet: Sheet, numbers: tuple[pd.DataFrame, pd.DataFrame]) -> None:
 
 
 def distances(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean KL(run || law) at BETA in nats: a row a form, a column a stationary policy."""
+    """Mean KL(run || stationary policy) at BETA in nats: a row a form, a column a stationary policy."""
     at = runs[(runs.experiment == "which_policy") & (runs.beta == BETA)]
     return at.groupby("form")[[f"kl {policy}" for policy in POLICIES.values()]].mean().loc[list(FORMS)]
 
@@ -94,10 +94,10 @@ def claim(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> bool:
 
 
 def table(numbers: tuple[pd.DataFrame, pd.DataFrame]) -> Table:
-    """Mean KL(run || law) by form; the least is the one that was predicted."""
+    """Mean KL(run || stationary policy) by form; the least is the one that was predicted."""
     frame = distances(numbers[1]).rename(columns=lambda name: name.replace("kl", "KL to"))
     frame.insert(0, "form", [FORMS[form] for form in frame.index])
-    frame.insert(1, "law predicted", [POLICIES[form] for form in frame.index])
+    frame.insert(1, "predicted", [POLICIES[form] for form in frame.index])
     return tabled(frame, best=dict.fromkeys(frame.columns[2:], min))
 
 

@@ -1,4 +1,4 @@
-"""DAPO, without an anchor, drops styles; strong anchors keep nearly all.
+"""DAPO, without a penalty, drops styles; with a strong one nearly all are retained.
 
 A tiny transformer answers sums in one of five styles, and most prompts accept one style only, which they do
 not show; RKL is plain k3 on all prompts, GRPO the same at .04, and DPH methods put their divergence on stored
@@ -62,7 +62,7 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 def claim(frame: pd.DataFrame) -> bool:
-    """DAPO has fewer than four styles left; every method with a strong anchor nearly the base's."""
+    """DAPO has fewer than four styles left; every method with a strong penalty nearly the base's."""
     distinct = estimates(frame.groupby("label"), "distinct_styles")
     anchored = distinct.drop(["base", "GRPO", "DAPO"])["mean"]
     return bool(distinct.loc["DAPO", "high"] < 4 and anchored.min() > distinct.loc["base", "mean"] - 0.25)

@@ -1,10 +1,10 @@
-"""Divergences differ where the anchor is weak; a strong one on all prompts costs Pass@1.
+"""Divergences differ where the penalty is weak; a strong one on all prompts costs Pass@1.
 
-An anchor is a divergence from the base, added to the loss with weight eta; its strength is eta f''(1).
-Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the strength of the anchor,
-which stands on D_pef, the prompts that the base solves (left), or on all prompts (right); the
+The penalty is a divergence from the base, added to the loss with weight eta; its coefficient is eta f''(1).
+Strategies that prompt types share, exact: Pass@16 and Pass@1 after training along the coefficient of the
+penalty, which stands on D_pef, the prompts that the base solves (left), or on all prompts (right); the
 alpha-divergence has alpha = 0.5. The table also has the tiny transformer, trained from one base at two
-strengths, so that its differences carry the noise of one seed.
+coefficients, so that its differences carry the noise of one seed.
 """
 
 from typing import Any
@@ -20,15 +20,15 @@ from ..frames import Records, tabled
 from ..style import Sheet, curve, level, look, written
 
 NEEDS = ("strategies", "styles")
-PLACES = {"D_pef": "Anchor on what the base solves", "all prompts": "Anchor on all prompts"}
-"""Where an anchor stands, in words."""
+PLACES = {"D_pef": "On what the base solves", "all prompts": "On all prompts"}
+"""Where a penalty stands, in words."""
 MEASURES = {"pass_at_k": "Pass@16", "pass_at_1": "Pass@1"}
 TINY = {"DPH-F": "forward KL", "DPH-JS": "JS", "DPH-alpha": "alpha", "reverse": "reverse KL"}
 """The divergence of a method of the tiny transformer."""
 
 
 def numbers(records: Records) -> dict[str, Any]:
-    """Both models: a row a divergence, place and strength; the strategies' ends without an anchor."""
+    """Both models: a row a divergence, place and coefficient; the strategies' ends without one."""
     record = records.record("strategies")
     config, exact = from_json(StrategiesConfig, record["config"]), record["results"]
     strategies = swept(config, exact["sweep"]).rename(columns={"direction": "divergence"})
@@ -57,7 +57,7 @@ def numbers(records: Records) -> dict[str, Any]:
 
 
 def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
-    """Strategies: Pass@16 and Pass@1 along the strength, a line a divergence, a column a place."""
+    """Strategies: Pass@16 and Pass@1 along the coefficient, a line a divergence, a column a place."""
     panels = sheet.panels(4, height=1.9, across=2, sharex=True, sharey="row").reshape(2, 2)
     points = numbers["points"][numbers["points"].model == "strategies"]
     for row, (measure, words) in zip(panels, MEASURES.items(), strict=True):
@@ -66,18 +66,18 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
                 line = points[(points.place == place) & (points.divergence == name)].sort_values("strength")
                 curve(axes, line.strength, line[measure], **look(name, label=written(name), markersize=3.2))
             level(axes, numbers["base"][measure], label="base")
-            level(axes, numbers["none"][measure], label="no anchor", linestyle=(0, (5, 2)))
+            level(axes, numbers["none"][measure], label="no penalty", linestyle=(0, (5, 2)))
             axes.set(xscale="log")
         row[0].set_ylabel(words)
     for axes, words in zip(panels[0], PLACES.values(), strict=True):
         axes.set_title(words)
     for axes in panels[1]:
-        axes.set_xlabel(r"strength $\eta f''(1)$ of the anchor")
+        axes.set_xlabel(r"coefficient $\eta f''(1)$")
     sheet.legend([panels[0, 0]], 6)
 
 
 def worth(numbers: dict[str, Any]) -> pd.DataFrame:
-    """By model and strength: the spread of Pass@16 over divergences on D_pef; what all prompts change."""
+    """By model and coefficient: the spread of Pass@16 over divergences on D_pef; what all prompts change."""
     wide = numbers["points"].pivot_table(
         index=["model", "strength"], columns=["place", "divergence"], values=list(MEASURES)
     )
@@ -89,14 +89,14 @@ def worth(numbers: dict[str, Any]) -> pd.DataFrame:
 
 
 def table(numbers: dict[str, Any]) -> Table:
-    """Place against divergence, by strength."""
+    """Place against divergence, by coefficient."""
     heads = ("Pass@16: divergence, at most", "Pass@16: all prompts", "Pass@1: all prompts")
     shown = worth(numbers)
-    return tabled(shown, dict(zip(shown, ("model", "strength", *heads), strict=True)))
+    return tabled(shown, dict(zip(shown, ("model", "coefficient", *heads), strict=True)))
 
 
 def claim(numbers: dict[str, Any]) -> bool:
-    """Divergences differ only below strength .3; the strongest anchor on all prompts costs Pass@1."""
+    """Divergences differ only below coefficient .3; the strongest penalty on all prompts costs Pass@1."""
     exact = worth(numbers).query("model == 'strategies'")
     return bool(
         exact.strength[exact.spread > 0.03].max() < 0.3

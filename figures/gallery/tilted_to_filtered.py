@@ -2,7 +2,7 @@
 
 A base model a over five answers, three of them valid (correct): the filtered model p_* is the base restricted
 to these, and the tilted model p_beta maximises the pass rate minus beta times the KL from the base. Left: as
-beta falls, p_beta moves mass onto the valid answers and keeps their proportions. Right: its total variation
+beta falls, p_beta moves mass onto the valid answers and retains their proportions. Right: its total variation
 and KL(p_* || p_beta) to the filtered model vanish, but KL(p_beta || p_*) is infinite for every beta above 0,
 so the filtered model cannot be a reverse-KL target; all values are exact.
 """
@@ -50,7 +50,10 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
         left.bar(at, policy, width, color=color, edgecolor=BLACK, linewidth=0.4, label=name)
     left.set_xticks(places, ["valid" if v else "invalid" for v in VALID])
     left.set(
-        xlabel="outcome", ylabel="probability", title="The laws", ylim=(0, 1.5 * numbers["filtered"].max())
+        xlabel="outcome",
+        ylabel="probability",
+        title="The policies",
+        ylim=(0, 1.5 * numbers["filtered"].max()),
     )
     left.legend(loc="upper center", ncol=2 if sheet.narrow else 3)
     looks = {

@@ -1,10 +1,10 @@
 """Under GRPO and DAPO excess KL rises before Pass@k falls.
 
-Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not need,
-which is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost
-0.05 of its best Pass@16 (dotted) and those at which its excess KL has risen by the meter's thresholds (open
-squares). Right: the tiny transformer on its training prompts, means over seeds with 95% intervals; RKL
-has plain k3 on all prompts.
+Top: Pass@k; bottom: excess KL, the part of KL(policy || base) that the policy's pass rate did not need, which
+is the collapse meter; means over prompts. Left: strategies, exact, with the step at which GRPO has lost 0.05
+of its best Pass@16 (dotted) and those at which its excess KL has risen by the meter's thresholds (strokes).
+Right: the tiny transformer on its training prompts, means over seeds with 95% intervals; RKL has plain k3 on
+all prompts.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ def draw(sheet: Sheet, numbers: dict[str, Any]) -> None:
     for ax in axes[:, 0]:
         ax.axvline(leads[0]["coverage_step"], color=color, linewidth=0.7, linestyle=":")
     warned = [(lead["meter_step"], lead["rise"]) for lead in leads if lead["meter_step"] is not None]
-    axes[1, 0].plot(*zip(*warned, strict=True), "s", color=color, markerfacecolor="white")
+    axes[1, 0].plot(*zip(*warned, strict=True), "|", color=color, markersize=9)
     sheet.legend(axes.ravel(), 4)
 
 

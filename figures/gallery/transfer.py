@@ -1,10 +1,10 @@
 """Gradients at the base predict how Pass@k falls on prompts that are not trained.
 
 Pass@k of SmolLM2-135M-Instruct on 24 prompts (last digits of products) that are not trained, after 20 steps
-of GRPO on 24 others, every probability exact: of the base, without a KL, and with a forward KL of strength 1.
-Dots are trained runs, means over five seeds; lines are predicted, after the runs, from the base's gradients
-(its kernel of answers), nothing fitted; each prompt taken alone would stay at the base or rise. The table has
-every method and strength whose end was predicted.
+of GRPO on 24 others, every probability exact: of the base, without a KL, and with a forward KL of coefficient
+1. Dots are trained runs, means over five seeds; lines are predicted, after the runs, from the base's
+gradients (its kernel of answers), nothing fitted; without shared weights every prompt would stay at the base
+or rise. The table has every method and coefficient whose end was predicted.
 """
 
 from typing import Any
@@ -106,7 +106,7 @@ def table(numbers: dict[str, Any]) -> Table:
          *(round(row[f"{what} {k}"], 3) for k in K for what in ("base", "forecast", "measured")))
         for row in numbers["settings"].to_dict("records")
     ]  # fmt: skip
-    return Table.from_rows(("held out", "method, strength", "seeds", *names), rows)
+    return Table.from_rows(("held out", "method, coefficient", "seeds", *names), rows)
 
 
 def quotes(numbers: dict[str, Any]) -> dict[str, float]:

@@ -4,8 +4,8 @@ A small Llama in which the second answer's share among the valid ones has fallen
 each axis is trained by plain gradient descent towards the same optimum; thin lines are medians of runs with
 bands over all of them, every answer enumerated, thick lines the flow of the expected update in the logits. A
 penalty on the policy's own answers hardly moves an answer that is hardly sampled; KL-DPG has the expected
-update of rehearsal but learns only from answers that the policy draws. Time is the penalty's strength times
-the flow's time; the runs' is brought to it by one factor for all of them.
+update of rehearsal but learns only from answers that the policy draws. Time is the penalty's coefficient
+times the flow's time; the runs' is brought to it by one factor for all of them.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ KINDS = {
 
 
 def numbers(records: Records) -> pd.DataFrame:
-    """A row a run: the lost answers' share along it and along its flow, in strength times time.
+    """A row a run: the lost answers' share along it and along its flow, in coefficient times time.
 
     The runs' time, steps times learning rate, is brought to the flow's by one factor for all of them, the
     median of what their half-way times ask for; half times are nan where half never came back.
@@ -81,7 +81,9 @@ def draw(sheet: Sheet, frame: pd.DataFrame) -> None:
             )
             axes.plot(runs.flow_times.iloc[0], runs.flow_shares.iloc[0], **style | {"linewidth": 1.8})
         axes.set(
-            xlim=(0, max(times[-1] for times in shown.times)), yscale="log", xlabel=r"strength $\times$ time"
+            xlim=(0, max(times[-1] for times in shown.times)),
+            yscale="log",
+            xlabel=r"coefficient $\times$ time",
         )
         axes.set_ylabel(f"lost answers' share\n({lost:g} left by {'training' if collapsed else 'a fit'})")
     sheet.legend([panels[0]], 3)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.mathtext import MathTextParser
 from support.drawing_checks import assert_drawn
 
 import figures
-from dph_theory.support.table import command
+from dph_theory.support.table import command, latex
 from figures.catalogue import NAMES, figure
 from figures.frames import KINDS, NUMBERS, Records
 from figures.gallery import transfer
@@ -40,6 +41,8 @@ def test_it_has_a_title_three_sentences_a_table_and_numbers_to_quote(numbers, na
     assert not found.title.endswith(".")
     assert found.caption.endswith(".")
     assert len(re.findall(r"\.(?=\s+[A-Z]|$)", found.caption)) <= 5
+    for formula in re.findall(r"\$[^$]*\$", latex(f"{found.title} {found.caption}")):
+        MathTextParser("agg").parse(formula)
     table = found.table(numbers(name))
     assert table.rows
     assert {len(row) for row in table.rows} == {len(table.head)}
@@ -114,6 +117,17 @@ def test_its_numbers_bear_out_its_title_and_others_do_not(numbers, false):
     name = false.split(",")[0]
     assert figure(name).claim(numbers(name)) is True
     assert figure(name).claim(FALSE[false](numbers(name))) is False
+
+
+def test_a_picture_says_what_it_finds_or_that_its_numbers_do_not_bear_it_out(numbers):
+    def title(own, **options):
+        drawing = figure("drift").drawing(own, Sheet(**options))
+        return drawing.get_suptitle().replace("\n", " ")
+
+    found = numbers("drift")
+    assert title(found) == figure("drift").title
+    assert title(FALSE["drift"](found)) == f"Not so in these numbers: {figure('drift').title}"
+    assert title(found, title="panels") == ""
 
 
 def test_every_title_has_numbers_of_which_it_would_be_false():

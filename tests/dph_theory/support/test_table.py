@@ -33,7 +33,7 @@ def test_csv_has_all_digits_and_nothing_for_what_is_not_known():
 def test_latex_has_rules_numbers_to_the_right_and_is_no_wider_than_the_line():
     assert TABLE.latex() == (
         "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
-        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to p\\_* & $k$ \\\\\n\\midrule\n"
+        "\\begin{tabular}{lrr}\n\\toprule\nform & KL to $p_*$ & $k$ \\\\\n\\midrule\n"
         "k3 \\& k2 & 0.1235 & 16 \\\\\nnone & -- & $\\infty$ \\\\\n\\bottomrule\n\\end{tabular}}\n"
     )
     lines = Table.from_rows(("gain over the base",), [(1.5,)]).latex().splitlines()
@@ -62,7 +62,10 @@ def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbe
     ("text", "expected"),
     [
         ("50% of a_b", r"50\% of a\_b"),
-        ("KL(p || q)", r"KL(p $\|$ q)"),
+        ("a || b of V", r"a $\|$ b of $V$"),
+        ("KL(p_* || p_beta)", r"$\mathrm{KL}(p_* \,\|\, p_{\beta})$"),
+        ("alpha_G(V) on D_pef", r"$\alpha_G(V)$ on $\mathcal{D}_{\mathrm{pef}}$"),
+        ("eta f''(1), DPH-alpha", r"$\eta f''(1)$, DPH-$\alpha$"),
         ("1.5e-07", r"$1.5 \times 10^{-7}$"),
         ("-inf", r"$-\infty$"),
         ("a\\b^{2}", r"a\textbackslash{}b\textasciicircum{}\{2\}"),
