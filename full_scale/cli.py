@@ -195,7 +195,8 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
 
         from .stages import transfer_stage
 
-        _say(console, kernel_summary(transfer_stage(words, path, progress=progress, **options), path))
+        kernel = transfer_stage(words, path, progress=progress, say=partial(_say, console), **options)
+        _say(console, kernel_summary(kernel, path))
 
 
 @click.command(name="compare", short_help="Hold trained runs against the theory.")

@@ -113,6 +113,7 @@ def transfer_stage(
     config: str | None = None,
     verifier: str | None = None,
     progress: Progress,
+    say: Say = unsaid,
     samples: int,
     own: int,
     limit: int | None,
@@ -127,12 +128,12 @@ def transfer_stage(
 
     if config is None and len(words) < 2:
         raise argument_error("arguments", list(words), "MODEL PROMPTS, or --config R.yaml")
-    options: Any = {"limit": limit, "metric": metric, "progress": progress}
+    options: Any = {"limit": limit, "metric": metric, "progress": progress, "say": say}
     if config is None and verifier is None:
         model, *files = words
         return measure_files(ModelConfig(path=model), [*map(Path, files)], path, wrong=own, **options)
     recipe = load_recipe(config, words) if config is not None else _of_files(verifier or "", *words)
-    with _task(recipe, unsaid) as task:
+    with _task(recipe, say) as task:
         return measure_sampled(recipe, task, path, samples=samples, own=own, **options)
 
 

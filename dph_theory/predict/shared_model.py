@@ -15,7 +15,7 @@ from ..divergences import FORWARD_KL, REVERSE_KL
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.table import Table
-from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, linearised_training
+from ..transfer import AnswerKernel, Hold, LinearisedMethod, TrainingCurves, linearised_trainings
 from ..transfer.training import HOLDS_TO
 from .stored_runs import ForecastErrors, course, forecast_errors, setting_rows
 
@@ -185,20 +185,17 @@ def forecast(
         raise argument_error("held_out", held_out, allowed)
     trained, shown = kernel.prompts_in(first), [held_out] if held_out else untrained
     training: dict[str, Any] = {"steps": steps, "step": learning_rate * kernel.about["adam"], "batch": batch}
-    curves = linearised_training(kernel, method, trained, seeds=SEEDS, seed=seed, **training)
+    others = [*_alternatives(kernel, method, trained, np.random.default_rng(seed))] if frontier else []
+    methods = [(method, SEEDS), *((other, FEW) for _, other in others)]
+    curves, *other_curves = linearised_trainings(kernel, methods, trained, seed=seed, **training)
+    assert curves is not None
     sets = {first: trained, **{name: kernel.prompts_in(name) for name in shown}}
     forecasts = [_set_forecast(name, curves, prompts, k, first) for name, prompts in sets.items()]
     shown_prompts = np.concatenate([sets[name] for name in shown]) if shown else trained
     before, after = (curves.rates[:, i].mean(axis=0)[shown_prompts] for i in (0, -1))
     lost_prompts = shown_prompts[lost(before, after, k)]
-    ends, overflowing = [("these settings", curves)], list[str]()
-    alternatives = _alternatives(kernel, method, trained, np.random.default_rng(seed)) if frontier else ()
-    for setting, other in alternatives:
-        try:
-            end = linearised_training(kernel, other, trained, seeds=FEW, seed=seed, **training)
-            ends.append((setting, end))
-        except ValueError:  # It differs from the own method in a strength alone, by which it overflows.
-            overflowing.append(setting)
+    pairs = [(setting, end) for (setting, _), end in zip(others, other_curves, strict=True)]
+    ends = [("these settings", curves), *((setting, end) for setting, end in pairs if end is not None)]
     both = trained, shown_prompts
     choices = [SettingOutcome(name, *(_rates_at(end, part, k, -1) for part in both)) for name, end in ends]
     return SharedModelForecast(
@@ -210,7 +207,7 @@ def forecast(
         lost=tuple(kernel.names[i] for i in lost_prompts),
         base=SettingOutcome("the base", *(_rates_at(curves, part, k, 0) for part in both)),
         choices=tuple(choices),
-        overflowing=tuple(overflowing),
+        overflowing=tuple(setting for setting, end in pairs if end is None),
         sampled=str(kernel.about.get("answers", "")).endswith("sampled"),
     )
 
@@ -250,7 +247,7 @@ def _alternatives(
     for name, divergence in _KLS.items():
         for beta in _STRENGTHS:
             yield f"{name}, coefficient {beta:g}", replace(plain, beta=beta, divergence=divergence)
-    rates = kernel.log_odds.rates
+    rates = kernel.rates
     solved = tuple(int(i) for i in trained if rates[i] >= SOLVED)
     if solved and len(solved) < len(trained):
         for eta in _STRENGTHS[1:3]:

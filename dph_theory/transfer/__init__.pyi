@@ -9,3 +9,4 @@ from .training import Hold as Hold
 from .training import LinearisedMethod as LinearisedMethod
 from .training import TrainingCurves as TrainingCurves
 from .training import linearised_training as linearised_training
+from .training import linearised_trainings as linearised_trainings

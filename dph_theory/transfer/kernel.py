@@ -7,9 +7,10 @@ answer moves the log-probability of another by step size times their entry, what
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,11 +52,34 @@ def inner_products(name: str, value: Any, *, positive: bool = False) -> np.ndarr
     return matrix
 
 
+def _vectors(value: Any) -> np.ndarray:
+    """One a row, finite; of float32 no copy is made, nor one of them as truth values."""
+    vectors = value if getattr(value, "dtype", None) == np.float32 else finite("gradients", value)
+    if vectors.ndim != 2 or (vectors.size and not np.isfinite([vectors.min(), vectors.max()]).all()):
+        raise argument_error("gradients", vectors, "finite vectors, one a row")
+    return np.asarray(vectors)
+
+
 def cosines(kernel: np.ndarray) -> np.ndarray:
     """The cosines between gradients, from their inner products; 0 where a gradient is."""
     length = np.sqrt(np.abs(np.diag(kernel)))
     length[length == 0] = np.inf
     return kernel / length[:, None] / length
+
+
+def square_root(products: np.ndarray) -> tuple[np.ndarray, float]:
+    """Vectors, one a row, whose inner products are nearest to a matrix of them that noise may have moved.
+
+    Products of sampled gradients are unbiased where they are of two halves, and may have negative
+    eigenvalues, which the true ones have not: so the nearest matrix without (Frobenius, of cosines) is no
+    farther from these than the measured one. Returns the vectors, as many numbers each as there are positive
+    eigenvalues, and the sum of the negative ones over that of the positive. Source: ours, theory N7.
+    """
+    values, vectors = np.linalg.eigh(cosines(products))
+    share = -values[values < 0].sum() / max(values[values > 0].sum(), np.finfo(float).tiny)
+    positive = values > _ROUNDING * values[-1]
+    length = np.sqrt(np.abs(np.diag(products)))
+    return length[:, None] * vectors[:, positive] * np.sqrt(values[positive]), float(share)
 
 
 class LogOdds(NamedTuple):
@@ -70,16 +94,17 @@ class LogOdds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AnswerKernel:
-    """Answers of some prompts at a model: log-probabilities, which are correct, and their kernel.
+    """Answers of some prompts at a model: log-probabilities, which are correct, and their gradients.
 
     The answers of a prompt stand together and exhaust it: the last is "any other answer". `names`, its id in
-    its set, and `sets` are of the prompts, in order; `prompt` is each answer's, as an index; `about` says how
-    it was measured. Raises ValueError for shapes that do not fit, for answers whose probabilities do not sum
-    to one, and for a gram that is not symmetric.
+    its set, and `sets` are of the prompts, in order; `prompt` is each answer's, as an index; the kernel is
+    the inner products of `gradients`, which may be any vectors that have the same, in float32 or float64;
+    `about` says how it was measured. Raises ValueError for shapes that do not fit, and for answers whose
+    probabilities do not sum to one.
 
     >>> gradients = np.array([[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [-0.6, -0.8]])
     >>> two = AnswerKernel(("a", "b"), ("train", "held out"), np.array([0, 0, 1, 1]),
-    ...     np.log([0.5, 0.5, 0.1, 0.9]), np.array([1, 0, 1, 0], bool), gradients @ gradients.T)
+    ...     np.log([0.5, 0.5, 0.1, 0.9]), np.array([1, 0, 1, 0], bool), gradients)
     >>> two.log_odds.kernel.round(2)
     array([[4. , 2.4],
            [2.4, 4. ]])
@@ -90,7 +115,7 @@ class AnswerKernel:
     prompt: Int[np.ndarray, " answers"]
     log_p: Float[np.ndarray, " _"]
     correct: Bool[np.ndarray, " _"]
-    gram: Float[np.ndarray, "_ _"]
+    gradients: Float[np.ndarray, "_ numbers"]
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -102,7 +127,7 @@ class AnswerKernel:
             "prompt": integers("prompt", self.prompt, at_least=0),
             "log_p": real("log_p", self.log_p, at_most=_SUM),
             "correct": booleans("correct", self.correct),
-            "gram": inner_products("gram", self.gram),
+            "gradients": _vectors(self.gradients),
         }
         for name, array in arrays.items():
             object.__setattr__(self, name, array)
@@ -111,7 +136,7 @@ class AnswerKernel:
             raise argument_error("names", self.names, "one set for each, and no name twice in a set")
         shapes = {name: array.shape for name, array in arrays.items()}
         one_each = dict.fromkeys(("prompt", "log_p", "correct"), (answers,))
-        if shapes != {**one_each, "gram": (answers, answers)}:
+        if shapes != {**one_each, "gradients": (answers, *shapes["gradients"][1:2])}:
             raise argument_error("shapes", shapes, f"of {answers} answers, as prompt has")
         if answers == 0 or not np.array_equal(np.unique(self.prompt), np.arange(count)):
             raise argument_error("prompt", self.prompt, f"indices of all {count} prompts")
@@ -144,44 +169,45 @@ class AnswerKernel:
         return {self.names[i]: int(i) for i in chosen}
 
     @cached_property
+    def rates(self) -> Float[np.ndarray, " prompts"]:
+        """Pass rates."""
+        return np.minimum(np.add.reduceat(np.exp(self.log_p) * self.correct, self.starts), 1.0)
+
+    @cached_property
     def log_odds(self) -> LogOdds:
         """The kernel of z = logit V, V the pass rate, and V: what of the answers the reward depends on.
 
         grad z is the mean gradient of correct answers less that of the others, each by its share. A prompt
         that has no correct answer among these, or no other one, has a row of zeros.
         """
-        p = np.exp(self.log_p)
-        rates = np.add.reduceat(p * self.correct, self.starts)
+        p, rates = np.exp(self.log_p), self.rates
         failed = np.add.reduceat(p * ~self.correct, self.starts)
         both = (rates > 0) & (failed > 0)
         share = np.where(self.correct, 1 / np.maximum(rates, 1e-300)[self.prompt], 0.0)
         share -= np.where(self.correct, 0.0, 1 / np.maximum(failed, 1e-300)[self.prompt])
-        weight = np.where(both[self.prompt], p * share, 0.0)
-        weighed = np.add.reduceat(weight[:, None] * self.gram * weight, self.starts, axis=0)
-        return LogOdds(np.add.reduceat(weighed, self.starts, axis=1), np.minimum(rates, 1.0))
+        weight = np.where(both[self.prompt], p * share, 0.0).astype(self.gradients.dtype)
+        slopes = np.stack([weight[rows] @ self.gradients[rows] for rows in self._rows])
+        return LogOdds((slopes @ slopes.T).astype(float), rates)
+
+    @property
+    def _rows(self) -> Iterator[slice]:
+        """The rows of each prompt."""
+        return (slice(*ends) for ends in pairwise([*self.starts, self.prompt.size]))
 
     def alone(self) -> "AnswerKernel":
         """The same prompts, each with a model of its own: no training of one moves another."""
-        return replace(self, gram=np.where(self.prompt[:, None] == self.prompt, self.gram, 0.0))
-
-    def positive(self) -> "AnswerKernel":
-        """The nearest kernel that has no negative eigenvalue; `about` has their share before as "negative".
-
-        Squares of sampled gradients are unbiased where they are products of two halves, and may be negative.
-        The true kernel has no negative eigenvalue, so the nearest such matrix (Frobenius) is no farther from
-        it than the measured one. Source: ours, theory N7.
-        """
-        values, vectors = np.linalg.eigh(self.gram)
-        share = -values[values < 0].sum() / max(values[values > 0].sum(), np.finfo(float).tiny)
-        gram = (vectors * np.maximum(values, 0)) @ vectors.T
-        return replace(self, gram=gram, about={**self.about, "negative": round(float(share), 4)})
+        blocks = np.zeros((2 * self.prompt.shape)[:2])
+        for rows in self._rows:
+            root = np.asarray(np.linalg.qr(self.gradients[rows].T, mode="r")).T
+            blocks[rows, rows.start : rows.start + root.shape[1]] = root
+        return replace(self, gradients=blocks)
 
     def save(self, path: Path) -> None:
         """Write it as one .npz file, whole or not at all."""
         arrays = {name: getattr(self, name) for name in ("prompt", "log_p", "correct")}
         words = json.dumps({"kind": KIND, "names": self.names, "sets": self.sets, **self.about})
         with replacing(path) as partial, partial.open("wb") as file:
-            np.savez_compressed(file, gram=self.gram.astype(np.float32), about=np.array(words), **arrays)
+            np.savez(file, gradients=self.gradients.astype(np.float32), about=np.array(words), **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "AnswerKernel":
@@ -190,13 +216,13 @@ class AnswerKernel:
         try:
             with np.load(path, allow_pickle=False) as archive:
                 about = json.loads(str(archive["about"]))
-                arrays = {name: archive[name] for name in ("prompt", "log_p", "correct", "gram")}
+                arrays = {name: archive[name] for name in ("prompt", "log_p", "correct", "gradients")}
         except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
             raise argument_error("kernel", str(path), f"{allowed} ({error})") from error
         if not isinstance(about, dict) or about.pop("kind", None) != KIND:
             raise argument_error("kernel", str(path), allowed)
         names, sets = tuple(about.pop("names")), tuple(about.pop("sets"))
-        return cls(names, sets, about=about, **(arrays | {"gram": arrays["gram"].astype(float)}))
+        return cls(names, sets, about=about, **arrays)
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{self.sets.count(name)} {name}" for name in dict.fromkeys(self.sets))

@@ -1,5 +1,6 @@
 """What a measured kernel says before any training: in a few sentences."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,12 @@ _ESTABLISHED = 2.0
 """Standard errors from which the sign of a mean over prompts counts as established."""
 
 
+_NOISE = {
+    "negative": "of the sum of positive eigenvalues was negative: set to zero",
+    "noise": "of the gradients' squares, which a kernel of so many answers retains",
+}
+
+
 def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
     """The prompts, their Pass@k, how they are coupled, which way training begins, and what to ask next."""
     sets = list(dict.fromkeys(kernel.sets))
@@ -22,13 +29,7 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
     lines = [f"{kernel!r}, stored in {path}"]
     lines += [f"{name:12s} {_pass_at_k(rates[kernel.prompts_in(name)])}" for name in sets]
     mixed = (rates > 0) & (rates < 1)
-    if "negative" in kernel.about:
-        share = f"{kernel.about['negative']:.0%} of the sum of positive eigenvalues was negative: set to zero"
-        lines.append(f"noise of sampled answers: {share}")
-        unmixed = [kernel.names[i] for i in np.flatnonzero(~mixed)]
-        if unmixed:
-            few = ", ".join(unmixed[:_NAMED]) + (" and more" if unmixed[_NAMED:] else "")
-            lines.append(f"{len(unmixed)} prompts all correct or all incorrect say nothing: {few}")
+    lines += _noise_lines(kernel)
     trained = np.intersect1d(kernel.prompts_in(sets[0]), np.flatnonzero(mixed))
     if not trained.size:
         return [*lines, f"no prompt of {sets[0]} has correct and incorrect answers: nothing would be learnt"]
@@ -62,6 +63,17 @@ def kernel_summary(kernel: AnswerKernel, path: Path) -> list[str]:
             f" ({float(effects.pair / effects.pair_error):+.1f} standard errors)"
         )
     return [*lines, f"next: dph predict CONFIG --transfer {path}"]
+
+
+def _noise_lines(kernel: AnswerKernel) -> Iterator[str]:
+    """What sampling did to the kernel, and the prompts whose samples say nothing."""
+    for name, words in _NOISE.items():
+        if name in kernel.about:
+            yield f"noise of sampled answers: {kernel.about[name]:.0%} {words}"
+            unmixed = [kernel.names[i] for i in np.flatnonzero(kernel.rates % 1 == 0)]
+            if unmixed:
+                few = ", ".join(unmixed[:_NAMED]) + (" and more" if unmixed[_NAMED:] else "")
+                yield f"{len(unmixed)} prompts all correct or all incorrect say nothing: {few}"
 
 
 def _pass_at_k(rates: np.ndarray) -> str:

@@ -8,6 +8,7 @@ does for others follow, a training in a fraction of a second.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -161,39 +162,65 @@ def linearised_training(
     others than 0 and 1 (a KL in the reward, alpha-DPG).
     Returns their `TrainingCurves`. Raises ValueError for what these do not allow. Source: ours, theory N.
     """
+    schedule: Any = {"steps": steps, "step": step, "optimiser": optimiser, "batch": batch, "noise": noise}
+    (curves,) = linearised_trainings(kernel, [(method, seeds)], trained, seed=seed, **schedule)
+    assert curves is not None
+    return curves
+
+
+def linearised_trainings(
+    kernel: AnswerKernel,
+    methods: Sequence[tuple[LinearisedMethod, int]],
+    trained: Sequence[int] | np.ndarray,
+    *,
+    steps: int,
+    step: float,
+    optimiser: str = "adam",
+    batch: int | None = None,
+    seed: int = 0,
+    noise: bool = True,
+) -> list[TrainingCurves | None]:
+    """The same of several methods side by side, each with its number of seeds.
+
+    None where one overflows; ValueError where that is the first. All have their own draws, as if alone.
+    """
     choice("optimiser", optimiser, OPTIMISERS)
     explored = prompt_indices("trained", trained, len(kernel.names))
     step, seed = one("step", positive("step", step)), int(one("seed", integers("seed", seed, at_least=0)))
     steps = int(one("steps", integers("steps", steps, at_least=1)))
-    seeds = int(one("seeds", integers("seeds", seeds, at_least=1)))
     noise = bool(one("noise", booleans("noise", noise)))
-    of_verdicts = method.alpha is None and not (method.in_reward and method.beta)
-    if not noise and method.mean_over_mixed and not of_verdicts:
-        raise argument_error("noise", noise, "True for mixed groups whose rewards are others than 0 and 1")
-    run = _TouchedAnswers(kernel, method, explored, noise, batch)
-    generator = np.random.default_rng(seed)
-    first: Any = 0.0
-    second: Any = 0.0
-    stored_shares = run.stored_shares(generator, seeds)
-    log_p = np.repeat(run.base[None], seeds, axis=0)
-    rates = [run.rates(log_p)]
-    with np.errstate(over="ignore", invalid="ignore"):  # What overflows is refused.
+    runs, rows = list[_TouchedAnswers](), [0]
+    for method, number in methods:
+        seeds = int(one("seeds", integers("seeds", number, at_least=1)))
+        of_verdicts = method.alpha is None and not (method.in_reward and method.beta)
+        if not noise and method.mean_over_mixed and not of_verdicts:
+            allowed = "True for mixed groups whose rewards are others than 0 and 1"
+            raise argument_error("noise", noise, allowed)
+        runs.append(_TouchedAnswers(kernel, method, explored, noise, batch, seeds, seed))
+        rows.append(rows[-1] + seeds)
+    # All runs share two products with the gradients of answers: so a step reads them twice.
+    asked = np.zeros((rows[-1], kernel.prompt.size), kernel.gradients.dtype)
+    mean, square = np.zeros((rows[-1], kernel.gradients.shape[1]), asked.dtype), np.zeros(rows[-1])
+    parts = [slice(*ends) for ends in pairwise(rows)]
+    with np.errstate(over="ignore", invalid="ignore"):  # What overflows is left out.
         for taken in range(1, steps + 1):
-            gradient = run.logit_gradient(log_p, generator, stored_shares)
+            for run, part in zip(runs, parts, strict=True):
+                asked[part] = run.logit_gradient() if run.is_finite else 0.0
+            direction = asked @ kernel.gradients
             if optimiser == "adam":
-                size = np.einsum("sa,ab,sb->s", gradient, run.among, gradient)
+                size = np.einsum("rd,rd->r", direction, direction, dtype=float)
                 keep, keep_square = MOMENTA
-                first = keep * first + (1 - keep) * gradient
-                second = keep_square * second + (1 - keep_square) * size
-                mean_square = np.maximum(second / (1 - keep_square**taken), 1e-300)
-                gradient = first / (1 - keep**taken) / np.sqrt(mean_square)[:, None]
-            log_p = log_p + step * gradient @ run.moves
-            rates.append(run.rates(log_p))
-            if not (np.isfinite(rates[-1]).all() and (log_p < np.inf).all()):
-                raise argument_error(
-                    "step", step, "smaller, or beta, alpha and strengths: the gradient overflows"
-                )
-    return TrainingCurves(np.stack(rates, axis=1))
+                mean = keep * mean + (1 - keep) * direction
+                square = keep_square * square + (1 - keep_square) * size
+                mean_square = np.maximum(square / (1 - keep_square**taken), 1e-300)
+                direction = mean / (1 - keep**taken) / np.sqrt(mean_square)[:, None].astype(mean.dtype)
+            moves = direction @ kernel.gradients.T
+            for run, part in zip(runs, parts, strict=True):
+                run.move(step * moves[part].astype(float))
+            if not runs[0].is_finite:
+                allowed = "smaller, or beta, alpha and strengths: the gradient overflows"
+                raise argument_error("step", step, allowed)
+    return [TrainingCurves(np.stack(run.rates, axis=1)) if run.is_finite else None for run in runs]
 
 
 class _TouchedAnswers:
@@ -201,7 +228,7 @@ class _TouchedAnswers:
 
     def __init__(
         self, kernel: AnswerKernel, method: LinearisedMethod, trained: np.ndarray, noise: bool,
-        batch: int | None,
+        batch: int | None, seeds: int, seed: int,
     ) -> None:  # fmt: skip
         self.kernel, self.method, self.noise, self.base = kernel, method, noise, kernel.log_p
         count = len(kernel.names)
@@ -218,21 +245,30 @@ class _TouchedAnswers:
         sizes = np.array(ends)[self.prompts] - kernel.starts[self.prompts]
         self.present = np.arange(sizes.max()) < sizes[:, None]
         self.place = np.where(self.present, kernel.starts[self.prompts, None] + np.arange(sizes.max()), 0)
-        flat = self.place[self.present]
-        self.moves, self.among = kernel.gram[flat], kernel.gram[np.ix_(flat, flat)]
         self.correct = kernel.correct[self.place] & self.present
         self.log_ref = np.where(self.present, self.base[self.place], -np.inf)
         self.ref = np.exp(self.log_ref)
+        self.generator, self.is_finite = np.random.default_rng(seed), True
+        self.stored_shares = self._stored_shares(seeds)
+        self.log_p = np.repeat(self.base[None], seeds, axis=0)
+        self.rates = [self._pass_rates(self.log_p)]
 
-    def rates(self, log_p: np.ndarray) -> np.ndarray:
-        """Pass rates of all prompts, (seeds, prompts)."""
+    def move(self, change: np.ndarray) -> None:
+        """Change the log-probabilities of all answers, (seeds, answers), as long as they are finite."""
+        if self.is_finite:
+            self.log_p = self.log_p + change
+            self.rates.append(self._pass_rates(self.log_p))
+            self.is_finite = bool(np.isfinite(self.rates[-1]).all() and (self.log_p < np.inf).all())
+
+    def _pass_rates(self, log_p: np.ndarray) -> np.ndarray:
+        """Of all prompts, (seeds, prompts)."""
         kernel = self.kernel
         top = np.maximum.reduceat(log_p, kernel.starts, axis=1)[:, kernel.prompt]
         mass = np.exp(log_p - top)
         total = np.add.reduceat(mass, kernel.starts, axis=1)
         return np.asarray(np.add.reduceat(mass * kernel.correct, kernel.starts, axis=1) / total)
 
-    def stored_shares(self, generator: np.random.Generator, seeds: int) -> list[np.ndarray]:
+    def _stored_shares(self, seeds: int) -> list[np.ndarray]:
         """For each hold the shares of its stored answers, (seeds, prompts, answers), zero elsewhere."""
         shares = []
         for hold, prompts in zip(self.method.holds, self.holds, strict=True):
@@ -241,36 +277,40 @@ class _TouchedAnswers:
             share = np.where(total > 0, share / np.maximum(total, 1e-300), 0.0)
             share = np.repeat((share * np.isin(self.prompts, prompts)[:, None])[None], seeds, axis=0)
             if hold.answers is not None:
-                share = _counts(generator, hold.answers, share) / hold.answers
+                share = _counts(self.generator, hold.answers, share) / hold.answers
             shares.append(share)
         return shares
 
-    def logit_gradient(
-        self, log_p: np.ndarray, generator: np.random.Generator, stored_shares: list[np.ndarray]
-    ) -> np.ndarray:
-        """What is asked of each touched answer's log-probability, (seeds, answers)."""
-        logits = np.where(self.present, log_p[:, self.place], -np.inf)
+    def logit_gradient(self) -> np.ndarray:
+        """What is asked of each answer's log-probability, (seeds, answers): none of those not touched."""
+        logits = np.where(self.present, self.log_p[:, self.place], -np.inf)
         logits = logits - logits.max(axis=-1, keepdims=True)
         p = np.exp(logits)
         total = p.sum(axis=-1, keepdims=True)
         p = p / total
         with np.errstate(invalid="ignore"):
             x = np.where(np.isfinite(self.log_ref), logits - np.log(total) - self.log_ref, 0.0)
-        size, chosen = self.method.group_size, self._chosen(generator, len(p))
-        share = _counts(generator, size, p * chosen[..., None]) / size if self.noise else p
+        size, chosen = self.method.group_size, self._chosen(len(p))
+        share = _counts(self.generator, size, p * chosen[..., None]) / size if self.noise else p
         gradient = share * chosen[..., None] * self._coefficient(p, x, share, chosen) / self.batch
-        for hold, answers in zip(self.method.holds, stored_shares, strict=True):
+        for hold, answers in zip(self.method.holds, self.stored_shares, strict=True):
             slope = hold.divergence.on_log_ratio(x).derivative
             slope = np.where(answers > 0, answers * slope, 0.0)
             gradient = gradient - hold.strength / len(hold.prompts) * slope
-        return np.asarray((gradient - p * gradient.sum(axis=-1, keepdims=True))[:, self.present])
+        scores = np.zeros_like(self.log_p)
+        scores[:, self.place[self.present]] = (gradient - p * gradient.sum(axis=-1, keepdims=True))[
+            :, self.present
+        ]
+        return scores
 
-    def _chosen(self, generator: np.random.Generator, seeds: int) -> np.ndarray:
+    def _chosen(self, seeds: int) -> np.ndarray:
         """Which prompts a step explores, (seeds, prompts)."""
         explored = np.repeat(self.explored[None], seeds, axis=0)
         if self.batch == self.explored.sum():
             return explored
-        order = np.where(explored, generator.random(explored.shape), np.inf).argsort(axis=1).argsort(axis=1)
+        order = (
+            np.where(explored, self.generator.random(explored.shape), np.inf).argsort(axis=1).argsort(axis=1)
+        )
         return order < self.batch
 
     def _coefficient(self, p: np.ndarray, x: np.ndarray, share: np.ndarray, chosen: np.ndarray) -> np.ndarray:

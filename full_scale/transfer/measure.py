@@ -2,13 +2,14 @@
 
 import json
 import math
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from dph_theory.support.files import replacing, write_json
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import versions
 from dph_theory.transfer import AnswerKernel
+from dph_theory.transfer.kernel import square_root
 
 from ..models.generation import prompt_tokens
 from ..models.load import LoadedModel, load, lora_config
@@ -30,7 +32,7 @@ from ..tasks.protocol import Task
 from .answers import Atom, Listed, Tokens, listed_atoms, listed_rows, log_probs, sampled_atoms
 from .gradients import NUMBERS, Gradients
 from .metric import EUCLIDEAN, METRICS, Metric, measured_metric
-from .sketch import Sketch
+from .sketch import SIZE, Sketch
 
 TRAIN, HELD_OUT = "train", "held out"
 PACKAGES = ("torch", "transformers", "peft")
@@ -39,8 +41,13 @@ WRONG = 8
 prompts that are not trained is not seen, with more little is gained."""
 _COMPARED_RATES = 16
 """So many trained prompts' gradients give the metric of Adam's steps."""
-_BLOCK = 256
+_BLOCK = 64
 """So many prompts' sketches at most are held twice in memory."""
+_SLOW, _DENSE = 2**11, 2**13
+"""From so many answers on eigenvalues take minutes; up to so many a kernel has as many numbers for each."""
+_LARGEST, _SMALLEST = 2**30, 2**10
+"""So many numbers at most has a kernel of more answers in all, and so many at least of each."""
+Say: TypeAlias = Callable[[Sequence[str]], None]
 _LEAST = 1e-6
 """What all other answers have at least: less is rounding of float32."""
 
@@ -55,15 +62,17 @@ def measure_listed(
     trained: Sequence[str] = (TRAIN,),
     metric: str = EUCLIDEAN,
     progress: Progress = silent,
+    say: Say = lambda _: None,
 ) -> AnswerKernel:
     """The kernel of prompts whose correct answers are known, exact over all answers of their length.
 
     Parameters: loaded, the model; config, where it is from, and the adapter whose parameters alone count if
     it has one; prompts; path, where the kernel is written; wrong, how many incorrect answers of a prompt get
     a gradient of their own, all others one together; trained, the sets whose prompts are to be; metric,
-    one of METRICS: of Adam's steps, or the plain one of gradient descent. What is
-    measured is kept beside `path` until it is whole. Raises ValueError for a half measured kernel of other
-    prompts. Source: ours, theory N.
+    one of METRICS: of Adam's steps, or the plain one of gradient descent; say gets the size before any
+    gradient is taken. What is measured is kept beside `path` until it is whole. Raises ValueError for a half
+    measured kernel of other prompts, and for one that is too large for disk or memory.
+    Source: ours, theory N.
     """
     choice("metric", metric, METRICS)
     identity = {
@@ -76,12 +85,11 @@ def measure_listed(
         ],
     }
     trainable = _trainable(loaded.model, config)
-    work = _Work(trainable, path, identity)
+    answers = sum(len(listed.right) + wrong + 1 for listed in prompts)
+    work = _Work(trainable, path, identity, answers, progress, say)
     atoms = [(listed.prompt, partial(listed_atoms, trainable, listed, wrong)) for listed in prompts]
     work.weigh([pair for pair, listed in zip(atoms, prompts, strict=True) if listed.set in trained])
-    for number, (prompt, of_prompt) in enumerate(atoms):
-        work.add(number, prompt, of_prompt)
-        progress("transfer", number + 1, len(prompts))
+    work.add_all(atoms)
     named = [(listed.name, listed.set) for listed in prompts]
     return work.finished(named, {"answers": "listed"})
 
@@ -94,12 +102,12 @@ def measure_files(
     wrong: int = WRONG,
     limit: int | None = None,
     metric: str = EUCLIDEAN,
-    progress: Progress = silent,
+    **reports: Any,
 ) -> AnswerKernel:
     """The same of files of rows {"prompt", "answers"}, the first's to be trained, the others' held out.
 
     A row may name its "set" and its "id", by default the prompt's text; `limit`, at most so many rows of a
-    file. ValueError for rows that do not fit, and for a name that comes twice.
+    file; `reports`, progress and say. ValueError for rows that do not fit, and for a name that comes twice.
     """
     loaded = load(config)
     prompts: list[Listed] = []
@@ -107,12 +115,12 @@ def measure_files(
         prompts += listed_rows(read_rows(str(file))[:limit], loaded.tokenizer, name)
     if repeated := [name for name, count in Counter(listed.name for listed in prompts).items() if count > 1]:
         raise argument_error("prompt", repeated[0], "once in all files, or with an id in each row")
-    return measure_listed(loaded, config, prompts, path, wrong=wrong, metric=metric, progress=progress)
+    return measure_listed(loaded, config, prompts, path, wrong=wrong, metric=metric, **reports)
 
 
 def measure_sampled(
     recipe: Recipe, task: Task, path: Path, *, samples: int = 32, own: int = WRONG, limit: int | None = None,
-    metric: str = EUCLIDEAN, progress: Progress = silent,
+    metric: str = EUCLIDEAN, progress: Progress = silent, say: Say = lambda _: None,
 ) -> AnswerKernel:  # fmt: skip
     """The kernel of a recipe's prompts, from answers that its model gave and its verifier judged.
 
@@ -131,7 +139,8 @@ def measure_sampled(
         "prompts": [hash_values([name, e.id, t]) for (name, e), t in zip(examples, tokens, strict=True)],
     }  # fmt: skip
     trainable = _trainable(loaded.model, recipe.model)
-    work = _Work(trainable, path, identity)
+    # Of the samples at most so many are alone, and the others one by correctness.
+    work = _Work(trainable, path, identity, (own + 2) * len(examples), progress, say)
 
     def atoms(number: int) -> list[Atom]:
         (_, example), prompt, seed = examples[number], tokens[number], recipe.seed + number
@@ -142,9 +151,7 @@ def measure_sampled(
 
     pairs = [(tuple(prompt), partial(atoms, number)) for number, prompt in enumerate(tokens)]
     work.weigh([pair for pair, (name, _) in zip(pairs, examples, strict=True) if name == TRAIN])
-    for number, pair in enumerate(pairs):
-        work.add(number, *pair)
-        progress("transfer", number + 1, len(examples))
+    work.add_all(pairs)
     named = [(example.id, name) for name, example in examples]
     return work.finished(named, {"answers": f"{samples} sampled"})
 
@@ -162,11 +169,17 @@ def _trainable(model: Any, config: ModelConfig) -> Any:
 class _Work:
     """Prompts measured so far, a file each in a folder beside the kernel's, which goes when it is whole."""
 
-    def __init__(self, model: Any, path: Path, identity: Mapping[str, Any]) -> None:
-        self.model, self.path, self.identity = model, path, {**identity, "numbers": NUMBERS}
+    def __init__(
+        self, model: Any, path: Path, identity: Mapping[str, Any], answers: int, progress: Progress,
+        say: Say,
+    ) -> None:  # fmt: skip
+        size = min(SIZE, 2 ** int(math.log2(max(_LARGEST / answers, 1))))
+        say([_room(path, answers, size)])
+        self.model, self.path, self.progress, self.say = model, path, progress, say
+        self.identity = {**identity, "numbers": NUMBERS, "sketch": size}
         self.folder = path.with_name(f"{path.name}.parts")
         self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.sketch = Sketch()
+        self.sketch = Sketch(size)
         self.sizes = self.folder / "sizes.json"
         begun = self.folder / "identity.json"
         if begun.is_file() and (stored := json.loads(begun.read_text(encoding="utf-8"))) != self.identity:
@@ -185,10 +198,17 @@ class _Work:
             places = np.unique(np.linspace(0, len(trained) - 1, _COMPARED_RATES).astype(int))
             groups = [(trained[i][0], trained[i][1]()) for i in places]
             matrices, kind = self.gradients.matrices, self.identity["metric"]
-            measured_metric(self.model, groups, matrices, kind, len(trained)).save(file)
+            settings = matrices, kind, len(trained), self.progress
+            measured_metric(self.model, groups, *settings).save(file)
         self.gradients.metric = Metric.load(file)
 
-    def add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
+    def add_all(self, prompts: Sequence[tuple[Tokens, Callable[[], list[Atom]]]]) -> None:
+        """Measure the prompts that are not."""
+        for number, prompt in enumerate(prompts):
+            self._add(number, *prompt)
+            self.progress("gradients", number + 1, len(prompts))
+
+    def _add(self, number: int, prompt: Tokens, atoms: Callable[[], list[Atom]]) -> None:
         """Measure a prompt, unless that is done."""
         file = self.folder / f"{number}.npz"
         if file.is_file():
@@ -233,26 +253,40 @@ class _Work:
     def finished(self, named: Sequence[tuple[str, str]], about: Mapping[str, Any]) -> AnswerKernel:
         """The kernel of all prompts, stored; the parts go."""
         parts = [self._part(number, "share", "self", "correct") for number in range(len(named))]
-        gram = self._gram([len(part["share"]) for part in parts])
-        gram[np.diag_indices(len(gram))] = np.concatenate([part["self"] for part in parts])
+        sizes, squares = (
+            [len(part["share"]) for part in parts],
+            np.concatenate([part["self"] for part in parts]),
+        )
+        if len(squares) <= _DENSE:
+            products = self._products(sizes)
+            products[np.diag_indices(len(products))] = squares
+            self.progress("eigenvalues", 0, 1)
+            if len(products) > _SLOW:
+                self.say([f"eigenvalues of {len(products):,} answers: minutes, the last that is left to do"])
+            gradients, share = square_root(products)
+            self.progress("eigenvalues", 1, 1)
+            noise = {"negative": round(share, 4)}
+        else:
+            self.progress("gradients put together", 0, 1)
+            gradients = self._sketches(range(len(sizes)), len(squares))
+            self.progress("gradients put together", 1, 1)
+            noise = {"noise": round(float(1 - squares.sum() / np.einsum("ij,ij->", gradients, gradients)), 4)}
         shares = [part["share"] / part["share"].sum() for part in parts]
         description = {
-            **about, **self.identity, "sketch": self.sketch.size, "versions": versions(*PACKAGES),
+            **about, **self.identity, "versions": versions(*PACKAGES), "adam": self.gradients.metric.step,
             "parameters": sum(weight.numel() for weight in self.weights),
-            "adam": self.gradients.metric.step,
+            **(noise if "samples" in self.identity else {}),
         }  # fmt: skip
         del description["prompts"]
         kernel = AnswerKernel(
             names=tuple(name for name, _ in named),
             sets=tuple(set_name for _, set_name in named),
-            prompt=np.repeat(np.arange(len(parts)), [len(part["share"]) for part in parts]),
+            prompt=np.repeat(np.arange(len(parts)), sizes),
             log_p=np.log(np.concatenate(shares)),
             correct=np.concatenate([part["correct"] for part in parts]).astype(bool),
-            gram=gram,
+            gradients=gradients,
             about=description,
         )
-        if "samples" in self.identity:
-            kernel = kernel.positive()
         kernel.save(self.path)
         shutil.rmtree(self.folder)
         return kernel
@@ -262,23 +296,53 @@ class _Work:
         with np.load(self.folder / f"{number}.npz") as stored:
             return {name: stored[name] for name in names}
 
-    def _gram(self, sizes: Sequence[int]) -> np.ndarray:
+    def _sketches(self, prompts: range, answers: int) -> np.ndarray:
+        """Those of the answers of some prompts."""
+        sketches, end = np.empty((answers, self.sketch.size), np.float32), 0
+        for number in prompts:
+            rows = self._part(number, "rows")["rows"]
+            sketches[end : (end := end + len(rows))] = rows
+        return sketches
+
+    def _products(self, sizes: Sequence[int]) -> np.ndarray:
         """Inner products of all sketches, of which two blocks of prompts are in memory at a time."""
-        ends = np.concatenate([[0], np.cumsum(sizes)])
+        ends = [0, *np.cumsum(sizes).tolist()]
         starts = range(0, len(sizes), _BLOCK)
         blocks = [range(start, min(start + _BLOCK, len(sizes))) for start in starts]
+        products = np.empty((ends[-1], ends[-1]))
+        pairs = [(one, other) for i, one in enumerate(blocks) for other in blocks[: i + 1]]
+        for done, (block, other) in enumerate(pairs, 1):
+            rows, columns = (slice(ends[part.start], ends[part.stop]) for part in (block, other))
+            if other.start == 0:
+                sketches = self._sketches(block, rows.stop - rows.start)
+            others = sketches if other == block else self._sketches(other, columns.stop - columns.start)
+            products[rows, columns] = sketches @ others.T
+            products[columns, rows] = products[rows, columns].T
+            self.progress("inner products", done, len(pairs))
+        return products
 
-        def sketches_of(block: range) -> np.ndarray:
-            return np.concatenate([self._part(number, "rows")["rows"] for number in block]).astype(np.float32)
 
-        gram = np.empty((ends[-1], ends[-1]))
-        for i, block in enumerate(blocks):
-            sketches, rows = sketches_of(block), slice(ends[block.start], ends[block.stop])
-            for other in blocks[: i + 1]:
-                columns = slice(ends[other.start], ends[other.stop])
-                gram[rows, columns] = sketches @ (sketches if other == block else sketches_of(other)).T
-                gram[columns, rows] = gram[rows, columns].T
-        return gram
+def _room(path: Path, answers: int, size: int) -> str:
+    """What a kernel of so many answers takes, in words; ValueError where there is not so much."""
+    vectors, gib = 4 * answers * size, 2**30
+    width = answers if answers <= _DENSE else size
+    memory = max(6 * 8 * answers**2 if answers <= _DENSE else 2 * vectors, 8 * _BLOCK * WRONG * size)
+    disk = vectors + 4 * answers * width
+    free, whole = (
+        shutil.disk_usage(path.parent).free,
+        os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+    )
+    needs = (
+        f"{disk / gib:.2g} GiB on disk until the kernel is whole, {4 * answers * width / gib:.2g} then, and"
+        f" {memory / gib:.2g} of memory"
+    )
+    if disk > free or memory > whole or size < _SMALLEST:
+        allowed = (
+            f"{_LARGEST // _SMALLEST:,} at most, and what fits {free / gib:.0f} GiB of disk and"
+            f" {whole / gib:.0f} of memory ({needs}): fewer prompts by --limit, or answers of each by --own"
+        )
+        raise argument_error("answers", answers, allowed)
+    return f"at most {answers:,} answers, {size:,} numbers each: {needs}"
 
 
 def _add_all_others(rows: list[torch.Tensor], selves: list[float], shares: list[float]) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from dph_theory.stationary import group_weight
 from dph_theory.support.files import replacing
+from dph_theory.support.progress import Progress, silent
 
 from .answers import Atom, Tokens, log_probs
 
@@ -90,7 +91,7 @@ def _sides(square: Tensor) -> tuple[Tensor, Tensor]:
 
 def measured_metric(
     model: Any, groups: Sequence[tuple[Tokens, Sequence[Atom]]], matrices: Iterable[str], kind: str,
-    prompts: int,
+    prompts: int, progress: Progress = silent,
 ) -> Metric:  # fmt: skip
     """The metric at the base of a training by GRPO on so many prompts, from the answers of some of them.
 
@@ -103,7 +104,8 @@ def measured_metric(
         {name: torch.zeros_like(w, dtype=torch.float32) for name, w in weights.items()} for _ in "12"
     )
     explored = 0
-    for prompt, atoms in groups:
+    for done, (prompt, atoms) in enumerate(groups):
+        progress("the metric", done, len(groups))
         rate, scores = _rate_and_scores(model, prompt, atoms)
         if not 0 < rate < 1:
             continue
@@ -115,6 +117,7 @@ def measured_metric(
                 if slope is not None:
                     means[name].add_(slope, alpha=share * advantage)
                     squares[name].addcmul_(slope.float(), slope.float(), value=share * advantage**2)
+    progress("the metric", len(groups), len(groups))
     if not explored:
         return Metric.of_squares({}, (), EUCLIDEAN)
     for name, square in squares.items():

@@ -67,7 +67,7 @@ OF_ANSWERS = {
     "prompt": np.array([0, 0, 1, 1]),
     "log_p": np.log([0.5, 0.5, 0.1, 0.9]),
     "correct": np.array([True, False, True, False]),
-    "gram": GRADIENTS @ GRADIENTS.T,
+    "gradients": GRADIENTS,
 }
 TRAIN = partial(linearised_training, AnswerKernel(**OF_ANSWERS), LinearisedMethod(), optimiser="sgd")
 PAIR = {"share": 0.5, "first_only": 0.3, "second_only": 0.2}

@@ -18,7 +18,11 @@ def linear_answers(seed=0, prompts=5, answers=4, features=9, trained=3, spread=1
     names = tuple(f"prompt {i}" for i in range(prompts))
     sets = tuple("train" if i < trained else "held out" for i in range(prompts))
     rows = np.repeat(np.arange(prompts), answers), np.log(p).ravel(), correct.ravel()
-    return AnswerKernel(names, sets, *rows, centred @ centred.T), slopes, logits, correct
+    return AnswerKernel(names, sets, *rows, centred), slopes, logits, correct
+
+
+def gram(kernel):
+    return kernel.gradients.astype(float) @ kernel.gradients.T
 
 
 def softmax(logits):

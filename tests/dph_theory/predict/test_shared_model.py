@@ -34,7 +34,7 @@ def opposed():
     """Two prompts: what makes the first right makes the second, whose right answer is rarer, wrong."""
     gradients = np.array([[1.0, 0.0], [-1.0, 0.0], [-0.9, 0.4], [0.3, -0.13]])
     rows = np.array([0, 0, 1, 1]), np.log([0.5, 0.5, 0.25, 0.75]), np.array([1, 0, 1, 0], bool)
-    return AnswerKernel(("a", "b"), ("train", "held out"), *rows, gradients @ gradients.T, LISTED)
+    return AnswerKernel(("a", "b"), ("train", "held out"), *rows, gradients, LISTED)
 
 
 def measured(seed=0, **how):

@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.linear_answers import linear_answers
+from support.linear_answers import gram, linear_answers
 
 from dph_theory.transfer import AnswerKernel
+from dph_theory.transfer.kernel import cosines, square_root
 
 
 def test_a_stored_kernel_comes_back(tmp_path):
@@ -13,7 +14,7 @@ def test_a_stored_kernel_comes_back(tmp_path):
     kernel.save(tmp_path / "kernel.npz")
     found = AnswerKernel.load(tmp_path / "kernel.npz")
     assert (found.names, found.sets, found.about) == (kernel.names, kernel.sets, kernel.about)
-    assert found.gram == pytest.approx(kernel.gram, rel=1e-6, abs=1e-7)
+    assert found.gradients == pytest.approx(kernel.gradients, rel=1e-6, abs=1e-7)
     assert (found.log_p == kernel.log_p).all()
     assert [each.name for each in tmp_path.iterdir()] == ["kernel.npz"]
     assert repr(found) == "AnswerKernel(3 train, 2 held out; 20 answers)"
@@ -33,12 +34,17 @@ def test_prompts_by_set_and_by_name():
 
 def test_the_nearest_kernel_without_negative_eigenvalues_is_nearer_to_the_true_one_than_a_noisy_one():
     kernel, *_ = linear_answers()
-    noise = np.random.default_rng(0).normal(size=kernel.gram.shape)
-    noisy = replace(kernel, gram=kernel.gram + (noise + noise.T) * np.abs(kernel.gram).mean())
-    nearest = noisy.positive()
-    assert np.linalg.eigvalsh(nearest.gram).min() > -1e-9
-    assert nearest.about["negative"] > 0.01
-    assert np.linalg.norm(nearest.gram - kernel.gram) < np.linalg.norm(noisy.gram - kernel.gram)
+    products = gram(kernel)
+    noise = np.random.default_rng(0).normal(size=products.shape) * np.abs(products).mean()
+    np.fill_diagonal(noise, 0.0)
+    noisy = products + noise + noise.T
+    vectors, negative = square_root(noisy)
+    assert negative > 0.01
+    nearest, true, measured = map(cosines, (vectors @ vectors.T, products, noisy))
+    assert np.linalg.norm(nearest - true) < np.linalg.norm(measured - true)
+    exact, none = square_root(products)
+    assert exact @ exact.T == pytest.approx(products, abs=1e-12)
+    assert none < 1e-12
 
 
 def test_a_prompt_without_a_correct_answer_moves_nobody():
@@ -55,8 +61,8 @@ def test_a_prompt_without_a_correct_answer_moves_nobody():
     [
         ({"names": ("a",) * 5}, "no name twice in a set"),
         ({"sets": ("train",)}, "one set for each"),
-        ({"gram": np.eye(3)}, "of 20 answers, as prompt has"),
-        ({"gram": np.triu(np.ones((20, 20)))}, r"gram\[0, 1\]=1.0 .*gram\[1, 0\] = 0.0"),
+        ({"gradients": np.eye(3)}, "of 20 answers, as prompt has"),
+        ({"gradients": np.full((20, 2), np.nan, np.float32)}, "finite vectors, one a row"),
         ({"prompt": np.zeros(20, int)}, "indices of all 5 prompts"),
         ({"log_p": np.zeros(20)}, "probabilities of 'prompt 0'=4.0 is not allowed: a sum of one"),
     ],
@@ -69,7 +75,7 @@ def test_errors(changes, said):
 
 def test_another_file_is_refused(tmp_path):
     (tmp_path / "text").write_text("no kernel")
-    np.savez(tmp_path / "other.npz", gram=np.eye(2))
+    np.savez(tmp_path / "other.npz", gradients=np.eye(2))
     for name in ("text", "other.npz", "missing.npz"):
         with pytest.raises(ValueError, match="a file that `dph transfer` wrote"):
             AnswerKernel.load(tmp_path / name)

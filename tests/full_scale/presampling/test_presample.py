@@ -11,6 +11,7 @@ from dph_theory.support.errors import RefusedError
 from dph_theory.transfer import AnswerKernel
 from full_scale.models.generation import derived_seed, prompt_tokens, sample
 from full_scale.models.load import ModelHashes, load
+from full_scale.presampling.buffer import RehearsalRow, packed, table_of, unpacked
 from full_scale.presampling.presample import presample
 from full_scale.presampling.result import Presampling, prompt_hashes
 from full_scale.recipe.folders import Folders
@@ -211,7 +212,7 @@ def test_some_failures_of_the_verifier_are_told_first(whole, tmp_path):
     )
 
 
-@pytest.mark.parametrize("file", ["buffer/buffer.parquet", "buffer/manifest.json", "presample.json"])
+@pytest.mark.parametrize("file", ["buffer/buffer.arrow", "buffer/manifest.json", "presample.json"])
 @pytest.mark.parametrize("damage", ["gone", "flipped"])
 def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, damage, monkeypatch):
     recipe = copied(whole[0], tmp_path)
@@ -220,7 +221,7 @@ def test_what_is_damaged_is_made_anew_from_the_rollouts(whole, tmp_path, file, d
         path.unlink()
     else:
         data = bytearray(path.read_bytes())
-        data[len(data) // 3 if path.suffix == ".parquet" else 0] ^= 1
+        data[len(data) // 3 if path.suffix == ".arrow" else 0] ^= 1
         path.write_bytes(data)
     with pytest.raises((ValueError, RefusedError), match="presample"):
         Presampling.load(Folders.of_recipe(recipe).presample)
@@ -275,7 +276,7 @@ def kernel_file(path, names, model, sets=None):
     log_p = np.log(np.full(len(prompt), 0.5))
     about = {"model": model.as_dict()}
     sets = sets or ("train",) * len(names)
-    AnswerKernel(tuple(names), sets, prompt, log_p, correct, score @ score.T, about).save(path)
+    AnswerKernel(tuple(names), sets, prompt, log_p, correct, score, about).save(path)
     return str(path)
 
 
@@ -324,3 +325,43 @@ def test_anchors_that_cannot_be_chosen_are_refused(whole, tmp_path, anchors, hel
 def test_a_kernel_without_anchors_is_refused():
     with pytest.raises(ValueError, match=r"none without presample\.anchors"):
         PresampleConfig(kernel="k.npz")
+
+
+@pytest.mark.parametrize(
+    ("journal", "change", "named"),
+    [
+        ("rollouts", lambda value: value["prompts"][0].update(correct="many"), r"correct.*'many'"),
+        ("rollouts", lambda value: value.update(rows="no parquet"), r"\.rows='no parquet'"),
+        ("rehearsed", lambda value: value.update(rows=packed(table_of([RehearsalRow("e0", [5], [7])]))),
+         "one for each token"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_in_a_whole_line_of_a_journal_is_named_by_file_and_line(
+    whole, tmp_path, journal, change, named
+):
+    recipe = copied(whole[0], tmp_path)
+    folder = Folders.of_recipe(recipe).presample
+    (path,) = folder.glob(f"{journal}*.jsonl")
+    lines = path.read_text().splitlines()
+    entry = json.loads(lines[2])
+    change(entry["value"])
+    path.write_text("\n".join([*lines[:2], json.dumps(entry), *lines[3:], ""]))
+    (folder / "presample.json").unlink()
+    with pytest.raises(RefusedError, match=rf"{journal}.*jsonl line 3: .*{named}.*; remove the line"):
+        presample(recipe, ruled_task(), whole[1])
+
+
+def test_no_more_rollouts_are_stored_than_a_prompt_rehearses(whole, tmp_path):
+    one = replace(whole[0].presample, buffer_per_prompt=1)
+    recipe = elsewhere(whole[0], tmp_path, presample=one)
+    found = presample(recipe, ruled_task(), whole[1])
+    lines = (Folders.of_recipe(recipe).presample / "rollouts.jsonl").read_text().splitlines()[1:]
+    names = [
+        name
+        for line in lines
+        for name in unpacked(json.loads(line)["value"]["rows"])["example_id"].to_pylist()
+    ]
+    assert len(set(names)) == len(names) >= len(found.pef) == len(found.buffer)
+    # The others are gone: a larger buffer needs rollouts of its own.
+    with pytest.raises(ValueError, match=r"presample=<1 changed \('buffer_per_prompt'\)>"):
+        presample(replace(recipe, presample=whole[0].presample), ruled_task(), whole[1])

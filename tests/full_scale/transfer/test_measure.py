@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from support.linear_answers import gram
 from support.rule_task import ruled_recipe, ruled_task
 from support.tiny_llama import tiny_llama
 from support.tiny_training import TRL_WARNS
@@ -65,20 +66,36 @@ def test_the_kernel_is_that_of_the_answers_gradients(model, tmp_path, answers):
     exact = (gradients @ gradients.T).numpy()
     size = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
     # The sketch is off by a 360th of two lengths, a standard deviation.
-    assert np.abs(kernel.gram[np.ix_(places, places)] - exact).max() / size.max() < 0.02
+    assert np.abs(gram(kernel)[np.ix_(places, places)] - exact).max() / size.max() < 0.02
     assert kernel.names == tuple(answers)
     # All other answers together: the mean gradient of a prompt's answers is none.
     share = np.exp(kernel.log_p)
     for first, last in pairwise([*kernel.starts, len(kernel.prompt)]):
         one = slice(first, last)
-        assert share[one] @ kernel.gram[one] == pytest.approx(0.0, abs=0.01 * np.abs(kernel.gram).max())
+        assert share[one] @ gram(kernel)[one] == pytest.approx(0.0, abs=0.01 * np.abs(gram(kernel)).max())
 
 
-def test_the_kernel_is_the_same_however_many_prompts_are_in_memory(model, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "value"), [("_BLOCK", 2), ("_DENSE", 5)])
+def test_the_kernel_is_the_same_however_many_prompts_are_in_memory(model, tmp_path, monkeypatch, name, value):
     whole = measured(model, tmp_path)
-    monkeypatch.setattr(measure, "_BLOCK", 2)
+    monkeypatch.setattr(measure, name, value)
     parts = measured(model, tmp_path)
-    np.testing.assert_allclose(parts.gram, whole.gram, rtol=1e-4, atol=1e-4 * np.abs(whole.gram).max())
+    np.testing.assert_allclose(gram(parts), gram(whole), rtol=1e-4, atol=1e-4 * np.abs(gram(whole)).max())
+
+
+def test_the_size_of_a_kernel_is_printed_or_refused_before_any_gradient(model, tmp_path, monkeypatch):
+    """Numbers of each answer so that all take four GiB; where they do not fit, the options that lessen it."""
+    reports = []
+    files = ModelConfig(path=str(model)), [rows(tmp_path / "train.jsonl", ANSWERS)], tmp_path / "k.npz"
+    monkeypatch.setattr(measure, "_LARGEST", 2**15)
+    monkeypatch.setattr(measure, "_DENSE", 5)
+    kernel = measure_files(*files, progress=lambda *stage: reports.append(stage), say=reports.append)
+    assert kernel.gradients.shape[1] == 2**10
+    assert reports[0][0].startswith("at most 31 answers, 1,024 numbers each: 0.00024 GiB on disk until")
+    assert {stage for stage, *_ in reports[1:]} == {"the metric", "gradients", "gradients put together"}
+    monkeypatch.setattr(measure, "_LARGEST", 2**10)
+    with pytest.raises(ValueError, match=r"answers=31 is not allowed: 1 at most, .*fewer prompts by --limit"):
+        measure_files(*files, progress=pytest.fail)
 
 
 def test_the_likeliest_wrong_answers_have_gradients_of_their_own(model, tmp_path):
@@ -101,7 +118,7 @@ def test_of_an_adapter_its_own_parameters_count(model, tmp_path):
     kernel = measured(model, tmp_path, lora=lora)
     whole = measured(model, tmp_path)
     assert kernel.about["parameters"] < whole.about["parameters"] / 10
-    assert np.trace(kernel.gram) < np.trace(whole.gram)
+    assert np.trace(gram(kernel)) < np.trace(gram(whole))
     assert kernel.log_p == pytest.approx(whole.log_p, abs=1e-5)
 
 
@@ -113,7 +130,7 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
 
     def stopped(*said):
         calls.append(said)
-        if said[1] == 2:
+        if said[:2] == ("gradients", 2):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -124,7 +141,7 @@ def test_what_is_measured_is_kept_until_the_kernel_is_whole(model, tmp_path, mon
     with pytest.raises(ValueError, match=r"kernel=<1 changed \('wrong'\)> .*: .*remove it to begin"):
         measure_files(*given, wrong=5)
     found = measure_files(*given, wrong=4)
-    assert found.gram == pytest.approx(whole.gram, rel=1e-4, abs=1e-3)
+    assert gram(found) == pytest.approx(gram(whole), rel=1e-4, abs=1e-3)
     assert not parts.exists()
 
 
@@ -163,12 +180,12 @@ def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path):
     assert shares == pytest.approx(shares.round(), abs=1e-6)
     assert np.bincount(kernel.prompt).max() <= 2 + 2
     again = measure_sampled(recipe, task, tmp_path / "again.npz", samples=24, own=2, limit=3)
-    assert again.gram == pytest.approx(kernel.gram)
+    assert gram(again) == pytest.approx(gram(kernel))
     by_adam = measure_sampled(recipe, task, tmp_path / "adam.npz", samples=24, own=2, limit=3, metric="adam")
     assert by_adam.log_p == pytest.approx(kernel.log_p)
-    assert by_adam.gram != pytest.approx(kernel.gram, rel=0.5)
+    assert gram(by_adam) != pytest.approx(gram(kernel), rel=0.5)
     assert kernel.about["answers"] == "24 sampled"
-    assert np.linalg.eigvalsh(kernel.gram).min() > -1e-6 * np.linalg.norm(kernel.gram)
+    assert np.linalg.eigvalsh(gram(kernel)).min() > -1e-6 * np.linalg.norm(gram(kernel))
     told = "\n".join(kernel_summary(kernel, tmp_path / "kernel.npz"))
     unmixed = (kernel.log_odds.rates % 1 == 0).sum()
     assert f"\n{unmixed} prompts all correct or all incorrect say nothing: " in told
