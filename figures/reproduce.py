@@ -123,7 +123,7 @@ def _figure_stage(name: str) -> Stage:
 
 
 def verdicts(plan: Plan, progress: StageProgress) -> str:
-    """Verify every theorem; UnexpectedError names those whose status or near-miss statements surprise."""
+    """Verify every theorem; UnexpectedError names those whose status or false variants surprise."""
     from dph_theory.theorems import THEOREMS
     from dph_theory.verification.reports import settings_for
     from dph_theory.verification.run import verify
@@ -132,7 +132,7 @@ def verdicts(plan: Plan, progress: StageProgress) -> str:
     reports = verify(list(THEOREMS.values()), settings, on_report=_counting(progress, len(THEOREMS)))
     strange = [report.theorem for report in reports if not report.as_expected]
     fallen = sum(report.fallen for report in reports)
-    words = f"{len(reports)} theorems and {fallen} near-miss statements, {len(strange)} not as expected"
+    words = f"{len(reports)} theorems and {fallen} false variants, {len(strange)} not as expected"
     _store(
         plan,
         "verdicts",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .statement import Theorem
 
 
-@click.command(short_help="Check every theorem, and that near-miss statements fail.")
+@click.command(short_help="Check every theorem, and that false variants fail.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option(
     "--list", "listing", is_flag=True, help="List claims, status, commands and figures; check none."
@@ -48,7 +48,7 @@ def verify(
 ) -> None:
     """Check every theorem of the registry, or those NAMEd: by name, subject, paper or place ("Theorem 1").
 
-    Exits 0 if every status is the expected one, every kept value is given and every near-miss statement
+    Exits 0 if every status is the expected one, every kept value is given and every false variant
     was refuted, 1 if not, 2 for wrong usage.
     """
     console = terminal.console(stderr=path == STANDARD_OUTPUT)

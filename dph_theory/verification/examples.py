@@ -1,4 +1,4 @@
-"""What holds at kept instances: a near-miss statement fails, a statement gives the values written."""
+"""What holds at kept instances: a false variant fails, a statement gives the values written."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ MARGIN = 5
 
 
 def falls(theorem: Theorem, false: FalseNeighbour) -> bool:
-    """Whether a near-miss statement fails at its counterexample, or else at the theorem's example."""
+    """Whether a false variant fails at its counterexample, or else at the theorem's example."""
     statement = theorem.changed(false)
     instances = (false.witness,) if false.witness is not None else statement.examples
     return any(fails(statement, example.parts) for example in instances)

@@ -11,7 +11,7 @@ from ..theorems import SUBJECTS, THEOREMS
 from .statement import Relation, Theorem, Verdict
 
 MEANINGS = {
-    Verdict.PROVED: "a theorem of the proof kernel for every number of outcomes, used at an example "
+    Verdict.PROVED: "a theorem in Coq for every number of outcomes, used at an example "
     "whose numbers are those of both sides",
     Verdict.CHECKED: "two independent computations agree on random instances, on those of an optimiser "
     "that looks for a violation",
@@ -51,7 +51,7 @@ def index() -> str:
         (
             "# The theorems\n",
             f"{len(THEOREMS)} statements on {len(SUBJECTS)} subjects; expected: {_tally(THEOREMS.values())}. "
-            f"{neighbours} near-miss statements, next to a theorem and false, must fail at the "
+            f"{neighbours} false variants, next to a theorem and false, must fail at the "
             f"instances kept with them. `dph verify` checks all. {_AGAIN}\n",
             "Notation: a finite outcome space; base or reference policy a = pi\\_ref > 0; verifier v with "
             "values 0 and 1; Y1 the outcomes it accepts, A1 = a(Y1), A0 = 1 - A1; p\\_\\* is a given Y1, "
@@ -74,7 +74,7 @@ def index() -> str:
 
 
 def subject_page(name: str) -> str:
-    """The page of one subject: each theorem's statement, source, expected status, checks, near misses."""
+    """The page of one subject: each theorem's statement, source, expected status, checks, false variants."""
     head = (
         f"# {SUBJECTS[name].title}\n\n"
         f"`dph verify {name}` checks what stands here. {_AGAIN} Notation: [all theorems](index.md).\n"
@@ -90,7 +90,7 @@ def _section(theorem: Theorem) -> str:
         *_in_kernel(theorem),
         *([f"- Needs {theorem.needs}."] if theorem.needs else []),
         *([f"- Note: {escaped(theorem.note)}"] if theorem.note else []),
-        "- Near-miss statements, each refuted at a kept instance:",
+        "- False variants, each refuted at a kept instance:",
         *(f"    - {escaped(false.name)}" for false in theorem.false_neighbours),
     ]
     lines = "\n".join(facts)
@@ -128,17 +128,16 @@ def papers() -> str:
 
 
 def in_kernel() -> str:
-    """What the kernel proves, and what its examples rest on."""
+    """What Coq proves, and what its examples rest on."""
     named = [theorem for theorem in THEOREMS.values() if theorem.coq]
+    refuted = [f"`{theorem.name}`" for theorem in named if theorem.false]
     rows = {
-        "the whole statement": [theorem for theorem in named if theorem.expected is Verdict.PROVED],
-        "a part of it": [theorem for theorem in named if theorem.expected is Verdict.CHECKED],
-        "that it is false": [theorem for theorem in named if theorem.false],
+        "the whole statement": str([theorem.expected for theorem in named].count(Verdict.PROVED)),
+        "a part of it": str([theorem.expected for theorem in named].count(Verdict.CHECKED)),
+        "that it is false": f"{len(refuted)}: {', '.join(refuted)}",
     }
-    table = ["| the kernel proves | entries | which |", "| --- | --- | --- |"]
-    for words, theorems in rows.items():
-        names = ", ".join(f"`{theorem.name}`" for theorem in theorems)
-        table.append(f"| {words} | {len(theorems)} | {names} |")
+    table = ["| Coq proves | entries |", "| --- | --- |"]
+    table += [f"| {words} | {number} |" for words, number in rows.items()]
     modules = Counter(axiom.split(".")[-2] for axiom in recorded().computing)
     computing = ", ".join(f"{number} of `{name}`" for name, number in modules.items()) or "nothing"
     rest = "Besides the classical reals, `Print Assumptions` shows below examples and counterexamples axioms"
@@ -146,14 +145,14 @@ def in_kernel() -> str:
 
 
 def _in_kernel(theorem: Theorem) -> list[str]:
-    """The theorem of the kernel as Coq prints it, and what of the statement it is."""
+    """The theorem in Coq as it prints it, and what of the statement it is."""
     extent = f"part of it, {escaped(theorem.part)}" if theorem.part else "for every number of outcomes"
     extent = "that it fails at its counterexample" if theorem.false else extent
     lines = []
     for full in (full for name in theorem.coq.split() for full in recorded().named(name)):
         _, file, name = full.split(".")
         place = f"`{name}` in `dph_theory/coq/{file}.v`"
-        lines += [f"- In the kernel, {extent}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
+        lines += [f"- In Coq, {extent}: {place} ([definitions](index.md#definitions-in-coq)).", ""]
         lines += [indent(recorded().theorems[full].readable, " " * 8), ""]
     return lines
 

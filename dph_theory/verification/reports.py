@@ -48,7 +48,7 @@ def settings_for(*, instances: int | None = None, seed: int = 0, quick: bool = F
 
 @dataclass(frozen=True)
 class NeighbourReport:
-    """Whether a near-miss statement failed at its kept instance."""
+    """Whether a false variant failed at its kept instance."""
 
     name: str
     refuted: bool
@@ -74,12 +74,12 @@ class Report:
 
     @property
     def as_expected(self) -> bool:
-        """Whether nothing is unexpected: the status, the kept values, every near-miss statement, Coq."""
+        """Whether nothing is unexpected: the status, the kept values, every false variant, Coq."""
         return self.verdict == self.expected and not self.unexpected
 
     @property
     def fallen(self) -> int:
-        """How many near-miss statements were refuted."""
+        """How many false variants were refuted."""
         return sum(neighbour.refuted for neighbour in self.false_neighbours)
 
     def as_json(self) -> dict[str, Any]:

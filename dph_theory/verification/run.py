@@ -1,4 +1,4 @@
-"""Verification of the registry: each statement and its near-miss statements, over processes."""
+"""Verification of the registry: each statement and its false variants, over processes."""
 
 import time
 import zlib
@@ -65,7 +65,7 @@ def available(theorem: Theorem) -> bool:
 
 
 def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
-    """Search, the kept values, the near-miss statements, and what Coq says.
+    """Search, the kept values, the false variants, and what Coq says.
 
     A false claim has to fail at its counterexample; nothing is searched for.
     """
@@ -81,7 +81,7 @@ def verify_one(theorem: Theorem, search_settings: SearchSettings) -> Report:
         refuted = outcome.witness is not None
     fallen = [NeighbourReport(f.name, examples.falls(theorem, f)) for f in theorem.false_neighbours]
     unexpected += [
-        f"near-miss statement not refuted: {neighbour.name}" for neighbour in fallen if not neighbour.refuted
+        f"false variant not rejected: {neighbour.name}" for neighbour in fallen if not neighbour.refuted
     ]
     verdict = theorem.expected
     if refuted is not theorem.false:

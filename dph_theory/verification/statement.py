@@ -54,7 +54,7 @@ class FalseNeighbour:
 
 
 def neighbour(name: str, *, at: Example | None = None, **changes: Any) -> FalseNeighbour:
-    """The near-miss statement with these fields changed, which fails at the instance `at`."""
+    """The false variant with these fields changed, which fails at the instance `at`."""
     return FalseNeighbour(name, changes, at)
 
 
@@ -133,7 +133,7 @@ class Theorem:
         return Verdict.PROVED if self.coq and not self.part else Verdict.CHECKED
 
     def changed(self, false: FalseNeighbour) -> "Theorem":
-        """The near-miss statement on its own, under the theorem's name."""
+        """The false variant on its own, under the theorem's name."""
         return replace(self, **{"coq": "", "false": True, **false.changes})
 
     def sides(self, instance: Instance, **extra: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +195,7 @@ def _entry(
     if len(given) != 1:
         raise argument_error(label, [str(relation) for relation in given], "one of equal, at_most and tends")
     if not false:
-        raise argument_error("false", false, f"at least one near-miss statement of {label}")
+        raise argument_error("false", false, f"at least one false variant of {label}")
     if is_false and not fields.get("examples"):
         raise argument_error("examples", (), f"the counterexample of {label} first")
     ((relation, (lhs, rhs)),) = given.items()

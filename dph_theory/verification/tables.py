@@ -19,7 +19,7 @@ from .statement import Relation, Theorem, Verdict
 _STYLE = {Verdict.PROVED: "bold green", Verdict.CHECKED: "green", Verdict.REFUTED: "yellow"}
 STATED, _FEW = 4, 4
 """So many theorems at most are stated beside their verdicts; of their sides so many numbers."""
-_HEADERS = ("theorem", "status", "instances", "near misses refuted", "seconds")
+_HEADERS = ("theorem", "status", "instances", "false variants rejected", "seconds")
 
 
 def listing(theorems: Sequence[Theorem]) -> str:
@@ -57,7 +57,7 @@ def print_reports(console: Console, theorems: list[Theorem], reports: list[Repor
 def stated(theorem: Theorem) -> list[str]:
     """What a theorem states, of which instances, and its two sides at its first example."""
     lines = [f"{theorem.name}: {theorem.title}.", f"  {theorem.statement}"]
-    lines.append(f"  of {', '.join(theorem.instances.parts)}, drawn at random and by an optimiser")
+    lines.append(f"  checked on random and adversarial instances of {', '.join(theorem.instances.parts)}")
     if theorem.examples:
         extra = {"eps": theorem.ladder[-1]} if theorem.relation is Relation.TENDS else {}
         parts = as_floats(theorem.examples[0].parts)
@@ -91,7 +91,7 @@ def _last_line(theorems: list[Theorem], reports: list[Report]) -> str:
     parts = [
         f"{len(reports)} theorem{'' if len(reports) == 1 else 's'}: {', '.join(verdicts) or 'none checked'}",
         f"{sum(report.as_expected for report in reports)} as expected",
-        f"{sum(report.fallen for report in reports)} of {neighbours} near-miss statements refuted",
+        f"{sum(report.fallen for report in reports)} of {neighbours} false variants rejected",
         f"{sum(report.instances for report in reports):,} instances",
     ]
     if len(theorems) > len(reports):

@@ -34,7 +34,7 @@ def test_a_quick_run_is_grouped_by_source_and_ends_with_the_counts(tmp_path):
     assert done.exit_code == 0, done.output
     words = " ".join(done.stdout.split())
     _, counts = words.rsplit("8 theorems: 5 proved, 3 refuted; 8 as expected; ", 1)
-    assert re.fullmatch(r"\d+ of \d+ near-miss statements refuted; [\d,]+ instances", counts)
+    assert re.fullmatch(r"\d+ of \d+ false variants rejected; [\d,]+ instances", counts)
     published, ours = done.stdout.index("dymetman2026binary"), re.search(r"ours +│", done.stdout).start()
     assert published < done.stdout.index("kl_control.cost") < ours < done.stdout.index(".frontier")
     assert THEOREMS["dph_theorem_1.old"].note.split(";")[0] in words

@@ -24,9 +24,9 @@ def test_a_page_says_all_that_the_registry_says(name):
         assert pages.escaped(theorem.note) in section
         assert section.count("\n    - ") == len(theorem.false_neighbours)
         assert all(f"`{name}` in `dph_theory/coq/" in section for name in theorem.coq.split())
-        assert ("In the kernel" in section) is bool(theorem.coq)
+        assert ("In Coq" in section) is bool(theorem.coq)
         # Of a claim that is false in general only its counterexample is proved.
-        at_one = "In the kernel, that it fails at its counterexample: " in section
+        at_one = "In Coq, that it fails at its counterexample: " in section
         assert at_one is (theorem.expected is Verdict.REFUTED and bool(theorem.coq))
 
 

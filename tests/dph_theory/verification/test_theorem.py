@@ -39,7 +39,7 @@ def test_an_entry_states_one_relation_and_has_a_neighbour_and_a_refuted_one_its_
     for sides in ({}, {"equal": (max, min), "tends": (max, min)}):
         with pytest.raises(ValueError, match="one of equal, at_most and tends"):
             theorem("toy.t", "", **ENTRY, **sides)
-    with pytest.raises(ValueError, match=r"at least one near-miss statement of toy\.t"):
+    with pytest.raises(ValueError, match=r"at least one false variant of toy\.t"):
         theorem("toy.t", "", equal=(max, min), **ENTRY | {"false": ()})
     with pytest.raises(ValueError, match=r"the counterexample of toy\.r first"):
         refuted("toy.r", "", equal=(max, min), **ENTRY)
