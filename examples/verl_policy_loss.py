@@ -1,6 +1,6 @@
 """DPH in verl: stored rows joined to a step's batch, and a policy loss that tells them from rollouts.
 
-The stored rows are `presample/buffer/buffer.parquet` of `dph presample`. In a subclass of verl's trainer,
+The stored rows are `presample/buffer/buffer.arrow` of `dph presample`. In a subclass of verl's trainer,
 after the advantages and outside of verl's metrics of data:
 
     def _update_actor(self, batch):
@@ -30,9 +30,9 @@ Row = Mapping[str, Any]
 
 def read_buffer(path: Path) -> list[Row]:
     """The rows of a rehearsal buffer: prompt_ids, completion_ids, ref_logps."""
-    from pyarrow import parquet
+    from pyarrow import ipc
 
-    return parquet.read_table(path).to_pylist()
+    return ipc.open_file(path).read_all().to_pylist()
 
 
 def stored_rows(rows: Sequence[Row], number: int, like: Mapping[str, Tensor], pad: int) -> dict[str, Tensor]:

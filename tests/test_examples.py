@@ -100,14 +100,14 @@ def test_dph_in_verl_is_ours_however_the_joined_batch_is_cut(monkeypatch, tmp_pa
     registry, example = verl_of(monkeypatch)
     torch.manual_seed(0)
     stored = [RehearsalRow("a", [5, 6], [7, 8, 9], [-1.0, -2.0, -0.5]), RehearsalRow("b", [5], [7], [-0.1])]
-    RehearsalBuffer.from_rows(stored, {}).save(tmp_path)
+    RehearsalBuffer.store(tmp_path, [RehearsalBuffer.from_rows(stored, {}).table], {})
     mask = (torch.arange(4) < torch.tensor([4, 3, 2, 4, 1, 4])[:, None]).long()
     batch = {"prompts": torch.ones(6, 3, dtype=torch.long), "responses": torch.ones(6, 4, dtype=torch.long)}
     batch |= {"input_ids": torch.cat([batch["prompts"], batch["responses"]], 1), "response_mask": mask}
     batch |= {"attention_mask": torch.cat([torch.ones(6, 3, dtype=torch.long), mask], 1)}
     batch |= {"position_ids": torch.arange(7).expand(6, 7), "old_log_probs": torch.randn(6, 4) - 2}
     batch |= {"advantages": torch.randn(6, 1).expand(6, 4)}
-    rows = example["stored_rows"](example["read_buffer"](tmp_path / "buffer.parquet"), 4, batch, pad=0)
+    rows = example["stored_rows"](example["read_buffer"](tmp_path / "buffer.arrow"), 4, batch, pad=0)
     assert rows["input_ids"].shape == (4, 7)
     assert {*map(tuple, rows["input_ids"].tolist())} == {(0, 5, 6, 7, 8, 9, 0), (0, 0, 5, 7, 0, 0, 0)}
     found = example["joined"](batch, rows)

@@ -1,7 +1,7 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from dph_theory.support.record import as_json, from_json, read_record, record
 from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel, stop_tokens
-from ..presampling.buffer import RehearsalRow
+from ..presampling.buffer import RehearsalBuffer, RehearsalRow
 from ..presampling.result import PACKAGES, Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import DISTRIBUTION, Recipe
@@ -181,13 +181,20 @@ def evaluate(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
             sets=evaluated,
-            rehearsed=Rehearsed(tuple(answering.rehearsed(presampling.buffer.rows()))),
+            rehearsed=Rehearsed(tuple(_rehearsed(answering, presampling.buffer))),
             initial=ModelHash(initial.hashes.model),
         )
         described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": results.findings}
         write_json(folders.evaluation, record(KIND, results=as_json(results), packages=PACKAGES, **described))
     processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
+
+
+def _rehearsed(answering: EvaluatedModel, buffer: RehearsalBuffer) -> Iterator[RehearsedRow]:
+    """The rows of the buffer, a slice of them in memory."""
+    size = answering.recipe.sampling.batch_size
+    for start in range(0, len(buffer), size):
+        yield from answering.rehearsed(buffer.rows(start, start + size))
 
 
 def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:

@@ -1,9 +1,12 @@
 """The rehearsal buffer, correct completions of the initial model, and which of its rows a step rehearses."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,18 +14,18 @@ import numpy as np
 import pyarrow
 import torch
 from jaxtyping import Float32, Int64
-from pyarrow import compute, parquet
+from pyarrow import compute, ipc, parquet
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import replacing, write_json
 
-from ..storage.tensors import hash_values, storing
+from ..storage.tensors import storing
 
-BUFFER, MANIFEST = "buffer.parquet", "manifest.json"
+BUFFER, MANIFEST = "buffer.arrow", "manifest.json"
 _MAKE = "run dph presample --config ..."
-_IDS = pyarrow.large_list(pyarrow.int64())
+_IDS = pyarrow.large_list(pyarrow.int32())
 _SCHEMA = pyarrow.schema(
     {
         "example_id": pyarrow.string(),
@@ -39,7 +42,42 @@ class RehearsalRow(NamedTuple):
     example_id: str
     prompt_ids: Sequence[int]
     completion_ids: Sequence[int]
-    ref_logps: Sequence[float]
+    ref_logps: Sequence[float] = ()
+
+
+def table_of(rows: Iterable[RehearsalRow]) -> pyarrow.Table:
+    """Rows as a table, whose columns are a row's fields."""
+    return pyarrow.Table.from_pylist([row._asdict() for row in rows], _SCHEMA)
+
+
+def packed(table: pyarrow.Table) -> str:
+    """A table's rows as text, for a line of a journal: a parquet file in base 64."""
+    file = BytesIO()
+    parquet.write_table(table, file, compression="zstd")
+    return base64.b64encode(file.getbuffer()).decode()
+
+
+def unpacked(text: str) -> pyarrow.Table:
+    """The table of a `packed` text; ValueError for any other."""
+    return parquet.read_table(BytesIO(base64.b64decode(text, validate=True))).cast(_SCHEMA)
+
+
+def scored(table: pyarrow.Table) -> pyarrow.Table:
+    """The table; ValueError for a row without prompt or completion, or whose log-probabilities are not one
+    for each token of the completion, or not finite.
+    """
+    prompt, tokens, scores = (_counts(table, name) for name in _SCHEMA.names[1:])
+    for name, lengths, wrong, allowed in (
+        ("prompt_ids", prompt, prompt == 0, "at least one token"),
+        ("completion_ids", tokens, tokens == 0, "at least one token"),
+        ("ref_logps", scores, scores != tokens, "one for each token of the completion"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise argument_error(f"{name} of {table['example_id'][row]}", int(lengths[row]), allowed)
+    if not np.isfinite(_flat(table)).all():
+        raise argument_error("ref_logps", "NaN or inf", "finite log-probabilities")
+    return table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,27 +86,13 @@ class RehearsalBuffer:
 
     table: pyarrow.Table
     manifest: Mapping[str, Any]
-    """model_hash, tokenizer_hash, temperature, seed, dtype, count."""
+    """model_hash, tokenizer_hash, temperature, seed, dtype, count, digest."""
 
     @classmethod
     def from_rows(cls, rows: Sequence[RehearsalRow], manifest: Mapping[str, Any]) -> "RehearsalBuffer":
-        """The buffer of these rows.
-
-        ValueError for a row without prompt or completion, or whose log-probabilities are not one for each
-        token of the completion, or not finite.
-        """
-        for row in rows:
-            name, tokens = f"ref_logps of {row.example_id}", len(row.completion_ids)
-            if not len(row.prompt_ids) or not tokens:
-                allowed = "needs at least one token of prompt and of completion"
-                raise argument_error("row", row.example_id, allowed)
-            if len(row.ref_logps) != tokens:
-                allowed = f"one for each of the completion's {tokens} tokens"
-                raise argument_error(name, len(row.ref_logps), allowed)
-            if not np.isfinite(row.ref_logps).all():
-                raise argument_error(name, list(row.ref_logps), "finite log-probabilities")
-        table = pyarrow.Table.from_pylist([row._asdict() for row in rows], _SCHEMA)
-        return cls(table, {**manifest, "count": len(rows)})
+        """The buffer of these rows in memory; ValueError as `scored`."""
+        table = scored(table_of(rows))
+        return cls(table, {**manifest, **_written(BytesIO(), [table])})
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -79,66 +103,64 @@ class RehearsalBuffer:
     @cached_property
     def lengths(self) -> Int64[Tensor, " rows"]:
         """Completion tokens of each row."""
-        return self._counts("completion_ids")
+        return torch.from_numpy(_counts(self.table, "completion_ids"))
 
     @property
     def ref_logps(self) -> Float32[Tensor, " tokens"]:
         """Those of all rows, one after the other."""
-        return self._flat("ref_logps")
+        return torch.from_numpy(_flat(self.table))
 
     def with_reference(self, ref_logps: Float32[Tensor, " tokens"]) -> "RehearsalBuffer":
         """The same rows with other log-probabilities, in the order of `ref_logps`."""
-        rows = pyarrow.LargeListArray.from_arrays(_ends(self.lengths).numpy(), ref_logps.numpy())
+        ends = np.concatenate([[0], self.lengths.numpy().cumsum()])
+        rows = pyarrow.LargeListArray.from_arrays(ends, ref_logps.numpy())
         at = self.table.schema.get_field_index("ref_logps")
         return RehearsalBuffer(self.table.set_column(at, "ref_logps", rows), self.manifest)
 
     def by_length(self, rows: Sequence[int]) -> list[int]:
         """The rows in the order of their tokens, prompt and completion, the shortest first."""
-        tokens = self._counts("prompt_ids") + self.lengths
+        tokens = _counts(self.table, "prompt_ids") + self.lengths.numpy()
         return sorted(rows, key=lambda row: int(tokens[row]))
 
     @property
     def digest(self) -> str:
-        """The sha256 of the rows; the manifest left aside."""
-        ids = ("prompt_ids", "completion_ids")
-        parts = [part for name in ids for part in (self._flat(name), _ends(self._counts(name)))]
-        return hash_values(self.table["example_id"].to_pylist(), [*parts, self.ref_logps])
+        """The sha256 of the rows; the rest of the manifest left aside."""
+        return self.manifest["digest"]
 
-    def _flat(self, name: str) -> Tensor:
-        return torch.tensor(self.table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False))
-
-    def _counts(self, name: str) -> Tensor:
-        return torch.from_numpy(compute.list_value_length(self.table[name]).to_numpy().astype(np.int64))
-
-    def save(self, folder: Path) -> None:
-        """Write buffer.parquet, then manifest.json, each whole or not at all; the manifest holds the digest.
+    @classmethod
+    def store(
+        cls, folder: Path, tables: Iterable[pyarrow.Table], manifest: Mapping[str, Any]
+    ) -> "RehearsalBuffer":
+        """Write buffer.arrow, table by table, then manifest.json with its digest, each whole or not at all.
 
         Columns example_id, prompt_ids, completion_ids, ref_logps (one for each completion token), for any
-        other trainer too.
+        other trainer too. One table is in memory.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        with storing(folder), replacing(folder / BUFFER) as part:
-            parquet.write_table(self.table, part)
-        write_json(folder / MANIFEST, {**self.manifest, "digest": self.digest})
+        with storing(folder), replacing(folder / BUFFER) as part, part.open("wb+") as file:
+            written = _written(file, tables)
+        write_json(folder / MANIFEST, {**manifest, **written})
+        return cls.load(folder)
 
     @classmethod
     def load(cls, folder: Path) -> "RehearsalBuffer":
-        """The buffer of a folder; RefusedError if it is missing, damaged, or not the manifest's."""
+        """The buffer of a folder, whose rows stay on the disk; RefusedError if it is missing, or not the
+        manifest's.
+        """
         for name in (MANIFEST, BUFFER):
             if not (folder / name).is_file():
                 raise RefusedError(f"no rehearsal buffer in {folder}, which lacks {name}: {_MAKE}")
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            digest = manifest.pop("digest")
-            buffer = cls(parquet.read_table(folder / BUFFER), manifest)
-            same = buffer.digest == digest
+            with (folder / BUFFER).open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == manifest["digest"]
         except (ValueError, KeyError, OSError) as error:
             raise RefusedError(
                 f"the rehearsal buffer in {folder} is damaged ({error}): {_MAKE}, which makes it anew"
             ) from error
         if not same:
             raise RefusedError(f"{folder / BUFFER} is not what its manifest describes: {_MAKE}")
-        return buffer
+        return cls(ipc.open_file(pyarrow.memory_map(str(folder / BUFFER))).read_all(), manifest)
 
     def check(self, **expected: Any) -> None:
         """RefusedError unless the manifest agrees on each: model_hash=, tokenizer_hash=, temperature=."""
@@ -149,9 +171,10 @@ class RehearsalBuffer:
                     f"has {value!r}: {_MAKE} with this run's model, tokenizer and temperature"
                 )
 
-    def rows(self) -> list[RehearsalRow]:
-        """The rows, one by one."""
-        return [RehearsalRow(**row) for row in self.table.to_pylist()]
+    def rows(self, start: int = 0, stop: int | None = None) -> list[RehearsalRow]:
+        """The rows of a slice, one by one, or all of them."""
+        count = None if stop is None else stop - start
+        return [RehearsalRow(**row) for row in self.table.slice(start, count).to_pylist()]
 
     def batch(self, indices: Sequence[int], pad_id: int) -> dict[str, Tensor]:
         """The rows as a batch that is as wide as the longest: prompt and completion end to end, padded left.
@@ -164,7 +187,7 @@ class RehearsalBuffer:
             rows = [torch.tensor(piece, dtype=kind) for piece in pieces]
             return pad_sequence(rows, batch_first=True, padding_value=fill, padding_side="left")
 
-        chosen = [RehearsalRow(**row) for row in self.table.take(list(indices)).to_pylist()]
+        chosen = [row for index in indices for row in self.rows(index, index + 1)]
         tokens = [[*row.prompt_ids, *row.completion_ids] for row in chosen]
         return {
             "ids": padded(tokens, pad_id),
@@ -195,6 +218,21 @@ def share(rows: Sequence[int], rank: int, world: int, micro: int, micros: int) -
     return rows[start:stop]
 
 
-def _ends(counts: Tensor) -> Tensor:
-    """Where each row begins, and the last ends, in a flat column."""
-    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+def _counts(table: pyarrow.Table, name: str) -> Int64[np.ndarray, " rows"]:
+    return compute.list_value_length(table[name]).to_numpy().astype(np.int64)
+
+
+def _flat(table: pyarrow.Table) -> Float32[np.ndarray, " tokens"]:
+    parts = [part.flatten().to_numpy() for part in table["ref_logps"].chunks]
+    return np.concatenate([np.empty(0, np.float32), *parts])
+
+
+def _written(file: Any, tables: Iterable[pyarrow.Table]) -> dict[str, Any]:
+    """How many rows of tables went into a file, and its digest."""
+    count = 0
+    with ipc.new_file(file, _SCHEMA) as writer:
+        for table in tables:
+            writer.write_table(table)
+            count += len(table)
+    file.seek(0)
+    return {"count": count, "digest": hashlib.file_digest(file, "sha256").hexdigest()}

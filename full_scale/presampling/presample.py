@@ -3,16 +3,19 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import pyarrow
 from accelerate import PartialState
+from pydantic import PlainValidator
 
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.progress import Progress, silent
+from dph_theory.support.record import as_json
 
 from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
@@ -22,12 +25,12 @@ from ..recipe.schema import PresampleConfig, Recipe
 from ..storage.journal import SharedJournal
 from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
 from .anchors import anchors_of
-from .buffer import RehearsalBuffer, RehearsalRow
-from .result import JOURNAL, RECORD, Presampling, Rate, identity_of
+from .buffer import RehearsalBuffer, RehearsalRow, packed, scored, table_of, unpacked
+from .result import BUFFER, JOURNAL, RECORD, ROLLING, Presampling, Rate, identity_of
 
 _LOG = logging.getLogger(__name__)
-Rows = list[tuple[Sequence[int], list[float]]]
-"""Completions with the log-probability of each token."""
+Rows = Annotated[pyarrow.Table, PlainValidator(unpacked)]
+ScoredRows = Annotated[pyarrow.Table, PlainValidator(lambda text: scored(unpacked(text)))]
 _SHOWN = 40
 """Characters of a rollout that was cut off."""
 _KINDS = 20
@@ -42,12 +45,26 @@ class RolledOut:
     correct: int
     unfinished: int
     outcomes: Mapping[str, int]
-    completions: Sequence[Sequence[int]] = ()
-    """The token ids of the correct rollouts that ended by themselves."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """What the verifier said where it failed."""
     cut_off: str = ""
     """How the first rollout ended that was cut off."""
+
+
+@dataclass(frozen=True)
+class RolledBatch:
+    """A line of the journal of rollouts; its rows are the first correct ones that ended by themselves."""
+
+    prompts: tuple[RolledOut, ...]
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class SplitBatch:
+    """A line of a journal of rehearsed prompts: which of a batch, and their rows for the buffer."""
+
+    pef: tuple[str, ...]
+    rows: ScoredRows
 
 
 def presample(
@@ -76,24 +93,25 @@ def presample(
         except (ValueError, RefusedError) as error:
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
-    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": {"k": recipe.presample.k}})
+    rolling = {name: getattr(recipe.presample, name) for name in ROLLING}
+    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": rolling}, RolledBatch)
     check_room("training", *given_to(initial, task, task.train, recipe))
     anchors = anchors_of(recipe, task, initial.hashes) if recipe.presample.anchors else frozenset()
     split_identity = {**identity, "anchors": sorted(anchors)} if anchors else identity
-    split = SharedJournal(folder / _split_name(recipe.presample), split_identity)
+    split = SharedJournal(folder / _split_name(recipe.presample), split_identity, SplitBatch)
     rollouts = _InitialRollouts(recipe, task, initial)
     size, report = recipe.sampling.batch_size, partial(progress, "presample")
     for batch, examples in own_batches(task.train, size, report, len(task.train)):
         key = str(batch)
         if key not in rolled:
-            rolled.append(key, rollouts.entries(examples, batch))
+            rolled.append(key, rollouts.rolled(examples, batch))
         if key not in split:
-            split.append(key, rollouts.rows(examples, rolled[key], anchors, batch))
+            split.append(key, rollouts.split(examples, rolled[key], anchors, batch))
     processes.wait_for_everyone()
     if processes.is_main_process:
         rolled.gather()
         split.gather()
-        _finish(rollouts, identity, rolled, split, folder)
+        _finish(recipe, task, identity, rolled, split, folder)
     processes.wait_for_everyone()
     return Presampling.load(folder)
 
@@ -115,82 +133,89 @@ class _InitialRollouts(AnsweringModel):
         """n rollouts of each example; `place` tells their random numbers from others."""
         return self.answers(examples, n, derived_seed(self.recipe.seed, "presample", *place))
 
-    def entries(self, examples: Sequence[Prompt], batch: int) -> list[dict[str, Any]]:
-        """The verdicts on a batch of prompts, and their correct rollouts."""
-        drawn = self.drawn(examples, self.recipe.presample.k, "rollouts", batch)
+    def rolled(self, examples: Sequence[Prompt], batch: int) -> dict[str, Any]:
+        """A `RolledBatch` of some prompts, for its journal."""
+        chosen, drawn = (
+            self.recipe.presample,
+            self.drawn(examples, self.recipe.presample.k, "rollouts", batch),
+        )
         groups = judged_answers(self.task, examples, drawn)
-        return [asdict(_rolled_out(example, group)) for example, group in zip(examples, groups, strict=True)]
+        rows = []
+        for example, group in zip(examples, groups, strict=True):
+            whole = [answer.token_ids for answer, score in group if score.correct and answer.finished]
+            rows += [RehearsalRow(example.id, (), ids) for ids in whole[: chosen.buffer_per_prompt]]
+        prompts = [_rolled_out(example, group) for example, group in zip(examples, groups, strict=True)]
+        return {"prompts": as_json(prompts), "rows": packed(table_of(rows))}
 
-    def rows(
-        self, examples: Sequence[Prompt], entries: Sequence[Any], anchors: Collection[str], batch: int
-    ) -> dict[str, Rows]:
-        """The rows to rehearse of the batch: of its anchors, if there are any at all, or of D_pef."""
-        chosen, pairs = self.recipe.presample, zip(examples, entries, strict=True)
+    def split(
+        self, examples: Sequence[Prompt], batch: RolledBatch, anchors: Collection[str], number: int
+    ) -> dict[str, Any]:
+        """A `SplitBatch` of them: of its anchors, if there are any at all, or of D_pef."""
+        chosen = self.recipe.presample
         if anchors:  # Fresh rollouts, correct or not.
-            pinned = [example for example in examples if example.id in anchors]
-            drawn = self.drawn(pinned, chosen.buffer_per_prompt, "anchors", batch)
-            return self._with_log_probs(pinned, [[rollout.token_ids for rollout in group] for group in drawn])
-        pef = [(e, entry["completions"]) for e, entry in pairs if entry["correct"] >= chosen.threshold]
-        if chosen.fresh:
-            again = [example for example, _ in pef]
-            fresh = judged_answers(self.task, again, self.drawn(again, 1, "fresh", batch))
-            pef = [pair for pair, [(_, score)] in zip(pef, fresh, strict=True) if score.correct]
-        completions = [correct[: chosen.buffer_per_prompt] for _, correct in pef]
-        return self._with_log_probs([example for example, _ in pef], completions)
-
-    def _with_log_probs(
-        self, examples: Sequence[Prompt], completions: Sequence[Sequence[Sequence[int]]]
-    ) -> dict[str, Rows]:
-        """Some completions of each example with their log-probabilities, by its id."""
-        rows = {}
-        for example, prompt, ids in zip(examples, self.prompts(examples), completions, strict=True):
-            log_probs = self.log_probs([prompt] * len(ids), ids)
-            rows[example.id] = [(row, scores.tolist()) for row, scores in zip(ids, log_probs, strict=True)]
-        return rows
+            pef = [example for example in examples if example.id in anchors]
+            drawn = self.drawn(pef, chosen.buffer_per_prompt, "anchors", number)
+            answers = [
+                (e.id, rollout.token_ids) for e, group in zip(pef, drawn, strict=True) for rollout in group
+            ]
+        else:
+            correct = {entry.id: entry.correct for entry in batch.prompts}
+            pef = [example for example in examples if correct[example.id] >= chosen.threshold]
+            if chosen.fresh:
+                fresh = judged_answers(self.task, pef, self.drawn(pef, 1, "fresh", number))
+                pef = [example for example, [(_, score)] in zip(pef, fresh, strict=True) if score.correct]
+            names = {example.id for example in pef}
+            rows = (row for row in batch.rows.to_pylist() if row["example_id"] in names)
+            answers = [(row["example_id"], row["completion_ids"]) for row in rows]
+        prompts = dict(zip([example.id for example in pef], self.prompts(pef), strict=True))
+        scores = self.log_probs([prompts[name] for name, _ in answers], [ids for _, ids in answers])
+        scored_rows = [
+            RehearsalRow(name, prompts[name], ids, values)
+            for (name, ids), values in zip(answers, scores, strict=True)
+        ]
+        return {"pef": [*prompts], "rows": packed(table_of(scored_rows))}
 
 
 def _rolled_out(example: Prompt, rollouts: Sequence[tuple[Completion, Score]]) -> RolledOut:
     scores = [score for _, score in rollouts]
-    correct = [completion for completion, score in rollouts if score.correct]
     cut_off = [completion for completion, _ in rollouts if not completion.finished]
     return RolledOut(
         id=example.id,
-        correct=len(correct),
+        correct=sum(score.correct for score in scores),
         unfinished=len(cut_off),
         outcomes=dict(Counter(score.outcome for score in scores)),
-        completions=[completion.token_ids for completion in correct if completion.finished],
         failures=failures(scores),
         cut_off=cut_off[0].text[-_SHOWN:] if cut_off else "",
     )
 
 
 def _finish(
-    rollouts: _InitialRollouts, identity: Mapping[str, Any], rolled: SharedJournal, split: SharedJournal,
+    recipe: Recipe, task: Task, identity: Mapping[str, Any], rolled: SharedJournal, split: SharedJournal,
     folder: Path,
 ) -> None:  # fmt: skip
-    """Store what all batches came to."""
-    recipe, task = rollouts.recipe, rollouts.task
-    batches = range(-(-len(task.train) // recipe.sampling.batch_size))
-    entries = [RolledOut(**entry) for batch in batches for entry in rolled[str(batch)]]
-    pef = {name: rows for batch in batches for name, rows in split[str(batch)].items()}
-    prompts = rollouts.prompts(task.train)
-    rows = [
-        RehearsalRow(entry.id, prompt, ids, log_probs)
-        for entry, prompt in zip(entries, prompts, strict=True)
-        for ids, log_probs in pef.get(entry.id, ())
-    ]
-    names = ("model_hash", "tokenizer_hash", "seed", "dtype")
-    manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
+    """Store what all batches came to; one of them is in memory with its rows."""
+    batches = [str(batch) for batch in range(-(-len(task.train) // recipe.sampling.batch_size))]
+    entries = [entry for batch in batches for entry in rolled[batch].prompts]
     outcomes, failed = Counter[str](), Counter[str]()
     for entry in entries:
         outcomes.update(entry.outcomes)
         failed.update(entry.failures)
     refuse_all_failed(failed, outcomes.total())
+    pef: dict[str, None] = {}
+
+    def tables() -> Iterator[pyarrow.Table]:
+        for batch in batches:
+            pef.update(dict.fromkeys((part := split[batch]).pef))
+            yield part.rows
+
+    names = ("model_hash", "tokenizer_hash", "seed", "dtype")
+    manifest = {name: identity[name] for name in names} | {"temperature": recipe.sampling.temperature}
+    buffer = RehearsalBuffer.store(folder / BUFFER, tables(), manifest)
     Presampling(
         rates={entry.id: Rate.of_counts(entry.correct, recipe.presample.k) for entry in entries},
-        pef=tuple(entry.id for entry in entries if entry.id in pef),
+        pef=tuple(pef),
         exp=tuple(entry.id for entry in entries if entry.id not in pef),
-        buffer=RehearsalBuffer.from_rows(rows, manifest),
+        buffer=buffer,
         outcomes=dict(outcomes),
         unfinished=sum(entry.unfinished for entry in entries),
         identity=identity,

@@ -58,6 +58,8 @@ def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
     }
 
 
+ROLLING = ("k", "buffer_per_prompt")
+"""What of `presample` the rollouts depend on; the rest splits them."""
 FREE = ("seed", "sampling.batch_size", "sampling.backend")
 """What a training may have otherwise than its pre-sampling: they move no probability."""
 
@@ -138,8 +140,7 @@ class Presampling:
         return cls(rates=rates, buffer=RehearsalBuffer.load(folder / BUFFER), identity=results, **own)
 
     def save(self, folder: Path, recipe: Recipe) -> None:
-        """Write the buffer, then the record, whose presence says that all is there."""
-        self.buffer.save(folder / BUFFER)
+        """Write the record, whose presence beside the stored buffer says that all is there."""
         results = {
             "rates": {name: rate._asdict() for name, rate in self.rates.items()},
             "rows": len(self.buffer),
@@ -176,7 +177,7 @@ class Presampling:
                 way_on = "keep to that, or pre-sample in another output folder"
                 if name in ("prompts", "verifier"):
                     way_on = "put that back as it was, or pre-sample again, in another output folder"
-                elif name.startswith("presample.") and name != "presample.k":
+                elif name.startswith("presample.") and name.partition(".")[2] not in ROLLING:
                     way_on = (
                         "keep to that, or run dph presample with the new value: it splits the prompts of "
                         "this folder anew from the rollouts there are, for every run that follows"

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from accelerate import PartialState
 
 from dph_theory.support.errors import RefusedError, argument_error
+from dph_theory.support.record import from_json
 
 from .tensors import storing
 
@@ -138,11 +140,11 @@ class SharedJournal:
 
     A process appends to its own. The entries are those that were there when it was opened, of launches with
     any number of processes, and its own; `gather` looks for those of the others. They are read from the disk
-    when they are asked for, by their keys.
+    when they are asked for, by their keys, as values of a `kind`.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
-        self._path, rank = path, PartialState().process_index
+    def __init__(self, path: Path, identity: Mapping[str, Any], kind: Any = dict) -> None:
+        self._path, self._kind, rank = path, kind, PartialState().process_index
         own_path = path if rank == 0 else path.with_stem(f"{path.stem}-{rank}")
         self._own = Journal(own_path, identity, may_miss=True)
         self._places: dict[str, tuple[Path, int]] = {}
@@ -157,7 +159,12 @@ class SharedJournal:
         path, place = self._places[key]
         with path.open("rb") as file:
             file.seek(place)
-            return json.loads(file.readline())["value"]
+            try:
+                return from_json(self._kind, json.loads(file.readline())["value"])
+            except ValueError as error:
+                number = path.read_bytes()[:place].count(b"\n") + 1
+                words = re.sub(r"\S{60,}", "...", str(error))
+                raise RefusedError(f"{path} line {number}: {words}; remove the line to do it anew") from error
 
     def append(self, key: str, value: Any) -> None:
         """Add an entry to this process's journal, and wait until it is on the disk."""

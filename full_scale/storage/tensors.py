@@ -42,6 +42,8 @@ def storing(folder: Path) -> Iterator[None]:
             raise
         # A full disk has no path of its own.
         raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
+    except RefusedError:
+        raise
     except (RuntimeError, SafetensorError) as error:
         free = shutil.disk_usage(folder).free
         raise OSError(f"{folder}: writing failed with {free:,} bytes free ({error})") from error

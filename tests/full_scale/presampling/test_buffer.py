@@ -30,19 +30,18 @@ def test_a_batch_is_as_wide_as_its_longest_row():
 
 def test_rows_come_back_for_other_trainers_too_and_storing_changes_nothing(tmp_path):
     made = RehearsalBuffer.from_rows(ROWS, {"model_hash": "m", "seed": 3})
-    made.save(tmp_path / "buffer")
-    loaded = RehearsalBuffer.load(tmp_path / "buffer")
+    loaded = RehearsalBuffer.store(tmp_path / "buffer", [made.table], {"model_hash": "m", "seed": 3})
     assert loaded.rows() == made.rows() == ROWS
     assert len(made) == 3
-    assert loaded.manifest == made.manifest == {"model_hash": "m", "seed": 3, "count": 3}
-    told = json.loads((tmp_path / "buffer" / "manifest.json").read_text())
-    assert told == {**made.manifest, "digest": made.digest}
-    assert loaded.digest == made.digest
+    expected = {"model_hash": "m", "seed": 3, "count": 3, "digest": made.digest}
+    assert loaded.manifest == made.manifest == expected
+    assert json.loads((tmp_path / "buffer" / "manifest.json").read_text()) == expected
     file, cache = str(tmp_path / "buffer" / BUFFER), str(tmp_path / "cache")
-    rows = load_dataset("parquet", data_files=file, cache_dir=cache, split="train")
+    rows = load_dataset("arrow", data_files=file, cache_dir=cache, split="train")
     assert [RehearsalRow(**row) for row in rows] == ROWS
-    RehearsalBuffer.from_rows([], {}).save(tmp_path / "empty")
-    assert len(RehearsalBuffer.load(tmp_path / "empty")) == 0
+    assert (
+        len(RehearsalBuffer.store(tmp_path / "empty", [], {})) == len(RehearsalBuffer.from_rows([], {})) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_the_digest_tells_any_row_apart(change):
     [
         ({"prompt_ids": []}, "prompt"),
         ({"completion_ids": [], "ref_logps": []}, "completion"),
-        ({"ref_logps": [-1.0]}, "3 tokens"),
+        ({"ref_logps": [-1.0]}, "one for each token"),
         ({"ref_logps": [-1.0, float("nan"), 0.0]}, "finite"),
     ],
 )
@@ -71,8 +70,8 @@ def test_rows_must_be_whole(change, named):
 def test_absence_and_the_rows_of_another_buffer_are_noticed(tmp_path):
     with pytest.raises(RefusedError, match=r"no rehearsal buffer in .*: run dph presample"):
         RehearsalBuffer.load(tmp_path)
-    buffer().save(tmp_path)
-    buffer(seed=1).save(tmp_path / "other")
+    for folder, made in ((tmp_path, buffer()), (tmp_path / "other", buffer(seed=1))):
+        RehearsalBuffer.store(folder, [made.table], {})
     (tmp_path / "other" / BUFFER).replace(tmp_path / BUFFER)
     with pytest.raises(RefusedError, match="its manifest describes"):
         RehearsalBuffer.load(tmp_path)

@@ -7,6 +7,7 @@ from scipy.stats import beta
 from support.tiny_training import buffer
 
 from dph_theory.support.errors import RefusedError
+from full_scale.presampling.buffer import RehearsalBuffer
 from full_scale.presampling.result import Presampling, Rate
 from full_scale.recipe.schema import Recipe
 
@@ -38,6 +39,7 @@ def sampled(pef, exp, correct=4, **changed):
 
 def test_what_is_saved_is_loaded(tmp_path):
     made = sampled(["a"], ["b", "c"], unfinished=4, outcomes={"crash": 9}, failures={"no": 9}, cut_off="and")
+    RehearsalBuffer.store(tmp_path / "buffer", [made.buffer.table], {})
     made.save(tmp_path, Recipe(seed=2))
     found = Presampling.load(tmp_path)
     assert found.buffer.digest == made.buffer.digest
