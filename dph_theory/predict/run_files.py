@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -263,16 +264,20 @@ def _commands(text: str) -> Iterator[tuple[list[str], bool]]:
         text = re.sub(pattern, replacement, text)
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
-    words, sometimes = list[str](), False
+    words, before, sometimes, sometimes_before = list[str](), list[str](), False, False
     for token in [*lexer, "\n"]:
         if not token or token.strip(";|&()\n"):
             words.append(token)
             continue
         if token.startswith("(") and words and words[-1].endswith("="):
-            words[-1] += "("  # An array.
-        if words:
+            before, words, sometimes_before = [*words[:-1], f"{words[-1]}("], [], sometimes
+            continue
+        if ")" in token and before:
+            words, before, sometimes = [*before[:-1], "\2".join([before[-1], *words])], [], sometimes_before
+        if words and not before:
             yield words, sometimes
-        words, sometimes = [], "&&" in token or "||" in token
+            words = []
+        sometimes = "&&" in token or "||" in token
 
 
 def _assigned(words: Sequence[str]) -> list[tuple[str, str]]:
@@ -296,16 +301,20 @@ def _script(text: str, path: Path) -> Iterator[ConfiguredRun]:
         commands.append((words, sometimes or depth > 0))
         for name, value in _assigned(words):
             written.setdefault(name, []).append(value)
-    values: dict[str, str] = {}
+    values, arrays = dict[str, str](), dict[str, list[str]]()
     for words, sometimes in commands:
         for name, value in _assigned(words):
-            literal = written[name] == [value] and "(" not in value and not sometimes
-            text = _expanded(value, values) if literal else "\0"
+            literal = written[name] == [value] and not sometimes
+            text = _expanded(value, values) if literal and "(" not in value else "\0"
             values[name] = f"\0${name}" if "\0" in text else text
+            if literal and value.startswith("(\2"):
+                parts = [_word(word, values, written) for word in value.split("\2")[1:]]
+                arrays |= {f"${{{name}[@]}}": parts, f"${{{name}[*]}}": parts}
         if words[:1] in (["source"], ["."], ["eval"]):
-            values = {name: f"\0${name}" for name in values}
+            values, arrays = {name: f"\0${name}" for name in values}, {}
         first = next((i for i, word in enumerate(words) if not _ASSIGNMENT.fullmatch(word)), len(words))
-        program, options = _program([_word(word, values, written) for word in words[first:]])
+        parts = [arrays.get(word, [_word(word, values, written)]) for word in words[first:]]
+        program, options = _program([*chain.from_iterable(parts)])
         if program:
             defaults = dict.fromkeys(name for word in options for name in _DEFAULT.findall(word))
             where = f"the command of {program}" + f", without ${', $'.join(defaults)}" * bool(defaults)
