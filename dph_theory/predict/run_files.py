@@ -129,14 +129,21 @@ def _tree(text: str, path: Path) -> Iterator[ConfiguredRun]:
 
 
 def _composed(tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """A tree's settings over those of the files that its `defaults` name; one not beside it is unknown."""
-    names, settings = tree.get("defaults") or [], dict[str, Any]()
-    for name in [names] if isinstance(names, str) else names:
-        below = path.parent / str(name)
-        if below.is_file():
-            settings |= next(_tree(below.read_text(encoding="utf-8-sig"), below)).settings
-        elif name != "_self_":
-            settings[f"defaults: {name}"] = Unknown("")
+    """A tree's settings over those of the files that its `defaults` name; one not beside it is unknown.
+
+    A name is that of a file beside it, with or without its ending; {group: option} is a file of the group's
+    folder, whose settings stand under the group's name, as in Hydra.
+    """
+    entries, settings = tree.get("defaults") or [], dict[str, Any]()
+    for entry in [entries] if isinstance(entries, str) else entries:
+        group, name = next(iter(entry.items())) if isinstance(entry, dict) and entry else ("", entry)
+        below = [path.parent / str(group) / f"{name}{ending}" for ending in ("", path.suffix)]
+        if file := next((place for place in below if place.is_file()), None):
+            read = next(_tree(file.read_text(encoding="utf-8-sig"), file)).settings
+            package = f"{group}.".replace("/", ".") if group else ""
+            settings |= {f"{package}{inner}": value for inner, value in read.items()}
+        elif entry != "_self_":
+            settings[f"defaults: {entry}"] = Unknown("")
     own = flat({name: inner for name, inner in tree.items() if name != "defaults"})
     replaced = tuple(f"{name}." for name in own)
     return {name: value for name, value in settings.items() if not name.startswith(replaced)} | own

@@ -62,8 +62,10 @@ READ = [
     ("run.toml", "[actor_rollout_ref.actor]\nuse_kl_loss = true\nentropy_coeff = 0\nkl_loss_coef = 0.01\n"
      "[algorithm]\nuse_kl_in_reward = false\n", "verl", 0.01),
     ("own.yaml", REFERRING, "verl", 0.01),
+    ("own.yaml", f"defaults: [ppo_trainer, _self_]\n{REFERRING}", "verl", 0.01),
     ("over.yaml", "defaults: below.yaml\nactor_rollout_ref: {actor: {kl_loss_coef: 0.5}}\nmade_up: null\n",
      "verl", 0.5),
+    ("over.yaml", "defaults: [below, {actor_rollout_ref/actor: strong}, _self_]\nmade_up: null\n", "verl", 0.7),
     ("a.json", json.dumps(TINKER), "Tinker", 0.01),
     ("a.json", json.dumps(OF_ARGPARSE), "slime", 0.01),
     ("a.json", json.dumps(FLAT), "OpenRLHF", 0.01),
@@ -109,6 +111,8 @@ READ = [
 @pytest.mark.parametrize(("name", "text", "trainer", "coefficient"), READ)
 def test_what_a_record_a_command_or_a_call_states_is_read(tmp_path, name, text, trainer, coefficient):
     (tmp_path / "below.yaml").write_text(json.dumps({**RECORD, "made_up": {"kl": 1}}))
+    (tmp_path / "actor_rollout_ref" / "actor").mkdir(parents=True)
+    (tmp_path / "actor_rollout_ref" / "actor" / "strong.yaml").write_text("kl_loss_coef: 0.7\n")
     configuration = stated(tmp_path, name, text)
     assert configuration.objective.undecided == ()
     assert (configuration.trainer, configuration.objective.coefficient) == (trainer, coefficient)
