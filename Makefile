@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo pretrained real-runs bench audit-pages mutants clean
+.PHONY: reproduce test test-slow prove demo pretrained real-runs bench mutants clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -22,7 +22,7 @@ test: $(READY)  ## style, types, tests
 test-slow: $(READY)  ## the tests that train, kill and resume
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
-prove: $(READY)  ## compile the proof kernel with Coq, if it is installed, and verify what entries say of it
+prove: $(READY)  ## compile the Coq proofs, if Coq is installed, and verify what entries say of it
 	$(BIN)/dph verify --kernel --quick
 
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
@@ -51,9 +51,6 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt pytest-cov
 	$(BIN)/python benchmarks/mutants.py
-
-audit-pages: $(READY)  ## audit everything published anew, and write the docs' two pages of it
-	$(BIN)/python docs/audit_pages.py
 
 # Packages are compiled as they are imported: to compile all of them takes longer than to install them.
 $(READY): pyproject.toml constraints.txt

@@ -1,7 +1,7 @@
-"""Writes what is made, not typed: pages of findings and repairs, tables in pages, two pictures.
+"""Writes what is made, not typed: pages of stored numbers, tables in pages, the gallery and its pictures.
 
-Run: python docs/generate.py (from anywhere; it writes only what has changed). Theorem pages, the API's and
-the other pictures are made where the site is built (`docs/site.py`).
+Run: python docs/generate.py (from anywhere; it writes only what has changed). Theorem pages and the API's are
+made where the site is built (`docs/site.py`).
 """
 
 import re
@@ -16,7 +16,6 @@ from dph_theory.binary_reward import tilted
 from dph_theory.coq import compiler, printer, sources
 from dph_theory.coq.record import RECORD, recorded
 from dph_theory.finite_training import Rollouts, flow
-from dph_theory.predict.interpretation import READERS, configuration_of
 from dph_theory.stationary import (
     masked_policy,
     policy_after_resets,
@@ -27,11 +26,12 @@ from dph_theory.stationary import (
     truncated,
 )
 from dph_theory.support.table import Table
-from dph_theory.trainers.kl_terms import SHOWN
+from dph_theory.trainers.advantages import FORMS
+from dph_theory.trainers.kl_terms import KL_TERMS, SHOWN
 from dph_theory.trainers.policy_losses import POLICY_LOSSES
 from dph_theory.verification import pages
 from dph_theory.verification.ties import tied_names
-from figures.catalogue import figure
+from figures.catalogue import NAMES, figure
 from figures.files import rendered
 from figures.frames import Records
 from figures.style import Sheet
@@ -39,43 +39,30 @@ from figures.venues import Venue
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))
-MADE = (
-    "findings.md",
-    "which-method.md",
-    "will-my-run-lose-pass-at-k.md",
-    "appendix/methods.md",
-    "appendix/results.md",
-)
+TEMPLATES = ("which-method.md", "will-my-run-lose-pass-at-k.md", "your-trainers-kl.md")
 """Pages that are templates filled with stored numbers."""
-PICTURES = ("transfer", "models", "divisors", "pretrained", "stationary_policies")
-"""The figure that the README shows, and the first of the findings; the site makes the others."""
+PHONE = Venue(text=3.9)
+"""As wide as a telephone, so that words in pictures can be read there."""
 
 
 def generated() -> dict[Path, str]:
-    """Every generated file with the text that it should have."""
+    """Every generated page and table with the text that it should have."""
     import measured
     import pilot_tables
     from public_runs import blocks
 
-    made = {DOCS / "img" / f"{name}.svg": picture(name) for name in PICTURES} | written()
+    made = written() | {DOCS / "appendix" / "gallery.md": gallery()}
     made[DOCS.parent / measured.FILE] = measured.text(Records())
-    term, proved = DOCS / "your-trainers-kl.md", DOCS / "proved.md"
-    predict, defaulted = DOCS / "predict.md", DOCS / "appendix" / "trainers.md"
-    real = DOCS / "appendix" / "real-runs.md"
     tables = (
-        (proved, "from the registry and the files of the kernel", pages.in_kernel()),
-        (DOCS / "appendix/papers.md", "from the registry", pages.papers()),
-        (term, "from dph_theory/trainers/kl_terms.py", trainers()),
-        (defaulted, "from dph_theory/predict/readers.py", defaults()),
-        (predict, "from dph_theory/stationary/sampled.py", samplers()),
-        (defaulted, "from figures/numbers/laws.json", sampled_runs()),
-        *((real, f"{name} from figures/numbers/real_runs.json", text) for name, text in blocks().items()),
-        *(
-            (DOCS / f"{page}.md", f"{name} by docs/pilot_tables.py", text)
-            for (page, name), text in pilot_tables.blocks().items()
-        ),
-    )
-    for path, marker, text in tables:
+        ("proved", "from the registry and the Coq proofs", pages.in_kernel()),
+        ("appendix/papers", "from the registry", pages.papers()),
+        *(("appendix/real-runs", f"{name} from figures/numbers/real_runs.json", text)
+          for name, text in blocks().items()),
+        *((page, f"{name} by docs/pilot_tables.py", text)
+          for (page, name), text in pilot_tables.blocks().items()),
+    )  # fmt: skip
+    for page, marker, text in tables:
+        path = DOCS / f"{page}.md"
         part = re.compile(rf"(?<={re.escape(marker)} -->\n).*?(?=<!-- end -->)", re.S)
         now = made.get(path) or path.read_text(encoding="utf-8")
         # Of an empty block a second match would be all up to the next one's end.
@@ -85,7 +72,7 @@ def generated() -> dict[Path, str]:
 
 def written() -> dict[Path, str]:
     """The pages of stored numbers."""
-    from quoted import found
+    from quoted import quoted
 
     words = Environment(
         loader=FileSystemLoader(DOCS / "templates"),
@@ -96,8 +83,39 @@ def written() -> dict[Path, str]:
     )
     forms = {"f2": "{:.2f}", "f3": "{:.3f}", "g": "{:g}", "g3": "{:.3g}", "signed": "{:+.3f}"}
     words.filters |= {name: form.format for name, form in forms.items()}
-    told = found(Records())
-    return {DOCS / name: words.get_template(name).render(told) + "\n" for name in MADE}
+    numbers = quoted(Records()) | {
+        "kl_terms": trainers(),
+        "samplers": samplers(),
+        "sampled": sampled_runs(),
+        "forms": len(KL_TERMS) + len(POLICY_LOSSES),
+        "advantages": len(FORMS),
+    }
+    return {DOCS / name: words.get_template(name).render(numbers) + "\n" for name in TEMPLATES}
+
+
+def gallery() -> str:
+    """The page of every figure: what it shows in its title, the picture, its caption, and its command."""
+    parts = []
+    for drawn in map(figure, NAMES):
+        quotes = drawn.quotes(drawn.numbers(Records())) if drawn.needs else {}
+        quoted_numbers = ", ".join(
+            f"{name} {value if isinstance(value, str) else f'{value:.3g}'}" for name, value in quotes.items()
+        )
+        picture, command = (
+            f"![{drawn.title}](../img/{drawn.name}.svg)",
+            f"`dph figures {drawn.name} --tables -`",
+        )
+        numbers = f"{quoted_numbers}; all: {command}" if quotes else command
+        parts += [f"## {drawn.title}", picture, drawn.caption, f"Numbers: {numbers}"]
+    top = (
+        "<!-- Written by docs/generate.py from figures/gallery and figures/numbers. -->",
+        "# Gallery",
+        "**What do the figures show, and from which numbers?** Each title is tested against the numbers; "
+        "`dph figures` draws all from stored records, `dph figures NAME --venue icml` one for a paper, "
+        "with its caption, and `--tables -` prints its numbers. Here they are as wide as a telephone: what a "
+        "caption calls left and right stands one below the other.",
+    )
+    return "\n\n".join((*top, *parts)) + "\n"
 
 
 def trainers() -> str:
@@ -105,30 +123,6 @@ def trainers() -> str:
     rows = [(term.trainer, term.flags, term.formula, term.stationary_kl, term.selects) for term in SHOWN]
     head = ("trainer", "flags", "term of a token", "minimises", "with a small beta converges to the")
     return Table.from_rows(head, rows).markdown()
-
-
-def defaults() -> str:
-    """The table of what each trainer does where its settings are silent."""
-    clips = {form.trainer: form.formula for form in reversed(POLICY_LOSSES)}
-    rows = []
-    for name, reader in READERS.items():
-        run = configuration_of({}, name)
-        optimised, clip = run.objective, clips.get(run.trainer, "-")
-        updates = "not given" if optimised.updates is None else f"{optimised.updates:g}"
-        cells = (run.penalty, run.selects, optimised.advantage.words, clip, optimised.reduction, updates)
-        warned = "; ".join(run.warnings) or "-"
-        rows.append((run.trainer, run.version, *cells, optimised.sampler, warned, reader.files))
-    head = (
-        "trainer",
-        "version",
-        "KL",
-        "converges to",
-        "advantage",
-        "policy loss",
-        "reduction",
-        "updates of a batch",
-    )
-    return Table.from_rows((*head, "sampler", "look out", "read in"), rows).markdown()
 
 
 def samplers() -> str:
@@ -189,37 +183,25 @@ def samplers() -> str:
 
 
 def sampled_runs() -> str:
-    """The runs of a Llama under TRL by sampler: what was predicted, and where the seeds ended."""
-    runs = Records().llama.runs_of("samplers")
-    rows = []
-    for (how, form, by), of in runs.groupby(["sampler", "form", "optimiser"], sort=False):
-        ended = ", ".join(f"{rate:.3f}" for rate in of.validity)
-        law = "-" if of.predicted.isna().all() else f"{of.predicted_validity.mean():.3f}"
-        share = f"{of.first_share.mean():.3f}"
-        at_law = "-" if of.predicted.isna().all() else f"{of.predicted_first_share.mean():.3f}"
-        held = "-" if of.predicted.isna().all() else f"{(of.verdict == 'matched').sum()} of {len(of)}"
-        rows.append((how, form, by, law, ended, at_law, share, held))
-    head = (
-        "sampler",
-        "KL term",
-        "by",
-        "pass rate predicted",
-        "reached",
-        "first answer's share predicted",
-        "reached",
-        "matched",
-    )
-    return Table.from_rows(head, rows).markdown()
+    """Of the runs of a Llama under TRL with a sampler that have a prediction, how many matched it."""
+    runs = Records().llama.runs_of("samplers").dropna(subset=["predicted"])
+    return f"{(runs.verdict == 'matched').sum()} of {len(runs)}"
+
+
+def pictures() -> dict[Path, str]:
+    """The files of all figures' pictures with what they should hold."""
+    return {DOCS / "img" / f"{name}.svg": picture(name) for name in NAMES}
 
 
 def picture(name: str) -> str:
-    """A figure as SVG, drawn from the stored records; the README's as wide as a phone."""
-    drawn, sheet = figure(name), Sheet(Venue(text=4.1)) if name == PICTURES[0] else None
-    return rendered(drawn.drawing(drawn.numbers(Records()), sheet), "svg").decode()
+    """A figure as SVG, drawn from the stored records, as wide as a telephone, to a tenth of a point."""
+    drawn = figure(name)
+    svg = rendered(drawn.drawing(drawn.numbers(Records()), Sheet(PHONE)), "svg").decode()
+    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), svg)
 
 
-def compile_kernel() -> None:
-    """Compile the kernel where its record is of other files or theorems, and Coq is installed."""
+def compile_proofs() -> None:
+    """Compile the Coq proofs where their record is of other files or theorems, and Coq is installed."""
     proved, refuted = tied_names()
     record = recorded() if RECORD.is_file() else None
     complete = record and record.files == sources.hashes() and all(map(record.named, proved + refuted))
@@ -230,8 +212,8 @@ def compile_kernel() -> None:
 
 def main() -> None:
     """Write the files that are not as they should be."""
-    compile_kernel()
-    for path, text in generated().items():
+    compile_proofs()
+    for path, text in (generated() | pictures()).items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -32,12 +32,7 @@ def blocks() -> dict[tuple[str, str], str]:
     """The blocks by page and name."""
     stored = checked(json.loads(FILE.read_text(encoding="utf-8")), "pilot")
     results, config = stored["results"], stored["config"]
-    made = {
-        "rivals": _errors(results, config, ("no change", "one answer", "line", "pilot")),
-        "kernel": _errors(results, config, ("pilot", "kernel", "pilot and kernel")),
-        "counts": _counts(results, config),
-        "coverage": _coverage(results, config),
-    }
+    made = {"errors": _errors(results, config), "coverage": _coverage(results, config)}
     prices = json.loads(PRICE.read_text(encoding="utf-8"))
     pages = {("two-checkpoints", name): text for name, text in made.items()}
     return pages | {("predict", "domain"): _domain(results), ("predict", "price"): _prices(prices)}
@@ -52,26 +47,13 @@ def _words(name: str, config: Mapping[str, Any]) -> str:
     return f"{COURSES[experiment]}, {int(step) / steps:.0%} of the run seen"
 
 
-def _errors(results: Mapping[str, Any], config: Mapping[str, Any], forecasts: Sequence[str]) -> str:
+def _errors(results: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    forecasts = ("no change", "line", "pilot", "kernel", "pilot and kernel")
     rows = [
         (f"{_words(name, config)} ({row['settings']})", *(_numbers(row.get(column)) for column in forecasts))
         for name, row in results["exact"].items()
     ]
     return Table.from_rows(("runs (settings)", *forecasts), rows).markdown()
-
-
-def _counts(results: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    forecasts = {
-        "plugged in": "line, (c + 1/2)/(n + 1)",
-        "each side shrunk": "line, each checkpoint shrunk",
-        "pilot": "pilot",
-        "pilot and kernel": "pilot and kernel",
-    }
-    rows = [
-        (_words(name, config), *(_numbers(row.get(column)) for column in forecasts))
-        for name, row in results["counts"].items()
-    ]
-    return Table.from_rows(("runs", *forecasts.values()), rows).markdown()
 
 
 def _coverage(results: Mapping[str, Any], config: Mapping[str, Any]) -> str:

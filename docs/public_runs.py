@@ -12,29 +12,9 @@ from figures.frames import Records
 MODELS = {"falcon1b": "Falcon3-1B", "qwen05b": "Qwen2.5-0.5B", "qwen3b": "Qwen-3B"}
 DOMAINS = {"graph_coloring": "graph colouring", "pantry_plan": "pantry", "mathir": "algebra"}
 DOMAINS |= {"countdown": "countdown", "python_factors": "Python factors"}
-ACCOUNTS = {
-    "kept": "kept",
-    "likeliest": "likeliest",
-    "a lottery a prompt": "a draw a prompt",
-    "shared, by merit": "shared, by merit",
-    "shared, by luck": "shared, by chance",
-    "shared, merit with luck": "shared, merit with chance",
-}
-"""The accounts by their names in the record, and in words."""
-SIMULATED = {
-    "own": "two correct answers of a run agree",
-    "with_base": "one of the base and one of the run",
-    "pairs": "two runs keep the same answer",
-    "likeliest": "the base's likeliest is left",
-    "named": "other prompts name it",
-    "named_shuffled": "runs shuffled",
-    "varied": "variance over pairs of runs",
-    "varied_shuffled": "runs shuffled ",
-    "any_less_pass_1": "Pass@11 less Pass@1",
-}
+ACCOUNTS = ("kept", "likeliest", "a lottery a prompt")
+"""The accounts by which each prompt decides by itself, named as in the record; by others prompts share."""
 METHODS = {"maxrl": "MaxRL (over the mean)", "grpo": "GRPO (the std)", "drgrpo": "Dr. GRPO (nothing)"}
-CLEAR = 10
-"""Of fewer prompts on which the base's likeliest is known nothing is said of it."""
 Group = Mapping[str, Any]
 
 
@@ -42,21 +22,14 @@ def blocks() -> dict[str, str]:
     """The blocks by name."""
     study = Records().results("real_runs")
     plain = [group for group in study["groups"] if not group["replay"]]
-    simulated = [
-        (ACCOUNTS.get(name, name), *(f"{means[measure]:.2f}" for measure in SIMULATED))
-        for name, means in study["accounts"].items()
-    ]
     predictions = [
         (number, "matched" if prediction["held"] else "missed", prediction["found"])
         for number, prediction in enumerate(study["predicted"], start=1)
     ]
     return {
-        "accounts": _table(("account", *SIMULATED.values()), simulated),
         "measures": _measures(plain),
-        "verdicts": _verdicts([group for group in plain if "verdicts" in group]),
-        "predicted": _table(("prediction", "", "found"), predictions),
+        "predicted": _table(("prediction", "", "in the runs"), predictions),
         "sentences": "\n".join(f"- {line}" for line in _sentences(study)),
-        "deepscaler": _deepscaler(study["deepscaler"]),
     }
 
 
@@ -69,25 +42,13 @@ def _name(group: Group) -> str:
     return f"{MODELS[group['model']]}, {DOMAINS[group['domain']]}{level}"
 
 
-def _verdicts(judged: Sequence[Group]) -> str:
-    verdicts = [[group["verdicts"].get(name, "-") for name in ACCOUNTS] for group in judged]
-    rows = [(_name(group), *words) for group, words in zip(judged, verdicts, strict=True)]
-    for word in ("holds", "refuted"):
-        counts = (str(column.count(word)) for column in zip(*verdicts, strict=True))
-        rows.append((f"{word}, of {len(judged)}", *counts))
-    return _table(("model, domain", *ACCOUNTS.values()), rows)
-
-
 def _measures(plain: Sequence[Group]) -> str:
     rows = [
         {
             "model, domain": _name(group),
             "one answer left": f"{group['one_left']} of {group['solving']}",
-            "a run agrees (base)": _bracketed(group, "own", "base_agrees"),
-            "two runs keep the same (pairs)": _bracketed(group, "pairs", "least", "most", joined=" to "),
-            "other prompts name it (shuffled)": _bracketed(group, "named", "named_shuffled"),
-            "variance over pairs (shuffled)": _bracketed(group, "varied", "varied_shuffled", form=".3f"),
-            "base's likeliest (of prompts)": _likeliest(group),
+            "two runs alike (pairs)": _bracketed(group, "pairs", "least", "most", joined=" to "),
+            "as on other prompts (shuffled)": _bracketed(group, "named", "named_shuffled"),
             "merit left (base, best)": _bracketed(group, "merit", "base_merit", "best_merit"),
             "Pass@1, Pass@11": "{base_pass_1:.2f} to {pass_1:.2f}, {base_any:.2f} to {any:.2f}".format(
                 **group
@@ -98,16 +59,12 @@ def _measures(plain: Sequence[Group]) -> str:
     return _table(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
-def _bracketed(group: Group, name: str, *compared: str, form: str = ".2f", joined: str = ", ") -> str:
+def _bracketed(group: Group, name: str, *compared: str, joined: str = ", ") -> str:
     """A number, and in brackets those beside it."""
     if group.get(name) is None:
         return "-"
-    numbers = [format(group[other], form) for other in compared if group.get(other) is not None]
-    return format(group[name], form) + (f" ({joined.join(numbers)})" if numbers else "")
-
-
-def _likeliest(group: Group) -> str:
-    return "-" if group["likeliest_of"] < CLEAR else f"{group['likeliest']:.2f} ({group['likeliest_of']:.0f})"
+    numbers = [f"{group[other]:.2f}" for other in compared if group.get(other) is not None]
+    return f"{group[name]:.2f}" + (f" ({joined.join(numbers)})" if numbers else "")
 
 
 def _sentences(study: Mapping[str, Any]) -> list[str]:
@@ -129,8 +86,11 @@ def _sentences(study: Mapping[str, Any]) -> list[str]:
     data, shared = study["data"]["level1"], study["data"]["level1"]["variance"]
     judged = [group["verdicts"] for group in study["groups"] if "verdicts" in group]
     alone, shared_ones = (
-        sum(any(group.get(name) == "holds" for name in names) for group in judged)
-        for names in ([*ACCOUNTS][:3], [*ACCOUNTS][3:])
+        sum(
+            any(word == "holds" and (name in ACCOUNTS) is own for name, word in group.items())
+            for group in judged
+        )
+        for own in (True, False)
     )
     return [
         f"*One correct answer a prompt is left* in {one} of {solving} runs that solve ten prompts or more.",
@@ -172,21 +132,3 @@ def _by_divisor(runs: Sequence[Mapping[str, Any]]) -> str:
         beside = f"{METHODS[one]} ends beside {METHODS[other]} in {len(differences[0])} cells"
         sentences.append(f"{beside} with Pass@11 {any_right}, Pass@1 {first}")
     return "; ".join(sentences)
-
-
-def _deepscaler(comparison: Mapping[str, Any]) -> str:
-    theirs, ours = comparison["theirs"], comparison["ours"]
-    table = _table(
-        ("Pass@k of the run is", "published (Table 1, 32k fresh), recomputed", "`dph confront`"),
-        [
-            ("better up to k", theirs["better"][1], ours["better"][1]),
-            ("worse from k", theirs["worse"][0], ours["worse"][0]),
-            ("first worse in", *("{} to {}".format(*side["first_worse"]) for side in (theirs, ours))),
-        ],
-    )
-    before, after = comparison["mixed"]
-    lines = "\n".join(comparison["lines"])
-    return (
-        f"{table}\n\n```text\n{lines}\n```\n\nAll as predicted. It has not collapsed: {after:.0%} of the "
-        f"prompts still have correct and incorrect answers (base {before:.0%})."
-    )

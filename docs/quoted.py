@@ -1,7 +1,6 @@
 """The numbers that pages quote, all from the stored records, by name for the pages in `docs/templates`."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,12 @@ import numpy as np
 import pandas as pd
 
 from dph_theory.atlas import problems
-from dph_theory.intervals import probability_interval
-from dph_theory.support.settings_text import settings_text
-from dph_theory.support.table import Table
-from figures.frames import LlamaRuns, Records, means
+from figures.frames import LlamaRuns, Records
 from figures.gallery import (
     budget_and_family,
     collapse,
     direction,
     divisors,
-    drift,
     models,
     pretrained,
     stationary_policies,
@@ -30,14 +25,15 @@ from figures.gallery import (
 
 DOCS = Path(__file__).parent
 ALIKE, SHOWN_BETA, STRONG = 0.01, stationary_policies.BETA, 0.5
-"""A difference of Pass@k below ALIKE is none; the laws are told at SHOWN_BETA; from STRONG on most arrive."""
-NEAR_TWIN, ONE_LEFT = 0.05, 0.99
-"""A training ends near its twin within this total variation; one answer is left with at least this share."""
+"""A difference of Pass@k below ALIKE is none; pages show SHOWN_BETA; from STRONG on most runs arrive."""
+NEAR, ONE_LEFT = 0.05, 0.99
+"""A training ends near its prediction within this total variation; one answer is left with this share."""
 FORMS = {**stationary_policies.FORMS, "k2": "k2 in the loss", "future_kl": "corrected k3 with the future KL"}
 
 
-def found(records: Records) -> dict[str, Any]:
+def quoted(records: Records) -> dict[str, Any]:
     """Everything that the pages quote."""
+    lost = way_back.table(way_back.numbers(records)).rows
     return {
         **_strategies(records),
         **_collapse(records),
@@ -45,10 +41,9 @@ def found(records: Records) -> dict[str, Any]:
         "pretrained": _pretrained(records),
         "transfer": _transfer(records),
         "fall": _fall(records),
-        "laws": _laws(records.llama),
-        "luck": _luck(records),
-        "llama": _llama(records),
-        "lost": [(row[0], row[1], *row[4:]) for row in way_back.table(way_back.numbers(records)).rows],
+        "laws": _small_llama(records.llama),
+        "llama": _directions(records),
+        "lost": [(row[0], row[1], *row[4:]) for row in lost],
         "budget": _budget(records),
         "demo": _demo(records),
         "divided": _divided(records),
@@ -88,69 +83,38 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, float]:
     return row["method"], row["kl"], row["coefficient"]
 
 
-def _laws(stored: LlamaRuns) -> dict[str, Any]:
-    """A row a form at SHOWN_BETA on the two-token task, and how many of all runs held."""
-    judged = stored.judged.assign(held=stored.judged.verdict == "matched")
+def _small_llama(stored: LlamaRuns) -> dict[str, Any]:
+    """A row a form at SHOWN_BETA on the two-token task, and how many of all runs matched."""
+    judged = stored.judged.assign(matched=stored.judged.verdict == "matched")
     shown = stored.runs_of("which_policy").dropna(subset=["predicted"])
     shown = shown.query("task == @stationary_policies.TASK and beta == @SHOWN_BETA")
+    columns = ["validity", "predicted_validity", "first_share", "predicted_first_share"]
     rows = []
     for form in (form for form in FORMS if (shown.form == form).any()):
-        of, held = shown[shown.form == form], judged.held[judged.form == form]
-        told = of[["validity", "predicted_validity", "first_share", "predicted_first_share"]].mean().to_dict()
-        nearest = " or ".join(sorted(of.nearest.unique()))
-        rows.append(
-            {
-                "form": FORMS[form],
-                "law": of.predicted.iloc[0],
-                "nearest": nearest,
-                "held": held.sum(),
-                "all": len(held),
-                **told,
-            }
-        )
-    weak = judged[judged.beta <= SHOWN_BETA]
-    chosen = {
-        "strong": judged[judged.beta >= STRONG],
-        "short": weak[weak.experiment == "which_policy"],
-        "long": weak[weak.experiment == "long_enough"],
-        "long_k3": weak[(weak.experiment == "long_enough") & (weak.form == "k3")],
-        "all": judged,
-    }
-    counts = {name: (int(of.held.sum()), len(of)) for name, of in chosen.items()}
+        matched = judged.matched[judged.form == form]
+        means = shown.loc[shown.form == form, columns].mean().to_dict()
+        rows.append({"form": FORMS[form], "held": matched.sum(), "all": len(matched), **means})
+    strong = judged.matched[judged.beta >= STRONG]
+    counts = {"strong": (strong.sum(), len(strong)), "all": (judged.matched.sum(), len(judged))}
     return {"beta": SHOWN_BETA, "strong_beta": STRONG, "rows": rows, **counts}
 
 
 def _transfer(records: Records) -> dict[str, Any]:
-    """What was predicted from the kernel of the base: agreement, a row a setting, initial slopes."""
+    """What was predicted from the kernel of the base: agreement, a row a setting, the prompts' cosines."""
     numbers, results = transfer.numbers(records), records.results("pretrained")
     frame = numbers["settings"].rename(columns=lambda name: name.replace(" ", "_"))
-    rows = [row | {"text": settings_text(row)} for row in frame.to_dict("records")]
-    published = transfer.methods(numbers)
+    rows, published = frame.to_dict("records"), transfer.methods(numbers)
     methods = [row for i, row in enumerate(rows) if i in published.index]
-    with_anchors = {row["tasks"] for row in rows if row["anchors"]}
-    anchored = [row for row in rows if row["tasks"] in with_anchors]
-    others = [row for row in rows if row not in methods and row not in anchored]
-    error = published["interpolated 256"] - published["measured 256"]
     of_base = {"tasks": [*transfer.MIXTURE], "rank": None, "measured_after": 0, "seed": None}
     kernel = next(kernel for kernel in results["kernels"] if kernel["settings"] == of_base)
     trained = [i for i, name in enumerate(kernel["sets"]) if name.startswith(transfer.TASK)]
     trained = trained[: len(trained) // 2]
     among = np.array(kernel["cosines"])[np.ix_(trained, trained)][~np.eye(len(trained), dtype=bool)]
-    slopes = {
-        kernel["settings"]["tasks"][0]: kernel["slopes"] | {"prompts": len(kernel["rates"])}
-        for kernel in results["kernels"]
-        if not any(kernel["settings"].get(name) for name in ("rank", "measured_after", "model"))
-    }
-    # More prompts than the experiment has, by the run that is prepared for a GPU.
-    slopes["all last digits"] = _stored_benchmark("gpu")["kernel"]
     return {
         "agreement": transfer.agreement(numbers),
         "count": len(methods),
         "methods": methods,
-        "others": others,
-        "anchored": anchored,
-        "interpolated": float(np.sqrt((error**2).mean())),
-        "slopes": slopes,
+        "others": [row for row in rows if row not in methods],
         "among": np.abs(among).mean(),
     }
 
@@ -171,11 +135,6 @@ def _errors(records: Records) -> list[tuple[str, ...]]:
     return rows
 
 
-def _stored_benchmark(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DOCS.parent / "benchmarks" / "results" / f"{name}.json").read_text())
-    return found
-
-
 USUAL = {"method": "GRPO", "kl": "none", "coefficient": 0.0, "rank": None, "anchors": 0, "answers": None}
 """The fields of a setting of the pretrained Llama, where a page names no other."""
 
@@ -189,7 +148,7 @@ def _fall(records: Records) -> dict[str, Any]:
     def setting(*tasks: str, **fields: Any) -> dict[str, Any]:
         """The first setting of these tasks beside the methods with these fields."""
         fields = USUAL | {"tasks": tasks} | fields
-        rows = [*transfers["others"], *transfers["anchored"]]
+        rows = transfers["others"]
         return next(row for row in rows if all(row[name] == field for name, field in fields.items()))
 
     def cell(*key: Any) -> str:
@@ -197,29 +156,30 @@ def _fall(records: Records) -> dict[str, Any]:
         return f"{methods[key]['measured_256']:.3f} [{methods[key]['forecast_256']:.3f}]"
 
     sql = records.results("demo")["methods"]
-    held = _stored_benchmark("anchors")["runs"]
+    anchored = json.loads((DOCS.parent / "benchmarks/results/anchors.json").read_text())["runs"]
     of_sql = {
         coefficient: {
-            name: float(np.mean([run[name] for run in held if run["coefficient"] == coefficient]))
+            name: float(np.mean([run[name] for run in anchored if run["coefficient"] == coefficient]))
             for name in ("Pass@1", "Pass@32")
         }
         for coefficient in (0.05, 0.5)
     }
     counted = json.loads((DOCS.parent / measured.FILE).read_text(encoding="utf-8"))["runs"][-1]["held_out"]
-    said = (DOCS / "transcripts" / "transfer.txt").read_text(encoding="utf-8").partition("\n")[2]
+    printed = (DOCS / "transcripts" / "transfer.txt").read_text(encoding="utf-8").partition("\n")[2]
     ended = [run for run in records.results("real_runs")["runs"] if run["pass_1"][1] > run["pass_1"][0]]
     public = {"all": len(ended), "fell": sum(run["any"][1] < run["any"][0] for run in ended)}
+    setting_of_sql = {"prompts": anchored[0]["anchors"], "seeds": len({run["seed"] for run in anchored})}
     return {
         "public": public,
         "sql": counted,
-        "forecast": said.rstrip(),
+        "forecast": printed.rstrip(),
         "sums": setting("sums"),
         "lora": setting(*transfer.MIXTURE, rank=8),
         "cell": cell,
         "at_end": lambda *key: f"{methods[key]['measured_256']:.3f}",
         "trained": lambda *key: f"{methods[key]['trained_measured_1']:.3f}",
         "demo_row": lambda name: f"{np.mean(sql[name]['Pass@32']['values']):.3f}",
-        "sql_anchors": of_sql | {"prompts": held[0]["anchors"], "seeds": len({run["seed"] for run in held})},
+        "sql_anchors": of_sql | setting_of_sql,
         "sql_base": {name: float(np.mean(of["values"])) for name, of in sql["base"].items() if of["values"]},
         "sql_grpo": float(np.mean(sql["GRPO"]["Pass@1"]["values"])),
         "anchors": setting(transfer.TASK, coefficient=1.0, anchors=4, picked="at random"),
@@ -239,8 +199,7 @@ def _divided(records: Records) -> dict[str, Any]:
     claims = records.results("pretrained")["claims"]
     return {
         "rows": rows,
-        "held_out": {row[1] if row[0] == "last digits" else f"{row[0]}: {row[1]}": row[-1] for row in rows},
-        "base_of_two": f"{_base_of_two(numbers):.3f}",
+        "base_of_two": f"{numbers[numbers.task == 'last two digits']['held out 256'].iloc[0]:.3f}",
         "counted": _counted(records),
         "claims": [claim for claim in claims if claim["theory"].startswith("O") and "verdict" in claim],
     }
@@ -257,91 +216,27 @@ def _counted(records: Records) -> dict[str, str]:
     return of_runs | {"trained": f"{trained:.3f}", "held_out": f"{held_out:.3f}"}
 
 
-def _base_of_two(numbers: pd.DataFrame) -> float:
-    """The base's held-out Pass@256 where both last digits are wanted."""
-    return float(numbers[numbers.task == "last two digits"]["held out 256"].iloc[0])
-
-
 def _pretrained(records: Records) -> dict[str, Any]:
-    """The pretrained Llama: policies and ends by form, Pass@k by method, predictions, what a step costs."""
-    numbers, record = pretrained.numbers(records), records.record("pretrained")
-    ends = pretrained.labelled(pretrained.ends(numbers))
-    matched = [run for run in numbers["stationary"] if run["matched"]]
+    """The pretrained Llama: the policies by form, and which runs matched theirs."""
+    numbers = pretrained.numbers(records)
     missed = [run for run in numbers["stationary"] if not run["matched"]]
     return {
-        "model_hash": record["config"]["model_hash"][:12],
-        "versions": record["versions"],
         "beta": pretrained.BETA,
         "forms": pretrained.FORMS,
         "shares": numbers["shares"],
-        "held": len(matched),
+        "held": len(numbers["stationary"]) - len(missed),
         "laws": len(numbers["stationary"]),
-        "near": max(run["gap"] for run in matched),
-        "alike": max(run["kl_to_prediction"] for run in matched),
         "missed": [
             f"{run['run']['kl']} at beta {run['run']['coefficient']:g} on {', '.join(run['run']['tasks'])} "
             f"(pass rates {run['gap']:.3f} off, KL {run['kl_to_prediction']:.4f})"
             for run in missed
         ],
-        "trl": [
-            {
-                "form": pretrained.FORMS[run["run"]["kl"]],
-                "seed": run["run"]["seed"],
-                "strength": run["run"]["coefficient"],
-                "law": run["predicted"][run["run"]["kl"]]["validity"]["weekdays"],
-                "end": run["tasks"]["weekdays"]["validity"][0],
-                "held": run["matched"],
-            }
-            for run in numbers["trl"]
-        ],
-        "rows": ends.to_dict("records"),
-        "seeds": int(ends.seeds.max()),
+        "seeds": int(pretrained.ends(numbers).seeds.max()),
         "equal": numbers["at_equal_first"],
-        "claims": [claim for claim in numbers["claims"] if "verdict" in claim],
-        "costs": record["results"]["costs"],
-        "noise_forecasts": record["results"]["noise_forecasts"],
-        "noise": record["results"]["noise"],
-        "likeliest_tokens": record["results"]["likeliest_tokens"],
-        "seeds_for": [
-            row | {"text": settings_text(row["setting"])} for row in record["results"]["seeds_for"]
-        ],
-        "difference": record["config"]["difference"],
-        "base": record["results"]["base"],
     }
 
 
-def _luck(records: Records) -> dict[str, Any]:
-    """The drift without a KL by baseline, the planned runs that held, and what misses come from."""
-    settings = drift.numbers(records)
-    first = settings[(settings.baseline == "mean") & settings.words.str.contains("SGD")].iloc[0]
-    alike = {row.baseline: row for row in settings[settings.words == first.words].itertuples()}
-    judged = records.llama.judged
-    planned, others = judged[judged.experiment == "planned"], judged[judged.experiment != "planned"]
-    causes = Counter(others.why_missed[others.verdict != "matched"].dropna())
-    untold = causes.pop("no expected-gradient run", 0)
-    kinds = {"planned": planned.beta_from.isna(), "annealed": planned.beta_from.notna()}
-    held = planned.verdict == "matched"
-    missed = planned[~held]
-    lost = Counter(
-        f"{run.form} at {run.beta:g}" + ("" if np.isnan(run.beta_from or np.nan) else ", annealed")
-        for run in missed.itertuples()
-    )
-    return {
-        "drift": alike,
-        "seeds": first.seeds,
-        **{account: drift.within(settings, account) for account in ("predicted", "frozen", "tabular")},
-        "above": int((settings.measured > settings.predicted).sum()),
-        "most": (settings.measured / settings.predicted).max(),
-        **{name: (int(held[which].sum()), int(which.sum())) for name, which in kinds.items()},
-        "least": planned.beta.min(),
-        "lost": [f"{count} of {name}" for name, count in lost.items()],
-        "causes": causes,
-        "missed": sum(causes.values()),
-        "untold": untold,
-    }
-
-
-def _llama(records: Records) -> dict[str, Any]:
+def _directions(records: Records) -> dict[str, Any]:
     """Pass@1 and Pass@16 of the methods at the weakest strength, on a small Llama."""
     rows = direction.numbers(records)
     weak = rows.strength.min()
@@ -371,33 +266,26 @@ def _budget(records: Records) -> dict[str, Any]:
 
 def _demo(records: Records) -> dict[str, Any]:
     """How many of the expected differences were found and predictions held, and the kinds of the missed."""
-    told = records.results("demo")
-    expected = [gap for gap in told["differences"] if gap["expected"]]
-    missed = [line for line in told["predictions"] if line["verdict"] == "inconsistent"]
+    record = records.results("demo")
+    expected = [gap for gap in record["differences"] if gap["expected"]]
+    missed = [line for line in record["predictions"] if line["verdict"] == "inconsistent"]
     return {
         "expected": len(expected),
         "found": sum(gap["found"] == gap["expected"] for gap in expected),
-        "predictions": len(told["predictions"]),
-        "held": sum(line["verdict"] == "consistent" for line in told["predictions"]),
+        "predictions": len(record["predictions"]),
+        "held": sum(line["verdict"] == "consistent" for line in record["predictions"]),
         "missed": list(dict.fromkeys(line["name"] for line in missed)),
     }
 
 
 def _styles(records: Records) -> dict[str, Any]:
-    """The tiny transformer's methods by label: Pass@1, Pass@16 with interval, held out."""
-    frame = records.styles[records.styles.main]
-    rows = {}
-    for label, of in frame.groupby("label", sort=False):
-        trained, held = (of[of.split == split] for split in ("train", "held_out"))
-        many = [float(x) for x in means(trained[16], probability_interval)]
-        rows[label] = {
-            "one": trained[1].mean(),
-            "many": many[0],
-            "low": many[1],
-            "high": many[2],
-            "held_out": held[16].mean(),
-        }
-    return {"rows": rows, "seeds": frame.seed.nunique()}
+    """The tiny transformer's methods by label: Pass@1 and Pass@16 on trained prompts."""
+    frame = records.styles[records.styles.main & (records.styles.split == "train")]
+    rates = frame.groupby("label", sort=False)[[1, 16]].mean()
+    return {
+        "rows": {label: {"one": one, "many": many} for label, one, many in rates.itertuples()},
+        "seeds": frame.seed.nunique(),
+    }
 
 
 def _strategies(records: Records) -> dict[str, Any]:
@@ -435,20 +323,10 @@ def _collapse(records: Records) -> dict[str, Any]:
     """The homogeneous fits of the reference problem at the largest 1/beta, and means over random problems."""
     results = records.results("collapse")
     best, _, covering = collapse.family_fits(collapse.numbers(records), collapse.FAMILY)
-    rates = {}
-    for problem in results["random"]:
-        of = pd.DataFrame(problem["rates"])
-        for family, rows in of.groupby("family", sort=False):
-            minima = rows[(rows.objective == "reverse_kl") & (rows.method == "global")].sort_values("mu")
-            others = [rows[rows.objective == name].iloc[0] for name in ("forward_kl", "reward")]
-            rates[f"{problem['name']}, {family}"] = [
-                row[["effective_kept", "validity"]].to_dict() for row in (minima.iloc[-1], *others)
-            ]
     return {
         "base_rate": results["reference"]["target"]["base_rate"],
         "reverse": best.iloc[-1].to_dict(),
         "forward": covering.iloc[-1].to_dict(),
-        "rates": rates,
     }
 
 
@@ -478,67 +356,33 @@ def _atlas(records: Records) -> dict[str, Any]:
     record = records.record("atlas")
     rows = pd.DataFrame(record["results"]["rows"])
     clips = rows.note.str.startswith("four updates")
-    told = rows.assign(target=rows.selects.map(TARGETS), back=rows.way_back.map(_rare))[~clips]
+    shown = rows.assign(target=rows.selects.map(TARGETS), back=rows.way_back.map(_rare))[~clips]
     named = [
-        (target, "; ".join(of.method), back)
+        (target, "; ".join(group.method), back)
         for target in TARGETS.values()
-        for back, of in told[told.target == target].groupby("back", sort=False)
+        for back, group in shown[shown.target == target].groupby("back", sort=False)
     ]
-    head = ("method", "converges to", "gradient on rare answers", "noise", "rarest", "longer", "incorrect")
-    cells = [
-        (row.method, row.target, row.back, *map(_short, (row.drift, row.rare, row.long, row.wrong)))
-        for target in TARGETS.values()
-        for row in told[told.target == target].itertuples()
-    ]
-    read = rows[["method", "source", "read", "note"]].to_numpy().tolist()
-    return {
-        "targets": named,
-        "everything": Table.from_rows(head, cells).markdown(),
-        "clips": list(rows.method[clips]),
-        "read_count": len(rows),
-        "read": Table.from_rows(("method", "source", "read", "what it does"), read).markdown(),
-        "trained": _trainings(record),
-    }
-
-
-def _short(value: float | None) -> str | None:
-    return None if value is None or np.isnan(value) else "0" if abs(value) < 1e-3 else f"{value:.2g}"
+    return {"targets": named, "read_count": len(rows), "trained": _trainings(record)}
 
 
 def _trainings(record: Any) -> dict[str, Any]:
     """Each method's trainings, means over seeds, and how many of all ended near what was predicted."""
     results, config = record["results"], record["config"]
-    rows, lost = [], {}
-    for each in results["trained"]:
-        ends, predicted = pd.DataFrame(each["runs"]), each["predicted"]
-        shares = np.stack(ends.shares)
+    gaps, one_left = {}, list[str]()
+    for training in results["trained"]:
+        shares = np.stack(pd.DataFrame(training["runs"]).shares)
         alone = int((shares.max(axis=1) >= ONE_LEFT).sum())
-        if alone and max(predicted["shares"]) < ONE_LEFT:
-            lost[each["method"]] = alone
-        base_gap = np.abs(np.subtract(results["base"]["shares"], predicted["shares"])).sum() / 2
-        told = {
-            "method": each["method"],
-            "predicted": predicted["validity"],
-            "validity": ends.validity.mean(),
-        }
-        rows.append(
-            told
-            | {
-                "short": shares[:, -1].mean(),
-                "short_predicted": predicted["shares"][-1],
-                "gap": np.mean(each["gaps"]),
-                "base_gap": base_gap,
-            }
-        )
-    gaps = pd.DataFrame(rows).set_index("method").gap
+        if alone and max(training["predicted"]["shares"]) < ONE_LEFT:
+            one_left.append(f"{training['method']} ({alone})")
+        gaps[training["method"]] = np.mean(training["gaps"])
+    distances = pd.Series(gaps).sort_values()
     return {
-        "rows": rows,
-        "near": int((gaps <= NEAR_TWIN).sum()),
-        "bar": NEAR_TWIN,
-        "far": [f"{method} ({gap:.2f})" for method, gap in gaps[gaps > NEAR_TWIN].sort_values().items()],
-        "lost": [f"{method} ({count})" for method, count in lost.items()],
+        "count": len(distances),
+        "near": int((distances <= NEAR).sum()),
+        "bar": NEAR,
+        "far": [f"{method} ({gap:.2f})" for method, gap in distances[distances > NEAR].items()],
+        "lost": one_left,
         "one": ONE_LEFT,
-        "knob": config["knob"],
         "steps": config["steps"],
         "seeds": config["seeds"],
     }

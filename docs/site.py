@@ -1,8 +1,7 @@
 """What the site is made of beside the pages: hooks of mkdocs.
 
-The README is its first page; theorem pages, the API's and pictures are made here and stand in no folder;
-entries such as `kl_control.cost` link to their page, and displayed formulas become MathML: no network is
-needed.
+The README is its first page; theorem pages and the API's are made here and stand in no folder; entries such
+as `kl_control.cost` link to their page, and displayed formulas become MathML: no network is needed.
 """
 
 import ast
@@ -17,9 +16,6 @@ from mkdocs.structure.files import File
 
 from dph_theory.theorems import SUBJECTS, THEOREMS
 from dph_theory.verification import pages
-from figures.catalogue import NAMES, figure
-from figures.files import rendered
-from figures.frames import Records
 
 DOCS = Path(__file__).parent
 API = {
@@ -45,10 +41,6 @@ def on_files(files: Any, config: Any) -> Any:
     made |= {f"theorems/{name}": text for name, text in pages.pages().items()}
     for page, packages in API.items():
         made[f"reference/{page}.md"] = "\n\n".join((f"# API: {page}", *map(_documented, packages)))
-    records = Records()
-    for name in NAMES:
-        drawn = figure(name)
-        made[f"img/{name}.svg"] = rendered(drawn.drawing(drawn.numbers(records)), "svg")
     made |= tour()
     for path, content in made.items():
         if files.get_file_from_path(path) is not None:

@@ -4,40 +4,15 @@ import ast
 import re
 from pathlib import Path
 
+import click
 import pytest
+from support.vocabulary import REPLACED, hits
+from test_dph_cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 CODE = r"(?<![A-Za-z])[A-HJ-N][1-9]\d?(?:\.\w+)?(?![A-Za-z0-9_/%-])(?! ?=)"
-REPLACED = {
-    r"\blaws?\b(?! of (?:answers|rates|large|nature))(?!\* in the code)": "stationary policy; converges to",
-    r"\b(?:right|wrong) (?:answers?|ones?)\b": "correct, incorrect answer",
-    r"\b(?:groups?'s?|batch(?:'s)?|their|sample|population) deviations?\b": "std; std-normalised",
-    r"\b(?:tells?|told)\b": "reports, shows, distinguishes",
-    r"\bdescends?\b": "minimises; has the gradient of",
-    r"\bends? at\b": "converges to",
-    r"\bverdicts?\b": "reward; status",
-    r"\bway back\b|\bundrawn\b|\bif drawn\b": "recovery; on-policy, off-policy",
-    r"\bluck\b": "sampling noise; seed variance",
-    r"\bvalidity\b": "pass rate",
-    r"\b(?:twins?|noiseless|noise-free)\b": "expected-gradient run",
-    r"\brepairs?\b": "method",
-    r"\bfalse neighbours?\b": "near-miss statement",
-    r"\b(?:holds?|nothing holds) (?:the policy|it|nothing|them|what|wrong)\b": "constrains to the reference",
-    r"\bsteps? in logits\b": "effective logit step",
-    r"\baims? at\b": "minimises, has as its target",
-    r"\bdead zones?\b|\bno slope\b": "zero-gradient region",
-    r"\bpull(?:s|ed)?\b": "gradient",
-    r"\blotter(?:y|ies)\b": "seed-dependent winner",
-}
-"""Terms that were replaced, as patterns, and the words that stand in their place."""
-AUDITED = ("kl-terms.md", "advantages.md")
-"""Tables that `dph audit` makes, in the words of its reports."""
-PAGES = [
-    ROOT / "README.md",
-    *sorted(DOCS.glob("*.md")),
-    *(path for path in sorted(DOCS.glob("appendix/*.md")) if path.name not in AUDITED),
-]
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("appendix/*.md"))]
 PRINTED = sorted((DOCS / "transcripts").glob("*.txt"))
 
 
@@ -55,8 +30,14 @@ def found(text, patterns):
 def test_the_words_are_the_field_s(path):
     text = words(path) if path.suffix == ".md" else path.read_text().partition("\n")[2]
     text = re.sub(r"^.*kl_control\.pass_rate.*$", "", text, flags=re.M)  # A statement's own title.
-    hits = found(text, (re.finditer(term, text, re.I) for term in REPLACED))
-    assert hits == []
+    assert hits(text) == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_the_help_of_a_command_is_in_the_field_s_words(path):
+    command = COMMANDS[path]
+    options = (option.help or "" for option in command.params if isinstance(option, click.Option))
+    assert hits("\n".join((command.help or "", command.short_help or "", *options))) == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

@@ -1,10 +1,12 @@
 """What is published, audited: each form descends what its table derives, by hand or from its parts."""
 
 import pytest
+from click.testing import CliRunner
 from support.published_audits import IN_ONE_PROCESS, reports
 
 from dph_theory.audit import catalogue
 from dph_theory.audit.catalogue import audit_catalogue, form_of
+from dph_theory.audit.cli import catalogue_command
 from dph_theory.audit.published import CATALOGUE
 from dph_theory.references import REFERENCES
 from dph_theory.trainers.kl_terms import KL_TERMS
@@ -43,3 +45,15 @@ def test_in_parallel_the_reports_keep_their_order_and_another_table_s_are_no_for
     assert {report.loss for report in finished} == {"k1", "k2", "k3"}
     with pytest.raises(ValueError, match="k1 on filtered samples is no form"):
         form_of(type(audits[0])(**{**vars(audits[0]), "samples": "filtered"}))
+
+
+def test_the_catalogue_command_audits_one_trainer_and_names_those_that_there_are():
+    listed = CliRunner().invoke(catalogue_command, [])
+    assert "Tinker (3)" in listed.output
+    assert f"papers ({len(CATALOGUE)})" in listed.output
+    audited = CliRunner().invoke(catalogue_command, ["tinker"])
+    assert audited.output.count("Tinker 9dfcc3a2e, ") == 3
+    assert "the gradient of the\n  reverse KL(pi||ref) of each token." in audited.output
+    unknown = CliRunner().invoke(catalogue_command, ["nix"])
+    assert unknown.exit_code == 2
+    assert "trainer='nix' is not allowed: one of papers, trl, verl" in unknown.output
