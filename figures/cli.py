@@ -2,7 +2,9 @@
 
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
@@ -11,6 +13,9 @@ from dph_theory.support import terminal
 from dph_theory.support.files import STANDARD_OUTPUT, write_text
 
 from .venues import SCREEN, TITLES, VENUES, WIDTHS
+
+if TYPE_CHECKING:
+    from .catalogue import Figure
 
 _FOLDER = terminal.OutputFolder()
 _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
@@ -31,7 +36,7 @@ _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
 @click.option(
     "--title",
     type=click.Choice(TITLES),
-    help="In the picture: what it finds, panels' titles, or none. [default: finding; for a venue panels]",
+    help="Title in the picture: its finding, the panels' or none. [default: finding; for a venue panels]",
 )
 @click.option("--to", "folder", type=_FOLDER, help="Folder of the drawings. [default: figures/out or out]")
 @click.option(
@@ -40,7 +45,7 @@ _STYLES = {"done": "green", "reused": "cyan", "failed": "bold red"}
     help="Folder of the records. [default: figures/numbers]",
 )
 @click.option(
-    "--tables", type=_FOLDER, help="Folder of the tables, as LaTeX (booktabs) and CSV; - prints them, undrawn."
+    "--tables", type=_FOLDER, help="Folder of the tables, as LaTeX (booktabs) and CSV; - prints them alone."
 )
 @click.option("--macros", type=terminal.OutputFile(), help="File of the numbers to quote, as LaTeX commands.")
 def figures_command(
@@ -70,22 +75,18 @@ def figures_command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if listing:
-        lines = [f"{name} ({', '.join(one.needs) or 'theory'}): {one.title}" for name, one in figures.items()]
-        terminal.console(highlight=False).print("\n".join(lines), markup=False)
-        return
+        return _list(figures.values())
     failed: dict[str, str] = {}
-    records = Records(numbers or NUMBERS)
-    if tables == STANDARD_OUTPUT:
-        for one in figures.values():
-            click.echo(f"{one.title}\n\n{one.table(one.numbers(records)).markdown()}\n")
-        return
+    records, in_picture = Records(numbers or NUMBERS), title or ("panels" if venue else "finding")
     try:
-        for name in figures:
+        for name, one in figures.items():
             try:
-                in_picture = title or ("panels" if venue else "finding")
                 sheet = Sheet(VENUES[venue] if venue else SCREEN, width, in_picture)
-                for path in files.write_figure(figures[name], records, sheet, forms, out, tables):
-                    click.echo(path)
+                if tables == STANDARD_OUTPUT:
+                    click.echo(f"{one.title}\n\n{one.table(one.numbers(records)).markdown()}\n")
+                else:
+                    for path in files.write_figure(one, records, sheet, forms, out, tables):
+                        click.echo(path)
             except ValueError as error:
                 failed[name] = str(error)
         if macros is not None:
@@ -96,6 +97,11 @@ def figures_command(
     for name, words in failed.items():
         click.echo(f"{name}: {words}", err=True)
     sys.exit(1 if failed else 0)
+
+
+def _list(figures: "Iterable[Figure]") -> None:
+    lines = [f"{one.name} ({', '.join(one.needs) or 'theory'}): {one.title}" for one in figures]
+    terminal.console(highlight=False).print("\n".join(lines), markup=False)
 
 
 def _writable(folder: Path) -> Path:

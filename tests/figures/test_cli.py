@@ -61,6 +61,13 @@ def test_the_digest_changes_with_the_numbers_and_not_with_the_versions():
     assert files.digest({**found, "results": {"x": 2}}) != files.digest(found)
 
 
+def test_tables_are_printed_without_a_drawing(tmp_path):
+    result = run(figures_command, "causes_of_misses", "--tables", "-", "--to", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "| which\\_policy | 154 | 54 | 3 |" in result.output
+    assert not (tmp_path / "out").exists()
+
+
 ARTICLE = r"""
 \documentclass{article}
 \usepackage{booktabs,graphicx}

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 from support.drawing_checks import assert_drawn
+from support.vocabulary import hits
 
 import figures
 from dph_theory.support.table import command, latex
@@ -46,6 +48,7 @@ def test_it_has_a_title_three_sentences_a_table_and_numbers_to_quote(numbers, na
     table = found.table(numbers(name))
     assert table.rows
     assert {len(row) for row in table.rows} == {len(table.head)}
+    assert hits(" | ".join((found.title, found.caption, *table.head))) == []
     assert all(np.isfinite(value) for value in found.quotes(numbers(name)).values())
 
 
@@ -56,6 +59,7 @@ def test_it_is_drawn_well_at_every_width(numbers, name):
         sheet = Sheet(VENUES["icml"], width)
         drawing = figure(name).drawing(numbers(name), sheet)
         assert drawing.get_figwidth() == inches
+        assert hits(" | ".join(text.get_text() for text in drawing.findobj(Text))) == []
         if width == "column" or drawing.axes[0].get_subplotspec().get_gridspec().ncols > 2:
             with sheet.look():
                 assert_drawn(drawing)
