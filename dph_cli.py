@@ -23,7 +23,7 @@ class _Command(NamedTuple):
 
 
 AUDITS = {
-    "loss": _Command("dph_theory.audit.cli", "What a loss really descends.", "toy",
+    "loss": _Command("dph_theory.audit.cli", "Which divergence a loss really minimises.", "toy",
                      "examples/audit_your_own_loss.py:penalty --samples policy"),
     "advantage": _Command("dph_theory.audit.cli", "What an advantage weighs and maximises.", "toy",
                           "examples/audit_your_own_advantage.py:centred"),
@@ -31,7 +31,7 @@ AUDITS = {
                        "examples/audit_your_own_metric.py:unbiased"),
     "catalogue": _Command("dph_theory.audit.cli", "What published KL terms, losses and advantages do.",
                           "toy", "Tinker"),
-    "trainer": _Command("full_scale.audit.command", "What the installed TRL descends with your settings.",
+    "trainer": _Command("full_scale.audit.command", "What the installed TRL minimises with your settings.",
                         "full", "run.yaml"),
 }  # fmt: skip
 EXPERIMENTS = {
@@ -58,7 +58,7 @@ SECTIONS = {
     },
     "Theory": {
         "verify": _Command("dph_theory.verification.cli:verify",
-                           "Check every theorem, and that near-miss statements fail.", "dev",
+                           "Check every theorem, and that false variants fail.", "dev",
                            "kl_control.pass_rate --quick"),
         "toy": _Command("toy_lm.cli:toy", "Exact toy models: collapse, and what prevents it.", "toy",
                         "filtering --quick"),
@@ -75,7 +75,7 @@ SECTIONS = {
                           "full", "--config tiny-sql method.name=DPH-F --dry-run"),
         "evaluate": _Command("full_scale.cli", "Greedy, Pass@k, styles, retention: of a run and its base.",
                              "full", "--config tiny-sql --base"),
-        "compare": _Command("full_scale.cli", "Hold trained runs against the theory.", "full",
+        "compare": _Command("full_scale.cli", "Compare trained runs with the theory.", "full",
                             "runs/own/own-seed0 runs/own/own-seed1 --json compared.json"),
         "demo": _Command("full_scale.cli", "The whole pipeline on the built-in task, on this machine.",
                          "full", "--quick"),
@@ -177,7 +177,7 @@ experiment = _Lazy("experiment", lazy=EXPERIMENTS, help=COMMANDS["experiment"].s
 )
 @click.version_option(package_name="dph", prog_name="dph")
 def main() -> None:
-    """Why reinforcement learning with binary rewards loses diversity, and which divergence repairs it."""
+    """Why reinforcement learning with binary rewards loses diversity, and which divergence retains it."""
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ _overrides = click.argument("overrides", nargs=-1, metavar="[KEY=VALUE ...]")
     "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Length of an answer."
 )
 @click.option("--correct-from", type=float, help="Least reward of a correct answer. [default: 1, of 0 and 1]")
-@click.option("--keep", type=click.Choice(["answers"]), help="Answers with their verdicts, stored too.")
+@click.option("--keep", type=click.Choice(["answers"]), help="Answers, stored with their rewards.")
 @click.option(
     "--batch-size", type=click.IntRange(min=1), default=64, show_default=True, help="Answers at once."
 )
@@ -199,7 +199,7 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
         _say(console, kernel_summary(kernel, path))
 
 
-@click.command(name="compare", short_help="Hold trained runs against the theory.")
+@click.command(name="compare", short_help="Compare trained runs with the theory.")
 @click.argument("runs", nargs=-1, required=True, type=_RUN, metavar="RUN ...")
 @click.option("--json", "json_path", type=_OUTPUT, help="File of the record.")
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
@@ -246,7 +246,7 @@ def _study_options(command: Callable[..., None]) -> Callable[..., None]:
     at_least_one = click.IntRange(min=1)
     options = (
         click.option("--only", metavar="NAME", help="Name of one experiment."),
-        click.option("--list", "listed", is_flag=True, help="List what is done and its verdicts; run none."),
+        click.option("--list", "listed", is_flag=True, help="List what is done and how it ended; run none."),
         click.option("--workers", type=at_least_one, default=2, show_default=True, help="Runs side by side."),
         click.option("--seeds", type=at_least_one, help="Number of seeds."),
         click.option("--folder", type=_FOLDER, default=_RUNS, help="Folder of the runs, to go on from."),
