@@ -17,7 +17,8 @@ import lazy_loader
 import numpy as np
 
 from .fdivergence import FDivergence
-from .numeric.elementary import Values, exp_remainder, is_number
+from .numeric.arrays import is_number
+from .numeric.elementary import Values, exp_remainder
 from .support.errors import argument_error, choice
 
 if TYPE_CHECKING:

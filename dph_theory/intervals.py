@@ -1,6 +1,5 @@
 """Intervals of means over seeds, of probabilities, of single estimates."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from .numeric.arrays import Array, Scalars, finite, one, probability, rate
 from .numeric.elementary import Values
 from .support.errors import argument_error
 from .support.record import readable
+from .support.table import Estimate as Estimate
 
 LEVEL = 0.95
 """The confidence of every `Estimate`."""
@@ -68,21 +68,6 @@ def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, n
     if n == 1:
         return mean, np.full_like(mean, np.inf)
     return mean, np.asarray(stdtrit(n - 1, (1 + level) / 2) * seeds.std(axis=0, ddof=1) / np.sqrt(n))
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95% confidence interval [low, high]."""
-
-    __repr__ = readable
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """Such as 0.25 [0.2, 0.3]."""
-        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
 def mean_of(values: np.ndarray) -> Estimate:

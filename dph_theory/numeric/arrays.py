@@ -6,13 +6,13 @@ argument, the offending value and what is allowed.
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from numbers import Number
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from jaxtyping import Shaped
 
 from ..support.errors import argument_error
-from .elementary import as_numbers
 
 SUM_TOLERANCE = 1e-8
 """How far a distribution's sum, or a probability above one, may be from one."""
@@ -33,6 +33,23 @@ Distribution: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
 Mask: TypeAlias = Shaped[np.ndarray, "*#batch outcomes"] | Nested
 """A verifier v: true (or 1) where an outcome is valid."""
 Array: TypeAlias = np.ndarray | Nested
+
+
+def as_numbers(value: Any) -> np.ndarray:
+    """The value as an array of float64; TypeError if it is complex, or holds text or dates."""
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers are not ordered")
+    # Whole numbers that no machine integer holds, fractions and decimals are objects too.
+    of_objects = array.dtype.kind == "O"
+    if not (all(map(is_number, array.flat)) if of_objects else array.dtype.kind in "biuf"):
+        raise TypeError("text and dates are not numbers")
+    return array.astype(np.float64, copy=False)
+
+
+def is_number(entry: Any, kind: type = Number) -> bool:
+    """Whether it is a number of that kind of the module `numbers`; durations, integers to numpy, are none."""
+    return isinstance(entry, kind | np.bool_) and not isinstance(entry, np.timedelta64)
 
 
 def first(array: Any, bad: Any) -> Any:

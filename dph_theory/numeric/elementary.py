@@ -1,7 +1,6 @@
 """Elementary functions where float64 needs care against overflow or cancellation."""
 
 import math
-from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,23 +20,6 @@ _SERIES = tuple(1 / math.factorial(k) for k in range(16, 1, -1))
 """Its coefficients 1/k!, the highest power's first."""
 _IN_FLOAT32 = 8
 """How many of them float32 can tell from all: up to x^9, whose successor is 2e-9 of the sum."""
-
-
-def as_numbers(value: Any) -> Values:
-    """The value as an array of float64; TypeError if it is complex, or holds text or dates."""
-    array = np.asarray(value)
-    if array.dtype.kind == "c":
-        raise TypeError("complex numbers are not ordered")
-    # Whole numbers that no machine integer holds, fractions and decimals are objects too.
-    of_objects = array.dtype.kind == "O"
-    if not (all(map(is_number, array.flat)) if of_objects else array.dtype.kind in "biuf"):
-        raise TypeError("text and dates are not numbers")
-    return array.astype(np.float64, copy=False)
-
-
-def is_number(entry: Any, kind: type = Number) -> bool:
-    """Whether it is a number of that kind of the module `numbers`; durations, integers to numpy, are none."""
-    return isinstance(entry, kind | np.bool_) and not isinstance(entry, np.timedelta64)
 
 
 def trailing(value: Any, axes: int) -> Values:

@@ -14,8 +14,8 @@ from types import MappingProxyType
 import numpy as np
 from scipy import special
 
-from ..numeric.arrays import Scalars, one, probability, real
-from ..numeric.elementary import Values, is_number, trailing
+from ..numeric.arrays import Scalars, is_number, one, probability, real
+from ..numeric.elementary import Values, trailing
 from ..support.errors import argument_error, choice
 
 FARTHEST_LOGIT = 36.0

@@ -12,10 +12,27 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..intervals import Estimate
-
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95% confidence interval [low, high]."""
+
+    value: float
+    low: float
+    high: float
+
+    def __repr__(self) -> str:
+        from .record import readable  # It loads numpy.
+
+        return readable(self)
+
+    def __str__(self) -> str:
+        """Such as 0.25 [0.2, 0.3]."""
+        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
 
 Cell: TypeAlias = str | float | Estimate | None
 """A word, a number with or without its interval, or None for what is not known."""
