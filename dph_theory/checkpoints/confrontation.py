@@ -12,7 +12,7 @@ from .answers import AnswersLeft, answers_left
 from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
 from .kl import KlSpent, kl_spent
-from .measures import Measure, UniformGroups, measures, uniform_groups
+from .measures import Consensus, Measure, UniformGroups, consensus, measures, uniform_groups
 from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, shown_ks
 from .policy_fits import OWN_SHIFTS, PolicyScore, policy_scores
 from .prompts import ChangedPrompt, LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
@@ -24,11 +24,12 @@ _CARRIED = 5.0
 
 @dataclass(frozen=True)
 class CountsFile:
-    """A file of counts: its name, its hash, how many prompts it alone has."""
+    """A file of counts: its name, its hash, how many prompts it alone has, the column of its verdicts."""
 
     name: str
     sha256: str
     unmatched: int
+    verdict: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +62,7 @@ class Confrontation(Shown):
     measures: tuple[Measure, ...] = ()
     groups: UniformGroups | None = None
     answers_left: AnswersLeft | None = None
+    consensus: Consensus | None = None
 
     @property
     def best(self) -> PolicyScore | None:
@@ -115,8 +117,8 @@ def confront(
     identified = gain.identified and not pairs.single and (fit_policies or gain.changed)
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Confrontation(
-        base=CountsFile(base.name, base.sha256, both.only_base),
-        run=CountsFile(run.name, run.sha256, both.only_run),
+        base=CountsFile(base.name, base.sha256, both.only_base, base.verdict),
+        run=CountsFile(run.name, run.sha256, both.only_run, run.verdict),
         prompts=len(pairs),
         answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
         single=pairs.single,
@@ -133,6 +135,7 @@ def confront(
         measures=measures(both, most, rng, beyond or ()),
         groups=uniform_groups(pairs, group_size),
         answers_left=answers_left(both.base, both.run, rng),
+        consensus=consensus(both, most, rng),
     )
 
 

@@ -1,10 +1,9 @@
 """Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -74,8 +73,7 @@ def prompt_row(value: Any, by: str | None = None) -> PromptRow:
         verdicts = tuple(int(snapped(reward)) for reward in rewards)
         fields = {"n": len(verdicts), "c": sum(verdicts), **fields}
     if missing := [name for name in ("id", "n", "c") if name not in fields]:
-        needed = f"needs {', '.join(missing)}, or the columns of a known log; --id and --correct name others"
-        raise argument_error("row", sorted(fields), needed + _likely(fields))
+        raise argument_error("row", sorted(fields), f"needs {', '.join(missing)}")
     if isinstance(fields["id"], bool) or not isinstance(fields["id"], str | int) or fields["id"] == "":
         raise argument_error("id", fields["id"], "a whole number or a text that is not empty")
     n = _integer("n", fields["n"], 1, MOST_ANSWERS, f"from 1 to at most {MOST_ANSWERS:,} answers to a prompt")
@@ -96,19 +94,6 @@ def prompt_row(value: Any, by: str | None = None) -> PromptRow:
     return PromptRow(
         fields["id"], n, c, kl, kl_correct, _styles(styles, n), category, verdicts, answers, kinds, text
     )
-
-
-def _likely(fields: Mapping[str, Any]) -> str:
-    """Which columns are likely to name the prompt and the verdict."""
-
-    def verdicts(entry: Any) -> bool:
-        if isinstance(entry, list) and entry:
-            return all(isinstance(x, bool) for x in entry)
-        return entry in (0, 1)
-
-    right = [name for name, entry in fields.items() if verdicts(entry)]
-    named = [name for name in fields if re.search(r"id$|idx|index|problem|question|task|prompt", name)]
-    return f", such as --id {named[0]} --correct {right[-1]}" if named and right else ""
 
 
 def _kl(
@@ -176,7 +161,8 @@ class Counts:
 
     `notes` say what was made of the file: of a log which rewards there are, which count as correct, and what
     has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
-    that its log ratios are from. `name` is by default the source's last part.
+    that its log ratios are from. `name` is by default the source's last part;
+    `verdict`, of a log, the column that says which answers are correct.
     """
 
     source: str
@@ -185,9 +171,19 @@ class Counts:
     notes: tuple[str, ...] = ()
     models: tuple[str | None, str | None] = (None, None)
     name: str = ""
+    verdict: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or Path(self.source).name)
+
+    def without(self, ids: Sequence[str]) -> "Counts":
+        """The other prompts, with a note on those left out; ValueError where none is left."""
+        rows = {key: row for key, row in self.rows.items() if str(key) not in {*ids}}
+        if not rows:
+            raise argument_error("trained", len(ids), f"ids that leave some prompt of {self.source}")
+        left_out = len(self.rows) - len(rows)
+        note = (f"{left_out} trained prompts are left out",) if left_out else ()
+        return replace(self, rows=rows, notes=(*self.notes, *note))
 
     def __repr__(self) -> str:
         rate = sum(row.c / row.n for row in self.rows.values()) / max(1, len(self.rows))

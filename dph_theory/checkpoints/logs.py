@@ -1,285 +1,294 @@
-"""Logs with a row for each answer, of TRL, verl, lm-eval and Inspect: prompt, rewards, what was said."""
+"""From rows of answers to counts by prompt: which column says what is correct, and what its values say.
+
+A column is one of verdicts only if its name or its values say so. What is not certain is asked for once,
+with the option that answers it.
+"""
 
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, NamedTuple
 
 from ..support.errors import argument_error, choice
-from .counts import ROUNDED, is_number, snapped
+from .counts import MOST_ANSWERS, ROUNDED, is_number, snapped
+from .shapes import LoggedRow, Shape, is_answers
 
-AS_TEXT = ("prompt", "input")
-"""Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
-_TRL_OWN = (*AS_TEXT, "step", "completion", "advantage")
-_VERL_OWN = (*AS_TEXT, "output", "gts", "step", "pred", "uid")
-"""The columns of TRL's and of verl's logs that are no rewards."""
-_TRUTHS = ("gts", "ground_truth", "solution")
-"""Columns of the truth: of one text with several, as of pictures and tables, each is a prompt."""
 _WORDS = {
-    **dict.fromkeys(("pass", "passed", "correct", "true", "yes"), 1),
-    **dict.fromkeys(("fail", "failed", "incorrect", "wrong", "false", "no", "timeout"), 0),
+    **dict.fromkeys(("pass", "passed", "correct", "true", "yes", "c"), 1.0),
+    **dict.fromkeys(("fail", "failed", "incorrect", "wrong", "false", "no", "timeout", "i", "n"), 0.0),
+    "p": 0.5,
 }
-"""Verdicts in words."""
-_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-"""Inspect's grades as its own metrics count them: correct, partial, incorrect, no answer."""
-_LONGEST = 80
-_MEAN_OF_REPEATS = re.compile(r"pass(@|_at_)1,")
-"""lm-eval's metrics that are the mean over all answers drawn."""
+"""Verdicts in words, and Inspect's grades as its own metrics count them: C, partial, I, no answer."""
+_FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
+_OF_MANY = re.compile(
+    r"(maj|cons|best|worst|majority)[@_^]|pass[@^](?!1(?!\d)|k:k=1(?!\d))|pass_at_(?!1(?!\d))"
+)
+"""Numbers of a prompt's answers together, from which no count of correct ones follows."""
+_RATE = re.compile(
+    r"(pass|solve|success|correct|accept|win)\w*_rate|pass(@|_at_)1(?!\d)|pass@k:k=1(?!\d)|(avg|mean)@|_avg$"
+)
+_RATE_OF = re.compile(r"n=(\d+)|(?:avg|mean)@(\d+)")
+_CORRECT = re.compile(
+    r"correct|accura|(^|[^a-z])(acc|em|ok|hit|right)([^a-z]|$)|pass(ed)?([^a-z]|$)|resolved|solved|success"
+    r"|match|grade|verdict"
+)
+_REWARD = re.compile(r"reward|score")
+_OTHER = re.compile(
+    r"(^|[._])(id|idx|index|step|epoch|seed|run|turn|rank|fold|level|n|k|len|length|version)(s|es)?$"
+    r"|_(ms|tokens|count)$|incorrect|wrong|error|fail|unresolved|invalid|format|temperature|trunc|finish"
+    r"|answer|target|truth|gold|solution|expected|reference|pred|label|output|response|completion|advantage"
+)
+"""Names of columns that hold no verdict, also where their values are 0 and 1."""
 UNSCORED = ("wrong", "omit")
-"""What may be made of answers without a reward."""
+"""What may be made of answers without a verdict."""
 _LISTED = 5
-"""So many lines, and values, are listed one by one."""
+"""So many lines, values and names are listed one by one."""
 
 
-class LoggedAnswer(NamedTuple):
-    """Of a row of a log: the prompt, the columns that may be its reward, what was said, how many were drawn.
+@dataclass
+class Asked:
+    """What rows leave open, and the option that would answer it."""
 
-    `texts` has what was said by column of rewards, under "" for all of them; `reason` says why a row has no
-    reward, where the log does; `truth` what the correct answer is.
-    """
+    reasons: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
 
-    prompt: str
-    values: Mapping[str, Any]
-    texts: Mapping[str, Any] = MappingProxyType({})
-    drawn: int = 1
-    reason: str = ""
-    truth: str = ""
+    def add(self, reason: str, option: str) -> None:
+        """Note a question with its answer, as it is written on the command line."""
+        self.reasons.append(reason)
+        self.options.append(option)
+
+    def refuse(self) -> None:
+        """Raise ValueError if anything was left open."""
+        if self.reasons:
+            raise ValueError(f"{'; '.join(self.reasons)}: add {' '.join(self.options)}")
 
 
 @dataclass(frozen=True)
-class Log:
-    """How a trainer's or an evaluation's log is read: its row, and the columns that are taken unasked."""
+class ReadingOptions:
+    """How rows are read, where they do not say it by themselves.
 
-    answer: Callable[[Mapping[str, Any]], LoggedAnswer | list[LoggedAnswer]]
-    known_by: tuple[str, ...]
-    """Columns that only such rows hold together."""
-    usual: tuple[str, ...] = ()
-    by_step: bool = False
-    """Whether a folder of them has a file a step."""
-    partial: bool = False
-    """Whether a row may lack the column: it is of another filter."""
-
-    def read(self, value: Any) -> list[LoggedAnswer]:
-        """The answers of a row of it; ValueError for what is none."""
-        if not isinstance(value, Mapping):
-            raise argument_error("row", value, "an object, an answer")
-        answers = self.answer(value)
-        return answers if isinstance(answers, list) else [answers]
-
-
-def _trl(row: Mapping[str, Any]) -> LoggedAnswer:
-    """A row of TRL's logged completions, also as a table that wandb exports."""
-    values = {name: x for name, x in row.items() if name not in _TRL_OWN}
-    return LoggedAnswer(_text(row, "prompt"), values, truth=_truth(row))
-
-
-def _verl(row: Mapping[str, Any]) -> LoggedAnswer:
-    """A row of verl's rollouts or validation; `pred` is the answer where the reward function returned it.
-
-    A prompt is what its uid says, or its text and its truth.
+    `reward`, the column that says what is correct: a verdict or a reward, one or a list of them, a share of
+    `n` answers, or "3/16"; `correct_from`, the least reward of a correct answer, by default 1 of two values;
+    `unscored`, "wrong" or "omit", what is made of answers without a verdict, which are otherwise an error;
+    `column`, that of the prompt; `answer`, that of what was said; `by`, the field of counts that holds a
+    prompt's category; `prompts`, which set of a folder of `dph evaluate`, by default the only one.
     """
-    values = {name: x for name, x in row.items() if name not in _VERL_OWN}
-    if row.get("uid"):
-        return LoggedAnswer(_text(row, "uid"), values, {"": row.get("pred")})
-    return LoggedAnswer(_text(row, "input"), values, {"": row.get("pred")}, truth=_truth(row))
+
+    reward: str | None = None
+    correct_from: float | None = None
+    unscored: str | None = None
+    by: str | None = None
+    column: str | None = None
+    answer: str | None = None
+    n: int | None = None
+    prompts: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.unscored is not None:
+            choice("unscored", self.unscored, UNSCORED)
 
 
-def _lm_eval(row: Mapping[str, Any]) -> LoggedAnswer:
-    """A row of lm-eval's samples; a metric is named with its filter, as in its results."""
-    form, drawn = row.get("filter", "none"), row.get("resps") or [[None]]
-    values = {f"{name},{form}": row.get(name) for name in row.get("metrics", ())}
-    text = (row.get("filtered_resps") or [None])[0]
-    return LoggedAnswer(_text(row, "doc_id"), values, {"": text}, len(drawn[0]))
+def _value(cell: Any) -> Any:
+    """A cell as a number where it is one or a word for one, a fraction as (c, n); else as it is."""
+    if isinstance(cell, str):
+        if (parts := _FRACTION.fullmatch(cell.strip())) and int(parts[1]) <= int(parts[2]):
+            return int(parts[1]), int(parts[2])
+        return _WORDS.get(cell.strip().lower(), cell)
+    return cell
 
 
-def _inspect(row: Mapping[str, Any]) -> LoggedAnswer:
-    """A sample of a log of Inspect, an answer for each epoch; grades are numbers as its metrics have them."""
-    scores = row.get("scores") or {}
-    error = row.get("error") or "it was not scored"
-    reason = "" if scores else str(error.get("message") if isinstance(error, Mapping) else error)[:_LONGEST]
-    values = {name: _GRADES.get(str(score["value"]), score["value"]) for name, score in scores.items()}
-    texts = {name: score.get("answer") for name, score in scores.items()}
-    return LoggedAnswer(_text(row, "id"), values, texts, reason=reason)
-
-
-LOGS = (
-    Log(_trl, ("prompt", "completion"), by_step=True),
-    Log(_verl, ("input", "output"), usual=("acc", "score"), by_step=True),
-    Log(_lm_eval, ("doc_id", "resps"), partial=True),
-    Log(_inspect, ("id", "scores")),
-)
-"""The logs that are read."""
-
-
-def recognised(row: Any) -> Log | None:
-    """The log that a row is of, by the columns that it has; None for a row of counts."""
-    # Rows of counts may hold the prompt and more beside.
-    if not isinstance(row, Mapping) or {"n", "c"} <= row.keys() or isinstance(row.get("correct"), list):
+def _rank(name: str, cells: Sequence[Any]) -> int | None:
+    """How surely a column says what is correct: 0 by its name, 1 as a reward, 2 by its values."""
+    lower, entries = name.lower(), [x for cell in cells for x in (cell if isinstance(cell, list) else [cell])]
+    values = [_value(entry) for entry in entries if entry is not None and entry == entry]
+    numbers = bool(values) and all(isinstance(x, tuple) or is_number(x) for x in values)
+    if not numbers or _OF_MANY.search(lower) or _OTHER.search(lower):
         return None
-    return next((log for log in LOGS if all(column in row for column in log.known_by)), None)
+    plain = [x for x in values if not isinstance(x, tuple)]
+    if _RATE.search(lower) or _CORRECT.search(lower):
+        return 0 if all(-1 <= x <= 1 for x in plain) else None
+    if _REWARD.search(lower):
+        return 1
+    # A number that is always 0 or always 1 may be anything; a truth value, a word or a fraction is none.
+    given = not any(type(x) in (int, float) for x in entries)
+    return 2 if given or set(plain) == {0, 1} else None
 
 
-def _text(row: Mapping[str, Any], column: str) -> str:
-    prompt = row.get(column)
-    if prompt is None:
-        raise argument_error("row", row, f"one with {column!r}")
-    return prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False, sort_keys=True)
-
-
-def _truth(row: Mapping[str, Any]) -> str:
-    return next((str(row[name]) for name in _TRUTHS if row.get(name) is not None), "")
-
-
-def _within(row: Any, path: str) -> Any:
-    """What a column holds, or a path of names and places with dots between; None where there is none."""
-    if isinstance(row, Mapping) and path in row:
-        return row[path]
-    first, _, rest = path.partition(".")
-    if isinstance(row, list) and first.isdigit() and int(first) < len(row):
-        row = {first: row[int(first)]}
-    inside = row.get(first) if isinstance(row, Mapping) else None
-    return inside if not rest else _within(inside, rest)
-
-
-def log_of_columns(column: str | None, correct: str | None, answer: str | None) -> Log:
-    """Rows of no known log by the columns named: each, or what a.0.b leads to, holds one entry or a list."""
-    if column is None or correct is None:
-        raise argument_error("id, correct", (column, correct), "both named: --id COLUMN --correct COLUMN")
-
-    def listed(row: Mapping[str, Any], name: str) -> Sequence[Any]:
-        entry = _within(row, name)
-        return entry if isinstance(entry, list | tuple) else [entry]
-
-    def answers(row: Mapping[str, Any]) -> list[LoggedAnswer]:
-        names = [name for name in (column, correct, answer) if name is not None]
-        if missing := [name for name in names if _within(row, name) is None]:
-            raise argument_error("row", sorted(row), f"one with the columns {', '.join(missing)}")
-        rewards = listed(row, correct)
-        verdicts = [_WORDS.get(x.strip().lower(), x) if isinstance(x, str) else x for x in rewards]
-        texts = [None] * len(rewards) if answer is None else listed(row, answer)
-        if len(texts) != len(rewards):
-            allowed = f"one for each of {len(rewards)} rewards"
-            raise argument_error(str(answer), f"{len(texts)} entries", allowed)
-        prompt = _text({column: _within(row, column)}, column)
-        return [LoggedAnswer(prompt, {correct: x}, {"": y}) for x, y in zip(verdicts, texts, strict=True)]
-
-    return Log(answers, ())
-
-
-def reward_column(log: Log, answers: Sequence[LoggedAnswer], requested: str | None) -> str:
-    """The column of rewards: the one that is asked for, the usual one, or the only one with numbers."""
-    names = list(dict.fromkeys(name for answer in answers for name in answer.values))
-    numeric = [n for n in names if any(is_number(answer.values.get(n)) for answer in answers)]
+def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | None, asked: Asked) -> str:
+    """The column of verdicts: the one asked for, else the one whose name, or values, say most surely so."""
+    by_name: dict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        for name, cell in row.cells.items():
+            by_name[name].append(cell)
     if requested is not None:
         # A metric without its filter is the metric of the only filter.
-        exact = [n for n in names if n == requested]
-        fitting = exact or [n for n in names if n.partition(",")[0] == requested]
-        if len(fitting) == 1:
-            return fitting[0]
-        raise argument_error("reward", requested, f"a column of numbers: one of {', '.join(sorted(numeric))}")
-    fitting = [n for n in log.usual if n in names][:1] or numeric
-    if len(fitting) == 1:
+        fitting = [n for n in by_name if n == requested] or [
+            n for n in by_name if n.partition(",")[0] == requested
+        ]
+        if len(fitting) != 1:
+            names = ", ".join(sorted(by_name))
+            raise argument_error("reward", requested, f"one of the columns {names}")
+        if _OF_MANY.search(fitting[0].lower()):
+            raise argument_error(
+                "reward", fitting[0], "a verdict on each answer; this is one of many together"
+            )
         return fitting[0]
-    if numeric:
-        raise argument_error("reward", numeric, "one column of rewards; name it with --reward")
-    text = [f"{n}={x!r}" for answer in answers for n, x in answer.values.items() if isinstance(x, str)][:1]
-    words = "".join(f"; {one} is text: write numbers, 1 for a correct answer" for one in text)
-    raise argument_error("reward", names, f"a column of numbers, of which there is none{words}")
+    possible = {name: 0 if name in shape.verdicts else _rank(name, cells) for name, cells in by_name.items()}
+    ranks = {name: rank for name, rank in possible.items() if rank is not None}
+    if not ranks:
+        shown = ", ".join([*by_name][:12]) or "none"
+        raise ValueError(f"no column says what is correct (columns: {shown}); name it: --correct COLUMN")
+    surest = [name for name, rank in ranks.items() if rank == min(ranks.values())]
+    surest = [n for i, n in enumerate(surest) if by_name[n] not in [by_name[m] for m in surest[:i]]]
+    if len(surest) > 1:
+        asked.add(f"{', '.join(surest[:_LISTED])} may say what is correct", f"--correct {quote(surest[0])}")
+    return surest[0]
+
+
+class _Judged(NamedTuple):
+    """Of a row: its n answers, c of them correct, and where it has them the verdicts and what they say."""
+
+    row: LoggedRow
+    n: int
+    c: int
+    verdicts: list[int] | None = None
+    texts: list[Any] | None = None
 
 
 def prompt_counts(
-    log: Log,
-    answers: Sequence[tuple[int, LoggedAnswer]],
-    reward: str | None = None,
-    correct_from: float | None = None,
-    unscored: str | None = None,
-) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """One row of counts a prompt from the answers of a log, and what is to be said of its rewards.
+    shape: Shape, rows: Sequence[tuple[int, LoggedRow]], options: ReadingOptions, asked: Asked
+) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
+    """One row of counts a prompt, the column of verdicts, and what is to be said of its values.
 
-    Raises ValueError for rewards that are not correct-or-not, and with the lines of answers without one,
-    unless `unscored` says what these are.
+    Raises ValueError for values that say nothing, and once for all that is left open, with what was `asked`.
     """
-    if unscored is not None:
-        choice("unscored", unscored, UNSCORED)
-    if not answers:
-        return [], ()
-    column = reward_column(log, [answer for _, answer in answers], reward)
-    scored, without = _verdicts(log, column, answers)
-    if without and unscored is None:
-        more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
-        allowed = f"a number in column {column!r}; lines {', '.join(without[:_LISTED])}{more} have none: "
-        allowed += "--unscored wrong counts such answers as incorrect, --unscored omit leaves them out"
-        raise argument_error("reward", None, allowed)
-    if unscored == "omit":
-        scored = [(answer, value) for answer, value in scored if value is not None]
-    values = [value for _, value in scored if value is not None]
-    # A mean over the answers drawn has as many right ones as it says.
-    mean = _MEAN_OF_REPEATS.match(column) is not None
-    least, rewards_note = (0.0, "") if mean or not values else least_correct_reward(values, correct_from)
-    notes = [rewards_note] if rewards_note else []
-    if without:
-        fate = "counted as incorrect" if unscored == "wrong" else "left out"
-        notes.append(f"{len(without)} answers without a reward are {fate}")
-    if not mean and (drawn := max((answer.drawn for answer, _ in scored), default=1)) > 1:
-        notes.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
-    if mean:
-        counts = [(answer, answer.drawn, round((value or 0) * answer.drawn)) for answer, value in scored]
+    notes = list[str]()
+    column = verdict_column(shape, [row for _, row in rows], options.reward, asked)
+    rows = [(at, row) for at, row in rows if column in row.cells or not shape.partial]
+    entries = [_entry(column, at, row, shape.tokens) for at, row in rows]
+    values = [x for entry in entries for x in entry if isinstance(x, float)]
+    single = all(len(entry) == 1 for entry in entries)
+    if single and values and _RATE.search(column.lower()) and all(0 <= x <= 1 for x in values):
+        judged = _of_rates(column, rows, [entry[0] or 0.0 for entry in entries], options.n, asked)
     else:
-        counts = [(answer, 1, int(value is not None and value >= least)) for answer, value in scored]
-    return _by_prompt(counts, column, mean, notes)
+        judged = _of_verdicts(column, rows, entries, options, asked, notes)
+        if single and shape.drawn and (drawn := max((row.drawn for _, row in rows), default=1)) > 1:
+            notes.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
+    asked.refuse()
+    return _by_prompt(judged, notes), column, tuple(notes)
 
 
-def _by_prompt(
-    counts: Sequence[tuple[LoggedAnswer, int, int]], column: str, mean: bool, notes: list[str]
-) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """One row a prompt of answers with their n and c; of one text with several truths each is a prompt."""
+def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
+    """What a row's cell says of its answers: a number or None for each, or (c, n) of several."""
+    cell = row.cells.get(column)
+    if isinstance(cell, list) and tokens:
+        cell = sum(cell)
+    if isinstance(cell, list) and not is_answers(cell, row):
+        allowed = f"a verdict an answer: {len(cell)} numbers beside one answer are those of its tokens"
+        raise argument_error(column, cell[:_LISTED], allowed)
+    values = [_value(x) for x in (cell if isinstance(cell, list) else [cell])]
+    for value in values:
+        if not (value is None or isinstance(value, tuple | float | int)):
+            raise argument_error(column, value, f"a number, or a word such as pass (line {at})")
+    return [x if isinstance(x, tuple) else snapped(float(x)) if is_number(x) else None for x in values]
+
+
+def _of_rates(
+    column: str, rows: Sequence[tuple[int, LoggedRow]], shares: Sequence[float], n: int | None, asked: Asked
+) -> list[_Judged]:
+    """The counts behind shares of correct answers, of a number that an option, the name or a column says."""
+    named = next((int(a or b) for a, b in _RATE_OF.findall(column)), 0)
+    answers = [n or named or row.drawn for _, row in rows]
+    if not all(answers):
+        fits = (
+            n for n in range(1, MOST_ANSWERS) if all(abs(x * n - round(x * n)) < 1e-4 * n for x in shares)
+        )
+        asked.add(f"{column} is a share of a number of answers that no column has", f"--n {next(fits)}")
+    judged = []
+    for (at, row), n, share in zip(rows, answers, shares, strict=True):
+        if n and not _is_share(share, n, 0.01 + 0.001 * n):
+            raise argument_error("n", n, f"the number of answers behind {column}, {share:g} at line {at}")
+        judged.append(_Judged(row, n, round(share * n)))
+    return judged
+
+
+def _is_share(share: float, n: int, error: float) -> bool:
+    return abs(share * n - round(share * n)) <= error
+
+
+def _of_verdicts(
+    column: str,
+    rows: Sequence[tuple[int, LoggedRow]],
+    entries: Sequence[Sequence[Any]],
+    options: ReadingOptions,
+    asked: Asked,
+    notes: list[str],
+) -> list[_Judged]:
+    """The counts of answers with a verdict each, or with (c, n) of several."""
+    lines = [(at, row, entry) for (at, row), entry in zip(rows, entries, strict=True)]
+    without = [f"{at} ({row.reason})" if row.reason else f"{at}" for at, row, entry in lines if None in entry]
+    if without and options.unscored is None:
+        more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
+        reason = f"lines {', '.join(without[:_LISTED])}{more} have no number in column {column!r}"
+        reason += " (wrong counts such answers as incorrect, omit leaves them out)"
+        asked.add(reason, "--unscored wrong")
+    elif without:
+        fate = "counted as incorrect" if options.unscored == "wrong" else "left out"
+        notes.append(f"{sum(entry.count(None) for entry in entries)} answers without a reward are {fate}")
+    values = [x for entry in entries for x in entry if isinstance(x, float)]
+    least = _least_correct(column, values, options.correct_from, asked, notes) if values else 1.0
+    judged = []
+    for _, row, entry in lines:
+        if entry and isinstance(entry[0], tuple):
+            judged.append(_Judged(row, entry[0][1], entry[0][0]))
+            continue
+        said = row.texts.get(column, row.texts.get(""))
+        texts = said if isinstance(said, list) and len(said) == len(entry) > 1 else [said] * len(entry)
+        used = [i for i, x in enumerate(entry) if x is not None or options.unscored != "omit"]
+        verdicts = [int(entry[i] is not None and entry[i] >= least) for i in used]
+        judged.append(_Judged(row, len(used), sum(verdicts), verdicts, [texts[i] for i in used]))
+    return judged
+
+
+def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, Any]]:
+    """One row a prompt; of one text with several truths each is a prompt."""
     truths: dict[str, set[str]] = defaultdict(set)
-    for answer, *_ in counts:
-        truths[answer.prompt].add(answer.truth)
+    for part in judged:
+        truths[_identity(part.row)].add(part.row.truth)
     if split := [len(several) for several in truths.values() if len(several) > 1]:
         notes.append(f"{len(split)} texts have several truths: they are {sum(split)} prompts")
-    by_prompt: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-    for answer, n, c in counts:
-        suffix = f" (truth: {answer.truth})" if len(truths[answer.prompt]) > 1 else ""
-        by_prompt[answer.prompt + suffix].append((n, c, answer.texts.get(column, answer.texts.get(""))))
+    by_prompt: dict[str, list[_Judged]] = defaultdict(list)
+    for part in judged:
+        name = _identity(part.row)
+        by_prompt[f"{name} (truth: {part.row.truth})" if len(truths[name]) > 1 else name].append(part)
     rows = []
-    for prompt, entries in by_prompt.items():
-        ns, cs, texts = (list(part) for part in zip(*entries, strict=True))
-        row = {"id": prompt, "n": sum(ns), "c": sum(cs)}
-        if not mean:  # A mean over several answers has no verdict of each.
-            row |= {"correct": cs} if None in texts else {"correct": cs, "answer": texts}
+    for prompt, parts in by_prompt.items():
+        row: dict[str, Any] = {"id": prompt, "n": sum(p.n for p in parts), "c": sum(p.c for p in parts)}
+        if not row["n"]:
+            continue
+        if all(part.verdicts is not None for part in parts):
+            row["correct"] = [x for part in parts for x in part.verdicts or ()]
+            texts = [x for part in parts for x in part.texts or ()]
+            row |= {} if None in texts else {"answer": texts}
         rows.append(row)
-    return rows, tuple(notes)
+    return rows
 
 
-def _verdicts(
-    log: Log, column: str, answers: Sequence[tuple[int, LoggedAnswer]]
-) -> tuple[list[tuple[LoggedAnswer, float | None]], list[str]]:
-    """The answers with their rewards, and the lines of those without one."""
-    scored: list[tuple[LoggedAnswer, float | None]] = []
-    without: list[str] = []
-    for number, answer in answers:
-        value = answer.values.get(column)
-        if isinstance(value, str):
-            allowed = f"a number in column {column!r} (line {number}): 1 for a correct answer"
-            raise argument_error("reward", value, allowed)
-        if is_number(value):
-            scored.append((answer, snapped(float(value))))
-        elif column in answer.values or not log.partial:
-            scored.append((answer, None))
-            without.append(f"{number} ({answer.reason})" if answer.reason else f"{number}")
-    return scored, without
+def _identity(row: LoggedRow) -> str:
+    name = row.prompt
+    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False, sort_keys=True)
 
 
-def least_correct_reward(values: Iterable[float], requested: float | None) -> tuple[float, str]:
-    """The least reward of a correct answer, and in words which values there are and which are correct.
+def _least_correct(
+    column: str, values: Iterable[float], requested: float | None, asked: Asked, notes: list[str]
+) -> float:
+    """The least reward of a correct answer, which is noted with the values unless they are 0 and 1.
 
     Unasked it is 1, of rewards that have at most two values, the greater being 1, or of which all are one
-    value that is no more than 0; ValueError lists other values.
+    value that is no more than 0.
     """
     frequency = Counter(values)
     distinct = sorted(frequency)
@@ -288,19 +297,8 @@ def least_correct_reward(values: Iterable[float], requested: float | None) -> tu
         listing += f", ... {distinct[-1]:.6g}: {len(distinct)} values"
     binary, all_wrong = len(distinct) <= 2 and distinct[-1] == 1, len(distinct) == 1 and distinct[0] <= 0
     if requested is None and not (binary or all_wrong):
-        allowed = "of two values at most, the greater 1; say with --correct-from which rewards are correct"
-        raise argument_error("reward", listing, f"{allowed}, from the least on")
+        asked.add(f"{column} has the values {listing}", f"--correct-from {distinct[-1]:.6g}")
     least = 1.0 if requested is None else requested
-    return least - ROUNDED, f"rewards {listing}, correct from {least:g} on"
-
-
-def step_files(folder: Path) -> dict[int, Path]:
-    """The logs of a folder by step: verl writes 10.jsonl, TRL completions_00010.parquet."""
-    steps = {
-        int("".join(filter(str.isdigit, path.stem))): path
-        for path in folder.iterdir()
-        if path.suffix in (".jsonl", ".parquet", ".csv") and any(map(str.isdigit, path.stem))
-    }
-    if not steps:
-        raise argument_error("folder", str(folder), "a folder of logs, a .jsonl or .parquet file a step")
-    return dict(sorted(steps.items()))
+    if requested is not None or not {*distinct} <= {0, 1}:
+        notes.append(f"rewards {listing}, correct from {least:g} on")
+    return least - ROUNDED

@@ -18,8 +18,8 @@ from .counts import MatchedRows, PairedCounts, PromptRow
 from .pass_at_k import curves
 from .rates import solved_beyond
 
-_MOST_VOTES, _MOST_DRAWN = 2048, 64
-"""Answers to a prompt, and k, up to which maj@k is given: beyond, its exact sum takes long."""
+_MOST_VOTES, _LEAST_VOTE, _MOST_DRAWN = 2048, 3, 64
+"""Answers to a prompt, and k, between which maj@k is given: maj@2 is Pass@1, and more take long to sum."""
 
 
 def all_at_k(n: Scalars, c: Scalars, k: Scalars) -> Values:
@@ -122,26 +122,15 @@ class Measure(Readable):
 def measures(
     matched: MatchedRows, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
 ) -> tuple[Measure, ...]:
-    """Pass^k, maj@k and styles, Pass@k at each k of `beyond`, and Pass@1 and Pass@k of each category.
+    """Pass^k and styles, Pass@k at each k of `beyond`, and Pass@1 and Pass@k of each category.
 
-    All are of the prompts with k answers; maj@k, at most at k = 64, of those with at most 2048 answers, which
-    both files give.
+    All are of the prompts with k answers.
     """
     pairs = matched.counts.chosen(matched.counts.reach >= k)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     rows = []
     if k > 1:
         rows += [_measure(f"Pass^{k}: all of {k} correct", rng, *(all_at_k(n, c, k) for n, c in sides))]
-    voted = [
-        (one.votes, other.votes)
-        for one, other in zip(matched.base, matched.run, strict=True)
-        if one.votes and other.votes and k <= min(one.n, other.n) <= max(one.n, other.n) <= _MOST_VOTES
-    ]
-    if voted:
-        drawn = min(k, _MOST_DRAWN)
-        majority = cache(partial(majority_at_k, k=drawn))
-        of_sides = (np.array([majority(votes) for votes in side]) for side in zip(*voted, strict=True))
-        rows += [_measure(f"maj@{drawn}: the commonest of {drawn} correct", rng, *of_sides)]
     if (kinds := styles(matched.base, matched.run)) is not None:
         rows.append(kinds)
     for further in beyond:
@@ -149,6 +138,36 @@ def measures(
         name = f"Pass@{further} by fitted pass rates"
         rows.append(Measure(name, len(pairs), base, run, run.value - base.value, on_request=True))
     return (*rows, *by_category(matched, k, rng))
+
+
+@dataclass(frozen=True, repr=False)
+class Consensus(Readable):
+    """maj@k beside Pass@k of the same prompts: how often the commonest, and any, of k answers is correct."""
+
+    k: int
+    majority: Measure
+    coverage: Measure
+
+
+def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> Consensus | None:
+    """Both at half of the k that prompts can show, of prompts whose answers both files give; None without.
+
+    With k answers of 2k drawn, a vote is a mean over draws; at most 64 of at most 2048 answers.
+    """
+    k = min(max(most // 2, _LEAST_VOTE), _MOST_DRAWN)
+    pairs = zip(matched.base, matched.run, strict=True)
+    voted = [
+        (one, other)
+        for one, other in pairs
+        if one.votes and other.votes and k <= min(one.n, other.n) <= max(one.n, other.n) <= _MOST_VOTES
+    ]
+    if not voted:
+        return None
+    majority, sides = cache(partial(majority_at_k, k=k)), [*zip(*voted, strict=True)]
+    votes = (np.array([majority(row.votes) for row in side]) for side in sides)
+    solved = (pass_at_k([row.n for row in side], [row.c for row in side], k) for side in sides)
+    commonest = _measure(f"maj@{k}: the commonest of {k} correct", rng, *votes)
+    return Consensus(k, commonest, _measure(f"Pass@{k}: one of {k} correct", rng, *solved))
 
 
 def _measure(

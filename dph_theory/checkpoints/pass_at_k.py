@@ -136,9 +136,10 @@ def first_worse(ks: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[int,
 class ChangeParts(Readable):
     """The change of Pass@k, and its two parts, which add up to it.
 
-    `solved_set` is the part of prompts that only one of the two solves at all in its answers: newly solved
-    less lost. `narrowing` is the part of prompts that both solve, some more rarely, others more often. Both
-    are zero on average if nothing changed. The intervals are of this k alone (`bounded_mean`).
+    `solved_set` is the part of prompts that only one of the two solves at all in equally many answers: newly
+    solved less lost, in expectation over which of the more are drawn. `narrowing` is the part of prompts that
+    both solve, some more rarely, others more often. Both are zero on average if nothing changed. The
+    intervals are of this k alone (`bounded_mean`).
     """
 
     k: int
@@ -148,12 +149,16 @@ class ChangeParts(Readable):
 
 
 def change_parts(pairs: PairedCounts, ks: Sequence[int], rng: np.random.Generator) -> tuple[ChangeParts, ...]:
-    """The parts at each k, of the prompts that have all of them; both sides at equal numbers of answers."""
-    pairs = pairs.chosen(pairs.reach >= max(ks)).thinned(rng)
-    changed = (pairs.base_c > 0) != (pairs.run_c > 0)
+    """The parts at each k, of the prompts that have all of them."""
+    pairs = pairs.chosen(pairs.reach >= max(ks))
+    sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
+    base, run = (curves(n, c, ks).T for n, c in sides)
+    # As many answers of either side hold no correct one with these chances, 0 or 1 for the fewer; Pass@k of
+    # drawn ones is on average that of all.
+    no_base, no_run = (1 - pass_at_k(n, c, pairs.reach) for n, c in sides)
     parts = []
-    for k, gap in zip(ks, gaps(pairs, ks).T, strict=True):
-        only = np.where(changed, gap, 0.0)
+    for k, before, after in zip(ks, base, run, strict=True):
+        gap, only = after - before, after * no_base - before * no_run
         parts.append(ChangeParts(int(k), *(bounded_mean(values, rng) for values in (gap, only, gap - only))))
     return tuple(parts)
 

@@ -1,70 +1,55 @@
 """Counts of a checkpoint, or of each step of a training, from files: rows of counts, or logs of answers."""
 
-import csv
 import hashlib
 import importlib
 import json
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
 from ..support.record import read_record
+from ..support.rows import CutOffError, csv_rows, json_lines, parquet_rows
 from .counts import Counts, PromptRow, is_number, prompt_row
-from .logs import AS_TEXT, LoggedAnswer, log_of_columns, prompt_counts, recognised, step_files
+from .logs import Asked, ReadingOptions, prompt_counts
+from .shapes import Shape, document_rows, flattened, shape_of, split_lists, within
 
-Numbered = Iterable[tuple[int, Any]]
-"""Values with the line of the file at which each stands; one that cannot be read is the error."""
-_NAMED = 5
-"""So many wrong rows are listed one by one."""
+_LISTED = 5
+"""So many wrong rows are listed one by one; by so many first ones a folder's shape is recognised."""
 _EVALUATION = "evaluation.json"
 """What `dph evaluate` and `dph demo` write into the folder of a run."""
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d*")
 _ABSENT = ("", "NA", "null", "None")
-_LONGEST_CELL = 2**27
+_AS_TEXT = ("prompt", "input")
+"""Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
+_LOGS = (".jsonl", ".parquet", ".csv", ".json", ".eval")
 
 
-def read_counts(
-    path: str | Path,
-    *,
-    reward: str | None = None,
-    correct_from: float | None = None,
-    unscored: str | None = None,
-    prompts: str | None = None,
-    by: str | None = None,
-    column: str | None = None,
-    correct: str | None = None,
-    answer: str | None = None,
-) -> Counts:
+def read_counts(path: str | Path, **options: Any) -> Counts:
     """How many of a checkpoint's answers to each prompt are correct, from a file.
 
-    Parameters: `path`, JSON lines or .csv or .parquet of rows {"id", "n", "c"}, a log of answers of TRL,
-    verl, lm-eval or Inspect (`logs`), or a folder of `dph evaluate`: seen from the columns. Of a log
-    each row is one answer and the prompt's text or number is its id (of a folder the file of the last step is
-    read); `reward`, the log's column of rewards, by default the only one; `correct_from`, the least reward
-    of a correct answer, by default 1 of two values; `unscored`, "wrong" or "omit", what is made of answers
-    without a reward, which are otherwise an error; `prompts`, which set of a folder of `dph evaluate`, by
-    default the only one; `by`, the field of the rows that holds a prompt's category; of rows of no known log
-    `column` names the prompt, `correct` says whether its answer is correct, or its answers, and `answer` what
-    was said. .parquet needs the package datasets.
+    Parameters: `path`, JSON lines, .json, .csv or .parquet of rows {"id", "n", "c"}, an evaluation's record
+    or a trainer's log (`shapes.toml`), seen from the columns, or a folder: of `dph evaluate`, of files of
+    seeds, or of a training's steps, of which the last is read. `options`, the fields of `ReadingOptions`.
 
     A row may also hold "correct" (a 0 or 1 for each answer, in place of n and c) and with it "answer" (what
     each said, for maj@k and what is left), "log_ratio" (log pi - log ref of each, in nats) or their mean
     "kl", "style" (answers by style, or the style of each), "prompt" (its text). An unfinished last
     line is left out, which is said. Returns the rows by id. Raises ValueError naming the file and the line of
-    each of the first wrong rows.
+    each of the first wrong rows, or once the options that say what rows leave open. .parquet needs pyarrow.
 
     >>> read_counts("base.jsonl")  # doctest: +SKIP
     Counts('base.jsonl': 320 prompts, Pass@1 0.4606)
     """
-    path = Path(path)
-    options = _Options(reward, correct_from, unscored, by, column, correct, answer)
-    return _counts(path, _read(path, prompts), str(path), options)
+    path, reading = Path(path), ReadingOptions(**options)
+    return _counts(_read(path, reading.prompts), str(path), reading)
 
 
 def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
@@ -75,10 +60,10 @@ def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
     >>> read_steps("validation")  # doctest: +SKIP
     {10: Counts('validation/10.jsonl': 500 prompts, Pass@1 0.41), 20: ...}
     """
-    path = Path(path)
+    path, reading = Path(path), ReadingOptions(**options)
     if path.is_dir():
-        return {step: read_counts(log, **options) for step, log in step_files(path).items()}
-    file = _read(path, options.pop("prompts", None))
+        return {step: read_counts(log, **options) for step, log in log_files(path)}
+    file = _read(path, reading.prompts)
     steps: dict[int, list[tuple[int, Any]]] = defaultdict(list)
 
     def take(number: int, value: Any) -> None:
@@ -89,59 +74,74 @@ def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
 
     _take_rows(path, file.rows, take)
     return {
-        step: _counts(path, file._replace(rows=rows), f"{path}, step {step}", _Options(**options))
+        step: _counts(file._replace(rows=rows), f"{path}, step {step}", reading)
         for step, rows in sorted(steps.items())
     }
 
 
-class _Options(NamedTuple):
-    """How rows are read, in the words of `read_counts`."""
-
-    reward: str | None = None
-    correct_from: float | None = None
-    unscored: str | None = None
-    by: str | None = None
-    column: str | None = None
-    correct: str | None = None
-    answer: str | None = None
+def log_files(folder: Path) -> list[tuple[int, Path]]:
+    """The logs of a folder by step: verl writes 10.jsonl, TRL completions_00010.parquet."""
+    numbered = [(re.sub(r"\D", "", path.stem), path) for path in folder.iterdir() if path.suffix in _LOGS]
+    files = sorted((int(digits), path) for digits, path in numbered if digits)
+    if not files:
+        allowed = f"a folder of files with numbers in their names, {', '.join(_LOGS)}"
+        raise argument_error("folder", str(folder), allowed)
+    return files
 
 
 class _ReadFile(NamedTuple):
-    """A file with its rows, its hash, notes on it, and of an evaluation its models."""
+    """Files with their rows, their hash, notes, the rows' shape where a document shows it, and models."""
 
     path: Path
     rows: list[tuple[int, Any]]
     sha256: str
     notes: tuple[str, ...] = ()
+    shape: Shape | None = None
     models: tuple[str | None, str | None] = (None, None)
 
 
-class _CutOffError(ValueError):
-    """The last line of a file is unfinished."""
-
-
 def _read(path: Path, which: str | None) -> _ReadFile:
-    """A file, or of a folder an evaluation or the log of the last step."""
-    file = path
-    if path.is_dir():
-        file = path / _EVALUATION
-        file = file if file.is_file() else list(step_files(path).values())[-1]
+    """A file, or of a folder an evaluation, the log of the last step, or the answers of all seeds."""
+    if not path.is_dir():
+        return _read_file(path, which)
+    if (path / _EVALUATION).is_file():
+        return _read_file(path / _EVALUATION, which)
+    files = [file for _, file in log_files(path)]
+    last = _read_file(files[-1], which)
+    if shape_of([row for _, row in last.rows[:_LISTED]]).by_step:
+        return last
+    if len(stems := {re.sub(r"[\d._T-]+", "", file.stem) for file in files}) > 1:
+        allowed = f"a file: its files are of several tasks ({', '.join(sorted(stems))})"
+        raise argument_error("file", str(path), allowed)
+    seeds = [_read_file(file, which) for file in files]
+    digest = hashlib.sha256("".join(sorted(seed.sha256 for seed in seeds)).encode()).hexdigest()
+    rows = [row for seed in seeds for row in seed.rows]
+    return _ReadFile(path, rows, digest, (f"the answers of {len(files)} files together",), last.shape)
+
+
+def _read_file(file: Path, which: str | None) -> _ReadFile:
     if not file.is_file():
-        raise argument_error("file", str(path), "a file of counts; it is not there")
+        raise argument_error("file", str(file), "a file of counts; it is not there")
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     if file.name == _EVALUATION:
         rows, models = _evaluation(file, which)
         return _ReadFile(file, rows, digest, models=models)
-    formats: Mapping[str, Callable[[Path], Numbered]] = {
-        ".csv": _csv_rows, ".parquet": _parquet_rows, ".eval": _inspect_rows, ".json": _json_rows
-    }  # fmt: skip
-    rows = list(formats.get(file.suffix, _lines)(file))
-    if rows and isinstance(rows[-1][1], _CutOffError):
+    if file.suffix == ".csv":
+        return _ReadFile(file, [*_typed_rows(file)], digest)
+    if file.suffix == ".parquet":
+        return _ReadFile(file, [(number, _plain_row(row)) for number, row in parquet_rows(file)], digest)
+    if file.suffix in (".json", ".eval"):
+        with suppress(json.JSONDecodeError):  # It may hold JSON lines.
+            document = _inspect(file) if file.suffix == ".eval" else json.loads(file.read_bytes())
+            shape, values = document_rows(document)
+            return _ReadFile(file, [*enumerate(values, 1)], digest, shape=shape)
+    rows = [*json_lines(file)]
+    if rows and isinstance(rows[-1][1], CutOffError):
         return _ReadFile(file, rows[:-1], digest, ("it ends in an unfinished line, which is left out",))
     return _ReadFile(file, rows, digest)
 
 
-def _take_rows(path: Path, numbered: Numbered, take: Callable[[int, Any], None]) -> None:
+def _take_rows(path: Path, numbered: Sequence[tuple[int, Any]], take: Callable[[int, Any], None]) -> None:
     """Take every row; ValueError with the lines of the first that cannot be."""
     wrong: list[str] = []
     for number, value in numbered:
@@ -152,41 +152,22 @@ def _take_rows(path: Path, numbered: Numbered, take: Callable[[int, Any], None])
         except ValueError as error:
             wrong.append(f"{path}:{number}: {error}")
     if wrong:
-        more = [f"and {len(wrong) - _NAMED} more"] if len(wrong) > _NAMED else []
-        raise ValueError("\n".join(wrong[:_NAMED] + more))
+        more = [f"and {len(wrong) - _LISTED} more"] if len(wrong) > _LISTED else []
+        raise ValueError("\n".join(wrong[:_LISTED] + more))
 
 
-def _lines(path: Path) -> Numbered:
-    """The values of JSON lines; a line that is none is given as the error."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                if line.strip():
-                    yield number, json.loads(line)
-            except (UnicodeDecodeError, json.JSONDecodeError) as error:
-                kind = ValueError if line.endswith(b"\n") else _CutOffError
-                yield number, kind(f"no JSON: {error}")
-
-
-def _csv_rows(path: Path) -> Numbered:
-    """The rows of a CSV file with a header, its cells as numbers where they are such."""
-    longest = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows = [(reader.line_num, cells) for cells in reader]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise argument_error("file", str(path), f"CSV in UTF-8 ({error})") from error
-    finally:
-        csv.field_size_limit(longest)
+def _typed_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """The rows of a CSV file, its cells as numbers where they are such."""
+    rows = [*csv_rows(path)]
     # As in JSON, ids are numbers if all of them are.
-    numbers = all(_WHOLE_NUMBER.fullmatch(cells.get("id") or "0") for _, cells in rows)
-    as_text = {*AS_TEXT} if numbers else {*AS_TEXT, "id"}
-    for number, cells in rows:
-        if None in cells:
-            yield number, ValueError("more cells than the header has names")
+    cells = (row for _, row in rows if isinstance(row, dict))
+    numbers = all(_WHOLE_NUMBER.fullmatch(row.get("id") or "0") for row in cells)
+    as_text = {*_AS_TEXT} if numbers else {*_AS_TEXT, "id"}
+    for number, row in rows:
+        if isinstance(row, ValueError):
+            yield number, row
         else:
-            yield number, {name: _plain(x if name in as_text else _typed(x)) for name, x in cells.items()}
+            yield number, _plain_row({name: x if name in as_text else _typed(x) for name, x in row.items()})
 
 
 def _typed(cell: str | None) -> Any:
@@ -199,57 +180,41 @@ def _typed(cell: str | None) -> Any:
     return {"True": True, "False": False}.get(cell, cell)
 
 
-def _parquet_rows(path: Path) -> Numbered:
-    """The rows of a Parquet file."""
-    try:
-        import datasets
-    except ModuleNotFoundError as error:
-        allowed = "JSON lines or CSV; for Parquet: pip install datasets"
-        raise argument_error("file", str(path), allowed) from error
-    table = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-    for number, value in enumerate(table, start=1):
-        yield number, {name: _plain(entry) for name, entry in value.items()}
+def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A table's row: whole numbers that a gap in the column made floats, lists that stand as text."""
+
+    def plain(entry: Any) -> Any:
+        if isinstance(entry, float):
+            if not is_number(entry):
+                return None
+            return int(entry) if entry.is_integer() else entry
+        if isinstance(entry, str) and entry[:1] in ("[", "{"):
+            with suppress(json.JSONDecodeError):
+                return json.loads(entry)
+        return entry
+
+    return {name: plain(entry) for name, entry in row.items()}
 
 
-def _plain(entry: Any) -> Any:
-    """A table's cell: whole numbers that a gap in the column made floats, lists that stand as text."""
-    if isinstance(entry, float):
-        if not is_number(entry):
-            return None
-        return int(entry) if entry.is_integer() else entry
-    if isinstance(entry, str) and entry[:1] in ("[", "{"):
-        with suppress(json.JSONDecodeError):
-            return json.loads(entry)
-    return entry
-
-
-def _json_rows(path: Path) -> Numbered:
-    """The rows of an array, of a table that wandb exports, of a log of Inspect or EvalPlus, or JSON lines."""
-    try:
-        value = json.loads(path.read_bytes())
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        return _lines(path)
-    if isinstance(value, dict) and {"columns", "data"} <= value.keys():
-        value = [dict(zip(value["columns"], cells, strict=True)) for cells in value["data"]]
-    elif isinstance(value, dict) and "samples" in value:
-        value = value["samples"] or []
-    elif isinstance(value, dict) and isinstance(value.get("eval"), dict):
-        # EvalPlus: a list of answers a task.
-        value = [answer for answers in value["eval"].values() for answer in answers]
-    return enumerate(value, 1) if isinstance(value, list) else [(1, value)]
-
-
-def _inspect_rows(path: Path) -> Numbered:
-    """The summaries of samples in an .eval file of Inspect, an archive."""
-    # Compressed by Zstandard, which zipfile reads from Python 3.14 on, or with Inspect's own helper.
-    with suppress(ModuleNotFoundError):
-        importlib.import_module("zipfile_zstd")
+def _inspect(path: Path) -> Any:
+    """The samples of an .eval file of Inspect, an archive: their summaries, or themselves."""
+    # Compressed by Zstandard, which zipfile reads from Python 3.14 on; before, Inspect's own reader does.
     try:
         with zipfile.ZipFile(path) as archive:
-            return enumerate(json.loads(archive.read("summaries.json")), 1)
-    except (zipfile.BadZipFile, KeyError, NotImplementedError) as error:
-        allowed = f"a finished log of Inspect ({error}): pip install zipfile-zstd or inspect log convert"
-        raise argument_error("file", str(path), allowed) from error
+            names = archive.namelist()
+            if "summaries.json" in names:
+                return {"samples": json.loads(archive.read("summaries.json"))}
+            samples = [name for name in names if name.startswith("samples/")]
+            return {"samples": [json.loads(archive.read(name)) for name in samples]}
+    except NotImplementedError:
+        with suppress(ModuleNotFoundError):
+            log = importlib.import_module("inspect_ai.log")
+            samples = log.read_eval_log_sample_summaries(str(path))
+            return {"samples": [sample.model_dump() for sample in samples]}
+        allowed = "a log that can be read: pip install inspect-ai, or inspect log convert --to json"
+    except zipfile.BadZipFile as error:
+        allowed = f"a log of Inspect ({error})"
+    raise argument_error("file", str(path), allowed)
 
 
 def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], tuple[str | None, str | None]]:
@@ -271,26 +236,13 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
     return rows, (model, initial)
 
 
-def _counts(path: Path, file: _ReadFile, source: str, options: _Options) -> Counts:
+def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
     """The rows by prompt, with notes on them; ValueError where there are none."""
-    numbered, notes = file.rows, file.notes
-    columns = (options.column, options.correct, options.answer)
-    log = recognised(numbered[0][1]) if numbered else None
-    if any(columns):
-        log = log_of_columns(*columns)
-    if log is not None:
-        if path.is_dir() and not log.by_step:
-            allowed = "a file of such a log: its folders may hold several tasks"
-            raise argument_error("file", str(path), allowed)
-        answers: list[tuple[int, LoggedAnswer]] = []
-
-        def add_answers(number: int, value: Any) -> None:
-            answers.extend((number, answer) for answer in log.read(value))
-
-        _take_rows(file.path, numbered, add_answers)
-        reward = options.reward or options.correct
+    numbered, notes, verdict = file.rows, file.notes, ""
+    values = [value for _, value in numbered if isinstance(value, Mapping)]
+    if values and (options.column or options.reward or file.shape or not _are_counts(values[0])):
         try:
-            counted, more = prompt_counts(log, answers, reward, options.correct_from, options.unscored)
+            counted, verdict, more = _logged(file, options)
         except ValueError as error:
             raise ValueError(f"{file.path}: {error}") from error
         numbered, notes = [*enumerate(counted, 1)], (*notes, *more)
@@ -309,7 +261,54 @@ def _counts(path: Path, file: _ReadFile, source: str, options: _Options) -> Coun
         raise argument_error("file", str(file.path), "at least one row")
     if options.by is not None and all(row.category is None for row in rows.values()):
         raise argument_error("by", options.by, f"a field that rows of {file.path} hold")
-    return Counts(source, rows, file.sha256, notes, file.models)
+    return Counts(source, rows, file.sha256, notes, file.models, verdict=verdict)
+
+
+def _are_counts(row: Mapping[str, Any]) -> bool:
+    """Whether a row is one of counts, which may hold the prompt and more beside."""
+    return {"n", "c"} <= row.keys() or ("id" in row and isinstance(row.get("correct"), list))
+
+
+def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
+    """The counts of rows of answers, the column that says which are correct, notes."""
+    values: list[tuple[int, Any]] = []
+    _take_rows(file.path, file.rows, lambda number, value: values.append((number, value)))
+    shape = file.shape or shape_of([value for _, value in values])
+    prompts = shape.prompt if options.column is None else [options.column]
+    rows = [(number, row) for number, value in values for row in split_lists(value, prompts)]
+    rows = [(number, row) for number, row in rows if shape.fits(row) or not shape.partial]
+    name, asked = _prompt_column([row for _, row in rows], prompts), Asked()
+    if name is None and (options.column or not (name := _likely_prompt([row for _, row in rows]))):
+        columns = dict.fromkeys(column for _, row in rows if isinstance(row, Mapping) for column in row)
+        wanted = (
+            f"no column {options.column!r} of all rows" if options.column else "no column names the prompt"
+        )
+        way = "name it with --id COLUMN; means alone say nothing by prompt"
+        raise ValueError(f"{wanted} (columns: {', '.join([*columns][:12]) or 'none'}): {way}")
+    if name not in prompts:
+        asked.add("no column is known to name the prompt", f"--id {quote(name)}")
+    if options.answer is not None:
+        shape = replace(shape, answer=[options.answer])
+    more = [] if options.reward is None else [options.reward]
+    return prompt_counts(
+        shape, [(number, shape.row(row, name, more)) for number, row in rows], options, asked
+    )
+
+
+def _prompt_column(rows: Sequence[Any], columns: Sequence[str]) -> str | None:
+    """The first of these columns that all rows have."""
+    return next((name for name in columns if all(within(row, name) is not None for row in rows)), None)
+
+
+def _likely_prompt(rows: Sequence[Any]) -> str | None:
+    """The first column of texts or whole numbers that differ."""
+    cells = [dict(flattened(row)) for row in rows if isinstance(row, Mapping)]
+    names = [
+        name
+        for name in (cells[0] if cells else ())
+        if all(type(row.get(name)) in (str, int) for row in cells)
+    ]
+    return next((name for name in names if len({row[name] for row in cells}) > 1), None)
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:

@@ -4,18 +4,20 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ..intervals import Estimate
 from ..support.table import Table, printable
 from .answers import ONE, AnswersLeft
-from .measures import UniformGroups
+from .measures import Consensus, UniformGroups
 from .pass_at_k import PassCurves, SampleNeeded, shown_ks
 from .prompts import ChangedPrompt
 
 if TYPE_CHECKING:
     from .confrontation import Confrontation
 
-_SHOWN = 12
+_SHOWN, _MOST_KS = 12, 7
 """The most prompts of a kind, and k, that a table shows."""
 _LONGEST_ID, _LONGEST_NAME = 60, 24
+_SIGNS = {1: "better", 0: "unsure", -1: "worse"}
 
 
 def sentences(confrontation: "Confrontation") -> tuple[str, ...]:
@@ -25,17 +27,20 @@ def sentences(confrontation: "Confrontation") -> tuple[str, ...]:
 
     >>> print(*sentences(confrontation), sep="\n")  # doctest: +SKIP
     """
-    answers = " to ".join(map(str, sorted({*confrontation.answers})))
-    run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
-    head = f"{run} against {base}: {confrontation.prompts} prompts, {answers} answers to each."
-    first = (head, _pass_at_k(confrontation.curves), _solved_prompts(confrontation))
-    left = (*_answers_left(confrontation.answers_left), *_uniform_groups(confrontation.groups))
+    first = (_head(confrontation), *_pass_at_k(confrontation.curves), _solved_prompts(confrontation))
+    left = (*_consensus(confrontation.consensus), *_answers_left(confrontation.answers_left))
+    left = (*left, *_uniform_groups(confrontation.groups))
     return (*first, *left, *_closest_policy(confrontation), _fall(confrontation))
 
 
-def percent(value: float) -> str:
-    """A share as a percentage."""
-    return "100%" if value == 1 else f"{100 * value:.1f}%"
+def _head(confrontation: "Confrontation") -> str:
+    """What is compared, and by which columns answers are correct."""
+    answers = " to ".join(map(str, sorted({*confrontation.answers})))
+    run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
+    head = f"{run} against {base}: {confrontation.prompts} prompts"
+    head += f", {answers} answer{'s' * (answers != '1')} to each"
+    columns = list(dict.fromkeys(filter(None, (confrontation.run.verdict, confrontation.base.verdict))))
+    return f"{head}{', correct by ' if columns else ''}{' and '.join(map(shortened, columns))}."
 
 
 def p_value_text(p_value: float) -> str:
@@ -50,19 +55,18 @@ def shortened(text: str, longest: int = _LONGEST_ID) -> str:
     return line if len(line) <= longest else f"{line[: longest - 3 - half]}...{line[-half:]}"
 
 
-def _pass_at_k(curves: PassCurves) -> str:
+def _pass_at_k(curves: PassCurves) -> Iterator[str]:
     first, last = (
-        f"from {percent(curves.base[i])} to {percent(curves.run[i])} ({_sign(curves, curves.k[i])})"
-        for i in (0, -1)
+        f"from {curves.base[i]:.3f} to {curves.run[i]:.3f} ({_sign(curves, curves.k[i])})" for i in (0, -1)
     )
     further = f", Pass@{curves.k[-1]} {last}" if len(curves.k) > 1 else ""
-    return f"Pass@{curves.k[0]} goes {first}{further}."
+    yield f"Pass@{curves.k[0]} goes {first}{further}."
+    if curves.first_worse is not None and curves.first_worse[1] is not None:
+        yield f"Worse from a k between {curves.first_worse[0]} and {curves.first_worse[1]} on."
 
 
 def _sign(curves: PassCurves, k: int) -> str:
-    if k in curves.better:
-        return "better"
-    return "worse" if k in curves.worse else "unsure"
+    return _SIGNS[(k in curves.better) - (k in curves.worse)]
 
 
 def _solved_prompts(confrontation: "Confrontation") -> str:
@@ -77,12 +81,26 @@ def _solved_prompts(confrontation: "Confrontation") -> str:
     return f"{lost}, {new}."
 
 
+def _consensus(consensus: Consensus | None) -> Iterator[str]:
+    """Whether the commonest answer became right more often while fewer prompts are solved at all."""
+    if consensus is None:
+        return
+    pairs = (("maj", consensus.majority), ("Pass", consensus.coverage))
+    changes = [x.change for _, x in pairs if isinstance(x.change, Estimate)]
+    signs = [(change.low > 0) - (change.high < 0) for change in changes]
+    answer = {(1, -1): "Yes"}.get((signs[0], signs[1]), "No" if signs[0] < 0 or signs[1] > 0 else "Not shown")
+    parts = (f"{name}@{consensus.k} {x.base.value:.3f} to {x.run.value:.3f}" for name, x in pairs)
+    words = (f"{part} ({_SIGNS[sign]})" for part, sign in zip(parts, signs, strict=True))
+    yield f"Did consensus gain while coverage fell? {answer}: {', '.join(words)}."
+
+
 def _answers_left(left: AnswersLeft | None) -> Iterator[str]:
-    if left is not None:
+    # Where the base's agree too, a question has one true answer, and there is nothing to lose.
+    if left is not None and left.base.value < ONE:
         one = "One correct answer a prompt left" if left.run.value >= ONE else "Correct answers"
-        agree = f"two agree in {left.run.value:.2f} (base {left.base.value:.2f})"
+        agree = f"two agree in {left.run.value:.3f} (base {left.base.value:.3f})"
         yield f"{one}: {agree}, on {left.prompts} prompts."
-        new = f"{percent(left.new)} are new to the base (by chance {percent(left.new_by_chance)})"
+        new = f"{left.new:.3f} are new to the base (by chance {left.new_by_chance:.3f})"
         yield f"{new}; its likeliest leads on {left.led} of {left.clear}."
 
 
@@ -90,10 +108,10 @@ def _uniform_groups(groups: UniformGroups | None) -> Iterator[str]:
     if groups is None:
         return
     if groups.uniform >= ONE:
-        share = percent(groups.uniform)
+        share = f"{groups.uniform:.3f}"
         yield f"Pass@{groups.answers} = Pass@1: on {share} of the prompts all answers are alike."
     else:
-        shares = f"{percent(groups.base)} before, {percent(groups.run)} after"
+        shares = f"{groups.base:.3f} before, {groups.run:.3f} after"
         yield f"Groups of {groups.size} all correct or all incorrect: {shares}."
 
 
@@ -136,30 +154,24 @@ def _fall(confrontation: "Confrontation") -> str:
     least = min(half, key=lambda part: part.change.value)
     if least.change.high >= 0:
         return "No fall of Pass@k is established at the k of the table."
-    lost = f"{100 * least.solved_set.value:+.1f} by lost prompts"
-    rarer = f"{100 * least.narrowing.value:+.1f} by rarer answers"
-    return f"Pass@{least.k} falls by {-100 * least.change.value:.1f} points: {lost}, {rarer}."
-
-
-def _points(value: float, low: float, high: float) -> str:
-    """A change and its interval in percentage points."""
-    return f"{100 * value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+    parts = f"{least.solved_set.value:+.3f} by lost prompts, {least.narrowing.value:+.3f} by rarer answers"
+    return f"Pass@{least.k} falls by {-least.change.value:.3f}: {parts}."
 
 
 def curve_table(curves: PassCurves, name: str = "") -> Table:
     """Pass@k of both, their difference with the band, and its sign; of a run of that name."""
-    shown = curves.k if len(curves.k) <= _SHOWN else shown_ks(curves.k[-1])
+    shown = curves.k if len(curves.k) <= _MOST_KS else [k for k in shown_ks(curves.k[-1]) if k in curves.k]
+    if len(shown) > _MOST_KS:
+        shown = (*shown[:-1:2], shown[-1])
     columns = zip(curves.k, curves.base, curves.run, curves.difference, curves.low, curves.high, strict=True)
     rows = (
-        (k, percent(base), percent(run), _points(*gap), _sign(curves, k))
+        (k, f"{base:.3f}", f"{run:.3f}", "{:+.3f} [{:+.3f}, {:+.3f}]".format(*gap), _sign(curves, k))
         for k, base, run, *gap in columns
         if k in shown
     )
     whose = f" of {shortened(name, _LONGEST_NAME)}" if name else ""
-    title = f"Pass@k{whose}; the differences' intervals hold at all k at once (95%)"
-    if curves.first_worse is not None and curves.first_worse[1] is not None:
-        title += f"; worse from a k between {curves.first_worse[0]} and {curves.first_worse[1]} on"
-    return Table.from_rows(("k", "base", "trained", "change in points", "trained is"), rows, title)
+    title = f"Pass@k{whose}; intervals hold at all k at once (95%)"
+    return Table.from_rows(("k", "base", "trained", "change", "trained is"), rows, title)
 
 
 def _shift_table(confrontation: "Confrontation") -> Table:
@@ -203,7 +215,12 @@ def tables(confrontation: "Confrontation") -> list[Table]:
 def requested(confrontation: "Confrontation", everything: bool = False) -> list[Table]:
     """What is printed because it was asked for: Pass@k beyond and by category, power; or every measure."""
     head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
-    shown = (m for m in confrontation.measures if everything or m.on_request)
+    sides = (
+        (confrontation.consensus.majority, confrontation.consensus.coverage)
+        if confrontation.consensus
+        else ()
+    )
+    shown = (m for m in (*confrontation.measures, *sides) if everything or m.on_request)
     rows = ((m.name, m.prompts, m.base, m.run, m.change) for m in shown)
     by_difference = groupby(confrontation.needed, key=lambda line: (line.difference, line.k))
     power = [_power_table([*lines], confrontation.prompts) for _, lines in by_difference]

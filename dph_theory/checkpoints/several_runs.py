@@ -16,7 +16,7 @@ from .answers import RunAgreement, answer_codes, independent_prompts, run_agreem
 from .counts import Counts, MatchedRows, PairedCounts, matched
 from .data_warnings import data_warnings
 from .pass_at_k import gaps, shown_ks
-from .report import p_value_text, percent
+from .report import p_value_text
 
 _RUNS = 3
 """Of fewer runs it is not said what sampling noise decides."""
@@ -76,8 +76,8 @@ class RunComparison(Shown):
         if agreement is None or agreement.pairs is None or agreement.own is None:
             return
         yield (
-            f"Two runs retain the same correct answer to {percent(agreement.pairs)} of prompts "
-            f"(pairs: {percent(agreement.least or 0)} to {percent(agreement.most or 0)})."
+            f"Two runs retain the same correct answer to {agreement.pairs:.3f} of prompts "
+            f"(pairs: {agreement.least or 0:.3f} to {agreement.most or 0:.3f})."
         )
         if agreement.p_varied is not None:
             independent = f"than if each prompt drew by itself ({p_value_text(agreement.p_varied)})"
@@ -86,8 +86,8 @@ class RunComparison(Shown):
             else:
                 yield f"Pairs differ no more {independent}."
         if agreement.named is not None:
-            by_chance = f"{percent(agreement.named_shuffled or 0)} where runs are shuffled"
-            yield f"A run's other prompts name what it keeps on {percent(agreement.named)} ({by_chance})."
+            by_chance = f"{agreement.named_shuffled or 0:.3f} where runs are shuffled"
+            yield f"A run's other prompts name what it keeps on {agreement.named:.3f} ({by_chance})."
         for group in agreement.same:
             yield f"The same on nearly all prompts: {', '.join(self.runs[i].run for i in group)}."
 

@@ -28,26 +28,30 @@ PIPED_WIDTH = 80
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
-COUNTS_OPTIONS: dict[str, tuple[str, type, str]] = {
-    "reward": ("--reward", str, "Column of a log's rewards. [default: the only one; verl: acc, else score]"),
+COUNTS_OPTIONS: dict[str, tuple[tuple[str, ...], type, str]] = {
+    "reward": (
+        ("--correct", "--reward"),
+        str,
+        "Column of rewards, or of whether they are correct. [default: whose name or values say so]",
+    ),
     "correct_from": (
-        "--correct-from",
+        ("--correct-from",),
         float,
         "Least reward of a correct answer. [default: 1, of two values]",
     ),
-    "column": ("--id", str, "Column that names the prompt, of rows of no known log."),
-    "correct": ("--correct", str, "Column of whether an answer is correct, or of a list."),
-    "answer": ("--answer", str, "Column of what an answer says, or of a list."),
-    "unscored": ("--unscored", str, "Answers without a reward: wrong or omit."),
-    "prompts": ("--set", str, "Set of prompts in folders of dph evaluate. [default: the only set]"),
+    "column": (("--id",), str, "Column that names the prompt."),
+    "answer": (("--answer",), str, "Column of what an answer says, or of a list."),
+    "n": (("--n",), int, "Answers behind each pass rate, where no column says."),
+    "unscored": (("--unscored",), str, "Answers without a reward: wrong or omit."),
+    "prompts": (("--set",), str, "Set of prompts in folders of dph evaluate. [default: the only set]"),
 }
-"""How a file of counts or a log of answers is read: options by parameters of `checkpoints.read_counts`."""
+"""How a file of counts or a log of answers is read: options by fields of `ReadingOptions`."""
 
 
 def counts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options by which a log is read."""
-    for name, (option, value_type, words) in reversed(COUNTS_OPTIONS.items()):
-        command = click.option(option, name, type=value_type, help=words)(command)
+    for name, (options, value_type, words) in reversed(COUNTS_OPTIONS.items()):
+        command = click.option(*options, name, type=value_type, help=words)(command)
     return command
 
 
@@ -67,7 +71,7 @@ def console(*, stderr: bool = False, **options: Any) -> Console:
 
 def say(on: Console, words: str) -> None:
     """Print words as they stand: no markup, no colours, no line broken, nothing that a terminal obeys."""
-    from .table import printable  # It loads scipy.
+    from .table import printable
 
     on.print(printable(words), markup=False, highlight=False, soft_wrap=True)
 

@@ -1,12 +1,10 @@
 """Examples from published data: BIRD and Spider with their databases, maths, prompts with answers."""
 
 import contextlib
-import csv
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from dph_theory.support.checking import CHECKED
 from dph_theory.support.errors import argument_error
+from dph_theory.support.rows import csv_rows, json_document, json_lines, parquet_rows
 
 from ..storage.places import require_here
 from .protocol import Prompt
@@ -21,8 +20,6 @@ from .verifiers.extract import last_boxed, tagged
 from .verifiers.sandbox import connect
 
 _TURN = ("role", "content")
-_LONGEST_CELL, _PARQUET_ROWS = 2**27, 256
-"""Characters of a CSV file's cell, and the rows of a Parquet file that are in memory."""
 
 
 class DataRow(NamedTuple):
@@ -84,60 +81,27 @@ def stream_rows(
     if not present:
         yield from _read_dataset(path, data, split, subset, files)
         return
-    file = present[0]
-    readers = {".jsonl": _json_lines, ".json": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
-    if file.suffix not in readers:
-        raise argument_error("data", str(file), ALLOWED)
-    try:
-        for where, values in readers[file.suffix](file):
-            yield _row(where, values)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is no UTF-8: {error}") from error
+    for where, values in _file_rows(present[0]):
+        if isinstance(values, ValueError):
+            raise ValueError(f"{where} {values}") from values
+        yield _row(where, values)
 
 
 ALLOWED = "a JSON, JSONL, CSV or Parquet file, a folder, or the name of a dataset"
-Located = Iterator[tuple[str, Any]]
-"""Rows, after where they stand."""
 
 
-def _json_lines(path: Path) -> Located:
-    # Only a newline ends a row: JSON may hold the other line separators of Unicode as they are.
-    with path.open(encoding="utf-8-sig", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield (where := f"{path} line {number}"), _decoded(where, line)
-
-
-def _json_rows(path: Path) -> Located:
-    rows = _decoded(str(path), path.read_text(encoding="utf-8-sig"))
-    if not isinstance(rows, list):
-        raise ValueError(f"{path} holds no list of rows, but a {type(rows).__name__}")
-    yield from ((f"{path} row {number}", row) for number, row in enumerate(rows))
-
-
-def _csv_rows(path: Path) -> Located:
-    csv.field_size_limit(_LONGEST_CELL)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for cells in (reader := csv.DictReader(file)):
-            where = f"{path} line {reader.line_num}"
-            if None in cells:
-                raise ValueError(f"{where} has more cells than the header has names")
-            yield where, cells
-
-
-def _parquet_rows(path: Path) -> Located:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        batches = (batch.to_pylist() for batch in file.iter_batches(_PARQUET_ROWS))
-        yield from ((f"{path} row {number}", row) for number, row in enumerate(chain.from_iterable(batches)))
-
-
-def _decoded(where: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where} is no valid JSON: {error}") from error
+def _file_rows(file: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of a file, after where each stands."""
+    if file.suffix == ".json":
+        rows = json_document(file)
+        if not isinstance(rows, list):
+            raise ValueError(f"{file} holds no list of rows, but a {type(rows).__name__}")
+        return ((f"{file} row {number}", row) for number, row in enumerate(rows))
+    readers = {".jsonl": json_lines, ".csv": csv_rows, ".parquet": parquet_rows}
+    if file.suffix not in readers:
+        raise argument_error("data", str(file), ALLOWED)
+    unit = "row" if file.suffix == ".parquet" else "line"
+    return ((f"{file} {unit} {number}", row) for number, row in readers[file.suffix](file))
 
 
 def _row(where: str, values: Any) -> DataRow:

@@ -47,10 +47,11 @@ LOST = r"\d+ of \d+ solved prompts lost \(by chance \d+\.\d\), \d+ of \d+ others
 LINES = {
     "a loss of prompts": (lossy(), 24, {
         0: r"run.jsonl against base.jsonl: 200 prompts, 24 answers to each\.$",
-        1: r"Pass@1 goes from .*\(worse\)\.$", 2: LOST,
-        3: r"Groups of 8 all correct or all incorrect: [\d.]+% before, [\d.]+% after\.$",
+        1: r"Pass@1 goes from 0\.\d{3} to 0\.\d{3} \(worse\), .*\(worse\)\.$", 3: LOST,
+        2: r"Worse from a k between \d+ and \d+ on\.$",
+        4: r"Groups of 8 all correct or all incorrect: 0\.\d{3} before, 0\.\d{3} after\.$",
         -2: r"No single KL-regularised optimum fits: prompts move by amounts of their own\.$",
-        -1: r"Pass@\d+ falls by [\d.]+ points: -[\d.]+ by lost prompts"}),
+        -1: r"Pass@\d+ falls by 0\.\d{3}: -0\.\d{3} by lost prompts"}),
     # Of 60 prompts 40 are solved more rarely, and 20 that were not are solved now and then.
     "a fall in spite of new prompts": ((np.repeat([22, 0], [40, 20]), np.repeat([4, 1], [40, 20])), 24,
                                        {-1: r".*: \+[\d.]+ by lost prompts, -[\d.]+ by rarer answers\.$"}),
@@ -66,9 +67,9 @@ LINES = {
         2: r"40 of 80 solved prompts lost, 120 of 120 others gained\.$",
         -2: r"One answer a prompt gives only means: no KL-regularised optimum is identified\.$"}),
     "everything solved": ((np.full(3, 4), np.full(3, 4)), 4, {
-        -3: r"Pass@4 = Pass@1: on 100% of the prompts all answers are alike\.$",
+        -3: r"Pass@4 = Pass@1: on 1\.000 of the prompts all answers are alike\.$",
         -2: "No KL optimum is identified: "}),
-    "everything lost": ((np.full(40, 4), np.full(40, 0)), 4, {-1: "Pass@[12] falls by 100.0 points"}),
+    "everything lost": ((np.full(40, 4), np.full(40, 0)), 4, {-1: r"Pass@[12] falls by 1\.000: "}),
 }  # fmt: skip
 
 
@@ -77,8 +78,8 @@ def test_sentences(tmp_path, case):
     (base, run), n, expected = LINES[case]
     found = confronted(tmp_path, base, run, n)
     lines = sentences(found)
-    named = any(line.startswith("Closest KL") for line in lines)
-    assert len(lines) == 5 + (n > 1) + named
+    named, worse = (any(line.startswith(x) for line in lines) for x in ("Closest KL", "Worse from"))
+    assert len(lines) == 5 + (n > 1) + named + worse
     for place, words in expected.items():
         assert re.match(words, lines[place]), lines[place]
     assert all(len(line) <= 80 for line in lines)
@@ -157,11 +158,9 @@ def test_every_table_has_the_numbers_of_its_confrontation():
     found = small_confrontation()
     made = {table.title: table for table in tables(found)}
     drawn = tables(found)[0]
-    assert drawn.title.startswith(
-        "Pass@k of run.jsonl; the differences' intervals hold at all k at once (95%)"
-    )
+    assert drawn.title == "Pass@k of run.jsonl; intervals hold at all k at once (95%)"
     assert [row[0] for row in drawn.rows] == [1, 2, 4, 8, 16]
-    assert drawn.rows[-1][1] == f"{100 * found.curves.base[-1]:.1f}%"
+    assert drawn.rows[-1][1] == f"{found.curves.base[-1]:.3f}"
     assert [row[4] for row in drawn.rows] == ["unsure", *4 * ["worse"]]
     assert len(made["KL-regularised optima"].rows) == len(found.policies)
     assert made[f"{len(found.fell)} prompts that fell, beyond chance"].rows[0][0] == found.fell[0].id

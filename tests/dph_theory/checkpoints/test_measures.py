@@ -9,7 +9,7 @@ from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 
 from dph_theory.checkpoints import confront, matched, read_counts
 from dph_theory.checkpoints.counts import PromptRow
-from dph_theory.checkpoints.measures import all_at_k, majority_at_k, measures
+from dph_theory.checkpoints.measures import all_at_k, consensus, majority_at_k, measures
 from dph_theory.checkpoints.rates import solved_beyond
 from dph_theory.intervals import bounded_mean
 
@@ -103,11 +103,14 @@ def test_categories_have_intervals_that_hold_for_all_at_once(tmp_path):
     assert any(one.on_request for one in confront(read, read, draws=20).measures)
 
 
-def test_the_vote_is_given_where_both_files_hold_the_answers(tmp_path):
+def test_the_vote_stands_beside_coverage_where_both_files_hold_the_answers(tmp_path):
     rows = [{"id": i, "correct": [1, 1, 0, 0], "answer": ["a", "a", "b", str(i)]} for i in range(4)]
-    found = measures_by_name(tmp_path, rows, rows, 3, beyond=[9])
-    expected = majority_at_k([(2, 2), (1, 0), (1, 0)], 3)
-    assert found["maj@3: the commonest of 3 correct"].base.value == pytest.approx(expected)
-    assert found["Pass@9 by fitted pass rates"].run.low > 0.5
-    without = measures_by_name(tmp_path, rows, [{"id": i, "n": 4, "c": 2} for i in range(4)], 3)
-    assert not any(name.startswith("maj") for name in without)
+    named = [row | {"correct": [0, 0, 1, 0]} for row in rows]
+    sides = (rows, named, [{"id": i, "n": 4, "c": 2} for i in range(4)])
+    base, run, without = (read_counts(write_rows(tmp_path / f"{i}.jsonl", x)) for i, x in enumerate(sides))
+    found = consensus(matched(base, run), 4, np.random.default_rng(0))
+    votes = [majority_at_k(often, 3) for often in ([(2, 2), (1, 0), (1, 0)], [(2, 0), (1, 1), (1, 0)])]
+    assert (found.k, found.coverage.base.value, found.coverage.run.value) == (3, 1.0, 0.75)
+    assert (found.majority.base.value, found.majority.run.value) == pytest.approx(tuple(votes))
+    assert consensus(matched(base, without), 4, np.random.default_rng(0)) is None
+    assert measures_by_name(tmp_path, rows, rows, 3, beyond=[9])["Pass@9 by fitted pass rates"].run.low > 0.5

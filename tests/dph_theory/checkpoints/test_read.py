@@ -108,7 +108,7 @@ READ = {
 
 @pytest.mark.parametrize("case", READ)
 def test_what_is_read(tmp_path, monkeypatch, case):
-    for name in ("datasets", "pandas"):  # None of these needs them.
+    for name in ("datasets", "pandas", "pyarrow"):  # None of these needs them.
         monkeypatch.setitem(sys.modules, name, None)
     files, options, expected = READ[case]
     found = read_counts(put(tmp_path, files), **options)
@@ -128,7 +128,7 @@ def test_what_rows_hold_beside_counts(tmp_path):
 
 def test_parquet(tmp_path):
     pandas = pytest.importorskip("pandas")
-    pytest.importorskip("datasets")
+    pytest.importorskip("pyarrow")
     chat = {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "completion": ""}
     logged = [chat | {"correct": 0.0}, chat | {"correct": 0.6}, chat | {"correct": 1.0}]
     for name, rows, expected in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(3, 2)])):
@@ -147,7 +147,7 @@ REFUSED = [
         ({"correct": [1, 0, 0, 0], "answer": ["a"]}, "answer=.*one for each of the 4"), ({"answer": "aaaa"}, "answer=.*a list"),
         ({"style": {"a": 9}}, "at most n = 4"), ({"style": "a"}, "an object of counts"),
     ]),
-    ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: no JSON"),
+    ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: is no valid JSON"),
     ({X: lines(A | {"id": 0}, A | {"id": "0"})}, {}, ":2: id='0' is not allowed: each prompt once; a number and its digits"),
     ({X: '{"id": "c"'}, {}, "at least one row"),
     ({X: "\n"}, {}, "at least one row"),
@@ -155,24 +155,22 @@ REFUSED = [
     ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
     ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
     ({"v/9.jsonl": verl(0.0)}, {"by": "step"}, "by='step' is not allowed: a field that rows"),
-    ({"v/9.jsonl": verl(0.0)}, {"reward": "hit"}, "9.jsonl: reward='hit' is not allowed: a column of numbers: one of score"),
-    ({"9.jsonl": verl(1.0, math.nan)}, {}, "column 'score'; lines 2 have none: --unscored wrong counts .* --unscored omit"),
-    ({"9.jsonl": verl(1.0) + verl(*[None] * 9)}, {}, "lines 2, 3, 4, 5, 6 and 4 more have none"),
+    ({"v/9.jsonl": verl(0.0)}, {"reward": "hit"}, "9.jsonl: reward='hit' is not allowed: one of the columns output, score"),
+    ({"9.jsonl": verl(1.0, None)}, {}, "lines 2 have no number in column 'score' .wrong counts .*, omit leaves .*: add --unscored wrong$"),
+    ({"9.jsonl": verl(1.0) + verl(*[None] * 9)}, {}, "lines 2, 3, 4, 5, 6 and 4 more have no number"),
     ({"9.jsonl": verl(1.0)}, {"unscored": "right"}, "unscored='right' is not allowed: one of wrong, omit"),
-    ({"9.jsonl": verl("1.0")}, {}, r"score='1.0'|reward='1.0' is not allowed: a number in column 'score' \(line 1\)"),
-    ({"x.jsonl": lines({"prompt": "q", "completion": "", "ok": "correct"})}, {}, "ok='correct' is text: write numbers, 1 for a correct"),
-    ({"9.jsonl": verl(0.0, 0.9)}, {}, r"reward='0 \(1\), 0.9 \(1\)' is not allowed: of two values at most, the greater 1"),
-    ({"9.jsonl": verl(*[i / 9 for i in range(10)])}, {}, r"reward='0 \(1\), 0.111.*, \.\.\. 1: 10 values.*--correct-from"),
-    ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {}, "one column of rewards; name it"),
+    ({"9.jsonl": verl("1.0")}, {}, "no column says what is correct"),
+    ({"9.jsonl": verl(0.0, 0.9)}, {}, r"score has the values 0 \(1\), 0.9 \(1\): add --correct-from 0.9$"),
+    ({"9.jsonl": verl(*[i / 9 for i in range(10)])}, {}, r"score has the values 0 \(1\), 0.111.*, \.\.\. 1: 10 values: add --correct-from 1$"),
+    ({"9.jsonl": verl(0.5, None)}, {}, "lines 2 have no .*; score has the values 0.5 .*: add --unscored wrong --correct-from 0.5$"),
+    ({"x.csv": "prompt,completion,right,correct\n1+1,2,0,1\n"}, {}, "right, correct may say what is correct: add --correct right$"),
     ({"x.table.json": "[1]"}, {}, ":1: row=1 is not allowed"),
-    ({X: lines({"prompt": "q", "ok": 1})}, {}, "needs id, n, c"),
-    ({"s.jsonl": STRICT}, {}, "'exact_match,strict', 'exact_match,loose'.*one column of rewards; name it"),
-    ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of exact_match,loose, exact_match,strict"),
-    ({"f/samples_1.jsonl": STRICT}, {}, "its folders may hold several tasks"),
-    ({"x.eval": SCORERS}, {}, r"reward=\['a', 'b'\] is not allowed: one column"),
-    ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have none: --unscored wrong"),
-    ({"x.eval": inspected(name="header.json")}, {}, "inspect log convert"),
-    ({"x.eval": "text"}, {}, "a finished log of Inspect"),
+    ({"p.jsonl": lines({"problem": "q", "pass_rate": 0.3})}, {"n": 4}, "n=4 is not allowed: the number of answers behind pass_rate, 0.3"),
+    ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of the columns exact_match,loose, exact_match,strict"),
+    ({"x.eval": SCORERS}, {}, "a, b may say what is correct"),
+    ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have no number"),
+    ({"x.eval": inspected(name="header.json")}, {}, "no column names the prompt"),
+    ({"x.eval": "text"}, {}, "a log of Inspect"),
 ]  # fmt: skip
 
 
@@ -200,13 +198,11 @@ def test_steps(tmp_path):
 
 def test_notes_on_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
-    assert read.notes == (
-        "rewards 0 (2), 1 (1), correct from 1 on",
-        "1 answers without a reward are left out",
-    )
+    assert read.verdict == "score"
+    assert read.notes == ("1 answers without a reward are left out",)
     sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
     read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
-    assert read.notes[1] == "acc,none is of one of 16 answers drawn to each: the others are in no number"
+    assert read.notes[0] == "acc,none is of one of 16 answers drawn to each: the others are in no number"
     assert read_counts(put(tmp_path, {X: lines(A)})).notes == ()
 
 
@@ -240,54 +236,15 @@ def test_prompts_are_paired_by_id(tmp_path):
     assert thin.base_c.mean() == pytest.approx(2, abs=0.05)
 
 
-EVALPLUS = {
-    "eval": {"HumanEval/0": [{"task_id": "HumanEval/0", "base_status": s} for s in ("pass", "fail", "Pass")]}
-}
-LIVECODE = [{"question_id": "q", "code_list": ["a", "b"], "graded_list": [True, False]}]
-OPENR1 = {"uuid": "u", "problem": "p", "generations": ["x", "y"], "correctness_math_verify": [True, True]}
 QWEN = {"idx": 0, "question": "q", "answer": "4", "pred": ["4", "5"], "score": [True, False]}
-NEMO = {
-    "content": [{"role": "user", "content": "1+1"}, {"role": "assistant", "content": "2"}],
-    "rewards": 1.0,
-}
-PASSED = [{"task_id": "t", "completion": "x", "result": "passed", "passed": p} for p in (True, False)]
-BY_COLUMNS = {
-    "EvalPlus": (json.dumps(EVALPLUS), "task_id", "base_status", None, {"HumanEval/0": (3, 2)}),
-    "human-eval": (lines(*PASSED), "task_id", "passed", "completion", {"t": (2, 1)}),
-    "Qwen2.5-Math": (lines(QWEN), "idx", "score", "pred", {"0": (2, 1)}),
-    "LiveCodeBench": (json.dumps(LIVECODE), "question_id", "graded_list", "code_list", {"q": (2, 1)}),
-    "OpenR1": (lines(OPENR1), "uuid", "correctness_math_verify", "generations", {"u": (2, 2)}),
-    "NeMo-RL": (lines(NEMO, NEMO | {"rewards": 0.0}), "content.0.content", "rewards", None, {"1+1": (2, 1)}),
-    "is_correct": (
-        lines({"problem_id": 7, "is_correct": 0}),
-        "problem_id",
-        "is_correct",
-        None,
-        {"7": (1, 0)},
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BY_COLUMNS)
-def test_rows_of_no_known_log_are_read_by_the_columns_that_are_named_and_refused_with_this_way_on(
-    tmp_path, case
-):
-    text, column, correct, answer, expected = BY_COLUMNS[case]
-    path = put(tmp_path, {"x.json" if text[0] == "[" or case == "EvalPlus" else "x.jsonl": text})
-    found = read_counts(path, column=column, correct=correct, answer=answer)
-    assert {key: (row.n, row.c) for key, row in found.rows.items()} == expected
-    assert all((row.answers is not None) == (answer is not None) for row in found.rows.values())
-    with pytest.raises(ValueError, match="--id and --correct name others"):
-        read_counts(path)
 
 
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        ({"column": "idx"}, "both named: --id COLUMN --correct COLUMN"),
-        ({"column": "idx", "correct": "score", "answer": "answer"}, "1 entries.*one for each of 2 rewards"),
-        ({"column": "idx", "correct": "gold"}, "one with the columns gold"),
-        ({"column": "idx", "correct": "answer"}, "a number in column 'answer'"),
+        ({"column": "absent"}, r"no column 'absent' of all rows \(columns: idx, question"),
+        ({"reward": "gold"}, "reward='gold' is not allowed: one of the columns"),
+        ({"reward": "question"}, r"question='q' is not allowed: a number, or a word such as pass \(line 1\)"),
     ],
 )
 def test_columns_that_hold_no_verdicts_are_refused(tmp_path, names, says):
@@ -295,10 +252,10 @@ def test_columns_that_hold_no_verdicts_are_refused(tmp_path, names, says):
         read_counts(put(tmp_path, {X: lines(QWEN)}), **names)
 
 
-def test_a_likely_way_on_is_named(tmp_path):
-    for rows, likely in ((PASSED, "--id task_id --correct passed"), ([QWEN], "--id idx --correct score")):
-        with pytest.raises(ValueError, match=likely):
-            read_counts(put(tmp_path, {X: lines(*rows)}))
+def test_answers_are_those_of_the_column_that_is_named(tmp_path):
+    path = put(tmp_path, {X: lines(QWEN)})
+    assert read_counts(path, column="idx").rows["0"].answers == ("4", "5")
+    assert read_counts(path, answer="answer").rows["q"].answers == ("4", "4")
 
 
 def test_a_prompt_is_its_uid_or_its_text_and_its_truth(tmp_path):

@@ -232,13 +232,13 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_confront(tmp_
         '{"task": "a", "solved": [true, false, false, false]}\n{"task": "b", "solved": [true, false]}\n'
     )
     refused = predict(f"trl beta=0 --counts {log}")
-    assert "--id task --correct solved" in " ".join(refused.output.split())
-    for counts in (path, f"{log} --id task --correct solved"):
+    assert "add --id task" in " ".join(refused.output.split())
+    for counts in (path, f"{log} --id task"):
         done = predict(f"trl beta=0 --counts {counts} --json -")
         assert [p["base_rate"] for p in json.loads(done.stdout)["prediction"]["prompts"]] == [0.25, 0.5]
     for command in ("predict", "confront"):
         options = CliRunner().invoke(main, [command, "--help"]).output
-        assert all(f" {option} " in options for option in ("--id", "--correct", "--reward", "--unscored"))
+        assert all(f" {option}" in options for option in ("--id", "--correct", "--reward", "--unscored"))
 
 
 def test_a_verifier_that_errs_slows_the_way(tmp_path):

@@ -1,0 +1,13 @@
+from .confrontation import Confrontation as Confrontation
+from .confrontation import confront as confront
+from .counts import Counts as Counts
+from .counts import MatchedRows as MatchedRows
+from .counts import PairedCounts as PairedCounts
+from .counts import matched as matched
+from .pilot import PilotForecast as PilotForecast
+from .pilot import pilot_forecast as pilot_forecast
+from .reading import read_counts as read_counts
+from .reading import read_steps as read_steps
+from .report import sentences as sentences
+from .several_runs import RunComparison as RunComparison
+from .several_runs import compare_runs as compare_runs

@@ -1,0 +1,195 @@
+"""What `dph confront` prints and stores."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import click
+from rich.console import Console
+
+from ..support import terminal
+from ..support.errors import argument_error, choice
+from ..support.files import STANDARD_OUTPUT, write_json
+from ..support.record import record
+from ..support.table import Table, printable
+from ..transfer import AnswerKernel, LinearisedMethod
+from .confrontation import Confrontation, confront
+from .counts import Counts, UnmatchedPromptsError
+from .kernel_course import KernelCourse
+from .pilot import pilot_forecast
+from .reading import distinct_names, read_counts, read_steps
+from .report import curve_table, requested, sentences, tables
+from .several_runs import compare_runs
+
+KIND = "confront"
+_BY_KERNEL = ("transfer", "learning_rate")
+_WIDTH, _LINES = 80, 20
+"""Columns, and lines, of what is printed unasked."""
+
+
+def print_confrontation(
+    base: Path,
+    runs: tuple[Path, ...],
+    json_path: Path | None,
+    labels: Path | None,
+    everything: bool,
+    **options: Any,
+) -> None:
+    """Read, compare, print and store by the options of `dph confront`; UsageError for wrong files."""
+    reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
+    by, by_step, seeds = (options.pop(name) for name in ("by", "by_step", "mean"))
+    forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by", *_BY_KERNEL)}
+    # What goes to standard output must be the record alone.
+    console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
+    console.width = console.width if everything else min(console.width, _WIDTH)
+    confrontations: list[Confrontation] = []
+    checkpoints: list[tuple[str, int | None, Counts]] = []
+    try:
+        first_name, *names = _names([base, *runs], labels)
+        first = replace(read_counts(base, by=by, **reading), name=first_name)
+        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
+        if forecast["until"] is not None:
+            later = _checkpoints(runs, forecast["at"], by_step, reading)
+            _print_forecast(console, first, later, json_path, options["group_size"], {**forecast, **band})
+            console.print(f"Next: dph confront {base} {runs[-1]}", markup=False, soft_wrap=True)
+            return
+        trained = _ids(forecast["trained"])
+        first = first.without(trained)
+        for path, name in zip(runs, names, strict=True):
+            steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}
+            for step, run in steps.items():
+                run = replace(run, name=name if step is None else f"{name}, step {step}").without(trained)
+                checkpoints.append((name, step, run))
+            # Of a training's steps the last is shown alone, all of them together.
+            confrontations.append(confront(first, run, **options))
+        many = len(checkpoints) > 1 or seeds
+        several = compare_runs(first, checkpoints, seeds=seeds, **band) if many else None
+    except ValueError as error:
+        hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
+        raise click.UsageError(f"{error}{hint}") from error
+    if json_path is not None:  # Before anything is said, which a closed pipe would end.
+        together, fitted = several and several.to_dict(), options.pop("fit_policies")
+        results = {"runs": [one.to_dict() for one in confrontations], "together": together}
+        lines = [line for one in confrontations for line in sentences(one)]
+        write_json(json_path, _record(results, lines, laws=fitted, **options))
+    for confrontation in confrontations if several is None or everything else ():
+        show(console, confrontation, everything)
+    if several is not None:
+        _print(console, several.summary(), several.tables())
+    if not (several and seeds):
+        console.print("Intervals are over prompts; other seeds are not in them (--mean). More: --all")
+    console.print(f"Next: dph predict CONFIG --counts {base}", markup=False, soft_wrap=True)
+
+
+def _ids(path: Path | None) -> list[str]:
+    """The lines of a file that are not empty."""
+    return [] if path is None else [*filter(None, map(str.strip, path.read_text("utf-8").splitlines()))]
+
+
+def _print_forecast(
+    console: Console,
+    base: Counts,
+    checkpoints: Mapping[int, Counts],
+    json_path: Path | None,
+    group_size: int,
+    settings: dict[str, Any],
+) -> None:
+    """The forecast of a run from its checkpoints: stored, and printed."""
+    path, divided_by, kernel = settings["trained"], settings["divided_by"], None
+    band = {name: settings[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
+    method, until = LinearisedMethod(divided_by, group_size), settings["until"]
+    file, rate = (settings[name] for name in _BY_KERNEL)
+    if (file is None) != (rate is None):
+        raise click.UsageError("--transfer needs the learning rate of Adam, --learning-rate needs --transfer")
+    if file is not None:
+        kernel = KernelCourse.from_kernel(AnswerKernel.load(file), method, until, rate)
+    forecast = pilot_forecast(
+        base, checkpoints, until, _ids(path) or None, method=method, kernel=kernel, **band
+    )
+    if json_path is not None:
+        config = {"until": forecast.until, "trained": path and str(path), "divided_by": divided_by, **band}
+        config |= {"group_size": group_size, "transfer": file and str(file), "learning_rate": rate}
+        lines, results = forecast.summary().splitlines(), {"forecast": forecast.to_dict()}
+        write_json(json_path, _record(results, lines, **config))
+    _print(console, forecast.summary(), forecast.tables())
+
+
+def _checkpoints(
+    runs: Sequence[Path], at: Sequence[int] | None, by_step: bool, reading: Mapping[str, Any]
+) -> dict[int, Counts]:
+    """The checkpoints by step: a field's, a name's last number, or as they are given."""
+    if at is not None and not len(at) == len(set(at)) == len(runs):
+        raise argument_error("at", at, f"a step of its own for each of the {len(runs)} files")
+    checkpoints: dict[int, Counts] = {}
+    for place, path in enumerate(runs):
+        numbers = re.findall(r"\d+", path.stem)
+        if by_step:
+            checkpoints |= read_steps(path, **reading)
+        elif at or numbers:
+            checkpoints[at[place] if at else int(numbers[-1])] = read_counts(path, **reading)
+        else:
+            raise argument_error("at", None, f"the step of {path.name}, whose name has none: --at 50")
+    return {step: counts for step, counts in checkpoints.items() if step}
+
+
+def _record(
+    results: Mapping[str, Any], findings: Sequence[str], *, seed: int, ks: Any, **settings: Any
+) -> dict[str, Any]:
+    """The results with the settings that they are of."""
+    described: Any = {"seed": seed, "config": {"k": ks, **settings}, "packages": ("numpy", "scipy")}
+    return record(KIND, results=results, findings=findings, **described)
+
+
+def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
+    """What each file is called: its label, else as much of its path as tells it from the others."""
+    names = distinct_names(paths)
+    if labels is None:
+        return names
+    import yaml
+
+    try:
+        read = yaml.safe_load(labels.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise argument_error("labels", str(labels), f"YAML ({error})") from error
+    if not isinstance(read, dict) or not all(isinstance(label, str) for label in read.values()):
+        raise argument_error("labels", str(labels), "a label by name of file or folder")
+    for name in read:
+        choice("labels", name, sorted({*names, *(path.name for path in paths)}))
+    pairs = zip(names, paths, strict=True)
+    labelled = [read.get(name) or read.get(path.name) or name for name, path in pairs]
+    if len({*labelled}) < len(labelled):
+        raise argument_error("labels", labelled, "a label of its own for each file")
+    return labelled
+
+
+def show(console: Console, confrontation: Confrontation, everything: bool) -> None:
+    """Print the sentences, the notes, and Pass@k with what was asked for, or every table."""
+    notes = [f"Note: {note}." for note in confrontation.notes]
+    if everything:
+        _print(console, "\n".join([*sentences(confrontation), *notes]), tables(confrontation))
+        return
+    curves = curve_table(confrontation.curves)
+    lines = [*_wrapped(sentences(confrontation))]
+    # Two lines end the answer, three of the table are no rows.
+    room = _LINES - len(lines) - len(curves.rows) - 5
+    shown = [*_wrapped(notes)]
+    if len(shown) > room:
+        while len([*_wrapped(notes)]) >= room and notes:
+            notes.pop()
+        shown = [*_wrapped(notes), f"Notes: {len(confrontation.notes) - len(notes)} more with --all."]
+    _print(console, "\n".join([*lines, *shown]), [curves, *requested(confrontation)])
+
+
+def _wrapped(texts: Sequence[str]) -> Iterator[str]:
+    for text in texts:
+        yield from wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _print(console: Console, words: str, shown: Sequence[Table]) -> None:
+
+    console.print(printable(words), markup=False, soft_wrap=True)
+    for table in shown:
+        console.print(table.rich(show_edge=False))
