@@ -32,8 +32,20 @@ class Shape:
     hidden: int
     kv_width: int
     """Key and value channels of a layer: 2 x heads x channels of a head."""
+    inner: int
+    """Channels within a layer's MLP."""
     vocabulary: int
+    embedded: int
+    """Weights of the embedding and, where it is another, of the head."""
     context: int
+
+    def layer(self, width: int) -> int:
+        """Bytes a token that a Llama layer keeps for its backward pass, numbers being `width` bytes.
+
+        Under autocast (2 bytes) the norms keep their input, and what they make of it, in float32, and each
+        projection a copy of its own in 16 bits.
+        """
+        return (30 if width == 2 else 32) * self.hidden + width * (self.kv_width + 4 * self.inner)
 
 
 @dataclass(frozen=True)
@@ -157,7 +169,9 @@ def shape_of(config: Any, lora: Any = None) -> Shape:
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,
         kv_width=2 * getattr(config, "num_key_value_heads", config.num_attention_heads) * head,
+        inner=getattr(config, "intermediate_size", None) or 4 * config.hidden_size,
         vocabulary=config.vocab_size,
+        embedded=config.vocab_size * config.hidden_size * (1 if config.tie_word_embeddings else 2),
         context=config.max_position_embeddings,
     )
 
@@ -179,10 +193,10 @@ def footprint(
     """The memory of a training with these DPHConfig arguments on each device (of so many bytes, for vLLM).
 
     Weights that train are float32, as are their gradients and Adam's two moments; sharded (FSDP, ZeRO 3) all
-    are spread over the devices, else autocast keeps a copy of the weights to compute with beside them. vLLM's
-    engine beside the trainer takes its share while it generates. A transformer layer keeps about 34 bytes x
-    tokens x width at 16 bits for its backward pass, attention matrices left aside (Korthikanti et al., arXiv
-    2205.05198); with checkpointing only its input, and one layer at a time in full. Rehearsal rows stand
+    are spread over the devices, but embedding and head are gathered on each for the whole step; else autocast
+    keeps a copy of the weights to compute with beside them. vLLM's engine beside the trainer takes its share
+    while it generates. A layer keeps `Shape.layer` bytes a token, as measured on a Llama, attention matrices
+    left aside; with checkpointing only its float32 input, and one layer at a time in full. Rehearsal rows stand
     beside the exploration's in the same step unless `two_backward`. Every row is as long as the longest
     `prompt` and a completion in full length: an upper bound for activations, logits and cache; fragmentation
     and the framework's own memory are not counted. TRL's head holds the logits of one slice at a time, and
@@ -201,10 +215,11 @@ def footprint(
     generated = min(mine, arguments.get("generation_rows") or mine)
     length = row_length(shape, completion, prompt)
     tokens = rows * length
-    layer = 34 * width // 2 * tokens * shape.hidden
-    checkpoints = shape.layers * tokens * shape.hidden * width + layer
+    layer = tokens * shape.layer(width)
+    checkpoints = shape.layers * tokens * shape.hidden * MASTER + layer
     return Footprint(
-        weights=(shape.trainable * (MASTER + copies) + frozen * width) // spread,
+        weights=(shape.trainable * (MASTER + copies) + frozen * width) // spread
+        + (shape.embedded * width if launch.sharded else 0),
         gradients=shape.trainable * MASTER // spread,
         optimizer=2 * shape.trainable * MASTER // spread,
         reference=shape.parameters * MASTER // spread if reference else 0,
@@ -245,7 +260,7 @@ def stage_footprint(
         gradients=0,
         optimizer=0,
         reference=0,
-        activations=34 * width // 2 * tokens * shape.hidden,
+        activations=tokens * shape.layer(width),
         logits=_slice(shape, tokens, width),
         cache=sampling.batch_size * length * shape.layers * shape.kv_width * width,
     )
