@@ -14,7 +14,7 @@ from dph_theory.support.checking import build
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.progress import Progress, silent
-from dph_theory.support.record import as_json, from_json, read_record, record
+from dph_theory.support.record import as_json, read_record, record
 
 from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
@@ -80,13 +80,16 @@ class EvaluatedModel(AnsweringModel):
 
     def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""
-        rehearsed_rows = []
-        tokens = [row.prompt_ids for row in rows], [row.completion_ids for row in rows]
-        for row, values in zip(rows, self.log_probs(*tokens), strict=True):
-            ref, pi = np.array(row.ref_logps), values.astype(np.float64)
-            sums = {f.name: float(f.on_log_ratio(pi - ref).value.sum()) for f in TOKEN_SUMS}
-            rehearsed_rows.append(RehearsedRow(row.example_id, float(ref.sum()), float(pi.sum()), sums))
-        return rehearsed_rows
+        values = self.log_probs([row.prompt_ids for row in rows], [row.completion_ids for row in rows])
+        ref, pi = np.concatenate([row.ref_logps for row in rows]), np.concatenate(values).astype(np.float64)
+        starts = np.cumsum([0, *map(len, values)])[:-1]
+        columns = [ref, pi, *(f.on_log_ratio(pi - ref).value for f in TOKEN_SUMS)]
+        sums = np.transpose([np.add.reduceat(column, starts) for column in columns]).tolist()
+        names = [f.name for f in TOKEN_SUMS]
+        return [
+            RehearsedRow(row.example_id, log_ref, log_pi, dict(zip(names, divergences, strict=True)))
+            for row, (log_ref, log_pi, *divergences) in zip(rows, sums, strict=True)
+        ]
 
     def _mean_verdicts(
         self, examples: Sequence[Prompt], drawn: Sequence[Sequence[Completion]]
@@ -118,7 +121,8 @@ class EvaluatedModel(AnsweringModel):
         return [[total[pair] for pair in group] for group in pairs]
 
 
-JOURNAL = "evaluation.jsonl"
+JOURNAL, DIGITS = "evaluation.jsonl", 8
+"""The digits of a log-probability that are stored: float32 holds no more."""
 REHEARSED, EXPLORED = "rehearsed", "explored"
 Sets = Mapping[str, Sequence[Prompt]]
 
@@ -162,7 +166,7 @@ def evaluate(
         check_room(name, *given_to(initial, task, examples, recipe))
     answering = EvaluatedModel(recipe, task, trained, initial)
     identity = _identity(answering, presampling, folders.run, sets)
-    journal = SharedJournal(folders.run_folder / JOURNAL, identity)
+    journal = SharedJournal(folders.run_folder / JOURNAL, identity, Batch)
     _answer(answering, sets, journal, folders.run, progress)
     processes.wait_for_everyone()
     if processes.is_main_process:
@@ -170,8 +174,7 @@ def evaluate(
         evaluated = {}
         for name, examples in sets.items():
             count = -(-len(examples) // recipe.sampling.batch_size)
-            batches = [from_json(Batch, journal[f"{name}/{batch}"]) for batch in range(count)]
-            prompts = [entry for batch in batches for entry in batch.prompts]
+            prompts = [entry for batch in range(count) for entry in journal[f"{name}/{batch}"].prompts]
             numbers = summary(prompts, recipe.evaluate.k)
             if name in base:
                 retention, exploration = against_base(prompts, base[name].prompts)
@@ -185,7 +188,8 @@ def evaluate(
             initial=ModelHash(initial.hashes.model),
         )
         described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": results.findings}
-        write_json(folders.evaluation, record(KIND, results=as_json(results), packages=PACKAGES, **described))
+        described["results"] = as_json(results, DIGITS)
+        write_json(folders.evaluation, record(KIND, packages=PACKAGES, **described))
     processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
 
@@ -225,7 +229,7 @@ def _answer(
             if f"{name}/{batch}" not in journal:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
                 answered = Batch(name, batch, tuple(answering.prompt_answers(chosen, seed)))
-                journal.append(f"{name}/{batch}", as_json(answered))
+                journal.append(f"{name}/{batch}", as_json(answered, DIGITS))
         before += len(examples)
 
 

@@ -170,7 +170,7 @@ class _InitialRollouts(AnsweringModel):
         prompts = dict(zip([example.id for example in pef], self.prompts(pef), strict=True))
         scores = self.log_probs([prompts[name] for name, _ in answers], [ids for _, ids in answers])
         scored_rows = [
-            RehearsalRow(name, prompts[name], ids, values)
+            RehearsalRow(name, prompts[name], ids, values.tolist())
             for (name, ids), values in zip(answers, scores, strict=True)
         ]
         return {"pef": [*prompts], "rows": packed(table_of(scored_rows))}
