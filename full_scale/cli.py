@@ -19,9 +19,9 @@ from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
 from .models.versions import check_versions
-from .recipe.schema import Recipe, load_recipe, recipe_keys
 
 if TYPE_CHECKING:
+    from .recipe.schema import Recipe
     from .training.dry_run import DryRun
 
 NOT_YET, WRONG, TERMINATED = 1, 2, 143
@@ -93,6 +93,8 @@ class _WithKeys(click.Command):
     """A command whose help ends with the keys of a recipe."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from .recipe.schema import recipe_keys
+
         with formatter.section("Keys of a recipe, KEY=VALUE, with types and defaults"):
             formatter.write_dl([(key, f"{kind}, {default}") for key, kind, default in recipe_keys()])
         formatter.write_paragraph()
@@ -302,7 +304,9 @@ def pretrained_command(model: str, **options: Any) -> None:
         _say(console, report.sentences)
 
 
-def _recipe(config: str, overrides: Sequence[str]) -> Recipe:
+def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":
+    from .recipe.schema import load_recipe
+
     recipe = load_recipe(config, overrides)
     if not recipe.name:
         raise click.UsageError(f"{config} has no name: runs are kept under it")

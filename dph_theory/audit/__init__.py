@@ -5,15 +5,6 @@ policy) later, `audit_advantage` what an advantage weighs and maximises, `audit_
 one. Each returns a report whose `verdict` is one to three sentences; `check` tests a loss against its claim.
 """
 
-from .advantage import AdvantageError as AdvantageError
-from .advantage import AdvantageReport as AdvantageReport
-from .advantage import audit_advantage as audit_advantage
-from .check import CheckError as CheckError
-from .check import check as check
-from .loss import audit as audit
-from .metric import MetricError as MetricError
-from .metric import MetricReport as MetricReport
-from .metric import audit_metric as audit_metric
-from .report import SAMPLES as SAMPLES
-from .report import AuditReport as AuditReport
-from .report import Match as Match
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

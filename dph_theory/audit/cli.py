@@ -14,17 +14,12 @@ from types import ModuleType
 from typing import Any
 
 import click
-import torch
 from rich.console import Console
 
 from ..support import terminal
 from ..support.errors import choice
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.user_code import TooLong, blamed, quietly
-from .advantage import AdvantageError, audit_advantage
-from .exact import arguments_of
-from .loss import audit
-from .metric import MetricError, audit_metric
 from .report import SAMPLES, LossReport
 
 _TARGET = "FILE.py:function"
@@ -64,6 +59,8 @@ def loss_command(
     is given the sampled tokens' log-probabilities alone: a divergence summed over the whole vocabulary, as
     in distillation, cannot be audited, in neither direction.
     """
+    from .exact import arguments_of
+    from .loss import audit
 
     def audits(loss: Callable[..., Any]) -> list[LossReport]:
         both = ("policy", "old_policy") if "log_old" in arguments_of(loss) else ("policy",)
@@ -93,6 +90,7 @@ def advantage_command(
     Correctness is a reward of one. With --format-reward the answer also says what both rewards weigh, and at
     which pass rates the format wins.
     """
+    from .advantage import audit_advantage
 
     def audits(advantage: Callable[..., Any]) -> list[LossReport]:
         return [audit_advantage(advantage, group_size=group_size, format_reward=format_reward)]
@@ -106,6 +104,8 @@ def advantage_command(
 @_json
 def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
     """What a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and its bias."""
+    from .metric import audit_metric
+
     _audit(target, time_limit, json_path, lambda metric: [audit_metric(metric)])
 
 
@@ -116,8 +116,8 @@ def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
     """What each KL term and policy loss of a trainer minimises, and where training by it converges.
 
     TRAINER is one of those that are listed without it; "papers" audits the losses of papers, "advantages"
-    how published advantages weight prompts, in groups of 8. Every form is audited anew, by exact enumeration, half a
-    second each.
+    how published advantages weight prompts, in groups of 8. Every form is audited anew, by exact enumeration,
+    half a second each.
     """
     from .catalogue import LOSSES, PAPERS, audit_advantages, audit_catalogue
 
@@ -180,7 +180,11 @@ def interruptible() -> Iterator[None]:
 @contextmanager
 def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
-    torch.set_num_threads(1)  # The tensors are small: more threads only wait for each other.
+    from .metric import MetricError
+    from .precision import AdvantageError
+
+    if "torch" in sys.modules:  # The tensors are small: more threads only wait for each other.
+        sys.modules["torch"].set_num_threads(1)
     try:
         with interruptible(), quietly(seconds) as printed:
             yield

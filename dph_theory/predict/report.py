@@ -13,8 +13,8 @@ from ..coverage import exact_pass_at_k, pass_at_k
 from ..support.table import Table
 from ..trainers.objective import Objective
 from ..trainers.parts import UNDIVIDED
-from . import MOST_OF_THE_WAY, Prediction
 from .configuration import Configuration
+from .prediction import MOST_OF_THE_WAY, Prediction
 from .settings import flag
 from .stored_runs import StoredRuns, expectation, setting_rows
 

@@ -9,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .errors import RefusedError, argument_error
 
 T = TypeVar("T")
@@ -36,7 +34,7 @@ def as_json(value: Any, digits: int | None = None) -> Any:
         if digits is None and _PLAIN.issuperset(map(type, value)):
             return list(value)
         return [as_json(entry, digits) for entry in value]
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # Arrays and numbers of numpy, which results without them need not load.
         return as_json(value.tolist(), digits)
     if isinstance(value, float) and digits is not None:
         return float(f"{value:.{digits}g}")
@@ -57,6 +55,8 @@ class Readable:
 
 
 def _plain(entry: Any) -> str:
+    import numpy as np
+
     if isinstance(entry, np.ndarray) and entry.ndim == 0:
         entry = entry[()]
     if isinstance(entry, np.ndarray):

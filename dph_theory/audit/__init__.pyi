@@ -1,0 +1,12 @@
+from .advantage import AdvantageError as AdvantageError
+from .advantage import AdvantageReport as AdvantageReport
+from .advantage import audit_advantage as audit_advantage
+from .claims import CheckError as CheckError
+from .claims import check as check
+from .loss import audit as audit
+from .metric import MetricError as MetricError
+from .metric import MetricReport as MetricReport
+from .metric import audit_metric as audit_metric
+from .report import SAMPLES as SAMPLES
+from .report import AuditReport as AuditReport
+from .report import Match as Match
