@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -281,7 +282,8 @@ def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
         return {}
     number = {prompt: i for i, prompt in enumerate(different)}
     cache.batch_select_indices(torch.tensor([number[tuple(row)] for row in rows], device=ids.device))
-    return {"past_key_values": cache}
+    # transformers 5.23 has another name for it than 5.24.
+    return {"cache" if "cache" in signature(type(model).forward).parameters else "past_key_values": cache}
 
 
 def padded(

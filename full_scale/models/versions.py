@@ -5,18 +5,18 @@ from importlib.metadata import PackageNotFoundError, version
 
 from dph_theory.support.errors import RefusedError
 
-PINNED: Mapping[str, str] = {"trl": "1.16", "transformers": "5.23"}
+TESTED: Mapping[str, tuple[str, ...]] = {"trl": ("1.16",), "transformers": ("5.23", "5.24")}
 """Minor versions: the trainer enters TRL by hooks that a minor release may move."""
 
 
 def check_versions() -> None:
-    """Raise RefusedError, saying what to install, unless the pinned minor versions are installed."""
-    installed = {name: _installed(name) for name in PINNED}
+    """Raise RefusedError, saying what to install, unless tested minor versions are installed."""
+    installed = {name: _installed(name) for name in TESTED}
     minor = {name: ".".join(number.split(".")[:2]) for name, number in installed.items()}
-    wrong = [name for name, number in minor.items() if number != PINNED[name]]
+    wrong = [name for name, number in minor.items() if number not in TESTED[name]]
     if wrong:
         have = ", ".join(f"{name} {installed[name]}" for name in wrong)
-        need = " ".join(f"'{name}=={pinned}.*'" for name, pinned in PINNED.items())
+        need = " ".join(f"'{name}=={minors[-1]}.*'" for name, minors in TESTED.items())
         raise RefusedError(
             f"found {have}: the trainer was built and tested on other versions; pip install {need}"
         )

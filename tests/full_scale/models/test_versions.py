@@ -15,10 +15,24 @@ def test_another_minor_version_than_the_pinned_is_refused_with_what_to_install(m
     versions.check_versions()
     assert versions._installed("no-such-distribution") == "(not installed)"
     monkeypatch.setattr(versions, "_installed", lambda name: have if name == "trl" else "5.23.7")
-    with pytest.raises(RuntimeError, match=r"install 'trl==1\.16\.\*' 'transformers==5\.23\.\*'") as error:
+    with pytest.raises(RuntimeError, match=r"install 'trl==1\.16\.\*' 'transformers==5\.24\.\*'") as error:
         versions.check_versions()
     # The other one is not named.
     assert f"found trl {have}: " in str(error.value)
+
+
+def test_the_extra_takes_the_minor_versions_that_were_tested_and_no_others():
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["full"]
+    ours = {found.name: found.specifier for found in map(Requirement, extra)}
+    for name, minors in versions.TESTED.items():
+        major, first, last = (
+            minors[0].split(".")[0],
+            *(int(minor.split(".")[1]) for minor in (minors[0], minors[-1])),
+        )
+        taken = [
+            f"{major}.{minor}" for minor in range(first - 2, last + 3) if f"{major}.{minor}.1" in ours[name]
+        ]
+        assert taken == list(minors)
 
 
 def test_the_extra_takes_engines_that_trl_and_the_pinned_transformers_take():
