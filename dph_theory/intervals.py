@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, stdtrit
+from scipy.special import betaincinv, expit, logit, stdtrit
 
 from .numeric.arrays import Array, Scalars, finite, one, probability, rate
 from .numeric.elementary import Values
@@ -132,10 +132,9 @@ def bounded_mean(values: np.ndarray, rng: np.random.Generator, **options: Any) -
 
 def share(count: int, among: int) -> Estimate:
     """A share of independent cases with its exact (Clopper-Pearson) interval."""
-    from scipy import stats  # Loads for half a second, which most commands can do without.
-
-    bounds = stats.binomtest(count, among).proportion_ci(LEVEL, "exact")
-    return Estimate(count / among, float(bounds.low), float(bounds.high))
+    low = betaincinv(count, among - count + 1, (1 - LEVEL) / 2) if count else 0.0
+    high = betaincinv(count + 1, among - count, (1 + LEVEL) / 2) if count < among else 1.0
+    return Estimate(count / among, float(low), float(high))
 
 
 def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:

@@ -10,8 +10,6 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import squareform
 
 from ..intervals import Estimate, bounded_mean
 from ..support.record import Readable
@@ -238,6 +236,9 @@ def run_agreement(
 
 def _same(pairs: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """The groups of runs that agree, joined by pairs."""
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial.distance import squareform
+
     number, group = connected_components(squareform(pairs >= ONE))
     groups = (tuple(np.flatnonzero(group == label).tolist()) for label in range(number))
     return tuple(members for members in groups if len(members) > 1)

@@ -51,7 +51,6 @@ def steps_of(text: str) -> list[int]:
 @click.option(
     "--power", type=difference, metavar="D[@K]", multiple=True, help="Difference to detect, 0.02@8 of Pass@8."
 )
-@click.option("--beyond", type=budgets, metavar="K,K,...", help="More values of k, by fitted pass rates.")
 @click.option(
     "--laws",
     "fit_policies",
@@ -75,7 +74,6 @@ def steps_of(text: str) -> list[int]:
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
 @click.option("--json", "json_path", type=terminal.OutputFile(), help="File of all results; - prints it.")
-@click.option("--labels", type=_FILE, help="YAML of names by file or folder: of the base, of the runs.")
 def confront_command(**options: Any) -> None:
     """Compare each RUN with BASE: files of rows {"id", "n", "c"}, c correct among n answers to a prompt.
 

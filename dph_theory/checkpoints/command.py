@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from ..support import terminal
-from ..support.errors import argument_error, choice
+from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
@@ -21,22 +21,16 @@ from .counts import Counts, UnmatchedPromptsError
 from .kernel_course import KernelCourse
 from .pilot import pilot_forecast
 from .reading import distinct_names, read_counts, read_steps
-from .report import curve_table, requested, sentences, tables
+from .report import MOST_KS, curve_table, requested, sentences, tables
 from .several_runs import compare_runs
 
-KIND = "confront"
 _BY_KERNEL = ("transfer", "learning_rate")
 _WIDTH, _LINES = 80, 20
 """Columns, and lines, of what is printed unasked."""
 
 
 def print_confrontation(
-    base: Path,
-    runs: tuple[Path, ...],
-    json_path: Path | None,
-    labels: Path | None,
-    everything: bool,
-    **options: Any,
+    base: Path, runs: tuple[Path, ...], json_path: Path | None, everything: bool, **options: Any
 ) -> None:
     """Read, compare, print and store by the options of `dph confront`; UsageError for wrong files."""
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
@@ -48,7 +42,7 @@ def print_confrontation(
     confrontations: list[Confrontation] = []
     checkpoints: list[tuple[str, int | None, Counts]] = []
     try:
-        first_name, *names = _names([base, *runs], labels)
+        first_name, *names = distinct_names([base, *runs])
         first = replace(read_counts(base, by=by, **reading), name=first_name)
         band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
         if forecast["until"] is not None:
@@ -140,29 +134,7 @@ def _record(
 ) -> dict[str, Any]:
     """The results with the settings that they are of."""
     described: Any = {"seed": seed, "config": {"k": ks, **settings}, "packages": ("numpy", "scipy")}
-    return record(KIND, results=results, findings=findings, **described)
-
-
-def _names(paths: Sequence[Path], labels: Path | None) -> list[str]:
-    """What each file is called: its label, else as much of its path as tells it from the others."""
-    names = distinct_names(paths)
-    if labels is None:
-        return names
-    import yaml
-
-    try:
-        read = yaml.safe_load(labels.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise argument_error("labels", str(labels), f"YAML ({error})") from error
-    if not isinstance(read, dict) or not all(isinstance(label, str) for label in read.values()):
-        raise argument_error("labels", str(labels), "a label by name of file or folder")
-    for name in read:
-        choice("labels", name, sorted({*names, *(path.name for path in paths)}))
-    pairs = zip(names, paths, strict=True)
-    labelled = [read.get(name) or read.get(path.name) or name for name, path in pairs]
-    if len({*labelled}) < len(labelled):
-        raise argument_error("labels", labelled, "a label of its own for each file")
-    return labelled
+    return record("confront", results=results, findings=findings, **described)
 
 
 def show(console: Console, confrontation: Confrontation, everything: bool) -> None:
@@ -171,13 +143,13 @@ def show(console: Console, confrontation: Confrontation, everything: bool) -> No
     if everything:
         _print(console, "\n".join([*sentences(confrontation), *notes]), tables(confrontation))
         return
-    curves = curve_table(confrontation.curves)
-    lines = [*_wrapped(sentences(confrontation))]
+    lines, shown = [*_wrapped(sentences(confrontation))], [*_wrapped(notes)]
     # Two lines end the answer, three of the table are no rows.
-    room = _LINES - len(lines) - len(curves.rows) - 5
-    shown = [*_wrapped(notes)]
+    room = _LINES - len(lines) - 5
+    curves = curve_table(confrontation.curves, most=min(MOST_KS, room - bool(notes)))
+    room -= len(curves.rows)
     if len(shown) > room:
-        while len([*_wrapped(notes)]) >= room and notes:
+        while notes and len([*_wrapped(notes)]) >= room:
             notes.pop()
         shown = [*_wrapped(notes), f"Notes: {len(confrontation.notes) - len(notes)} more with --all."]
     _print(console, "\n".join([*lines, *shown]), [curves, *requested(confrontation)])
@@ -189,7 +161,6 @@ def _wrapped(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _print(console: Console, words: str, shown: Sequence[Table]) -> None:
-
     console.print(printable(words), markup=False, soft_wrap=True)
     for table in shown:
         console.print(table.rich(show_edge=False))

@@ -94,7 +94,6 @@ def confront(
     draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
-    beyond: Sequence[int] | None = None,
     fit_policies: bool = False,
 ) -> Confrontation:
     """Compare a run with its base: Pass@k, prompts, log odds, stationary policies, and what a loss is of.
@@ -103,9 +102,9 @@ def confront(
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
     the training, for the policies of std-normalised advantages; `draws`, of the band's bootstrap; `seed`, of
     all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
-    them; `beyond`, k of which to give Pass@k by fitted pass rates, also above n (`rates.solved_beyond`);
-    `fit_policies`, fit stationary policies to the counts even where "no change" is not rejected. Returns a
-    Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above the least n.
+    them; `fit_policies`, fit stationary policies to the counts even where "no change" is not rejected.
+    Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above the
+    least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
     >>> found = confront(base, run)  # doctest: +SKIP
@@ -132,7 +131,7 @@ def confront(
         spending=kl_spent(both.run, pairs) if _same_reference(base, run, both) else None,
         needed=tuple(line for d, k in power for line in needed(pairs, d, k)),
         notes=tuple(_notes(base, run, both, curves)),
-        measures=measures(both, most, rng, beyond or ()),
+        measures=measures(both, most, rng),
         groups=uniform_groups(pairs, group_size),
         answers_left=answers_left(both.base, both.run, rng),
         consensus=consensus(both, most, rng),

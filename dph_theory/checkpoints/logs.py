@@ -4,66 +4,26 @@ A column is one of verdicts only if its name or its values say so. What is not c
 with the option that answers it.
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..support.errors import argument_error, choice
 from .counts import MOST_ANSWERS, ROUNDED, is_number, snapped
-from .shapes import LoggedRow, Shape, is_answers
+from .shapes import NAMES, WORDS, Answers, LoggedRow, Shape
 
-_WORDS = {
-    **dict.fromkeys(("pass", "passed", "correct", "true", "yes", "c"), 1.0),
-    **dict.fromkeys(("fail", "failed", "incorrect", "wrong", "false", "no", "timeout", "i", "n"), 0.0),
-    "p": 0.5,
-}
-"""Verdicts in words, and Inspect's grades as its own metrics count them: C, partial, I, no answer."""
 _FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
-_OF_MANY = re.compile(
-    r"(maj|cons|best|worst|majority)[@_^]|pass[@^](?!1(?!\d)|k:k=1(?!\d))|pass_at_(?!1(?!\d))"
-)
-"""Numbers of a prompt's answers together, from which no count of correct ones follows."""
-_RATE = re.compile(
-    r"(pass|solve|success|correct|accept|win)\w*_rate|pass(@|_at_)1(?!\d)|pass@k:k=1(?!\d)|(avg|mean)@|_avg$"
-)
-_RATE_OF = re.compile(r"n=(\d+)|(?:avg|mean)@(\d+)")
-_CORRECT = re.compile(
-    r"correct|accura|(^|[^a-z])(acc|em|ok|hit|right)([^a-z]|$)|pass(ed)?([^a-z]|$)|resolved|solved|success"
-    r"|match|grade|verdict"
-)
-_REWARD = re.compile(r"reward|score")
-_OTHER = re.compile(
-    r"(^|[._])(id|idx|index|step|epoch|seed|run|turn|rank|fold|level|n|k|len|length|version)(s|es)?$"
-    r"|_(ms|tokens|count)$|incorrect|wrong|error|fail|unresolved|invalid|format|temperature|trunc|finish"
-    r"|answer|target|truth|gold|solution|expected|reference|pred|label|output|response|completion|advantage"
-)
-"""Names of columns that hold no verdict, also where their values are 0 and 1."""
 UNSCORED = ("wrong", "omit")
 """What may be made of answers without a verdict."""
-_LISTED = 5
-"""So many lines, values and names are listed one by one."""
+_LISTED, _HARDLY = 5, 3
+"""So many lines, values and names are listed one by one; columns of this rank are asked for."""
 
 
-@dataclass
-class Asked:
-    """What rows leave open, and the option that would answer it."""
-
-    reasons: list[str] = field(default_factory=list)
-    options: list[str] = field(default_factory=list)
-
-    def add(self, reason: str, option: str) -> None:
-        """Note a question with its answer, as it is written on the command line."""
-        self.reasons.append(reason)
-        self.options.append(option)
-
-    def refuse(self) -> None:
-        """Raise ValueError if anything was left open."""
-        if self.reasons:
-            raise ValueError(f"{'; '.join(self.reasons)}: add {' '.join(self.options)}")
+Asked: TypeAlias = dict[str, str]
+"""What rows leave open, by the option that would answer it."""
 
 
 @dataclass(frozen=True)
@@ -93,28 +53,32 @@ class ReadingOptions:
 
 def _value(cell: Any) -> Any:
     """A cell as a number where it is one or a word for one, a fraction as (c, n); else as it is."""
-    if isinstance(cell, str):
-        if (parts := _FRACTION.fullmatch(cell.strip())) and int(parts[1]) <= int(parts[2]):
-            return int(parts[1]), int(parts[2])
-        return _WORDS.get(cell.strip().lower(), cell)
-    return cell
+    if not isinstance(cell, str):
+        return snapped(float(cell)) if is_number(cell) else None if isinstance(cell, float) else cell
+    if (parts := _FRACTION.fullmatch(cell.strip())) and int(parts[1]) <= int(parts[2]):
+        return int(parts[1]), int(parts[2])
+    return WORDS.get(cell.strip().lower(), cell)
 
 
 def _rank(name: str, cells: Sequence[Any]) -> int | None:
-    """How surely a column says what is correct: 0 by its name, 1 as a reward, 2 by its values."""
-    lower, entries = name.lower(), [x for cell in cells for x in (cell if isinstance(cell, list) else [cell])]
-    values = [_value(entry) for entry in entries if entry is not None and entry == entry]
-    numbers = bool(values) and all(isinstance(x, tuple) or is_number(x) for x in values)
-    if not numbers or _OF_MANY.search(lower) or _OTHER.search(lower):
+    """How surely a column says what is correct: 0 by its name, 1 as a reward, 2 by its values, 3 hardly."""
+    entries = [x for cell in cells for x in (cell if isinstance(cell, list) else [cell])]
+    values = [value for entry in entries if (value := _value(entry)) is not None]
+    numbers = [x for x in values if isinstance(x, float)]
+    if not values or not all(isinstance(x, float | tuple) for x in values) or _says("of_many|other", name):
         return None
-    plain = [x for x in values if not isinstance(x, tuple)]
-    if _RATE.search(lower) or _CORRECT.search(lower):
-        return 0 if all(-1 <= x <= 1 for x in plain) else None
-    if _REWARD.search(lower):
+    if _says("rate|correct", name):
+        return 0 if all(-1 <= x <= 1 for x in numbers) else None
+    if _says("reward", name):
         return 1
-    # A number that is always 0 or always 1 may be anything; a truth value, a word or a fraction is none.
-    given = not any(type(x) in (int, float) for x in entries)
-    return 2 if given or set(plain) == {0, 1} else None
+    if all(isinstance(entry, str) for entry in entries) or any(isinstance(cell, Answers) for cell in cells):
+        return 2
+    return 3 if {*numbers} == {0, 1} or all(isinstance(entry, bool) for entry in entries) else None
+
+
+def _says(kinds: str, name: str) -> bool:
+    """Whether the name of a column is of one of these kinds, with | between."""
+    return any(NAMES[kind].search(name.lower()) for kind in kinds.split("|"))
 
 
 def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | None, asked: Asked) -> str:
@@ -125,17 +89,13 @@ def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | Non
             by_name[name].append(cell)
     if requested is not None:
         # A metric without its filter is the metric of the only filter.
-        fitting = [n for n in by_name if n == requested] or [
-            n for n in by_name if n.partition(",")[0] == requested
-        ]
-        if len(fitting) != 1:
-            names = ", ".join(sorted(by_name))
-            raise argument_error("reward", requested, f"one of the columns {names}")
-        if _OF_MANY.search(fitting[0].lower()):
-            raise argument_error(
-                "reward", fitting[0], "a verdict on each answer; this is one of many together"
-            )
-        return fitting[0]
+        fitting = [n for n in by_name if n == requested or n.partition(",")[0] == requested]
+        chosen = requested if requested in fitting else fitting[0] if len(fitting) == 1 else ""
+        if not chosen:
+            raise argument_error("reward", requested, f"one of the columns {', '.join(sorted(by_name))}")
+        if _says("of_many", chosen):
+            raise argument_error("reward", chosen, "a verdict on an answer; this is one on many together")
+        return chosen
     possible = {name: 0 if name in shape.verdicts else _rank(name, cells) for name, cells in by_name.items()}
     ranks = {name: rank for name, rank in possible.items() if rank is not None}
     if not ranks:
@@ -143,8 +103,8 @@ def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | Non
         raise ValueError(f"no column says what is correct (columns: {shown}); name it: --correct COLUMN")
     surest = [name for name, rank in ranks.items() if rank == min(ranks.values())]
     surest = [n for i, n in enumerate(surest) if by_name[n] not in [by_name[m] for m in surest[:i]]]
-    if len(surest) > 1:
-        asked.add(f"{', '.join(surest[:_LISTED])} may say what is correct", f"--correct {quote(surest[0])}")
+    if len(surest) > 1 or min(ranks.values()) == _HARDLY:
+        asked[f"--correct {quote(surest[0])}"] = f"{', '.join(surest[:_LISTED])} may say what is correct"
     return surest[0]
 
 
@@ -169,15 +129,21 @@ def prompt_counts(
     column = verdict_column(shape, [row for _, row in rows], options.reward, asked)
     rows = [(at, row) for at, row in rows if column in row.cells or not shape.partial]
     entries = [_entry(column, at, row, shape.tokens) for at, row in rows]
+    _ask_for_missing(column, rows, entries, options.unscored, asked, notes)
     values = [x for entry in entries for x in entry if isinstance(x, float)]
     single = all(len(entry) == 1 for entry in entries)
-    if single and values and _RATE.search(column.lower()) and all(0 <= x <= 1 for x in values):
-        judged = _of_rates(column, rows, [entry[0] or 0.0 for entry in entries], options.n, asked)
+    if single and values and _says("rate", column) and all(0 <= x <= 1 for x in values):
+        present = [(row, entry[0]) for (_, row), entry in zip(rows, entries, strict=True)]
+        present = [(row, x) for row, x in present if x is not None or options.unscored != "omit"]
+        judged = _of_rates(column, [(row, x or 0.0) for row, x in present], options.n, asked)
     else:
-        judged = _of_verdicts(column, rows, entries, options, asked, notes)
+        least = _least_correct(column, values, options.correct_from, asked, notes) if values else 1.0
+        pairs = zip(rows, entries, strict=True)
+        judged = [_of_row(row, column, entry, least, options.unscored == "omit") for (_, row), entry in pairs]
         if single and shape.drawn and (drawn := max((row.drawn for _, row in rows), default=1)) > 1:
             notes.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
-    asked.refuse()
+    if asked:
+        raise ValueError(f"{'; '.join(asked.values())}: add {' '.join(asked)}")
     return _by_prompt(judged, notes), column, tuple(notes)
 
 
@@ -186,100 +152,90 @@ def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
     cell = row.cells.get(column)
     if isinstance(cell, list) and tokens:
         cell = sum(cell)
-    if isinstance(cell, list) and not is_answers(cell, row):
+    cells = cell if isinstance(cell, list) else [cell]
+    # Numbers of tokens are no verdicts: these are truth values or words, or as many as texts, or columns.
+    numbers = not isinstance(cell, Answers) and any(isinstance(x, float) for x in cells)
+    if isinstance(cell, list) and numbers and len(cell) not in row.lengths:
         allowed = f"a verdict an answer: {len(cell)} numbers beside one answer are those of its tokens"
         raise argument_error(column, cell[:_LISTED], allowed)
-    values = [_value(x) for x in (cell if isinstance(cell, list) else [cell])]
-    for value in values:
-        if not (value is None or isinstance(value, tuple | float | int)):
-            raise argument_error(column, value, f"a number, or a word such as pass (line {at})")
-    return [x if isinstance(x, tuple) else snapped(float(x)) if is_number(x) else None for x in values]
+    values = [_value(x) for x in cells]
+    if wrong := [x for x in values if not (x is None or isinstance(x, float | tuple))]:
+        raise argument_error(column, wrong[0], f"a number, or a word such as pass (line {at})")
+    return values
 
 
-def _of_rates(
-    column: str, rows: Sequence[tuple[int, LoggedRow]], shares: Sequence[float], n: int | None, asked: Asked
-) -> list[_Judged]:
-    """The counts behind shares of correct answers, of a number that an option, the name or a column says."""
-    named = next((int(a or b) for a, b in _RATE_OF.findall(column)), 0)
-    answers = [n or named or row.drawn for _, row in rows]
-    if not all(answers):
-        fits = (
-            n for n in range(1, MOST_ANSWERS) if all(abs(x * n - round(x * n)) < 1e-4 * n for x in shares)
-        )
-        asked.add(f"{column} is a share of a number of answers that no column has", f"--n {next(fits)}")
-    judged = []
-    for (at, row), n, share in zip(rows, answers, shares, strict=True):
-        if n and not _is_share(share, n, 0.01 + 0.001 * n):
-            raise argument_error("n", n, f"the number of answers behind {column}, {share:g} at line {at}")
-        judged.append(_Judged(row, n, round(share * n)))
-    return judged
-
-
-def _is_share(share: float, n: int, error: float) -> bool:
-    return abs(share * n - round(share * n)) <= error
-
-
-def _of_verdicts(
+def _ask_for_missing(
     column: str,
     rows: Sequence[tuple[int, LoggedRow]],
     entries: Sequence[Sequence[Any]],
-    options: ReadingOptions,
+    unscored: str | None,
     asked: Asked,
     notes: list[str],
-) -> list[_Judged]:
-    """The counts of answers with a verdict each, or with (c, n) of several."""
-    lines = [(at, row, entry) for (at, row), entry in zip(rows, entries, strict=True)]
-    without = [f"{at} ({row.reason})" if row.reason else f"{at}" for at, row, entry in lines if None in entry]
-    if without and options.unscored is None:
+) -> None:
+    """Note how many answers have no verdict and what is made of them, or ask for it."""
+    lines = zip(rows, entries, strict=True)
+    without = [f"{at} ({row.reason})" if row.reason else f"{at}" for (at, row), x in lines if None in x]
+    if without and unscored is None:
         more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
         reason = f"lines {', '.join(without[:_LISTED])}{more} have no number in column {column!r}"
         reason += " (wrong counts such answers as incorrect, omit leaves them out)"
-        asked.add(reason, "--unscored wrong")
+        asked["--unscored wrong"] = reason
     elif without:
-        fate = "counted as incorrect" if options.unscored == "wrong" else "left out"
+        fate = "counted as incorrect" if unscored == "wrong" else "left out"
         notes.append(f"{sum(entry.count(None) for entry in entries)} answers without a reward are {fate}")
-    values = [x for entry in entries for x in entry if isinstance(x, float)]
-    least = _least_correct(column, values, options.correct_from, asked, notes) if values else 1.0
-    judged = []
-    for _, row, entry in lines:
-        if entry and isinstance(entry[0], tuple):
-            judged.append(_Judged(row, entry[0][1], entry[0][0]))
-            continue
-        said = row.texts.get(column, row.texts.get(""))
-        texts = said if isinstance(said, list) and len(said) == len(entry) > 1 else [said] * len(entry)
-        used = [i for i, x in enumerate(entry) if x is not None or options.unscored != "omit"]
-        verdicts = [int(entry[i] is not None and entry[i] >= least) for i in used]
-        judged.append(_Judged(row, len(used), sum(verdicts), verdicts, [texts[i] for i in used]))
-    return judged
+
+
+def _of_rates(
+    column: str, shares: Sequence[tuple[LoggedRow, float]], n: int | None, asked: Asked
+) -> list[_Judged]:
+    """The counts behind shares of correct answers, of a number that an option, the name or a column says."""
+    named = next((int(a or b) for a, b in NAMES["rate_of"].findall(column)), 0)
+    numbered = [(row, share, n or named or row.drawn) for row, share in shares]
+    if not all(number for *_, number in numbered):
+        fits = (m for m in range(1, MOST_ANSWERS) if all(_off(x, m) <= 1e-4 * m for _, x in shares))
+        asked[f"--n {next(fits)}"] = f"{column} is a share of a number of answers that no column has"
+    if wrong := [(x, m) for _, x, m in numbered if _off(x, m) > 0.01 + 0.001 * m]:
+        share, number = wrong[0]
+        raise argument_error("n", number, f"the number of answers behind {column}, such as {share:g}")
+    return [_Judged(row, m, round(x * m)) for row, x, m in numbered]
+
+
+def _off(share: float, n: int) -> float:
+    """How far a share of n is from a whole number."""
+    return abs(share * n - round(share * n))
+
+
+def _of_row(row: LoggedRow, column: str, entry: Sequence[Any], least: float, omit: bool) -> _Judged:
+    """The counts of answers with a verdict each, or with (c, n) of several."""
+    if entry and isinstance(entry[0], tuple):
+        return _Judged(row, entry[0][1], entry[0][0])
+    text = row.texts.get(column, row.texts.get(""))
+    texts = text if isinstance(text, list) and len(text) == len(entry) > 1 else [text] * len(entry)
+    used = [i for i, x in enumerate(entry) if x is not None or not omit]
+    verdicts = [int(entry[i] is not None and entry[i] >= least) for i in used]
+    return _Judged(row, len(used), sum(verdicts), verdicts, [texts[i] for i in used])
 
 
 def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, Any]]:
     """One row a prompt; of one text with several truths each is a prompt."""
     truths: dict[str, set[str]] = defaultdict(set)
-    for part in judged:
-        truths[_identity(part.row)].add(part.row.truth)
-    if split := [len(several) for several in truths.values() if len(several) > 1]:
-        notes.append(f"{len(split)} texts have several truths: they are {sum(split)} prompts")
     by_prompt: dict[str, list[_Judged]] = defaultdict(list)
     for part in judged:
-        name = _identity(part.row)
-        by_prompt[f"{name} (truth: {part.row.truth})" if len(truths[name]) > 1 else name].append(part)
+        truths[part.row.prompt].add(part.row.truth)
+    if split := [len(several) for several in truths.values() if len(several) > 1]:
+        notes.append(f"{len(split)} texts have several truths: they are {sum(split)} prompts")
+    for part in judged:
+        suffix = f" (truth: {part.row.truth})" if len(truths[part.row.prompt]) > 1 else ""
+        by_prompt[part.row.prompt + suffix] += [part] if part.n else []
     rows = []
     for prompt, parts in by_prompt.items():
         row: dict[str, Any] = {"id": prompt, "n": sum(p.n for p in parts), "c": sum(p.c for p in parts)}
-        if not row["n"]:
-            continue
         if all(part.verdicts is not None for part in parts):
             row["correct"] = [x for part in parts for x in part.verdicts or ()]
             texts = [x for part in parts for x in part.texts or ()]
             row |= {} if None in texts else {"answer": texts}
-        rows.append(row)
+        rows += [row] if row["n"] else []
     return rows
-
-
-def _identity(row: LoggedRow) -> str:
-    name = row.prompt
-    return name if isinstance(name, str) else json.dumps(name, ensure_ascii=False, sort_keys=True)
 
 
 def _least_correct(
@@ -297,7 +253,7 @@ def _least_correct(
         listing += f", ... {distinct[-1]:.6g}: {len(distinct)} values"
     binary, all_wrong = len(distinct) <= 2 and distinct[-1] == 1, len(distinct) == 1 and distinct[0] <= 0
     if requested is None and not (binary or all_wrong):
-        asked.add(f"{column} has the values {listing}", f"--correct-from {distinct[-1]:.6g}")
+        asked[f"--correct-from {distinct[-1]:.6g}"] = f"{column} has the values {listing}"
     least = 1.0 if requested is None else requested
     if requested is not None or not {*distinct} <= {0, 1}:
         notes.append(f"rewards {listing}, correct from {least:g} on")

@@ -1,4 +1,4 @@
-"""Further measures of two checkpoints' counts: Pass^k, maj@k, styles, Pass@k beyond n and by category."""
+"""Further measures of two checkpoints' counts: Pass^k, maj@k beside Pass@k, styles, Pass@k by category."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from functools import cache, lru_cache, partial
 from itertools import product
 
 import numpy as np
-from scipy import stats
+from scipy.special import gammaln
 
 from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean, mean_of
@@ -16,7 +16,6 @@ from ..support.errors import argument_error
 from ..support.record import Readable
 from .counts import MatchedRows, PairedCounts, PromptRow
 from .pass_at_k import curves
-from .rates import solved_beyond
 
 _MOST_VOTES, _LEAST_VOTE, _MOST_DRAWN = 2048, 3, 64
 """Answers to a prompt, and k, between which maj@k is given: maj@2 is Pass@1, and more take long to sum."""
@@ -83,7 +82,7 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
     if not 1 <= k <= n:
         raise argument_error("k", k, f"from 1 to {n}: the answers to the prompt")
     sizes, counts = np.unique(often, return_counts=True)
-    chances = stats.binom.pmf(np.arange(n + 1)[:, None], sizes, k / (n + 1))
+    chances = _binomial(np.arange(n + 1)[:, None], sizes, k / (n + 1))
     powers, total = _roots_of_unity(n + 1), 0.0
     for m in range(1, min(k, int(often[right > 0].max(initial=0))) + 1):
         y, weight = np.polynomial.legendre.leggauss(k // m // 2 + 1)
@@ -94,7 +93,14 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
             if (share := float((right[often == size] / size).sum())) > 0:
                 along = weight / 2 @ (generating**other_counts).prod(axis=2)
                 total += share * chances[m, sizes == size][0] * float((along @ powers[:, k - m].conj()).real)
-    return total / (n + 1) / float(stats.binom.pmf(k, n, k / (n + 1)))
+    return total / (n + 1) / float(_binomial(k, n, k / (n + 1)))
+
+
+def _binomial(c: Scalars, n: Scalars, rate: float) -> np.ndarray:
+    """The probability of c of n, zero for c above n."""
+    c, n = np.broadcast_arrays(c, n)
+    ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
+    return np.asarray(np.exp(ways + c * np.log(rate) + (n - c) * np.log1p(-rate)))
 
 
 @lru_cache(maxsize=2)
@@ -107,25 +113,20 @@ def _roots_of_unity(n: int) -> np.ndarray:
 class Measure(Readable):
     """A number of the base and of the run, and its change, over so many prompts.
 
-    Intervals are over prompts, of this number alone but for those of categories; the change by a fitted
-    policy has none. `on_request`: whether it is given only because it was asked for.
+    Intervals are over prompts, of this number alone but for those of categories. `on_request`: whether it is
+    given only because it was asked for.
     """
 
     name: str
     prompts: int
     base: Estimate
     run: Estimate
-    change: Estimate | float
+    change: Estimate
     on_request: bool = field(default=False, metadata={"alias": "asked"})
 
 
-def measures(
-    matched: MatchedRows, k: int, rng: np.random.Generator, beyond: Sequence[int] = ()
-) -> tuple[Measure, ...]:
-    """Pass^k and styles, Pass@k at each k of `beyond`, and Pass@1 and Pass@k of each category.
-
-    All are of the prompts with k answers.
-    """
+def measures(matched: MatchedRows, k: int, rng: np.random.Generator) -> tuple[Measure, ...]:
+    """Pass^k and styles, and Pass@1 and Pass@k of each category, of the prompts with k answers."""
     pairs = matched.counts.chosen(matched.counts.reach >= k)
     sides = ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))
     rows = []
@@ -133,10 +134,6 @@ def measures(
         rows += [_measure(f"Pass^{k}: all of {k} correct", rng, *(all_at_k(n, c, k) for n, c in sides))]
     if (kinds := styles(matched.base, matched.run)) is not None:
         rows.append(kinds)
-    for further in beyond:
-        base, run = (solved_beyond(n, c, further) for n, c in sides)
-        name = f"Pass@{further} by fitted pass rates"
-        rows.append(Measure(name, len(pairs), base, run, run.value - base.value, on_request=True))
     return (*rows, *by_category(matched, k, rng))
 
 

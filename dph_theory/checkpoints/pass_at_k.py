@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from scipy import optimize, stats
 
 from ..coverage import pass_at_k
 from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means
@@ -203,7 +202,7 @@ def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded
     gap = gaps(pairs, [k])[:, 0]
     true = max(0.0, float(np.var(gap, ddof=1)) - sum(_sampling(spread, n, k) for n, spread in sides))
     # The logarithm of a sample variance has, to first order, the variance (kurtosis - 1)/m.
-    wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, stats.kurtosis(gap, fisher=False) - 1) / len(gap))))
+    wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, _kurtosis(gap) - 1) / len(gap))))
     now, lines = int(np.median(pairs.reach)), []
     for n in sorted({max(k, round(now * factor)) for factor in (0.25, 0.5, 1, 2, 4)}):
         variance = true + sum(_sampling(spread, np.array([n]), k) for _, spread in sides)
@@ -212,12 +211,19 @@ def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded
     return tuple(lines)
 
 
+def _kurtosis(values: np.ndarray) -> float:
+    squares = (values - values.mean()) ** 2
+    return float((squares**2).mean() / squares.mean() ** 2) if squares.any() else 1.0
+
+
 def _detectable(variance: float, prompts: float) -> float:
     """The difference that so many prompts tell: half an interval, and z_.8 deviations of the mean.
 
     Half an interval of `bounded_means` is, for many prompts, a quantile of a normal deviation plus the
     exponential weight of a prompt not seen, 1/prompts in the mean.
     """
+    from scipy import stats
+
     error = max(float(np.sqrt(variance / prompts)), _FLAT)
     unseen = 1 / (prompts * error)
     # Below a thousandth of a deviation only the mean of the weight counts, and the law's logarithms overflow.
@@ -227,6 +233,8 @@ def _detectable(variance: float, prompts: float) -> float:
 
 
 def _prompts(variance: float, difference: float) -> int:
+    from scipy import optimize
+
     def excess(log_prompts: float) -> float:
         return _detectable(variance, float(np.exp(log_prompts))) - difference
 

@@ -4,10 +4,11 @@ Tests of a prompt, and those over prompts, are given its total of correct answer
 distribution, free of the base's rate.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats
+from scipy.special import bdtr, gammaincc, gammaln, ndtr
 
 from ..intervals import LEVEL, Estimate, from_influence, share
 from ..support.record import Readable
@@ -62,7 +63,7 @@ def solved_prompts(pairs: PairedCounts, rng: np.random.Generator) -> SolvedPromp
         solved_by_base=int(before.sum()),
         lost=int(lost.sum()),
         gained=int(gained.sum()),
-        p_value=float(stats.binomtest(int(lost.sum()), either).pvalue) if either else 1.0,
+        p_value=min(1.0, 2 * float(bdtr(min(int(lost.sum()), int(gained.sum())), either, 0.5))),
         retained_unchanged=solved_again(pairs.base_c, every, before),
         new_unchanged=solved_again(pairs.base_c, every, ~before) if before.any() else None,
         lost_again=solved_again(pairs.run_c, before, lost),
@@ -84,12 +85,27 @@ def changed(pairs: PairedCounts) -> tuple[np.ndarray, np.ndarray]:
     Of the prompts named, a share of `FALSE_DISCOVERIES` is expected to be wrong (Benjamini and Hochberg over
     both tails of all prompts together). Gives their places, the clearest first.
     """
-    null = stats.hypergeom(pairs.base_n + pairs.run_n, pairs.base_c + pairs.run_c, pairs.run_n)
-    fell, rose = null.cdf(pairs.run_c), null.sf(pairs.run_c - 1)
+    fell, rose = np.ones(len(pairs)), np.ones(len(pairs))
+    for which, x, chance in _given_totals(pairs):
+        at = pairs.run_c[which] - x[0]
+        fell[which], rose[which] = np.cumsum(chance)[at], np.cumsum(chance[::-1])[::-1][at]
     p = np.minimum(1.0, 2 * np.minimum(fell, rose))
     order = np.argsort(p, kind="stable")
-    named = order[stats.false_discovery_control(p)[order] <= FALSE_DISCOVERIES]
+    # From the greatest down a p is no more than those above it, times the prompts over its rank.
+    rates = np.minimum.accumulate((p[order] * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1]
+    named = order[rates <= FALSE_DISCOVERIES]
     return named[fell[named] < rose[named]], named[fell[named] >= rose[named]]
+
+
+def _given_totals(pairs: PairedCounts) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """By prompts of equal n and total: which they are, the run's possible counts, and their probabilities."""
+    columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
+    margins, place = np.unique(columns, axis=1, return_inverse=True)
+    for i, (n0, n1, both) in enumerate(margins.T):
+        x = np.arange(max(0, both - n0), min(n1, both) + 1)
+        parts = [gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) for n, k in ((n0, both - x), (n1, x))]
+        chance = np.exp(np.add(*parts) - np.add(*parts).max())
+        yield place == i, x, chance / chance.sum()
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,21 +165,19 @@ def no_change(pairs: PairedCounts) -> float:
     and of sum (x - E)^2, which moves up and down both make greater, by the shifted gamma distribution of its
     first three moments.
     """
-    columns = np.stack([pairs.base_n, pairs.run_n, pairs.base_c + pairs.run_c])
-    margins, place = np.unique(columns, axis=1, return_inverse=True)
-    tables = []
-    for n0, n1, both in margins.T:
-        x = np.arange(max(0, both - n0), min(n1, both) + 1)
-        chance = stats.hypergeom.pmf(x, n0 + n1, both, n1)
-        mean = chance @ x
-        squares = (x - mean) ** 2
+    moments = np.empty((4, len(pairs)))
+    for which, x, chance in _given_totals(pairs):
+        center = chance @ x
+        squares = (x - center) ** 2
         variance = chance @ squares
-        tables.append((mean, variance, *(chance @ (squares - variance) ** power for power in (2, 3))))
-    mean, variance, spread, cubes = np.array(tables).T[:, place]
+        powers = (chance @ (squares - variance) ** power for power in (2, 3))
+        moments[:, which] = np.array([center, variance, *powers])[:, None]
+    mean, variance, spread, cubes = moments
     away = pairs.run_c - mean
-    moved = 2 * stats.norm.sf(abs(away.sum()) / np.sqrt(variance.sum()))
+    moved = 2 * ndtr(-abs(away.sum()) / np.sqrt(variance.sum()))
     if spread.sum() < 1e-12:
         return float(moved)
     z, skewness = (away**2 - variance).sum() / np.sqrt(spread.sum()), cubes.sum() / spread.sum() ** 1.5
-    varied = stats.norm.sf(z) if skewness < 1e-6 else stats.pearson3.sf(z, skewness)
+    shape = 4 / max(skewness, 1e-6) ** 2
+    varied = ndtr(-z) if skewness < 1e-6 else gammaincc(shape, max(shape + 2 * z / skewness, 0.0))
     return min(1.0, 2 * float(min(moved, varied)))

@@ -8,17 +8,13 @@ which would be a few spikes.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
-from scipy.special import chdtri, gammaln, xlog1py, xlogy
+from scipy.special import gammaln, xlog1py
 
-from ..intervals import LEVEL, Estimate
 from ..numeric.elementary import normalised
 from ..support.record import Readable
 
 _STEPS = 200
 """Steps of expectation-maximisation."""
-_LONG, _SHORT = 2000, 400
-"""Steps to the likeliest spread, and from there to those that are pushed away from it."""
 _PER_DEVIATION = 2.5
 """Points of the grid per standard deviation of an estimated rate, on the scale of arcsin sqrt p."""
 _FEWEST, _MOST = 121, 601
@@ -44,7 +40,9 @@ def floored_log(chance: np.ndarray) -> np.ndarray:
 
 def likelihood(n: np.ndarray, c: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """The probability of each count at each rate, (counts, rates)."""
-    log = xlogy(c[:, None], rates) + xlog1py((n - c)[:, None], -rates)
+    # The logarithm of the least number is finite, so that none correct of none possible has chance one.
+    right, wrong = (np.log(np.maximum(x, np.finfo(float).tiny)) for x in (rates, 1 - rates))
+    log = c[:, None] * right + (n - c)[:, None] * wrong
     log += (gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1))[:, None]
     return np.exp(log, out=log)
 
@@ -94,36 +92,3 @@ def rate_spread(n: np.ndarray, c: np.ndarray, most: int = 0) -> RateSpread:
     rates, start = rate_grid(max(most, int(n.max())))
     key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
     return RateSpread(rates, fit_weights(likelihood(key[0], key[1], rates), counts, start, _STEPS))
-
-
-def solved_beyond(n: np.ndarray, c: np.ndarray, k: int) -> Estimate:
-    """Pass@k, also for k beyond n, by the likeliest distribution of rates; an interval by all possible.
-
-    More answers than were drawn depend on the distribution of rates over prompts, of which nothing is
-    assumed: the interval has the means under all distributions on the grid whose log likelihood is within
-    1.92 of the greatest, the 95% quantile for one number. The likeliest one of a given mean is that of
-    further prompts, lambda of them, solved (or missed) in k answers: its ends are found by lambda. n and c
-    are (prompts,).
-    """
-    rates, start = rate_grid(int(n.max()))
-    key, counts = np.unique(np.stack([n, c]), axis=1, return_counts=True)
-    chance, missed = likelihood(key[0], key[1], rates), np.exp(xlog1py(float(k), -rates))
-    free = fit_weights(chance, counts, start, _LONG)
-    # A rate that the likeliest spread leaves out may matter at the end.
-    mixed, best = 0.9 * free + 0.1 * start, counts @ floored_log(chance @ free)
-
-    def pushed(row: np.ndarray, log_lambda: float) -> np.ndarray:
-        also = np.append(counts, np.exp(log_lambda))
-        return fit_weights(np.vstack([chance, row]), also, mixed, _SHORT)
-
-    def end(row: np.ndarray) -> float:
-        def beyond(log_lambda: float) -> float:
-            return best - counts @ floored_log(chance @ pushed(row, log_lambda)) - chdtri(1, 1 - LEVEL) / 2
-
-        few, many = np.log(1e-2), np.log(10.0 * len(n))
-        at = optimize.brentq(beyond, few, many, xtol=0.05) if beyond(few) < 0 < beyond(many) else many
-        return float(1 - missed @ pushed(row, at))
-
-    # So few steps leave the ends some thousandths inside; rounded outward they still cover, as measured.
-    low, high = np.floor(1000 * end(missed)) / 1000, np.ceil(1000 * end(1 - missed)) / 1000
-    return Estimate(float(1 - missed @ free), float(low), float(high))

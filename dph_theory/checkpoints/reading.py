@@ -6,7 +6,7 @@ import json
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os.path import commonpath
@@ -19,15 +19,14 @@ from ..support.record import read_record
 from ..support.rows import CutOffError, csv_rows, json_lines, parquet_rows
 from .counts import Counts, PromptRow, is_number, prompt_row
 from .logs import Asked, ReadingOptions, prompt_counts
-from .shapes import Shape, document_rows, flattened, shape_of, split_lists, within
+from .shapes import Shape, document_rows, flattened, plain, shape_of, split_lists, within
 
 _LISTED = 5
 """So many wrong rows are listed one by one; by so many first ones a folder's shape is recognised."""
 _EVALUATION = "evaluation.json"
 """What `dph evaluate` and `dph demo` write into the folder of a run."""
-_WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d*")
 _ABSENT = ("", "NA", "null", "None")
-_AS_TEXT = ("prompt", "input")
+_AS_TEXT = ("id", "prompt", "input")
 """Columns whose cells stay text where a table is read; a completion in a table may read as a number."""
 _LOGS = (".jsonl", ".parquet", ".csv", ".json", ".eval")
 
@@ -127,7 +126,9 @@ def _read_file(file: Path, which: str | None) -> _ReadFile:
         rows, models = _evaluation(file, which)
         return _ReadFile(file, rows, digest, models=models)
     if file.suffix == ".csv":
-        return _ReadFile(file, [*_typed_rows(file)], digest)
+        return _ReadFile(
+            file, [(number, _plain_row(row, texts=True)) for number, row in csv_rows(file)], digest
+        )
     if file.suffix == ".parquet":
         return _ReadFile(file, [(number, _plain_row(row)) for number, row in parquet_rows(file)], digest)
     if file.suffix in (".json", ".eval"):
@@ -156,44 +157,18 @@ def _take_rows(path: Path, numbered: Sequence[tuple[int, Any]], take: Callable[[
         raise ValueError("\n".join(wrong[:_LISTED] + more))
 
 
-def _typed_rows(path: Path) -> Iterator[tuple[int, Any]]:
-    """The rows of a CSV file, its cells as numbers where they are such."""
-    rows = [*csv_rows(path)]
-    # As in JSON, ids are numbers if all of them are.
-    cells = (row for _, row in rows if isinstance(row, dict))
-    numbers = all(_WHOLE_NUMBER.fullmatch(row.get("id") or "0") for row in cells)
-    as_text = {*_AS_TEXT} if numbers else {*_AS_TEXT, "id"}
-    for number, row in rows:
-        if isinstance(row, ValueError):
-            yield number, row
-        else:
-            yield number, _plain_row({name: x if name in as_text else _typed(x) for name, x in row.items()})
+def _plain_row(row: Any, texts: bool = False) -> Any:
+    """A table's row: numbers and lists that stand as text, whole numbers that a gap made floats."""
 
+    def cell(name: str, entry: Any) -> Any:
+        if isinstance(entry, str) and name not in _AS_TEXT:
+            absent = texts and entry.strip() in _ABSENT
+            entry = None if absent else plain(entry) if texts or entry[:1] in ("[", "{") else entry
+        if not isinstance(entry, float):
+            return entry
+        return (int(entry) if entry.is_integer() else entry) if is_number(entry) else None
 
-def _typed(cell: str | None) -> Any:
-    """The number, the truth value, or the text that a cell of a CSV file holds; None for an empty one."""
-    if cell is None or cell.strip() in _ABSENT:
-        return None
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(cell)
-    return {"True": True, "False": False}.get(cell, cell)
-
-
-def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A table's row: whole numbers that a gap in the column made floats, lists that stand as text."""
-
-    def plain(entry: Any) -> Any:
-        if isinstance(entry, float):
-            if not is_number(entry):
-                return None
-            return int(entry) if entry.is_integer() else entry
-        if isinstance(entry, str) and entry[:1] in ("[", "{"):
-            with suppress(json.JSONDecodeError):
-                return json.loads(entry)
-        return entry
-
-    return {name: plain(entry) for name, entry in row.items()}
+    return {name: cell(name, entry) for name, entry in row.items()} if isinstance(row, Mapping) else row
 
 
 def _inspect(path: Path) -> Any:
@@ -286,13 +261,11 @@ def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, An
         way = "name it with --id COLUMN; means alone say nothing by prompt"
         raise ValueError(f"{wanted} (columns: {', '.join([*columns][:12]) or 'none'}): {way}")
     if name not in prompts:
-        asked.add("no column is known to name the prompt", f"--id {quote(name)}")
+        asked[f"--id {quote(name)}"] = "no column is known to name the prompt"
     if options.answer is not None:
         shape = replace(shape, answer=[options.answer])
-    more = [] if options.reward is None else [options.reward]
-    return prompt_counts(
-        shape, [(number, shape.row(row, name, more)) for number, row in rows], options, asked
-    )
+    logged = [(number, shape.row(row, name, options.reward)) for number, row in rows]
+    return prompt_counts(shape, logged, options, asked)
 
 
 def _prompt_column(rows: Sequence[Any], columns: Sequence[str]) -> str | None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ..intervals import Estimate
 from ..support.table import Table, printable
 from .answers import ONE, AnswersLeft
 from .measures import Consensus, UniformGroups
@@ -14,7 +13,7 @@ from .prompts import ChangedPrompt
 if TYPE_CHECKING:
     from .confrontation import Confrontation
 
-_SHOWN, _MOST_KS = 12, 7
+_SHOWN, MOST_KS = 12, 7
 """The most prompts of a kind, and k, that a table shows."""
 _LONGEST_ID, _LONGEST_NAME = 60, 24
 _SIGNS = {1: "better", 0: "unsure", -1: "worse"}
@@ -86,8 +85,7 @@ def _consensus(consensus: Consensus | None) -> Iterator[str]:
     if consensus is None:
         return
     pairs = (("maj", consensus.majority), ("Pass", consensus.coverage))
-    changes = [x.change for _, x in pairs if isinstance(x.change, Estimate)]
-    signs = [(change.low > 0) - (change.high < 0) for change in changes]
+    signs = [(x.change.low > 0) - (x.change.high < 0) for _, x in pairs]
     answer = {(1, -1): "Yes"}.get((signs[0], signs[1]), "No" if signs[0] < 0 or signs[1] > 0 else "Not shown")
     parts = (f"{name}@{consensus.k} {x.base.value:.3f} to {x.run.value:.3f}" for name, x in pairs)
     words = (f"{part} ({_SIGNS[sign]})" for part, sign in zip(parts, signs, strict=True))
@@ -158,11 +156,11 @@ def _fall(confrontation: "Confrontation") -> str:
     return f"Pass@{least.k} falls by {-least.change.value:.3f}: {parts}."
 
 
-def curve_table(curves: PassCurves, name: str = "") -> Table:
-    """Pass@k of both, their difference with the band, and its sign; of a run of that name."""
-    shown = curves.k if len(curves.k) <= _MOST_KS else [k for k in shown_ks(curves.k[-1]) if k in curves.k]
-    if len(shown) > _MOST_KS:
-        shown = (*shown[:-1:2], shown[-1])
+def curve_table(curves: PassCurves, name: str = "", most: int = MOST_KS) -> Table:
+    """Pass@k of both at most so many k, their difference with the band, and its sign; of a run of that name."""
+    shown = [k for k in shown_ks(curves.k[-1]) if k in curves.k] if len(curves.k) > most else [*curves.k]
+    while len(shown) > max(most, 2):
+        shown = [*shown[:-1:2], shown[-1]]
     columns = zip(curves.k, curves.base, curves.run, curves.difference, curves.low, curves.high, strict=True)
     rows = (
         (k, f"{base:.3f}", f"{run:.3f}", "{:+.3f} [{:+.3f}, {:+.3f}]".format(*gap), _sign(curves, k))
@@ -213,7 +211,7 @@ def tables(confrontation: "Confrontation") -> list[Table]:
 
 
 def requested(confrontation: "Confrontation", everything: bool = False) -> list[Table]:
-    """What is printed because it was asked for: Pass@k beyond and by category, power; or every measure."""
+    """What is printed because it was asked for: Pass@k by category, power; or every measure."""
     head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
     sides = (
         (confrontation.consensus.majority, confrontation.consensus.coverage)

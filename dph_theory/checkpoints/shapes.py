@@ -4,12 +4,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_TRUTHS = ("gts", "ground_truth", "solution")
-"""Columns of the truth: of one text with several, as of pictures and tables, each is a prompt."""
+_TEXTS, _TRUTHS = ("prompt", "input", "input_prompt"), ("gts", "ground_truth", "solution")
+"""Columns of a prompt's text and truth: of one text with several, as of pictures, each is a prompt."""
 _NUMBERED = re.compile(r"(.*[^\d@])(\d+)")
 _LONGEST = 80
 _FIRST_ROWS = 5
@@ -19,18 +20,17 @@ _FIRST_ROWS = 5
 class LoggedRow(NamedTuple):
     """A row: its prompt, the cells that may say what is correct, what was said, how many answers it is of.
 
-    `texts` has what was said by column of verdicts, under "" for all of them; `reason` says why a row has no
-    verdict, where it does; `truth` what the correct answer is.
+    `texts` has what was said by column of verdicts, under "" for all of them; `lengths` are those of its
+    lists of texts, which may be answers; `reason` says why a row has no verdict, where it does.
     """
 
-    prompt: Any
+    prompt: str
     cells: Mapping[str, Any]
     texts: Mapping[str, Any]
     drawn: int
-    lists: frozenset[int]
-    """The lengths of its lists of texts, which may be answers."""
-    reason: str = ""
-    truth: str = ""
+    lengths: frozenset[int]
+    reason: str
+    truth: str
 
 
 @dataclass(frozen=True)
@@ -56,45 +56,39 @@ class Shape:
         """Whether a row has the columns."""
         return isinstance(row, Mapping) and all(column in row for column in self.known_by)
 
-    def row(self, row: Mapping[str, Any], prompt: str, more: Sequence[str] = ()) -> LoggedRow:
-        """What a row says of the prompt that the column `prompt` names; `more` columns may be its verdict."""
-        flat, columns = dict(flattened(row)), self.verdicts
-        if not self.name:
-            flat = _folded(flat)
+    def row(self, row: Mapping[str, Any], prompt: str, requested: str | None = None) -> LoggedRow:
+        """What a row says of the prompt that a column names; its verdict may be in the one requested."""
+        cells = dict(flattened(row))
+        cells = cells if self.name else _folded(cells)
         if self.listed:
-            suffix = f",{row.get(self.variant, 'none')}"
-            cells = {f"{name}{suffix}": row.get(name) for name in row.get(self.listed) or ()}
+            form = row.get(self.variant, "none")
+            verdicts = {f"{name},{form}": row.get(name) for name in row.get(self.listed) or ()}
         else:
-            cells = {name: cell for column in columns for name, cell in _matching(flat, row, column)}
-            cells = {name: cell for name, cell in cells.items() if name != prompt}
-        cells |= {name: cell for name in more if (cell := within(row, name, flat)) is not None}
-        texts = {name: cell for column in self.answer for name, cell in _matching(flat, row, column, "")}
-        reason = next((text for column in self.reason if (text := within(row, column)) is not None), "")
-        lists = [cell for cell in flat.values() if isinstance(cell, list) and not is_conversation(cell)]
-        lists = [cell for cell in lists if cell and not isinstance(cell[0], bool | int | float)]
-        truth = next((str(row[name]) for name in _TRUTHS if row.get(name) is not None), "")
-        known = (within(row, column) for column in self.drawn)
-        drawn = next((cell if type(cell) is int else len(cell) for cell in known if _is_number_of(cell)), 0)
-        lengths = frozenset(map(len, lists))
-        drawn = drawn or (lengths and not self.drawn and max(lengths)) or 0
-        identity = within(row, prompt)
-        by_text = isinstance(identity, str) and prompt in ("prompt", "input", "input_prompt")
-        return LoggedRow(
-            identity, cells, texts, drawn, lengths, str(reason)[:_LONGEST], truth if by_text else ""
-        )
+            verdicts = {name: x for name, x in _matching(cells, row, self.verdicts) if name != prompt}
+        if requested and (cell := cells.get(requested, within(row, requested))) is not None:
+            verdicts[requested] = cell
+        lists = [x for x in cells.values() if isinstance(x, list) and x and not is_conversation(x)]
+        lengths = frozenset(len(x) for x in lists if not isinstance(x[0], bool | int | float))
+        known: list[Any] = [x for x in _cells(row, self.drawn) if isinstance(x, int | list)]
+        drawn = [len(x) if isinstance(x, list) else x for x in known]
+        if not drawn and (not self.name or not self.drawn):
+            drawn = [max(lengths - {1}, default=0)]
+        name, by_text = within(row, prompt), prompt in _TEXTS
+        if not isinstance(name, str):
+            name, by_text = json.dumps(name, ensure_ascii=False, sort_keys=True), False
+        reason = str(next(_cells(row, self.reason), ""))[:_LONGEST]
+        truth = str(next(_cells(row, _TRUTHS if by_text else ()), ""))
+        texts = dict(_matching(cells, row, self.answer, ""))
+        return LoggedRow(name, verdicts, texts, next(iter(drawn), 0), lengths, reason, truth)
 
 
-def _is_number_of(cell: Any) -> bool:
-    return (type(cell) is int and cell > 0) or (isinstance(cell, list) and len(cell) > 0)
-
-
-SHAPES = tuple(
-    Shape(name, **columns)
-    for name, columns in tomllib.loads(
-        Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8")
-    ).items()
-)
+_DATA = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
+SHAPES = tuple(Shape(name, **columns) for name, columns in _DATA["shapes"].items())
 """The shapes that are read, the last of which is any other."""
+WORDS = {word: float(value) for value, words in _DATA["words"].items() for word in words}
+"""Verdicts in words."""
+NAMES = {kind: re.compile("|".join(patterns)) for kind, patterns in _DATA["names"].items()}
+"""What names of columns say, by kind."""
 
 
 def shape_of(rows: Sequence[Any]) -> Shape:
@@ -161,58 +155,50 @@ def flattened(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, A
             yield f"{before}{name}", cell
 
 
+class Answers(list[Any]):
+    """A list of answers' verdicts that were numbered columns."""
+
+
 def _folded(cells: dict[str, Any]) -> dict[str, Any]:
     """Cells of columns numbered from 0 or 1 on as a list under what their names share."""
     numbered: dict[str, dict[int, str]] = {}
-    for name, cell in cells.items():
-        if (parts := _NUMBERED.fullmatch(name)) and not isinstance(cell, list):
+    for name in cells:
+        if parts := _NUMBERED.fullmatch(name):
             numbered.setdefault(parts[1], {})[int(parts[2])] = name
     for stem, names in numbered.items():
-        if (
-            len(names) > 1
-            and sorted(names) == [*range(min(names), min(names) + len(names))]
-            and min(names) < 2
-        ):
-            folded = [cells[names[i]] for i in sorted(names)]
-            cells = {name: cell for name, cell in cells.items() if name not in names.values()}
-            cells[stem.rstrip("_-. ")] = _Answers(folded)
+        if len(names) > 1 and {*names} in ({*range(len(names))}, {*range(1, len(names) + 1)}):
+            folded = Answers(cells[names[i]] for i in sorted(names))
+            rest = {name: cell for name, cell in cells.items() if name not in names.values()}
+            cells = rest | {stem.rstrip("_-. "): folded}
     return cells
 
 
-class _Answers(list[Any]):
-    """A list that is one of answers whatever it holds, its entries having been columns."""
-
-
-def is_answers(cell: list[Any], row: LoggedRow) -> bool:
-    """Whether a list is of answers, not of tokens: truth values, whole numbers, or as many as texts."""
-    plain = all(isinstance(x, bool | int | str) for x in cell)
-    return isinstance(cell, _Answers) or plain or len(cell) in row.lists
-
-
 def _matching(
-    cells: Mapping[str, Any], row: Mapping[str, Any], column: str, plain: str | None = None
+    cells: Mapping[str, Any], row: Mapping[str, Any], columns: Sequence[str], plain: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """The cells that a column with a star leads to, by what it stands for; else the one, as `plain`."""
-    if "*" not in column:
-        if (cell := within(row, column, cells)) is not None:
-            yield column if plain is None else plain, cell
-        return
-    pattern = re.compile(re.escape(column).replace(r"\*", "(.+)"))
-    for name, cell in cells.items():
-        if match := pattern.fullmatch(name):
-            yield match[1], cell
+    """The cells of columns by what a star in these stands for; by `plain` of those without."""
+    for column in columns:
+        if "*" not in column:
+            if (cell := cells.get(column, within(row, column))) is not None:
+                yield column if plain is None else plain, cell
+            continue
+        pattern = re.compile(re.escape(column).replace(r"\*", "(.+)"))
+        yield from ((match[1], cell) for name, cell in cells.items() if (match := pattern.fullmatch(name)))
 
 
-def within(row: Any, path: str, cells: Mapping[str, Any] | None = None) -> Any:
+def _cells(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Any]:
+    """What columns hold, of those that hold anything."""
+    return (cell for column in columns if (cell := within(row, column)) is not None)
+
+
+def within(row: Any, path: str) -> Any:
     """What a column holds, or what leads to it in the words of `shapes.toml`; None where there is none."""
     if isinstance(row, Mapping) and path in row:
         return row[path]
-    if cells is not None and path in cells:
-        return cells[path]
     if "~" in path:
         path, _, pattern = path.partition("~")
         match = re.search(pattern, str(within(row, path)))
-        return match and _number(match[1].strip())
+        return match and plain(match[1].strip())
     if "=" in path and "." not in path:
         given, truth = (within(row, side) for side in path.split("=", 1))
         return None if given is None else [str(x).strip() == str(truth).strip() for x in given]
@@ -223,8 +209,9 @@ def within(row: Any, path: str, cells: Mapping[str, Any] | None = None) -> Any:
     return inside if not rest else within(inside, rest)
 
 
-def _number(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def plain(text: str) -> Any:
+    """The number, the truth value or the list that stands as text, or the text."""
+    with suppress(ValueError):
+        value = json.loads(text)
+        return text if isinstance(value, str) else value
+    return text

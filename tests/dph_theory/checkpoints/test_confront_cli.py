@@ -103,8 +103,6 @@ WRONG, FEW = '{"id": "p0", "n": 4, "c": 5}', '{"id": "p0", "n": 16, "c": 5}\n{"i
         ("run.jsonl", WRONG, "--json out", "run.jsonl:1: c=5 is not allowed: a whole number"),
         ("base.jsonl", WRONG, "", "base.jsonl:1: c=5 is not allowed"),
         ("run.jsonl", FEW, "", "--allow-missing leaves them out"),
-        ("names", "other.jsonl: x", "--labels names", "labels='other.jsonl' is not allowed: one of base"),
-        ("names", "base.jsonl: x\nrun.jsonl: x", "--labels names", "a label of its own for each file"),
         ("", "", "--k 0", "whole numbers from 1 on"),
         ("", "", "--power 0", "from 1e-06 to 1"),
         ("", "", "--power 0.1@x", "a number such as 0.02"),

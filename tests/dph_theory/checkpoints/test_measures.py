@@ -10,7 +10,6 @@ from support.sampled_counts import base_rates, rows_of, sampled, write_rows
 from dph_theory.checkpoints import confront, matched, read_counts
 from dph_theory.checkpoints.counts import PromptRow
 from dph_theory.checkpoints.measures import all_at_k, consensus, majority_at_k, measures
-from dph_theory.checkpoints.rates import solved_beyond
 from dph_theory.intervals import bounded_mean
 
 
@@ -56,20 +55,10 @@ def test_a_vote_over_thousands_of_answers_is_finite_and_tends_to_the_commonest()
         majority_at_k([(4, 1)], 5)
 
 
-def test_pass_at_k_beyond_n_grows_and_is_wide_where_little_is_known():
-    rng = np.random.default_rng(0)
-    n, c = np.full(40, 16), rng.binomial(16, 0.1, 40)
-    nearer, further = solved_beyond(n, c, 16), solved_beyond(n, c, 800)
-    assert nearer.low <= np.mean(c > 0) <= nearer.high
-    assert further.value > nearer.value
-    assert further.low < further.value < further.high
-    assert further.high - further.low > 0.02
-
-
-def measures_by_name(folder, base, run, k, **options):
+def measures_by_name(folder, base, run, k, by=None):
     paths = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", base), ("run", run))]
-    read = [read_counts(path, by=options.pop("by", None)) for path in paths]
-    return {one.name: one for one in measures(matched(*read), k, np.random.default_rng(0), **options)}
+    read = read_counts(paths[0], by=by), read_counts(paths[1])
+    return {one.name: one for one in measures(matched(*read), k, np.random.default_rng(0))}
 
 
 def test_styles_are_compared_at_equal_numbers_of_answers(tmp_path):
@@ -113,4 +102,3 @@ def test_the_vote_stands_beside_coverage_where_both_files_hold_the_answers(tmp_p
     assert (found.k, found.coverage.base.value, found.coverage.run.value) == (3, 1.0, 0.75)
     assert (found.majority.base.value, found.majority.run.value) == pytest.approx(tuple(votes))
     assert consensus(matched(base, without), 4, np.random.default_rng(0)) is None
-    assert measures_by_name(tmp_path, rows, rows, 3, beyond=[9])["Pass@9 by fitted pass rates"].run.low > 0.5

@@ -165,7 +165,7 @@ REFUSED = [
     ({"9.jsonl": verl(0.5, None)}, {}, "lines 2 have no .*; score has the values 0.5 .*: add --unscored wrong --correct-from 0.5$"),
     ({"x.csv": "prompt,completion,right,correct\n1+1,2,0,1\n"}, {}, "right, correct may say what is correct: add --correct right$"),
     ({"x.table.json": "[1]"}, {}, ":1: row=1 is not allowed"),
-    ({"p.jsonl": lines({"problem": "q", "pass_rate": 0.3})}, {"n": 4}, "n=4 is not allowed: the number of answers behind pass_rate, 0.3"),
+    ({"p.jsonl": lines({"problem": "q", "pass_rate": 0.3})}, {"n": 4}, "n=4 is not allowed: the number of answers behind pass_rate, such as 0.3"),
     ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of the columns exact_match,loose, exact_match,strict"),
     ({"x.eval": SCORERS}, {}, "a, b may say what is correct"),
     ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have no number"),
