@@ -9,7 +9,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -75,54 +75,59 @@ def _total_variation(xp: Any, x: Any) -> tuple[Any, Any]:
     return xp.abs(xp.expm1(x)) / 2, xp.sign(x) * xp.exp(x) / 2
 
 
-_tested = partial(FDivergence, tested=True)
-
-FORWARD_KL: FDivergence = _tested(
+FORWARD_KL: FDivergence = FDivergence(
     "forward_kl",
     lambda u: -sympy.log(u),
     _forward,
     reverse=lambda: REVERSE_KL,
     printed=lambda xp, x: (-x, -xp.ones_like(x)),
+    at_one=(-1.0, 1.0),
 )
 """KL(ref || pi), f(u) = -log u: mass-covering (li2025choice)."""
 
-REVERSE_KL: FDivergence = _tested(
+REVERSE_KL: FDivergence = FDivergence(
     "reverse_kl",
     lambda u: u * sympy.log(u),
     _reverse,
     reverse=lambda: FORWARD_KL,
     printed=lambda xp, x: (_x_exp(xp, x), (1 + xp.clip(x, -1000.0, None)) * xp.exp(x)),
+    at_one=(1.0, 1.0),
 )
 """KL(pi || ref), f(u) = u log u: mode-seeking (li2025choice)."""
 
-JENSEN_SHANNON: FDivergence = _tested(
+JENSEN_SHANNON: FDivergence = FDivergence(
     "jensen_shannon",
     lambda u: u * sympy.log(u) - (u + 1) * sympy.log((u + 1) / 2),
     _jensen_shannon,
     reverse=lambda: JENSEN_SHANNON,
+    at_one=(0.0, 0.5),
 )
 """KL(pi || m) + KL(ref || m) with m = (pi+ref)/2: TWICE the Jensen-Shannon divergence, f''(1) = 1/2.
 
 f(u) = u log u - (u+1) log((u+1)/2), the generator of li2025choice; divide by two for the JS divergence.
 """
 
-HELLINGER: FDivergence = _tested(
-    "hellinger", lambda u: (sympy.sqrt(u) - 1) ** 2, _hellinger, reverse=lambda: HELLINGER
+HELLINGER: FDivergence = FDivergence(
+    "hellinger", lambda u: (sympy.sqrt(u) - 1) ** 2, _hellinger, reverse=lambda: HELLINGER, at_one=(0.0, 0.5)
 )
 """sum (sqrt pi - sqrt ref)^2, twice the squared Hellinger distance; f''(1) = 1/2."""
 
-CHI_SQUARED: FDivergence = _tested(
-    "chi_squared", lambda u: (u - 1) ** 2, _pearson, reverse=lambda: NEYMAN_CHI_SQUARED
+CHI_SQUARED: FDivergence = FDivergence(
+    "chi_squared", lambda u: (u - 1) ** 2, _pearson, reverse=lambda: NEYMAN_CHI_SQUARED, at_one=(0.0, 2.0)
 )
 """Pearson's chi-squared, sum (pi-ref)^2/ref; f''(1) = 2."""
 
-NEYMAN_CHI_SQUARED: FDivergence = _tested(
-    "neyman_chi_squared", lambda u: (u - 1) ** 2 / u, _neyman, reverse=lambda: CHI_SQUARED
+NEYMAN_CHI_SQUARED: FDivergence = FDivergence(
+    "neyman_chi_squared", lambda u: (u - 1) ** 2 / u, _neyman, reverse=lambda: CHI_SQUARED, at_one=(0.0, 2.0)
 )
 """Neyman's chi-squared, sum (pi-ref)^2/pi: the chi-squared with its arguments exchanged."""
 
-TOTAL_VARIATION: FDivergence = _tested(
-    "total_variation", lambda u: sympy.Abs(u - 1) / 2, _total_variation, reverse=lambda: TOTAL_VARIATION
+TOTAL_VARIATION: FDivergence = FDivergence(
+    "total_variation",
+    lambda u: sympy.Abs(u - 1) / 2,
+    _total_variation,
+    reverse=lambda: TOTAL_VARIATION,
+    at_one=(0.0, math.inf),
 )
 """Half the L1 distance; its generator has a kink at 1, so its curvature is inf."""
 
@@ -145,12 +150,13 @@ def alpha_divergence(alpha: float) -> FDivergence:
 @cache
 def _alpha_divergence(alpha: float) -> FDivergence:
     rest = float(1 - Fraction(repr(alpha)))
-    return _tested(
+    return FDivergence(
         f"alpha_{alpha:g}",
         lambda u: alpha_generator(sympy.Rational(repr(alpha))),
         lambda xp, x: _alpha(xp, x, alpha, rest),
         reverse=lambda: alpha_divergence(rest),
         alpha=alpha,
+        at_one=(0.0, 1.0),
     )
 
 

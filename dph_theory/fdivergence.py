@@ -60,8 +60,8 @@ class FDivergence:
     `declared` makes f of the symbol `u`, as a sympy expression: convex, f(1) = 0. `normalised` is a stable
     form of g, `reverse` the divergence with its arguments exchanged; both follow from f where they are not
     given; what is given and does not agree with f raises ValueError on first use. `alpha` is set for the
-    alpha-divergences, `tested` where the package's tests make that comparison, which needs sympy; these alone
-    may give `printed`, a stable form of f itself.
+    alpha-divergences, `at_one`, f'(1) and f''(1), where the package's tests make that comparison, which needs
+    sympy; these alone may give `printed`, a stable form of f itself.
     """
 
     name: str
@@ -70,7 +70,7 @@ class FDivergence:
     reverse: "Callable[[], FDivergence] | None" = field(default=None, repr=False, compare=False)
     printed: Form | None = field(default=None, repr=False, compare=False)
     alpha: float | None = field(default=None, repr=False)
-    tested: bool = field(default=False, repr=False, compare=False)
+    at_one: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def expression(self) -> "sympy.Expr":
@@ -80,7 +80,7 @@ class FDivergence:
     @cached_property
     def reversed(self) -> "FDivergence":
         """The divergence with its arguments exchanged: f_reversed(u) = u f(1/u)."""
-        if self.tested and self.reverse is not None:
+        if self.at_one and self.reverse is not None:
             return self.reverse()
         from .numeric.generator_forms import disagreement, exact_form
 
@@ -97,7 +97,7 @@ class FDivergence:
     @cached_property
     def _form(self) -> Form:
         """The normalised generator, at x <= 0 where it follows from f; what is given is compared with f."""
-        if self.tested and self.normalised is not None:
+        if self.at_one and self.normalised is not None:
             return self.normalised
         from .numeric import generator_forms as forms
 
@@ -120,7 +120,7 @@ class FDivergence:
     @cached_property
     def gauge(self) -> float:
         """f'(1): what separates f from its normalised form f(u) - f'(1)(u-1)."""
-        return float(self._gauge)
+        return self.at_one[0] if self.at_one else float(self._gauge)
 
     @cached_property
     def _gauge(self) -> "sympy.Expr":
@@ -130,6 +130,8 @@ class FDivergence:
     @cached_property
     def curvature(self) -> float:
         """f''(1), the local coefficient: D_f ~ f''(1)/2 chi^2; inf where f has a kink at 1."""
+        if self.at_one:
+            return self.at_one[1]
         value = sympy.diff(self.expression, _ratio(), 2).subs(_ratio(), 1)
         return np.inf if value.has(sympy.DiracDelta) else float(value)
 
@@ -212,7 +214,7 @@ class FDivergence:
         # The gauge is g + c(u-1), g the normalised generator and c the offset.
         offset = 0.0 if gauge == "normalised" else self.gauge + (0.0 if isinstance(gauge, str) else gauge)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.tested and self.printed is not None and offset == self.gauge:
+            if self.at_one and self.printed is not None and offset == self.gauge:
                 value, slope = self.printed(xp, x)
             elif offset == 0 and self.normalised is not None:
                 value, slope = self._form(xp, x)

@@ -20,7 +20,7 @@ from ..support import terminal
 from ..support.errors import choice
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.user_code import TooLong, blamed, quietly
-from .report import SAMPLES, LossReport
+from .report import SAMPLES, AuditError, LossReport
 
 _TARGET = "FILE.py:function"
 WIDTH, MOST_LINES = 80, 20
@@ -180,9 +180,6 @@ def interruptible() -> Iterator[None]:
 @contextmanager
 def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
-    from .metric import MetricError
-    from .precision import AdvantageError
-
     if "torch" in sys.modules:  # The tensors are small: more threads only wait for each other.
         sys.modules["torch"].set_num_threads(1)
     try:
@@ -191,7 +188,7 @@ def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
     except TooLong:
         terminal.say(console, f"could not be audited: {target} took over {seconds:g} s (--time-limit)")
         sys.exit(1)
-    except (AdvantageError, MetricError) as error:
+    except AuditError as error:
         terminal.say(console, f"could not be audited: {error}")
         sys.exit(1)
     except ValueError as error:

@@ -22,7 +22,7 @@ from scipy import stats
 
 from ..stationary.groups import success_weights
 from ..support.errors import argument_error
-from .report import LossReport
+from .report import AuditError, LossReport
 
 Metric = Callable[..., Any]
 SIZES_AND_KS = ((4, 4), (8, 4), (16, 4), (16, 8), (5, 2), (9, 3))
@@ -37,7 +37,7 @@ WIDE = 1.05
 """An unbiased metric's variance over the least one, from which on it is said."""
 
 
-class MetricError(ValueError):
+class MetricError(AuditError):
     """A metric that cannot be audited, and why."""
 
 

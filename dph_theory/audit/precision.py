@@ -9,6 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ..trainers.advantages import Advantage
+from .report import AuditError
 
 _CASTS = (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16)
 
@@ -41,7 +42,7 @@ def doubled() -> Iterator[None]:
         torch.set_default_dtype(usual)
 
 
-class AdvantageError(ValueError):
+class AdvantageError(AuditError):
     """An advantage that cannot be audited, and why."""
 
 

@@ -18,6 +18,10 @@ PER_TOKEN = ("", ", per token", ", per token squared")
 ANSWERS, TOKENS = "answers", "single tokens"
 
 
+class AuditError(ValueError):
+    """What cannot be audited, and why."""
+
+
 class LossReport(Shown):
     """What every audit's report can do; `verdict` says in one to three sentences what was found."""
 

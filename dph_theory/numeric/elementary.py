@@ -4,8 +4,6 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy.special import expit as expit
-from scipy.special import xlogy as xlogy
 
 if TYPE_CHECKING:
     Values: TypeAlias = np.ndarray
@@ -42,6 +40,20 @@ def minimisers(values: Values, among: Any = True) -> Values:
     among = np.broadcast_to(among, values.shape)
     beaten = (values[..., :, None] > values[..., None, :]) & among[..., None, :]
     return among & ~np.any(beaten, axis=-1)
+
+
+def expit(x: Values) -> Values:
+    """1/(1 + e^-x)."""
+    from scipy import special  # A quarter of a second, and few commands need it.
+
+    return special.expit(x)
+
+
+def xlogy(x: Values, y: Values) -> Values:
+    """x log y, 0 where x is."""
+    from scipy import special
+
+    return special.xlogy(x, y)
 
 
 def logit(p: Values) -> Values:

@@ -63,6 +63,7 @@ def test_extreme_masses_neither_overflow_nor_vanish():
 )
 def test_a_generator_alone_gives_what_its_stable_form_gives(divergence):
     alone = FDivergence("mine", divergence.declared)
+    assert (alone.gauge, alone.curvature) == (divergence.gauge, divergence.curvature)
     grid = GRID[abs(GRID) < 200]
     for gauge in ("printed", "normalised", 0.7):
         mine = alone.on_log_ratio(torch.tensor(grid), gauge=gauge)
