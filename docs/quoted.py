@@ -120,18 +120,18 @@ def _transfer(records: Records) -> dict[str, Any]:
 
 
 MODELS = {None: "SmolLM2-135M", **{name: words for name, words in models.MODELS.items() if name}}
-ERRORS = ("kernel", "kernel of Adam's steps", "no change", "one answer", "noise of seeds")
+ERRORS = ("kernel", "kernel of Adam's steps", "no change", "noise of seeds")
 
 
 def _errors(records: Records) -> list[tuple[str, ...]]:
     """A row a model, task and rate: settings, then root mean square errors of held-out Pass@k, as text."""
     rows = []
     for row in records.results("pretrained")["forecast_errors"]:
-        if row["optimiser"] == "adam":
+        if row["optimiser"] == "adam" and row["experiment"] == "models":
             runs = f"{MODELS[row['model']]}, {row['task']}, {row['learning_rate']:.1g} ({row['settings']})"
             numbers = [row["errors"].get(name) for name in ERRORS]
             cells = ("-" if at_k is None else " / ".join(f"{x:.3f}" for x in at_k) for at_k in numbers)
-            rows.append((row["experiment"], runs, *cells))
+            rows.append((runs, *cells))
     return rows
 
 
@@ -289,33 +289,22 @@ def _styles(records: Records) -> dict[str, Any]:
 
 
 def _strategies(records: Records) -> dict[str, Any]:
-    """The methods, and forward against reverse KL by strength on D_pef, from the weakest to the strongest."""
+    """The methods, and forward against reverse KL on D_pef by coefficient."""
     record = records.record("strategies")
     config, exact = record["config"], record["results"]
     blocks = {block["divergence"]: block for block in exact["sweep"] if block.get("place") == "D_pef"}
-    at = config["conditioning"]
-    words = {
-        "forward_kl": "forward KL",
-        "reverse_kl": "reverse KL",
-        "jensen_shannon": "JS",
-        f"alpha_{config['alpha']:g}": "alpha",
-    }
-    curves = {
-        name: blocks[key]["pass_at_k"][blocks[key]["conditioning"].index(at)] for key, name in words.items()
-    }
-    rows = pd.DataFrame({"strength": config["strengths"], **curves})
-    rows["gap"] = rows["forward KL"] - rows["reverse KL"]
-    apart = rows.strength[rows.gap.abs() >= ALIKE]
-    kept = rows.strength[rows["forward KL"] >= exact["base"]["pass_at_k"]]
+    rows = pd.DataFrame({"coefficient": config["strengths"]})
+    for name in ("forward KL", "reverse KL"):
+        block = blocks[name.lower().replace(" ", "_")]
+        rows[name] = block["pass_at_k"][block["conditioning"].index(config["conditioning"])]
+    gap = (rows["forward KL"] - rows["reverse KL"]).abs()
     return {
         "k": config["coverage_draws"],
         "base": exact["base"],
         "methods": {method["name"]: method for method in exact["methods"]},
-        "divergences": list(words.values()),
-        "rows": rows.to_dict("records"),
-        "widest": rows.loc[rows.gap.abs().idxmax()].to_dict(),
-        "alike_above": apart.max(),
-        "weakest_kept": kept.min(),
+        "widest": rows.loc[gap.idxmax()].to_dict(),
+        "alike_above": rows.coefficient[gap >= ALIKE].max(),
+        "least_retaining": rows.coefficient[rows["forward KL"] >= exact["base"]["pass_at_k"]].min(),
     }
 
 
