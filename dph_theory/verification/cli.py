@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @terminal.seed
 @click.option("--quick", is_flag=True, help=f"A short run: {QUICK_INSTANCES} instances, shorter searches.")
-@click.option("--kernel", is_flag=True, help="Compile the proofs in Coq first, if Coq is installed.")
+@click.option("--coq", is_flag=True, help="Compile the proofs in Coq first, if Coq is installed.")
 @click.option(
     "--json", "path", type=terminal.OutputFile(), help='File of the reports; "-" is standard output.'
 )
@@ -43,7 +43,7 @@ def verify(
     instances: int | None,
     seed: int,
     quick: bool,
-    kernel: bool,
+    coq: bool,
     path: Path | None,
 ) -> None:
     """Check every theorem of the registry, or those NAMEd: by name, subject, paper or place ("Theorem 1").
@@ -70,7 +70,7 @@ def verify(
         if listing:
             console.print(tables.listing(theorems), highlight=False, soft_wrap=True)
             return
-        accepted = not kernel or _compiled(console)
+        accepted = not coq or _compiled(console)
         reports = _run_with_progress(theorems, search_settings, context)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was written")
@@ -82,23 +82,23 @@ def verify(
 
 
 def _compiled(console: "Console") -> bool:
-    """Whether Coq finds what is recorded of the kernel, or is not here to be asked; it is printed."""
+    """Whether Coq finds what is recorded of the proofs, or is not here to be asked; it is printed."""
     from ..coq import compiler, printer
     from ..coq.record import recorded
     from ..theorems import THEOREMS
     from .ties import tied_names, untied
 
     if not compiler.installed():
-        console.print(f"kernel: not compiled, Coq is not installed ({compiler.INSTALL}); as recorded:")
+        console.print(f"Coq proofs: not compiled, Coq is not installed ({compiler.INSTALL}); as recorded:")
         console.print(recorded().summary(), highlight=False)
         return True
     try:
         compilation = printer.compiled(*tied_names())
     except compiler.CoqError as error:
-        console.print(f"kernel: Coq refuses it\n{error}", style="red", markup=False)
+        console.print(f"Coq proofs: Coq refuses them\n{error}", style="red", markup=False)
         return False
     differs = compilation.coq == recorded().coq and compilation != recorded()
-    lines = [f"kernel: compiled here in {compilation.seconds:.0f} seconds:", compilation.summary()]
+    lines = [f"Coq proofs: compiled here in {compilation.seconds:.0f} seconds:", compilation.summary()]
     lines += ["  the record says otherwise: python docs/generate.py"] if differs else []
     refused = [f"  {entry.name}: {why}" for entry in THEOREMS.values() for why in untied(entry, compilation)]
     console.print("\n".join(lines + refused), highlight=False)

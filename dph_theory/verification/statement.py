@@ -79,7 +79,7 @@ class Theorem:
     with the same leading batch axis; further axes hold several components that must all obey. A `TENDS`
     theorem's sides may also take `eps`.
 
-    `coq` names the theorem of the proof kernel that is the statement (or several, for its components), or
+    `coq` names the theorem in Coq that is the statement (or several, for its components), or
     that part of it which `part` says; `floor` is the scale below which a gap counts as absolute rather than
     relative; `needs` an optional package without which nothing can be checked; `share` is the part of the
     instances asked for that a search tries, below one where an instance costs a solver of its own.

@@ -1,4 +1,4 @@
-"""What the proof kernel has of an entry: its theorem, accepted by Coq, and its example's numbers."""
+"""What Coq proves of an entry: its theorem, accepted by Coq, and its example's numbers."""
 
 from decimal import Decimal
 

@@ -12,7 +12,7 @@ from dph_theory.theorems import THEOREMS
 
 with_coq = pytest.mark.skipif(
     not compiler.installed(),
-    reason=f"the proof kernel was not compiled: Coq is not installed ({compiler.INSTALL})",
+    reason=f"the Coq proofs were not compiled: Coq is not installed ({compiler.INSTALL})",
 )
 DELIBERATE = {
     "Laws.v": ("f v <= f w /\\", "f v < f w /\\"),

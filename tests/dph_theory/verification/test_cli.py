@@ -52,7 +52,7 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
         (True, {"paths": {}}, 1, otherwise),
         (True, elsewhere, 0, ""),
         (True, elsewhere | cheat, 1, "kl_control.cost: Kernel.Cheat.proof is not allowed below it"),
-        (True, None, 1, "Coq refuses it\nLaws.v, line 3: no"),
+        (True, None, 1, "Coq refuses them\nLaws.v, line 3: no"),
         (False, None, 0, f"files accepted by Coq {record.coq}"),
     ):
 
@@ -63,7 +63,7 @@ def test_what_coq_says_of_the_kernel_is_shown_and_what_it_refuses_fails_the_run(
 
         monkeypatch.setattr(compiler, "installed", lambda installed=installed: installed)
         monkeypatch.setattr(printer, "compiled", compiled)
-        done = here("kl_control.cost", "--kernel", "--quick")
+        done = here("kl_control.cost", "--coq", "--quick")
         assert (done.exit_code, said in done.stdout) == (status, True), done.stdout
         assert (otherwise in done.stdout) is (said == otherwise)
         assert ("not compiled, Coq is not installed" in done.stdout) is not installed
