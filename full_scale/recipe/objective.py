@@ -11,35 +11,14 @@ from dph_theory.trainers.objective import Objective
 from dph_theory.trainers.parts import BY_MEAN, BY_RATE, DIVIDED, LEFT_OUT
 
 from .rehearsal import DEFINITION, REHEARSAL, declared
+from .settings import OWN, SETTINGS
 
+_DECIDING = """beta use_bias_correction_kl scale_rewards loss_type num_generations entropy_coef baseline
+    top_entropy_quantile reward_weights divided_by_mean rate_power online online_beta"""
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        "beta": 0.0,
-        "use_bias_correction_kl": True,
-        "scale_rewards": "group",
-        "loss_type": "dapo",
-        "num_generations": 8,
-        "entropy_coef": 0.0,
-        "top_entropy_quantile": 1.0,
-        "reward_weights": None,
-        "baseline": "mean",
-        "divided_by_mean": False,
-        "rate_power": 0.0,
-        "online": "none",
-        "online_beta": 0.0,
-        **REHEARSAL,
-    }
+    {name: SETTINGS[name] for name in (*_DECIDING.split(), *REHEARSAL)}
 )
 """What a trainer takes where it is given nothing else: the arguments that what it optimises depends on."""
-OWN = frozenset(
-    {
-        *("alpha", "baseline", "beta_from", "collapse_every", "divergence", "divided_by_mean", "eta"),
-        *("excess_bound", "gauge", "generation_rows", "keep_moments", "log_u_tolerance", "online"),
-        *("online_beta", "rate_power", "ratio_clip", "rehearsal_form", "rehearsal_level"),
-        *("rehearsal_reduction", "rehearsal_rows", "step_in_logits", "two_backward"),
-    }
-)
-"""The fields of OnlineConfig that GRPOConfig lacks."""
 _DIVIDED_KL = "penalised rewards are divided by a std that vanishes at the stationary policy"
 
 

@@ -12,17 +12,10 @@ from dph_theory.divergences import named
 from dph_theory.fdivergence import FDivergence
 from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
 
-REHEARSAL: Mapping[str, Any] = MappingProxyType(
-    {
-        "divergence": "forward_kl",
-        "alpha": None,
-        "eta": 0.0,
-        "gauge": "printed",
-        "rehearsal_form": "generator",
-        "rehearsal_level": "token",
-        "rehearsal_reduction": "token_mean",
-    }
-)
+from .settings import SETTINGS
+
+_NAMES = "divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"
+REHEARSAL: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _NAMES.split()})
 """What a trainer takes of a rehearsal where it is given nothing else."""
 DEFINITION = "definition"
 """The form of a rehearsal that takes its divergence on the policy's own samples."""

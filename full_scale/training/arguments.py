@@ -3,17 +3,27 @@
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any
 
+from dph_theory.losses import ADVANTAGE_BASELINES
 from dph_theory.support.checking import arguments as checked
-from dph_theory.support.errors import argument_error
+from dph_theory.support.errors import RefusedError, argument_error, choice
 
+from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup, setup
 from ..recipe.objective import DEFAULTS
+from ..recipe.rehearsal import DEFINITION
 from ..recipe.schema import Recipe
-from .online import OnlineConfig, check_settings
+from ..recipe.settings import KINDS, SETTINGS
 
+ONLINE = ("none", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
+_REFUSED = {
+    "sync_ref_model": "base rates, predictions and the collapse meter are of the initial model alone",
+    "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
+    "use_transformers_continuous_batching": "it turns the weights that train into 16-bit ones",
+}
+"""Settings of TRL that do not go with this trainer, and why."""
 _USUAL = {
     "save_strategy": "steps",
     # A share of the training: what a killed run loses at most.
@@ -62,7 +72,7 @@ def arguments(
         if key in _ELSEWHERE:
             raise argument_error("train key", key, f"set {_ELSEWHERE[key]} instead")
     method = setup(recipe.method, base_rates, recipe.train)
-    checked(get_type_hints(OnlineConfig), recipe.train, "train.", owner="GRPOConfig")
+    checked(KINDS, recipe.train, "train.", owner="GRPOConfig")
     vllm = recipe.sampling.backend == "vllm"
     merged = {
         **DEFAULTS,
@@ -86,7 +96,7 @@ def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
     if not given["use_vllm"]:
         return ()
     names = [f"vllm_importance_sampling_{setting}" for setting in ("mode", "clip_max", "correction")]
-    mode, largest, corrected = (given.get(name, getattr(OnlineConfig, name)) for name in names)
+    mode, largest, corrected = ({**SETTINGS, **given}[name] for name in names)
     if not corrected:
         return ("vLLM's samples count as the trainer's: the run converges to one between the two.",)
     done = "left out" if mode.endswith("mask") else "counted as if it were that"
@@ -94,3 +104,87 @@ def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
         "vLLM's samples are weighed by the trainer's probability over vLLM's (importance sampling, "
         f"{mode}); a ratio above {largest} is {done}: predictions hold as far as that favours no answer.",
     )
+
+
+def check_settings(arguments: Mapping[str, Any]) -> None:
+    """ValueError for what OnlineConfig refuses, of its arguments or those of them that are given."""
+
+    def setting(name: str) -> Any:
+        return arguments.get(name, SETTINGS[name])
+
+    choice("online", setting("online"), ONLINE)
+    choice("baseline", setting("baseline"), ADVANTAGE_BASELINES)
+    first, bound, rows, online = map(setting, ("beta_from", "excess_bound", "generation_rows", "online"))
+    defined = setting("eta") > 0 and setting("rehearsal_form") == DEFINITION
+    constant, takes_alpha = (
+        setting("baseline") != "mean",
+        "alpha" in (setting("divergence"), online.removesuffix("_dpg")),
+    )
+    undivided = setting("scale_rewards") in ("none", False)
+    undivided_alone = undivided and not constant and online in ("none", "future_kl")
+    rules = {
+        **{name: (not setting(name), f"off: {why}") for name, why in _REFUSED.items()},
+        "generation_rows": (rows is None or rows >= 1, "at least one row"),
+        "online": (online == "none" or not defined, "none for rehearsal_form=definition"),
+        "beta_from": (
+            first is None or (online == "sequence_kl" and first >= setting("online_beta") > 0),
+            "at least the beta that it falls to, of the KL of whole answers alone",
+        ),
+        "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
+        "baseline": (
+            not constant or (undivided and online != "alpha_dpg"),
+            "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
+        ),
+        "divided_by_mean": (
+            not setting("divided_by_mean") or undivided_alone,
+            "False where scale_rewards divides, or something else stands for the advantages",
+        ),
+        "rate_power": (
+            setting("rate_power") == 0
+            or (0 < setting("rate_power") <= 2 and undivided_alone and not setting("divided_by_mean")),
+            "from 0 to 2, and 0 where another setting divides, or something else stands for the advantages",
+        ),
+        "alpha": (
+            (setting("alpha") is not None) == takes_alpha,
+            "a number for divergence='alpha' and alpha-DPG, none otherwise",
+        ),
+        "mask_truncated_completions": (
+            (online == "none" and not defined) or not setting("mask_truncated_completions"),
+            "off: whole completions are compared",
+        ),
+    }
+    for name, (fulfilled, allowed) in rules.items():
+        if not fulfilled:
+            raise argument_error(name, setting(name), allowed)
+
+
+_SPLIT_ANEW = "run dph presample --config ... with a {} presample.threshold"
+
+
+def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
+    """RefusedError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
+    explored = presampling.trained(recipe.method.prompts)
+    if not explored:
+        raise RefusedError(f"nothing to explore, every prompt is in D_pef: {_SPLIT_ANEW.format('higher')}")
+    if method.rehearses and not len(presampling.buffer):
+        empty = f"D_pef is empty: {_SPLIT_ANEW.format('lower')}"
+        raise RefusedError(f"nothing to rehearse: {presampling.no_rows if presampling.pef else empty}")
+    if len(explored) < prompts:
+        raise RefusedError(
+            f"{len(explored)} prompts to explore are fewer than the {prompts} of one generated batch, and "
+            "TRL drops the rest: lower train.generation_batch_size, or take more prompts"
+        )
+
+
+FEW = 4
+"""Prompts of an optimizer step: with fewer, many a step has no group of unequal rewards."""
+
+
+def few_prompts(a_step: float) -> list[str]:
+    """What to say where a step explores so many prompts."""
+    if a_step >= FEW:
+        return []
+    return [
+        f"A step explores {a_step:.2g} prompt{'s' if a_step > 1 else ''}, and teaches nothing where their "
+        "answers are all right or all wrong: raise train.gradient_accumulation_steps."
+    ]

@@ -19,9 +19,9 @@ from ..recipe.schema import ModelConfig, Recipe
 from ..tasks.loaders import load_task
 from ..tasks.protocol import Task
 from .arguments import arguments as resolved
+from .arguments import check_sets, few_prompts
 from .launch import ONE, Launch
 from .memory import USABLE, Footprint, Shape, Steps, footprint, model_shape, stage_footprint
-from .train import check_sets, few_prompts
 
 GIB = 2**30
 _MEASURED = 64

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
-from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
-from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 from ..models.load import load_tokenizer, lora_config, source
 from ..recipe.rehearsal import DEFINITION, rehearses
 from ..recipe.schema import ModelConfig, Recipe
 from .launch import ONE, Launch
 
+HEAD_SLICE = (4096, 32_768)
+"""Tokens and words whose logits TRL's head holds at a time."""
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 MASTER = 4
 """Bytes of a number that trains: weight, gradient and each moment are float32 whatever is computed in."""
@@ -196,7 +196,7 @@ def footprint(
     are spread over the devices, but embedding and head are gathered on each for the whole step; else autocast
     keeps a copy of the weights to compute with beside them. vLLM's engine beside the trainer takes its share
     while it generates. A layer keeps `Shape.layer` bytes a token, as measured on a Llama, attention matrices
-    left aside; with checkpointing only its float32 input, and one layer at a time in full. Rehearsal rows stand
+    left aside; with checkpointing only its float32 input, and one layer at a time in full. Rehearsal rows are
     beside the exploration's in the same step unless `two_backward`. Every row is as long as the longest
     `prompt` and a completion in full length: an upper bound for activations, logits and cache; fragmentation
     and the framework's own memory are not counted. TRL's head holds the logits of one slice at a time, and
@@ -268,7 +268,7 @@ def stage_footprint(
 
 def _slice(shape: Shape, tokens: int, width: int) -> int:
     """Bytes of the logits that TRL's head holds at a time."""
-    return min(tokens, TOKEN_CHUNK_SIZE) * min(shape.vocabulary, _CHUNKED_LOGPROB_CHUNK_SIZE) * width
+    return min(tokens, HEAD_SLICE[0]) * min(shape.vocabulary, HEAD_SLICE[1]) * width
 
 
 def _checkpoints(arguments: Mapping[str, Any]) -> bool:

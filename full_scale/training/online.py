@@ -7,31 +7,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dph_theory.losses import (
-    ADVANTAGE_BASELINES,
-    PassRates,
-    alpha_dpg_rewards,
-    clipped_ratio_count,
-    group_advantages,
-)
+from dph_theory.losses import PassRates, alpha_dpg_rewards, clipped_ratio_count, group_advantages
 from dph_theory.losses.generator import generator
-from dph_theory.support.errors import argument_error, choice
+from dph_theory.support.errors import argument_error
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
 from ..tasks.protocol import source_of
+from .arguments import check_settings
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
 from .reference import OnlineReference, in_groups, sequence_log_probs
 from .resume import ExactResume
 from .trainer import DPHConfig, DPHTrainer
-
-ONLINE = ("none", "alpha_dpg", "sequence_kl", "scaled_kl", "future_kl")
-_REFUSED = {
-    "sync_ref_model": "base rates, predictions and the collapse meter are of the initial model alone",
-    "fp16": "gradients of float16 vanish unless the loss is scaled, and the weights are to stay float32",
-    "use_transformers_continuous_batching": "it turns the weights that train into 16-bit ones",
-}
-"""Settings of TRL that do not go with this trainer, and why."""
 
 
 @dataclass
@@ -75,58 +62,6 @@ class OnlineConfig(DPHConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_settings(vars(self))
-
-
-def check_settings(arguments: Mapping[str, Any]) -> None:
-    """ValueError for what OnlineConfig refuses, of its arguments or those of them that are given."""
-
-    def setting(name: str) -> Any:
-        return arguments.get(name, getattr(OnlineConfig, name))
-
-    choice("online", setting("online"), ONLINE)
-    choice("baseline", setting("baseline"), ADVANTAGE_BASELINES)
-    first, bound, rows, online = map(setting, ("beta_from", "excess_bound", "generation_rows", "online"))
-    defined = setting("eta") > 0 and setting("rehearsal_form") == DEFINITION
-    constant, takes_alpha = (
-        setting("baseline") != "mean",
-        "alpha" in (setting("divergence"), online.removesuffix("_dpg")),
-    )
-    undivided = setting("scale_rewards") in ("none", False)
-    undivided_alone = undivided and not constant and online in ("none", "future_kl")
-    rules = {
-        **{name: (not setting(name), f"off: {why}") for name, why in _REFUSED.items()},
-        "generation_rows": (rows is None or rows >= 1, "at least one row"),
-        "online": (online == "none" or not defined, "none for rehearsal_form=definition"),
-        "beta_from": (
-            first is None or (online == "sequence_kl" and first >= setting("online_beta") > 0),
-            "at least the beta that it falls to, of the KL of whole answers alone",
-        ),
-        "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
-        "baseline": (
-            not constant or (undivided and online != "alpha_dpg"),
-            "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
-        ),
-        "divided_by_mean": (
-            not setting("divided_by_mean") or undivided_alone,
-            "False where scale_rewards divides, or something else stands for the advantages",
-        ),
-        "rate_power": (
-            setting("rate_power") == 0
-            or (0 < setting("rate_power") <= 2 and undivided_alone and not setting("divided_by_mean")),
-            "from 0 to 2, and 0 where another setting divides, or something else stands for the advantages",
-        ),
-        "alpha": (
-            (setting("alpha") is not None) == takes_alpha,
-            "a number for divergence='alpha' and alpha-DPG, none otherwise",
-        ),
-        "mask_truncated_completions": (
-            (online == "none" and not defined) or not setting("mask_truncated_completions"),
-            "off: whole completions are compared",
-        ),
-    }
-    for name, (fulfilled, allowed) in rules.items():
-        if not fulfilled:
-            raise argument_error(name, setting(name), allowed)
 
 
 class OnlineTrainer(ExactResume, DPHTrainer):

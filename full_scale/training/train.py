@@ -16,10 +16,9 @@ from ..models.generation import prompt_of
 from ..models.load import ModelHashes, declared_stop_tokens, load_tokenizer, load_trainable, lora_config
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
-from ..recipe.methods import Setup
 from ..recipe.schema import Recipe
 from ..tasks.protocol import Task
-from .arguments import arguments
+from .arguments import arguments, check_sets, few_prompts
 from .card import write_card
 from .collapse_meter import CollapseMeter
 from .judging import FurtherReward, GreedyEvaluation, VerifierReward
@@ -119,24 +118,6 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     return trainer
 
 
-_SPLIT_ANEW = "run dph presample --config ... with a {} presample.threshold"
-
-
-def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presampling) -> None:
-    """RefusedError unless D_exp fills a generated batch of `prompts`, and D_pef a rehearsal."""
-    explored = presampling.trained(recipe.method.prompts)
-    if not explored:
-        raise RefusedError(f"nothing to explore, every prompt is in D_pef: {_SPLIT_ANEW.format('higher')}")
-    if method.rehearses and not len(presampling.buffer):
-        empty = f"D_pef is empty: {_SPLIT_ANEW.format('lower')}"
-        raise RefusedError(f"nothing to rehearse: {presampling.no_rows if presampling.pef else empty}")
-    if len(explored) < prompts:
-        raise RefusedError(
-            f"{len(explored)} prompts to explore are fewer than the {prompts} of one generated batch, and "
-            "TRL drops the rest: lower train.generation_batch_size, or take more prompts"
-        )
-
-
 def _record(
     trainer: OnlineTrainer, recipe: Recipe, presampling: Presampling, hashes: ModelHashes
 ) -> TrainingRecord:
@@ -192,20 +173,6 @@ def opening_sentences(arguments: Mapping[str, Any]) -> list[str]:
             arguments["generation_batch_size"] / cut * arguments["gradient_accumulation_steps"]
         )
     return sentences
-
-
-FEW = 4
-"""Prompts of an optimizer step: with fewer, many a step has no group of unequal rewards."""
-
-
-def few_prompts(a_step: float) -> list[str]:
-    """What to say where a step explores so many prompts."""
-    if a_step >= FEW:
-        return []
-    return [
-        f"A step explores {a_step:.2g} prompt{'s' if a_step > 1 else ''}, and teaches nothing where their "
-        "answers are all right or all wrong: raise train.gradient_accumulation_steps."
-    ]
 
 
 def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:

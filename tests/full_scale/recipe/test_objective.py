@@ -1,20 +1,21 @@
 """What a training optimises by the arguments that its trainer got, wherever a recipe has them from."""
 
 import itertools
-from dataclasses import fields
+from dataclasses import MISSING, fields
+from typing import get_type_hints
 
 import pytest
 from support.simulated_runs import controlled, row
-from support.tiny_training import TRL_WARNS
 from trl import GRPOConfig
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL
 from dph_theory.predict import configuration_of
 from dph_theory.trainers.parts import ANSWERS, SUMS, TOKENS, TRL_LOSS_TYPES
 from full_scale.recipe.methods import METHODS, setup
-from full_scale.recipe.objective import DEFAULTS, OWN, objective_of
+from full_scale.recipe.objective import DEFAULTS, objective_of
 from full_scale.recipe.rehearsal import rehearsal_target
 from full_scale.recipe.schema import MethodConfig, load_recipe
+from full_scale.recipe.settings import KINDS, OWN, SETTINGS
 from full_scale.training.arguments import arguments
 from full_scale.training.online import OnlineConfig
 
@@ -25,12 +26,21 @@ def recipe_of(name, method, *overrides):
     return load_recipe(name, (f"method.name={method}", *overrides))
 
 
-@pytest.mark.filterwarnings(TRL_WARNS)
-def test_the_defaults_are_the_trainers(tmp_path):
-    args = OnlineConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False)
-    assert {name: getattr(args, name) for name in DEFAULTS} == dict(DEFAULTS)
-    ours, theirs = ({field.name for field in fields(config)} for config in (OnlineConfig, GRPOConfig))
-    assert ours - theirs == OWN
+def test_the_stored_settings_are_those_of_the_installed_trainer():
+    defaults = {
+        field.name: field.default_factory() if field.default is MISSING else field.default
+        for field in fields(OnlineConfig)
+    }
+    assert defaults == SETTINGS
+    assert {*SETTINGS} - {field.name for field in fields(GRPOConfig)} == OWN
+    kinds = get_type_hints(OnlineConfig)
+    # A member of an enumeration is text, and no YAML writes a ParallelismConfig.
+    named = {f"{name}_strategy" for name in ("eval", "hub", "logging", "save")} | {
+        "lr_scheduler_type",
+        "optim",
+    }
+    named |= {"debug", "parallelism_config", "trackio_static_space_id"}
+    assert {name for name, kind in KINDS.items() if kinds[name] != kind} == named
 
 
 DEFINITION = ("method.name=DPH-JS", "method.beta=null", "method.rehearsal_form=definition")

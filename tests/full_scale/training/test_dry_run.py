@@ -10,13 +10,23 @@ import torch
 from support.rule_task import loaded, ruled_recipe, ruled_task
 from support.tiny_llama import eight_billion, tiny_llama
 from transformers import AutoModelForCausalLM, LlamaConfig
+from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
+from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 import full_scale.training.dry_run
 from full_scale.presampling.presample import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
 from full_scale.training.dry_run import GIB, dry_run
 from full_scale.training.launch import ONE, Launch
-from full_scale.training.memory import Footprint, Shape, footprint, model_shape, shape_of, stage_footprint
+from full_scale.training.memory import (
+    HEAD_SLICE,
+    Footprint,
+    Shape,
+    footprint,
+    model_shape,
+    shape_of,
+    stage_footprint,
+)
 
 LLAMA_8B = Shape(
     8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 14_336, 128_256, 2 * 4096 * 128_256, 131_072
@@ -151,6 +161,8 @@ def test_the_other_stages_at_the_recipes_length():
     found = stage_footprint(LLAMA_8B, load_recipe("llama3.1-8b-bird", [DPH_F]), models=2)
     assert found.weights == 2 * 2 * LLAMA_8B.parameters
     assert found.cache == 32 * 6144 * 32 * 2048 * 2
+    # TRL's head holds a slice of the logits at a time.
+    assert HEAD_SLICE == (TOKEN_CHUNK_SIZE, _CHUNKED_LOGPROB_CHUNK_SIZE)
     # A float32 log-softmax over the vocabulary for 64 rows of 4096 tokens would be 125 GiB.
     assert found.activations + found.logits < 4 * GIB
     # vLLM takes its share, and the models score one by one.
