@@ -14,12 +14,11 @@ _GROUP = click.IntRange(2, 4096)
 """The weight of a group is a sum over all counts of successes at each rate."""
 
 
-def budgets(text: str) -> tuple[int, ...]:
-    """Whole numbers with commas between, in increasing order, each once."""
-    parts = text.split(",")
-    if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+def numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers with commas between."""
+    if not all(part.strip().isdigit() and int(part) > 0 for part in text.split(",")):
         raise click.BadParameter(f"{text!r}: whole numbers from 1 on, with commas between")
-    return tuple(sorted({int(part) for part in parts}))
+    return tuple(map(int, text.split(",")))
 
 
 def difference(text: str) -> tuple[float, int]:
@@ -31,38 +30,25 @@ def difference(text: str) -> tuple[float, int]:
         raise click.BadParameter(f"{text!r}: a number such as 0.02, or with a k such as 0.02@8") from error
 
 
-def steps_of(text: str) -> list[int]:
-    """Steps in the order of the files, with commas between."""
-    if not all(part.strip().isdigit() for part in text.split(",")):
-        raise click.BadParameter(f"{text!r}: whole numbers, with commas between")
-    return [int(part) for part in text.split(",")]
-
-
 @click.command(name="confront", short_help="What changed between two checkpoints, from counts alone.")
 @click.argument("base", type=_PATH)
 @click.argument("runs", type=_PATH, nargs=-1, required=True, metavar="RUN...")
 @terminal.counts_options
 @click.option("--allow-missing", is_flag=True, help="Leave out, and count, prompts that one file lacks.")
 @click.option("--min-n", type=click.IntRange(min=1), default=1, help="Least number of answers to a prompt.")
-@click.option("--k", "ks", type=budgets, metavar="K,K,...", help="Values of k. [default: 1, 2, ...]")
+@click.option("--k", "ks", type=numbers, metavar="K,K,...", help="Values of k. [default: 1, 2, ...]")
 @click.option(
     "--group-size", type=_GROUP, default=8, show_default=True, help="Answers in a group of the training."
 )
 @click.option(
     "--power", type=difference, metavar="D[@K]", multiple=True, help="Difference to detect, 0.02@8 of Pass@8."
 )
-@click.option(
-    "--laws",
-    "fit_policies",
-    is_flag=True,
-    help='Fit KL-regularised optima, even if "no change" is not rejected.',
-)
 @click.option("--by", metavar="FIELD", help="Field of the rows whose categories are shown.")
 @click.option("--by-step", is_flag=True, help="Compare each step of a RUN: a field step, or a file each.")
 @click.option("--mean", is_flag=True, help="Show the mean of the RUNs too, seeds of one method.")
 @click.option("--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Bootstrap draws.")
 @click.option("--until", type=_STEP, metavar="STEP", help="Step to forecast; the RUNs are checkpoints.")
-@click.option("--at", type=steps_of, metavar="STEP,...", help="Steps of the RUNs. [default: in file names]")
+@click.option("--at", type=numbers, metavar="STEP,...", help="Steps of the RUNs. [default: in file names]")
 @click.option(
     "--trained", type=_FILE, help="Ids of the trained prompts, a line each: left out but by --until."
 )

@@ -1,7 +1,7 @@
 """What `dph confront` prints and stores."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
@@ -33,6 +33,7 @@ def print_confrontation(
     base: Path, runs: tuple[Path, ...], json_path: Path | None, everything: bool, **options: Any
 ) -> None:
     """Read, compare, print and store by the options of `dph confront`; UsageError for wrong files."""
+    options["ks"] = options["ks"] and sorted({*options["ks"]})
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "by_step", "mean"))
     forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by", *_BY_KERNEL)}
@@ -50,12 +51,13 @@ def print_confrontation(
             _print_forecast(console, first, later, json_path, options["group_size"], {**forecast, **band})
             console.print(f"Next: dph confront {base} {runs[-1]}", markup=False, soft_wrap=True)
             return
-        trained = _ids(forecast["trained"])
-        first = first.without(trained)
+        trained = {*_ids(forecast["trained"])}
+        first = _held_out(first, trained)
         for path, name in zip(runs, names, strict=True):
             steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}
             for step, run in steps.items():
-                run = replace(run, name=name if step is None else f"{name}, step {step}").without(trained)
+                run = replace(run, name=name if step is None else f"{name}, step {step}")
+                run = _held_out(run, trained)
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is shown alone, all of them together.
             confrontations.append(confront(first, run, **options))
@@ -65,10 +67,10 @@ def print_confrontation(
         hint = "; --allow-missing leaves them out" if isinstance(error, UnmatchedPromptsError) else ""
         raise click.UsageError(f"{error}{hint}") from error
     if json_path is not None:  # Before anything is said, which a closed pipe would end.
-        together, fitted = several and several.to_dict(), options.pop("fit_policies")
+        together = several and several.to_dict()
         results = {"runs": [one.to_dict() for one in confrontations], "together": together}
         lines = [line for one in confrontations for line in sentences(one)]
-        write_json(json_path, _record(results, lines, laws=fitted, **options))
+        write_json(json_path, _record(results, lines, **options))
     for confrontation in confrontations if several is None or everything else ():
         show(console, confrontation, everything)
     if several is not None:
@@ -81,6 +83,11 @@ def print_confrontation(
 def _ids(path: Path | None) -> list[str]:
     """The lines of a file that are not empty."""
     return [] if path is None else [*filter(None, map(str.strip, path.read_text("utf-8").splitlines()))]
+
+
+def _held_out(counts: Counts, trained: Collection[str]) -> Counts:
+    """The prompts that are not trained."""
+    return replace(counts, rows={i: row for i, row in counts.rows.items() if str(i) not in trained})
 
 
 def _print_forecast(

@@ -24,12 +24,12 @@ _CARRIED = 5.0
 
 @dataclass(frozen=True)
 class CountsFile:
-    """A file of counts: its name, its hash, how many prompts it alone has, the column of its verdicts."""
+    """A file of counts: its name, its hash, how many prompts it alone has, the column of its rewards."""
 
     name: str
     sha256: str
     unmatched: int
-    verdict: str = ""
+    column: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +37,7 @@ class Confrontation(Shown):
     """A run held against its base and the theory; every interval has 95% confidence, prompts as units.
 
     `fell` and `rose` are prompts whose own counts differ beyond chance, the clearest first. `policies`, the
-    stationary policies with the best first, are given where "no change" is rejected, or on request; `single`:
+    stationary policies with the best first, are given where "no change" is rejected; `single`:
     no prompt has two answers on both sides, so that none is identified. `groups`, where prompts have two
     answers, and `answers`, where files have what each answer said, show what is left to choose. `notes` say
     what rewards there are, which prompts are left out, where few carry a number, and where the data are not
@@ -94,7 +94,6 @@ def confront(
     draws: int = 4000,
     seed: int = 0,
     power: Sequence[tuple[float, int]] = (),
-    fit_policies: bool = False,
 ) -> Confrontation:
     """Compare a run with its base: Pass@k, prompts, log odds, stationary policies, and what a loss is of.
 
@@ -102,9 +101,8 @@ def confront(
     `min_n`; `ks`, the k of Pass@k, by default 1, 2, ... (`pass_curves`); `group_size`, answers in a group of
     the training, for the policies of std-normalised advantages; `draws`, of the band's bootstrap; `seed`, of
     all randomness; `power`, differences (d, k) of Pass@k for which to say how many prompts would establish
-    them; `fit_policies`, fit stationary policies to the counts even where "no change" is not rejected.
-    Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k above the
-    least n.
+    them. Returns a Confrontation. Raises ValueError as `matched` does, for fewer than two prompts, or a k
+    above the least n.
 
     >>> base, run = read_counts("base.jsonl"), read_counts("run.jsonl")  # doctest: +SKIP
     >>> found = confront(base, run)  # doctest: +SKIP
@@ -113,11 +111,11 @@ def confront(
     pairs, rng = both.counts, np.random.default_rng(seed)
     curves, gain = pass_curves(pairs, ks, draws=draws, seed=seed), log_odds_shift(pairs)
     most = curves.k[-1]
-    identified = gain.identified and not pairs.single and (fit_policies or gain.changed)
+    identified = gain.identified and not pairs.single and gain.changed
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Confrontation(
-        base=CountsFile(base.name, base.sha256, both.only_base, base.verdict),
-        run=CountsFile(run.name, run.sha256, both.only_run, run.verdict),
+        base=CountsFile(base.name, base.sha256, both.only_base, base.column),
+        run=CountsFile(run.name, run.sha256, both.only_run, run.column),
         prompts=len(pairs),
         answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
         single=pairs.single,

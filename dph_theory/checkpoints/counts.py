@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -162,7 +162,7 @@ class Counts:
     `notes` say what was made of the file: of a log which rewards there are, which count as correct, and what
     has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
     that its log ratios are from. `name` is by default the source's last part;
-    `verdict`, of a log, the column that says which answers are correct.
+    `column`, of a log, the column that says which answers are correct.
     """
 
     source: str
@@ -171,19 +171,10 @@ class Counts:
     notes: tuple[str, ...] = ()
     models: tuple[str | None, str | None] = (None, None)
     name: str = ""
-    verdict: str = ""
+    column: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or Path(self.source).name)
-
-    def without(self, ids: Sequence[str]) -> "Counts":
-        """The other prompts, with a note on those left out; ValueError where none is left."""
-        rows = {key: row for key, row in self.rows.items() if str(key) not in {*ids}}
-        if not rows:
-            raise argument_error("trained", len(ids), f"ids that leave some prompt of {self.source}")
-        left_out = len(self.rows) - len(rows)
-        note = (f"{left_out} trained prompts are left out",) if left_out else ()
-        return replace(self, rows=rows, notes=(*self.notes, *note))
 
     def __repr__(self) -> str:
         rate = sum(row.c / row.n for row in self.rows.values()) / max(1, len(self.rows))

@@ -1,6 +1,6 @@
 """From rows of answers to counts by prompt: which column says what is correct, and what its values say.
 
-A column is one of verdicts only if its name or its values say so. What is not certain is asked for once,
+A column is one of rewards only if its name or its values say so. What is not certain is asked for once,
 with the option that answers it.
 """
 
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..support.errors import argument_error, choice
 from .counts import MOST_ANSWERS, ROUNDED, is_number, snapped
-from .shapes import NAMES, WORDS, Answers, LoggedRow, Shape
+from .shapes import NAMES, WORDS, Answers, LoggedRow, RecordFormat
 
 _FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
 UNSCORED = ("wrong", "omit")
-"""What may be made of answers without a verdict."""
+"""What may be made of answers without a reward."""
 _LISTED, _HARDLY = 5, 3
 """So many lines, values and names are listed one by one; columns of this rank are asked for."""
 
 
-Asked: TypeAlias = dict[str, str]
+Questions: TypeAlias = dict[str, str]
 """What rows leave open, by the option that would answer it."""
 
 
@@ -30,9 +30,9 @@ Asked: TypeAlias = dict[str, str]
 class ReadingOptions:
     """How rows are read, where they do not say it by themselves.
 
-    `reward`, the column that says what is correct: a verdict or a reward, one or a list of them, a share of
+    `reward`, the column that says what is correct: a reward or a reward, one or a list of them, a share of
     `n` answers, or "3/16"; `correct_from`, the least reward of a correct answer, by default 1 of two values;
-    `unscored`, "wrong" or "omit", what is made of answers without a verdict, which are otherwise an error;
+    `unscored`, "wrong" or "omit", what is made of answers without a reward, which are otherwise an error;
     `column`, that of the prompt; `answer`, that of what was said; `by`, the field of counts that holds a
     prompt's category; `prompts`, which set of a folder of `dph evaluate`, by default the only one.
     """
@@ -81,8 +81,10 @@ def _says(kinds: str, name: str) -> bool:
     return any(NAMES[kind].search(name.lower()) for kind in kinds.split("|"))
 
 
-def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | None, asked: Asked) -> str:
-    """The column of verdicts: the one asked for, else the one whose name, or values, say most surely so."""
+def reward_column(
+    shape: RecordFormat, rows: Sequence[LoggedRow], requested: str | None, questions: Questions
+) -> str:
+    """The column of rewards: the one asked for, else the one whose name, or values, say most surely so."""
     by_name: dict[str, list[Any]] = defaultdict(list)
     for row in rows:
         for name, cell in row.cells.items():
@@ -94,9 +96,9 @@ def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | Non
         if not chosen:
             raise argument_error("reward", requested, f"one of the columns {', '.join(sorted(by_name))}")
         if _says("of_many", chosen):
-            raise argument_error("reward", chosen, "a verdict on an answer; this is one on many together")
+            raise argument_error("reward", chosen, "a reward on an answer; this is one on many together")
         return chosen
-    possible = {name: 0 if name in shape.verdicts else _rank(name, cells) for name, cells in by_name.items()}
+    possible = {name: 0 if name in shape.rewards else _rank(name, cells) for name, cells in by_name.items()}
     ranks = {name: rank for name, rank in possible.items() if rank is not None}
     if not ranks:
         shown = ", ".join([*by_name][:12]) or "none"
@@ -104,46 +106,46 @@ def verdict_column(shape: Shape, rows: Sequence[LoggedRow], requested: str | Non
     surest = [name for name, rank in ranks.items() if rank == min(ranks.values())]
     surest = [n for i, n in enumerate(surest) if by_name[n] not in [by_name[m] for m in surest[:i]]]
     if len(surest) > 1 or min(ranks.values()) == _HARDLY:
-        asked[f"--correct {quote(surest[0])}"] = f"{', '.join(surest[:_LISTED])} may say what is correct"
+        questions[f"--correct {quote(surest[0])}"] = f"{', '.join(surest[:_LISTED])} may say what is correct"
     return surest[0]
 
 
 class _Judged(NamedTuple):
-    """Of a row: its n answers, c of them correct, and where it has them the verdicts and what they say."""
+    """Of a row: its n answers, c of them correct, and where it has them the rewards and what they say."""
 
     row: LoggedRow
     n: int
     c: int
-    verdicts: list[int] | None = None
+    rewards: list[int] | None = None
     texts: list[Any] | None = None
 
 
 def prompt_counts(
-    shape: Shape, rows: Sequence[tuple[int, LoggedRow]], options: ReadingOptions, asked: Asked
+    shape: RecordFormat, rows: Sequence[tuple[int, LoggedRow]], options: ReadingOptions, questions: Questions
 ) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
-    """One row of counts a prompt, the column of verdicts, and what is to be said of its values.
+    """One row of counts a prompt, the column of rewards, and what is to be said of its values.
 
-    Raises ValueError for values that say nothing, and once for all that is left open, with what was `asked`.
+    Raises ValueError for values that say nothing, and once for all that is left open, these `questions` too.
     """
     notes = list[str]()
-    column = verdict_column(shape, [row for _, row in rows], options.reward, asked)
+    column = reward_column(shape, [row for _, row in rows], options.reward, questions)
     rows = [(at, row) for at, row in rows if column in row.cells or not shape.partial]
     entries = [_entry(column, at, row, shape.tokens) for at, row in rows]
-    _ask_for_missing(column, rows, entries, options.unscored, asked, notes)
+    _ask_for_missing(column, rows, entries, options.unscored, questions, notes)
     values = [x for entry in entries for x in entry if isinstance(x, float)]
     single = all(len(entry) == 1 for entry in entries)
     if single and values and _says("rate", column) and all(0 <= x <= 1 for x in values):
         present = [(row, entry[0]) for (_, row), entry in zip(rows, entries, strict=True)]
         present = [(row, x) for row, x in present if x is not None or options.unscored != "omit"]
-        judged = _of_rates(column, [(row, x or 0.0) for row, x in present], options.n, asked)
+        judged = _of_rates(column, [(row, x or 0.0) for row, x in present], options.n, questions)
     else:
-        least = _least_correct(column, values, options.correct_from, asked, notes) if values else 1.0
+        least = _least_correct(column, values, options.correct_from, questions, notes) if values else 1.0
         pairs = zip(rows, entries, strict=True)
         judged = [_of_row(row, column, entry, least, options.unscored == "omit") for (_, row), entry in pairs]
         if single and shape.drawn and (drawn := max((row.drawn for _, row in rows), default=1)) > 1:
             notes.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
-    if asked:
-        raise ValueError(f"{'; '.join(asked.values())}: add {' '.join(asked)}")
+    if questions:
+        raise ValueError(f"{'; '.join(questions.values())}: add {' '.join(questions)}")
     return _by_prompt(judged, notes), column, tuple(notes)
 
 
@@ -153,10 +155,10 @@ def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
     if isinstance(cell, list) and tokens:
         cell = sum(cell)
     cells = cell if isinstance(cell, list) else [cell]
-    # Numbers of tokens are no verdicts: these are truth values or words, or as many as texts, or columns.
+    # Numbers of tokens are no rewards: these are truth values or words, or as many as texts, or columns.
     numbers = not isinstance(cell, Answers) and any(isinstance(x, float) for x in cells)
     if isinstance(cell, list) and numbers and len(cell) not in row.lengths:
-        allowed = f"a verdict an answer: {len(cell)} numbers beside one answer are those of its tokens"
+        allowed = f"a reward an answer: {len(cell)} numbers beside one answer are those of its tokens"
         raise argument_error(column, cell[:_LISTED], allowed)
     values = [_value(x) for x in cells]
     if wrong := [x for x in values if not (x is None or isinstance(x, float | tuple))]:
@@ -169,31 +171,31 @@ def _ask_for_missing(
     rows: Sequence[tuple[int, LoggedRow]],
     entries: Sequence[Sequence[Any]],
     unscored: str | None,
-    asked: Asked,
+    questions: Questions,
     notes: list[str],
 ) -> None:
-    """Note how many answers have no verdict and what is made of them, or ask for it."""
+    """Note how many answers have no reward and what is made of them, or ask for it."""
     lines = zip(rows, entries, strict=True)
     without = [f"{at} ({row.reason})" if row.reason else f"{at}" for (at, row), x in lines if None in x]
     if without and unscored is None:
         more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
         reason = f"lines {', '.join(without[:_LISTED])}{more} have no number in column {column!r}"
         reason += " (wrong counts such answers as incorrect, omit leaves them out)"
-        asked["--unscored wrong"] = reason
+        questions["--unscored wrong"] = reason
     elif without:
         fate = "counted as incorrect" if unscored == "wrong" else "left out"
         notes.append(f"{sum(entry.count(None) for entry in entries)} answers without a reward are {fate}")
 
 
 def _of_rates(
-    column: str, shares: Sequence[tuple[LoggedRow, float]], n: int | None, asked: Asked
+    column: str, shares: Sequence[tuple[LoggedRow, float]], n: int | None, questions: Questions
 ) -> list[_Judged]:
     """The counts behind shares of correct answers, of a number that an option, the name or a column says."""
     named = next((int(a or b) for a, b in NAMES["rate_of"].findall(column)), 0)
     numbered = [(row, share, n or named or row.drawn) for row, share in shares]
     if not all(number for *_, number in numbered):
         fits = (m for m in range(1, MOST_ANSWERS) if all(_off(x, m) <= 1e-4 * m for _, x in shares))
-        asked[f"--n {next(fits)}"] = f"{column} is a share of a number of answers that no column has"
+        questions[f"--n {next(fits)}"] = f"{column} is a share of a number of answers that no column has"
     if wrong := [(x, m) for _, x, m in numbered if _off(x, m) > 0.01 + 0.001 * m]:
         share, number = wrong[0]
         raise argument_error("n", number, f"the number of answers behind {column}, such as {share:g}")
@@ -206,14 +208,14 @@ def _off(share: float, n: int) -> float:
 
 
 def _of_row(row: LoggedRow, column: str, entry: Sequence[Any], least: float, omit: bool) -> _Judged:
-    """The counts of answers with a verdict each, or with (c, n) of several."""
+    """The counts of answers with a reward each, or with (c, n) of several."""
     if entry and isinstance(entry[0], tuple):
         return _Judged(row, entry[0][1], entry[0][0])
     text = row.texts.get(column, row.texts.get(""))
     texts = text if isinstance(text, list) and len(text) == len(entry) > 1 else [text] * len(entry)
     used = [i for i, x in enumerate(entry) if x is not None or not omit]
-    verdicts = [int(entry[i] is not None and entry[i] >= least) for i in used]
-    return _Judged(row, len(used), sum(verdicts), verdicts, [texts[i] for i in used])
+    rewards = [int(entry[i] is not None and entry[i] >= least) for i in used]
+    return _Judged(row, len(used), sum(rewards), rewards, [texts[i] for i in used])
 
 
 def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, Any]]:
@@ -230,8 +232,8 @@ def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, An
     rows = []
     for prompt, parts in by_prompt.items():
         row: dict[str, Any] = {"id": prompt, "n": sum(p.n for p in parts), "c": sum(p.c for p in parts)}
-        if all(part.verdicts is not None for part in parts):
-            row["correct"] = [x for part in parts for x in part.verdicts or ()]
+        if all(part.rewards is not None for part in parts):
+            row["correct"] = [x for part in parts for x in part.rewards or ()]
             texts = [x for part in parts for x in part.texts or ()]
             row |= {} if None in texts else {"answer": texts}
         rows += [row] if row["n"] else []
@@ -239,7 +241,7 @@ def _by_prompt(judged: Sequence[_Judged], notes: list[str]) -> list[dict[str, An
 
 
 def _least_correct(
-    column: str, values: Iterable[float], requested: float | None, asked: Asked, notes: list[str]
+    column: str, values: Iterable[float], requested: float | None, questions: Questions, notes: list[str]
 ) -> float:
     """The least reward of a correct answer, which is noted with the values unless they are 0 and 1.
 
@@ -253,7 +255,7 @@ def _least_correct(
         listing += f", ... {distinct[-1]:.6g}: {len(distinct)} values"
     binary, all_wrong = len(distinct) <= 2 and distinct[-1] == 1, len(distinct) == 1 and distinct[0] <= 0
     if requested is None and not (binary or all_wrong):
-        asked[f"--correct-from {distinct[-1]:.6g}"] = f"{column} has the values {listing}"
+        questions[f"--correct-from {distinct[-1]:.6g}"] = f"{column} has the values {listing}"
     least = 1.0 if requested is None else requested
     if requested is not None or not {*distinct} <= {0, 1}:
         notes.append(f"rewards {listing}, correct from {least:g} on")

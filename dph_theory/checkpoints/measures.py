@@ -99,8 +99,8 @@ def majority_at_k(votes: Sequence[tuple[int, int]], k: int) -> float:
 def _binomial(c: Scalars, n: Scalars, rate: float) -> np.ndarray:
     """The probability of c of n, zero for c above n."""
     c, n = np.broadcast_arrays(c, n)
-    ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
-    return np.asarray(np.exp(ways + c * np.log(rate) + (n - c) * np.log1p(-rate)))
+    log_ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
+    return np.asarray(np.exp(log_ways + c * np.log(rate) + (n - c) * np.log1p(-rate)))
 
 
 @lru_cache(maxsize=2)
@@ -141,7 +141,6 @@ def measures(matched: MatchedRows, k: int, rng: np.random.Generator) -> tuple[Me
 class Consensus(Readable):
     """maj@k beside Pass@k of the same prompts: how often the commonest, and any, of k answers is correct."""
 
-    k: int
     majority: Measure
     coverage: Measure
 
@@ -153,18 +152,13 @@ def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> Cons
     """
     k = min(max(most // 2, _LEAST_VOTE), _MOST_DRAWN)
     pairs = zip(matched.base, matched.run, strict=True)
-    voted = [
-        (one, other)
-        for one, other in pairs
-        if one.votes and other.votes and k <= min(one.n, other.n) <= max(one.n, other.n) <= _MOST_VOTES
-    ]
+    voted = [pair for pair in pairs if all(row.votes and k <= row.n <= _MOST_VOTES for row in pair)]
     if not voted:
         return None
     majority, sides = cache(partial(majority_at_k, k=k)), [*zip(*voted, strict=True)]
     votes = (np.array([majority(row.votes) for row in side]) for side in sides)
     solved = (pass_at_k([row.n for row in side], [row.c for row in side], k) for side in sides)
-    commonest = _measure(f"maj@{k}: the commonest of {k} correct", rng, *votes)
-    return Consensus(k, commonest, _measure(f"Pass@{k}: one of {k} correct", rng, *solved))
+    return Consensus(_measure(f"maj@{k}", rng, *votes), _measure(f"Pass@{k}", rng, *solved))
 
 
 def _measure(

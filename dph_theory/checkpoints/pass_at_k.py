@@ -201,19 +201,16 @@ def needed(pairs: PairedCounts, difference: float, k: int) -> tuple[SampleNeeded
     sides = [(n, rate_spread(n, c)) for n, c in ((pairs.base_n, pairs.base_c), (pairs.run_n, pairs.run_c))]
     gap = gaps(pairs, [k])[:, 0]
     true = max(0.0, float(np.var(gap, ddof=1)) - sum(_sampling(spread, n, k) for n, spread in sides))
+    from scipy import stats
+
     # The logarithm of a sample variance has, to first order, the variance (kurtosis - 1)/m.
-    wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, _kurtosis(gap) - 1) / len(gap))))
+    wide = float(np.exp(_Z_LEVEL * np.sqrt(max(0.0, stats.kurtosis(gap, fisher=False) - 1) / len(gap))))
     now, lines = int(np.median(pairs.reach)), []
     for n in sorted({max(k, round(now * factor)) for factor in (0.25, 0.5, 1, 2, 4)}):
         variance = true + sum(_sampling(spread, np.array([n]), k) for _, spread in sides)
         prompts = Estimate(*(float(_prompts(variance * by, difference)) for by in (1.0, 1 / wide, wide)))
         lines.append(SampleNeeded(k, difference, n, prompts, _detectable(variance, len(pairs))))
     return tuple(lines)
-
-
-def _kurtosis(values: np.ndarray) -> float:
-    squares = (values - values.mean()) ** 2
-    return float((squares**2).mean() / squares.mean() ** 2) if squares.any() else 1.0
 
 
 def _detectable(variance: float, prompts: float) -> float:

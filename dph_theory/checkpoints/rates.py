@@ -72,14 +72,10 @@ class RateSpread(Readable):
     rates: np.ndarray
     weights: np.ndarray
 
-    def given(self, chance: np.ndarray) -> np.ndarray:
-        """The distribution of each prompt's rate, given its counts' chance at each; both (prompts, grid)."""
-        return normalised(chance * self.weights)
-
     def solved_in(self, n: np.ndarray, c: np.ndarray, k: np.ndarray) -> np.ndarray:
         """The chance that k further answers to a prompt hold a correct one, given c of n; (prompts,)."""
         key, place = np.unique(np.stack([n, c, k]), axis=1, return_inverse=True)
-        posterior = self.given(likelihood(key[0], key[1], self.rates))
+        posterior = normalised(likelihood(key[0], key[1], self.rates) * self.weights)
         missed = np.exp(xlog1py(key[2][:, None].astype(float), -self.rates))
         return ((posterior * (1 - missed)).sum(axis=1))[place]
 

@@ -18,8 +18,8 @@ from ..support.errors import argument_error
 from ..support.record import read_record
 from ..support.rows import CutOffError, csv_rows, json_lines, parquet_rows
 from .counts import Counts, PromptRow, is_number, prompt_row
-from .logs import Asked, ReadingOptions, prompt_counts
-from .shapes import Shape, document_rows, flattened, plain, shape_of, split_lists, within
+from .logs import Questions, ReadingOptions, prompt_counts
+from .shapes import RecordFormat, document_rows, flattened, plain, shape_of, split_lists, within
 
 _LISTED = 5
 """So many wrong rows are listed one by one; by so many first ones a folder's shape is recognised."""
@@ -95,7 +95,7 @@ class _ReadFile(NamedTuple):
     rows: list[tuple[int, Any]]
     sha256: str
     notes: tuple[str, ...] = ()
-    shape: Shape | None = None
+    shape: RecordFormat | None = None
     models: tuple[str | None, str | None] = (None, None)
 
 
@@ -213,11 +213,11 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
 
 def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
     """The rows by prompt, with notes on them; ValueError where there are none."""
-    numbered, notes, verdict = file.rows, file.notes, ""
+    numbered, notes, column = file.rows, file.notes, ""
     values = [value for _, value in numbered if isinstance(value, Mapping)]
     if values and (options.column or options.reward or file.shape or not _are_counts(values[0])):
         try:
-            counted, verdict, more = _logged(file, options)
+            counted, column, more = _logged(file, options)
         except ValueError as error:
             raise ValueError(f"{file.path}: {error}") from error
         numbered, notes = [*enumerate(counted, 1)], (*notes, *more)
@@ -236,7 +236,7 @@ def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
         raise argument_error("file", str(file.path), "at least one row")
     if options.by is not None and all(row.category is None for row in rows.values()):
         raise argument_error("by", options.by, f"a field that rows of {file.path} hold")
-    return Counts(source, rows, file.sha256, notes, file.models, verdict=verdict)
+    return Counts(source, rows, file.sha256, notes, file.models, column=column)
 
 
 def _are_counts(row: Mapping[str, Any]) -> bool:
@@ -247,41 +247,42 @@ def _are_counts(row: Mapping[str, Any]) -> bool:
 def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
     """The counts of rows of answers, the column that says which are correct, notes."""
     values: list[tuple[int, Any]] = []
-    _take_rows(file.path, file.rows, lambda number, value: values.append((number, value)))
-    shape = file.shape or shape_of([value for _, value in values])
+
+    def take(number: int, value: Any) -> None:
+        if not isinstance(value, Mapping):
+            raise argument_error("row", value, "an object, an answer")
+        values.append((number, value))
+
+    _take_rows(file.path, file.rows, take)
+    shape, questions = file.shape or shape_of([value for _, value in values]), Questions()
     prompts = shape.prompt if options.column is None else [options.column]
     rows = [(number, row) for number, value in values for row in split_lists(value, prompts)]
     rows = [(number, row) for number, row in rows if shape.fits(row) or not shape.partial]
-    name, asked = _prompt_column([row for _, row in rows], prompts), Asked()
-    if name is None and (options.column or not (name := _likely_prompt([row for _, row in rows]))):
-        columns = dict.fromkeys(column for _, row in rows if isinstance(row, Mapping) for column in row)
-        wanted = (
-            f"no column {options.column!r} of all rows" if options.column else "no column names the prompt"
-        )
-        way = "name it with --id COLUMN; means alone say nothing by prompt"
-        raise ValueError(f"{wanted} (columns: {', '.join([*columns][:12]) or 'none'}): {way}")
+    name = _prompt_column([row for _, row in rows], prompts, options.column is None)
     if name not in prompts:
-        asked[f"--id {quote(name)}"] = "no column is known to name the prompt"
+        questions[f"--id {quote(name)}"] = "no column is known to name the prompt"
     if options.answer is not None:
         shape = replace(shape, answer=[options.answer])
     logged = [(number, shape.row(row, name, options.reward)) for number, row in rows]
-    return prompt_counts(shape, logged, options, asked)
+    return prompt_counts(shape, logged, options, questions)
 
 
-def _prompt_column(rows: Sequence[Any], columns: Sequence[str]) -> str | None:
-    """The first of these columns that all rows have."""
-    return next((name for name in columns if all(within(row, name) is not None for row in rows)), None)
-
-
-def _likely_prompt(rows: Sequence[Any]) -> str | None:
-    """The first column of texts or whole numbers that differ."""
-    cells = [dict(flattened(row)) for row in rows if isinstance(row, Mapping)]
-    names = [
-        name
-        for name in (cells[0] if cells else ())
-        if all(type(row.get(name)) in (str, int) for row in cells)
-    ]
-    return next((name for name in names if len({row[name] for row in cells}) > 1), None)
+def _prompt_column(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], guess: bool) -> str:
+    """The first of these columns that all rows have, or of any texts or whole numbers that differ."""
+    if present := [name for name in columns if all(within(row, name) is not None for row in rows)]:
+        return present[0]
+    cells = [dict(flattened(row)) for row in rows]
+    texts = (
+        [name for name in cells[0] if all(type(row.get(name)) in (str, int) for row in cells)]
+        if cells
+        else []
+    )
+    likely = [name for name in texts if len({row[name] for row in cells}) > 1]
+    if guess and likely:
+        return likely[0]
+    shown = ", ".join([*dict.fromkeys(name for row in rows for name in row)][:12]) or "none"
+    missing = "no column names the prompt" if guess else f"no column {columns[0]!r} of all rows"
+    raise ValueError(f"{missing} (columns: {shown}): name it with --id COLUMN; means say nothing by prompt")
 
 
 def distinct_names(paths: Sequence[str | Path]) -> list[str]:

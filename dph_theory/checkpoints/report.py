@@ -38,7 +38,7 @@ def _head(confrontation: "Confrontation") -> str:
     run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
     head = f"{run} against {base}: {confrontation.prompts} prompts"
     head += f", {answers} answer{'s' * (answers != '1')} to each"
-    columns = list(dict.fromkeys(filter(None, (confrontation.run.verdict, confrontation.base.verdict))))
+    columns = list(dict.fromkeys(filter(None, (confrontation.run.column, confrontation.base.column))))
     return f"{head}{', correct by ' if columns else ''}{' and '.join(map(shortened, columns))}."
 
 
@@ -82,14 +82,13 @@ def _solved_prompts(confrontation: "Confrontation") -> str:
 
 def _consensus(consensus: Consensus | None) -> Iterator[str]:
     """Whether the commonest answer became right more often while fewer prompts are solved at all."""
-    if consensus is None:
-        return
-    pairs = (("maj", consensus.majority), ("Pass", consensus.coverage))
-    signs = [(x.change.low > 0) - (x.change.high < 0) for _, x in pairs]
-    answer = {(1, -1): "Yes"}.get((signs[0], signs[1]), "No" if signs[0] < 0 or signs[1] > 0 else "Not shown")
-    parts = (f"{name}@{consensus.k} {x.base.value:.3f} to {x.run.value:.3f}" for name, x in pairs)
-    words = (f"{part} ({_SIGNS[sign]})" for part, sign in zip(parts, signs, strict=True))
-    yield f"Did consensus gain while coverage fell? {answer}: {', '.join(words)}."
+    if consensus is not None:
+        measures = (consensus.majority, consensus.coverage)
+        gain, rise = ((x.change.low > 0) - (x.change.high < 0) for x in measures)
+        answer = "Yes" if gain > 0 > rise else "No" if gain < 0 or rise > 0 else "Not shown"
+        pairs = zip(measures, (gain, rise), strict=True)
+        words = (f"{x.name} {x.base.value:.3f} to {x.run.value:.3f} ({_SIGNS[sign]})" for x, sign in pairs)
+        yield f"Did consensus gain while coverage fell? {answer}: {', '.join(words)}."
 
 
 def _answers_left(left: AnswersLeft | None) -> Iterator[str]:
@@ -157,7 +156,7 @@ def _fall(confrontation: "Confrontation") -> str:
 
 
 def curve_table(curves: PassCurves, name: str = "", most: int = MOST_KS) -> Table:
-    """Pass@k of both at most so many k, their difference with the band, and its sign; of a run of that name."""
+    """Pass@k of both at most so many k, the difference with its band, and its sign; of a run of that name."""
     shown = [k for k in shown_ks(curves.k[-1]) if k in curves.k] if len(curves.k) > most else [*curves.k]
     while len(shown) > max(most, 2):
         shown = [*shown[:-1:2], shown[-1]]

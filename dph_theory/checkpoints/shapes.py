@@ -18,10 +18,9 @@ _FIRST_ROWS = 5
 
 
 class LoggedRow(NamedTuple):
-    """A row: its prompt, the cells that may say what is correct, what was said, how many answers it is of.
+    """A row: the cells that may say what is correct, what was said by column of rewards (under "" for all),
 
-    `texts` has what was said by column of verdicts, under "" for all of them; `lengths` are those of its
-    lists of texts, which may be answers; `reason` says why a row has no verdict, where it does.
+    how many answers it is of, the lengths of its lists of texts, and why it has no reward, where it says it.
     """
 
     prompt: str
@@ -34,7 +33,7 @@ class LoggedRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shape:
+class RecordFormat:
     """How rows are read, in the words of `shapes.toml`."""
 
     name: str
@@ -42,7 +41,7 @@ class Shape:
     rows: Sequence[str] = ()
     ids: Mapping[str, int] = field(default_factory=dict)
     prompt: Sequence[str] = ()
-    verdicts: Sequence[str] = ("*",)
+    rewards: Sequence[str] = ("*",)
     listed: str = ""
     variant: str = ""
     answer: Sequence[str] = ()
@@ -57,20 +56,20 @@ class Shape:
         return isinstance(row, Mapping) and all(column in row for column in self.known_by)
 
     def row(self, row: Mapping[str, Any], prompt: str, requested: str | None = None) -> LoggedRow:
-        """What a row says of the prompt that a column names; its verdict may be in the one requested."""
+        """What a row says of the prompt that a column names; its reward may be in the one requested."""
         cells = dict(flattened(row))
         cells = cells if self.name else _folded(cells)
         if self.listed:
             form = row.get(self.variant, "none")
-            verdicts = {f"{name},{form}": row.get(name) for name in row.get(self.listed) or ()}
+            rewards = {f"{name},{form}": row.get(name) for name in row.get(self.listed) or ()}
         else:
-            verdicts = {name: x for name, x in _matching(cells, row, self.verdicts) if name != prompt}
+            rewards = {name: x for name, x in _matching(cells, row, self.rewards) if name != prompt}
         if requested and (cell := cells.get(requested, within(row, requested))) is not None:
-            verdicts[requested] = cell
+            rewards[requested] = cell
         lists = [x for x in cells.values() if isinstance(x, list) and x and not is_conversation(x)]
         lengths = frozenset(len(x) for x in lists if not isinstance(x[0], bool | int | float))
-        known: list[Any] = [x for x in _cells(row, self.drawn) if isinstance(x, int | list)]
-        drawn = [len(x) if isinstance(x, list) else x for x in known]
+        sizes: list[Any] = [x for x in _cells(row, self.drawn) if isinstance(x, int | list)]
+        drawn = [len(x) if isinstance(x, list) else x for x in sizes]
         if not drawn and (not self.name or not self.drawn):
             drawn = [max(lengths - {1}, default=0)]
         name, by_text = within(row, prompt), prompt in _TEXTS
@@ -79,11 +78,11 @@ class Shape:
         reason = str(next(_cells(row, self.reason), ""))[:_LONGEST]
         truth = str(next(_cells(row, _TRUTHS if by_text else ()), ""))
         texts = dict(_matching(cells, row, self.answer, ""))
-        return LoggedRow(name, verdicts, texts, next(iter(drawn), 0), lengths, reason, truth)
+        return LoggedRow(name, rewards, texts, next(iter(drawn), 0), lengths, reason, truth)
 
 
 _DATA = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
-SHAPES = tuple(Shape(name, **columns) for name, columns in _DATA["shapes"].items())
+SHAPES = tuple(RecordFormat(name, **columns) for name, columns in _DATA["shapes"].items())
 """The shapes that are read, the last of which is any other."""
 WORDS = {word: float(value) for value, words in _DATA["words"].items() for word in words}
 """Verdicts in words."""
@@ -91,27 +90,25 @@ NAMES = {kind: re.compile("|".join(patterns)) for kind, patterns in _DATA["names
 """What names of columns say, by kind."""
 
 
-def shape_of(rows: Sequence[Any]) -> Shape:
+def shape_of(rows: Sequence[Any]) -> RecordFormat:
     """The shape of rows, by the first of them."""
     plain = (shape for shape in SHAPES if shape.known_by and not shape.rows)
     first = rows[:_FIRST_ROWS]
     return next((shape for shape in plain if any(map(shape.fits, first))), SHAPES[-1])
 
 
-def document_rows(value: Any) -> tuple[Shape | None, list[Any]]:
+def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
     """The rows of a JSON document, and their shape where the document shows it."""
     if isinstance(value, Mapping) and {"columns", "data"} <= value.keys():
         return None, [dict(zip(value["columns"], cells, strict=True)) for cells in value["data"]]
     for shape in SHAPES if isinstance(value, Mapping) else ():
         if any(column in value for column in shape.ids):
-            verdicts = {i: correct for column, correct in shape.ids.items() for i in value.get(column) or ()}
-            return None, [{"instance_id": i, "resolved": correct} for i, correct in verdicts.items()]
+            rewards = {i: correct for column, correct in shape.ids.items() for i in value.get(column) or ()}
+            return None, [{"instance_id": i, "resolved": correct} for i, correct in rewards.items()]
         for path in shape.rows:
             rows = [row for row in _entries(value, path.split(".")) if isinstance(row, Mapping)]
-            if any(map(shape.fits, rows[:_FIRST_ROWS])):
-                return shape, rows
             if rows:
-                return None, rows
+                return shape if any(map(shape.fits, rows[:_FIRST_ROWS])) else None, rows
     return None, value if isinstance(value, list) else [value]
 
 
@@ -121,24 +118,20 @@ def _entries(value: Any, path: Sequence[str], key: Any = None) -> Iterator[Any]:
         yield {"key": key, **value} if key is not None and isinstance(value, Mapping) else value
     elif path[0] != "*":
         yield from _entries(value.get(path[0]) if isinstance(value, Mapping) else None, path[1:])
-    elif isinstance(value, Mapping):
-        for name, entry in value.items():
+    elif isinstance(value, Mapping | list):
+        for name, entry in value.items() if isinstance(value, Mapping) else ((None, x) for x in value):
             yield from _entries(entry, path[1:], name)
-    elif isinstance(value, list):
-        for entry in value:
-            yield from _entries(entry, path[1:])
 
 
-def split_lists(row: Any, prompts: Sequence[str]) -> list[Any]:
+def split_lists(row: Mapping[str, Any], prompts: Sequence[str]) -> list[Mapping[str, Any]]:
     """The rows of one whose columns are lists, an entry a row: where those of the prompt are."""
-    names = [column.partition(".")[0] for column in prompts]
-    lists = [row[name] for name in names if isinstance(row, Mapping) and isinstance(row.get(name), list)]
-    lists = [entries for entries in lists if entries and not is_conversation(entries)]
+    cells = (row.get(column.partition(".")[0]) for column in prompts)
+    lists = [cell for cell in cells if isinstance(cell, list) and cell and not is_conversation(cell)]
     if not lists:
         return [row]
     n = len(lists[0])
-    alike = {name: isinstance(cell, list) and len(cell) == n for name, cell in row.items()}
-    return [{name: cell[i] if alike[name] else cell for name, cell in row.items()} for i in range(n)]
+    split = {name for name, cell in row.items() if isinstance(cell, list) and len(cell) == n}
+    return [{name: cell[i] if name in split else cell for name, cell in row.items()} for i in range(n)]
 
 
 def is_conversation(cell: Any) -> bool:
@@ -156,7 +149,7 @@ def flattened(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, A
 
 
 class Answers(list[Any]):
-    """A list of answers' verdicts that were numbered columns."""
+    """A list of answers' rewards that were numbered columns."""
 
 
 def _folded(cells: dict[str, Any]) -> dict[str, Any]:

@@ -29,16 +29,8 @@ seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
 COUNTS_OPTIONS: dict[str, tuple[tuple[str, ...], type, str]] = {
-    "reward": (
-        ("--correct", "--reward"),
-        str,
-        "Column of rewards, or of whether they are correct. [default: whose name or values say so]",
-    ),
-    "correct_from": (
-        ("--correct-from",),
-        float,
-        "Least reward of a correct answer. [default: 1, of two values]",
-    ),
+    "reward": (("--correct", "--reward"), str, "Column of rewards, or of whether answers are correct."),
+    "correct_from": (("--correct-from",), float, "Least reward of a correct answer. [default: 1]"),
     "column": (("--id",), str, "Column that names the prompt."),
     "answer": (("--answer",), str, "Column of what an answer says, or of a list."),
     "n": (("--n",), int, "Answers behind each pass rate, where no column says."),

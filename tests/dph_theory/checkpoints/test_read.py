@@ -138,6 +138,7 @@ def test_parquet(tmp_path):
 
 
 X = "x.jsonl"
+QWEN = {"idx": 0, "question": "q", "answer": "4", "pred": ["4", "5"], "score": [True, False]}
 REFUSED = [
     *(({X: lines(A | changed)}, {}, words) for changed, words in [
         ({"c": 5}, ":1: c=5"), ({"c": True}, "c=True"), ({"n": 3.0}, "n=3.0"), ({"n": 0, "c": 0}, "n=0"), ({"n": 10**12}, "at most 16,384"),
@@ -166,6 +167,8 @@ REFUSED = [
     ({"x.csv": "prompt,completion,right,correct\n1+1,2,0,1\n"}, {}, "right, correct may say what is correct: add --correct right$"),
     ({"x.table.json": "[1]"}, {}, ":1: row=1 is not allowed"),
     ({"p.jsonl": lines({"problem": "q", "pass_rate": 0.3})}, {"n": 4}, "n=4 is not allowed: the number of answers behind pass_rate, such as 0.3"),
+    ({X: lines(QWEN)}, {"column": "absent"}, r"no column 'absent' of all rows \(columns: idx, question"),
+    ({X: lines(QWEN)}, {"reward": "question"}, r"question='q' is not allowed: a number, or a word such as pass \(line 1\)"),
     ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of the columns exact_match,loose, exact_match,strict"),
     ({"x.eval": SCORERS}, {}, "a, b may say what is correct"),
     ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have no number"),
@@ -198,7 +201,7 @@ def test_steps(tmp_path):
 
 def test_notes_on_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
-    assert read.verdict == "score"
+    assert read.column == "score"
     assert read.notes == ("1 answers without a reward are left out",)
     sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
     read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
@@ -234,22 +237,6 @@ def test_prompts_are_paired_by_id(tmp_path):
     thin = PairedCounts.from_counts(np.full(4000, 6), 3, 4, 1).thinned(np.random.default_rng(0))
     assert ((thin.base_n == 4) & (thin.run_n == 4) & (thin.run_c == 1)).all()
     assert thin.base_c.mean() == pytest.approx(2, abs=0.05)
-
-
-QWEN = {"idx": 0, "question": "q", "answer": "4", "pred": ["4", "5"], "score": [True, False]}
-
-
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        ({"column": "absent"}, r"no column 'absent' of all rows \(columns: idx, question"),
-        ({"reward": "gold"}, "reward='gold' is not allowed: one of the columns"),
-        ({"reward": "question"}, r"question='q' is not allowed: a number, or a word such as pass \(line 1\)"),
-    ],
-)
-def test_columns_that_hold_no_verdicts_are_refused(tmp_path, names, says):
-    with pytest.raises(ValueError, match=says):
-        read_counts(put(tmp_path, {X: lines(QWEN)}), **names)
 
 
 def test_answers_are_those_of_the_column_that_is_named(tmp_path):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from dph_theory.checkpoints import read_counts
 from dph_theory.checkpoints.cli import confront_command
 from dph_theory.predict.cli import predict_command
+from dph_theory.support.terminal import COUNTS_OPTIONS
 
 ROWS = [("a", [1, 0, 1, 0]), ("b", [0, 0, 0, 1])]
 ALL = [(prompt, place, right) for prompt, row in ROWS for place, right in enumerate(row)]
@@ -127,10 +128,9 @@ def test_a_shape_is_read_unasked_or_by_the_option_that_is_printed(tmp_path, name
             unasked = CliRunner().invoke(command, [*map(str, call), *words])
         assert unasked.exit_code == 0, unasked.output
         assert command is predict_command or verdict is None or (f"correct by {verdict}." in " ".join(unasked.output.split())) == bool(verdict)  # fmt: skip
-    names = {"--correct": "reward", "--correct-from": "correct_from", "--id": "column", "--n": "n"}
-    kinds = {"--n": int, "--correct-from": float}
-    options = {names[words[0]]: kinds.get(words[0], str)(words[1])} if words else {}
-    assert sorted((row.n, row.c) for row in read_counts(path, **options).rows.values()) == counts
+    options = confront_command.make_context("confront", [str(path), str(path), *words]).params
+    found = read_counts(path, **{name: options[name] for name in COUNTS_OPTIONS}).rows.values()
+    assert sorted((row.n, row.c) for row in found) == counts
 
 
 @pytest.mark.parametrize(("name", "content", "words"), REFUSED, ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
