@@ -181,3 +181,11 @@ def source_of(*modules: str) -> dict[str, str]:
         for name, file in files.items()
         if file is not None
     }
+
+
+def own_modules(module: str) -> list[str]:
+    """An imported module, and a user's own that are imported and lie beside it or below its folder."""
+    files = {name: Path(getattr(other, "__file__", None) or "/") for name, other in [*sys.modules.items()]}
+    apart, folder = {"site-packages", "full_scale", "dph_theory"}, files.get(module, Path("/")).parent
+    own = [name for name, file in files.items() if folder in file.parents and apart.isdisjoint(file.parts)]
+    return [*(own if module in files else ()), module]

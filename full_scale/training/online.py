@@ -12,7 +12,7 @@ from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
-from ..tasks.protocol import source_of
+from ..tasks.protocol import own_modules, source_of
 from .arguments import check_settings
 from .collapse_meter import excess_of, measured_groups
 from .judging import Verdicts, require_verdict_alone
@@ -118,7 +118,7 @@ class OnlineTrainer(ExactResume, DPHTrainer):
     def course(self) -> dict[str, Any]:
         """What must be the same to resume: the rehearsal's buffer and its divergence's code too."""
         digest = self.rehearsal.digest if self.rehearsal and rehearses(vars(self.args)) else None
-        code = source_of(self.args.divergence.partition(":")[0])
+        code = source_of(*own_modules(self.args.divergence.partition(":")[0]))
         return {**super().course(), "rehearsal": digest, "divergence code": code}
 
     def _generate_single_turn(

@@ -3,15 +3,13 @@
 import inspect
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from dph_theory.support.errors import argument_error
 
-from ..protocol import Prompt, is_verdict, source_of
+from ..protocol import Prompt, is_verdict, own_modules, source_of
 from .pool import Job, Limits, Pool, PooledVerifier
 from .worker import JudgeOutcome, imported
 
@@ -29,9 +27,9 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     function = _function(job["function"])
     if "answer" not in job:
         module = imported(job["function"].rpartition(":")[0]).__name__
-        modules = (*_own_modules(module), module, getattr(function, "__module__", ""))
+        source = source_of(*own_modules(module), getattr(function, "__module__", ""))
         batched = "completions" in inspect.signature(function).parameters
-        return {"outcome": JudgeOutcome.CORRECT, "source": source_of(*modules), "batched": batched}
+        return {"outcome": JudgeOutcome.CORRECT, "source": source, "batched": batched}
     verdict = _reward(function, job) if "prompt" in job else function(job["answer"], job["reference"])
     if job["scored"]:
         if not math.isfinite(verdict):
@@ -42,15 +40,6 @@ def judge(job: dict[str, Any]) -> dict[str, Any]:
     if not is_verdict(verdict):
         raise TypeError(f"{job['function']} returned {verdict!r}, not true or false")
     return {"outcome": JudgeOutcome.CORRECT if verdict else JudgeOutcome.WRONG}
-
-
-def _own_modules(module: str) -> Iterator[str]:
-    """The imported modules of a user's own that lie beside a module or below its folder."""
-    files = {name: Path(getattr(other, "__file__", None) or "/") for name, other in sys.modules.items()}
-    apart = {"site-packages", "full_scale", "dph_theory"}
-    for name, file in files.items():
-        if files[module].parent in file.parents and apart.isdisjoint(file.parts):
-            yield name
 
 
 def _reward(function: Callable[..., Any], job: dict[str, Any]) -> Any:

@@ -26,6 +26,8 @@ from .worker import READY, JudgeOutcome, Reply
 
 START_SECONDS = 120.0
 """A worker that is not ready by then, on however busy a machine, will not be."""
+STARTS = 3
+"""Workers that are started for one job."""
 GRACE_SECONDS, PATIENCE = 2.0, 10.0
 """The wall time after which the parent kills what the kernel's own clock did not: so many times a job's
 limit, and so much besides. The limit is one of computing: no answer is to be judged by a machine's load."""
@@ -192,8 +194,15 @@ class Pool(AbstractContextManager["Pool"]):
     def _next(self, slot: int, queue: Iterator[bytes], running: selectors.DefaultSelector) -> None:
         """Give the worker at `slot` the next job, if one is left."""
         for job in queue:
-            while not self._workers[slot].give(job):
-                self._replace(slot)
+            for _ in range(STARTS):
+                if self._workers[slot].give(job):
+                    break
+                status = self._replace(slot)
+            else:
+                raise RefusedError(
+                    f"{STARTS} worker processes for {self._judge} ended before they took an answer, the last "
+                    f"with status {status}: what {self._limits.first or 'the judge'} imports may end them"
+                )
             running.register(self._workers[slot].socket, selectors.EVENT_READ, (slot, job))
             return
 

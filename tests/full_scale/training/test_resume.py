@@ -203,19 +203,24 @@ def test_a_diverged_training_ends_in_words_and_leaves_no_checkpoint_of_it(model,
         ("adapter", "model.lora=.*800"),
         ("reward", "reward_funcs="),
         ("divergence", "divergence code="),
+        ("imported", "divergence code=.*module own_part"),
         ("versions", "versions=.*9.9"),
         ("optimizer", "cannot be read"),
     ],
 )
 def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, monkeypatch, change, named):
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "own_code", raising=False)
-    code, folder = tmp_path / "own_code.py", tmp_path / "run"
-    code.write_text(OWN_CODE)
+    for name in ("own_code", "own_part"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    code, part, folder = tmp_path / "own_code.py", tmp_path / "own_part.py", tmp_path / "run"
+    part.write_text("")
+    code.write_text(f"import own_part\n{OWN_CODE}")
     own_code = importlib.import_module("own_code")
     settings = {"save_strategy": "steps", "save_steps": 1, "max_steps": 2, "eta": 0.1, "rehearsal": buffer()}
     settings |= {"reward": {"reward": own_code.reward}.get(change, even_reward)}
-    settings |= {"divergence": {"divergence": "own_code:F"}.get(change, "forward_kl")}
+    settings |= {
+        "divergence": dict.fromkeys(("divergence", "imported"), "own_code:F").get(change, "forward_kl")
+    }
 
     def run(alpha):
         made = trainer(model, folder, **settings)
@@ -225,6 +230,8 @@ def test_a_run_of_other_code_settings_or_files_is_not_resumed(model, tmp_path, m
     run(8).train()
     if change in ("reward", "divergence"):
         code.write_text(OWN_CODE + "# changed")
+    if change == "imported":
+        part.write_text("# changed")
     if change == "versions":
         monkeypatch.setattr("full_scale.training.resume.versions", lambda *names: {"torch": "9.9"})
     if change == "optimizer":

@@ -11,8 +11,9 @@ from unittest.mock import MagicMock, call
 
 import pytest
 
+from dph_theory.support.errors import RefusedError
 from full_scale.tasks.protocol import Prompt, Score
-from full_scale.tasks.verifiers.pool import Dispatch, Limits, Pool, PooledVerifier
+from full_scale.tasks.verifiers.pool import Dispatch, Limits, Pool, PooledVerifier, Worker
 from full_scale.tasks.verifiers.worker import READY, JudgeOutcome, answer
 
 JUDGE = "support.pool_judges:behave"
@@ -219,3 +220,9 @@ def test_each_example_goes_to_its_verifier_in_one_batch():
         dispatch(examples, ["a"])
     dispatch.close()
     assert [each.close.call_count for each in named.values()] == [1, 1, 1]
+
+
+def test_workers_that_end_before_they_take_an_answer_are_not_started_for_ever(monkeypatch):
+    monkeypatch.setattr(Worker, "give", lambda *_: False)
+    with pytest.raises(RefusedError, match=r"3 worker processes for .*behave ended before .* status -9"):
+        pool().map(echoes(1))
