@@ -241,12 +241,17 @@ def say(console: Console, verdicts: Sequence[str], rows: Sequence[tuple[str, str
     """The summaries, and below them the findings that they do not have, in MOST_LINES of 80 columns."""
     lines = [line for verdict in verdicts for line in (*wrap(verdict, WIDTH), "")]
     findings = {name: words for name, words in reversed(rows) if words not in " ".join(verdicts)}
-    width = max(map(len, findings), default=0) + 2
+    width, more = (
+        max(map(len, findings), default=0) + 2,
+        "  The other findings stand in what --json FILE writes.",
+    )
+    if len(lines) > MOST_LINES:
+        lines, findings = [*lines[: MOST_LINES - 1], more], {}
     for name, words in reversed(findings.items()):
         start = f"  {name:<{width}}"
         part = wrap(words, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
         if len(lines) + len(part) >= MOST_LINES:
-            lines.append("  The other findings stand in what --json FILE writes.")
+            lines.append(more)
             break
         lines += part
     for line in lines:

@@ -42,8 +42,11 @@ class MetricError(AuditError):
 
 
 @contextmanager
-def _unseeded() -> Iterator[None]:
-    """Generators that code seeds within are seeded from one stream in its place: its draws differ."""
+def _unseeded(metric: Metric) -> Iterator[None]:
+    """Generators that code seeds within are seeded from one stream in its place: its draws differ.
+
+    Those of the metric's own file too, which may have imported them by name.
+    """
     stream, generator = count(1), np.random.default_rng
 
     class Random(random.Random):
@@ -57,12 +60,12 @@ def _unseeded() -> Iterator[None]:
     def seed(*_: Any) -> None:
         """What is seeded for all goes on as it was."""
 
-    with (
-        patch.multiple(random, Random=Random, seed=seed),
-        patch.multiple(
-            np.random, RandomState=RandomState, seed=seed, default_rng=lambda *_: generator(next(stream))
-        ),
-    ):
+    draws = {"RandomState": RandomState, "seed": seed, "default_rng": lambda *_: generator(next(stream))}
+    modules = ((vars(random), {"Random": Random, "seed": seed}), (vars(np.random), draws))
+    new = {id(names[name]): other for names, others in modules for name, other in others.items()}
+    own = getattr(inspect.unwrap(metric), "__globals__", {})
+    imported = {name: new[id(value)] for name, value in own.items() if id(value) in new}
+    with patch.dict(*modules[0]), patch.dict(*modules[1]), patch.dict(own, imported):
         yield
 
 
@@ -103,7 +106,7 @@ def _drawn_orders(n: int, c: int, rows: int) -> np.ndarray:
 def _tables(metric: Metric) -> tuple[dict[tuple[int, int], np.ndarray], float]:
     """The values at SIZES_AND_KS, and how far they may be off: of one that draws, means of its calls."""
     n, k = SIZES_AND_KS[-1]
-    with _unseeded():
+    with _unseeded(metric):
         first = _values(metric, n, k)
         if all(np.array_equal(_values(metric, n, k), first) for _ in range(3)):
             return {(n, k): _values(metric, n, k) for n, k in SIZES_AND_KS}, ROUNDING
@@ -135,7 +138,7 @@ def _spread(metric: Metric) -> float:
         return 1.0
     n, k = SPREAD_AT
     squares, means = np.zeros(n + 1), np.zeros(n + 1)
-    with _unseeded():
+    with _unseeded(metric):
         for c in range(n + 1):
             values = np.array([_value(metric, n, c, k, row[None]) for row in _orders(n, c)])
             squares[c], means[c] = (values**2).mean(), values.mean()

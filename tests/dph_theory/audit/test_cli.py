@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from dph_cli import main
+from dph_theory.audit.cli import say
+from dph_theory.support import terminal
 
 DPH = Path(sys.executable).with_name("dph")
 LOSSES = """
@@ -212,3 +214,9 @@ def test_what_code_prints_is_not_shown_and_its_time_is_limited(tmp_path):
         done = CliRunner().invoke(main, ["audit", kind, f"{path}:{name}", "--time-limit", "0.2"])
         assert done.exit_code == 1
         assert "took over 0.2 s" in done.output
+
+
+def test_a_long_verdict_ends_with_where_the_rest_is(capsys):
+    say(terminal.console(), ["word " * 400, "more"], [("name", "words")])
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), lines[-1].strip()) == (20, "The other findings stand in what --json FILE writes.")

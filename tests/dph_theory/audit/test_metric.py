@@ -1,5 +1,6 @@
 import random
 from math import comb
+from random import Random
 
 import numpy as np
 import pytest
@@ -140,12 +141,18 @@ def by_a_seeded_bootstrap(n, c, k):
     return np.mean([any(drawn.random() < c / n for _ in range(k)) for _ in range(40)])
 
 
+def by_an_imported_generator(n, c, k):
+    drawn = Random(0)
+    return np.mean([any(drawn.random() < c / n for _ in range(k)) for _ in range(40)])
+
+
 def test_a_seeded_draw_is_averaged_over_draws():
     report = audit_metric(of_one_order, name="it")
     assert report.estimates == "pass@k (best@k)"
     assert "it draws: the mean of its draws" in report.verdict
     assert report.spread > 2
-    assert "a bootstrap" in audit_metric(by_a_seeded_bootstrap).verdict
+    for metric in (by_a_seeded_bootstrap, by_an_imported_generator):
+        assert "a bootstrap" in audit_metric(metric).verdict
     # Code that is given a generator goes on with its own.
     assert random.Random(5).random() == random.Random(5).random()
 
