@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from matplotlib.figure import Figure as Drawing
 
 from dph_theory.binary_reward import tilted
 from dph_theory.coq import compiler, printer, sources
@@ -189,15 +190,18 @@ def sampled_runs() -> str:
 
 
 def pictures() -> dict[Path, str]:
-    """The files of all figures' pictures with what they should hold."""
-    return {DOCS / "img" / f"{name}.svg": picture(name) for name in NAMES}
+    """The files of all figures' pictures with what they should be: as wide as a telephone."""
+    figures = {name: figure(name) for name in NAMES}
+    return {
+        DOCS / "img" / f"{name}.svg": svg(drawn.drawing(drawn.numbers(Records()), Sheet(PHONE)))
+        for name, drawn in figures.items()
+    }
 
 
-def picture(name: str) -> str:
-    """A figure as SVG, drawn from the stored records, as wide as a telephone, to a tenth of a point."""
-    drawn = figure(name)
-    svg = rendered(drawn.drawing(drawn.numbers(Records()), Sheet(PHONE)), "svg").decode()
-    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), svg)
+def svg(drawing: Drawing) -> str:
+    """A drawing as SVG, its lines to a tenth of a point."""
+    text = rendered(drawing, "svg").decode()
+    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), text)
 
 
 def compile_proofs() -> None:

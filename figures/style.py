@@ -120,7 +120,7 @@ class Sheet:
                 axes.set_title("", loc=where)
         if finding:
             # So many characters of the title's size stand in an inch; it takes no room from the panels.
-            lines = fill(finding, int(13 * self.inches))
+            lines = fill(finding, int(12 * self.inches))
             self.drawing.suptitle(lines, size=9, weight="bold")
             height = self.drawing.get_figheight() + 0.16 * (lines.count("\n") + 1)
             self.drawing.set_size_inches(self.inches, height)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from figures.frames import KINDS, NUMBERS, Records
 from figures.gallery import transfer
 from figures.style import Sheet
 from figures.venues import VENUES
+
+DOCS = Path(figures.__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +55,22 @@ def test_it_has_a_title_three_sentences_a_table_and_numbers_to_quote(numbers, na
     assert all(np.isfinite(value) for value in found.quotes(numbers(name)).values())
 
 
+@pytest.fixture(scope="module")
+def pages():
+    """What `docs/generate.py` defines."""
+    return run_path(str(DOCS / "generate.py"))
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_drawn_well_at_every_width(numbers, name):
+def test_it_is_drawn_well_at_every_width_and_stored_as_wide_as_a_telephone(numbers, pages, name):
     """Two panels side by side across the text are as wide as a column's: that decides, but for three."""
-    for width, inches in (("text", 6.75), ("column", 3.25)):
-        sheet = Sheet(VENUES["icml"], width)
+    for sheet in (Sheet(VENUES["icml"]), Sheet(pages["PHONE"])):
         drawing = figure(name).drawing(numbers(name), sheet)
-        assert drawing.get_figwidth() == inches
         assert hits(" | ".join(text.get_text() for text in drawing.findobj(Text))) == []
-        if width == "column" or drawing.axes[0].get_subplotspec().get_gridspec().ncols > 2:
+        if sheet.narrow:
+            stored = (DOCS / "img" / f"{name}.svg").read_text()
+            assert pages["svg"](drawing) == stored, "run: python docs/generate.py"
+        if sheet.narrow or drawing.axes[0].get_subplotspec().get_gridspec().ncols > 2:
             with sheet.look():
                 assert_drawn(drawing)
 
@@ -196,7 +206,7 @@ def test_stored_records_are_drawn_without_torch():
 
 
 def test_what_the_papers_draw_has_a_figure_here():
-    text = (Path(figures.__file__).parents[1] / "docs" / "appendix" / "papers.md").read_text()
+    text = (DOCS / "appendix" / "papers.md").read_text()
     section = text.partition("## The papers' figures and ours")[2].partition("\n## ")[0]
     rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[-1])}
