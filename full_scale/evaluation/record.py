@@ -14,7 +14,7 @@ from dph_theory.coverage import entropy
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import from_json, read_record
 
-from ..presampling.result import Rate
+from ..presampling.rate import Rate
 from ..tasks.protocol import FAILED
 
 KIND = "full_scale.evaluation"

@@ -26,7 +26,8 @@ from ..storage.journal import SharedJournal
 from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
 from .anchors import anchors_of
 from .buffer import RehearsalBuffer, RehearsalRow, packed, scored, table_of, unpacked
-from .result import BUFFER, JOURNAL, RECORD, ROLLING, Presampling, Rate, identity_of
+from .rate import Rate
+from .result import BUFFER, JOURNAL, RECORD, ROLLING, Presampling, identity_of
 
 _LOG = logging.getLogger(__name__)
 Rows = Annotated[pyarrow.Table, PlainValidator(unpacked)]

@@ -4,10 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
@@ -20,6 +19,7 @@ from ..storage.tensors import hash_values
 from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
+from .rate import Rate
 
 KIND = "full_scale.presample"
 PACKAGES = ("torch", "transformers")
@@ -68,29 +68,6 @@ _STORED = ("pef", "exp", "outcomes", "unfinished", "failures", "cut_off")
 """Fields of a pre-sampling that its record has as they are."""
 _MANY = 0.5
 """Share of rollouts cut off from which the limit, or the tokens that end an answer, may be wrong."""
-
-
-class Rate(NamedTuple):
-    """A base pass rate: correct of n rollouts, and Jeffreys' 95% interval."""
-
-    correct: int
-    n: int
-    low: float
-    high: float
-
-    @classmethod
-    def of_counts(cls, correct: int, n: int) -> "Rate":
-        """The rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct + 1/2).
-
-        The ends are 0 and 1 where no, or every, rollout was correct.
-        """
-        low, high = (float(betaincinv(correct + 0.5, n - correct + 0.5, q)) for q in (0.025, 0.975))
-        return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)
-
-    @property
-    def value(self) -> float:
-        """The share of correct rollouts."""
-        return self.correct / self.n
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from support.tiny_training import buffer
 
 from dph_theory.support.errors import RefusedError
 from full_scale.presampling.buffer import RehearsalBuffer
-from full_scale.presampling.result import Presampling, Rate
+from full_scale.presampling.rate import Rate
+from full_scale.presampling.result import Presampling
 from full_scale.recipe.schema import Recipe
 
 
