@@ -85,7 +85,7 @@ _DATA = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding
 SHAPES = tuple(RecordFormat(name, **columns) for name, columns in _DATA["shapes"].items())
 """The shapes that are read, the last of which is any other."""
 WORDS = {word: float(value) for value, words in _DATA["words"].items() for word in words}
-"""Verdicts in words."""
+"""Rewards in words."""
 NAMES = {kind: re.compile("|".join(patterns)) for kind, patterns in _DATA["names"].items()}
 """What names of columns say, by kind."""
 

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import zipfile
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -18,26 +19,13 @@ from dph_theory.support.terminal import COUNTS_OPTIONS
 ROWS = [("a", [1, 0, 1, 0]), ("b", [0, 0, 0, 1])]
 ALL = [(prompt, place, right) for prompt, row in ROWS for place, right in enumerate(row)]
 FOUR, FIRST = [(4, 1), (4, 2)], [(1, 0), (1, 1)]
-X4, INSPECT = (
-    ["x"] * 4,
-    [
-        {"id": i, "epoch": e, "input": "q", "scores": {"maths": {"value": "IC"[s], "answer": "3"}}}
-        for i, e, s in ALL
-    ],
-)
+# fmt: off
+X4 = ["x"] * 4
+INSPECT = [{"id": i, "epoch": e, "scores": {"maths": {"value": "IC"[s], "answer": "3"}}} for i, e, s in ALL]
 
 
 def harness(i, form, resps=1, **metrics):
-    return {
-        "doc_id": i,
-        "doc": {},
-        "target": "3",
-        "resps": [["x"] * resps],
-        "filtered_resps": ["3"],
-        "filter": form,
-        "metrics": [*metrics],
-        **metrics,
-    }
+    return {"doc_id": i, "resps": [["x"] * resps], "filtered_resps": ["3"], "filter": form, "metrics": [*metrics], **metrics}
 
 
 def shape(name, content, counts=FOUR, verdict=None, option=""):
@@ -82,7 +70,7 @@ SHAPES = [
     shape("openr1.jsonl", [{"uuid": i, "problem": i, "generations": X4, "correctness_math_verify": [*map(bool, r)]} for i, r in ROWS], FOUR, "correctness_math_verify"),
     shape("nemo.jsonl", [{"content": [{"role": "user", "content": i}], "rewards": float(s)} for i, _, s in ALL], FOUR, "rewards", "--id content.0.content"),
     shape("nested.jsonl", [{"meta": {"name": i}, "grade": {"right": bool(s)}} for i, _, s in ALL], FOUR, "grade.right", "--id meta.name"),
-]  # fmt: skip
+]
 REFUSED = [
     ("curve.csv", "k,pass@k\n1,0.3\n2,0.4\n", "no column says what is correct .columns: pass@k"),
     ("means.json", {"score": 0.3, "metrics": {}, "htmls": [], "convos": []}, "no column names the prompt .columns: score"),
@@ -90,7 +78,8 @@ REFUSED = [
     ("indices.jsonl", [{"prompt": i, "completion": "x", "sample_idx": e % 2} for i, e, _ in ALL], "no column says what is correct"),
     ("tokens.jsonl", [{"prompt": i, "completion": "x", "reward": [0.0, 0.0, 1.0]} for i, _ in ROWS], "3 numbers beside one answer are those of its tokens"),
     ("seeds", {f"seeds/samples_{t}_{e}.jsonl": [harness("a", "none", acc=1.0)] for e, t in enumerate(("aime", "maths"))}, "several tasks .samplesaime, samplesmaths"),
-]  # fmt: skip
+]
+# fmt: on
 
 
 def put(folder, name, content):
@@ -133,6 +122,16 @@ def test_a_shape_is_read_unasked_or_by_the_option_that_is_printed(tmp_path, name
     assert sorted((row.n, row.c) for row in found) == counts
 
 
+@pytest.mark.parametrize(
+    ("name", "counts"), [("inspect.json", [(4, 2), (4, 2)]), ("lighteval.parquet", FOUR)]
+)
+def test_what_the_harnesses_themselves_wrote_is_read(name, counts):
+    """By inspect-ai 0.3.285, without its events, and of the rows of lighteval 0.13."""
+    pytest.importorskip("pyarrow")
+    read = read_counts(Path(__file__).parent / "harnesses" / name)
+    assert sorted((row.n, row.c) for row in read.rows.values()) == counts
+
+
 @pytest.mark.parametrize(("name", "content", "words"), REFUSED, ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_what_says_nothing_of_answers_is_refused_once(tmp_path, name, content, words):
     with pytest.raises(ValueError, match=words) as refused:
@@ -142,8 +141,7 @@ def test_what_says_nothing_of_answers_is_refused_once(tmp_path, name, content, w
 
 @pytest.mark.parametrize(("column", "words"), [("pass@4", "many together"), ("exact_match,maj@4", "many together"), ("gold", "one of the columns")])  # fmt: skip
 def test_a_number_of_many_answers_is_no_verdict_on_one(tmp_path, column, words):
-    rows = [
-        harness(i, f, 4, **{"exact_match": 1.0, "pass@4": 1.0}) for i, _ in ROWS for f in ("first", "maj@4")
-    ]
+    metrics = {"exact_match": 1.0, "pass@4": 1.0}
+    rows = [harness(i, f, 4, **metrics) for i, _ in ROWS for f in ("first", "maj@4")]
     with pytest.raises(ValueError, match=words):
         read_counts(put(tmp_path, "s.jsonl", rows), reward=column)
