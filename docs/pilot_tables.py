@@ -1,7 +1,4 @@
-"""The tables of forecasts from a run's first steps and from a kernel, from what benchmarks stored.
-
-benchmarks/pilot.py makes the errors, benchmarks/price.py what a kernel costs.
-"""
+"""The tables of forecasts from a run's first steps and from a kernel, as benchmarks/pilot.py stored them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +10,6 @@ from dph_theory.support.table import Table
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "figures" / "numbers" / "pilot.json"
-PRICE = ROOT / "benchmarks" / "results" / "price.json"
 EXPERIMENTS = {
     "methods": "other methods, half-way",
     "transfer": "other tasks and optimisers, half-way",
@@ -24,8 +20,6 @@ COURSES = {
     "models, within": "three models, first step up to 1",
     "models, beyond": "three models, first step above 1",
 }
-SIZES = {"SmolLM2-135M": 0.135e9, "1B": 1.2e9, "8B": 8e9}
-"""Parameters."""
 
 
 def blocks() -> dict[tuple[str, str], str]:
@@ -33,9 +27,8 @@ def blocks() -> dict[tuple[str, str], str]:
     stored = checked(json.loads(FILE.read_text(encoding="utf-8")), "pilot")
     results, config = stored["results"], stored["config"]
     made = {"errors": _errors(results, config), "coverage": _coverage(results, config)}
-    prices = json.loads(PRICE.read_text(encoding="utf-8"))
     pages = {("two-checkpoints", name): text for name, text in made.items()}
-    return pages | {("predict", "domain"): _domain(results), ("predict", "price"): _prices(prices)}
+    return pages | {("predict", "domain"): _domain(results)}
 
 
 def _words(name: str, config: Mapping[str, Any]) -> str:
@@ -88,29 +81,6 @@ def _domain(results: Mapping[str, Any]) -> str:
         cells = _numbers(row["rms"]), _numbers(row["no change"]), directions, first
         rows.append((end, f"{row['settings']} ({models})", *cells))
     head = ("first step", "settings (models)", "forecast", "no change", "direction right", "after two steps")
-    return Table.from_rows(head, rows).markdown()
-
-
-def _prices(stored: Mapping[str, Any]) -> str:
-    """Kernels in visits of a prompt, measured and counted, and what a visit is of larger models."""
-    rows = []
-    for row in stored["rows"]:
-        ratios = [
-            "-"
-            if costs is None
-            else " / ".join(f"{costs[name] / costs['visit']:.2f}" for name in ("listed", "sampled"))
-            for costs in (row["seconds"], row["passes"])
-        ]
-        operations = (f"{2 * size * row['passes']['visit'] / 1e12:,.3g}" for size in SIZES.values())
-        rows.append((row["model"], row["length"], *ratios, " / ".join(operations)))
-    sizes = " / ".join(SIZES)
-    head = (
-        "model",
-        "answer, tokens",
-        "kernel, measured",
-        "kernel, counted",
-        f"teraflops of a visit, {sizes}",
-    )
     return Table.from_rows(head, rows).markdown()
 
 
