@@ -43,10 +43,7 @@ class MetricError(AuditError):
 
 @contextmanager
 def _unseeded(metric: Metric) -> Iterator[None]:
-    """Generators that code seeds within are seeded from one stream in its place: its draws differ.
-
-    Those of the metric's own file too, which may have imported them by name.
-    """
+    """Generators that code seeds within, imported by name or not, are seeded from one stream in its place."""
     stream, generator = count(1), np.random.default_rng
 
     class Random(random.Random):
@@ -62,7 +59,7 @@ def _unseeded(metric: Metric) -> Iterator[None]:
 
     draws = {"RandomState": RandomState, "seed": seed, "default_rng": lambda *_: generator(next(stream))}
     modules = ((vars(random), {"Random": Random, "seed": seed}), (vars(np.random), draws))
-    new = {id(names[name]): other for names, others in modules for name, other in others.items()}
+    new = {id(names[name]): draw for names, patched in modules for name, draw in patched.items()}
     own = getattr(inspect.unwrap(metric), "__globals__", {})
     imported = {name: new[id(value)] for name, value in own.items() if id(value) in new}
     with patch.dict(*modules[0]), patch.dict(*modules[1]), patch.dict(own, imported):

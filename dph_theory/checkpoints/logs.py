@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from ..support.errors import argument_error, choice
 from .counts import MOST_ANSWERS, ROUNDED, is_number, snapped
 from .shapes import NAMES, WORDS, Answers, LoggedRow, RecordFormat
@@ -45,10 +47,6 @@ class ReadingOptions:
     answer: str | None = None
     n: int | None = None
     prompts: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.unscored is not None:
-            choice("unscored", self.unscored, UNSCORED)
 
 
 def _value(cell: Any) -> Any:
@@ -110,6 +108,9 @@ def reward_column(
     return surest[0]
 
 
+_Line: TypeAlias = tuple[int, LoggedRow, list[Any]]
+
+
 class _Judged(NamedTuple):
     """Of a row: its n answers, c of them correct, and where it has them the rewards and what they say."""
 
@@ -127,21 +128,21 @@ def prompt_counts(
 
     Raises ValueError for values that say nothing, and once for all that is left open, these `questions` too.
     """
+    if options.unscored:
+        choice("unscored", options.unscored, UNSCORED)
     notes = list[str]()
     column = reward_column(shape, [row for _, row in rows], options.reward, questions)
     rows = [(at, row) for at, row in rows if column in row.cells or not shape.partial]
-    entries = [_entry(column, at, row, shape.tokens) for at, row in rows]
-    _ask_for_missing(column, rows, entries, options.unscored, questions, notes)
-    values = [x for entry in entries for x in entry if isinstance(x, float)]
-    single = all(len(entry) == 1 for entry in entries)
+    lines = [(at, row, _entry(column, at, row, shape.tokens)) for at, row in rows]
+    _ask_for_missing(column, lines, options.unscored, questions, notes)
+    values = [x for *_, entry in lines for x in entry if isinstance(x, float)]
+    single, omit = all(len(entry) == 1 for *_, entry in lines), options.unscored == "omit"
     if single and values and _says("rate", column) and all(0 <= x <= 1 for x in values):
-        present = [(row, entry[0]) for (_, row), entry in zip(rows, entries, strict=True)]
-        present = [(row, x) for row, x in present if x is not None or options.unscored != "omit"]
-        judged = _of_rates(column, [(row, x or 0.0) for row, x in present], options.n, questions)
+        shares = [(row, x or 0.0) for _, row, (x,) in lines if x is not None or not omit]
+        judged = _of_rates(column, shares, options.n, questions)
     else:
         least = _least_correct(column, values, options.correct_from, questions, notes) if values else 1.0
-        pairs = zip(rows, entries, strict=True)
-        judged = [_of_row(row, column, entry, least, options.unscored == "omit") for (_, row), entry in pairs]
+        judged = [_of_row(row, column, entry, least, omit) for _, row, entry in lines]
         if single and shape.drawn and (drawn := max((row.drawn for _, row in rows), default=1)) > 1:
             notes.append(f"{column} is of one of {drawn} answers drawn to each: the others are in no number")
     if questions:
@@ -167,16 +168,10 @@ def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
 
 
 def _ask_for_missing(
-    column: str,
-    rows: Sequence[tuple[int, LoggedRow]],
-    entries: Sequence[Sequence[Any]],
-    unscored: str | None,
-    questions: Questions,
-    notes: list[str],
+    column: str, lines: Sequence[_Line], unscored: str | None, questions: Questions, notes: list[str]
 ) -> None:
     """Note how many answers have no reward and what is made of them, or ask for it."""
-    lines = zip(rows, entries, strict=True)
-    without = [f"{at} ({row.reason})" if row.reason else f"{at}" for (at, row), x in lines if None in x]
+    without = [f"{at} ({row.reason})" if row.reason else f"{at}" for at, row, x in lines if None in x]
     if without and unscored is None:
         more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
         reason = f"lines {', '.join(without[:_LISTED])}{more} have no number in column {column!r}"
@@ -184,7 +179,7 @@ def _ask_for_missing(
         questions["--unscored wrong"] = reason
     elif without:
         fate = "counted as incorrect" if unscored == "wrong" else "left out"
-        notes.append(f"{sum(entry.count(None) for entry in entries)} answers without a reward are {fate}")
+        notes.append(f"{sum(entry.count(None) for *_, entry in lines)} answers without a reward are {fate}")
 
 
 def _of_rates(
@@ -192,19 +187,16 @@ def _of_rates(
 ) -> list[_Judged]:
     """The counts behind shares of correct answers, of a number that an option, the name or a column says."""
     named = next((int(a or b) for a, b in NAMES["rate_of"].findall(column)), 0)
-    numbered = [(row, share, n or named or row.drawn) for row, share in shares]
-    if not all(number for *_, number in numbered):
-        fits = (m for m in range(1, MOST_ANSWERS) if all(_off(x, m) <= 1e-4 * m for _, x in shares))
-        questions[f"--n {next(fits)}"] = f"{column} is a share of a number of answers that no column has"
-    if wrong := [(x, m) for _, x, m in numbered if _off(x, m) > 0.01 + 0.001 * m]:
-        share, number = wrong[0]
-        raise argument_error("n", number, f"the number of answers behind {column}, such as {share:g}")
-    return [_Judged(row, m, round(x * m)) for row, x, m in numbered]
-
-
-def _off(share: float, n: int) -> float:
-    """How far a share of n is from a whole number."""
-    return abs(share * n - round(share * n))
+    answers, x = [n or named or row.drawn for row, _ in shares], np.array([share for _, share in shares])
+    if not all(answers):
+        # The least number of which all are shares, but for rounding.
+        sizes = (m for m in range(1, MOST_ANSWERS) if (abs(x * m - np.round(x * m)) <= 1e-4 * m).all())
+        questions[f"--n {next(sizes)}"] = f"{column} is a share of a number of answers that no column has"
+    off = abs(x * answers - np.round(x * answers)) > 0.01 + 0.001 * np.array(answers)
+    if off.any():
+        i = int(off.argmax())
+        raise argument_error("n", answers[i], f"the number of answers behind {column}, such as {x[i]:g}")
+    return [_Judged(row, m, round(share * m)) for (row, share), m in zip(shares, answers, strict=True)]
 
 
 def _of_row(row: LoggedRow, column: str, entry: Sequence[Any], least: float, omit: bool) -> _Judged:

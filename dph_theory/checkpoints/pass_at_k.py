@@ -136,9 +136,8 @@ class ChangeParts(Readable):
     """The change of Pass@k, and its two parts, which add up to it.
 
     `solved_set` is the part of prompts that only one of the two solves at all in equally many answers: newly
-    solved less lost, in expectation over which of the more are drawn. `narrowing` is the part of prompts that
-    both solve, some more rarely, others more often. Both are zero on average if nothing changed. The
-    intervals are of this k alone (`bounded_mean`).
+    solved less lost. `narrowing` is that of prompts that both solve, some more rarely, others more often.
+    Both are zero on average if nothing changed. The intervals are of this k alone (`bounded_mean`).
     """
 
     k: int

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..support.errors import argument_error
 from ..support.record import read_record
-from ..support.rows import CutOffError, csv_rows, json_lines, parquet_rows
+from ..support.rows import READERS, CutOffError, json_lines
 from .counts import Counts, PromptRow, is_number, prompt_row
 from .logs import Questions, ReadingOptions, prompt_counts
 from .shapes import RecordFormat, document_rows, flattened, plain, shape_of, split_lists, within
@@ -125,17 +125,16 @@ def _read_file(file: Path, which: str | None) -> _ReadFile:
     if file.name == _EVALUATION:
         rows, models = _evaluation(file, which)
         return _ReadFile(file, rows, digest, models=models)
-    if file.suffix == ".csv":
-        return _ReadFile(
-            file, [(number, _plain_row(row, texts=True)) for number, row in csv_rows(file)], digest
-        )
-    if file.suffix == ".parquet":
-        return _ReadFile(file, [(number, _plain_row(row)) for number, row in parquet_rows(file)], digest)
-    if file.suffix in (".json", ".eval"):
-        with suppress(json.JSONDecodeError):  # It may hold JSON lines.
-            document = _inspect(file) if file.suffix == ".eval" else json.loads(file.read_bytes())
-            shape, values = document_rows(document)
-            return _ReadFile(file, [*enumerate(values, 1)], digest, shape=shape)
+    if file.suffix in (".csv", ".parquet"):
+        table, texts = READERS[file.suffix](file), file.suffix == ".csv"
+        return _ReadFile(file, [(number, _plain_row(row, texts)) for number, row in table], digest)
+    document = _inspect(file) if file.suffix == ".eval" else None
+    if file.suffix == ".json":
+        with suppress(ValueError):  # It may hold JSON lines.
+            document = json.loads(file.read_bytes())
+    if document is not None:
+        shape, values = document_rows(document)
+        return _ReadFile(file, [*enumerate(values, 1)], digest, shape=shape)
     rows = [*json_lines(file)]
     if rows and isinstance(rows[-1][1], CutOffError):
         return _ReadFile(file, rows[:-1], digest, ("it ends in an unfinished line, which is left out",))
@@ -157,7 +156,7 @@ def _take_rows(path: Path, numbered: Sequence[tuple[int, Any]], take: Callable[[
         raise ValueError("\n".join(wrong[:_LISTED] + more))
 
 
-def _plain_row(row: Any, texts: bool = False) -> Any:
+def _plain_row(row: Any, texts: bool) -> Any:
     """A table's row: numbers and lists that stand as text, whole numbers that a gap made floats."""
 
     def cell(name: str, entry: Any) -> Any:
@@ -176,11 +175,9 @@ def _inspect(path: Path) -> Any:
     # Compressed by Zstandard, which zipfile reads from Python 3.14 on; before, Inspect's own reader does.
     try:
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            if "summaries.json" in names:
+            if "summaries.json" in (names := archive.namelist()):
                 return {"samples": json.loads(archive.read("summaries.json"))}
-            samples = [name for name in names if name.startswith("samples/")]
-            return {"samples": [json.loads(archive.read(name)) for name in samples]}
+            return {"samples": [json.loads(archive.read(x)) for x in names if x.startswith("samples/")]}
     except NotImplementedError:
         with suppress(ModuleNotFoundError):
             log = importlib.import_module("inspect_ai.log")
@@ -196,8 +193,7 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
     """A row for each prompt of a set, with log ratios and styles of correct answers; the models' hashes."""
     results = read_record(path, "full_scale.evaluation", "dph evaluate")["results"]
     sets = results["sets"]
-    if which is None and len(sets) == 1:
-        which = next(iter(sets))
+    which = next(iter(sets)) if which is None and len(sets) == 1 else which
     if which not in sets:
         raise argument_error("set", which, f"one of {', '.join(sets)} in {path}")
     rows = []

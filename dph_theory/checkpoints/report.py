@@ -212,11 +212,8 @@ def tables(confrontation: "Confrontation") -> list[Table]:
 def requested(confrontation: "Confrontation", everything: bool = False) -> list[Table]:
     """What is printed because it was asked for: Pass@k by category, power; or every measure."""
     head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
-    sides = (
-        (confrontation.consensus.majority, confrontation.consensus.coverage)
-        if confrontation.consensus
-        else ()
-    )
+    votes = confrontation.consensus
+    sides = () if votes is None else (votes.majority, votes.coverage)
     shown = (m for m in (*confrontation.measures, *sides) if everything or m.on_request)
     rows = ((m.name, m.prompts, m.base, m.run, m.change) for m in shown)
     by_difference = groupby(confrontation.needed, key=lambda line: (line.difference, line.k))

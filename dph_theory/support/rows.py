@@ -72,3 +72,7 @@ def parquet_rows(path: Path) -> FileRows:
             yield from enumerate(chain.from_iterable(batches))
     except ArrowInvalid as error:
         raise argument_error("file", str(path), f"Parquet ({error})") from error
+
+
+READERS = {".jsonl": json_lines, ".csv": csv_rows, ".parquet": parquet_rows}
+"""By a file's suffix."""

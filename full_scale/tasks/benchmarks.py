@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from dph_theory.support.checking import CHECKED
 from dph_theory.support.errors import argument_error
-from dph_theory.support.rows import csv_rows, json_document, json_lines, parquet_rows
+from dph_theory.support.rows import READERS, json_document
 
 from ..storage.places import require_here
 from .protocol import Prompt
@@ -97,11 +97,10 @@ def _file_rows(file: Path) -> Iterator[tuple[str, Any]]:
         if not isinstance(rows, list):
             raise ValueError(f"{file} holds no list of rows, but a {type(rows).__name__}")
         return ((f"{file} row {number}", row) for number, row in enumerate(rows))
-    readers = {".jsonl": json_lines, ".csv": csv_rows, ".parquet": parquet_rows}
-    if file.suffix not in readers:
+    if file.suffix not in READERS:
         raise argument_error("data", str(file), ALLOWED)
     unit = "row" if file.suffix == ".parquet" else "line"
-    return ((f"{file} {unit} {number}", row) for number, row in readers[file.suffix](file))
+    return ((f"{file} {unit} {number}", row) for number, row in READERS[file.suffix](file))
 
 
 def _row(where: str, values: Any) -> DataRow:

@@ -70,6 +70,9 @@ def put(folder, files):
     return folder / Path(next(iter(files))).parts[0]
 
 
+PICTURES = [
+    {"input": "Find x.", "output": "", "gts": g, "score": s} for g, s in (("1", 1.0), ("2", 0.0), ("1", 0.0))
+]
 READ = {
     "lines": ({"x.jsonl": lines(A, B)}, {}, AB),
     "lines called json": ({"x.json": lines(A, B)}, {}, AB),
@@ -84,16 +87,16 @@ READ = {
     "dph evaluate, a set": ({"run/evaluation.json": evaluation("x", "y")}, {"prompts": "y"}, {"q1": (3, 2)}),
     "verl, the last step": ({"v/9.jsonl": verl(0.0), "v/10.jsonl": verl(1.0, -1.0) + verl(1.0, prompt="p")}, {},
                             {"q": (2, 1), "p": (1, 1)}),
+    "verl, pictures": ({"1.jsonl": lines(*PICTURES)}, {}, {"Find x. (truth: 1)": (2, 1), "Find x. (truth: 2)": (1, 0)}),
+    "verl, uids": ({"1.jsonl": lines(*({**r, "uid": u} for r, u in zip(PICTURES, "aab", strict=True)))}, {}, {"a": (2, 1), "b": (1, 0)}),
     "verl, its accuracy": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {}, {"q": (2, 2)}),
     "verl, a score": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"reward": "score", "correct_from": 0.5}, {"q": (2, 1)}),
     "trl of wandb": ({"x.table.json": WANDB}, {}, {"1+1": (3, 2)}),
-    "trl, a completion like a number": ({"x.csv": "step,prompt,completion,correct\n5,1+1,2,1.0\n"}, {}, {"1+1": (1, 1)}),
     "trl, one of two": ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {"reward": "short"}, {"1+1": (1, 1)}),
     "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "completion": "", "ok": 1.0})}, {}, {'[{"role": "user"}]': (1, 1)}),
     "lm-eval, a filter": ({"s.jsonl": STRICT}, {"reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
     "lm-eval, no filter": ({"s.jsonl": lines(harness(1, acc=1.0, f1=0.0))}, {"reward": "acc"}, {"1": (1, 1)}),
     "lm-eval, no filter named": ({"s.jsonl": lines(harness(1, acc=1.0))}, {"reward": "acc,none"}, {"1": (1, 1)}),
-    "lm-eval, repeats": ({"s.jsonl": lines(harness(3, **{"pass@1": 0.75}))}, {}, {"3": (4, 3)}),
     "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"reward": "em"}, {"1": (1, 1)}),
     "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
     "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
@@ -102,7 +105,6 @@ READ = {
     "unscored answers of a table": ({"x.csv": "prompt,completion,ok\n1,2,1.0\n1,3,\n"}, {"unscored": "wrong"}, {"1": (2, 1)}),
     "inspect, an error counts as wrong": ({"x.eval": SCORERS}, {"reward": "a", "unscored": "wrong"}, {"q": (1, 1), "r": (1, 0)}),
     "inspect, epochs": ({"x.eval": EPOCHS}, {}, {"q": (3, 2), "7": (1, 1)}),
-    "inspect, converted": ({"x.json": json.dumps({"samples": [{"id": "q", "scores": scored("C")}]})}, {}, {"q": (1, 1)}),
 }  # fmt: skip
 
 
@@ -124,17 +126,6 @@ def test_what_rows_hold_beside_counts(tmp_path):
     for said, votes in ((("4", "4", "5"), ((1, 0), (2, 2))), (("4", None), None)):
         text = "".join(verl(float(each == "4"), pred=each) for each in said)
         assert read_counts(put(tmp_path, {"1.jsonl": text})).rows["q"].votes == votes
-
-
-def test_parquet(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    chat = {"step": 6, "prompt": [{"role": "user", "content": "1+1"}], "completion": ""}
-    logged = [chat | {"correct": 0.0}, chat | {"correct": 0.6}, chat | {"correct": 1.0}]
-    for name, rows, expected in (("x", [A, B], [(4, 1), (4, 4)]), ("completions_00006", logged, [(3, 2)])):
-        path = tmp_path / f"{name}.parquet"
-        pandas.DataFrame(rows).to_parquet(path)
-        assert [(row.n, row.c) for row in read_counts(path, correct_from=0.5).rows.values()] == expected
 
 
 X = "x.jsonl"
@@ -243,18 +234,3 @@ def test_answers_are_those_of_the_column_that_is_named(tmp_path):
     path = put(tmp_path, {X: lines(QWEN)})
     assert read_counts(path, column="idx").rows["0"].answers == ("4", "5")
     assert read_counts(path, answer="answer").rows["q"].answers == ("4", "4")
-
-
-def test_a_prompt_is_its_uid_or_its_text_and_its_truth(tmp_path):
-    pictures = [
-        {"input": "Find x.", "output": "", "gts": g, "score": s}
-        for g, s in (("1", 1.0), ("2", 0.0), ("1", 0.0))
-    ]
-    read = read_counts(put(tmp_path, {"1.jsonl": lines(*pictures)}))
-    found = {key: (row.n, row.c) for key, row in read.rows.items()}
-    assert found == {"Find x. (truth: 1)": (2, 1), "Find x. (truth: 2)": (1, 0)}
-    assert "1 texts have several truths: they are 2 prompts" in read.notes
-    read = read_counts(
-        put(tmp_path, {"1.jsonl": lines(*(r | {"uid": u} for r, u in zip(pictures, "aab", strict=True)))})
-    )
-    assert {key: (row.n, row.c) for key, row in read.rows.items()} == {"a": (2, 1), "b": (1, 0)}
