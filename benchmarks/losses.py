@@ -1,4 +1,4 @@
-"""What the rehearsal loss costs: alone, and in a training step of a Llama.
+"""What the rehearsal loss costs; what a step with it does, benchmarks/training.py.
 
 Ours is the one declaration of a divergence, in float64 and with its gradient in the same pass; beside it are
 the formula as printed, through autograd, and a bare k3. All take turns in one run. Prints ratios and stores
@@ -15,10 +15,9 @@ import torch
 from rich.table import Table
 from stored import store
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, REVERSE_KL, FDivergence, alpha_divergence
-from dph_theory.losses import dph_loss, generator_loss, ppo_clip_loss
+from dph_theory.losses import generator_loss
 from dph_theory.support.terminal import console
 
 SHAPE = (64, 2048)
@@ -38,32 +37,6 @@ CASES: dict[str, tuple[FDivergence, str, Callable[[Tensor], Tensor]]] = {
     "alpha 0.2": (alpha_divergence(0.2), "printed", alpha_printed(0.2)),
     "forward KL, normalised": (FORWARD_KL, "normalised", lambda u: u - 1 - torch.log(u)),
 }
-MODELS = {
-    "two-layer Llama": (
-        LlamaConfig(
-            vocab_size=64,
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            max_position_embeddings=64,
-        ),
-        (16, 32),
-    ),
-    "Llama of 52 million parameters": (
-        LlamaConfig(
-            vocab_size=32_000,
-            hidden_size=512,
-            intermediate_size=1376,
-            num_hidden_layers=6,
-            num_attention_heads=8,
-            max_position_embeddings=128,
-        ),
-        (4, 128),
-    ),
-}
-"""Configuration, and the (rows, tokens) of a step's samples; it rehearses as many."""
-
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -109,77 +82,25 @@ def alone(case: str, shape: tuple[int, int], dtype: torch.dtype, repeats: int) -
     return {"case": case, "dtype": str(dtype).removeprefix("torch."), "ms": times, "ours_over": over(times)}
 
 
-def in_a_step(model_name: str, case: str, repeats: int) -> dict[str, Any]:
-    """One optimiser step of exploration plus rehearsal; the share is the loss alone over the step."""
-    config, shape = MODELS[model_name]
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(config)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-6)
-    tokens = torch.randint(config.vocab_size, (2 * shape[0], shape[1] + 1))
-    mask, advantages = torch.ones(shape, dtype=torch.bool), torch.randn(shape[0])
-
-    def step(loss: Loss) -> None:
-        optimiser.zero_grad()
-        logits = model(tokens[:, :-1]).logits
-        log_pi = logits.log_softmax(dim=-1).gather(-1, tokens[:, 1:, None]).squeeze(-1)
-        explored, rehearsed = log_pi.split(shape[0])
-        exploration = ppo_clip_loss(
-            explored,
-            explored.detach(),
-            advantages,
-            mask,
-            clip_low=0.2,
-            clip_high=0.28,
-            reduction="token_mean",
-        )
-        dph_loss(exploration, loss(rehearsed - rehearsed.detach() + 0.1, mask), 0.05).backward()
-        optimiser.step()
-
-    losses = {name: loss for name, loss in forms(case).items() if name != "bare_k3"}
-    steps = milliseconds({name: lambda loss=loss: step(loss) for name, loss in losses.items()}, repeats)
-    bare = alone(case, shape, torch.float32, 30)["ms"]
-    return {
-        "model": model_name,
-        "case": case,
-        "samples": list(shape),
-        "ms": steps,
-        "ours_over": over(steps),
-        "share_of_step": {name: round(bare[name] / steps["ours"], 6) for name in losses},
-    }
-
-
-def report(rows: list[dict[str, Any]], steps: list[dict[str, Any]]) -> None:
+def report(rows: list[dict[str, Any]]) -> None:
     """Print the ratios."""
-    table = Table("loss alone", "dtype", "time / printed", "time / k3", "ms")
+    table = Table("loss", "dtype", "time / printed", "time / k3", "ms")
     for row in rows:
         ratios = [f"{ratio:.2f}" for ratio in row["ours_over"].values()]
         table.add_row(row["case"], row["dtype"], *ratios, f"{row['ms']['ours']:.2f}")
-    console().print(table)
-    table = Table(
-        "in a step of", "loss", "step / step with printed", "share of the step: ours", "printed", "ms"
-    )
-    for row in steps:
-        shares = [f"{share:.2%}" for share in row["share_of_step"].values()]
-        ratio = f"{row['ours_over']['printed']:.3f}"
-        table.add_row(row["model"], row["case"], ratio, *shares, f"{row['ms']['ours']:.0f}")
     console().print(table)
 
 
 def main() -> None:
     """Measure everything and store it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=15, help="rounds of each loss alone")
+    parser.add_argument("--repeats", type=int, default=15, help="rounds of each loss")
     options = parser.parse_args()
     torch.set_num_threads(1)  # Threads that wait for one another measure what else the machine does.
     rows = [alone(case, SHAPE, dtype, options.repeats) for dtype in DTYPES for case in CASES]
-    steps = [
-        in_a_step(name, case, repeats)
-        for name, repeats in zip(MODELS, (30, 2), strict=True)
-        for case in ("JS", "alpha 0.2")
-    ]
-    numbers = {"seed": 0, "repeats": options.repeats, "shape": list(SHAPE), "alone": rows, "in_a_step": steps}
-    store("losses", "numpy", "torch", "transformers", **numbers)
-    report(rows, steps)
+    numbers = {"seed": 0, "repeats": options.repeats, "shape": list(SHAPE), "alone": rows}
+    store("losses", "numpy", "torch", **numbers)
+    report(rows)
 
 
 if __name__ == "__main__":

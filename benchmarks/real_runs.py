@@ -1,11 +1,10 @@
-"""What public runs keep, held against the accounts of what training without a KL leaves.
+"""What public runs retain, held against the accounts of what training without a KL leaves.
 
 Of the wheel remax-rl 0.1.1 (Apache-2.0), 475 runs with the answers before and after, and of the sdist of
 passk-inference 0.3.1 (MIT), the counts of DeepScaleR: neither is copied, and what is stored are numbers. What
 each account would show, and what would refute it, was written down before (docs/appendix/real-runs.md).
 
-Run: make real-runs; or python benchmarks/real_runs.py RECORD.json [SDIST] [FOLDER]: the record, the sdist of
-passk-inference, and a folder for the answers of the cells that the page shows, which dph confront reads.
+Run: make real-runs; or python benchmarks/real_runs.py RECORD.json SDIST, the sdist of passk-inference.
 """
 
 import gzip
@@ -14,9 +13,8 @@ import re
 import sys
 import tarfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -40,28 +38,18 @@ from dph_theory.checkpoints.answers import (
 from dph_theory.checkpoints.counts import prompt_row
 from dph_theory.checkpoints.data_warnings import independent, ordered, shared
 from dph_theory.intervals import mean_of
-from dph_theory.support.files import write_json, write_text
+from dph_theory.support.files import write_json
 from dph_theory.support.record import as_json, record
-from dph_theory.transfer import strategies
 
 KIND = "real_runs"
 ARCHIVE = Path("_assets", "evidence", "verified_samples_completed_cohort.jsonl.gz")
 DEEPSCALER = "examples/deepscaler32k"
 PLACES, GROUP, STEPS = 11, 16, 3072
 """Independent answers to a prompt, answers to the one prompt of a step, and steps of the public runs."""
-PROMPTS, STRATEGIES, RUNS = 128, 16, 10
-"""Of the simulated runs."""
 FEW_RUNS, FEW_PROMPTS = 3, 10
 """A model and domain counts if so many runs solve so many prompts with a choice of right answers."""
 DRAWS = {False: 4999, True: 99}
 """Of the shuffled runs, without replay and with it: of seventeen tests at once p below .01 needs so many."""
-SHOWN = (
-    ("level1", "qwen05b", "pantry_plan", "drgrpo"),
-    ("level1", "falcon1b", "countdown", "grpo"),
-    ("level1", "falcon1b", "graph_coloring", "maxrl"),
-    ("level1", "qwen05b", "pantry_plan", "replay_drgrpo"),
-)
-"""The cells that the page shows."""
 Numbers = dict[str, float | None]
 
 
@@ -98,84 +86,6 @@ def measures(
 
 def _any(right: np.ndarray) -> np.ndarray:
     return np.asarray(right.any(axis=1))
-
-
-# What each account would show.
-
-RunPolicies = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
-"""(base policies (prompts, strategies), right (prompts, strategies), rng) -> policies of runs (runs, ...)."""
-
-
-def _every_run(policies: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(policies, (RUNS, *policies.shape))
-
-
-def _right(base: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return base * right / (base * right).sum(axis=1, keepdims=True)
-
-
-def _drawn_by_prompt(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    ticket = rng.random((RUNS, len(base), 1))
-    return np.eye(STRATEGIES)[(_right(base, right).cumsum(axis=1) < ticket).sum(axis=2)]
-
-
-def _everywhere(policies: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(policies[:, None, :], (RUNS, PROMPTS, STRATEGIES))
-
-
-def _drawn_by_run(base: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return _everywhere(np.eye(STRATEGIES)[rng.choice(STRATEGIES, RUNS, p=base.mean(axis=0))])
-
-
-def _trained(base: np.ndarray, right: np.ndarray, rng: np.random.Generator, *, step: float) -> np.ndarray:
-    weights = np.full(PROMPTS, 1 / PROMPTS)
-    settings: dict[str, Any] = {"group_size": GROUP, "step": step, "steps": STEPS, "seeds": RUNS, "rng": rng}
-    return _everywhere(strategies.final_policies(base.mean(axis=0), right.astype(int), weights, **settings))
-
-
-ACCOUNTS: Mapping[str, RunPolicies] = {
-    "kept": lambda base, right, rng: _every_run(_right(base, right)),
-    "likeliest": lambda base, right, rng: _every_run(np.eye(STRATEGIES)[(base * right).argmax(axis=1)]),
-    "a lottery a prompt": _drawn_by_prompt,
-    "shared, by merit": lambda base, right, rng: _everywhere(
-        np.eye(STRATEGIES)[np.full(RUNS, right.mean(axis=0).argmax())]
-    ),
-    "shared, by luck": _drawn_by_run,
-    "shared, trained in small steps": partial(_trained, step=0.3),
-    "shared, trained in large steps": partial(_trained, step=5.0),
-}
-"""What a run's policies are, by account: the base's right answers in their proportions; each prompt's
-likeliest; one drawn for each prompt; for all prompts the strategy of most merit; for all prompts one drawn by
-the base's share; and what `transfer.strategies.final_policies` gives, with little luck and with much."""
-
-
-def accounts(worlds: int = 20, seed: int = 1) -> dict[str, Numbers]:
-    """The measures, means over simulated worlds, that each account would show."""
-    worlds_of: dict[str, list[Numbers]] = {name: [] for name in ACCOUNTS}
-    for world in range(worlds):
-        rng = np.random.default_rng([seed, world])
-        merit = rng.permutation(np.linspace(0.1, 0.65, STRATEGIES))
-        right = rng.random((PROMPTS, STRATEGIES)) < merit
-        right[~right.any(axis=1), merit.argmax()] = True
-        base = rng.dirichlet(np.full(STRATEGIES, 0.5)) * rng.gamma(4, 1, (PROMPTS, STRATEGIES))
-        base /= base.sum(axis=1, keepdims=True)
-        first = _drawn(base, right, rng)
-        for name, policies_of in ACCOUNTS.items():
-            runs = [_drawn(policies, right, rng) for policies in policies_of(base, right, rng)]
-            won = np.array([majority_answers(run) for run in runs])
-            worlds_of[name].append(measures(first, runs, (won, right), draws=99))
-    names = next(iter(worlds_of.values()))[0]
-    return {
-        name: {key: mean_known([np.nan if (v := x[key]) is None else v for x in measured]) for key in names}
-        for name, measured in worlds_of.items()
-    }
-
-
-def _drawn(policies: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Answers (prompts, PLACES): the strategy's number where it is right, else -1."""
-    strategy = (policies.cumsum(axis=1)[:, None, :] < rng.random((len(policies), PLACES, 1))).sum(axis=2)
-    strategy = np.minimum(strategy, STRATEGIES - 1)
-    return np.where(np.take_along_axis(right, strategy, axis=1), strategy, -1)
 
 
 # The public runs.
@@ -611,7 +521,6 @@ def study(sdist: Path) -> dict[str, Any]:
         if one["counts"] and not one["replay"]:
             one["verdicts"] = verdicts(one)
     results = {
-        "accounts": accounts(),
         "groups": rows,
         "runs": crossed,
         "replay": changes,
@@ -620,28 +529,11 @@ def study(sdist: Path) -> dict[str, Any]:
         "matrix": matrix(runs, read, "level1", "qwen05b", "pantry_plan"),
         "deepscaler": deepscaler(sdist),
     }
-    config = {"prompts": PROMPTS, "strategies": STRATEGIES, "runs": RUNS, "group_size": GROUP, "steps": STEPS}
+    config = {"group_size": GROUP, "steps": STEPS}
     packages = ("numpy", "scipy", "remax-rl", "passk-inference")
     return record(KIND, seed=1, config=config, results=as_json(results, 4), findings=(), packages=packages)
 
 
-def write_cells(folder: Path) -> None:
-    """The answers of the cells that the page shows, a file a checkpoint."""
-    runs = read_runs(archive())
-    read = readings(runs)
-    for run in runs:
-        where = (run.level, run.model, run.domain, run.method)
-        if where in SHOWN:
-            for name, side in (("base", run.before), (str(run.seed), run.after)):
-                if side is not None:
-                    path = folder / "-".join(where) / f"{name}.jsonl"
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    lines = lines_of(side, read[run.level, run.domain])
-                    write_text(path, "".join(f"{json.dumps(line)}\n" for line in lines))
-
-
 if __name__ == "__main__":
-    target, source, *cells = map(Path, sys.argv[1:])
+    target, source = map(Path, sys.argv[1:])
     write_json(target, study(source))
-    for place in cells:
-        write_cells(place)

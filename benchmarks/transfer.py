@@ -1,115 +1,87 @@
-"""What measuring a kernel costs, in steps of a training on the same prompts; and a forecast, in steps too.
+"""What a forecast costs by the number of prompts, and the kernel of 500 prompts of a tiny Llama.
 
-Processor seconds on the pretrained Llama, medians over rounds taken by turns: the kernel of some prompts (the
-gradients of the correct answer and of eight wrong ones each), the same gradients of one prompt from the
-activations and written out one by one, one step of GRPO on groups of 16 answers to these prompts, and the
-training of the linearised model by twenty such steps, eight seeds side by side. Stored with the machine in
-benchmarks/results/transfer.json; quote ratios.
+Each case in a process of its own: processor and wall seconds, and the largest memory. Forecasts are ten steps
+of GRPO and all settings beside it, from gradients drawn at random, ten answers a prompt, as many numbers of
+each as `dph transfer` stores; kernels of up to 600 prompts also with as many numbers as there are answers,
+which has the same inner products. Stored in benchmarks/results/transfer.json; quote ratios to 500 prompts.
 """
 
-import argparse
+import json
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
-import torch
-from rich.console import Console
-from rich.table import Table
 from stored import store
 
-from dph_theory.transfer import AnswerKernel, LinearisedMethod, linearised_training
-from full_scale.experiments.pretrained.losses import METHODS_BY_NAME, sampled_loss
-from full_scale.experiments.pretrained.training import pretrained_llama, prompts_of, whole_answers
-from full_scale.experiments.pretrained.transfer import listed_prompts
-from full_scale.models.load import LoadedModel, ModelHashes, located
-from full_scale.recipe.schema import ModelConfig
-from full_scale.transfer.answers import listed_atoms, log_probs
-from full_scale.transfer.gradients import Gradients
-from full_scale.transfer.measure import WRONG, measure_listed
-from full_scale.transfer.sketch import Sketch
-
-TASK, STEPS, SEEDS, GROUP = "last digits", 20, 8, 16
+PROMPTS, ANSWERS, STEPS, MEASURED = (500, 2000, 10_000), 10, 10, 500
 
 
-def cases() -> dict[str, Callable[[], None]]:
-    """What is timed, by name."""
-    path = located("smollm2")
-    llama = pretrained_llama(path)
-    reading = llama.reading((TASK,))
-    prompts = prompts_of(reading, llama.base(reading), torch.Generator().manual_seed(0))
-    loaded = LoadedModel(llama.model, llama.tokenizer, ModelHashes.of_model(path))
-    config = ModelConfig(path=path)
-    listed = listed_prompts(llama.tokenizer, (TASK,))
-    kernels: list[AnswerKernel] = []
+def forecast(prompts: int) -> None:
+    """A forecast from as many prompts, four of five trained."""
+    from dph_theory.predict import shared_model
+    from dph_theory.transfer import AnswerKernel, LinearisedMethod
 
-    def step() -> None:
-        together = whole_answers(reading.log_probs(llama.model)[TASK], reading.word_ids(TASK))
-        options = {"size": GROUP, "generator": torch.Generator().manual_seed(0)}
-        sampled_loss(together, prompts, METHODS_BY_NAME["GRPO"], 0.0, **options).backward()
-        llama.model.zero_grad()
-
-    def kernel() -> None:
-        with TemporaryDirectory() as folder:
-            kernels.append(measure_listed(loaded, config, listed, Path(folder, "k.npz"), trained=(TASK,)))
-
-    def forecast() -> None:
-        kernel, method = kernels[-1], LinearisedMethod("std", GROUP)
-        prompts, step_size = kernel.prompts_in(TASK), 1e-5 * kernel.about["adam"]
-        linearised_training(kernel, method, prompts, steps=STEPS, step=step_size, seeds=SEEDS)
-
-    first = listed[0]
-    answers = [answer for atom in listed_atoms(llama.model, first, WRONG) for answer in atom.answers]
-    gradients = Gradients(llama.model, Sketch())
-
-    def from_activations() -> None:
-        with gradients.watching():
-            for scores in log_probs(llama.model, first.prompt, answers):
-                gradients(scores)
-
-    def one_by_one() -> None:
-        sketch, weights = Sketch(), [*llama.model.parameters()]
-        for scores in log_probs(llama.model, first.prompt, answers):
-            for score in scores:
-                sketch(torch.autograd.grad(score, weights, retain_graph=True))
-
-    from_activations()  # The first call sets how much of each matrix is kept.
-    return {
-        "step": step,
-        "kernel": kernel,
-        "forecast": forecast,
-        "a prompt": from_activations,
-        "a prompt, one by one": one_by_one,
-    }
+    rng = np.random.default_rng(0)
+    numbers = min(prompts * ANSWERS, 2**13)
+    logits = 1.5 * rng.standard_normal((prompts, ANSWERS))
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    correct = rng.random((prompts, ANSWERS)) < 0.3
+    correct[:, 0], correct[:, -1] = True, False
+    gradients = rng.standard_normal((prompts * ANSWERS, numbers), dtype=np.float32)
+    gradients /= np.float32(numbers**0.5)
+    sets = tuple("train" if i < 0.8 * prompts else "held out" for i in range(prompts))
+    rows = np.repeat(np.arange(prompts), ANSWERS), log_p.ravel(), correct.ravel()
+    kernel = AnswerKernel(tuple(map(str, range(prompts))), sets, *rows, gradients, {"adam": 1000.0})
+    method = LinearisedMethod("std", 16)
+    report(
+        {"numbers": numbers}, lambda: shared_model.forecast(kernel, method, steps=STEPS, learning_rate=1e-4)
+    )
 
 
-def measure(rounds: int) -> dict[str, float]:
-    """Seconds of each by name, and all in steps."""
-    timed = cases()
-    taken: dict[str, list[float]] = {name: [] for name in timed}
-    for _ in range(rounds):
-        for name, case in timed.items():
-            start = time.process_time()
-            case()
-            taken[name].append(time.process_time() - start)
-    seconds = {name: float(np.median(times)) for name, times in taken.items()}
-    ratios = {f"{name} in steps": seconds[name] / seconds["step"] for name in timed if name != "step"}
-    ratios["one by one in ours"] = seconds["a prompt, one by one"] / seconds["a prompt"]
-    return seconds | ratios
+def measure(prompts: int) -> None:
+    """The kernel of as many prompts of one word, their correct answers another, of a tiny Llama."""
+    from full_scale.models.load import LoadedModel, ModelHashes
+    from full_scale.recipe.schema import ModelConfig
+    from full_scale.tasks.llama import random_llama
+    from full_scale.transfer.answers import Listed
+    from full_scale.transfer.measure import measure_listed
+
+    llama = random_llama(
+        0, vocabulary=prompts + 2, hidden=64, layers=2, heads=4, end=0, intermediate_size=128
+    )
+    listed = [Listed(str(i), "train", (i + 1, 1 + i // 2), ((1 + i * i % prompts,),)) for i in range(prompts)]
+    with TemporaryDirectory() as folder:
+        loaded = LoadedModel(llama, None, ModelHashes("", ""))
+        path = Path(folder, "kernel.npz")
+        report({}, lambda: measure_listed(loaded, ModelConfig(), listed, path))
+
+
+def report(numbers: dict[str, Any], work: Callable[[], object]) -> None:
+    """Print what the work took."""
+    start, begun = time.process_time(), time.perf_counter()
+    work()
+    numbers |= {"processor": time.process_time() - start, "wall": time.perf_counter() - begun}
+    print(json.dumps(numbers | {"gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}))
 
 
 def main() -> None:
     """Measure and store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of each case")
-    measured = measure(parser.parse_args().rounds)
-    table = Table("what", "seconds, or steps")
-    for name, number in measured.items():
-        table.add_row(name, f"{number:.2f}")
-    Console(width=100).print(table)
-    store("transfer", "torch", "transformers", group=GROUP, seconds=measured)
+    rows = []
+    for case, prompts in (*(("forecast", prompts) for prompts in PROMPTS), ("measure", MEASURED)):
+        done = subprocess.run([sys.executable, __file__, case, str(prompts)], capture_output=True, check=True)
+        row = {"case": case, "prompts": prompts, **json.loads(done.stdout.splitlines()[-1])}
+        first = next((other for other in rows if other["case"] == case), row)
+        row["ratios"] = {name: row[name] / first[name] for name in ("processor", "wall", "gigabytes")}
+        rows.append(row)
+        print(row, flush=True)
+    store("transfer", "numpy", "torch", answers=ANSWERS, steps=STEPS, rows=rows)
 
 
 if __name__ == "__main__":
-    main()
+    {"forecast": forecast, "measure": measure}[sys.argv[1]](int(sys.argv[2])) if sys.argv[1:] else main()

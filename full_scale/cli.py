@@ -68,7 +68,6 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
     at temperature 1, without truncation.
     """
     with _stage(f"finished batches of prompts are kept in {path}.parts") as (console, progress):
-        check_versions()
         from .stages import CountSettings, count_stage
 
         settings = CountSettings(keep=keep is not None, **options)
@@ -83,7 +82,6 @@ def count_command(path: Path, keep: str | None, **options: Any) -> None:
 def presample_command(config: str, overrides: Sequence[str]) -> None:
     """Sample the initial model on every training prompt and split the prompts into D_pef and D_exp."""
     with _stage("finished batches of prompts are kept") as (console, progress):
-        check_versions()
         from .stages import presample_stage
 
         _say(console, presample_stage(_recipe(config, overrides), progress, partial(_say, console)).findings)
@@ -127,7 +125,6 @@ def train_command(
 ) -> None:
     """Train a model on D_exp, with the rehearsal of D_pef where the method has one."""
     with _stage("the last checkpoint is kept") as (console, progress):
-        check_versions()
         recipe = _recipe(config, overrides)
         if dry_run:
             from .training.dry_run import GIB
@@ -155,7 +152,6 @@ def train_command(
 def evaluate_command(config: str, base: bool, overrides: Sequence[str]) -> None:
     """Evaluate the trained model, and first the initial one if that has not been done."""
     with _stage("finished sets and batches are kept") as (console, progress):
-        check_versions()
         from .stages import evaluate_stage
 
         recipe, say = _recipe(config, overrides), partial(_say, console)
@@ -192,7 +188,6 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
     are known, or {"prompt", ...} of answers that are sampled and judged.
     """
     with _stage(f"what is measured is kept in {path}.parts", path) as (console, progress):
-        check_versions()
         from dph_theory.transfer.report import kernel_summary
 
         from .stages import transfer_stage
@@ -206,7 +201,7 @@ def transfer_command(words: tuple[str, ...], path: Path, **options: Any) -> None
 @click.option("--json", "json_path", type=_OUTPUT, help="File of the record.")
 def compare_command(runs: Sequence[Path], json_path: Path | None) -> None:
     """Check the records of runs, and compare what they measured with the theory's predictions."""
-    with _stage("nothing was written", json_path) as (console, _):
+    with _stage("nothing was written", json_path, checked=False) as (console, _):
         from .comparison.table import compare
 
         comparison = compare(runs)
@@ -229,7 +224,6 @@ def demo_command(quick: bool, folder: Path | None, seeds: int | None, workers: i
     """Build the task and its model, pre-sample, train, evaluate, compare: two tables."""
     folder = folder or Path("runs/tiny-sql-quick" if quick else "runs/tiny-sql")
     with _stage(f"what is finished stays in {folder}") as (console, progress):
-        check_versions()
         import torch
 
         from .demo import demo, tables
@@ -275,7 +269,6 @@ def small_llama_command(expected_gradient: bool, **options: Any) -> None:
         console,
         progress,
     ):
-        check_versions()
         from .experiments.small_llama.report import run_study
         from .experiments.stored_runs import StudyOptions
 
@@ -295,7 +288,6 @@ def pretrained_command(model: str, **options: Any) -> None:
         console,
         progress,
     ):
-        check_versions()
         from .experiments.pretrained.study import run_study
         from .experiments.stored_runs import StudyOptions
 
@@ -314,7 +306,9 @@ def _recipe(config: str, overrides: Sequence[str]) -> "Recipe":
 
 
 @contextmanager
-def _stage(resume_note: str, written: Path | None = None) -> Iterator[tuple[Console, Any]]:
+def _stage(
+    resume_note: str, written: Path | None = None, *, checked: bool = True
+) -> Iterator[tuple[Console, Any]]:
     """A console and a progress callable; our errors in words. Only the first process prints.
 
     Where the file written is standard output, the console is standard error.
@@ -326,6 +320,8 @@ def _stage(resume_note: str, written: Path | None = None) -> Iterator[tuple[Cons
     )
     with terminal.Bars(on=errors, hidden=not errors.is_terminal or not first) as bars:
         try:
+            if checked:
+                check_versions()
             yield console, bars if errors.is_terminal else terminal.lines(errors)
         except KeyboardInterrupt as stop:
             ended = isinstance(stop, _TerminatedError)

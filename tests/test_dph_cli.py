@@ -38,7 +38,6 @@ def test_help_lists_every_command_and_imports_none_of_them():
         ("from dph_theory import *; from dph_theory import DIVERGENCES, TabularMDP",
          {"torch", "transformers"}),
         ("import dph_theory.checkpoints", {"sympy.core", "torch"}),
-        ("import dph_theory.verification.cli", {"sympy.core", "scipy"}),
         ("import click, dph_cli; dph_cli.main.shell_complete(click.Context(dph_cli.main), '')",
          {"numpy", "torch"}),
     ],
@@ -113,9 +112,21 @@ def commands(command, *path):
 
 
 COMMANDS = dict(commands(dph_cli.main))
+HEAVY = ("torch", "transformers", "trl", "scipy", "sympy.core", "matplotlib.pyplot", "datasets", "pandas")
 RUN = {"audit", "audit metric", "confront", "figures", "predict", "toy", "toy filtering", "verify"}
 """Whose examples are run; those of the others, which train, sample or take long, are read by the command."""
 every_command = pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+
+
+def test_no_help_loads_what_is_heavy():
+    """In one process all are called: what one has loaded is loaded for those after it too."""
+    code = (
+        "import sys, dph_cli\nfrom click.testing import CliRunner\n"
+        f"for path in {[*COMMANDS]}:\n"
+        "    result = CliRunner().invoke(dph_cli.main, [*path, '--help'])\n"
+        f"    print(path, result.exit_code, {{*{HEAVY}}} & {{*sys.modules}})"
+    )
+    assert fresh(code).splitlines() == [f"{path} 0 set()" for path in COMMANDS]
 
 
 @every_command

@@ -185,16 +185,15 @@ def forecast(
         raise argument_error("held_out", held_out, allowed)
     trained, shown = kernel.prompts_in(first), [held_out] if held_out else untrained
     training: dict[str, Any] = {"steps": steps, "step": learning_rate * kernel.about["adam"], "batch": batch}
-    others = [*_alternatives(kernel, method, trained, np.random.default_rng(seed))] if frontier else []
-    methods = [(method, SEEDS), *((other, FEW) for _, other in others)]
-    curves, *other_curves = linearised_trainings(kernel, methods, trained, seed=seed, **training)
-    assert curves is not None
+    alternatives = [*_alternatives(kernel, method, trained, np.random.default_rng(seed))] if frontier else []
+    methods = [(method, SEEDS), *((other, FEW) for _, other in alternatives)]
+    curves, alternative_curves = linearised_trainings(kernel, methods, trained, seed=seed, **training)
     sets = {first: trained, **{name: kernel.prompts_in(name) for name in shown}}
     forecasts = [_set_forecast(name, curves, prompts, k, first) for name, prompts in sets.items()]
     shown_prompts = np.concatenate([sets[name] for name in shown]) if shown else trained
     before, after = (curves.rates[:, i].mean(axis=0)[shown_prompts] for i in (0, -1))
     lost_prompts = shown_prompts[lost(before, after, k)]
-    pairs = [(setting, end) for (setting, _), end in zip(others, other_curves, strict=True)]
+    pairs = [(setting, end) for (setting, _), end in zip(alternatives, alternative_curves, strict=True)]
     ends = [("these settings", curves), *((setting, end) for setting, end in pairs if end is not None)]
     both = trained, shown_prompts
     choices = [SettingOutcome(name, *(_rates_at(end, part, k, -1) for part in both)) for name, end in ends]

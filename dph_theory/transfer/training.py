@@ -163,9 +163,7 @@ def linearised_training(
     Returns their `TrainingCurves`. Raises ValueError for what these do not allow. Source: ours, theory N.
     """
     schedule: Any = {"steps": steps, "step": step, "optimiser": optimiser, "batch": batch, "noise": noise}
-    (curves,) = linearised_trainings(kernel, [(method, seeds)], trained, seed=seed, **schedule)
-    assert curves is not None
-    return curves
+    return linearised_trainings(kernel, [(method, seeds)], trained, seed=seed, **schedule)[0]
 
 
 def linearised_trainings(
@@ -179,10 +177,11 @@ def linearised_trainings(
     batch: int | None = None,
     seed: int = 0,
     noise: bool = True,
-) -> list[TrainingCurves | None]:
+) -> tuple[TrainingCurves, list[TrainingCurves | None]]:
     """The same of several methods side by side, each with its number of seeds.
 
-    None where one overflows; ValueError where that is the first. All have their own draws, as if alone.
+    Returns the curves of the first, and of the others, None where one overflows; ValueError where that is the
+    first. All have their own draws, as if alone.
     """
     choice("optimiser", optimiser, OPTIMISERS)
     explored = prompt_indices("trained", trained, len(kernel.names))
@@ -199,14 +198,14 @@ def linearised_trainings(
         runs.append(_TouchedAnswers(kernel, method, explored, noise, batch, seeds, seed))
         rows.append(rows[-1] + seeds)
     # All runs share two products with the gradients of answers: so a step reads them twice.
-    asked = np.zeros((rows[-1], kernel.prompt.size), kernel.gradients.dtype)
-    mean, square = np.zeros((rows[-1], kernel.gradients.shape[1]), asked.dtype), np.zeros(rows[-1])
+    gradients = np.zeros((rows[-1], kernel.prompt.size), kernel.gradients.dtype)
+    mean, square = np.zeros((rows[-1], kernel.gradients.shape[1]), gradients.dtype), np.zeros(rows[-1])
     parts = [slice(*ends) for ends in pairwise(rows)]
     with np.errstate(over="ignore", invalid="ignore"):  # What overflows is left out.
         for taken in range(1, steps + 1):
             for run, part in zip(runs, parts, strict=True):
-                asked[part] = run.logit_gradient() if run.is_finite else 0.0
-            direction = asked @ kernel.gradients
+                gradients[part] = run.logit_gradient() if run.is_finite else 0.0
+            direction = gradients @ kernel.gradients
             if optimiser == "adam":
                 size = np.einsum("rd,rd->r", direction, direction, dtype=float)
                 keep, keep_square = MOMENTA
@@ -220,7 +219,8 @@ def linearised_trainings(
             if not runs[0].is_finite:
                 allowed = "smaller, or beta, alpha and strengths: the gradient overflows"
                 raise argument_error("step", step, allowed)
-    return [TrainingCurves(np.stack(run.rates, axis=1)) if run.is_finite else None for run in runs]
+    curves = [TrainingCurves(np.stack(run.rates, axis=1)) if run.is_finite else None for run in runs[1:]]
+    return TrainingCurves(np.stack(runs[0].rates, axis=1)), curves
 
 
 class _TouchedAnswers:

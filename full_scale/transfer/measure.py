@@ -41,8 +41,6 @@ WRONG = 8
 prompts that are not trained is not seen, with more little is gained."""
 _COMPARED_RATES = 16
 """So many trained prompts' gradients give the metric of Adam's steps."""
-_BLOCK = 64
-"""So many prompts' sketches at most are held twice in memory."""
 _SLOW, _DENSE = 2**11, 2**13
 """From so many answers on eigenvalues take minutes; up to so many a kernel has as many numbers for each."""
 _LARGEST, _SMALLEST = 2**30, 2**10
@@ -174,10 +172,11 @@ class _Work:
         say: Say,
     ) -> None:  # fmt: skip
         size = min(SIZE, 2 ** int(math.log2(max(_LARGEST / answers, 1))))
-        say([_room(path, answers, size)])
         self.model, self.path, self.progress, self.say = model, path, progress, say
         self.identity = {**identity, "numbers": NUMBERS, "sketch": size}
         self.folder = path.with_name(f"{path.name}.parts")
+        if not self.folder.exists():
+            say([_room(path, answers, size)])
         self.weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.sketch = Sketch(size)
         self.sizes = self.folder / "sizes.json"
@@ -253,24 +252,22 @@ class _Work:
     def finished(self, named: Sequence[tuple[str, str]], about: Mapping[str, Any]) -> AnswerKernel:
         """The kernel of all prompts, stored; the parts go."""
         parts = [self._part(number, "share", "self", "correct") for number in range(len(named))]
-        sizes, squares = (
-            [len(part["share"]) for part in parts],
-            np.concatenate([part["self"] for part in parts]),
-        )
-        if len(squares) <= _DENSE:
-            products = self._products(sizes)
+        sizes = [len(part["share"]) for part in parts]
+        squares = np.concatenate([part["self"] for part in parts])
+        gradients = self._sketches(len(named), len(squares))
+        if len(squares) > _DENSE:
+            noise = {"noise": round(float(1 - squares.sum() / np.einsum("ij,ij->", gradients, gradients)), 4)}
+        else:
+            if len(squares) > _SLOW:
+                self.say([f"after all products the eigenvalues of {len(squares):,} answers: some minutes"])
+            products = np.empty(2 * squares.shape)
+            for row, gradient in enumerate(gradients):
+                products[row] = gradients @ gradient
+                self.progress("inner products", row + 1, len(products))
             products[np.diag_indices(len(products))] = squares
-            self.progress("eigenvalues", 0, 1)
-            if len(products) > _SLOW:
-                self.say([f"eigenvalues of {len(products):,} answers: minutes, the last that is left to do"])
             gradients, share = square_root(products)
             self.progress("eigenvalues", 1, 1)
             noise = {"negative": round(share, 4)}
-        else:
-            self.progress("gradients put together", 0, 1)
-            gradients = self._sketches(range(len(sizes)), len(squares))
-            self.progress("gradients put together", 1, 1)
-            noise = {"noise": round(float(1 - squares.sum() / np.einsum("ij,ij->", gradients, gradients)), 4)}
         shares = [part["share"] / part["share"].sum() for part in parts]
         description = {
             **about, **self.identity, "versions": versions(*PACKAGES), "adam": self.gradients.metric.step,
@@ -296,39 +293,25 @@ class _Work:
         with np.load(self.folder / f"{number}.npz") as stored:
             return {name: stored[name] for name in names}
 
-    def _sketches(self, prompts: range, answers: int) -> np.ndarray:
-        """Those of the answers of some prompts."""
+    def _sketches(self, prompts: int, answers: int) -> np.ndarray:
+        """Those of all answers."""
         sketches, end = np.empty((answers, self.sketch.size), np.float32), 0
-        for number in prompts:
+        for number in range(prompts):
             rows = self._part(number, "rows")["rows"]
             sketches[end : (end := end + len(rows))] = rows
+            self.progress("gradients put together", number + 1, prompts)
         return sketches
-
-    def _products(self, sizes: Sequence[int]) -> np.ndarray:
-        """Inner products of all sketches, of which two blocks of prompts are in memory at a time."""
-        ends = [0, *np.cumsum(sizes).tolist()]
-        starts = range(0, len(sizes), _BLOCK)
-        blocks = [range(start, min(start + _BLOCK, len(sizes))) for start in starts]
-        products = np.empty((ends[-1], ends[-1]))
-        pairs = [(one, other) for i, one in enumerate(blocks) for other in blocks[: i + 1]]
-        for done, (block, other) in enumerate(pairs, 1):
-            rows, columns = (slice(ends[part.start], ends[part.stop]) for part in (block, other))
-            if other.start == 0:
-                sketches = self._sketches(block, rows.stop - rows.start)
-            others = sketches if other == block else self._sketches(other, columns.stop - columns.start)
-            products[rows, columns] = sketches @ others.T
-            products[columns, rows] = products[rows, columns].T
-            self.progress("inner products", done, len(pairs))
-        return products
 
 
 def _room(path: Path, answers: int, size: int) -> str:
     """What a kernel of so many answers takes, in words; ValueError where there is not so much."""
     vectors, gib = 4 * answers * size, 2**30
     width = answers if answers <= _DENSE else size
-    memory = max(6 * 8 * answers**2 if answers <= _DENSE else 2 * vectors, 8 * _BLOCK * WRONG * size)
-    disk = vectors + 4 * answers * width
-    free, whole = (
+    memory, disk = (
+        vectors + (6 * 8 * answers**2 if answers <= _DENSE else vectors),
+        vectors + 4 * answers * width,
+    )
+    free, memory_there = (
         shutil.disk_usage(path.parent).free,
         os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
     )
@@ -336,10 +319,10 @@ def _room(path: Path, answers: int, size: int) -> str:
         f"{disk / gib:.2g} GiB on disk until the kernel is whole, {4 * answers * width / gib:.2g} then, and"
         f" {memory / gib:.2g} of memory"
     )
-    if disk > free or memory > whole or size < _SMALLEST:
+    if disk > free or memory > memory_there or size < _SMALLEST:
         allowed = (
             f"{_LARGEST // _SMALLEST:,} at most, and what fits {free / gib:.0f} GiB of disk and"
-            f" {whole / gib:.0f} of memory ({needs}): fewer prompts by --limit, or answers of each by --own"
+            f" {memory_there / gib:.0f} of memory ({needs}): fewer prompts (--limit), or answers (--own)"
         )
         raise argument_error("answers", answers, allowed)
     return f"at most {answers:,} answers, {size:,} numbers each: {needs}"
