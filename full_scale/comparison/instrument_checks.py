@@ -22,7 +22,7 @@ from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, THREE_SIGMA, Line, Mean
 
 def instrument_checks(run: MeasuredRun) -> list[Line]:
     """Every check that the run's records allow."""
-    rows = run.evaluation.rehearsed.rows
+    rows = run.evaluation.rehearsed
     lines_by_set: list[tuple[str, Line]] = []
     for name, prompts in run.sets.items():
         lines = [*on_the_frontier(prompts), *pass_at_k_from_rates(prompts)]

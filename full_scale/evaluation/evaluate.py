@@ -32,7 +32,6 @@ from .record import (
     Evaluation,
     ModelHash,
     PromptAnswers,
-    Rehearsed,
     RehearsedRow,
     against_base,
     summary,
@@ -131,8 +130,6 @@ Sets = Mapping[str, Sequence[Prompt]]
 class Batch:
     """A line of the journal: the answers to one batch of a set."""
 
-    set: str
-    batch: int
     prompts: tuple[PromptAnswers, ...]
 
 
@@ -184,7 +181,7 @@ def evaluate(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
             sets=evaluated,
-            rehearsed=Rehearsed(tuple(_rehearsed(answering, presampling.buffer))),
+            rehearsed=tuple(_rehearsed(answering, presampling.buffer)),
             initial=ModelHash(initial.hashes.model),
         )
         described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": results.findings}
@@ -228,7 +225,7 @@ def _answer(
         for batch, chosen in own_batches(examples, size, report, total, before):
             if f"{name}/{batch}" not in journal:
                 seed = derived_seed(recipe.seed, "evaluate", run, name, batch)
-                answered = Batch(name, batch, tuple(answering.prompt_answers(chosen, seed)))
+                answered = Batch(tuple(answering.prompt_answers(chosen, seed)))
                 journal.append(f"{name}/{batch}", as_json(answered, DIGITS))
         before += len(examples)
 

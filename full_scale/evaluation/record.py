@@ -105,13 +105,6 @@ class RehearsedRow:
 
 
 @dataclass(frozen=True)
-class Rehearsed:
-    """The rows of the rehearsal buffer."""
-
-    rows: tuple[RehearsedRow, ...] = ()
-
-
-@dataclass(frozen=True)
 class ModelHash:
     """Which weights were evaluated."""
 
@@ -127,7 +120,7 @@ class Evaluation:
     sets: Mapping[str, EvaluatedSet]
     initial: ModelHash
     """The model of `log_ref`, at which training began."""
-    rehearsed: Rehearsed = Rehearsed()
+    rehearsed: tuple[RehearsedRow, ...] = ()
 
     @classmethod
     def read(cls, path: Path, made_by: str = "dph evaluate --config ...") -> "Evaluation":

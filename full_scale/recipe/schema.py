@@ -171,10 +171,6 @@ class EvaluateConfig:
     sets: tuple[str, ...] = ()
     limit: Count | None = None
     """At most how many prompts of a set."""
-    every: Count | None = None
-    """Training steps between two small evaluations: greedy answers to the first prompts of the first set."""
-    every_limit: Count = 32
-    """How many prompts those take."""
 
     def __post_init__(self) -> None:
         for k in self.k:

@@ -3,17 +3,13 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import TrainerCallback
 
 from dph_theory.support.errors import argument_error
 
-from ..models.generation import prompt_tokens, sample
-from ..recipe.schema import Recipe
 from ..tasks.protocol import VERDICT, Scorer, Task, bound_to, failures, failures_text, judged
 
 _LOG = logging.getLogger(__name__)
@@ -111,31 +107,3 @@ def require_verdict_alone(trainer: Any, why: str) -> None:
 def _text(completion: Any) -> str:
     """A completion's text; through a chat template TRL hands over a list of messages."""
     return completion if isinstance(completion, str) else completion[-1]["content"]
-
-
-class GreedyEvaluation(TrainerCallback):
-    """Logs `evaluation/greedy`, the share of correct greedy answers, at every `evaluate.every`-th step.
-
-    The prompts are the first `evaluate.every_limit` of the first evaluation set. Neither weights nor random
-    numbers are touched. Every process answers all of them: sharded weights are gathered in step. ValueError
-    for a task without an evaluation set.
-    """
-
-    def __init__(self, trainer: Any, recipe: Recipe, task: Task) -> None:
-        if not task.evaluation:
-            raise argument_error("evaluate.every", recipe.evaluate.every, "none: the task has no such set")
-        self.trainer, self.recipe, self.task = trainer, recipe, task
-        self.examples = next(iter(task.evaluation.values()))[: recipe.evaluate.every_limit]
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Evaluate, if it is time."""
-        if state.global_step % (self.recipe.evaluate.every or state.max_steps):
-            return
-        tokenizer, sampling = self.trainer.processing_class, self.recipe.sampling
-        prompts = prompt_tokens(tokenizer, self.task, self.examples, self.recipe.model)
-        # An engine of its own would answer with the initial weights.
-        own = replace(sampling, backend="transformers")
-        answers = sample(self.trainer.model, tokenizer, prompts, 1, own, self.recipe.seed, greedy=True)
-        scores = self.task.verifier(self.examples, [answer.text for (answer,) in answers])
-        share = sum(score.correct for score in scores) / len(scores)
-        self.trainer._metrics["train"]["evaluation/greedy"].append(share)

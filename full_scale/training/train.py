@@ -21,7 +21,7 @@ from ..tasks.protocol import Task
 from .arguments import arguments, check_sets, few_prompts
 from .card import write_card
 from .collapse_meter import CollapseMeter
-from .judging import FurtherReward, GreedyEvaluation, VerifierReward
+from .judging import FurtherReward, VerifierReward
 from .metrics import EQUAL_REWARDS, StepReport
 from .online import OnlineConfig, OnlineTrainer
 from .record import TrainingRecord
@@ -109,8 +109,6 @@ def build_trainer(recipe: Recipe, task: Task, presampling: Presampling, hashes: 
     model = {f"model.{key}": getattr(recipe.model, key) for key in ("attention", "chat", "lora")}
     trainer.bound = {**model, "sampling.stop": recipe.sampling.stop, **hashes.as_dict()}
     trainer.remove_callback(PrinterCallback)
-    if recipe.evaluate.every is not None:
-        trainer.add_callback(GreedyEvaluation(trainer, recipe, task))
     if args.collapse_every:
         every, step, k = args.collapse_every, args.step_in_logits, recipe.presample.k
         meter = CollapseMeter(rates, key="example_id", every=every, step=step, rate_samples=k)

@@ -16,7 +16,6 @@ from full_scale.evaluation.record import (
     Evaluation,
     ModelHash,
     PromptAnswers,
-    Rehearsed,
     RehearsedRow,
     summary,
 )
@@ -142,7 +141,7 @@ class Simulated:
         run = self.evaluation(rng, "run-seed0", self.laws.policy)
         base = self.evaluation(rng, "base", self.laws.base)
         if "rehearsed" in self.where:
-            run["rehearsed"] = as_json(Rehearsed(rehearsed_rows(rng, self.laws, 8)))
+            run["rehearsed"] = as_json(rehearsed_rows(rng, self.laws, 8))
         if change is not None:
             change(run)
         known = {"log": [], "base_rates": {}, "rehearsed": [], "explored": [], "steps": 0, "seconds": None}

@@ -37,7 +37,7 @@ def repeated(results):
 
 def likelier(results):
     """A planted violation: buffer rows that look likelier under the policy than its samples are."""
-    for entry in results["rehearsed"]["rows"]:
+    for entry in results["rehearsed"]:
         entry["log_pi"] += 0.5
 
 
@@ -46,7 +46,7 @@ def summed(error=0.0):
 
     def change(results):
         rng = np.random.default_rng(3)
-        for entry in results["rehearsed"]["rows"]:
+        for entry in results["rehearsed"]:
             x = rng.normal(size=5) / 3
             x += (entry["log_pi"] - entry["log_ref"] - x.sum()) / 5
             other = float(JENSEN_SHANNON.on_log_ratio(x).value.sum())
@@ -232,7 +232,7 @@ def test_without_the_base_rate_the_guarantee_would_be_broken(tmp_path):
     """The neighbour: E[log a/pi] alone is KL(p_* || pi) + log A1, too small."""
     found = told(rehearsed(0.5), tmp_path)["guarantee"]
     run = measured(rehearsed(0.5), tmp_path)
-    plain = np.mean([entry.log_ref - entry.log_pi for entry in run.evaluation.rehearsed.rows])
+    plain = np.mean([entry.log_ref - entry.log_pi for entry in run.evaluation.rehearsed])
     # At m times the filtered model it is an equality.
     assert found.prediction == pytest.approx(0.5, abs=0.03)
     assert found.estimate == pytest.approx(0.5, abs=0.02)

@@ -63,13 +63,6 @@ def test_the_stage_makes_a_model_and_a_record_and_a_second_call_finds_them(stage
     time = folders.training.stat().st_mtime_ns
     assert train(recipe, *given) == found
     assert folders.training.stat().st_mtime_ns == time
-    # A small evaluation every so many steps moves nothing.
-    watched = replace(recipe, name="watched", evaluate=replace(recipe.evaluate, every=2, every_limit=2))
-    other = train(watched, *given).log
-    assert [entry["reward"] for entry in other] == [entry["reward"] for entry in found.log]
-    greedy = [entry.get("evaluation/greedy") for entry in other]
-    assert (greedy[0], greedy[2]) == (None, None)
-    assert greedy[1] in (0, 0.5, 1)
     changed = replace(recipe, method=replace(recipe.method, eta=0.9))
     with pytest.raises(ValueError, match=r"of another method\.eta \(None there, 0\.9 here\)"):
         train(changed, *given)
