@@ -39,9 +39,8 @@ real-runs: $(READY)  ## what 475 public runs of others keep (8 MB from the packa
 	$(BIN)/python docs/generate.py
 
 bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores it in benchmarks/results/
-	$(BIN)/python benchmarks/verification.py
 	$(BIN)/python benchmarks/losses.py
-	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/commands.py
 	$(BIN)/python benchmarks/log_probs.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/sql.py
