@@ -274,7 +274,7 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
         assert not re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"https?:", page.read_text())
     # What stands in no folder is made: theorems with their formulas, pictures, entries as links.
     assert (tmp_path / "theorems" / "kl_control.html").read_text().count("<math") >= 5
-    assert 'href="theorems/convergence_time.html"' in (tmp_path / "proved.html").read_text()
+    assert 'href="theorems/kl_estimators.html"' in (tmp_path / "proved.html").read_text()
     assert (tmp_path / "img" / "tour-5.png").is_file()
     # The reference has what a package passes on, with its docstring.
     assert 'id="dph_theory.excess_kl"' in (tmp_path / "reference" / "theory.html").read_text()
