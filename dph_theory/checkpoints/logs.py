@@ -100,7 +100,8 @@ def reward_column(
     ranks = {name: rank for name, rank in possible.items() if rank is not None}
     if not ranks:
         shown = ", ".join([*by_name][:12]) or "none"
-        raise ValueError(f"no column says what is correct (columns: {shown}); name it: --correct COLUMN")
+        way = "name it with --correct COLUMN; means say nothing by prompt"
+        raise ValueError(f"no column says what is correct (columns: {shown}): {way}")
     surest = [name for name, rank in ranks.items() if rank == min(ranks.values())]
     surest = [n for i, n in enumerate(surest) if by_name[n] not in [by_name[m] for m in surest[:i]]]
     if len(surest) > 1 or min(ranks.values()) == _HARDLY:
