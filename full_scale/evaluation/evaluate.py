@@ -59,10 +59,8 @@ class EvaluatedModel(AnsweringModel):
         if self.initial.model is not self.loaded.model:
             log_ref = self._sequence_log_probs(self.initial.model, examples, drawn)
         mean_verdicts = self._mean_verdicts(examples, drawn)
-        answers = []
-        for i, example in enumerate(examples):
-            first, *sampled = scores[i]
-            answer = PromptAnswers(
+        return [
+            PromptAnswers(
                 id=example.id,
                 question=hash_values([example.prompt]),
                 greedy=int(first.correct),
@@ -74,8 +72,8 @@ class EvaluatedModel(AnsweringModel):
                 unfinished=sum(not completion.finished for completion in drawn[i]),
                 mean_correct=mean_verdicts[i],
             )
-            answers.append(answer)
-        return answers
+            for i, (example, [first, *sampled]) in enumerate(zip(examples, scores, strict=True))
+        ]
 
     def rehearsed(self, rows: Sequence[RehearsalRow]) -> list[RehearsedRow]:
         """Each row of the rehearsal buffer: log_ref, log_pi, and for some divergences sum_t f(u_t)."""

@@ -63,20 +63,13 @@ def unpacked(text: str) -> pyarrow.Table:
 
 
 def scored(table: pyarrow.Table) -> pyarrow.Table:
-    """The table; ValueError for a row without prompt or completion, or whose log-probabilities are not one
-    for each token of the completion, or not finite.
-    """
+    """The table; ValueError unless each row has a prompt, a completion and its finite log-probabilities."""
     prompt, tokens, scores = (_counts(table, name) for name in _SCHEMA.names[1:])
-    for name, lengths, wrong, allowed in (
-        ("prompt_ids", prompt, prompt == 0, "at least one token"),
-        ("completion_ids", tokens, tokens == 0, "at least one token"),
-        ("ref_logps", scores, scores != tokens, "one for each token of the completion"),
-    ):
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise argument_error(f"{name} of {table['example_id'][row]}", int(lengths[row]), allowed)
-    if not np.isfinite(_flat(table)).all():
-        raise argument_error("ref_logps", "NaN or inf", "finite log-probabilities")
+    wrong = np.flatnonzero((prompt == 0) | (tokens == 0) | (scores != tokens))
+    if len(wrong) or not np.isfinite(_flat(table)).all():
+        names = table["example_id"].take(wrong[:1]).to_pylist()
+        allowed = "tokens of prompt and completion, and a finite log-probability for each of the latter"
+        raise argument_error("rows", names or "NaN or inf", allowed)
     return table
 
 
@@ -155,9 +148,7 @@ class RehearsalBuffer:
             with (folder / BUFFER).open("rb") as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == manifest["digest"]
         except (ValueError, KeyError, OSError) as error:
-            raise RefusedError(
-                f"the rehearsal buffer in {folder} is damaged ({error}): {_MAKE}, which makes it anew"
-            ) from error
+            raise RefusedError(f"the rehearsal buffer in {folder} is damaged ({error}): {_MAKE}") from error
         if not same:
             raise RefusedError(f"{folder / BUFFER} is not what its manifest describes: {_MAKE}")
         return cls(ipc.open_file(pyarrow.memory_map(str(folder / BUFFER))).read_all(), manifest)

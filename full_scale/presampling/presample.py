@@ -21,8 +21,9 @@ from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel
 from ..recipe.folders import Folders
-from ..recipe.schema import PresampleConfig, Recipe
+from ..recipe.schema import Recipe
 from ..storage.journal import SharedJournal
+from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
 from .anchors import anchors_of
 from .buffer import RehearsalBuffer, RehearsalRow, packed, scored, table_of, unpacked
@@ -99,7 +100,8 @@ def presample(
     check_room("training", *given_to(initial, task, task.train, recipe))
     anchors = anchors_of(recipe, task, initial.hashes) if recipe.presample.anchors else frozenset()
     split_identity = {**identity, "anchors": sorted(anchors)} if anchors else identity
-    split = SharedJournal(folder / _split_name(recipe.presample), split_identity, SplitBatch)
+    name = f"rehearsed-{hash_values(identity['presample'])[:8]}.jsonl"
+    split = SharedJournal(folder / name, split_identity, SplitBatch)
     rollouts = _InitialRollouts(recipe, task, initial)
     size, report = recipe.sampling.batch_size, partial(progress, "presample")
     for batch, examples in own_batches(task.train, size, report, len(task.train)):
@@ -115,15 +117,6 @@ def presample(
         _finish(recipe, task, identity, rolled, split, folder)
     processes.wait_for_everyone()
     return Presampling.load(folder)
-
-
-def _split_name(chosen: PresampleConfig) -> str:
-    """The journal of a way to split the prompts."""
-    if chosen.anchors:
-        choice = "" if chosen.kernel is None else f"-by-{Path(chosen.kernel).stem}"
-        return f"anchors-{chosen.anchors}{choice}-{chosen.buffer_per_prompt}.jsonl"
-    fresh = "-fresh" if chosen.fresh else ""
-    return f"rehearsed-{chosen.threshold}of{chosen.k}{fresh}-{chosen.buffer_per_prompt}.jsonl"
 
 
 @dataclass(frozen=True)

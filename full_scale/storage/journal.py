@@ -120,19 +120,19 @@ def difference_of(expected: Any, stored: Any) -> tuple[Any, str]:
     if not isinstance(expected, dict) or not isinstance(stored, dict):
         return expected, repr(stored)
     changed = [key for key in expected if key in stored and expected[key] != stored[key]]
-    inner = [(expected[key], stored[key]) for key in changed if isinstance(expected[key], dict)]
-    parts = {
-        "changed": changed,
-        "new": [key for key in expected if key not in stored],
-        "gone": [key for key in stored if key not in expected],
-    }
+    new, gone = (
+        [key for key in one if key not in other] for one, other in ((expected, stored), (stored, expected))
+    )
     named = [
         f"{len(keys)} {what} ({', '.join(map(repr, keys[:3]))}{', ...' if len(keys) > 3 else ''})"
-        for what, keys in parts.items()
+        for what, keys in (("changed", changed), ("new", new), ("gone", gone))
         if keys
     ]
-    below = [f"of the first changed: {difference_of(*inner[0])[0]}"] if inner else []
-    return _Words(f"<{', '.join([*named, *below])}>"), "others"
+    inner = [
+        difference_of(expected[key], stored[key])[0] for key in changed[:1] if isinstance(expected[key], dict)
+    ]
+    named += [f"of the first changed: {words}" for words in inner]
+    return _Words(f"<{', '.join(named)}>"), "others"
 
 
 class SharedJournal:

@@ -108,26 +108,24 @@ def _sampler_notes(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def check_settings(arguments: Mapping[str, Any]) -> None:
     """ValueError for what OnlineConfig refuses, of its arguments or those of them that are given."""
-
-    def setting(name: str) -> Any:
-        return arguments.get(name, SETTINGS[name])
-
-    choice("online", setting("online"), ONLINE)
-    choice("baseline", setting("baseline"), ADVANTAGE_BASELINES)
-    first, bound, rows, online = map(setting, ("beta_from", "excess_bound", "generation_rows", "online"))
-    defined = setting("eta") > 0 and setting("rehearsal_form") == DEFINITION
-    constant, takes_alpha = (
-        setting("baseline") != "mean",
-        "alpha" in (setting("divergence"), online.removesuffix("_dpg")),
+    given = {**SETTINGS, **arguments}
+    choice("online", given["online"], ONLINE)
+    choice("baseline", given["baseline"], ADVANTAGE_BASELINES)
+    first, bound, rows, online = (
+        given[name] for name in ("beta_from", "excess_bound", "generation_rows", "online")
     )
-    undivided = setting("scale_rewards") in ("none", False)
+    by_mean, power, constant = given["divided_by_mean"], given["rate_power"], given["baseline"] != "mean"
+    defined = given["eta"] > 0 and given["rehearsal_form"] == DEFINITION
+    takes_alpha = "alpha" in (given["divergence"], online.removesuffix("_dpg"))
+    undivided = given["scale_rewards"] in ("none", False)
     undivided_alone = undivided and not constant and online in ("none", "future_kl")
+    other = "where another setting divides, or something else stands for the advantages"
     rules = {
-        **{name: (not setting(name), f"off: {why}") for name, why in _REFUSED.items()},
+        **{name: (not given[name], f"off: {why}") for name, why in _REFUSED.items()},
         "generation_rows": (rows is None or rows >= 1, "at least one row"),
         "online": (online == "none" or not defined, "none for rehearsal_form=definition"),
         "beta_from": (
-            first is None or (online == "sequence_kl" and first >= setting("online_beta") > 0),
+            first is None or (online == "sequence_kl" and first >= given["online_beta"] > 0),
             "at least the beta that it falls to, of the KL of whole answers alone",
         ),
         "excess_bound": (bound is None or (first is not None and bound > 0), "above 0, with beta_from"),
@@ -135,27 +133,23 @@ def check_settings(arguments: Mapping[str, Any]) -> None:
             not constant or (undivided and online != "alpha_dpg"),
             "'mean' where scale_rewards divides the rewards, or alpha_dpg makes them other than 0 and 1",
         ),
-        "divided_by_mean": (
-            not setting("divided_by_mean") or undivided_alone,
-            "False where scale_rewards divides, or something else stands for the advantages",
-        ),
+        "divided_by_mean": (not by_mean or undivided_alone, f"False {other}"),
         "rate_power": (
-            setting("rate_power") == 0
-            or (0 < setting("rate_power") <= 2 and undivided_alone and not setting("divided_by_mean")),
-            "from 0 to 2, and 0 where another setting divides, or something else stands for the advantages",
+            power == 0 or (0 < power <= 2 and undivided_alone and not by_mean),
+            f"from 0 to 2, and 0 {other}",
         ),
         "alpha": (
-            (setting("alpha") is not None) == takes_alpha,
+            (given["alpha"] is not None) == takes_alpha,
             "a number for divergence='alpha' and alpha-DPG, none otherwise",
         ),
         "mask_truncated_completions": (
-            (online == "none" and not defined) or not setting("mask_truncated_completions"),
+            (online == "none" and not defined) or not given["mask_truncated_completions"],
             "off: whole completions are compared",
         ),
     }
     for name, (fulfilled, allowed) in rules.items():
         if not fulfilled:
-            raise argument_error(name, setting(name), allowed)
+            raise argument_error(name, given[name], allowed)
 
 
 _SPLIT_ANEW = "run dph presample --config ... with a {} presample.threshold"
@@ -176,13 +170,9 @@ def check_sets(recipe: Recipe, method: Setup, prompts: int, presampling: Presamp
         )
 
 
-FEW = 4
-"""Prompts of an optimizer step: with fewer, many a step has no group of unequal rewards."""
-
-
 def few_prompts(a_step: float) -> list[str]:
-    """What to say where a step explores so many prompts."""
-    if a_step >= FEW:
+    """What to say where a step explores so many prompts: of fewer than 4 many have no unequal rewards."""
+    if a_step >= 4:
         return []
     return [
         f"A step explores {a_step:.2g} prompt{'s' if a_step > 1 else ''}, and teaches nothing where their "

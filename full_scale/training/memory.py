@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from ..models.load import load_tokenizer, lora_config, source
 from ..recipe.rehearsal import DEFINITION, rehearses
 from ..recipe.schema import ModelConfig, Recipe
+from ..recipe.settings import SETTINGS
 from .launch import ONE, Launch
 
 HEAD_SLICE = (4096, 32_768)
@@ -72,24 +73,20 @@ class Steps:
         cls, arguments: Mapping[str, Any], world_size: int, prompts: int | None = None
     ) -> "Steps":
         """Those of OnlineConfig's arguments, or their defaults, on so many processes, as TRL's."""
-        device, group = (
-            arguments.get(name, 8) for name in ("per_device_train_batch_size", "num_generations")
-        )
-        micros = arguments.get("gradient_accumulation_steps", 1)
-        at_once = device * world_size
+        given = {**SETTINGS, **arguments}
+        group, micros = given["num_generations"], given["gradient_accumulation_steps"]
+        at_once = given["per_device_train_batch_size"] * world_size
         step = at_once * micros
-        generated = arguments.get("generation_batch_size")
-        generated = generated or at_once * (arguments.get("steps_per_generation") or micros)
-        drawn = (arguments.get("rehearsal_rows") or max(1, step // 2)) if rehearses(arguments) else 0
-        steps = arguments.get("max_steps", -1)
+        generated = given["generation_batch_size"] or at_once * (given["steps_per_generation"] or micros)
+        drawn = (given["rehearsal_rows"] or max(1, step // 2)) if rehearses(given) else 0
+        steps = given["max_steps"]
         if steps <= 0:
             # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
-            rows = generated * arguments.get("num_iterations", 1)
             batches = None if prompts is None else prompts // max(1, generated // group)
-            epochs = arguments.get("num_train_epochs", 3)
-            steps = None if batches is None else int(batches * rows / step * epochs)
+            rows = generated * given["num_iterations"] * given["num_train_epochs"]
+            steps = None if batches is None else int(batches * rows / step)
         return cls(
-            device_rows=device,
+            device_rows=given["per_device_train_batch_size"],
             rows_at_once=at_once,
             rollouts_per_step=step,
             rollouts_per_generation=generated,
@@ -205,17 +202,20 @@ def footprint(
     width, spread = BYTES[dtype], launch.world_size if launch.sharded else 1
     copies = 0 if launch.sharded or width == MASTER else width
     frozen = shape.parameters - shape.trainable
-    compared = arguments.get("online", "none") != "none" or arguments.get("rehearsal_form") == DEFINITION
-    compared = compared or bool(arguments.get("collapse_every") or arguments.get("beta"))
+    given = {**SETTINGS, **arguments}
+    compared = given["online"] != "none" or given["rehearsal_form"] == DEFINITION
+    compared = compared or bool(given["collapse_every"] or given["beta"])
     reference = compared and shape.trainable == shape.parameters
-    completion = min(int(arguments.get("max_completion_length", 256)), shape.context)
+    completion = min(int(given["max_completion_length"]), shape.context)
     cut = Steps.of_arguments(arguments, launch.world_size)
-    rows = cut.rows(apart=bool(arguments.get("two_backward")))
+    rows = cut.rows(apart=given["two_backward"])
     mine = -(-cut.rollouts_per_generation // launch.world_size)
-    generated = min(mine, arguments.get("generation_rows") or mine)
+    generated = min(mine, given["generation_rows"] or mine)
     length = row_length(shape, completion, prompt)
     tokens = rows * length
     layer = tokens * shape.layer(width)
+    # TRL checkpoints unless told otherwise, under either of the setting's two names.
+    recomputed = arguments.get("activation_checkpointing", given["gradient_checkpointing"])
     checkpoints = shape.layers * tokens * shape.hidden * MASTER + layer
     return Footprint(
         weights=(shape.trainable * (MASTER + copies) + frozen * width) // spread
@@ -223,19 +223,20 @@ def footprint(
         gradients=shape.trainable * MASTER // spread,
         optimizer=2 * shape.trainable * MASTER // spread,
         reference=shape.parameters * MASTER // spread if reference else 0,
-        activations=checkpoints if _checkpoints(arguments) else shape.layers * layer,
+        activations=checkpoints if recomputed else shape.layers * layer,
         logits=_slice(shape, rows * completion, width)
         + 4 * shape.hidden * (rows * completion + (shape.vocabulary if frozen == 0 else 0)),
-        cache=_engine(arguments, device)
-        if arguments.get("use_vllm")
+        cache=_engine(given, device)
+        if given["use_vllm"]
         else generated * length * shape.layers * shape.kv_width * width,
     )
 
 
 def _engine(arguments: Mapping[str, Any], device: float) -> int:
     """What vLLM's engine takes of the trainer's own device."""
-    colocated = arguments.get("vllm_mode", "colocate") == "colocate"
-    return int(arguments.get("vllm_gpu_memory_utilization", 0) * device) if colocated else 0
+    return (
+        int(arguments["vllm_gpu_memory_utilization"] * device) if arguments["vllm_mode"] == "colocate" else 0
+    )
 
 
 def stage_footprint(
@@ -269,9 +270,3 @@ def stage_footprint(
 def _slice(shape: Shape, tokens: int, width: int) -> int:
     """Bytes of the logits that TRL's head holds at a time."""
     return min(tokens, HEAD_SLICE[0]) * min(shape.vocabulary, HEAD_SLICE[1]) * width
-
-
-def _checkpoints(arguments: Mapping[str, Any]) -> bool:
-    """TRL checkpoints unless told otherwise, under either of the setting's two names."""
-    old = arguments.get("gradient_checkpointing", True)
-    return bool(arguments.get("activation_checkpointing", old))

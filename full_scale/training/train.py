@@ -8,6 +8,7 @@ from datasets import Dataset
 from transformers import PrinterCallback
 
 from dph_theory.intervals import smoothed_rate
+from dph_theory.predict.run_files import flat
 from dph_theory.support.checking import build
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.progress import NotedProgress, silent
@@ -193,15 +194,8 @@ def _finished(folders: Folders, recipe: Recipe) -> TrainingRecord | None:
                 f"{folders.training}, and run dph train --config ... from the beginning"
             )
         return None
-    other = ", ".join(_differing(stored_recipe, given_recipe))
+    stored, given = flat(stored_recipe), flat(given_recipe)
+    changed = [key for key in sorted({*stored, *given}) if stored.get(key) != given.get(key)]
+    other = ", ".join(f"{key} ({stored.get(key)!r} there, {given.get(key)!r} here)" for key in changed)
     allowed = f"a folder of its own: this one holds a training of another {other}"
     raise argument_error("output", str(folders.run_folder), allowed)
-
-
-def _differing(stored: Any, given: Any, at: str = "") -> list[str]:
-    """The keys of two recipes whose values differ, with both."""
-    if not isinstance(stored, dict) or not isinstance(given, dict):
-        return [] if stored == given else [f"{at} ({stored!r} there, {given!r} here)"]
-    keys = sorted({*stored, *given})
-    dots = f"{at}." if at else ""
-    return [one for key in keys for one in _differing(stored.get(key), given.get(key), f"{dots}{key}")]

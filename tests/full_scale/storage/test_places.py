@@ -1,6 +1,5 @@
 import pytest
 
-from full_scale.recipe.schema import load_recipe, recipe_names
 from full_scale.storage.places import require_here
 
 LOCAL = ("/no/where", "./data", "~/data", "../x", "runs/a/b", "train.jsonl", "here/model", "a\\b", "x/y.gguf")
@@ -18,11 +17,3 @@ def test_a_path_that_leads_nowhere_is_no_name_of_the_hub():
     for name in LOCAL:
         with pytest.raises(ValueError, match="any; there is no such path on this machine"):
             require_here("data", name, "any")
-
-
-@pytest.mark.parametrize("name", [name for name in recipe_names() if not name.startswith("tiny")])
-def test_the_data_of_a_packaged_recipe_are_on_this_machine(name):
-    task = load_recipe(name).task
-    for data in (task.data, *(each["data"] for each in task.options["evaluation"].values())):
-        with pytest.raises(ValueError, match="no such path"):
-            require_here("data", data, "any")

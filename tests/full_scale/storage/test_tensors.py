@@ -1,11 +1,8 @@
-import os
-
 import pytest
 import torch
 from safetensors import SafetensorError
 
 from dph_theory.support.errors import RefusedError
-from dph_theory.support.files import write_json
 from full_scale.storage import tensors as storage
 
 
@@ -19,33 +16,6 @@ def test_tensors_and_metadata_come_back_bit_for_bit(tmp_path):
     for name, value in tensors.items():
         assert found[name].dtype == value.dtype
         assert torch.equal(found[name], value)
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "a.safetensors"
-    storage.write_tensors(path, {"x": torch.ones(3)})
-
-    def full(file, data):
-        with file.open("wb") as half:
-            half.write(data[:10])
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(storage.Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space left"):
-        storage.write_tensors(path, {"x": torch.zeros(3)})
-    assert torch.equal(storage.read_tensors(path)[0]["x"], torch.ones(3))
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a.safetensors"]
-
-
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
-def test_who_may_read_a_file_is_for_the_umask_to_say(tmp_path, mask):
-    before = os.umask(mask)
-    try:
-        storage.write_tensors(tmp_path / "a.safetensors", {"x": torch.ones(3)})
-        write_json(tmp_path / "a.json", {})
-    finally:
-        os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o666 & ~mask] * 2
 
 
 FULL = "No space left on device"

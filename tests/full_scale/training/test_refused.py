@@ -102,7 +102,6 @@ ALIKE = {"train": [replace(example, prompt="p1") for example in ruled_task().tra
         (built, {"recipe": {"sampling": {"temperature": 1.0}}}, r"temperature=0\.9.*1\.0"),
         (built, {"hashed": "other"}, "model_hash='.*other"),
         (built, {"recipe": {"model": {"path": "no/model"}}, "method": "GRPO"}, r"model\.path='no/model'"),
-        (built, {"recipe": {"evaluate": {"every": 2}}, "task": {"evaluation": {}}}, r"evaluate\.every=2"),
         (built,
          {"task": WEIGHED, "method": "GRPO", "baseline": "one"}, r"weights=.*'length': 0\.5.*baseline"),
         (built, {"task": WEIGHED, "method": "KL-control-sequence", "beta": 0.5}, r"'length': 0\.5.*online"),
