@@ -1,5 +1,6 @@
 """`dph confront`: what changed between two checkpoints, from how often each prompt was answered correctly."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,8 @@ def confront_command(**options: Any) -> None:
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.
     """
+    # Arrays are small: more threads only wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from .command import print_confrontation
 
     print_confrontation(**options)

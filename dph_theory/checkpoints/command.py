@@ -15,11 +15,8 @@ from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
-from ..transfer import AnswerKernel, LinearisedMethod
 from .confrontation import Confrontation, confront
 from .counts import Counts, UnmatchedPromptsError
-from .kernel_course import KernelCourse
-from .pilot import pilot_forecast
 from .reading import distinct_names, read_counts, read_steps
 from .report import MOST_KS, curve_table, requested, sentences, tables
 from .several_runs import compare_runs
@@ -99,6 +96,10 @@ def _print_forecast(
     settings: dict[str, Any],
 ) -> None:
     """The forecast of a run from its checkpoints: stored, and printed."""
+    from ..transfer import AnswerKernel, LinearisedMethod
+    from .kernel_course import KernelCourse
+    from .pilot import pilot_forecast
+
     path, divided_by, kernel = settings["trained"], settings["divided_by"], None
     band = {name: settings[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
     method, until = LinearisedMethod(divided_by, group_size), settings["until"]

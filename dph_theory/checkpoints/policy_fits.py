@@ -150,8 +150,9 @@ class JointCounts(Readable):
 
         Of several rows of rates each is as likely.
         """
+        rows = np.atleast_2d(after)
         n, c = self.run
-        return np.mean([likelihood(n, c, rates) for rates in np.atleast_2d(after)], axis=0)
+        return np.asarray(likelihood(n, c, rows.ravel()).reshape(-1, *rows.shape).mean(axis=1))
 
     def log_chance(self, after: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The log probability of each pair of counts, (base counts, run counts)."""
@@ -174,8 +175,8 @@ class Fit(NamedTuple):
     log_beta: float | None = None
 
 
-def fitted_policy(rates_at: StationaryRates, data: JointCounts) -> Fit:
-    """The policy's beta and the spread of the base's rates that make the counts likeliest, in turns."""
+def fitted_policy(rates_at: StationaryRates, data: JointCounts, near: float | None = None) -> Fit:
+    """The policy's beta, by a scan or near a log beta, and the spread of rates, likeliest in turns."""
     weights = data.spread.weights
 
     def after(log_beta: float) -> np.ndarray:
@@ -185,7 +186,7 @@ def fitted_policy(rates_at: StationaryRates, data: JointCounts) -> Fit:
         return data.misfit(after(log_beta), weights)
 
     scan = np.linspace(_LEAST, _MOST, _SCAN)
-    width, log_beta = scan[1] - scan[0], float(min(scan, key=misfit))
+    width, log_beta = scan[1] - scan[0], float(min(scan, key=misfit)) if near is None else near
     for turn in range(_ROUNDS + 1):
         if turn:
             weights = data.fitted_weights(after(log_beta), weights)
@@ -231,13 +232,13 @@ def fitted_shifts(data: JointCounts) -> tuple[np.ndarray, np.ndarray]:
     return shifts(x), weights
 
 
-def fitted_beta(rates_at: StationaryRates, data: JointCounts) -> Estimate | None:
+def fitted_beta(rates_at: StationaryRates, data: JointCounts, near: float | None = None) -> Estimate | None:
     """The fitted beta; None at the ends of those looked for.
 
     The interval of log beta is that of the prompts' scores over the curvature (sandwich), which allows for
     prompts that the policy does not describe; the spread of the base's rates counts as known in it.
     """
-    _, weights, log_beta = fitted_policy(rates_at, data)
+    _, weights, log_beta = fitted_policy(rates_at, data, near)
     if log_beta is None:
         return None
     below, at, above = (
@@ -289,9 +290,10 @@ def policy_scores(pairs: PairedCounts, group_size: int, rng: np.random.Generator
         return np.asarray(both[all_counts.place] - one[half_counts.place])
 
     policies = stationary_rates(group_size)
-    scores = {name: score(fitted_policy(rates_at, half_counts)) for name, rates_at in policies.items()}
+    fits = {name: fitted_policy(rates_at, half_counts) for name, rates_at in policies.items()}
+    scores = {name: score(fit) for name, fit in fits.items()}
     scores |= {NO_CHANGE: score(unchanged(half_counts)), OWN_SHIFTS: score(own_shifts(half_counts))}
     best = max(scores, key=lambda name: float(scores[name].mean()))
-    betas = {name: fitted_beta(rates_at, all_counts) for name, rates_at in policies.items()}
+    betas = {name: fitted_beta(policies[name], all_counts, fit.log_beta) for name, fit in fits.items()}
     lines = [PolicyScore(name, betas.get(name), mean_of(x - scores[best])) for name, x in scores.items()]
     return tuple(sorted(lines, key=lambda line: -line.held_out.value))
