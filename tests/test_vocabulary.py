@@ -17,8 +17,8 @@ PRINTED = sorted((DOCS / "transcripts").glob("*.txt"))
 
 
 def words(path):
-    """What is read: without code, addresses of links, comments, and the line of statements at the end."""
-    text = re.sub(r"^```.*?^```$|<!--.*?-->|^Statements: .*$", "", path.read_text(), flags=re.M | re.S)
+    """What is read: without code, addresses of links, and comments."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->", "", path.read_text(), flags=re.M | re.S)
     return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`(?![A-N]\d)[^`\n]*`", "", text))
 
 

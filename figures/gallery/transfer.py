@@ -112,7 +112,7 @@ def table(numbers: dict[str, Any]) -> Table:
 def quotes(numbers: dict[str, Any]) -> dict[str, float]:
     """How well held-out Pass@256 is predicted."""
     agreed = agreement(numbers)
-    return {"predicted and found": round(agreed["correlation"], 2), "error of Pass": round(agreed["rms"], 3)}
+    return {"correlation": round(agreed["correlation"], 2), "rms error": round(agreed["rms"], 3)}
 
 
 def claim(numbers: dict[str, Any]) -> bool:
