@@ -1,6 +1,5 @@
 """The pre-sampling stage: base pass rates, the prompts to rehearse and to explore, the rehearsal buffer."""
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -90,17 +89,18 @@ def presample(
     if (folder / RECORD).is_file():
         try:
             finished = Presampling.load(folder)
-            if dict(finished.identity) == json.loads(json.dumps(identity)):
+            if finished.identity == identity:
                 return finished
         except (ValueError, RefusedError) as error:
             # The journals hold all that it was made of.
             _LOG.warning("what is damaged is made anew from the rollouts there are: %s", error)
-    rolling = {name: getattr(recipe.presample, name) for name in ROLLING}
-    rolled = SharedJournal(folder / JOURNAL, {**identity, "presample": rolling}, RolledBatch)
+    split_settings = {name: v for name, v in identity.items() if name.startswith("presample.")}
+    rolling = {name: v for name, v in identity.items() if name in ROLLING or name not in split_settings}
+    rolled = SharedJournal(folder / JOURNAL, rolling, RolledBatch)
     check_room("training", *given_to(initial, task, task.train, recipe))
     anchors = anchors_of(recipe, task, initial.hashes) if recipe.presample.anchors else frozenset()
     split_identity = {**identity, "anchors": sorted(anchors)} if anchors else identity
-    name = f"rehearsed-{hash_values(identity['presample'])[:8]}.jsonl"
+    name = f"rehearsed-{hash_values(split_settings)[:8]}.jsonl"
     split = SharedJournal(folder / name, split_identity, SplitBatch)
     rollouts = _InitialRollouts(recipe, task, initial)
     size, report = recipe.sampling.batch_size, partial(progress, "presample")

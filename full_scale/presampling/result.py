@@ -27,25 +27,22 @@ JOURNAL, RECORD, BUFFER = "rollouts.jsonl", "presample.json", "buffer"
 
 
 def identity_of(recipe: Recipe, task: Task, hashes: ModelHashes) -> dict[str, Any]:
-    """What a pre-sampling depends on: model, prompts as the model is given them, sampling, the split."""
-    return {
+    """What a pre-sampling depends on, as JSON has it: model, prompts as it is given them, sampling, split."""
+    identity = {
         **hashes.as_dict(),
         "dtype": recipe.model.dtype,
         "chat": recipe.model.chat,
         "template": recipe.model.template,
         "stop_tokens": declared_stop_tokens(recipe.model, recipe.sampling.stop),
         "seed": recipe.seed,
-        "sampling": recipe.sampling.drawing(),
-        "presample": {
-            name: value
-            for name, value in vars(recipe.presample).items()
-            if name not in ("anchors", "kernel") or value  # Pre-samplings from before there were any.
-        },
+        **{f"sampling.{name}": value for name, value in recipe.sampling.drawing().items()},
+        **{f"presample.{name}": value for name, value in vars(recipe.presample).items()},
         "task": task.name,
         "system": task.system if recipe.model.chat else None,
         "prompts": prompt_hashes(task.train),
         "verifier": bound_to(task.verifier),
     }
+    return json.loads(json.dumps(identity))
 
 
 def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
@@ -58,7 +55,7 @@ def prompt_hashes(examples: Sequence[Prompt]) -> dict[str, str]:
     }
 
 
-ROLLING = ("k", "buffer_per_prompt")
+ROLLING = ("presample.k", "presample.buffer_per_prompt")
 """What of `presample` the rollouts depend on; the rest splits them."""
 FREE = ("seed", "sampling.batch_size", "sampling.backend")
 """What a training may have otherwise than its pre-sampling: they move no probability."""
@@ -147,14 +144,13 @@ class Presampling:
 
         The seed may differ: runs of several seeds share one pre-sampling. So may what moves no probability.
         """
-        stored, expected = _flat(self.identity), _flat(identity_of(recipe, task, hashes))
-        for name, value in expected.items():
-            if name not in FREE and stored.get(name) != value:
-                given, other = difference_of(value, stored.get(name, "nothing of this name"))
+        for name, value in identity_of(recipe, task, hashes).items():
+            if name not in FREE and self.identity.get(name) != value:
+                given, other = difference_of(value, self.identity.get(name, "nothing of this name"))
                 way_on = "keep to that, or pre-sample in another output folder"
                 if name in ("prompts", "verifier"):
                     way_on = "put that back as it was, or pre-sample again, in another output folder"
-                elif name.startswith("presample.") and name.partition(".")[2] not in ROLLING:
+                elif name.startswith("presample.") and name not in ROLLING:
                     way_on = (
                         "keep to that, or run dph presample with the new value: it splits the prompts of "
                         "this folder anew from the rollouts there are, for every run that follows"
@@ -166,10 +162,10 @@ class Presampling:
         """What the numbers say, for the record and the terminal."""
         mean = float(np.mean([rate.value for rate in self.rates.values()]))
         never = sum(rate.correct == 0 for rate in self.rates.values())
-        settings, sentences = self.identity.get("presample", {}), list[str]()
+        sentences, kernel = list[str](), self.identity.get("presample.kernel")
         rehearsed = f"D_pef has {len(self.pef)} prompts"
-        if settings.get("anchors"):
-            choice = f"by {settings['kernel']}" if settings.get("kernel") else "at random"
+        if self.identity.get("presample.anchors"):
+            choice = f"by {kernel}" if kernel else "at random"
             rehearsed = f"{len(self.pef)} prompts are held at the base, chosen {choice},"
         if self.failures:
             failed = sum(self.outcomes.get(outcome, 0) for outcome in FAILED)
@@ -205,12 +201,3 @@ class Presampling:
                 " the data, such as a reference query that does not run"
             )
         return sentences
-
-
-def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """An identity as JSON has it, its settings under the names that they have in a recipe."""
-    flat: dict[str, Any] = {}
-    for name, value in json.loads(json.dumps(identity)).items():
-        inner = name in ("sampling", "presample")
-        flat |= {f"{name}.{key}": setting for key, setting in value.items()} if inner else {name: value}
-    return flat

@@ -366,5 +366,5 @@ def test_no_more_rollouts_are_stored_than_a_prompt_rehearses(whole, tmp_path):
     ]
     assert len(set(names)) == len(names) >= len(found.pef) == len(found.buffer)
     # The others are gone: a larger buffer needs rollouts of its own.
-    with pytest.raises(ValueError, match=r"presample=<1 changed \('buffer_per_prompt'\)>"):
+    with pytest.raises(ValueError, match=r"presample\.buffer_per_prompt=3"):
         presample(replace(recipe, presample=whole[0].presample), ruled_task(), whole[1])
