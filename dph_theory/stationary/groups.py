@@ -7,7 +7,7 @@ successes Binomial(G-1, V). Rewards are 0 and 1; groups whose rewards are all eq
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Integral
 from types import MappingProxyType
 
@@ -116,11 +116,18 @@ def _gains(group_size: int, scale: str, epsilon: float) -> np.ndarray:
     if not is_whole or not 2 <= group_size <= LARGEST_GROUP:
         raise argument_error("group_size", group_size, f"a whole number from 2 to {LARGEST_GROUP:,}")
     choice("scale", scale, SCALES)
-    mixed = np.arange(1, group_size)
-    spread = SCALES[scale](mixed, group_size) + one(
-        "epsilon", real("epsilon", epsilon, at_least=0, below=np.inf)
+    return _gains_of(
+        int(group_size), scale, one("epsilon", real("epsilon", epsilon, at_least=0, below=np.inf))
     )
+
+
+@lru_cache(maxsize=8)
+def _gains_of(group_size: int, scale: str, epsilon: float) -> np.ndarray:
+    mixed = np.arange(1, group_size)
+    spread = SCALES[scale](mixed, group_size) + epsilon
     # A group whose rewards are all equal has r equal to its mean: advantages zero.
     valid, invalid = np.zeros(group_size), np.zeros(group_size)
     valid[:-1], invalid[1:] = (1 - mixed / group_size) / spread, -mixed / group_size / spread
-    return valid - invalid
+    gains = valid - invalid
+    gains.setflags(write=False)
+    return gains

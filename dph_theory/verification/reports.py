@@ -15,12 +15,13 @@ FEWEST = 200
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long to look: random instances, the optimiser's population and generations, a seed."""
+    """How long to look: random instances, the optimiser's population, generations, seed and polish (last steps)."""
 
     instances: int = INSTANCES
     population: int = 128
     generations: int = 60
     seed: int = 0
+    polish: int = 25
 
     def __post_init__(self) -> None:
         if self.instances < 1:
@@ -35,6 +36,7 @@ class SearchSettings:
             "instances": max(few, ceil(share * self.instances)),
             "population": max(min(self.population, 16), ceil(sqrt(share) * self.population)),
             "generations": max(min(self.generations, 2), ceil(sqrt(share) * self.generations)),
+            "polish": max(min(self.polish, 2), ceil(sqrt(share) * self.polish)),
         }
         return replace(self, **fewer)
 

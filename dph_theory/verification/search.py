@@ -15,7 +15,6 @@ CHUNK = 10_000
 """Instances per batch: large enough for numpy, small enough for the cache."""
 IN_CORNERS = 0.15
 """The share of instances of which half the coordinates are snapped to the ends of the cube."""
-POLISH_STEPS = 25
 MOST_DIGITS = 12
 _DIFFERENCE = 1e-6
 _CEILING = 1e6
@@ -101,8 +100,8 @@ class _Search:
         values = self(np.vstack([point, point + np.diag(step)]))
         return float(values[0]), (values[1:] - values[0]) / step
 
-    def optimised(self, population: int, generations: int, rng: np.random.Generator) -> None:
-        """Differential evolution over the whole cube, then L-BFGS-B from the worst point found."""
+    def optimised(self, population: int, generations: int, polish: int, rng: np.random.Generator) -> None:
+        """Differential evolution over the whole cube, then steps of L-BFGS-B from the worst point found."""
         bounds = [(0.0, 1.0)] * len(self.point)
         optimize.differential_evolution(
             lambda columns: self(columns.T),
@@ -118,9 +117,9 @@ class _Search:
             rng=rng,
         )
         if not self.refuted:
-            steps = {"maxiter": POLISH_STEPS}
+            options = {"maxiter": polish, "maxls": min(polish, 20)}
             optimize.minimize(
-                self.with_slope, self.point, jac=True, method="L-BFGS-B", bounds=bounds, options=steps
+                self.with_slope, self.point, jac=True, method="L-BFGS-B", bounds=bounds, options=options
             )
 
 
@@ -130,7 +129,8 @@ def search(theorem: Theorem, search_settings: SearchSettings, seed: int) -> Sear
     search_settings = search_settings.part(theorem.share)
     attack.random(search_settings.instances, rng)
     if not attack.refuted and theorem.instances.dimension:
-        attack.optimised(search_settings.population, search_settings.generations, rng)
+        sizes = search_settings.population, search_settings.generations, search_settings.polish
+        attack.optimised(*sizes, rng)
     attack.examples()
     witness = None if attack.witness is None else smallest(theorem, attack.witness)
     return SearchOutcome(attack.count, attack.worst, witness)
