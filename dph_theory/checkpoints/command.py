@@ -156,9 +156,8 @@ def show(console: Console, confrontation: Confrontation, everything: bool) -> No
     room = _LINES - len(lines) - 5
     curves = curve_table(confrontation.curves, most=min(MOST_KS, room - bool(notes)))
     room -= len(curves.rows)
-    if len(shown) > room:
-        while notes and len([*_wrapped(notes)]) >= room:
-            notes.pop()
+    while notes and len(shown) > room:
+        notes.pop()
         shown = [*_wrapped(notes), f"Notes: {len(confrontation.notes) - len(notes)} more with --all."]
     _print(console, "\n".join([*lines, *shown]), [curves, *requested(confrontation)])
 

@@ -18,8 +18,6 @@ from .counts import MOST_ANSWERS, ROUNDED, is_number, snapped
 from .shapes import NAMES, WORDS, Answers, LoggedRow, RecordFormat
 
 _FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
-UNSCORED = ("wrong", "omit")
-"""What may be made of answers without a reward."""
 _LISTED, _HARDLY = 5, 3
 """So many lines, values and names are listed one by one; columns of this rank are asked for."""
 
@@ -130,7 +128,7 @@ def prompt_counts(
     Raises ValueError for values that say nothing, and once for all that is left open, these `questions` too.
     """
     if options.unscored:
-        choice("unscored", options.unscored, UNSCORED)
+        choice("unscored", options.unscored, ("wrong", "omit"))
     notes = list[str]()
     column = reward_column(shape, [row for _, row in rows], options.reward, questions)
     rows = [(at, row) for at, row in rows if column in row.cells or not shape.partial]

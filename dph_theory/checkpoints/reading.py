@@ -210,8 +210,10 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
 def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
     """The rows by prompt, with notes on them; ValueError where there are none."""
     numbered, notes, column = file.rows, file.notes, ""
-    values = [value for _, value in numbered if isinstance(value, Mapping)]
-    if values and (options.column or options.reward or file.shape or not _are_counts(values[0])):
+    first: Any = next((value for _, value in numbered if isinstance(value, Mapping)), {"n": 0, "c": 0})
+    # Rows of counts may hold the prompt and more beside.
+    counts = {"n", "c"} <= first.keys() or ("id" in first and isinstance(first.get("correct"), list))
+    if options.column or options.reward or file.shape or not counts:
         try:
             counted, column, more = _logged(file, options)
         except ValueError as error:
@@ -233,11 +235,6 @@ def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
     if options.by is not None and all(row.category is None for row in rows.values()):
         raise argument_error("by", options.by, f"a field that rows of {file.path} hold")
     return Counts(source, rows, file.sha256, notes, file.models, column=column)
-
-
-def _are_counts(row: Mapping[str, Any]) -> bool:
-    """Whether a row is one of counts, which may hold the prompt and more beside."""
-    return {"n", "c"} <= row.keys() or ("id" in row and isinstance(row.get("correct"), list))
 
 
 def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:

@@ -155,8 +155,8 @@ def _fall(confrontation: "Confrontation") -> str:
     return f"Pass@{least.k} falls by {-least.change.value:.3f}: {parts}."
 
 
-def curve_table(curves: PassCurves, name: str = "", most: int = MOST_KS) -> Table:
-    """Pass@k of both at most so many k, the difference with its band, and its sign; of a run of that name."""
+def curve_table(curves: PassCurves, most: int = MOST_KS) -> Table:
+    """Pass@k of both at most so many k, the difference with its band, and its sign."""
     shown = [k for k in shown_ks(curves.k[-1]) if k in curves.k] if len(curves.k) > most else [*curves.k]
     while len(shown) > max(most, 2):
         shown = [*shown[:-1:2], shown[-1]]
@@ -166,8 +166,7 @@ def curve_table(curves: PassCurves, name: str = "", most: int = MOST_KS) -> Tabl
         for k, base, run, *gap in columns
         if k in shown
     )
-    whose = f" of {shortened(name, _LONGEST_NAME)}" if name else ""
-    title = f"Pass@k{whose}; intervals hold at all k at once (95%)"
+    title = "Pass@k; intervals hold at all k at once (95%)"
     return Table.from_rows(("k", "base", "trained", "change", "trained is"), rows, title)
 
 
@@ -190,7 +189,7 @@ def tables(confrontation: "Confrontation") -> list[Table]:
     """Pass@k and what its change is made of, prompts, policies, KL, further measures: those with rows."""
     alone = "(this k alone)"
     return _with_rows(
-        curve_table(confrontation.curves, confrontation.run.name),
+        curve_table(confrontation.curves),
         Table.from_rows(
             ("k", f"change {alone}", f"newly solved less lost {alone}", f"both solve {alone}"),
             ((p.k, p.change, p.solved_set, p.narrowing) for p in confrontation.parts),

@@ -149,7 +149,7 @@ def flattened(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, A
 
 
 class Answers(list[Any]):
-    """A list of answers' rewards that were numbered columns."""
+    """The rewards of answers that were numbered columns."""
 
 
 def _folded(cells: dict[str, Any]) -> dict[str, Any]:

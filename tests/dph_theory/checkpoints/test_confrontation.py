@@ -156,7 +156,7 @@ def test_every_table_has_the_numbers_of_its_confrontation():
     found = small_confrontation()
     made = {table.title: table for table in tables(found)}
     drawn = tables(found)[0]
-    assert drawn.title == "Pass@k of run.jsonl; intervals hold at all k at once (95%)"
+    assert drawn.title == "Pass@k; intervals hold at all k at once (95%)"
     assert [row[0] for row in drawn.rows] == [1, 2, 4, 8, 16]
     assert drawn.rows[-1][1] == f"{found.curves.base[-1]:.3f}"
     assert [row[4] for row in drawn.rows] == ["unsure", *4 * ["worse"]]

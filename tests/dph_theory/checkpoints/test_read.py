@@ -95,8 +95,6 @@ READ = {
     "trl, one of two": ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {"reward": "short"}, {"1+1": (1, 1)}),
     "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "completion": "", "ok": 1.0})}, {}, {'[{"role": "user"}]': (1, 1)}),
     "lm-eval, a filter": ({"s.jsonl": STRICT}, {"reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
-    "lm-eval, no filter": ({"s.jsonl": lines(harness(1, acc=1.0, f1=0.0))}, {"reward": "acc"}, {"1": (1, 1)}),
-    "lm-eval, no filter named": ({"s.jsonl": lines(harness(1, acc=1.0))}, {"reward": "acc,none"}, {"1": (1, 1)}),
     "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"reward": "em"}, {"1": (1, 1)}),
     "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
     "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
