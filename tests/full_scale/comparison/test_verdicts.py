@@ -34,17 +34,13 @@ def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():
     ("gap", "relation", "tests", "verdict"),
     [
         (gap(0.0, 0.01), "==", 1, "consistent"),
-        (gap(0.02, 0.01), "==", 1, "consistent"),
         (gap(0.04, 0.01), "==", 1, "inconsistent"),
         (gap(-0.04, 0.01), "==", 1, "inconsistent"),
         (gap(0.0, 0.1), "==", 1, "not enough samples"),
-        (gap(9.0, 0.1), "==", 1, "inconsistent"),
         (gap(9.0, 0.1), ">=", 1, "consistent"),
         (gap(-0.04, 0.01), ">=", 1, "inconsistent"),
-        (gap(-0.02, 0.01), ">=", 1, "consistent"),
         (gap(0.2, 0.1), ">=", 1, "not enough samples"),
         (gap(0.0, math.inf), "==", 1, "not enough samples"),
-        (gap(math.nan, 0.01), "==", 1, "not enough samples"),
         # A bias excuses what it may have caused; the worst of many is judged more gently.
         (gap(-0.05, 0.01, bias=0.03), ">=", 1, "consistent"),
         (gap(-0.035, 0.01), ">=", 1, "inconsistent"),

@@ -44,23 +44,18 @@ def test_rows_come_back_for_other_trainers_too_and_storing_changes_nothing(tmp_p
     )
 
 
-@pytest.mark.parametrize(
-    "change", [{"example_id": "z"}, {"completion_ids": [7, 8, 8]}, {"ref_logps": [-1.0, -0.5, -0.1]}]
-)
-def test_the_digest_tells_any_row_apart(change):
-    other = RehearsalBuffer.from_rows([ROWS[0]._replace(**change), *ROWS[1:]], {})
-    assert other.digest != RehearsalBuffer.from_rows(ROWS, {}).digest
-    assert RehearsalBuffer.from_rows(ROWS, {"seed": 1}).digest == RehearsalBuffer.from_rows(ROWS, {}).digest
+def test_the_digest_tells_any_row_apart():
+    first = RehearsalBuffer.from_rows(ROWS, {}).digest
+    assert RehearsalBuffer.from_rows(ROWS, {"seed": 1}).digest == first
+    for change in ({"example_id": "z"}, {"completion_ids": [7, 8, 8]}, {"ref_logps": [-1.0, -0.5, -0.1]}):
+        assert RehearsalBuffer.from_rows([ROWS[0]._replace(**change), *ROWS[1:]], {}).digest != first
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"prompt_ids": []}, {"completion_ids": [], "ref_logps": []}, {"ref_logps": [-1.0]},
-     {"ref_logps": [-1.0, float("nan"), 0.0]}],
-)  # fmt: skip
-def test_rows_must_be_whole(change):
-    with pytest.raises(ValueError, match="a finite log-probability for each"):
-        RehearsalBuffer.from_rows([ROWS[0]._replace(**change), ROWS[1]], {})
+def test_rows_must_be_whole():
+    short, endless = {"completion_ids": [], "ref_logps": []}, {"ref_logps": [-1.0, float("nan"), 0.0]}
+    for change in ({"prompt_ids": []}, short, {"ref_logps": [-1.0]}, endless):
+        with pytest.raises(ValueError, match="a finite log-probability for each"):
+            RehearsalBuffer.from_rows([ROWS[0]._replace(**change), ROWS[1]], {})
 
 
 def test_absence_and_the_rows_of_another_buffer_are_noticed(tmp_path):
