@@ -15,7 +15,7 @@ FEWEST = 200
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How long to look: random instances, the optimiser's population, generations, seed and polish (last steps)."""
+    """How long to look: random instances, the optimiser's population, generations and polish; the seed."""
 
     instances: int = INSTANCES
     population: int = 128

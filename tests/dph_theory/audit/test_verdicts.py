@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from dph_theory.audit import audit
+from dph_theory.audit.exact import SAMPLER, meanings_of
 from dph_theory.losses import kl_term
 from dph_theory.trainers.surrogates import policy_loss
 
@@ -429,20 +430,27 @@ def test_a_term_beside_the_policy_gradient_that_moves_the_wrong_way_or_not_at_al
 
 @pytest.mark.parametrize("pi", ["log_probs", "per_token_logps", "curr_logprobs", "log_pi"])
 @pytest.mark.parametrize(
-    ("other", "descended"),
+    ("other", "meaning"),
     [
-        ("ref_log_prob", REVERSE),
-        ("reference_policy_logprobs", REVERSE),
-        ("old_log_probs", ZERO),
-        ("log_rollout", ZERO),
-        ("sampling_per_token_logps", ZERO),
+        ("ref_log_prob", "log_ref"),
+        ("reference_policy_logprobs", "log_ref"),
+        ("old_log_probs", "log_old"),
+        ("log_rollout", SAMPLER),
+        ("sampling_per_token_logps", SAMPLER),
     ],
 )
-def test_names_that_trainers_use_are_taken_by_what_they_mean(pi, other, descended):
+def test_names_that_trainers_use_are_taken_by_what_they_mean(pi, other, meaning):
     namespace = {}
-    formula = f"((({pi} - {other}) ** 2 / 2) * response_mask).sum(-1).mean()"
-    exec(f"def loss({other}, {pi}, response_mask, advs):\n    return {formula}\n", namespace)
-    assert descended in audit(namespace["loss"]).verdict
+    exec(f"def loss({other}, {pi}, response_mask, advs):\n    return 0\n", namespace)
+    meanings = {other: meaning, pi: "log_pi", "response_mask": "mask", "advs": "advantages"}
+    assert meanings_of(namespace["loss"]) == meanings
+
+
+def test_a_loss_is_given_what_its_names_mean():
+    def loss(ref_log_prob, log_probs, response_mask):
+        return ((log_probs - ref_log_prob).square() / 2 * response_mask).sum(-1).mean()
+
+    assert REVERSE in audit(loss).verdict
 
 
 def test_beside_the_sampler_s_an_old_policy_is_the_policy_itself():
