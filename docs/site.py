@@ -103,7 +103,7 @@ def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
     if not page.file.src_uri.startswith("theorems/"):
         markdown = _ENTRY.sub(lambda entry: _linked(entry, up), markdown)
     return _DISPLAYED.sub(
-        lambda found: f'<div style="overflow: auto hidden; padding: 0.4em 0">{convert(found[1], display="block")}</div>', markdown
+        lambda found: f'<div class="formula">{convert(found[1], display="block")}</div>', markdown
     )
 
 

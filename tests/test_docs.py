@@ -88,7 +88,7 @@ def test_the_readme_is_short_and_the_pages_are_few():
     assert sum(map(len, words)) <= 20_000
 
 
-@pytest.mark.parametrize("page", (*READ, *APPENDIX), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*READ, *APPENDIX], ids=lambda page: page.stem)
 def test_a_page_answers_its_question_first_and_its_tables_can_be_read(page):
     title, first = re.sub(r"\A<!--.*?-->\n\n", "", page.read_text()).split("\n\n")[:2]
     assert title.startswith("# ")
