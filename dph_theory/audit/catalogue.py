@@ -42,7 +42,8 @@ def audit_catalogue(
 ) -> list[AuditReport]:
     """Audit every form of a table, or of a trainer in it, in two processes; the reports are in its order.
 
-    What no trainer has is of papers. `on_report` is called as each ends. An interruption ends the workers and is passed on.
+    What no trainer has is of papers. `on_report` is called as each ends. An interruption ends the workers
+    and is passed on.
     """
     forms = enumerate(getattr(form, "trainer", PAPERS) for form in LOSSES[table])
     chosen = [index for index, name in forms if trainer in (None, name)]
