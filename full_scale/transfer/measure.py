@@ -43,6 +43,8 @@ _COMPARED_RATES = 16
 """So many trained prompts' gradients give the metric of Adam's steps."""
 _SLOW, _DENSE = 2**11, 2**13
 """From so many answers on eigenvalues take minutes; up to so many a kernel has as many numbers for each."""
+_ROWS = 256
+"""Of inner products, so many at once."""
 _LARGEST, _SMALLEST = 2**30, 2**10
 """So many numbers at most has a kernel of more answers in all, and so many at least of each."""
 Say: TypeAlias = Callable[[Sequence[str]], None]
@@ -261,9 +263,9 @@ class _Work:
             if len(squares) > _SLOW:
                 self.say([f"after all products the eigenvalues of {len(squares):,} answers: some minutes"])
             products = np.empty(2 * squares.shape)
-            for row, gradient in enumerate(gradients):
-                products[row] = gradients @ gradient
-                self.progress("inner products", row + 1, len(products))
+            for start in range(0, len(products), _ROWS):
+                products[start : start + _ROWS] = gradients[start : start + _ROWS] @ gradients.T
+                self.progress("inner products", min(start + _ROWS, len(products)), len(products))
             products[np.diag_indices(len(products))] = squares
             gradients, share = square_root(products)
             self.progress("eigenvalues", 1, 1)

@@ -159,8 +159,6 @@ CALLS = [
     (Hold, {"divergence": FORWARD_KL, "prompts": (1,), "strength": 0.5, "answers": 8}),
     (TRAIN, {"trained": [0], "steps": 2, "step": 0.1, "batch": 1, "seeds": 2, "seed": 0, "noise": True}),
     (strategies.log_odds_with_kl, PAIR | {"beta": 0.1, "step": 0.5, "groups": 10}),
-    (partial(strategies.final_policies, rng=np.random.default_rng(0)),
-     SHARED | {"base": [0.2, 0.8], "group_size": 4, "step": 0.1, "steps": 3, "seeds": 2, "beta": 0.1}),
     (retention.group_weighting, {"group_size": 8, "scale": "std"}),
     (retention.power_weighting, {"power": 0.5}),
     (retention.pass_at_k_weighting, {"k": 8}),

@@ -10,8 +10,6 @@ from dph_theory.transfer.flow import coupled_flow, own_and_pair, pass_at_k_slope
 PAIR, INDEFINITE = np.array([[1.0, -0.5], [-0.5, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
 GROUPS = retention.group_weighting(16)
 APART = np.eye(2), [0.5, 0.5], GROUPS
-SETS, RHO, BASE = [[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], [0.2] * 5, [0.2, 0.3, 0.5]
-ONE_STEP = {"group_size": 2, "step": 1, "steps": 1, "seeds": 1, "rng": np.random.default_rng(0)}
 
 
 @pytest.mark.parametrize(
@@ -51,9 +49,6 @@ ONE_STEP = {"group_size": 2, "step": 1, "steps": 1, "seeds": 1, "rng": np.random
         (lambda: strategies.log_odds_with_kl(0.5, 0.8, 0.3, beta=1, step=1, groups=3),
          "second_only=0.3 .*at most 1 - first"),
         (lambda: strategies.log_odds_with_kl(0.5, -1, 0.2, beta=1, step=1, groups=3), "first_only=-1"),
-        (lambda: strategies.final_policies(BASE, [[2, 0, 0]] * 5, RHO, **ONE_STEP), "zeros and ones"),
-        (lambda: strategies.final_policies(BASE, SETS, RHO, beta=1, scale="std", **ONE_STEP), "scale='std'"),
-        (lambda: strategies.final_policies(BASE, SETS, RHO, beta=-1.0, **ONE_STEP), "beta=-1.0"),
         (lambda: LinearisedMethod("rank"), "scale='rank'"),
         (lambda: LinearisedMethod(group_size=1), "group_size=1"),
         (lambda: LinearisedMethod(beta=0.1), "divergence=None"),
