@@ -84,14 +84,7 @@ def test_a_run_is_paired_with_its_base(run):
         (None, None, ("base",), "other than the base"),
         ("run-seed0/evaluation.json", None, ("run-seed0",), "dph evaluate"),
         ("run-seed0/training.json", None, ("run-seed0",), "dph train"),
-        (
-            "base/evaluation.json",
-            None,
-            ("run-seed0",),
-            r"no evaluation\.json in .*base: run dph evaluate --base",
-        ),
         ("run-seed0/evaluation.json", "{", ("run-seed0",), "a record in JSON.*run dph evaluate"),
-        ("run-seed0/evaluation.json", '{"kind": "laws"}', ("run-seed0",), "kind"),
     ],
 )
 def test_what_cannot_be_read_is_named(run, spoilt, text, read, said):

@@ -107,12 +107,6 @@ def test_every_pair_and_its_number():
     assert gaps["Pass@8", "base", "GRPO"].value == pytest.approx(float(pass_at_k(8, 4, 8)) / 2)
 
 
-def test_a_prompt_without_a_named_style_has_no_entropy():
-    one = evaluated([ALL], styles=(None,))
-    (gap,) = [g for g in differences({"base": [one], "GRPO": [one]}) if g.measure == "style entropy"]
-    assert gap.value == 0
-
-
 def simulated(folder, change=None, **training):
     """A run of KL control with what its collapse meter logged."""
     rng = np.random.default_rng(0)
@@ -174,17 +168,6 @@ def test_each_run_says_where_it_converges_or_why_not_and_what_was_not_tested(tmp
     of = Simulated(kl_control(rng, 60, 0.5), where=where, method=method)
     said = " ".join(compare([of.write(rng, tmp_path)]).sentences())
     assert [words for words in says if words not in said] == []
-
-
-def test_a_set_that_the_base_lacks_is_named(tmp_path):
-    rng = np.random.default_rng(0)
-    run = Simulated(kl_control(rng, 60, 0.5), where=("explored", "in_domain")).write(rng, tmp_path)
-    path = run.parent / "base" / "evaluation.json"
-    stored = json.loads(path.read_text())
-    del stored["results"]["sets"]["in_domain"]
-    path.write_text(json.dumps(stored))
-    said = compare([run]).sentences()
-    assert any("not tested: set in_domain is not evaluated for the base" in line for line in said)
 
 
 def test_tables_hold_every_line_as_text(found):
