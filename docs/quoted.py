@@ -193,7 +193,14 @@ def _divided(records: Records) -> dict[str, Any]:
     """What settings of the advantage retain at one trained Pass@1: a row a setting, in three digits."""
     numbers = divisors.numbers(records)
     rows = [
-        (task, setting, seeds, f"{first:.2f}", f"{steps:.0f}", *(f"{rate:.3f}" for rate in rates))
+        (
+            task,
+            setting.replace("gemma3", "Gemma"),
+            seeds,
+            f"{first:.2f}",
+            f"{steps:.0f}",
+            *(f"{rate:.3f}" for rate in rates),
+        )
         for task, setting, seeds, first, steps, *rates in divisors.table(numbers).rows
     ]
     claims = records.results("pretrained")["claims"]
