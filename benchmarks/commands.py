@@ -5,6 +5,7 @@ that compiles. Stored with the machine in benchmarks/results/commands.json; quot
 """
 
 import argparse
+import math
 import os
 import statistics
 import subprocess
@@ -39,12 +40,14 @@ AT_ONCE = (
 
 
 def seconds(folder: Path, words: list[str]) -> float:
-    """Of the processor, of the command in a checkout."""
+    """Of the processor, of the command in a checkout; nan where another does not have it."""
     process = subprocess.Popen(
         [sys.executable, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode and folder != ROOT:
+        return math.nan
     if process.returncode:
         raise SystemExit(f"{' '.join(words)} failed in {folder}")
     return used.ru_utime + used.ru_stime
@@ -70,7 +73,13 @@ def main() -> None:
     for name, row in measured.items():
         table.add_row(name, *(f"{number:.2f}" for number in row.values()))
     console().print(table)
-    store("commands", "click", "numpy", "torch", seconds=measured)
+    store(
+        "commands",
+        "click",
+        "numpy",
+        "torch",
+        seconds={name: {where: x for where, x in row.items() if x == x} for name, row in measured.items()},
+    )
 
 
 if __name__ == "__main__":

@@ -143,10 +143,11 @@ class SharedModelForecast(Shown):
             yield f"Left out, not finite: {len(self.overflowing)} other settings (--all)."
 
     def notes(self) -> list[str]:
-        """All prompts that are lost, and the settings that are left out."""
+        """What the deviations are of, all prompts that are lost, and the settings that are left out."""
+        seeds = f"+- is over {SEEDS} seeds of the linear model; the error of its forecasts stands above."
         lost = f"Lost: {'; '.join(map(_last_line, self.lost))}."
         left_out = f"Not finite: {'; '.join(self.overflowing)}."
-        return [lost] * bool(self.lost) + [left_out] * bool(self.overflowing)
+        return [seeds] + [lost] * bool(self.lost) + [left_out] * bool(self.overflowing)
 
     def better(self) -> list[SettingOutcome]:
         """Other settings that retain more of held-out Pass@k than the user's, the most first."""
