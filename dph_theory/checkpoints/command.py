@@ -48,13 +48,11 @@ def print_confrontation(
             _print_forecast(console, first, later, json_path, options["group_size"], {**forecast, **band})
             console.print(f"Next: dph confront {base} {runs[-1]}", markup=False, soft_wrap=True)
             return
-        trained = {*_ids(forecast["trained"])}
-        first = _held_out(first, trained)
+        first = _held_out(first, trained := {*_ids(forecast["trained"])})
         for path, name in zip(runs, names, strict=True):
             steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}
             for step, run in steps.items():
-                run = replace(run, name=name if step is None else f"{name}, step {step}")
-                run = _held_out(run, trained)
+                run = _held_out(replace(run, name=name if step is None else f"{name}, step {step}"), trained)
                 checkpoints.append((name, step, run))
             # Of a training's steps the last is shown alone, all of them together.
             confrontations.append(confront(first, run, **options))

@@ -24,12 +24,12 @@ _CARRIED = 5.0
 
 @dataclass(frozen=True)
 class CountsFile:
-    """A file of counts: its name, its hash, how many prompts it alone has, the column of its rewards."""
+    """A file of counts: its name, its hash, how many prompts it alone has, its columns."""
 
     name: str
     sha256: str
     unmatched: int
-    column: str = ""
+    columns: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,8 +114,8 @@ def confront(
     identified = gain.identified and not pairs.single and gain.changed
     fell, rose = (tuple(_named(both, i) for i in places.tolist()) for places in changed(pairs))
     return Confrontation(
-        base=CountsFile(base.name, base.sha256, both.only_base, base.column),
-        run=CountsFile(run.name, run.sha256, both.only_run, run.column),
+        base=CountsFile(base.name, base.sha256, both.only_base, base.columns),
+        run=CountsFile(run.name, run.sha256, both.only_run, run.columns),
         prompts=len(pairs),
         answers=(pairs.least, int(max(pairs.base_n.max(), pairs.run_n.max()))),
         single=pairs.single,

@@ -1,6 +1,6 @@
 """Counts as rows, a prompt each, checked; and two checkpoints' counts of the same prompts as arrays."""
 
-import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,7 +132,7 @@ def _entries(
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value is a number: not missing, not text, finite."""
-    return isinstance(value, bool | int | float) and math.isfinite(value)
+    return isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max
 
 
 def snapped(value: float) -> float:
@@ -162,7 +162,7 @@ class Counts:
     `notes` say what was made of the file: of a log which rewards there are, which count as correct, and what
     has none; an unfinished last line. `models` are, of an evaluation, the hash of its model, and of the model
     that its log ratios are from. `name` is by default the source's last part;
-    `column`, of a log, the column that says which answers are correct.
+    `columns` says those of a log.
     """
 
     source: str
@@ -171,7 +171,7 @@ class Counts:
     notes: tuple[str, ...] = ()
     models: tuple[str | None, str | None] = (None, None)
     name: str = ""
-    column: str = ""
+    columns: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or Path(self.source).name)

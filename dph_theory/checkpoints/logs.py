@@ -20,8 +20,6 @@ from .shapes import NAMES, WORDS, Answers, LoggedRow, RecordFormat
 _FRACTION = re.compile(r"(\d+) ?/ ?(\d+)")
 _LISTED, _HARDLY = 5, 3
 """So many lines, values and names are listed one by one; columns of this rank are asked for."""
-
-
 Questions: TypeAlias = dict[str, str]
 """What rows leave open, by the option that would answer it."""
 
@@ -81,10 +79,8 @@ def reward_column(
     shape: RecordFormat, rows: Sequence[LoggedRow], requested: str | None, questions: Questions
 ) -> str:
     """The column of rewards: the one asked for, else the one whose name, or values, say most surely so."""
-    by_name: dict[str, list[Any]] = defaultdict(list)
-    for row in rows:
-        for name, cell in row.cells.items():
-            by_name[name].append(cell)
+    names = dict.fromkeys(name for row in rows for name in row.cells)
+    by_name = {name: [row.cells[name] for row in rows if name in row.cells] for name in names}
     if requested is not None:
         # A metric without its filter is the metric of the only filter.
         fitting = [n for n in by_name if n == requested or n.partition(",")[0] == requested]
@@ -152,7 +148,7 @@ def prompt_counts(
 def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
     """What a row's cell says of its answers: a number or None for each, or (c, n) of several."""
     cell = row.cells.get(column)
-    if isinstance(cell, list) and tokens:
+    if isinstance(cell, list) and tokens and all(map(is_number, cell)):
         cell = sum(cell)
     cells = cell if isinstance(cell, list) else [cell]
     # Numbers of tokens are no rewards: these are truth values or words, or as many as texts, or columns.
@@ -161,7 +157,8 @@ def _entry(column: str, at: int, row: LoggedRow, tokens: bool) -> list[Any]:
         allowed = f"a reward an answer: {len(cell)} numbers beside one answer are those of its tokens"
         raise argument_error(column, cell[:_LISTED], allowed)
     values = [_value(x) for x in cells]
-    if wrong := [x for x in values if not (x is None or isinstance(x, float | tuple))]:
+    kinds = (float, tuple) if len(values) == 1 else (float,)
+    if wrong := [x for x in values if not (x is None or isinstance(x, kinds))]:
         raise argument_error(column, wrong[0], f"a number, or a word such as pass (line {at})")
     return values
 
@@ -173,9 +170,9 @@ def _ask_for_missing(
     without = [f"{at} ({row.reason})" if row.reason else f"{at}" for at, row, x in lines if None in x]
     if without and unscored is None:
         more = f" and {len(without) - _LISTED} more" if len(without) > _LISTED else ""
-        reason = f"lines {', '.join(without[:_LISTED])}{more} have no number in column {column!r}"
-        reason += " (wrong counts such answers as incorrect, omit leaves them out)"
-        questions["--unscored wrong"] = reason
+        meaning = "wrong counts such answers as incorrect, omit leaves them out"
+        lacking = f"lines {', '.join(without[:_LISTED])}{more} have no number in column {column!r}"
+        questions["--unscored wrong"] = f"{lacking} ({meaning})"
     elif without:
         fate = "counted as incorrect" if unscored == "wrong" else "left out"
         notes.append(f"{sum(entry.count(None) for *_, entry in lines)} answers without a reward are {fate}")

@@ -81,11 +81,10 @@ def read_steps(path: str | Path, **options: Any) -> dict[int, Counts]:
 def log_files(folder: Path) -> list[tuple[int, Path]]:
     """The logs of a folder by step: verl writes 10.jsonl, TRL completions_00010.parquet."""
     numbered = [(re.sub(r"\D", "", path.stem), path) for path in folder.iterdir() if path.suffix in _LOGS]
-    files = sorted((int(digits), path) for digits, path in numbered if digits)
-    if not files:
-        allowed = f"a folder of files with numbers in their names, {', '.join(_LOGS)}"
-        raise argument_error("folder", str(folder), allowed)
-    return files
+    if files := sorted((int(digits), path) for digits, path in numbered if digits):
+        return files
+    allowed = f"a folder of files with numbers in their names, {', '.join(_LOGS)}"
+    raise argument_error("folder", str(folder), allowed)
 
 
 class _ReadFile(NamedTuple):
@@ -209,13 +208,13 @@ def _evaluation(path: Path, which: str | None) -> tuple[list[tuple[int, Any]], t
 
 def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
     """The rows by prompt, with notes on them; ValueError where there are none."""
-    numbered, notes, column = file.rows, file.notes, ""
+    numbered, notes, columns = file.rows, file.notes, ""
     first: Any = next((value for _, value in numbered if isinstance(value, Mapping)), {"n": 0, "c": 0})
     # Rows of counts may hold the prompt and more beside.
     counts = {"n", "c"} <= first.keys() or ("id" in first and isinstance(first.get("correct"), list))
     if options.column or options.reward or file.shape or not counts:
         try:
-            counted, column, more = _logged(file, options)
+            counted, columns, more = _logged(file, options)
         except ValueError as error:
             raise ValueError(f"{file.path}: {error}") from error
         numbered, notes = [*enumerate(counted, 1)], (*notes, *more)
@@ -234,11 +233,11 @@ def _counts(file: _ReadFile, source: str, options: ReadingOptions) -> Counts:
         raise argument_error("file", str(file.path), "at least one row")
     if options.by is not None and all(row.category is None for row in rows.values()):
         raise argument_error("by", options.by, f"a field that rows of {file.path} hold")
-    return Counts(source, rows, file.sha256, notes, file.models, column=column)
+    return Counts(source, rows, file.sha256, notes, file.models, columns=columns)
 
 
 def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, Any]], str, tuple[str, ...]]:
-    """The counts of rows of answers, the column that says which are correct, notes."""
+    """The counts of rows of answers, by which columns they are, notes."""
     values: list[tuple[int, Any]] = []
 
     def take(number: int, value: Any) -> None:
@@ -257,7 +256,8 @@ def _logged(file: _ReadFile, options: ReadingOptions) -> tuple[list[dict[str, An
     if options.answer is not None:
         shape = replace(shape, answer=[options.answer])
     logged = [(number, shape.row(row, name, options.reward)) for number, row in rows]
-    return prompt_counts(shape, logged, options, questions)
+    counts, column, notes = prompt_counts(shape, logged, options, questions)
+    return counts, f"prompts by {name}, correct by {column}", notes
 
 
 def _prompt_column(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], guess: bool) -> str:

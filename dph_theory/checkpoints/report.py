@@ -33,13 +33,13 @@ def sentences(confrontation: "Confrontation") -> tuple[str, ...]:
 
 
 def _head(confrontation: "Confrontation") -> str:
-    """What is compared, and by which columns answers are correct."""
+    """What is compared, and by which columns."""
     answers = " to ".join(map(str, sorted({*confrontation.answers})))
     run, base = (shortened(side.name, _LONGEST_NAME) for side in (confrontation.run, confrontation.base))
     head = f"{run} against {base}: {confrontation.prompts} prompts"
     head += f", {answers} answer{'s' * (answers != '1')} to each"
-    columns = list(dict.fromkeys(filter(None, (confrontation.run.column, confrontation.base.column))))
-    return f"{head}{', correct by ' if columns else ''}{' and '.join(map(shortened, columns))}."
+    columns = dict.fromkeys((confrontation.run.columns, confrontation.base.columns))
+    return f"{'; '.join(filter(None, (head, *map(shortened, columns))))}."
 
 
 def p_value_text(p_value: float) -> str:

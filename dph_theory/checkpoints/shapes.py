@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .counts import MOST_ANSWERS
+
 _TEXTS, _TRUTHS = ("prompt", "input", "input_prompt"), ("gts", "ground_truth", "solution")
 """Columns of a prompt's text and truth: of one text with several, as of pictures, each is a prompt."""
 _NUMBERED = re.compile(r"(.*[^\d@])(\d+)")
@@ -61,15 +63,16 @@ class RecordFormat:
         cells = cells if self.name else _folded(cells)
         if self.listed:
             form = row.get(self.variant, "none")
-            rewards = {f"{name},{form}": row.get(name) for name in row.get(self.listed) or ()}
+            names = _entries(row, [self.listed, "*"])
+            rewards = {f"{name},{form}": row.get(str(name)) for name in names}
         else:
             rewards = {name: x for name, x in _matching(cells, row, self.rewards) if name != prompt}
         if requested and (cell := cells.get(requested, within(row, requested))) is not None:
             rewards[requested] = cell
         lists = [x for x in cells.values() if isinstance(x, list) and x and not is_conversation(x)]
         lengths = frozenset(len(x) for x in lists if not isinstance(x[0], bool | int | float))
-        sizes: list[Any] = [x for x in _cells(row, self.drawn) if isinstance(x, int | list)]
-        drawn = [len(x) if isinstance(x, list) else x for x in sizes]
+        sizes = (len(x) if isinstance(x, list) else x for x in _cells(row, self.drawn))
+        drawn = [size for size in sizes if type(size) is int and 0 < size <= MOST_ANSWERS]
         if not drawn and (not self.name or not self.drawn):
             drawn = [max(lengths - {1}, default=0)]
         name, by_text = within(row, prompt), prompt in _TEXTS
@@ -99,11 +102,12 @@ def shape_of(rows: Sequence[Any]) -> RecordFormat:
 
 def document_rows(value: Any) -> tuple[RecordFormat | None, list[Any]]:
     """The rows of a JSON document, and their shape where the document shows it."""
-    if isinstance(value, Mapping) and {"columns", "data"} <= value.keys():
+    if isinstance(value, Mapping) and isinstance(value.get("columns"), list) and "data" in value:
         return None, [dict(zip(value["columns"], cells, strict=True)) for cells in value["data"]]
     for shape in SHAPES if isinstance(value, Mapping) else ():
         if any(column in value for column in shape.ids):
-            rewards = {i: correct for column, correct in shape.ids.items() for i in value.get(column) or ()}
+            lists = ((_entries(value, [column, "*"]), correct) for column, correct in shape.ids.items())
+            rewards = {str(i): correct for ids, correct in lists for i in ids}
             return None, [{"instance_id": i, "resolved": correct} for i, correct in rewards.items()]
         for path in shape.rows:
             rows = [row for row in _entries(value, path.split(".")) if isinstance(row, Mapping)]

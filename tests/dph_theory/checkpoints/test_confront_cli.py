@@ -75,7 +75,7 @@ def test_how_the_rewards_of_a_log_are_read_is_an_option_and_printed(tmp_path):
     rows = [{"prompt": i, "completion": "", "reward": j / 7} for i in "abc" for j in range(8)]
     path = write_rows(tmp_path / "log.jsonl", [*rows, rows[0] | {"reward": None}])
     out = printed(run(path, path, "--correct-from", "0.5", "--unscored", "wrong", "--all"))
-    assert "8 to 9 answers to each, correct by reward." in out
+    assert "8 to 9 answers to each; prompts by prompt, correct by reward." in out
     assert "correct from 0.5 on" in out
     assert "1 answers without a reward are counted as incorrect" in out
 

@@ -190,7 +190,7 @@ def test_steps(tmp_path):
 
 def test_notes_on_rewards(tmp_path):
     read = read_counts(put(tmp_path, {"1.jsonl": verl(0.0, 1.0, 0.0, math.nan)}), unscored="omit")
-    assert read.column == "score"
+    assert read.columns == "prompts by input, correct by score"
     assert read.notes == ("1 answers without a reward are left out",)
     sixteen = harness(3, acc=1.0) | {"resps": [["a"] * 16]}
     read = read_counts(put(tmp_path, {"s.jsonl": lines(sixteen)}))
