@@ -109,13 +109,13 @@ def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
 
 def on_post_page(output: str, page: Any, **more: Any) -> str:
     """The page with the script by which it is searched from disk, from the site and not from elsewhere."""
-    script = "../" * page.url.count("/") + "iframe-worker.js"
+    script = "../" * page.url.count("/") + "frame-worker.js"
     return output.replace("https://unpkg.com/iframe-worker/shim", script)
 
 
 def on_post_template(output: str, template_name: str, **more: Any) -> str:
     """The same of the page for what is not there."""
-    return output.replace("https://unpkg.com/iframe-worker/shim", "/iframe-worker.js")
+    return output.replace("https://unpkg.com/iframe-worker/shim", "/frame-worker.js")
 
 
 def _linked(entry: re.Match[str], up: str) -> str:
