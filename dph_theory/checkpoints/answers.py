@@ -60,6 +60,12 @@ def answer_agreement(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.divide(same, pairs, out=np.full(len(one), np.nan), where=pairs > 0)
 
 
+def one_answer(rows: Sequence[PromptRow]) -> bool:
+    """Whether the correct answers to each prompt agree, as those to questions with one true answer."""
+    codes = answer_codes([rows])
+    return codes is not None and mean_known(answer_agreement(codes[0], codes[0])) >= ONE
+
+
 def majority_answers(codes: np.ndarray) -> np.ndarray:
     """The most frequent correct answer to each prompt that is mostly solved, (prompts,); else -1."""
     counts = code_counts(codes, max(1, int(codes.max()) + 1))

@@ -12,7 +12,7 @@ from .answers import AnswersLeft, answers_left
 from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
 from .kl import KlSpent, kl_spent
-from .measures import Consensus, Measure, UniformGroups, consensus, measures, uniform_groups
+from .measures import Measure, UniformGroups, consensus, measures, uniform_groups
 from .pass_at_k import ChangeParts, PassCurves, SampleNeeded, change_parts, needed, pass_curves, shown_ks
 from .policy_fits import OWN_SHIFTS, PolicyScore, policy_scores
 from .prompts import ChangedPrompt, LogOddsShift, SolvedPrompts, changed, log_odds_shift, solved_prompts
@@ -62,7 +62,7 @@ class Confrontation(Shown):
     measures: tuple[Measure, ...] = ()
     groups: UniformGroups | None = None
     answers_left: AnswersLeft | None = None
-    consensus: Consensus | None = None
+    consensus: tuple[Measure, ...] = ()
 
     @property
     def best(self) -> PolicyScore | None:

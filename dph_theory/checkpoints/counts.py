@@ -281,10 +281,6 @@ class MatchedRows:
     counts: PairedCounts
     too_few: int = 0
 
-    def __repr__(self) -> str:
-        alone = f"{self.only_base} + {self.only_run} of one file alone"
-        return f"MatchedRows({len(self.base)} prompts of both; {alone})"
-
 
 def matched(base: Counts, run: Counts, *, allow_missing: bool = False, min_n: int = 1) -> MatchedRows:
     """The prompts of both files, paired by id.

@@ -137,28 +137,20 @@ def measures(matched: MatchedRows, k: int, rng: np.random.Generator) -> tuple[Me
     return (*rows, *by_category(matched, k, rng))
 
 
-@dataclass(frozen=True, repr=False)
-class Consensus(Readable):
-    """maj@k beside Pass@k of the same prompts: how often the commonest, and any, of k answers is correct."""
+def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> tuple[Measure, ...]:
+    """maj@k and Pass@k, how often the commonest and any of k answers is correct; none without answers.
 
-    majority: Measure
-    coverage: Measure
-
-
-def consensus(matched: MatchedRows, most: int, rng: np.random.Generator) -> Consensus | None:
-    """Both at half of the k that prompts can show, of prompts whose answers both files give; None without.
-
-    With k answers of 2k drawn, a vote is a mean over draws; at most 64 of at most 2048 answers.
+    k is half of what prompts can show, so that a vote is a mean over draws; at most 64 of 2048 answers.
     """
     k = min(max(most // 2, _LEAST_VOTE), _MOST_DRAWN)
     pairs = zip(matched.base, matched.run, strict=True)
     voted = [pair for pair in pairs if all(row.votes and k <= row.n <= _MOST_VOTES for row in pair)]
     if not voted:
-        return None
+        return ()
     majority, sides = cache(partial(majority_at_k, k=k)), [*zip(*voted, strict=True)]
     votes = (np.array([majority(row.votes) for row in side]) for side in sides)
     solved = (pass_at_k([row.n for row in side], [row.c for row in side], k) for side in sides)
-    return Consensus(_measure(f"maj@{k}", rng, *votes), _measure(f"Pass@{k}", rng, *solved))
+    return _measure(f"maj@{k}", rng, *votes), _measure(f"Pass@{k}", rng, *solved)
 
 
 def _measure(

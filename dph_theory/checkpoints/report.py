@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..support.table import Table, printable
 from .answers import ONE, AnswersLeft
-from .measures import Consensus, UniformGroups
+from .measures import Measure, UniformGroups
 from .pass_at_k import PassCurves, SampleNeeded, shown_ks
 from .prompts import ChangedPrompt
 
@@ -80,10 +80,9 @@ def _solved_prompts(confrontation: "Confrontation") -> str:
     return f"{lost}, {new}."
 
 
-def _consensus(consensus: Consensus | None) -> Iterator[str]:
+def _consensus(measures: Sequence[Measure]) -> Iterator[str]:
     """Whether the commonest answer became right more often while fewer prompts are solved at all."""
-    if consensus is not None:
-        measures = (consensus.majority, consensus.coverage)
+    if measures:
         gain, rise = ((x.change.low > 0) - (x.change.high < 0) for x in measures)
         answer = "Yes" if gain > 0 > rise else "No" if gain < 0 or rise > 0 else "Not shown"
         pairs = zip(measures, (gain, rise), strict=True)
@@ -211,9 +210,8 @@ def tables(confrontation: "Confrontation") -> list[Table]:
 def requested(confrontation: "Confrontation", everything: bool = False) -> list[Table]:
     """What is printed because it was asked for: Pass@k by category, power; or every measure."""
     head = ("measure", "prompts", "base", "run", "change (each alone; of categories all at once)")
-    votes = confrontation.consensus
-    sides = () if votes is None else (votes.majority, votes.coverage)
-    shown = (m for m in (*confrontation.measures, *sides) if everything or m.on_request)
+    measures = (*confrontation.measures, *confrontation.consensus)
+    shown = (m for m in measures if everything or m.on_request)
     rows = ((m.name, m.prompts, m.base, m.run, m.change) for m in shown)
     by_difference = groupby(confrontation.needed, key=lambda line: (line.difference, line.k))
     power = [_power_table([*lines], confrontation.prompts) for _, lines in by_difference]

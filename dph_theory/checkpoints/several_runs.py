@@ -12,7 +12,7 @@ from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import Readable
 from ..support.table import Cell, Table
-from .answers import RunAgreement, answer_codes, independent_prompts, run_agreement, styles_left
+from .answers import RunAgreement, answer_codes, independent_prompts, one_answer, run_agreement, styles_left
 from .counts import Counts, MatchedRows, PairedCounts, matched
 from .data_warnings import data_warnings
 from .pass_at_k import gaps, shown_ks
@@ -182,7 +182,8 @@ def _agreement_of(
     """What runs are left with, where they have answers, and how many prompts move by themselves."""
     base = list(compress(both[0].base, masks[0]))
     rows = [list(compress(one.run, mask)) for one, mask in zip(both, masks, strict=True)]
-    codes, kinds = answer_codes(rows), answer_codes([base, *rows], styles=True)
+    # Runs cannot differ on questions with one true answer.
+    codes, kinds = None if one_answer(base) else answer_codes(rows), answer_codes([base, *rows], styles=True)
     styles = None if kinds is None or codes is None else styles_left(codes, kinds[1:], kinds[:1])
     rates = np.array([one.run_c / one.run_n for one in pairs])
     answers = np.array([one.run_n for one in pairs])

@@ -59,8 +59,7 @@ class RecordFormat:
 
     def row(self, row: Mapping[str, Any], prompt: str, requested: str | None = None) -> LoggedRow:
         """What a row says of the prompt that a column names; its reward may be in the one requested."""
-        cells = dict(flattened(row))
-        cells = cells if self.name else _folded(cells)
+        cells = dict(flattened(row)) if self.name else _folded(dict(flattened(row)))
         if self.listed:
             form = row.get(self.variant, "none")
             names = _entries(row, [self.listed, "*"])

@@ -97,8 +97,8 @@ def test_the_vote_stands_beside_coverage_where_both_files_hold_the_answers(tmp_p
     named = [row | {"correct": [0, 0, 1, 0]} for row in rows]
     sides = (rows, named, [{"id": i, "n": 4, "c": 2} for i in range(4)])
     base, run, without = (read_counts(write_rows(tmp_path / f"{i}.jsonl", x)) for i, x in enumerate(sides))
-    found = consensus(matched(base, run), 4, np.random.default_rng(0))
+    majority, coverage = consensus(matched(base, run), 4, np.random.default_rng(0))
     votes = [majority_at_k(often, 3) for often in ([(2, 2), (1, 0), (1, 0)], [(2, 0), (1, 1), (1, 0)])]
-    assert (found.majority.name, found.coverage.base.value, found.coverage.run.value) == ("maj@3", 1.0, 0.75)
-    assert (found.majority.base.value, found.majority.run.value) == pytest.approx(tuple(votes))
-    assert consensus(matched(base, without), 4, np.random.default_rng(0)) is None
+    assert (majority.name, coverage.base.value, coverage.run.value) == ("maj@3", 1.0, 0.75)
+    assert (majority.base.value, majority.run.value) == pytest.approx(tuple(votes))
+    assert consensus(matched(base, without), 4, np.random.default_rng(0)) == ()

@@ -56,7 +56,6 @@ WANDB = json.dumps({"columns": ["step", "prompt", "completion", "correct", "adva
 STRICT = lines(
     *(harness(d, f, exact_match=float(f == "strict" and d == 1)) for d in (1, 2) for f in ("strict", "loose"))
 )
-EPOCHS = inspected(*(("q", scored(*each)) for each in ("C4", "I5", "C4")), (7, scored(1.0, "x")))
 SCORERS = inspected(
     ("q", {"a": {"value": "C"}, "b": {"value": "I"}}), ("r", {}, {"error": {"message": "time limit" * 50}})
 )
@@ -89,20 +88,15 @@ READ = {
                             {"q": (2, 1), "p": (1, 1)}),
     "verl, pictures": ({"1.jsonl": lines(*PICTURES)}, {}, {"Find x. (truth: 1)": (2, 1), "Find x. (truth: 2)": (1, 0)}),
     "verl, uids": ({"1.jsonl": lines(*({**r, "uid": u} for r, u in zip(PICTURES, "aab", strict=True)))}, {}, {"a": (2, 1), "b": (1, 0)}),
-    "verl, its accuracy": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {}, {"q": (2, 2)}),
     "verl, a score": ({"1.jsonl": verl(0.3, 0.9, acc=True)}, {"reward": "score", "correct_from": 0.5}, {"q": (2, 1)}),
     "trl of wandb": ({"x.table.json": WANDB}, {}, {"1+1": (3, 2)}),
     "trl, one of two": ({"x.csv": "prompt,completion,right,short\n1+1,2,0,1\n"}, {"reward": "short"}, {"1+1": (1, 1)}),
-    "trl, a chat": ({"x.jsonl": lines({"prompt": [{"role": "user"}], "completion": "", "ok": 1.0})}, {}, {'[{"role": "user"}]': (1, 1)}),
-    "lm-eval, a filter": ({"s.jsonl": STRICT}, {"reward": "exact_match,strict"}, {"1": (1, 1), "2": (1, 0)}),
     "lm-eval, the only filter": ({"s.jsonl": lines(harness(1, "strict", em=1.0))}, {"reward": "em"}, {"1": (1, 1)}),
-    "rewards of a hair below one": ({"1.jsonl": verl(0.999999, 1e-7, 1.0, 0.99999)}, {}, {"q": (4, 3)}),
     "rewards from zero on": ({"1.jsonl": verl(0.0, -1.0, 0.5)}, {"correct_from": 0.0}, {"q": (3, 2)}),
     "unscored answers are wrong": ({"1.jsonl": verl(1.0, math.nan)}, {"unscored": "wrong"}, {"q": (2, 1)}),
     "unscored answers are left out": ({"1.jsonl": verl(1.0, math.nan, None)}, {"unscored": "omit"}, {"q": (1, 1)}),
     "unscored answers of a table": ({"x.csv": "prompt,completion,ok\n1,2,1.0\n1,3,\n"}, {"unscored": "wrong"}, {"1": (2, 1)}),
     "inspect, an error counts as wrong": ({"x.eval": SCORERS}, {"reward": "a", "unscored": "wrong"}, {"q": (1, 1), "r": (1, 0)}),
-    "inspect, epochs": ({"x.eval": EPOCHS}, {}, {"q": (3, 2), "7": (1, 1)}),
 }  # fmt: skip
 
 

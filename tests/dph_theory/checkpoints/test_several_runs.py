@@ -75,3 +75,11 @@ def test_the_mean_of_seeds_adds_the_sides_over_prompts_and_over_seeds():
     alone, seeds = bounded_mean(gap.mean(axis=0), again), mean_of(gap.mean(axis=1))
     expected = np.hypot(alone.value - alone.low, seeds.value - seeds.low)
     assert found.value - found.low == pytest.approx(expected)
+
+
+def test_runs_cannot_differ_on_questions_of_one_true_answer(tmp_path):
+    rows = [
+        {"id": i, "correct": [1, 1, i % 2], "answer": ["4", "4", "4" if i % 2 else "5"]} for i in range(20)
+    ]
+    read = read_counts(write_rows(tmp_path / "x.jsonl", rows))
+    assert compare_runs(read, [(name, None, read) for name in "abc"]).agreed is None
