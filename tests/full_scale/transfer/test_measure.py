@@ -93,7 +93,7 @@ def test_the_size_of_a_kernel_is_printed_or_refused_before_any_gradient(model, t
     assert reports[0][0].startswith("at most 31 answers, 1,024 numbers each: 0.00024 GiB on disk until")
     assert {stage for stage, *_ in reports[1:]} == {"the metric", "gradients", "gradients put together"}
     monkeypatch.setattr(measure, "_LARGEST", 2**10)
-    with pytest.raises(ValueError, match=r"answers=31 is not allowed: 1 at most, .*fewer prompts \(--limit\)"):
+    with pytest.raises(ValueError, match=r"answers=31 is not allowed: 1 at most, .*fewer prompts"):
         measure_files(*files, progress=pytest.fail)
 
 
@@ -169,7 +169,7 @@ def test_rows_that_do_not_fit(model, tmp_path, row, said):
     assert not (tmp_path / "kernel.npz").exists()
 
 
-def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path):
+def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path, monkeypatch):
     recipe, task = ruled_recipe(tmp_path), ruled_task()
     kernel = measure_sampled(recipe, task, tmp_path / "kernel.npz", samples=24, own=2, limit=3)
     assert set(kernel.sets) == {"train", *task.evaluation}
@@ -189,6 +189,10 @@ def test_sampled_answers_by_verdict_and_the_frequent_ones_alone(tmp_path):
     unmixed = (kernel.log_odds.rates % 1 == 0).sum()
     assert f"\n{unmixed} prompts all correct or all incorrect say nothing: " in told
     assert "was negative: set to zero" in told
+    monkeypatch.setattr(measure, "_DENSE", 1)
+    many = measure_sampled(recipe, task, tmp_path / "many.npz", samples=24, own=2, limit=1)
+    assert many.about["noise"] > 0
+    assert "squares, which a kernel of so many answers retains" in "".join(kernel_summary(many, tmp_path))
 
 
 def test_two_halves_of_many_answers_keep_their_own_noise_out(model, tmp_path):
