@@ -82,8 +82,9 @@ def test_parts_add_up_and_tell_loss_from_narrowing():
     runs = (np.where(np.arange(400) < 80, 0, before), 16), (before / 2, 12)
     pairs = [sampled(rng, before, after, 16, n) for after, n in runs]
     lost, rarer = (change_parts(each, (1, 4), rng)[1] for each in pairs)
-    for found in (lost, rarer):
+    for found, each in zip((lost, rarer), pairs, strict=True):
         assert found.change.value == pytest.approx(found.solved_set.value + found.narrowing.value)
+        assert found.change.value == pytest.approx(gaps(each, [4]).mean())
     assert lost.narrowing.low <= 0 <= lost.narrowing.high
     assert lost.solved_set.high < 0
     assert rarer.narrowing.high < 0

@@ -53,9 +53,6 @@ def evaluation(*sets):
 
 WANDB = json.dumps({"columns": ["step", "prompt", "completion", "correct", "advantage"], "data": [
     [5, "1+1", "2", 1.0, 0.7], [5, "1+1", "3", 0.0, -0.7], [6, "1+1", "2", 1.0, 0.0]]})  # fmt: skip
-STRICT = lines(
-    *(harness(d, f, exact_match=float(f == "strict" and d == 1)) for d in (1, 2) for f in ("strict", "loose"))
-)
 SCORERS = inspected(
     ("q", {"a": {"value": "C"}, "b": {"value": "I"}}), ("r", {}, {"error": {"message": "time limit" * 50}})
 )
@@ -134,7 +131,6 @@ REFUSED = [
     ({X: lines(A, B, B) + "no\n"}, {}, ":3: id='b' is not allowed: each prompt once.*\n.*:4: is no valid JSON"),
     ({X: lines(A | {"id": 0}, A | {"id": "0"})}, {}, ":2: id='0' is not allowed: each prompt once; a number and its digits"),
     ({X: '{"id": "c"'}, {}, "at least one row"),
-    ({X: "\n"}, {}, "at least one row"),
     ({"x.csv": "id,n,c\n007,4,3\nb,4,9\nd,4,x\n"}, {}, ":3: c=9.*\n.*:4: c='x'"),
     ({"run/evaluation.json": evaluation("a", "b")}, {}, "one of a, b"),
     ({"run/evaluation.json": "{"}, {}, "a record in JSON"),
@@ -152,7 +148,6 @@ REFUSED = [
     ({"p.jsonl": lines({"problem": "q", "pass_rate": 0.3})}, {"n": 4}, "n=4 is not allowed: the number of answers behind pass_rate, such as 0.3"),
     ({X: lines(QWEN)}, {"column": "absent"}, r"no column 'absent' of all rows \(columns: idx, question"),
     ({X: lines(QWEN)}, {"reward": "question"}, r"question='q' is not allowed: a number, or a word such as pass \(line 1\)"),
-    ({"s.jsonl": STRICT}, {"reward": "exact_match,absent"}, "one of the columns exact_match,loose, exact_match,strict"),
     ({"x.eval": SCORERS}, {}, "a, b may say what is correct"),
     ({"x.eval": SCORERS}, {"reward": "b"}, r"lines 2 \(time limit.*have no number"),
     ({"x.eval": inspected(name="header.json")}, {}, "no column names the prompt"),
