@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
-from scipy import stats
-from scipy.optimize import brentq
+from scipy import special
 
 from dph_theory import kappa
 from dph_theory.intervals import smoothed_rate
-from dph_theory.losses import excess_kl_estimate
 from dph_theory.support.errors import argument_error
 
 from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers
@@ -57,6 +54,8 @@ def log_odds_gain(texts: Sequence[TextSamples]) -> MeanEstimate:
 
     if not ((values > 0).any() and (values < 0).any()):
         return MeanEstimate(math.inf if (values > 0).any() else -math.inf, math.inf, len(texts))
+    from scipy.optimize import brentq  # Half a second, for runs of KL control alone.
+
     root = brentq(lambda rate: moments(rate, 1).sum(), -LARGEST_GAIN, LARGEST_GAIN)
     # Delta method: the root moves by the equation's value over its slope.
     influence = moments(root, 1) / (moments(root, 2).mean() / 2)
@@ -253,10 +252,19 @@ def frontier(measured: PairedSet) -> Frontier:
     back. Source of the estimator: Haldane (1956) and Anscombe (1956), for the empirical logit.
     """
     n = measured.base_correct.shape[1]
-    given = (measured.correct, measured.log_pi, measured.log_ref, measured.smoothed_base_rate)
-    excess = excess_kl_estimate(*map(torch.from_numpy, given)).excess.numpy() + math.log((n + 1) / (n + 0.5))
     kl = measured.log_ratio.mean(axis=1)
+    cost = jackknifed_cost(measured.correct, measured.smoothed_base_rate)
+    excess = kl - cost + math.log((n + 1) / (n + 0.5))
     return Frontier(kl, kl - excess, excess, meter_bias(measured.correct.shape[1]))
+
+
+def jackknifed_cost(
+    correct: Bool[np.ndarray, "prompts samples"], rate: Float[np.ndarray, " prompts"]
+) -> Float[np.ndarray, " prompts"]:
+    """The cost kl(V || rate) that `dph_theory.losses.excess_kl_estimate` subtracts, without torch."""
+    n = correct.shape[1]
+    without_each = (correct.sum(axis=1, keepdims=True) - correct) / (n - 1)
+    return n * kappa(correct.mean(axis=1), rate) - (n - 1) * kappa(without_each, rate[:, None]).mean(axis=1)
 
 
 def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts"]:
@@ -275,8 +283,8 @@ def least_cost(measured: PairedSet, level: float) -> Float[np.ndarray, " prompts
 
 def _interval(correct: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     count, n = correct.sum(axis=1), correct.shape[1]
-    low = np.where(count > 0, stats.beta.ppf(level / 2, np.maximum(count, 1), n - count + 1), 0.0)
-    high = np.where(count < n, stats.beta.isf(level / 2, count + 1, np.maximum(n - count, 1)), 1.0)
+    low = np.where(count > 0, special.betaincinv(np.maximum(count, 1), n - count + 1, level / 2), 0.0)
+    high = np.where(count < n, special.betainccinv(count + 1, np.maximum(n - count, 1), level / 2), 1.0)
     return low, high
 
 
@@ -288,10 +296,7 @@ def meter_bias(samples: int) -> float:
     correct samples (V on a grid of quantiles that is fine near 0, where the shortfall peaks at V ~ 1/n).
     """
     count = np.arange(samples + 1)
-    correct = torch.from_numpy(np.arange(samples) < count[:, None])
-    zero = torch.zeros(correct.shape, dtype=torch.float64)
-    half = torch.full((samples + 1,), 0.5, dtype=torch.float64)
-    estimated = -excess_kl_estimate(correct, zero, zero, half).excess.numpy()
+    estimated = jackknifed_cost(np.arange(samples) < count[:, None], np.full(samples + 1, 0.5))
     rate = np.geomspace(1e-3 / samples, 0.5, 400)
-    expected = stats.binom.pmf(count, samples, rate[:, None]) @ estimated
-    return max(0.0, float((expected - kappa(rate, 0.5)).max()))
+    law = special.comb(samples, count) * rate[:, None] ** count * (1 - rate[:, None]) ** (samples - count)
+    return max(0.0, float((law @ estimated - kappa(rate, 0.5)).max()))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 
 from dph_theory.checkpoints.pass_at_k import curves
 from dph_theory.support.record import as_json, record
@@ -55,9 +54,14 @@ def columns(evaluations: Evaluations, excess: Mapping[str, Sequence[float]]) -> 
     """
     by_method = {}
     for name, seeds in evaluations.items():
-        by_seed = pandas.DataFrame([_numbers(seed.summary) for seed in seeds]).astype(float)
-        by_seed["excess KL"] = excess[name]
-        by_method[name] = {key: Column(tuple(values.dropna().tolist())) for key, values in by_seed.items()}
+        rows = [
+            {**_numbers(seed.summary), "excess KL": value}
+            for seed, value in zip(seeds, excess[name], strict=True)
+        ]
+        by_method[name] = {
+            key: Column(tuple(float(value) for row in rows if (value := row.get(key)) is not None))
+            for key in dict.fromkeys(key for row in rows for key in row)
+        }
     return by_method
 
 
@@ -145,30 +149,32 @@ def difference(
     first, second = (
         _by_question([side[at % len(side)] for at in range(count)], measure) for side in (before, after)
     )
-    return _mean(second - first)
+    pairs = zip(first, second, strict=True)
+    return _mean([{key: new[key] - old[key] for key in old if key in new} for old, new in pairs])
 
 
-def _by_question(seeds: Sequence[EvaluatedSet], measure: Measure) -> pandas.DataFrame:
-    """A measure by seed and question.
+def _by_question(seeds: Sequence[EvaluatedSet], measure: Measure) -> list[dict[str, float]]:
+    """A measure by question, of each seed.
 
     Prompts of one text, asked of several databases, are one question: a policy cannot tell them apart.
     """
-    rows = [
-        (seed, prompt.question, value)
-        for seed, evaluated in enumerate(seeds)
-        for prompt, value in zip(evaluated.prompts, measure(evaluated.prompts), strict=True)
-    ]
-    table = pandas.DataFrame(rows, columns=["seed", "question", "value"])
-    return table.pivot_table("value", "seed", "question", sort=False)
+    means = []
+    for evaluated in seeds:
+        values: dict[str, list[float]] = {}
+        for prompt, value in zip(evaluated.prompts, measure(evaluated.prompts), strict=True):
+            values.setdefault(prompt.question, []).append(float(value))
+        means.append({question: sum(several) / len(several) for question, several in values.items()})
+    return means
 
 
-def _mean(by_question: pandas.DataFrame) -> MeanEstimate:
+def _mean(by_question: Sequence[Mapping[str, float]]) -> MeanEstimate:
     """The mean over seeds and those questions that all of them have, both counted as drawn at random.
 
     The squared error is that over questions plus that over seeds, its degrees of freedom Satterthwaite's
     (1946); a single seed has no error of its own.
     """
-    values = by_question.dropna(axis=1).to_numpy()
+    common = [question for question in by_question[0] if all(question in seed for seed in by_question)]
+    values = np.array([[seed[question] for question in common] for seed in by_question])
     parts = [
         (float(means.var(ddof=1)) / means.size, means.size - 1)
         for means in (values.mean(axis=0), values.mean(axis=1))
@@ -305,7 +311,7 @@ class Comparison:
         """The record that is stored."""
         results = {key: value for key, value in as_json(self).items() if key != "runs"}
         results["laws"] = results.pop("policies")
-        config, packages = {"runs": list(self.runs), "level": THREE_SIGMA}, ("numpy", "scipy", "torch")
+        config, packages = {"runs": list(self.runs), "level": THREE_SIGMA}, ("numpy", "scipy")
         findings = self.sentences()
         return record(KIND, seed=0, config=config, results=results, findings=findings, packages=packages)
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from dph_theory.support.errors import argument_error
 
@@ -52,7 +52,7 @@ class MeanEstimate:
         """
         if self.units < 2 or not math.isfinite(self.standard_error):
             return math.inf
-        quantile = float(stats.t.isf(level / tests / 2, self.units - 1))
+        quantile = -float(stdtrit(self.units - 1, level / tests / 2))
         return quantile * self.standard_error + self.bias
 
 

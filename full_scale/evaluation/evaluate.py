@@ -1,7 +1,7 @@
 """The evaluation stage: what a model solves, in which styles, and how likely its answers were to the base."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from dph_theory.support.record import as_json, read_record, record
 from ..models.answering import AnsweringModel, judged_answers, own_batches
 from ..models.generation import Completion, check_room, derived_seed, given_to
 from ..models.load import LoadedModel, stop_tokens
-from ..presampling.buffer import RehearsalBuffer, RehearsalRow
+from ..presampling.buffer import RehearsalRow
 from ..presampling.result import PACKAGES, Presampling, prompt_hashes
 from ..recipe.folders import Folders
 from ..recipe.schema import DISTRIBUTION, Recipe
@@ -80,9 +80,9 @@ class EvaluatedModel(AnsweringModel):
         values = self.log_probs([row.prompt_ids for row in rows], [row.completion_ids for row in rows])
         ref, pi = np.concatenate([row.ref_logps for row in rows]), np.concatenate(values).astype(np.float64)
         starts = np.cumsum([0, *map(len, values)])[:-1]
-        columns = [ref, pi, *(f.on_log_ratio(pi - ref).value for f in TOKEN_SUMS)]
+        names, columns = [f.name for f in TOKEN_SUMS], [ref, pi]
+        columns += [f.on_log_ratio(pi - ref).value for f in TOKEN_SUMS]
         sums = np.transpose([np.add.reduceat(column, starts) for column in columns]).tolist()
-        names = [f.name for f in TOKEN_SUMS]
         return [
             RehearsedRow(row.example_id, log_ref, log_pi, dict(zip(names, divergences, strict=True)))
             for row, (log_ref, log_pi, *divergences) in zip(rows, sums, strict=True)
@@ -175,11 +175,13 @@ def evaluate(
                 retention, exploration = against_base(prompts, base[name].prompts)
                 numbers = replace(numbers, retention=retention, exploration=exploration)
             evaluated[name] = EvaluatedSet(tuple(prompts), numbers, matches(task.verifier, examples))
+        buffer, size = presampling.buffer, recipe.sampling.batch_size
+        slices = (buffer.rows(start, start + size) for start in range(0, len(buffer), size))
         results = Evaluation(
             run=folders.run,
             model=ModelHash(trained.hashes.model),
             sets=evaluated,
-            rehearsed=tuple(_rehearsed(answering, presampling.buffer)),
+            rehearsed=tuple(row for rows in slices for row in answering.rehearsed(rows)),
             initial=ModelHash(initial.hashes.model),
         )
         described: Any = {"seed": recipe.seed, "config": recipe.as_dict(), "findings": results.findings}
@@ -187,13 +189,6 @@ def evaluate(
         write_json(folders.evaluation, record(KIND, packages=PACKAGES, **described))
     processes.wait_for_everyone()
     return Evaluation.read(folders.evaluation)
-
-
-def _rehearsed(answering: EvaluatedModel, buffer: RehearsalBuffer) -> Iterator[RehearsedRow]:
-    """The rows of the buffer, a slice of them in memory."""
-    size = answering.recipe.sampling.batch_size
-    for start in range(0, len(buffer), size):
-        yield from answering.rehearsed(buffer.rows(start, start + size))
 
 
 def _base_sets(recipe: Recipe, folders: Folders) -> Mapping[str, EvaluatedSet]:

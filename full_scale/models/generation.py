@@ -275,15 +275,15 @@ def _prefilled(model: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
     ids, mask = padded(different, "left", model.device)
     ids, mask = ids[:, :-1], mask[:, :-1]
     places = (mask.cumsum(-1) - 1).clamp(min=0)
-    cache = model(
-        input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True, logits_to_keep=1
-    ).past_key_values
+    given = {"attention_mask": mask, "position_ids": places, "use_cache": True, "logits_to_keep": 1}
+    # transformers 5.23 has another name for it than 5.24.
+    name = "cache" if "cache" in signature(type(model).forward).parameters else "past_key_values"
+    cache = getattr(model(input_ids=ids, **given), name)
     if type(cache) is not DynamicCache:
         return {}
     number = {prompt: i for i, prompt in enumerate(different)}
     cache.batch_select_indices(torch.tensor([number[tuple(row)] for row in rows], device=ids.device))
-    # transformers 5.23 has another name for it than 5.24.
-    return {"cache" if "cache" in signature(type(model).forward).parameters else "past_key_values": cache}
+    return {name: cache}
 
 
 def padded(

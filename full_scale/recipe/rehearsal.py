@@ -2,26 +2,23 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from dph_theory import FORWARD_KL, alpha_divergence
 from dph_theory.divergences import named
 from dph_theory.fdivergence import FDivergence
-from dph_theory.losses import generator_loss, released_alpha, released_forward, released_js
 
 from .settings import SETTINGS
+
+if TYPE_CHECKING:
+    import torch
 
 _NAMES = "divergence alpha eta gauge rehearsal_form rehearsal_level rehearsal_reduction"
 REHEARSAL: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name in _NAMES.split()})
 """What a trainer takes of a rehearsal where it is given nothing else."""
 DEFINITION = "definition"
 """The form of a rehearsal that takes its divergence on the policy's own samples."""
-RELEASED = MappingProxyType(
-    {"released_forward": released_forward, "released_js": released_js, "released_alpha": released_alpha}
-)
+RELEASED = ("released_forward", "released_js", "released_alpha")
 """The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
 
 
@@ -36,12 +33,17 @@ def rehearses(arguments: Mapping[str, Any]) -> bool:
     return arguments.get("eta", 0) > 0 and arguments.get("rehearsal_form") != DEFINITION
 
 
-def rehearsal_loss(arguments: Mapping[str, Any], log_pi: Tensor, log_ref: Tensor, mask: Tensor) -> Tensor:
+def rehearsal_loss(
+    arguments: Mapping[str, Any], log_pi: "torch.Tensor", log_ref: "torch.Tensor", mask: "torch.Tensor"
+) -> "torch.Tensor":
     """The loss of rehearsed rows (rows, tokens) by a trainer's arguments: a generator's, or the release's."""
-    if arguments["rehearsal_form"] != "generator":
-        return RELEASED[arguments["rehearsal_form"]](log_pi, log_ref, mask)
+    from dph_theory import losses
+
+    if (form := arguments["rehearsal_form"]) in RELEASED:
+        return getattr(losses, form)(log_pi, log_ref, mask)
     options = {name: arguments[f"rehearsal_{name}"] for name in ("level", "reduction")}
-    return generator_loss(declared(arguments), log_pi - log_ref, mask, gauge=arguments["gauge"], **options)
+    divergence, gauge = declared(arguments), arguments["gauge"]
+    return losses.generator_loss(divergence, log_pi - log_ref, mask, gauge=gauge, **options)
 
 
 def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
@@ -53,6 +55,8 @@ def rehearsal_target(arguments: Mapping[str, Any]) -> str | None:
     given = {**REHEARSAL, **arguments}
     if not rehearses(given):
         return None
+    import torch  # Seconds, and only for what rehearses.
+
     log_pi = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
     rehearsal_loss(given, log_pi, torch.zeros_like(log_pi), torch.ones(1, 1, dtype=torch.bool)).backward()
     if log_pi.grad is None or log_pi.grad.abs().max() < 1e-12:

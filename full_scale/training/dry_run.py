@@ -89,7 +89,7 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task, shape, missing)
     memory = {} if shape is None else _memory(recipe, arguments, shape, launch, device=device, prompt=longest)
-    small = {stage: needs for stage, needs in memory.items() if device and not needs.fits(device)}
+    small = {stage: needs for stage, needs in memory.items() if device and needs.total > USABLE * device}
     return DryRun(
         recipe=recipe.as_dict(),
         arguments=arguments,

@@ -130,10 +130,6 @@ class Footprint:
         """What an optimizer step takes beside what is always there."""
         return self.gradients + self.activations + self.logits
 
-    def fits(self, device: float) -> bool:
-        """Whether the peak fits in a device of so many bytes."""
-        return self.total <= USABLE * device
-
     def as_dict(self) -> dict[str, int]:
         """The parts and the total, in bytes."""
         return {**asdict(self), "total": self.total}
@@ -226,16 +222,9 @@ def footprint(
         activations=checkpoints if recomputed else shape.layers * layer,
         logits=_slice(shape, rows * completion, width)
         + 4 * shape.hidden * (rows * completion + (shape.vocabulary if frozen == 0 else 0)),
-        cache=_engine(given, device)
+        cache=int(given["vllm_gpu_memory_utilization"] * device * (given["vllm_mode"] == "colocate"))
         if given["use_vllm"]
         else generated * length * shape.layers * shape.kv_width * width,
-    )
-
-
-def _engine(arguments: Mapping[str, Any], device: float) -> int:
-    """What vLLM's engine takes of the trainer's own device."""
-    return (
-        int(arguments["vllm_gpu_memory_utilization"] * device) if arguments["vllm_mode"] == "colocate" else 0
     )
 
 

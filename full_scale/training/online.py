@@ -12,6 +12,7 @@ from dph_theory.losses.generator import generator
 from dph_theory.support.errors import argument_error
 
 from ..recipe.rehearsal import DEFINITION, declared, rehearses
+from ..recipe.settings import SETTINGS
 from ..tasks.protocol import own_modules, source_of
 from .arguments import check_settings
 from .collapse_meter import excess_of, measured_groups
@@ -105,8 +106,8 @@ class OnlineTrainer(ExactResume, DPHTrainer):
             self._advantage_method = "_definition"
         if online not in ("none", "future_kl"):
             require_verdict_alone(self, f"online={online!r}")
-        usual = {"baseline": "mean", "divided_by_mean": False, "rate_power": 0.0}
-        own = [f"{name}={value!r}" for name in usual if (value := getattr(self.args, name)) != usual[name]]
+        values = {name: getattr(self.args, name) for name in ("baseline", "divided_by_mean", "rate_power")}
+        own = [f"{name}={value!r}" for name, value in values.items() if value != SETTINGS[name]]
         self._own_advantage = bool(own)
         if own:
             require_verdict_alone(self, own[0])

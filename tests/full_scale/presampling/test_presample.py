@@ -322,11 +322,6 @@ def test_anchors_that_cannot_be_chosen_are_refused(whole, tmp_path, anchors, hel
     assert not (tmp_path / "runs" / "presample" / "presample.json").exists()
 
 
-def test_a_kernel_without_anchors_is_refused():
-    with pytest.raises(ValueError, match=r"none without presample\.anchors"):
-        PresampleConfig(kernel="k.npz")
-
-
 WRONG = packed(table_of([RehearsalRow("e0", [5], [7])]))
 
 

@@ -27,11 +27,8 @@ def recipe_of(name, method, *overrides):
 
 
 def test_the_stored_settings_are_those_of_the_installed_trainer():
-    defaults = {
-        field.name: field.default_factory() if field.default is MISSING else field.default
-        for field in fields(OnlineConfig)
-    }
-    assert defaults == SETTINGS
+    args = [(one.name, one.default, one.default_factory) for one in fields(OnlineConfig)]
+    assert {name: make() if value is MISSING else value for name, value, make in args} == SETTINGS
     assert {*SETTINGS} - {field.name for field in fields(GRPOConfig)} == OWN
     kinds = get_type_hints(OnlineConfig)
     # A member of an enumeration is text, and no YAML writes a ParallelismConfig.
