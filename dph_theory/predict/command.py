@@ -219,6 +219,7 @@ def _rates(counts: Path | None, base_rates: Path | None, reading: Mapping[str, A
         probability("base_rates", rates)
     except ValueError as error:
         kind = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
-        option = "--base-rates" if counts is None else "--counts"
-        raise click.UsageError(f"{option} {path}: {kind}{error}") from error
+        # What is wrong with counts names the file itself.
+        where = f"--base-rates {path}: {kind}" if counts is None else "--counts: "
+        raise click.UsageError(f"{where}{error}") from error
     return Base(stored)
