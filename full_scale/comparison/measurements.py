@@ -298,5 +298,5 @@ def meter_bias(samples: int) -> float:
     count = np.arange(samples + 1)
     estimated = jackknifed_cost(np.arange(samples) < count[:, None], np.full(samples + 1, 0.5))
     rate = np.geomspace(1e-3 / samples, 0.5, 400)
-    law = special.comb(samples, count) * rate[:, None] ** count * (1 - rate[:, None]) ** (samples - count)
-    return max(0.0, float((law @ estimated - kappa(rate, 0.5)).max()))
+    shares = special.comb(samples, count) * rate[:, None] ** count * (1 - rate[:, None]) ** (samples - count)
+    return max(0.0, float((shares @ estimated - kappa(rate, 0.5)).max()))

@@ -136,8 +136,8 @@ class _InitialRollouts(AnsweringModel):
         groups = judged_answers(self.task, examples, drawn)
         rows = []
         for example, group in zip(examples, groups, strict=True):
-            whole = [answer.token_ids for answer, score in group if score.correct and answer.finished]
-            rows += [RehearsalRow(example.id, (), ids) for ids in whole[: chosen.buffer_per_prompt]]
+            finished = [answer.token_ids for answer, score in group if score.correct and answer.finished]
+            rows += [RehearsalRow(example.id, (), ids) for ids in finished[: chosen.buffer_per_prompt]]
         prompts = [_rolled_out(example, group) for example, group in zip(examples, groups, strict=True)]
         return {"prompts": as_json(prompts), "rows": packed(table_of(rows))}
 

@@ -18,7 +18,7 @@ REHEARSAL: Mapping[str, Any] = MappingProxyType({name: SETTINGS[name] for name i
 """What a trainer takes of a rehearsal where it is given nothing else."""
 DEFINITION = "definition"
 """The form of a rehearsal that takes its divergence on the policy's own samples."""
-RELEASED = ("released_forward", "released_js", "released_alpha")
+RELEASED: tuple[str, ...] = ("released_forward", "released_js", "released_alpha")
 """The rehearsal losses of the authors' release, of (log pi, log ref, mask), each a mean over tokens."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from accelerate.utils import DistributedType, gather_object
@@ -42,7 +42,7 @@ class DPHConfig(GRPOConfig):
     rehearsal_level: str = "token"
     rehearsal_reduction: str = "token_mean"
     rehearsal_form: str = "generator"  # Or one of RELEASED: the loss as the authors' code computes it.
-    forms: ClassVar[tuple[str, ...]] = ("generator", *RELEASED)
+    forms = ("generator", *RELEASED)
     rehearsal_rows: int | None = None  # Of each optimizer step; half as many as its rollouts unless given.
     two_backward: bool = False  # The rehearsal's backward pass first, by itself: less memory at the peak.
     log_u_tolerance: float = 0.02  # Above this, |log u| before the first step is warned of: u should be 1.

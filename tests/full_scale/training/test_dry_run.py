@@ -261,7 +261,6 @@ def test_prompts_that_are_too_few_or_too_long_are_missing_room_and_few_a_step_ar
         # What the trainer's configuration would refuse is refused before it is made.
         ([CONTROL, "method.mu=null", "method.beta=0.5", "method.beta_from=0.1"], r"beta_from=0\.1"),
         ([CONTROL, "train.mask_truncated_completions=true"], "whole completions"),
-        ([CONTROL, "method.mu=1.5"], r"method\.mu"),
         (["train.generation_batch_size=24"], r"=24 .*multiple of the 16 rows"),
         (["train.num_generations=5"], r"=2048 .*multiple of the 5 generations"),
     ],
