@@ -18,8 +18,6 @@ from dph_theory.support.errors import RefusedError
 from dph_theory.support.files import STANDARD_OUTPUT, write_json
 from dph_theory.support.table import Table
 
-from .models.versions import check_versions
-
 if TYPE_CHECKING:
     from .recipe.schema import Recipe
     from .training.dry_run import DryRun
@@ -321,6 +319,8 @@ def _stage(
     with terminal.Bars(on=errors, hidden=not errors.is_terminal or not first) as bars:
         try:
             if checked:
+                from .models.versions import check_versions
+
                 check_versions()
             yield console, bars if errors.is_terminal else terminal.lines(errors)
         except KeyboardInterrupt as stop:
