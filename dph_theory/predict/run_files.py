@@ -315,8 +315,8 @@ def _script(text: str, path: Path) -> Iterator[ConfiguredRun]:
             text = _expanded(value, values) if literal and "(" not in value else "\0"
             values[name] = f"\0${name}" if "\0" in text else text
             if literal and value.startswith("(\2"):
-                parts = [_word(word, values, written) for word in value.split("\2")[1:]]
-                arrays |= {f"${{{name}[@]}}": parts, f"${{{name}[*]}}": parts}
+                inside = [_word(word, values, written) for word in value.split("\2")[1:]]
+                arrays |= {f"${{{name}[@]}}": inside, f"${{{name}[*]}}": inside}
         if words[:1] in (["source"], ["."], ["eval"]):
             values, arrays = {name: f"\0${name}" for name in values}, {}
         first = next((i for i, word in enumerate(words) if not _ASSIGNMENT.fullmatch(word)), len(words))
