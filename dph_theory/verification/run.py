@@ -1,5 +1,6 @@
 """Verification of the registry: each statement and its false variants, over processes."""
 
+import re
 import time
 import zlib
 from collections import Counter
@@ -47,11 +48,14 @@ def _groups(theorem: Theorem) -> tuple[str, ...]:
 def _fitting(word: str, theorems: Sequence[Theorem]) -> str:
     """What may be meant: near names, entries with its words in title or source, or places with entries."""
     groups = {group: theorem.name for theorem in theorems for group in _groups(theorem)}
+    groups |= {key: key for key in {theorem.source.key for theorem in theorems}}
     texts = {theorem.name: f"{theorem.title} {theorem.source}".lower() for theorem in theorems}
-    words = word.split()
+    words = [re.compile(rf"(?<!\w){re.escape(part)}") for part in word.split()]
     nearest = dict.fromkeys(groups[group] for group in get_close_matches(word, groups) if len(words) == 1)
     if not nearest:
-        nearest = dict.fromkeys(name for name, text in texts.items() if all(part in text for part in words))
+        nearest = dict.fromkeys(
+            name for name, text in texts.items() if all(part.search(text) for part in words)
+        )
     if nearest:
         return f"the nearest names are {', '.join([*nearest][:_NEAREST])}"
     entries = Counter(t.source for t in theorems if t.source.place and t.source.key != "ours")

@@ -41,7 +41,9 @@ def print_reports(console: Console, theorems: list[Theorem], reports: list[Repor
     for key in REFERENCES:
         group = [report for report in reports if THEOREMS[report.theorem].source.key == key]
         rows += [(f"[bold]{key}[/]",), *map(_row, group)] if group else []
-    console.print(Table.from_rows(_HEADERS, rows).rich(markup=True))
+    table = Table.from_rows(_HEADERS, rows).rich(markup=True)
+    table.columns[0].no_wrap = True  # A name is shown whole: it is what selects an entry.
+    console.print(table)
     for report in reports:
         if report.verdict == Verdict.REFUTED:
             console.print(f"[yellow]{report.theorem}[/] {THEOREMS[report.theorem].note}", highlight=False)

@@ -46,9 +46,9 @@ UNDISCOUNTED = refuted(
     on=chart(r=uniform(0, 1), pi=simplex(3, 1), pi_old=simplex(3, 1), pi_pef=simplex(3, 1)),
     at_most=(one_step_bonus, lambda r, pi: one_state(r, 0 * r).return_(pi)),
     examples=(example(r="0", pi=[".6 .3 .1"], pi_old=[".5 .3 .2"], pi_pef=[".7 .2 .1"], lhs=".8", rhs=".6"),),
-    note="Free of every reading: at gamma = 0 J = L_old, and every penalty, each with a factor gamma, is 0,"
-    " whatever the divergence, eps_pef, eps_pi and C_f are, so that the claim is delta <= 0, also at pi ="
-    " pi_old; delta is .2 in the example. The entries old, new and generic are of our reconstruction.",
+    note="At gamma = 0 J = L_old, and every penalty has a factor gamma and is 0, whatever the divergence,"
+    " eps_pef, eps_pi and C_f are: the claim is then delta <= 0, and delta is .2 in the example. This needs"
+    " no reading of the paper; dph_theorem_1.old, .new and .generic are of our reconstruction.",
     coq="stated_without_future",
     false=(neighbour("with half of the bonus", lhs=partial(one_step_bonus, share=0.5)),),
 )
@@ -57,12 +57,10 @@ UNDISCOUNTED = refuted(
 NOTES = {
     "old": "The text of the assumption, eps_pef, eps_pi, C_f and the alpha_1 term are not available to us:"
     " all are readings here. The bound fails under both readings of delta, this one and dph_theorem_1.new,"
-    " whatever C_f"
-    " (dph_theorem_1.generic), and whatever all of them are at gamma = 0 (dph_theorem_1.undiscounted). C3"
-    " and C4 hold instead.",
+    " whatever C_f (dph_theorem_1.generic), and at gamma = 0 whatever all of them are"
+    " (dph_theorem_1.undiscounted). What holds instead: anchor_bound and rehearsal_guarantee.",
     "new": "At pi = pi_old the two readings coincide, so one counterexample serves both; see"
-    " dph_theorem_1.old for what"
-    " holds instead.",
+    " dph_theorem_1.old for what holds instead.",
 }
 
 STATED_BOUND = tuple(

@@ -104,6 +104,7 @@ def test_a_paper_is_listed_by_claim_entry_status_figure_and_command():
     assert "kl_control.cost" not in listed
     done = here("theorem 1", "--quick")
     assert "3 theorems: 3 refuted; 3 as expected" in done.stdout
+    assert "│  dph_theorem_1.undiscounted │" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,8 @@ def test_a_paper_is_listed_by_claim_entry_status_figure_and_command():
         (("kl_control.cots",), "the nearest names are kl_control.cost, "),
         (("Z9",), "a place in one: 'degeneracy' of dymetman2026binary, "),
         (("Proposition 3",), "'Theorem 1' of li2025choice"),
+        (("Theorem 2",), "a place in one: 'degeneracy' of dymetman2026binary, "),
+        (("li2025",), "the nearest names are li2025choice"),
         (("bernoullis",), "the nearest names are kl_control.cost"),
         (("--instances", "0"), "--instances"),
         (("--seed", "-1"), "--seed"),
