@@ -131,8 +131,11 @@ def _next_command(words: Sequence[str], undecided: Sequence[str], reader: Reader
     for word in words:
         name, _, value = word.partition("=")
         texts = [text for text in undecided if text.startswith(word)]
+        right = re.search(r"; is (\S+) meant\?", texts[0]) if texts else None
         if not texts:
             changed.append(word)
+        elif right and right[1] not in {word.partition("=")[0] for word in words}:
+            changed.append(f"{right[1]}={value}")
         elif reader.coefficient and "meant?" not in texts[0] and re.search("kl.*(coef|beta)", name):
             changed.append(f"{reader.coefficient}={value}")
             comment = f"  # {reader.title} calls it {reader.coefficient}"

@@ -175,8 +175,8 @@ def _of_any_version(
             differing.append(configuration)
     if len(objectives) < 2:
         return newest
-    history = f"before {reader.title} {objectives[1][0]} {objectives[0][1]}"
-    history += "".join(f", since {since} {words}" for since, words in objectives[1:])
+    history = f"{objectives[0][1]} before {reader.title} {objectives[1][0]}"
+    history += "".join(f", {words} since {since}" for since, words in objectives[1:])
     if not undecided:
         return replace(newest, warnings=(f"--trainer-version is not set: {history}.", *newest.warnings))
     by_version = tuple(differing)

@@ -46,7 +46,7 @@ class TrainerSettings:
         self.names_read.add(name)
         value = self.given.get(name)
         if isinstance(value, Unknown):
-            self.undecided[name] = f"{assignment(name, value)} (not told)"
+            self.undecided[name] = f"{assignment(name, value)} (not known)"
             value = None
         if value is None and name in self.defaults:
             default = default_at(self.version, self.defaults[name])
@@ -143,7 +143,7 @@ class TrainerSettings:
             off = off and name not in plain and name not in typed
             near = None if name in plain else meant(name, {*self.names_read, *plain, *harmless, *clips})
             hint = "" if near is None else f"; is {flag(near)} meant?"
-            why = "not told" if isinstance(value, Unknown) else "not read"
+            why = "not known" if isinstance(value, Unknown) else "not read"
             message = f"{assignment(name, value)} ({why}{hint})"
             if value is None or listed or name.startswith(sections):
                 without_effect.append(name)

@@ -102,7 +102,8 @@ def test_prompts_by_themselves_come_second_and_say_what_they_leave_out(tmp_path)
         ("trl", "dph transfer --help  # measures your prompts; then add --transfer"),
         ("trl beta=0.04 kl_estimator=k7", "dph predict trl beta=0.04"),
         ("trl kl_coef=0.1", "dph predict trl beta=0.1  # TRL calls it beta"),
-        ("verl kl_coef=0.1", "dph predict verl"),
+        ("verl kl_coef=0.1", "dph predict verl algorithm.kl_ctrl.kl_coef=0.1"),
+        ("trl bta=0.04", "dph predict trl beta=0.04"),
     ],
 )
 def test_the_next_command_stands_last_and_works_as_printed(words, next_command):
@@ -304,6 +305,6 @@ def test_where_all_versions_lead_to_one_answer_it_is_given(tmp_path, settings, a
     done = predict(str(path))
     assert done.output.startswith(answer)
     words = " ".join(done.output.split())
-    assert "the version: before TRL 1.10 forward KL per token at 0.04" in words
+    assert "the version: forward KL per token at 0.04 before TRL 1.10" in words
     assert words.endswith("--trainer-version 1.10 # or yours")
     assert done.exit_code == 1

@@ -65,7 +65,8 @@ READ = [
     ("own.yaml", f"defaults: [ppo_trainer, _self_]\n{REFERRING}", "verl", 0.01),
     ("over.yaml", "defaults: below.yaml\nactor_rollout_ref: {actor: {kl_loss_coef: 0.5}}\nmade_up: null\n",
      "verl", 0.5),
-    ("over.yaml", "defaults: [below, {actor_rollout_ref/actor: strong}, _self_]\nmade_up: null\n", "verl", 0.7),
+    ("over.yaml", "defaults: [below, {actor_rollout_ref/actor: strong}, _self_]\nmade_up: null\n",
+     "verl", 0.7),
     ("a.json", json.dumps(TINKER), "Tinker", 0.01),
     ("a.json", json.dumps(OF_ARGPARSE), "slime", 0.01),
     ("a.json", json.dumps(FLAT), "OpenRLHF", 0.01),
@@ -130,7 +131,7 @@ def test_what_trl_saves_of_a_configuration_is_read(tmp_path):
         assert stated(tmp_path, "config.yaml", json.dumps(of_wandb)).stationary_kl == law
 
 
-ON = f"{ACTOR}kl_loss_coef=$KL (not told)"
+ON = f"{ACTOR}kl_loss_coef=$KL (not known)"
 UNKNOWN = [
     ("a.sh", KL + "$KL\n", ON),
     ("a.sh", "KL=0.001\nwhile [[ $# -gt 0 ]]; do\n  case \"$1\" in\n    --kl) KL=\"$2\"; shift 2 ;;\n"
@@ -140,38 +141,39 @@ UNKNOWN = [
     ("a.sh", "for KL in 0.1 0.2; do\n" + KL + "$KL\ndone\n", ON),
     ("a.sh", "KL=0.1\nsource other.sh\n" + KL + "$KL\n", ON),
     ("a.sh", "KL=1\nlet KL=2\n" + KL + "$KL\n", ON),
-    ("a.sh", "KL=1\nKL+=2\n" + KL + "${KL:-3}\n", f"{ACTOR}kl_loss_coef=$KL (not told)"),
-    ("a.sh", "KL=$((1 / 2))\n" + KL + "$KL\n", "kl_loss_coef=$KL (not told)"),
-    ("a.sh", "KL=0.1\n" + KL + '$2 "${MORE[@]}"\n', f"{ACTOR}kl_loss_coef=$2 (not told)"),
-    ("a.sh", "if true; then\nMORE=(a=b)\nfi\n" + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not told)"),
-    ("a.sh", "MORE=(a=b)\nMORE+=(c=d)\n" + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not told)"),
-    ("a.sh", "MORE=(a=b)\n. other.sh\n" + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not told)"),
-    ("a.sh", 'MORE=""\nif true; then MORE="a=b"; fi\n' + KL + "0.1 $MORE\n", "$MORE (not told)"),
-    ("a.sh", f"{V}{ACTOR}use_kl_loss=$KL\n", "use_kl_loss=$KL (not told)"),
-    ("a.sh", KL + "0.1 +actor_rollout_ref.rollout.top_k=$(cat k) \\ \n", "rollout.top_k=${...} (not told)"),
-    ("a.sh", KL + "0.1 actor_rollout_ref.rollout.temperature=$T\n", "temperature=$T (not told)"),
+    ("a.sh", "KL=1\nKL+=2\n" + KL + "${KL:-3}\n", f"{ACTOR}kl_loss_coef=$KL (not known)"),
+    ("a.sh", "KL=$((1 / 2))\n" + KL + "$KL\n", "kl_loss_coef=$KL (not known)"),
+    ("a.sh", "KL=0.1\n" + KL + '$2 "${MORE[@]}"\n', f"{ACTOR}kl_loss_coef=$2 (not known)"),
+    ("a.sh", "if true; then\nMORE=(a=b)\nfi\n" + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not known)"),
+    ("a.sh", "MORE=(a=b)\nMORE+=(c=d)\n" + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not known)"),
+    ("a.sh", "MORE=(a=b)\n. other.sh\n" + KL + '0.1 "${MORE[@]}"\n', "${MORE[@]} (not known)"),
+    ("a.sh", 'MORE=""\nif true; then MORE="a=b"; fi\n' + KL + "0.1 $MORE\n", "$MORE (not known)"),
+    ("a.sh", f"{V}{ACTOR}use_kl_loss=$KL\n", "use_kl_loss=$KL (not known)"),
+    ("a.sh", KL + "0.1 +actor_rollout_ref.rollout.top_k=$(cat k) \\ \n", "rollout.top_k=${...} (not known)"),
+    ("a.sh", KL + "0.1 actor_rollout_ref.rollout.temperature=$T\n", "temperature=$T (not known)"),
     ("a.sh", KL + "0.1 --config-name=mine\n", "config"),
     ("a.sh", "trl grpo --config run.yaml --beta 0.2\n", "config=run.yaml (not read"),
-    ("a.sh", SLIME + "--colocate ${GRPO_ARGS[@]}\n", "${GRPO_ARGS[@]} (not told)"),
-    ("a.py", PY + "GRPOConfig(beta=args.beta, num_generations=8)\n", "beta=args.beta (not told)"),
-    ("a.py", PY + "BETA = 0.1\nif x:\n    BETA = 0.2\nGRPOConfig(beta=BETA)\n", "beta=BETA (not told)"),
-    ("a.py", PY + "def run(beta=0.1):\n    GRPOConfig(beta=beta)\n", "beta=beta (not told)"),
-    ("a.py", PY + "GRPOConfig(beta=1 / 10)\n", "beta=1 / 10 (not told)"),
-    ("a.py", PY + "GRPOConfig(num_generations=8, **rest)\n", "**rest (not told)"),
-    ("a.py", PY + "a = GRPOConfig(num_generations=8)\na.beta = 0.1\n", "beta=what line 3 assigns (not told)"),
+    ("a.sh", SLIME + "--colocate ${GRPO_ARGS[@]}\n", "${GRPO_ARGS[@]} (not known)"),
+    ("a.py", PY + "GRPOConfig(beta=args.beta, num_generations=8)\n", "beta=args.beta (not known)"),
+    ("a.py", PY + "BETA = 0.1\nif x:\n    BETA = 0.2\nGRPOConfig(beta=BETA)\n", "beta=BETA (not known)"),
+    ("a.py", PY + "def run(beta=0.1):\n    GRPOConfig(beta=beta)\n", "beta=beta (not known)"),
+    ("a.py", PY + "GRPOConfig(beta=1 / 10)\n", "beta=1 / 10 (not known)"),
+    ("a.py", PY + "GRPOConfig(num_generations=8, **rest)\n", "**rest (not known)"),
+    ("a.py", PY + "a = GRPOConfig(num_generations=8)\na.beta = 0.1\n",
+     "beta=what line 3 assigns (not known)"),
     ("a.py", PY + "a = GRPOConfig(num_generations=8)\na = replace(a, beta=0.1)\n", "replace(a, beta=0.1)"),
-    ("a.py", PY + "BETA = 0.1\nBETA *= 2\nGRPOConfig(beta=BETA)\n", "beta=BETA (not told)"),
+    ("a.py", PY + "BETA = 0.1\nBETA *= 2\nGRPOConfig(beta=BETA)\n", "beta=BETA (not known)"),
     ("a.py", "from trl import GRPOConfig, GRPOTrainer\nclass Mine(GRPOTrainer):\n    pass\n"
-     "GRPOConfig(beta=0)\n", "class Mine(GRPOTrainer) (not told)"),
+     "GRPOConfig(beta=0)\n", "class Mine(GRPOTrainer) (not known)"),
     ("a.py", PY + "from open_r1.trainer import VLGRPOTrainer\nGRPOConfig(beta=0)\n",
-     "open_r1.trainer.VLGRPOTrainer (not told)"),
-    ("a.yaml", ENVIRONMENT, "kl_loss_coef=${oc.env:KL,0.01} (not told)"),
+     "open_r1.trainer.VLGRPOTrainer (not known)"),
+    ("a.yaml", ENVIRONMENT, "kl_loss_coef=${oc.env:KL,0.01} (not known)"),
     ("a.yaml", "beta: ${nothing.here}\nnum_generations: 8\nscale_rewards: none\n",
-     "beta=${nothing.here} (not told)"),
+     "beta=${nothing.here} (not known)"),
     ("a.yaml", "defaults: base.yaml\nloss_fn: {token_level_loss: true}\ngrpo: {seed: 1}\n",
-     "defaults: base.yaml (not told)"),
+     "defaults: base.yaml (not known)"),
     ("a.yaml", "defaults: [actor: dp, _self_]\ntrainer: {algorithm: {a: 0, b: 0}}\n",
-     "defaults: {'actor': 'dp'} (not told)"),
+     "defaults: {'actor': 'dp'} (not known)"),
     ("a.yaml", "num_generations: 8\nscale_rewards: none\nbeta: 0.04\nkl_estimator: k7\n",
      "kl_estimator=k7 (not read)"),
     ("a.yaml", "num_generations: 8\nloss_type: grpo\nmade_up: 2\nbata: 0.1\n",
@@ -196,22 +198,22 @@ def test_every_argument_that_a_law_depends_on_is_named(tmp_path):
     arguments = ("beta", "temperature", "num_generations", "loss_type", "scale_rewards")
     given = ", ".join(f"{name}=args.{name}" for name in (*arguments, "per_device_train_batch_size"))
     undecided = stated(tmp_path, "a.py", f"{PY}GRPOConfig({given})\n").objective.undecided
-    assert sorted(undecided) == sorted(f"{name}=args.{name} (not told)" for name in arguments)
+    assert sorted(undecided) == sorted(f"{name}=args.{name} (not known)" for name in arguments)
 
 
-OLD = "before verl 0.4 forward KL per token at 0.001 with entropy_coeff=0.001, since 0.4 forward KL per token"
+OLD = "forward KL per token at 0.001 with entropy_coeff=0.001 before verl 0.4, forward KL per token at 0.001"
 PLAIN = f"{ACTOR}kl_loss_coef=0.001 {ACTOR}use_kl_loss=True {ROLLOUT}n=5 algorithm.adv_estimator=grpo"
 ANY_VERSION = [
     ("a.sh", f"python3 -m verl.trainer.main_ppo {PLAIN}\n", OLD),
     ("a.sh", f"python3 -m verl.trainer.main_ppo {ROLLOUT}n=5 algorithm.adv_estimator=grpo\n",
-     "before verl 0.4 reverse KL of the whole answer at 0.001 with entropy_coeff=0.001, since 0.4 no KL"),
+     "reverse KL of the whole answer at 0.001 with entropy_coeff=0.001 before verl 0.4, no KL"),
     ("a.py", PY + "GRPOConfig(beta=0.04)\n",
-     "before TRL 1.10 forward KL per token at 0.04, since 1.10 reverse"),
+     "forward KL per token at 0.04 before TRL 1.10, reverse KL per token at 0.04 since 1.10"),
     ("a.py", PY + "GRPOConfig(max_steps=8)\n",
-     "before TRL 0.19 forward KL per token at 0.04, since 0.19 no KL"),
+     "forward KL per token at 0.04 before TRL 0.19, no KL"),
     ("a.yaml", json.dumps({**NEMO, "loss_fn": {"reference_policy_kl_type": "k1"}, "grpo": {"seed": 1}}),
-     "before NeMo-RL 0.7 no KL to the base, since 0.7 reverse KL per token at 0.01"),
-    ("a.yaml", json.dumps(NEMO), "before NeMo-RL 0.7 forward KL per token at 0.01, since 0.7 reverse KL"),
+     "no KL to the base before NeMo-RL 0.7, reverse KL per token at 0.01 since 0.7"),
+    ("a.yaml", json.dumps(NEMO), "forward KL per token at 0.01 before NeMo-RL 0.7, reverse KL"),
 ]  # fmt: skip
 
 
