@@ -1,6 +1,7 @@
 """`dph toy`: the exact experiments, each with its progress, its findings, its methods and its figures."""
 
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from .experiments import NAMES, ToyExperiment
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
 _FILE = terminal.OutputFile()
 _FOLDER = terminal.OutputFolder()
@@ -132,11 +134,25 @@ def _run_one(name: str, path: Path | None, seed: int, quick: bool, given: dict[s
     _print(chosen, record, terminal.console(stderr=path == STANDARD_OUTPUT))
 
 
+def _fitting(table: Table, width: int) -> "RichTable":
+    """The table without frames where it is wider than the console; no number is cut off."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+
+    framed = table.rich()
+    if framed.__rich_measure__(Console(width=1000), Console(width=1000).options).maximum <= width:
+        return framed
+    narrow = table.rich(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    for column in narrow.columns:
+        column.overflow = "fold"
+    return narrow
+
+
 def _print(chosen: ToyExperiment, record: dict[str, Any], console: "Console") -> None:
     """Findings, tables, and the figures of the rest."""
     for sentence in record["findings"]:
-        terminal.say(console, sentence)
+        terminal.say(console, textwrap.fill(sentence, console.width, break_on_hyphens=False))
     for table in chosen.tables(record):
-        console.print(table.rich())
+        console.print(_fitting(table, console.width))
     if figures := chosen.package.FIGURES:
-        terminal.say(console, f"Next: dph figures {' '.join(figures)} --tables out (of the stored runs)")
+        terminal.say(console, f"Next: dph figures {' '.join(figures)} --tables out  # of the stored runs")

@@ -91,7 +91,7 @@ def atlas_command(
     console.print(grouped(rows).rich())
     for line in LEGEND:
         terminal.say(console, line)
-    terminal.say(console, "Next: dph predict CONFIG, for the settings of a run")
+    terminal.say(console, "Next: dph predict CONFIG  # what the settings of a run do")
 
 
 def _methods_named(names: Sequence[str]) -> list[Any]:

@@ -221,7 +221,8 @@ def grouped(rows: Sequence[AtlasRow]) -> Table:
 def in_short(rows: Sequence[AtlasRow]) -> str:
     """How many methods converge to what, the most first."""
     ends = Counter(row.selects for row in rows)
-    return f"Of {len(rows)}, converging to: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
+    methods = "1 method converges" if len(rows) == 1 else f"{len(rows)} methods converge"
+    return f"{methods} to: {', '.join(f'{end} ({n})' for end, n in ends.most_common())}."
 
 
 def _cell(value: str | float | None) -> Cell:

@@ -92,9 +92,8 @@ class Table:
         from rich.markup import escape
         from rich.table import Table as RichTable
 
-        shown = RichTable(
-            *self.head, title=self.title or None, title_justify="left", pad_edge=False, **options
-        )
+        head, title = [escape(name) for name in self.head], escape(self.title) or None
+        shown = RichTable(*head, title=title, title_justify="left", pad_edge=False, **options)
         for row in self.words():
             row = list(map(printable, row))
             if len(row) == 1:
@@ -208,7 +207,8 @@ def latex(text: str) -> str:
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
     ends = [0, *(end for match in _MATHS.finditer(text) for end in match.span()), len(text)]
     parts = [text[start:end] for start, end in pairwise(ends)]
-    return "".join(f"${_maths(part)}$" if odd % 2 else _plain(part) for odd, part in enumerate(parts))
+    text = "".join(f"${_maths(part)}$" if odd % 2 else _plain(part) for odd, part in enumerate(parts))
+    return re.sub("`([^`]+)`", r"\\texttt{\1}", text)
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,7 @@
 """The command on stub experiments: what it runs, prints, writes and leaves behind."""
 
 import json
+import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -155,7 +156,10 @@ def test_strategies_runs_as_it_is(monkeypatch, tmp_path):
     done = call("strategies", "--quick", "--json", tmp_path / "out.json")
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "out.json").read_text())
-    assert done.stdout.splitlines()[: len(found["findings"])] == found["findings"]
+    assert " ".join(done.stdout.split()).startswith(" ".join(found["findings"]))
+    *lines, following = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert shlex.split(following, comments=True)[-2:] == ["--tables", "out"]
 
 
 def test_filtering_shows_a_grammar_a_row_and_writes_its_rows(tmp_path):
@@ -164,3 +168,13 @@ def test_filtering_shows_a_grammar_a_row_and_writes_its_rows(tmp_path):
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert [row["grammar"] for row in rows] == list(GRAMMARS)
     assert all(f"{row['local_to_filtered']:.3f}" in done.stdout for row in rows)
+
+
+def test_no_cell_of_a_wide_table_is_cut_off(stubs):
+    numbers = [f"0.12{column:02d}" for column in range(10)]
+    names = [f"measured{column}" for column in range(10)]
+    stubs["collapse"].tables = lambda record: [Table(tuple(names), (tuple(numbers),), "the optimum of E[v]")]
+    *lines, _ = call("collapse").stdout.splitlines()
+    assert any(line.split() == numbers for line in lines)
+    assert "the optimum of E[v]" in map(str.rstrip, lines)
+    assert max(map(len, lines)) <= 80

@@ -16,7 +16,7 @@ def test_a_method_of_ones_own_stands_beside_another_in_every_form(tmp_path):
     )
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "Of 2, converging to: one answer (2)."
+    assert lines[0] == "2 methods converge to: one answer (2)."
     assert max(map(len, lines)) <= 80
     assert sum("one answer" in line for line in lines) == 2  # One group, and the sentence.
     assert lines[-5:-1] == list(LEGEND)

@@ -66,6 +66,7 @@ def test_a_column_in_latex_has_one_number_of_decimals_and_its_best_in_bold(numbe
         ("KL(p_* || p_beta)", r"$\mathrm{KL}(p_* \,\|\, p_{\beta})$"),
         ("alpha_G(V) on D_pef", r"$\alpha_G(V)$ on $\mathcal{D}_{\mathrm{pef}}$"),
         ("eta f''(1), DPH-alpha", r"$\eta f''(1)$, DPH-$\alpha$"),
+        ("see `dph audit loss`", r"see \texttt{dph audit loss}"),
         ("1.5e-07", r"$1.5 \times 10^{-7}$"),
         ("-inf", r"$-\infty$"),
         ("a\\b^{2}", r"a\textbackslash{}b\textasciicircum{}\{2\}"),
