@@ -138,6 +138,8 @@ def _objective(run: Configuration, *, strategies: bool) -> Iterator[str]:
     end = "" if coefficient or not strategies else _strategies(objective)
     if kl != "not known":
         yield f"{run.trainer} {run.version}: {end or kl.replace('none: no', 'no') + coefficient}."
+    if run.rehearsal is not None:
+        yield f"{run.rehearsal.words[0].upper()}{run.rehearsal.words[1:]}."
     if run.moved_by:
         yield f"Changed by {', '.join(run.moved_by)}: how, with --all."
 
@@ -199,13 +201,13 @@ def _row(name: str, cells: Sequence[str]) -> str:
 
 def _uniform_groups(run: Configuration, prediction: Prediction, base: Base) -> str:
     """The share of groups whose rewards are equal, now and at the end, and what gradient these have."""
-    size, gradient = run.objective.group_size or 1, "without a gradient"
+    size, gradient = run.objective.group_size or 1, "no gradient"
     if run.objective.coefficient:
-        gradient = "left out" if run.objective.mixed_only else "with the KL's gradient alone"
+        gradient = "left out" if run.objective.mixed_only else "the KL acts alone"
     now = base.uniform_share(size)
     end = uniform_share(np.array([prompt.validity for prompt in prediction.prompts]), size).mean()
     begins = "" if now is None else f"{now:.3f} now, "
-    return f"Groups of {size} alike, {gradient}: {begins}{end:.3f} in the end."
+    return f"Groups of {size} with equal rewards ({gradient}): {begins}{end:.3f} in the end."
 
 
 def shown(rate: float, base_rate: float = 0.0) -> str:

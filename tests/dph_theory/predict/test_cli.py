@@ -124,14 +124,14 @@ def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
 @pytest.mark.parametrize(
     ("words", "gradient"),
     [
-        ("trl beta=0", "without a gradient"),
-        ("trl beta=0.04", "with the KL's gradient alone"),
+        ("trl beta=0", "no gradient"),
+        ("trl beta=0.04", "the KL acts alone"),
         (f"{VERL} algorithm.filter_groups.enable=true", "left out"),
     ],
 )
-def test_groups_alike_are_counted_now_and_in_the_end_and_beside_a_kl_have_its_gradient(words, gradient):
+def test_groups_of_equal_rewards_are_counted_now_and_in_the_end_and_named_by_gradient(words, gradient):
     out = predict(f"{words} --counts examples/counts/base.jsonl").output
-    assert f"Groups of 8 alike, {gradient}: 0.251 now, 1.000 in the end." in out
+    assert f"Groups of 8 with equal rewards ({gradient}): 0.251 now, 1.000 in the end." in out
 
 
 @pytest.mark.parametrize(
