@@ -83,6 +83,8 @@ SECTIONS = {
                                "pretrained --quick"),
     },
 }  # fmt: skip
+RECIPES = "full_scale.recipe.predicted:recipe_run"
+"""What reads a recipe for `dph predict`."""
 COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
 
 
@@ -172,7 +174,8 @@ experiment = _Lazy("experiment", lazy=EXPERIMENTS, help=COMMANDS["experiment"].s
 @click.command(
     cls=_Lazy,
     lazy=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # A command may ask for what a package above its own knows, by the name of a function.
+    context_settings={"help_option_names": ["-h", "--help"], "obj": {"recipes": RECIPES}},
     epilog="Example: dph predict trl beta=0.04 --counts examples/counts/base.jsonl",
 )
 @click.version_option(package_name="dph", prog_name="dph")

@@ -38,9 +38,9 @@ _COUNT = click.IntRange(min=1)
 def predict_command(**options: Any) -> None:
     """Predict what a run does to Pass@k of held-out prompts, and what would retain more.
 
-    CONFIG is a YAML, JSON or TOML file of settings, Python that calls GRPOConfig, or a file with the command
-    line; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal, tinker, with its own
-    defaults. Either way settings follow by the trainer's own names, as beta=0.04.
+    CONFIG is a YAML, JSON or TOML file of settings, a recipe of dph train, Python that calls GRPOConfig, or a
+    file with the command line; TRAINER one of trl, verl, slime, openrlhf, nemo-rl, prime-rl, skyrl, areal,
+    tinker, with its own defaults. Either way settings follow by the trainer's own names, as beta=0.04.
 
     The answer is by the stored runs most like it; with the kernel that dph transfer measures of your
     prompts, of the run itself. Settings that nothing read are named.

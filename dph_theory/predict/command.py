@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,15 +57,18 @@ def print_prediction(
     step = _scaled(step, learning_rate, steps if transfer is None else None)
     base = _rates(counts, base_rates, {name: options.pop(name) for name in terminal.COUNTS_OPTIONS})
     try:
-        configuration = configuration_of(run, trainer_name, version=version)
+        configuration = run.configuration or configuration_of(run, trainer_name, version=version)
         forecast = None
+        if transfer is not None and configuration.rehearsal is not None:
+            raise ValueError("--transfer forecasts no rehearsal: method.name=GRPO for what explores")
         if transfer is not None:
             training = {"steps": steps, "k": k, "held_out": held_out, "batch": prompts_a_step}
             forecast = _forecast(transfer, configuration, run, READERS[trainer_name].rate, **training)
         prediction, steps = None, steps if step else None
         if base is not None and not configuration.objective.unpredicted:
             prediction = predict(configuration, base.rates, step=step, steps=steps, **options)
-        retained = None if forecast else advice(run.settings, trainer_name, configuration, version)
+        settled = forecast is not None or run.configuration is not None
+        retained = None if settled else advice(run.settings, trainer_name, configuration, version)
         source = _source(run, configuration, trainer_name)
         report = PredictionReport(configuration, prediction, base, k, step, steps, forecast, retained, source)
     except ValueError as error:
@@ -166,6 +170,8 @@ def _settings(
                 raise click.UsageError(f"there is no file {config}")
             settings = overridden(overrides)
             return ConfiguredRun(config, (), settings, frozenset(settings), file=False), trainer_named(config)
+        if trainer is None and (own := _own_recipe(path, overrides)):
+            return own, "trl"
         recognised = _recognised(path, overrides, trainer)
         if len(recognised) > 1 and chosen is None:
             listed = "; ".join(f"--run {i + 1}: {run.where}" for i, (run, _) in enumerate(recognised))
@@ -175,6 +181,17 @@ def _settings(
         return recognised[(chosen or 1) - 1]
     except (SyntaxError, ValueError) as error:
         raise click.UsageError(f"{config}: {error}") from error
+
+
+def _own_recipe(path: Path, overrides: tuple[str, ...]) -> ConfiguredRun | None:
+    """The run of a recipe of `dph train`, read by the function that the whole `dph` names."""
+    place = (click.get_current_context().find_root().obj or {}).get("recipes", "")
+    sections = re.compile(r"^(?:extends|method|task):", re.M)
+    is_yaml = path.suffix in (".yaml", ".yml")
+    if not (place and is_yaml and sections.search(path.read_text(encoding="utf-8-sig"))):
+        return None
+    run: ConfiguredRun | None = resolve_name(place)(path, overrides)
+    return run
 
 
 def _recognised(

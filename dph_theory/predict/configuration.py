@@ -12,6 +12,21 @@ from ..trainers.parts import Weight
 from .settings import TrainerSettings
 
 
+@dataclass(frozen=True)
+class Rehearsal:
+    """What is rehearsed on solved prompts: the method, its coefficient eta, and in words its target there."""
+
+    method: str
+    eta: float
+    target: str
+
+    @property
+    def words(self) -> str:
+        """Such as: solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
+        how = f"{self.method}, eta {self.eta:g}, towards {self.target}"
+        return f"solved prompts (D_pef) are rehearsed by {how}; the others (D_exp) are explored"
+
+
 @dataclass(frozen=True, repr=False)
 class Configuration(Shown):
     """What a run's settings amount to.
@@ -22,7 +37,8 @@ class Configuration(Shown):
     what temperature, truncation, a moving reference, masks, other rewards and old answers do, moved_by those
     that change the stationary policy; inert: settings without effect here; harmless: those not read that
     change none; not_read: the others, which may; warnings: what a reader should know; by_version: of a file
-    whose version is not known, what those versions make of it that differ, the oldest first.
+    whose version is not known, what those versions make of it that differ, the oldest first; rehearsal: what
+    is rehearsed, if anything.
     """
 
     trainer: str
@@ -38,6 +54,7 @@ class Configuration(Shown):
     not_read: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     by_version: "tuple[Configuration, ...]" = ()
+    rehearsal: Rehearsal | None = None
 
     def with_objective(self, **changes: Any) -> "Configuration":
         """The same with other fields of its objective."""
@@ -58,6 +75,7 @@ class Configuration(Shown):
             ("penalty", self.penalty or "-"),
             ("stationary KL", self.stationary_kl or "-"),
             ("converges, with a small coefficient, to", end),
+            ("rehearsal", self.rehearsal.words if self.rehearsal else ""),
             ("advantage", run.advantage.words),
             ("reduction", run.reduction),
             ("sampler", run.sampler),
@@ -74,6 +92,7 @@ class Configuration(Shown):
         """Everything as plain data, the objective's fields among the others; the KL term by its symbols."""
         fields = {**vars(self), **vars(self.objective), **self.objective.advantage._asdict()}
         fields["advantage"] = fields.pop("words")
+        fields["rehearsal"] = self.rehearsal and vars(self.rehearsal)
         del fields["objective"], fields["term"], fields["by_version"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 

@@ -138,6 +138,8 @@ def _objective(run: Configuration, *, strategies: bool) -> Iterator[str]:
     end = "" if coefficient or not strategies else _strategies(objective)
     if kl != "not known":
         yield f"{run.trainer} {run.version}: {end or kl.replace('none: no', 'no') + coefficient}."
+    if run.rehearsal is not None:
+        yield f"{run.rehearsal.words[0].upper()}{run.rehearsal.words[1:]}."
     if run.moved_by:
         yield f"Changed by {', '.join(run.moved_by)}: how, with --all."
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..support.errors import argument_error
+
+if TYPE_CHECKING:
+    from .configuration import Configuration
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Unknown:
 class ConfiguredRun:
     """One run: where it stands, the program or the class and imports that show its trainer, its settings.
 
-    `typed` are the names given beside a file or a trainer's name; the run of a `file` may be of any version.
+    `typed` are the names given beside a file or a trainer's name; the run of a `file` may be of any version;
+    `configuration`, what it amounts to, where its reader says that itself.
     """
 
     where: str
@@ -40,6 +44,7 @@ class ConfiguredRun:
     settings: Mapping[str, Any] = field(default_factory=dict)
     typed: frozenset[str] = frozenset()
     file: bool = True
+    configuration: "Configuration | None" = None
 
 
 def runs(path: Path, overrides: Sequence[str] = ()) -> list[ConfiguredRun]:

@@ -21,7 +21,7 @@ GAIN = 0.02
 """Advice retains at least this much more of Pass@k."""
 RETAINED = 0.9
 """Pass@k is retained of which at least this share is left."""
-NONE, FALLS = "none", "to fall"
+NONE, REHEARSAL, FALLS = "none", "rehearsal", "to fall"
 _KINDS = {FORWARD_KL: "forward", REVERSE_KL: "reverse"}
 _FORMS = {NONE: "", "k3": "k3", "k2": "k2", "k3_corrected": "corrected k3"}
 _SCALES = {**dict.fromkeys(UNDIVIDED, "none"), "std": "std", "population_std": "std", "mean": "mean"}
@@ -56,8 +56,9 @@ class StoredRuns:
 
     @property
     def setting(self) -> str:
-        """The form of the KL and its coefficient."""
-        return f"{_FORMS[self.form]} at {self.strength:g}" if self.strength else f"{self.method} without a KL"
+        """The form of the KL, or the method that rehearses, and its coefficient."""
+        form = _FORMS[self.form] or self.method
+        return f"{form} at {self.strength:g}" if self.strength else f"{form} without a KL"
 
     @property
     def outcome(self) -> str:
@@ -119,8 +120,8 @@ class Expectation:
             yield f"{answer}."
             return
         first, *further = self.nearest
-        form, coefficient = _form(configuration), f"{configuration.objective.coefficient:g}"
-        own = coefficient if form == _FORMS[first.form] else f"{form} at {coefficient}"
+        form, coefficient = _form(configuration), f"{_coefficient(configuration):g}"
+        own = coefficient if form in (_FORMS[first.form], first.method) else f"{form} at {coefficient}"
         yours = "" if own == f"{first.strength:g}" else f" (yours: {own})"
         yield f"{answer}: nearest stored run, {first.setting}{yours} {first.outcome}."
         for row in further:
@@ -158,17 +159,27 @@ def forecast_errors() -> ForecastErrors:
 
 
 def kind(configuration: Configuration) -> str | None:
-    """The kind of a run's KL, if stored runs have it; None for another, such as one in the reward."""
+    """The kind of a run's KL or a rehearsal, if stored runs have it; None for another, as in the reward."""
     objective = configuration.objective
+    if configuration.rehearsal is not None:
+        return None if objective.coefficient else REHEARSAL
     if not objective.coefficient:
         return NONE
     term = objective.term
     return _KINDS.get(term.divergence) if term and term.token and term.divergence else None
 
 
+def _coefficient(configuration: Configuration) -> float:
+    """That of the KL, or of a rehearsal."""
+    rehearsal = configuration.rehearsal
+    return rehearsal.eta if rehearsal is not None else configuration.objective.coefficient
+
+
 def _form(configuration: Configuration) -> str:
-    """A run's own form of the KL; "" without a KL."""
+    """A run's own form of the KL, or the method that rehearses; "" without either."""
     term = configuration.objective.term
+    if configuration.rehearsal is not None:
+        return configuration.rehearsal.method
     if term is None or not configuration.objective.coefficient:
         return ""
     own = term.place, term.estimator
@@ -184,10 +195,12 @@ def similar(configuration: Configuration) -> list[StoredRuns]:
     fields = kind(configuration), _SCALES.get(objective.advantage.scale or "")
 
     def distance(row: StoredRuns) -> tuple[float, bool]:
-        between = abs(math.log(row.strength / objective.coefficient)) if row.strength else 0.0
+        between = abs(math.log(row.strength / _coefficient(configuration))) if row.strength else 0.0
         return between, _FORMS[row.form] != form
 
     rows = [row for row in measured() if (row.kl, row.scale) == fields and row.method != "DAPO"]
+    if configuration.rehearsal is not None:
+        rows = [row for row in rows if row.method == form]
     return sorted(rows, key=distance)
 
 
@@ -198,12 +211,14 @@ def expectation(configuration: Configuration) -> Expectation:
         return versions[-1]  # Whichever version it is.
     if reason := _unlike(configuration):
         return Expectation("", reason)
-    strength, by_model = configuration.objective.coefficient, dict[str, StoredRuns]()
+    strength, by_model = _coefficient(configuration), dict[str, StoredRuns]()
     for row in similar(configuration):
         by_model.setdefault(row.model, row)
     nearest = tuple(sorted(by_model.values(), key=measured().index))
     model, scale, kls = nearest[0].model, nearest[0].scale, (NONE, nearest[0].kl)
     rows = [row for row in measured() if (row.model, row.scale) == (model, scale) and row.kl in kls]
+    if configuration.rehearsal is not None:
+        rows = [row for row in rows if row.method in ("GRPO", nearest[0].method)]
     rows.sort(key=lambda row: row.strength)
     smaller = [row for row in rows if row.strength <= strength][-1]
     larger = [row for row in rows if row.strength >= strength][:1]
@@ -220,6 +235,8 @@ def _unlike(configuration: Configuration) -> str:
     objective, term = configuration.objective, configuration.objective.term
     if objective.undecided:
         return f"it depends on {', '.join(dict.fromkeys(objective.undecided))}"
+    if configuration.rehearsal is not None and not similar(configuration):
+        return f"no stored run rehearses like this one ({configuration.rehearsal.method})"
     if objective.coefficient and term is not None and kind(configuration) is None:
         place = "loss" if term.token else "reward"
         return f"no stored run has a KL like this one ({term.estimator} in the {place})"

@@ -96,6 +96,7 @@ READ = [
      "--advantage_estimator group_norm\n", "OpenRLHF", 0.001),
     ("a.sh", "python3 -m openrlhf.cli.train_ppo_ray --algo.kl.init_coef 1e-2 "
      "--algo.dynamic_filtering_range 0 1\n", "OpenRLHF", 0.01),
+    ("a.sh", "accelerate launch -m trl.scripts.grpo --beta 0 --scale_rewards none\n", "TRL", 0.0),
     ("a.sh", SWIFT + "--advantage_estimator rloo --beta 0.001\n", "ms-swift", 0.001),
     ("a.sh", SLIME + "--use-kl-loss --kl-loss-coef 0.01 --kl-loss-type=k2\n", "slime", 0.01),
     ("a.sh", SLIME + "--kl-coef 0.01 --kl-loss-coef 0.00 --kl-loss-type low_var_kl\n", "slime", 0.0),
