@@ -13,7 +13,7 @@ from .settings import TrainerSettings
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class RehearsedPrompts:
     """What is rehearsed on solved prompts: the method, its coefficient eta, and in words its target there."""
 
     method: str
@@ -23,8 +23,8 @@ class Rehearsal:
     @property
     def words(self) -> str:
         """Such as: solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one."""
-        how = f"{self.method}, eta {self.eta:g}, towards {self.target}"
-        return f"solved prompts (D_pef) are rehearsed by {how}; the others (D_exp) are explored"
+        by = f"{self.method}, eta {self.eta:g}, towards {self.target}"
+        return f"solved prompts (D_pef) are rehearsed by {by}; the others (D_exp) are explored"
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +54,7 @@ class Configuration(Shown):
     not_read: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     by_version: "tuple[Configuration, ...]" = ()
-    rehearsal: Rehearsal | None = None
+    rehearsal: RehearsedPrompts | None = None
 
     def with_objective(self, **changes: Any) -> "Configuration":
         """The same with other fields of its objective."""

@@ -91,6 +91,7 @@ def predict(
     whose stationary policy is not known, for no base rates, and where the group size is needed and not given.
     Source: ours, theory E1, E2, E4.
 
+    >>> from dph_theory.predict import configuration_of
     >>> round(predict(configuration_of({"beta": 0.5}, "trl"), [0.25]).mean_validity, 4)
     0.9755
     """

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from dph_theory.predict import configuration_of
-from dph_theory.predict.configuration import Configuration, Rehearsal
+from dph_theory.predict.configuration import Configuration, RehearsedPrompts
 from dph_theory.predict.run_files import ConfiguredRun
 
 from .methods import METHODS, setup
@@ -46,5 +46,5 @@ def _configuration(recipe: Recipe, arguments: dict[str, Any], of_trl: dict[str, 
     rehearsal, method = None, METHODS[recipe.method.name]
     if rehearses(arguments):
         target = _TARGETS[rehearsal_target(arguments)]
-        rehearsal = Rehearsal(method.name, float(arguments["eta"]), target)
+        rehearsal = RehearsedPrompts(method.name, float(arguments["eta"]), target)
     return replace(read, trainer="dph on TRL", objective=objective, rehearsal=rehearsal)
