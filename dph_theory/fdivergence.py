@@ -74,8 +74,12 @@ class FDivergence:
 
     @cached_property
     def expression(self) -> "sympy.Expr":
-        """The generator f, as an expression in u."""
-        return self.declared(_ratio())
+        """The generator f, as an expression in u; ValueError for what makes none of u."""
+        try:
+            return sympy.sympify(self.declared(_ratio()))
+        except (TypeError, AttributeError, sympy.SympifyError) as error:
+            allowed = f"a sympy expression of u, with functions as sympy.sqrt, not numpy's ({error})"
+            raise argument_error("declared", self.name, allowed) from error
 
     @cached_property
     def reversed(self) -> "FDivergence":

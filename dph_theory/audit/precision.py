@@ -72,7 +72,7 @@ def called(advantage: Advantage, rewards: np.ndarray, *, precise: bool = False) 
         except Exception as other:
             if str(other) != str(error):
                 raised += f" (of an array it raised {type(other).__name__}: {other})"
-            raise AdvantageError(f"the advantage raised {raised}") from error
+            raise AdvantageError(f"of rewards (groups, G) alone the advantage raised {raised}") from error
     if isinstance(advantages, torch.Tensor):
         advantages = advantages.detach().double()
     numbers = np.asarray(advantages, float)

@@ -78,6 +78,8 @@ def print_prediction(
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     undecided = configuration.objective.undecided
     next_command = _next_command((config, *overrides), undecided, READERS[trainer_name])
+    if show_all and next_command.endswith(" --all"):
+        next_command = ""  # That is what was run.
     terminal.say(console, "\n".join(report.lines(next_command, "" if transfer is None else str(transfer))))
     if show_all:
         _details(console, report)

@@ -105,6 +105,7 @@ def test_a_generator_alone_gives_what_its_stable_form_gives(divergence):
         (lambda u: u**2, {}, r"declared='u\*\*2' is not allowed: a convex f"),
         (lambda u: -((u - 1) ** 2), {}, "declared=.*a convex f"),
         (lambda u: sympy.sqrt(u - 2) - 1, {}, "declared=.*a convex f"),
+        (lambda u: np.sqrt(u) - 1, {}, "declared='mine' .*sympy.sqrt, not numpy's"),
     ],
 )
 def test_what_does_not_agree_with_the_generator_is_refused_at_its_first_use(declared, given, message):

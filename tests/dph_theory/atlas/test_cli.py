@@ -40,7 +40,7 @@ def test_wrong_usage_is_one_line(tmp_path):
     assert "is GRPO meant?" in unknown.output
     broken = CliRunner().invoke(atlas_command, [f"{tmp_path}/mine.py:broken"])
     assert broken.exit_code == 1
-    assert "could not be audited: the advantage raised KeyError" in broken.output
+    assert "could not be audited: of rewards (groups, G) alone the advantage raised KeyError" in broken.output
     missing = CliRunner().invoke(atlas_command, [f"{tmp_path}/mine.py:other"])
     assert missing.exit_code == 2
     assert "found in it: broken" in missing.output

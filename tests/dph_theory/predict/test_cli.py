@@ -112,6 +112,14 @@ def test_the_next_command_stands_last_and_works_as_printed(words, next_command):
     assert (dph, CliRunner().invoke(main, arguments).exit_code) == ("dph", 0)
 
 
+def test_what_was_run_is_not_the_next_command(tmp_path):
+    """Where a reason lies in a file that is not at hand, --all names it, and there is no more to see."""
+    (tmp_path / "a.yaml").write_text("defaults: [other]\nnum_generations: 8\nscale_rewards: none\nbeta: 0\n")
+    for more in ("", " --all"):
+        output = predict(f"{tmp_path / 'a.yaml'}{more}").output
+        assert output.count("a.yaml --all") == (more == "")
+
+
 def test_the_base_s_pass_at_k_is_unbiased_and_a_k_above_n_is_said():
     counts = "--counts examples/counts/base.jsonl"
     for k, passed in ((8, "0.868"), (32, "0.994")):
