@@ -191,7 +191,7 @@ def _of_rates(
     off = abs(x * answers - np.round(x * answers)) > 0.01 + 0.001 * np.array(answers)
     if off.any():
         i = int(off.argmax())
-        raise argument_error("n", answers[i], f"the number of answers behind {column}, such as {x[i]:g}")
+        raise argument_error("n", answers[i], f"a number of answers of which {column}={x[i]:g} are correct")
     return [_Judged(row, m, round(share * m)) for (row, share), m in zip(shares, answers, strict=True)]
 
 

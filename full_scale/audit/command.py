@@ -32,13 +32,16 @@ def trainer_command(path: str, samples: str, seed: int, json_path: Path | None) 
     Its own advantages and loss run, on and off policy where a batch is used twice or another sampler draws
     it. Names in the file that TRL's scripts read besides are listed; others are wrong usage.
     """
+    if not Path(path).is_file():
+        raise click.UsageError(f"there is no file {path}")
+    from transformers.utils import logging
+
     from dph_theory.audit.advantage import AdvantageError
     from dph_theory.audit.cli import say
 
     from .live_audit import audit_file
 
-    if not Path(path).is_file():
-        raise click.UsageError(f"there is no file {path}")
+    logging.disable_progress_bar()  # The models are tiny, and made here.
     console = terminal.console(stderr=json_path == STANDARD_OUTPUT)
     try:
         report, ignored = audit_file(Path(path), samples=samples, seed=seed)

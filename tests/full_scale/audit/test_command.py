@@ -27,6 +27,7 @@ def test_the_command_tells_what_the_installed_trainer_descends(tmp_path):
         assert words in printed
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert len(done.stdout.splitlines()) <= 20
+    assert "it/s" not in done.stderr
     written = json.loads(path.read_text())
     assert written["loss"]["gradient"]["terms"][1] == [pytest.approx(0.04), "forward KL(ref||pi)"]
     assert written["loss"]["selects"] == "token forward limit"
