@@ -122,9 +122,9 @@ def _closest_policy(confrontation: "Confrontation") -> Iterator[str]:
     policy = policy.replace(", advantages", ",")
     beta = f", beta {best.beta.value:.2g} [{best.beta.low:.2g}, {best.beta.high:.2g}]" if best.beta else ""
     yield f"Closest KL-regularised optimum: {policy}{beta}."
-    behind = f"{-best.held_out.value:.2g} nats a prompt behind shifts of their own"
+    behind = f"{-best.held_out.value:.2g} nats a prompt behind a shift of each prompt's own"
     rank = "none predicts better" if best == confrontation.policies[0] else behind
-    yield f"On answers held out {rank}; without a KL no cause."
+    yield f"On answers held out {rank}; of a run without a KL it is no cause."
 
 
 def _no_closest_policy(confrontation: "Confrontation") -> str:

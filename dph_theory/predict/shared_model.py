@@ -103,12 +103,13 @@ class SharedModelForecast(Shown):
             f"{opening} {measure} {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam at"
             f" {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
         ]
-        domain, word = (errors.beyond, "Above") if self.beyond else (errors.within, "Below")
-        error = f"{word} {HOLDS_TO:g}, {domain.settings} forecasts erred by {domain.rms:.3f} (rms)"
+        domain, word = (errors.beyond, "above") if self.beyond else (errors.within, "below")
+        error = f"First moves {word} {HOLDS_TO:g}: {domain.settings} forecasts"
+        error += f" erred by {domain.rms:.3f} (rms)"
         if self.beyond:
             error += f", in direction {domain.moved - domain.right} of {domain.moved}"
         if len(self.sets) <= 2:  # Of several held-out sets together the deviation is not known.
-            error += f"; seeds of the linear model by {self.sets[-1].pass_at_k[-1][1]:.3f}"
+            error += f"; seeds alone by {self.sets[-1].pass_at_k[-1][1]:.3f}"
         if any(choice.setting.startswith(_CONSTRAINED) for choice in better):
             error += f"; a KL on few prompts {errors.constrained:+.3f}, in the mean"
         lines.append(f"{error}.")

@@ -61,7 +61,7 @@ LINES = {
     "shifts that vary": (moved(3, 0.5, 2.5), 24, {-2: "No single KL-regularised optimum fits"}),
     "one shift": (moved(4, 0.8), 24, {
         -3: r"Closest KL-regularised optimum: .*, beta ",
-        -2: r"On answers held out (none predicts better|[\d.e-]+ nats a prompt behind shifts of .*); "}),
+        -2: r"On answers held out (none predicts better|[\d.e-]+ nats a prompt behind a shift of .*); "}),
     "nothing changed": (unchanged(8), 8, {-2: r"No change is not rejected \(p = "}),
     "one answer to each": ((np.repeat([0, 1], [120, 80]), np.repeat([1, 0], [160, 40])), 1, {
         2: r"40 of 80 solved prompts lost, 120 of 120 others gained\.$",

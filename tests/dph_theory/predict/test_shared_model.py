@@ -151,8 +151,8 @@ def test_how_far_such_forecasts_were_off_is_said_beside_the_spread_of_the_linear
     errors = json.loads(MEASURED.read_text())["errors"]
     told = forecast(opposed(), method_of({"beta": 0.0}), steps=60, learning_rate=0.2, k=8)
     within, spread = errors["within"], told.sets[-1].pass_at_k[-1][1]
-    head = f"Below 1, {within['settings']} forecasts erred by {within['rms']:.3f} (rms)"
-    assert off(told) == f"{head}; seeds of the linear model by {spread:.3f}."
+    head = f"First moves below 1: {within['settings']} forecasts erred by {within['rms']:.3f} (rms)"
+    assert off(told) == f"{head}; seeds alone by {spread:.3f}."
     with_held = replace(
         told.choices[1], setting="forward KL to the base on 4 prompts, coefficient 1", held_out=(1.0, 1.0)
     )
