@@ -34,6 +34,7 @@ def test_a_theorem_whose_instances_are_costly_asks_for_a_share_of_them():
     few, all_of_them = (search(t, SearchSettings(20_000, 64, 20), 1).instances for t in (costly, PINSKER))
     assert 1000 < few < all_of_them / 10
     assert search(costly, SearchSettings(500, 64, 5), 1).instances > 200
+    assert SearchSettings().part(costly.share).polish < SearchSettings().polish
     false = costly.changed(costly.false_neighbours[0])
     assert search(false, SearchSettings(20_000, 64, 20), 1).witness
 

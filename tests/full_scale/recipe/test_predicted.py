@@ -48,8 +48,14 @@ def test_the_command_names_the_stored_run_and_both_sets_of_prompts(tmp_path):
     words = " ".join(answer.output.split())
     assert "nearest stored run, DPH-F at 0.05 on SmolLM2-135M (20 steps): 0.758 to 0.406" in words
     assert "Solved prompts (D_pef) are rehearsed by DPH-F, eta 0.05, towards a pass rate of one" in words
-    other = CliRunner().invoke(main, ["predict", path, "method.name=GRPO"]).output
-    assert "GRPO without a KL on SmolLM2-135M" in " ".join(other.split())
+    for changes, stored in (
+        (["method.name=GRPO"], "GRPO without a KL on SmolLM2-135M"),
+        (["method.name=DPH-JS", "method.eta=3"], "DPH-JS at 1 (yours: 3) on SmolLM2-135M"),
+        (["method.name=DPH-alpha", "method.eta=0.05"], "DPH-alpha at 0.05 on SmolLM2-135M"),
+    ):
+        other = CliRunner().invoke(main, ["predict", path, *changes]).output
+        assert stored in " ".join(other.split())
+        assert "trained Pass@1" not in other  # TRL's own names of what retained more are no keys of a recipe.
     refused = CliRunner().invoke(main, ["predict", path, "--transfer", "examples/transfer/kernel.npz"])
     assert "forecasts no rehearsal" in refused.output
     wrong = CliRunner().invoke(main, ["predict", path, "method.nam=DPH-F"])
