@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.shown_text import assert_shown_alike
 
 ROOT = Path(__file__).parents[1]
 TRANSCRIPTS = ROOT / "docs" / "transcripts"
@@ -66,5 +67,5 @@ def test_a_journey_prints_what_its_transcript_says(name, tmp_path):
         path.write_text(said)
     texts = said, path.read_text()
     printed, stored = (_RATES.sub("0.000", text) if name == "count" else text for text in texts)
-    assert printed == stored
+    assert_shown_alike(printed, stored)
     assert max(map(len, said.splitlines()[1:])) <= 80

@@ -14,8 +14,11 @@ from .log_ratios import first_failure, level_of, penalty_of
 from .quantities import gradient_of
 from .report import Limit, Match
 
-GRID = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0, 14.0, 20.0)
-"""Sizes of a log ratio, of every token 0 of a problem, that are tried from the least on."""
+GRID = tuple(size * (1 - 1e-6) for size in (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0, 14.0, 20.0))
+"""Sizes of a log ratio of token 0 that are tried, in rising order.
+
+They lie just within round numbers: exactly at a clamp's end, rounding decides whether a token has a slope.
+"""
 FARTHEST = GRID[-1]
 SIZES = tuple(size for size in GRID if size < math.log(100))
 """Advantages are multiplied by up to a hundred, and divided."""

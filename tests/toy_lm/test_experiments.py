@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.shown_text import assert_shown_alike
 from support.tiny_styles_base import SETTINGS
 
 from dph_theory.support.files import write_json
@@ -151,7 +152,7 @@ def test_the_sentences_that_are_stored_are_those_of_the_numbers_that_are_stored(
     kept = json.loads((NUMBERS / f"toy_{name}.json").read_text())
     made = importlib.import_module(f"toy_lm.{name}.results")
     config = [from_json(made.StrategiesConfig, kept["config"])] if name == "strategies" else []
-    assert made.findings(*config, kept["results"]) == kept["findings"]
+    assert_shown_alike("\n".join(made.findings(*config, kept["results"])), "\n".join(kept["findings"]))
 
 
 def test_trainings_of_styles_say_what_they_are_and_measure_their_curve_and_their_end(made):

@@ -16,6 +16,8 @@ from dph_theory.theorems import THEOREMS
 
 PINS = Path(__file__).with_name("pinned.txt")
 DRAWN = 64
+OFF_TIES = 1 + 1e-9
+"""Moves a value like 0.25 off the tie between two first digits, whatever its last bits are."""
 
 
 def digest(*texts):
@@ -41,7 +43,8 @@ def ranged(theorem):
     words = []
     for name, values in sorted(theorem.instances(cube).items()):
         finite = values[np.isfinite(values)]
-        words.append(f"{name} {finite.min():.0e} {finite.max():.0e}" if finite.size else name)
+        least, greatest = (OFF_TIES * end for end in (finite.min(), finite.max())) if finite.size else (0, 0)
+        words.append(f"{name} {least:.0e} {greatest:.0e}" if finite.size else name)
     return digest(*words)
 
 
