@@ -1,8 +1,8 @@
 """Comparison of text that contains computed numbers, at the precision a reader sees.
 
 Another processor uses other vector instructions, so the last digit of a computed number may differ. Words
-and integers must be equal. Two numbers with decimals may differ by one unit in the last decimal that is shown,
-and so may two rounded percentages or angles.
+and integers must be equal. Two numbers with decimals may differ by one unit in the last decimal that is
+shown, and so may two rounded percentages or angles.
 """
 
 import re
