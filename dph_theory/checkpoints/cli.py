@@ -46,7 +46,6 @@ def difference(text: str) -> tuple[float, int]:
 @click.option("--by", metavar="FIELD", help="Field of the rows whose categories are shown.")
 @click.option("--by-step", is_flag=True, help="Compare each step of a RUN: a field step, or a file each.")
 @click.option("--mean", is_flag=True, help="Show the mean of the RUNs too, seeds of one method.")
-@click.option("--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Bootstrap draws.")
 @click.option(
     "--trained", type=_FILE, help="File of the ids of trained prompts, one per line; they are left out."
 )

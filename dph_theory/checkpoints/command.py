@@ -39,7 +39,7 @@ def print_confrontation(
     try:
         first_name, *names = distinct_names([base, *runs])
         first = replace(read_counts(base, by=by, **reading), name=first_name)
-        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
+        band = {name: options[name] for name in ("ks", "seed", "allow_missing", "min_n")}
         first = _held_out(first, trained)
         for path, name in zip(runs, names, strict=True):
             steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}

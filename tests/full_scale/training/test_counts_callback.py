@@ -47,7 +47,7 @@ def test_a_training_writes_counts_and_is_the_same_as_without(model, tmp_path):
     assert sum(row.c for row in base.rows.values()) / (16 * 8) == pytest.approx(rate, abs=0.15)
 
     files = [str(folder / f"step{step}.jsonl") for step in (0, 2, 4)]
-    result = CliRunner().invoke(confront_command, [*files, "--draws", "50"])
+    result = CliRunner().invoke(confront_command, files)
     assert result.exit_code == 0, result.output
     assert "8 prompts" in result.output
 
