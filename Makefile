@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test test-slow prove demo pretrained real-runs bench mutants clean
+.PHONY: reproduce test test-slow prove demo pretrained real-runs bench clean
 
 reproduce: $(READY)  ## verify, run the toy experiments, audit, draw every figure, and make report/index.html
 	$(BIN)/dph reproduce
@@ -46,10 +46,6 @@ bench: $(READY)  ## speed and memory, as ratios; each prints a table and stores 
 	$(BIN)/python benchmarks/sql.py
 	$(BIN)/python benchmarks/confront.py
 	$(BIN)/python benchmarks/transfer.py
-
-mutants: $(READY)  ## sixty changed lines, each in a copy: which of them the tests see
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt pytest-cov
-	$(BIN)/python benchmarks/mutants.py
 
 # Packages are compiled as they are imported: to compile all of them takes longer than to install them.
 $(READY): pyproject.toml constraints.txt

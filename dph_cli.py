@@ -53,8 +53,6 @@ SECTIONS = {
         "confront": _Command("dph_theory.checkpoints.cli",
                              "What changed between two checkpoints, from counts alone.", "figures",
                              "examples/counts/base.jsonl examples/counts/grpo.jsonl"),
-        "atlas": _Command("dph_theory.atlas.cli", "What each published method converges to, and your own.",
-                          "toy", "--only GRPO"),
     },
     "Theory": {
         "verify": _Command("dph_theory.verification.cli:verify",

@@ -34,7 +34,6 @@ AT_ONCE = (
     "confront examples/counts/base.jsonl examples/counts/grpo.jsonl",
     "experiment pretrained --list",
     "experiment small-llama --list",
-    "atlas --only GRPO",
     "verify --list",
 )
 

@@ -15,7 +15,6 @@ from .numeric.arrays import (
     Scalars,
     distribution,
     first,
-    in_own_precision,
     mask,
     positive,
     probability,
@@ -54,14 +53,12 @@ def _model(
     return base, valid
 
 
-@in_own_precision
 def valid_mass(policy: Distribution, valid: Mask) -> Values:
     """q(Y1) = E_q[v]: the pass rate of a policy, shapes (..., outcomes) give (...)."""
     policy, valid = _model(policy, valid, name="policy")
     return only(policy, valid).sum(axis=-1)
 
 
-@in_own_precision
 def filtered(base: Distribution, valid: Mask) -> Values:
     """The filtered model p_* = a(. | Y1): the base conditioned on being correct.
 
@@ -81,7 +78,6 @@ def filtered(base: Distribution, valid: Mask) -> Values:
     return normalised(correct / top)
 
 
-@in_own_precision
 def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     """The tilted policy p_b ~ a e^{v/b}, the only maximiser of E_q[v] - b KL(q || a).
 
@@ -103,7 +99,6 @@ def tilted(base: Distribution, valid: Mask, beta: Scalars) -> Values:
     return normalised(np.exp(logits - logits.max(axis=-1, keepdims=True)))
 
 
-@in_own_precision
 def with_validity(mu: Scalars, base: Distribution, valid: Mask) -> Values:
     """The policy nearest to the base of pass rate mu: mu p_* on Y1 and (1-mu) a(.|Y0), mu of shape (...)."""
     base, valid = _model(base, valid, both=True)
@@ -189,7 +184,6 @@ def log_partition(base_rate: Scalars, beta: Scalars) -> Values:
     return np.where(gain <= 30.0, np.log1p(base_rate * np.expm1(mild)), large)
 
 
-@in_own_precision
 def excess_kl(policy: Distribution, base: Distribution, valid: Mask) -> ExcessKL:
     """The decomposition KL(q||a) = kl(q(Y1)||A1) + q(Y1) KL(q(.|Y1)||p_*) + q(Y0) KL(q(.|Y0)||p_0).
 

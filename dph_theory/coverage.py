@@ -8,7 +8,6 @@ from .numeric.arrays import (
     Scalars,
     distribution,
     first,
-    in_own_precision,
     integers,
     mask,
     probability,
@@ -55,7 +54,6 @@ def _log_fail(few: Values, many: Values, spare: Values) -> Values:
     return total
 
 
-@in_own_precision
 def exact_pass_at_k(p: Scalars, k: Scalars) -> Values:
     """The probability that one of k draws passes, 1 - (1-p)^k, for p in [0, 1] and whole k from 1 to 2^63.
 
@@ -74,7 +72,6 @@ def _hit(p: Values, k: Values) -> Values:
     return np.where(certain, 1 + 0 * p, 0 - np.expm1(k * np.log1p(-np.where(certain, 0 * p, p))))
 
 
-@in_own_precision
 def expected_distinct_valid(q: Distribution, valid: Mask, k: Scalars) -> Values:
     """The expected number of distinct valid outcomes in k independent draws, sum_{Y1} 1 - (1-q)^k.
 
@@ -94,14 +91,12 @@ def averaged(q: Values, share: Values, first: int, second: int) -> Values:
     return q + only(moved, place == second) - only(moved, place == first)
 
 
-@in_own_precision
 def entropy(q: Distribution) -> Values:
     """The Shannon entropy in nats, -sum q log q; shapes (..., outcomes) give (...)."""
     q = distribution("q", q)
     return -xlogy(q, q).sum(axis=-1)
 
 
-@in_own_precision
 def effective_number(q: Distribution) -> Values:
     """The effective number of outcomes, e^entropy: n where n outcomes are equally likely."""
     return np.exp(entropy(q))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lazy_loader
 import numpy as np
 
-from .numeric.arrays import Distribution, distribution, in_own_precision, require_common_shape
+from .numeric.arrays import Distribution, distribution, require_common_shape
 from .numeric.elementary import Values, log_ratio
 from .support.errors import argument_error
 
@@ -154,7 +154,6 @@ class FDivergence:
         """lim f(u)/u: what a unit of policy mass costs where ref has none (0, finite or oo)."""
         return sympy.limit(self.expression / _ratio(), _ratio(), sympy.oo)
 
-    @in_own_precision
     def __call__(self, pi: Distribution, ref: Distribution) -> Values:
         """D_f(pi || ref) over the last axis: shapes (..., outcomes) give (...); 0, finite or inf, never nan.
 
@@ -245,7 +244,6 @@ class FDivergence:
             xp.where(x <= 0, slope, _grown(xp, root, other_slope)),
         )
 
-    @in_own_precision
     def gradient(self, pi: Distribution, ref: Distribution) -> Values:
         """The gradient of D_f(softmax(theta) || ref) in the logits theta, where D_f is finite.
 

@@ -19,7 +19,6 @@ MAY_IMPORT = {
 NEEDS_TORCH = (
     "dph_theory/losses/",
     "dph_theory/audit/",
-    "dph_theory/atlas/",
     "dph_theory/finite_training/training.py",
     "dph_theory/trainers/advantages.py",
     "dph_theory/trainers/restated.py",

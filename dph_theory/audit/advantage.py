@@ -16,7 +16,6 @@ from ..support.table import Table
 from ..trainers.advantages import EPSILONS, Advantage
 from ..transfer.retention import Weighting, trained_shares
 from .declared_advantages import declared_advantage
-from .mixed_rewards import MixedRewards, mixed_rewards
 from .precision import COARSE, FLOAT32, ROUNDING, AdvantageError, called, rounding_of
 from .quantities import find_sum
 from .report import LossReport
@@ -185,7 +184,7 @@ class AdvantageReport(LossReport):
     `all_right`, `all_wrong`: the advantage in such groups. `not_finite`: the numbers of correct answers
     at which some advantage is nan or infinite; `spike`, of rewards other than 0 and 1, an advantage that
     rounding makes large; `rounding`, how far its own precision moves an advantage, relative to the largest.
-    `equals` says which declared advantage it is; `mixed`, what it makes of a format reward.
+    `equals` says which declared advantage it is.
     """
 
     advantage: str
@@ -206,38 +205,23 @@ class AdvantageReport(LossReport):
     spike: Spike | None
     rounding: float
     equals: str
-    mixed: MixedRewards | None
 
     def tables(self) -> Sequence[Table]:
         """One row a pass rate."""
-        columns = {
-            "V": self.validities,
-            "weight": self.weight,
-            "J_G": self.objective,
-            "variance": self.variance,
-        }
-        if self.mixed is not None:
-            columns |= {"weight beside a format": self.mixed.correct, "the format's": self.mixed.format}
-        return (Table.from_rows(tuple(columns), zip_longest(*columns.values())),)
+        columns = self.validities, self.weight, self.objective, self.variance
+        return (Table.from_rows(("V", "weight", "J_G", "variance"), zip_longest(*columns)),)
 
 
 def audit_advantage(
-    advantage: Advantage,
-    *,
-    group_size: int = 8,
-    name: str | None = None,
-    drops_equal_groups: bool = False,
-    format_reward: float | None = None,
+    advantage: Advantage, *, group_size: int = 8, name: str | None = None, drops_equal_groups: bool = False
 ) -> AdvantageReport:
     """What an advantage weighs and maximises, by enumerating every outcome of a group.
 
     Parameters: `advantage`, a function of rewards (groups, G), zeros and ones, to as many numbers;
     `group_size`, G; `drops_equal_groups`, whether groups whose answers are all correct or all incorrect are
     replaced by others, as in DAPO: the weight is divided by the chance 1 - V^G - (1-V)^G of differing
-    rewards; `format_reward`, one that half of the answers have beside that of correctness. Returns an
-    AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and ValueError for what
-    is none, a group below two, or a format reward that is not positive. Source: ours, entries
-    `group_advantages`.
+    rewards. Returns an AdvantageReport. Raises AdvantageError, a ValueError, for a function that fails, and
+    ValueError for what is none, or a group below two. Source: ours, entries `group_advantages`.
 
     >>> round(audit_advantage(lambda r: r - r.mean(-1, keepdims=True), group_size=4).weight[0], 6)
     0.75
@@ -266,9 +250,6 @@ def audit_advantage(
         spike=spike,
         rounding=rounding,
         equals=declared_advantage(advantage, table.group_size, name),
-        mixed=None
-        if format_reward is None
-        else mixed_rewards(advantage, table.group_size, format_reward, VALIDITIES),
     )
     return replace(draft, verdict=verdict_line(draft))
 
@@ -319,7 +300,6 @@ def verdict_line(report: AdvantageReport) -> str:
         ends,
         retains,
     ]
-    sentences += [report.mixed.words] if report.mixed else []
     return f"{report.advantage} at G = {report.group_size}: {' '.join(sentences)}"
 
 

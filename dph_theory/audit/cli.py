@@ -28,13 +28,8 @@ WIDTH, MOST_LINES = 80, 20
 _OUTPUT = terminal.OutputFile()
 _target = click.argument("target", metavar=_TARGET)
 _json = click.option("--json", "json_path", type=_OUTPUT, help="File of the findings.")
-_limit = click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    show_default=True,
-    help="Longest time, in seconds.",
-)
+LONGEST = 120.0
+"""Seconds that a user's function may take."""
 
 
 @click.command(name="loss", short_help="Which divergence's gradient a loss has.")
@@ -47,11 +42,8 @@ _limit = click.option(
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the problems."
 )
-@_limit
 @_json
-def loss_command(
-    target: str, samples: str | None, seed: int, time_limit: float, json_path: Path | None
-) -> None:
+def loss_command(target: str, samples: str | None, seed: int, json_path: Path | None) -> None:
     """Which divergence a loss estimates and whose gradient it has, by exact enumeration.
 
     The loss is a torch function of any of log_pi, log_ref, log_old, advantages and mask, tensors of shape
@@ -66,7 +58,7 @@ def loss_command(
         both = ("policy", "old_policy") if "log_old" in arguments_of(loss) else ("policy",)
         return [audit(loss, samples=source, seed=seed) for source in ([samples] if samples else both)]
 
-    reports = _audit(target, time_limit, json_path, audits)
+    reports = _audit(target, json_path, audits)
     sys.exit(int(all(report.failed for report in reports)))
 
 
@@ -75,38 +67,25 @@ def loss_command(
 @click.option(
     "--group-size", type=click.IntRange(2), default=8, show_default=True, help="G, the answers to a prompt."
 )
-@click.option(
-    "--format-reward",
-    type=click.FloatRange(min=0, min_open=True),
-    help="A reward beside that of correctness, which half of the answers have.",
-)
-@_limit
 @_json
-def advantage_command(
-    target: str, group_size: int, format_reward: float | None, time_limit: float, json_path: Path | None
-) -> None:
-    """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises.
-
-    Correctness is a reward of one. With --format-reward the answer also says what both rewards weigh, and at
-    which pass rates the format wins.
-    """
+def advantage_command(target: str, group_size: int, json_path: Path | None) -> None:
+    """How an advantage, rewards (groups, G) -> advantages, weights prompts, and what it maximises."""
     from .advantage import audit_advantage
 
     def audits(advantage: Callable[..., Any]) -> list[LossReport]:
-        return [audit_advantage(advantage, group_size=group_size, format_reward=format_reward)]
+        return [audit_advantage(advantage, group_size=group_size)]
 
-    _audit(target, time_limit, json_path, audits)
+    _audit(target, json_path, audits)
 
 
 @click.command(name="metric", short_help="Whether a Pass@k is one, and its bias.")
 @_target
-@_limit
 @_json
-def metric_command(target: str, time_limit: float, json_path: Path | None) -> None:
+def metric_command(target: str, json_path: Path | None) -> None:
     """What a metric, (n, c, k) or (matrix of 0 and 1, k) -> number, estimates, and its bias."""
     from .metric import audit_metric
 
-    _audit(target, time_limit, json_path, lambda metric: [audit_metric(metric)])
+    _audit(target, json_path, lambda metric: [audit_metric(metric)])
 
 
 @click.command(name="catalogue", short_help="What published KL terms, losses and advantages do.")
@@ -134,7 +113,7 @@ def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     name = chosen[trainer.lower()]
-    with interruptible():
+    with _interruptible():
         if name == "advantages":
             reports: list[LossReport] = [*audit_advantages((8,))]
         else:
@@ -146,14 +125,11 @@ def catalogue_command(trainer: str | None, json_path: Path | None) -> None:
 
 
 def _audit(
-    target: str,
-    seconds: float,
-    json_path: Path | None,
-    audits: Callable[[Callable[..., Any]], list[LossReport]],
+    target: str, json_path: Path | None, audits: Callable[[Callable[..., Any]], list[LossReport]]
 ) -> list[LossReport]:
     """The audits of what a user names, shown and written; a second one is that off policy."""
-    function, console = load(target), terminal.console(stderr=json_path == STANDARD_OUTPUT)
-    with terminal.Bars() as bars, user_code(console, target, seconds):
+    function, console = _load(target), terminal.console(stderr=json_path == STANDARD_OUTPUT)
+    with terminal.Bars() as bars, _user_code(console, target):
         bars("auditing", 0, 1, target)
         reports = audits(function)
         bars("auditing", 1, 1, target)
@@ -168,7 +144,7 @@ def _audit(
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def _interruptible() -> Iterator[None]:
     """Ctrl-C says that nothing was written, and ends with its code."""
     try:
         yield
@@ -178,15 +154,15 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
+def _user_code(console: Console, target: str) -> Iterator[None]:
     """A user's code: what cannot be audited ends with 1 and says why; wrong usage, and sys.exit, with 2."""
     if "torch" in sys.modules:  # The tensors are small: more threads only wait for each other.
         sys.modules["torch"].set_num_threads(1)
     try:
-        with interruptible(), quietly(seconds) as printed:
+        with _interruptible(), quietly(LONGEST) as printed:
             yield
     except TooLong:
-        terminal.say(console, f"could not be audited: {target} took over {seconds:g} s (--time-limit)")
+        terminal.say(console, f"could not be audited: {target} took over {LONGEST:g} s")
         sys.exit(1)
     except AuditError as error:
         terminal.say(console, f"could not be audited: {error}")
@@ -201,7 +177,7 @@ def user_code(console: Console, target: str, seconds: float) -> Iterator[None]:
         terminal.say(terminal.console(stderr=True), f"{target} printed {lines} lines, which are not shown")
 
 
-def load(target: str) -> Callable[..., Any]:
+def _load(target: str) -> Callable[..., Any]:
     """The callable that FILE.py:function names; UsageError says what is wrong, or what is there instead."""
     file, colon, name = target.rpartition(":")
     if not (file and colon and name):

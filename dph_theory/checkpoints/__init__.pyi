@@ -4,8 +4,6 @@ from .counts import Counts as Counts
 from .counts import MatchedRows as MatchedRows
 from .counts import PairedCounts as PairedCounts
 from .counts import matched as matched
-from .pilot import PilotForecast as PilotForecast
-from .pilot import pilot_forecast as pilot_forecast
 from .reading import read_counts as read_counts
 from .reading import read_steps as read_steps
 from .report import sentences as sentences

@@ -10,7 +10,6 @@ from ..support import terminal
 
 _PATH = click.Path(exists=True, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_STEP, _RATE = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 _GROUP = click.IntRange(2, 4096)
 """The weight of a group is a sum over all counts of successes at each rate."""
 
@@ -47,16 +46,8 @@ def difference(text: str) -> tuple[float, int]:
 @click.option("--by", metavar="FIELD", help="Field of the rows whose categories are shown.")
 @click.option("--by-step", is_flag=True, help="Compare each step of a RUN: a field step, or a file each.")
 @click.option("--mean", is_flag=True, help="Show the mean of the RUNs too, seeds of one method.")
-@click.option("--draws", type=click.IntRange(min=2), default=4000, show_default=True, help="Bootstrap draws.")
-@click.option("--until", type=_STEP, metavar="STEP", help="Step to forecast; the RUNs are checkpoints.")
-@click.option("--at", type=numbers, metavar="STEP,...", help="Steps of the RUNs. [default: in file names]")
 @click.option(
-    "--trained", type=_FILE, help="Ids of the trained prompts, a line each: left out but by --until."
-)
-@click.option("--transfer", type=_FILE, help="Kernel of the base, by dph transfer; with --until.")
-@click.option("--learning-rate", type=_RATE, help="Learning rate of the run, of Adam; with --transfer.")
-@click.option(
-    "--divided-by", type=click.Choice(("std", "mean", "none")), default="std", help="Divisor of advantages."
+    "--trained", type=_FILE, help="File of the ids of trained prompts, one per line; they are left out."
 )
 @terminal.seed
 @click.option("--all", "everything", is_flag=True, help="Print every table.")
@@ -66,7 +57,7 @@ def confront_command(**options: Any) -> None:
 
     Or records of evaluations and logs of trainers (lm-eval, Inspect, lighteval, TRL, verl and others), a
     folder of them or of dph evaluate: which, is seen from the columns. Of several RUNs, or --by-step, a band
-    over all of them shows which differ. With --until they are checkpoints of one run, forecast later.
+    over all of them shows which differ.
 
     Prints what changed in a few sentences, and Pass@k with a band over all k; --all prints the rest. Exits 2
     for files that cannot be read or paired, naming file and line.

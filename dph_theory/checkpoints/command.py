@@ -1,6 +1,5 @@
 """What `dph confront` prints and stores."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ import click
 from rich.console import Console
 
 from ..support import terminal
-from ..support.errors import argument_error
 from ..support.files import STANDARD_OUTPUT, write_json
 from ..support.record import record
 from ..support.table import Table, printable
@@ -21,7 +19,6 @@ from .reading import distinct_names, read_counts, read_steps
 from .report import MOST_KS, curve_table, requested, sentences, tables
 from .several_runs import compare_runs
 
-_BY_KERNEL = ("transfer", "learning_rate")
 _WIDTH, _LINES = 80, 20
 """Columns, and lines, of what is printed unasked."""
 
@@ -33,7 +30,7 @@ def print_confrontation(
     options["ks"] = options["ks"] and sorted({*options["ks"]})
     reading = {name: options.pop(name) for name in terminal.COUNTS_OPTIONS}
     by, by_step, seeds = (options.pop(name) for name in ("by", "by_step", "mean"))
-    forecast = {name: options.pop(name) for name in ("until", "at", "trained", "divided_by", *_BY_KERNEL)}
+    trained = {*_ids(options.pop("trained"))}
     # What goes to standard output must be the record alone.
     console = terminal.console(highlight=False, quiet=json_path == STANDARD_OUTPUT)
     console.width = console.width if everything else min(console.width, _WIDTH)
@@ -42,13 +39,8 @@ def print_confrontation(
     try:
         first_name, *names = distinct_names([base, *runs])
         first = replace(read_counts(base, by=by, **reading), name=first_name)
-        band = {name: options[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
-        if forecast["until"] is not None:
-            later = _checkpoints(runs, forecast["at"], by_step, reading)
-            _print_forecast(console, first, later, json_path, options["group_size"], {**forecast, **band})
-            console.print(f"Next: dph confront {base} {runs[-1]}", markup=False, soft_wrap=True)
-            return
-        first = _held_out(first, trained := {*_ids(forecast["trained"])})
+        band = {name: options[name] for name in ("ks", "seed", "allow_missing", "min_n")}
+        first = _held_out(first, trained)
         for path, name in zip(runs, names, strict=True):
             steps = read_steps(path, **reading) if by_step else {None: read_counts(path, **reading)}
             for step, run in steps.items():
@@ -83,56 +75,6 @@ def _ids(path: Path | None) -> list[str]:
 def _held_out(counts: Counts, trained: Collection[str]) -> Counts:
     """The prompts that are not trained."""
     return replace(counts, rows={i: row for i, row in counts.rows.items() if str(i) not in trained})
-
-
-def _print_forecast(
-    console: Console,
-    base: Counts,
-    checkpoints: Mapping[int, Counts],
-    json_path: Path | None,
-    group_size: int,
-    settings: dict[str, Any],
-) -> None:
-    """The forecast of a run from its checkpoints: stored, and printed."""
-    from ..transfer import AnswerKernel, LinearisedMethod
-    from .kernel_course import KernelCourse
-    from .pilot import pilot_forecast
-
-    path, divided_by, kernel = settings["trained"], settings["divided_by"], None
-    band = {name: settings[name] for name in ("ks", "draws", "seed", "allow_missing", "min_n")}
-    method, until = LinearisedMethod(divided_by, group_size), settings["until"]
-    file, rate = (settings[name] for name in _BY_KERNEL)
-    if (file is None) != (rate is None):
-        raise click.UsageError("--transfer needs the learning rate of Adam, --learning-rate needs --transfer")
-    if file is not None:
-        kernel = KernelCourse.from_kernel(AnswerKernel.load(file), method, until, rate)
-    forecast = pilot_forecast(
-        base, checkpoints, until, _ids(path) or None, method=method, kernel=kernel, **band
-    )
-    if json_path is not None:
-        config = {"until": forecast.until, "trained": path and str(path), "divided_by": divided_by, **band}
-        config |= {"group_size": group_size, "transfer": file and str(file), "learning_rate": rate}
-        lines, results = forecast.summary().splitlines(), {"forecast": forecast.to_dict()}
-        write_json(json_path, _record(results, lines, **config))
-    _print(console, forecast.summary(), forecast.tables())
-
-
-def _checkpoints(
-    runs: Sequence[Path], at: Sequence[int] | None, by_step: bool, reading: Mapping[str, Any]
-) -> dict[int, Counts]:
-    """The checkpoints by step: a field's, a name's last number, or as they are given."""
-    if at is not None and not len(at) == len(set(at)) == len(runs):
-        raise argument_error("at", at, f"a step of its own for each of the {len(runs)} files")
-    checkpoints: dict[int, Counts] = {}
-    for place, path in enumerate(runs):
-        numbers = re.findall(r"\d+", path.stem)
-        if by_step:
-            checkpoints |= read_steps(path, **reading)
-        elif at or numbers:
-            checkpoints[at[place] if at else int(numbers[-1])] = read_counts(path, **reading)
-        else:
-            raise argument_error("at", None, f"the step of {path.name}, whose name has none: --at 50")
-    return {step: counts for step, counts in checkpoints.items() if step}
 
 
 def _record(

@@ -205,31 +205,25 @@ def unchanged(data: JointCounts) -> Fit:
 
 def own_shifts(data: JointCounts) -> Fit:
     """Each prompt's log odds moved by a normal shift of its own, at the likeliest mean and deviation."""
-    shifts, weights = fitted_shifts(data)
-    return Fit(shifted(data.spread.rates, shifts), weights)
-
-
-def shifted(rates: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """Rates (grid,) whose log odds are moved by shifts (shifts,): (shifts, grid)."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(expit(np.log(rates) - np.log1p(-rates) + shifts[:, None]))
-
-
-def fitted_shifts(data: JointCounts) -> tuple[np.ndarray, np.ndarray]:
-    """Equally likely shifts of the log odds, normal ones, and the weights of the base's rates."""
     rates, weights = data.spread.rates, data.spread.weights
 
-    def shifts(x: np.ndarray) -> np.ndarray:
-        return np.asarray(x[0] + min(abs(x[1]), _WIDEST) * _NORMAL)
+    def after(x: np.ndarray) -> np.ndarray:
+        return _shifted(rates, x[0] + min(abs(x[1]), _WIDEST) * _NORMAL)
 
     def misfit(x: np.ndarray, weights: np.ndarray) -> float:
-        return data.misfit(shifted(rates, shifts(x)), weights)
+        return data.misfit(after(x), weights)
 
     x = np.array([0.0, 0.5])
     for _ in range(2):
         x = optimize.minimize(misfit, x, (weights,), "Nelder-Mead", options={"xatol": 0.01}).x
-        weights = data.fitted_weights(shifted(rates, shifts(x)), weights)
-    return shifts(x), weights
+        weights = data.fitted_weights(after(x), weights)
+    return Fit(after(x), weights)
+
+
+def _shifted(rates: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Rates (grid,) whose log odds are moved by shifts (shifts,): (shifts, grid)."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(expit(np.log(rates) - np.log1p(-rates) + shifts[:, None]))
 
 
 def fitted_beta(rates_at: StationaryRates, data: JointCounts, near: float | None = None) -> Estimate | None:

@@ -4,12 +4,10 @@ Written once for arrays and for tensors: `xp` is numpy or torch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax, softmax
 
 from ..divergences import REVERSE_KL
 from ..trainers.kl_terms import DESCENDING, KL_FORMS
@@ -60,55 +58,6 @@ def answer_tokens(tokens: int, length: int, end: int | None) -> AnswerTokens:
         entries.append(start + places)
         start += tokens ** (t + 1)
     return AnswerTokens(answers, np.stack(entries, axis=1), ~ended)
-
-
-class TabularPolicy:
-    """Next-token tables with logits of their own at each prefix: every answer once, and the update of logits.
-
-    `base`: one table a position, (V, ..., V); `end`: the symbol after which only itself follows.
-    """
-
-    base: Sequence[np.ndarray]
-    end: int | None
-
-    @cached_property
-    def tokens(self) -> AnswerTokens:
-        """Every answer of the tree."""
-        return answer_tokens(self.base[0].shape[-1], len(self.base), self.end)
-
-    @property
-    def start(self) -> np.ndarray:
-        """The base's logits, all tables in one vector."""
-        return joined(self.base)
-
-    def tables(self, theta: np.ndarray) -> np.ndarray:
-        """Logits (..., n) as (..., prefixes, V)."""
-        return theta.reshape(*theta.shape[:-1], -1, self.base[0].shape[-1])
-
-    def log_policy(self, theta: np.ndarray) -> np.ndarray:
-        """(..., logits) to the log-probability of each answer's tokens, (..., answers, tokens)."""
-        log_tables = log_softmax(self.tables(theta), axis=-1).reshape(theta.shape)
-        return np.where(self.tokens.counted, log_tables[..., self.tokens.entries], 0.0)
-
-    def answers(self, theta: np.ndarray) -> np.ndarray:
-        """The probability of each answer, (..., answers)."""
-        return np.exp(self.log_policy(theta).sum(axis=-1))
-
-    def ascent(self, theta: np.ndarray, *gradients: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """The update of the logits, shaped like them, from the gradients in tokens' log-probabilities.
-
-        Each of `gradients`: where tokens stand, and their gradients, (..., any), leading axes as theta's: at
-        each prefix the sum of its tokens' gradients, less pi times their sum.
-        """
-        batches = theta.size // theta.shape[-1]
-        offset = np.arange(batches)[:, None] * theta.shape[-1]
-        total = np.zeros(theta.size)
-        for entries, gradient in gradients:
-            places = (entries.reshape(batches, -1) + offset).ravel()
-            total += np.bincount(places, gradient.ravel(), minlength=theta.size)
-        summed, pi = self.tables(total.reshape(theta.shape)), softmax(self.tables(theta), axis=-1)
-        update: np.ndarray = summed - pi * summed.sum(axis=-1, keepdims=True)
-        return update.reshape(theta.shape)
 
 
 def joined(tables: Sequence[np.ndarray]) -> np.ndarray:

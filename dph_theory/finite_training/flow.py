@@ -6,13 +6,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from ..numeric.arrays import Array, Scalars, one, positive, real
 from ..stationary import answer_probabilities, filtered_policy
 from ..stationary.token import Tables, next_token_tables, verifier
 from ..support.errors import argument_error, choice
-from .answers import BASELINES, FORMS, STORED, Advantage, TabularPolicy, joined, reward_less, update
+from .answers import BASELINES, FORMS, STORED, Advantage, answer_tokens, joined, reward_less, update
 from .rollouts import ON_POLICY, Rollouts
 
 Schedule: TypeAlias = float | Callable[[float], float]
@@ -111,8 +111,8 @@ def _stepped(run: "_TabularRun", theta: np.ndarray, times: np.ndarray, step: flo
         yield path[-1]
 
 
-class _TabularRun(TabularPolicy):
-    """The expected update of every prefix's logits."""
+class _TabularRun:
+    """The expected update of every prefix's logits: the logits of all tables are joined to one vector."""
 
     def __init__(
         self,
@@ -126,13 +126,13 @@ class _TabularRun(TabularPolicy):
         per_answer_mean: bool,
     ) -> None:
         self.base, self.end = base, end
-        tokens = self.tokens
+        self.tokens = tokens = answer_tokens(base[0].shape[-1], len(base), end)
         self.weight = 1 / tokens.lengths if per_answer_mean else np.ones(len(tokens.answers))
         self.verdicts, self.rollouts = tokens.per_answer(verdicts), rollouts
         self.form, self.beta, self.advantage = form, beta, advantage
         if rollouts.weights is not None:
             self.weight = self.weight * tokens.per_answer(rollouts.answer_weights(verdicts.shape))
-        self.log_base = np.where(tokens.counted, self.start[tokens.entries], 0.0)
+        self.log_base = np.where(tokens.counted, joined(base)[tokens.entries], 0.0)
         self.stored = np.zeros(len(self.verdicts))
         if form in STORED:
             target = answer_probabilities(filtered_policy(base, verdicts > 0, end=end), end)
@@ -144,10 +144,19 @@ class _TabularRun(TabularPolicy):
         pairs = zip(np.split(theta, cuts), self.base, strict=True)
         return [softmax(part.reshape(table.shape), axis=-1) for part, table in pairs]
 
+    def _rows(self, vector: np.ndarray) -> np.ndarray:
+        """A vector of all tables' entries as (prefixes, V)."""
+        return vector.reshape(-1, self.base[0].shape[-1])
+
+    def _log_policy(self, theta: np.ndarray) -> np.ndarray:
+        """The log-probability of each answer's tokens, (answers, tokens)."""
+        log_tables = log_softmax(self._rows(theta), axis=-1).ravel()
+        return np.where(self.tokens.counted, log_tables[self.tokens.entries], 0.0)
+
     def slope(self, time: float, theta: np.ndarray, old: np.ndarray | None = None) -> np.ndarray:
         """The update at the logits, on answers of the policy at others."""
         old = theta if old is None else old
-        beta, log_policy, log_drawn = at_time(self.beta, time), self.log_policy(theta), self.log_policy(old)
+        beta, log_policy, log_drawn = at_time(self.beta, time), self._log_policy(theta), self._log_policy(old)
         log_rewarded = log_drawn if self.form in ("sequence_kl", "future_kl") else log_policy
         if self.rollouts.sampler is not None:
             drawn = joined(next_token_tables("sampler", self.rollouts.sampler(self.policy(old)), self.end))
@@ -171,4 +180,7 @@ class _TabularRun(TabularPolicy):
             weight = self.rollouts.importance_weights(log_policy - log_drawn)
             c = weight * c if self.rollouts.corrects_penalty else c + (weight - 1) * coefficients("none")[1]
         gradient = p[:, None] * c + (beta if self.form == "rehearsal" else 1.0) * self.stored[:, None]
-        return self.ascent(theta, (self.tokens.entries, gradient * self.tokens.counted))
+        entries, counted = self.tokens.entries.ravel(), self.tokens.counted
+        total = self._rows(np.bincount(entries, (gradient * counted).ravel(), minlength=theta.size))
+        ascent: np.ndarray = total - softmax(self._rows(theta), axis=-1) * total.sum(axis=-1, keepdims=True)
+        return ascent.ravel()

@@ -102,8 +102,8 @@ def spread_over_seeds(
     """How far a measure spreads over seeds that draw `batch` answers a step, to first order in the noise.
 
     Parameters: model, whose parameters are trained and left as they are; log_probs of all answers, or of all
-    entries of its tables; update, its `Draws` (`of_answers` of single decisions); batch, answers of each row
-    a step; measure, a scalar of the log-probabilities; learning_rate, a number or a function of the step;
+    entries of its tables; update, its `Draws` (`decision_update` of single decisions); batch, answers of each
+    row a step; measure, a scalar of the log-probabilities; learning_rate, a number or a function of the step;
     steps at most, or fewer where `until`, a scalar of the log-probabilities, passes 0: every seed stops there
     at a step of its own, and the measure is that at the passing. optimiser "sgd" or "adam" (as torch's,
     without weight decay). Every `checkpoint`-th state is stored, others are computed again, which takes one

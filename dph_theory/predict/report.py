@@ -99,7 +99,7 @@ class PredictionReport:
             sentences.append(f"Read: {self.source}.")
         after = "dph transfer --help  # measures your prompts; then add --transfer"
         if self.forecast:
-            after = self.forecast.next_command(kernel)
+            after = "dph confront --help  # once trained: what changed, by counts of both"
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
         return [*lines, f"Next: {next_command or after}"]
 

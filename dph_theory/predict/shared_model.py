@@ -98,7 +98,7 @@ class SharedModelForecast(Shown):
         measure = f"{'held-out' if len(self.sets) > 1 else 'trained'} Pass@{self.k}"
         own, better, errors = self.choices[0], self.better()[:3], forecast_errors()
         base, end = self.base.held_out[1], own.held_out[1]
-        opening = "Direction only, give a checkpoint: expect" if self.beyond else "Expect"
+        opening = "Direction only: expect" if self.beyond else "Expect"
         lines = [
             f"{opening} {measure} {course(base, end)}: {base:.3f} to {end:.3f}, {self.steps} steps of Adam at"
             f" {self.step:g}; the first moves log odds by {self.first_move:.2g} ({Path(kernel).name})."
@@ -123,13 +123,6 @@ class SharedModelForecast(Shown):
     def beyond(self) -> bool:
         """Whether the first step goes farther than forecasts of sizes hold."""
         return self.first_move > HOLDS_TO
-
-    def next_command(self, kernel: str) -> str:
-        """What to run after this forecast."""
-        if not self.beyond:
-            return "dph confront --help  # once trained: what changed, by counts of both"
-        options = f"--until {self.steps} --transfer {kernel} --learning-rate {self.step:g}"
-        return f"dph confront base.jsonl step1.jsonl {options}  # counts of both"
 
     def _lost_lines(self, errors: ForecastErrors) -> Iterator[str]:
         """The prompts that are lost, by their last line, and how often such names were right."""

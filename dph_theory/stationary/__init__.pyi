@@ -2,7 +2,6 @@ from .groups import SCALES as SCALES
 from .groups import group_objective as group_objective
 from .groups import group_weight as group_weight
 from .groups import mixed_share as mixed_share
-from .limits import answer_mean_limit as answer_mean_limit
 from .limits import filtered_policy as filtered_policy
 from .limits import locally_filtered as locally_filtered
 from .limits import token_forward_limit as token_forward_limit

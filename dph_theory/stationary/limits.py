@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..divergences import FORWARD_KL, REVERSE_KL
+from ..divergences import FORWARD_KL
 from ..numeric.arrays import Array
 from ..support.errors import argument_error
 from ..tokens import joint
 from .response import respond
-from .token import Tables, conditionals, lengths_of, tree, weighed_response
+from .token import Tables, conditionals, tree
 
 
 def filtered_policy(base: Tables, valid: Array, *, end: int | None = None) -> list[np.ndarray]:
@@ -64,29 +64,6 @@ def token_forward_limit(base: Tables, valid: Array, *, end: int | None = None) -
         policy.insert(0, np.where(dead, setting.base[t], response.policy))
         lowest = np.where(alive[t], deficit, np.inf).min(axis=-1)
         deficit = np.where(dead[..., 0], 0.0, lowest + 1 - np.exp(-response.top))
-    return policy
-
-
-def answer_mean_limit(
-    base: Tables, valid: Array, *, end: int | None = None, lengths: Array | None = None
-) -> list[np.ndarray]:
-    """The limit of the token reverse KL as beta -> 0 in a loss that averages over each answer's tokens.
-
-    u_t = e^{kappa_s/W(s,t)} on the tokens from which a valid answer can be reached, W the mean of 1/length
-    after s, t: it favours longer answers over the locally filtered model. Shapes and dead prefixes as in
-    `locally_filtered`; `lengths` as in `token_policy`. Source: ours, entries `updates_and_means`.
-    """
-    setting = tree(base, valid, end)
-    alive = _alive(setting.base, setting.valid)
-    weight = np.broadcast_to(1 / lengths_of(lengths, setting, end), setting.valid.shape)
-    policy: list[np.ndarray] = []
-    for t in reversed(range(setting.length)):
-        dead = ~alive[t].any(axis=-1, keepdims=True)
-        retained = np.where(dead | alive[t], setting.base[t], 0.0)
-        # At values 0 the response to the cost W is a e^{kappa/W}.
-        policy.insert(0, weighed_response(retained, 0 * weight, weight, REVERSE_KL))
-        policy[0] = np.where(dead, setting.base[t], policy[0])
-        weight = (policy[0] * weight).sum(axis=-1)
     return policy
 
 

@@ -28,22 +28,22 @@ PIPED_WIDTH = 80
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all randomness."
 )
-COUNTS_OPTIONS: dict[str, tuple[tuple[str, ...], type, str]] = {
-    "reward": (("--correct", "--reward"), str, "Column of rewards, or of whether answers are correct."),
-    "correct_from": (("--correct-from",), float, "Least reward of a correct answer. [default: 1]"),
-    "column": (("--id",), str, "Column that names the prompt."),
-    "answer": (("--answer",), str, "Column of what an answer says, or of a list."),
-    "n": (("--n",), int, "Answers behind each pass rate, where no column says."),
-    "unscored": (("--unscored",), str, "Answers without a reward: wrong or omit."),
-    "prompts": (("--set",), str, "Set of prompts in folders of dph evaluate. [default: the only set]"),
+COUNTS_OPTIONS: dict[str, tuple[str, type, str]] = {
+    "reward": ("--correct", str, "Column of rewards, or of whether answers are correct."),
+    "correct_from": ("--correct-from", float, "Least reward of a correct answer. [default: 1]"),
+    "column": ("--id", str, "Column that names the prompt."),
+    "answer": ("--answer", str, "Column of what an answer says, or of a list."),
+    "n": ("--n", int, "Answers behind each pass rate, where no column says."),
+    "unscored": ("--unscored", str, "Answers without a reward: wrong or omit."),
+    "prompts": ("--set", str, "Set of prompts in folders of dph evaluate. [default: the only set]"),
 }
 """How a file of counts or a log of answers is read: options by fields of `ReadingOptions`."""
 
 
 def counts_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options by which a log is read."""
-    for name, (options, value_type, words) in reversed(COUNTS_OPTIONS.items()):
-        command = click.option(*options, name, type=value_type, help=words)(command)
+    for name, (option, value_type, words) in reversed(COUNTS_OPTIONS.items()):
+        command = click.option(option, name, type=value_type, help=words)(command)
     return command
 
 

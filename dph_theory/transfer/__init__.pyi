@@ -1,4 +1,3 @@
-from .flow import coupled_flow as coupled_flow
 from .flow import group_drive as group_drive
 from .flow import own_and_pair as own_and_pair
 from .flow import pass_at_k_slope as pass_at_k_slope

@@ -1,4 +1,4 @@
-"""Log odds that move together: the flow of coupled prompts, and the slope of their mean Pass@k.
+"""Log odds that move together: what drives them, and the slope of their mean Pass@k.
 
 z = logit V, V a prompt's pass rate. Training on rewards alone moves every prompt by dz/dt = K f: K the inner
 products of the gradients of z, f = alpha_G(V) V (1-V) on the trained prompts and 0 on the others. Exact to
@@ -12,13 +12,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from ..divergences import REVERSE_KL
-from ..fdivergence import FDivergence
-from ..numeric.arrays import Scalars, finite, integers, one, probability, rate, real
-from ..numeric.elementary import Values, expit, logit
+from ..numeric.arrays import Scalars, finite, integers, probability
+from ..numeric.elementary import Values
 from ..stationary.groups import group_weight
-from ..stationary.response import require_smooth
-from ..stationary.sequence import pass_rate_drive
 from ..support.errors import argument_error
 from ..support.record import readable
 from .kernel import inner_products
@@ -26,70 +22,6 @@ from .kernel import inner_products
 Kernel = Float[np.ndarray, "prompts prompts"]
 Prompts: TypeAlias = Shaped[np.ndarray, " some"] | Sequence[int]
 """Some of the prompts: indices, or a mask."""
-_LONGEST, _MOST_BETA = 1e15, 1e6
-"""Kernel times time, and beta, are below: a flow has ended by then, and stiffer ones are no training."""
-
-
-def coupled_flow(
-    kernel: Kernel,
-    rates: Scalars,
-    trained: Prompts,
-    time: Scalars,
-    *,
-    scale: str = "leave_one_out",
-    group_size: int = 2,
-    beta: float = 0.0,
-    divergence: FDivergence = REVERSE_KL,
-) -> Float[np.ndarray, "*times prompts"]:
-    """The pass rates of all prompts at times of a training on some, by a kernel of log odds that stays.
-
-    Parameters: kernel, positive semi-definite, (prompts, prompts), a row of a prompt that is not trained too;
-    rates in (0, 1), where it was measured; trained, indices or a mask; time, not negative, step size times
-    steps (of the sum over trained prompts); the advantages by `scale` and `group_size` (of `group_weight`:
-    "leave_one_out" is the plain policy gradient); beta, the weight of D_f(pi || base) on the trained prompts,
-    of the whole answer, nothing moving within the correct answers and within the others.
-    Returns rates of the shape of time, and prompts. Raises ValueError for what these do not allow.
-
-    >>> coupled_flow(np.array([[1.0, -0.5], [-0.5, 1.0]]), [0.5, 0.1], [0, 1], 50.0).round(6)
-    array([0.903469, 0.86433 ])
-
-    Source: ours, entries `between_prompts`, `forces`.
-    """
-    from scipy.integrate import solve_ivp
-
-    kernel, rates = _checked(inner_products("kernel", kernel, positive=True), rate("rates", rates))
-    chosen = prompt_indices("trained", trained, len(rates))
-    require_smooth(divergence)
-    group_weight(group_size, rates, scale)  # Refuses what is no group, or scale, at any time.
-    beta = one("beta", real("beta", beta, at_least=0, below=_MOST_BETA))
-    times = real("time", time, at_least=0, below=_LONGEST / max(float(np.abs(kernel).max()), 1.0))
-    start, longest = logit(rates), float(times.max(initial=0.0))
-    columns = longest * kernel[:, chosen]
-
-    def drive(z: np.ndarray) -> np.ndarray:
-        right, wrong = np.clip(expit(z), 1e-308, 1 - 1e-16), expit(-z)
-        weight = group_weight(group_size, right, scale)
-        if beta:
-            moved = z - start[chosen]
-            cost = moved if divergence == REVERSE_KL else pass_rate_drive(rates[chosen], right, divergence)
-            weight = weight - beta * cost
-        return np.asarray(weight * right * wrong)
-
-    def slope(_: float, z: np.ndarray) -> np.ndarray:
-        return np.asarray(columns @ drive(z[chosen]))
-
-    moments, place = np.unique(np.append(times.ravel(), 0.0), return_inverse=True)
-    z = start[:, None]
-    if longest > 0:
-        # In units of the longest time: steps of any size are taken alike.
-        solution = solve_ivp(
-            slope, (0.0, 1.0), start, t_eval=moments / longest, method="LSODA", rtol=1e-9, atol=1e-9
-        )
-        if not solution.success:
-            raise ArithmeticError(f"the flow was not followed to its end: {solution.message}")
-        z = solution.y
-    z = z.T[place[:-1]].reshape(*times.shape, len(rates))
-    return np.asarray(expit(z))
 
 
 def group_drive(group_size: int, rates: Scalars, scale: str = "std") -> Values:

@@ -28,7 +28,10 @@ OPTIMISERS = ("adam", "sgd")
 MOMENTA = (0.9, 0.99)
 """Of the mean and of the mean square."""
 HOLDS_TO = 1.0
-"""A kernel that stays forecasts sizes where the first step moves log odds by less (benchmarks/pilot.py)."""
+"""The base's kernel forecasts sizes only while the first step moves log odds by less than this.
+
+Source: ours, forecasts stored before their runs (figures/numbers/pretrained.json).
+"""
 FARTHEST = 30.0
 """From zero, of log odds."""
 _SAME = 1e-9

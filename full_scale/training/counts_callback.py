@@ -3,7 +3,7 @@
     callback = CountsCallback(prompts, is_correct, n=32, every=50, folder="counts")
     trainer = GRPOTrainer(..., callbacks=[callback])
 
-After it `dph confront counts/step0.jsonl counts/step50.jsonl --until 400` forecasts the run.
+Afterwards `dph confront counts/step0.jsonl counts/step50.jsonl` says what the first 50 steps changed.
 """
 
 import json

@@ -164,8 +164,8 @@ def train(
     """Reinforcement learning from the base: the updates made, and the policy's exact probabilities then.
 
     A round draws a group for each training prompt, then makes one update for each minibatch of groups. They
-    come before every round, of the prompts trained on (see `law_where_trained`), and at the end, of all.
-    Raises ValueError unless the updates fill whole rounds.
+    come before every round, of the prompts trained on (see `distribution_where_trained`), and at the end, of
+    all. Raises ValueError unless the updates fill whole rounds.
     """
     if updates < 0 or updates % settings.minibatches:
         raise argument_error("updates", updates, f"whole rounds of {settings.minibatches} minibatches")

@@ -142,14 +142,11 @@ def mine(tmp_path):
 
 
 def test_an_advantage_of_a_file(mine, tmp_path):
-    done = mine(
-        "advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json", "--format-reward", 0.2
-    )
+    done = mine("advantage", "centred", "--group-size", 4, "--json", tmp_path / "x.json")
     assert done.exit_code == 0, done.output
     assert " ".join(done.stdout.split()).startswith(
         "centred at G = 4: It is Dr. GRPO, mean of all (arXiv:2503.20783). It maximises 0.75 V: a prompt"
     )
-    assert "below V = 0.053 and above 0.947" in " ".join(done.output.split())
     assert len(done.stdout.splitlines()) <= 20
     assert json.loads((tmp_path / "x.json").read_text())["group_size"] == 4
 
@@ -197,7 +194,7 @@ def test_a_loss_off_policy_stands_beside_itself_on_policy(losses, tmp_path):
     assert (findings["samples"], findings["off_policy"]["samples"]) == ("policy", "old_policy")
 
 
-def test_what_code_prints_is_not_shown_and_its_time_is_limited(tmp_path):
+def test_what_code_prints_is_not_shown_and_its_time_is_limited(tmp_path, monkeypatch):
     path = tmp_path / "loud.py"
     path.write_text(
         "import time\n"
@@ -210,8 +207,9 @@ def test_what_code_prints_is_not_shown_and_its_time_is_limited(tmp_path):
     assert done.exit_code == 0, done.output
     assert "hello" not in done.output
     assert "lines, which are not shown" in done.output
+    monkeypatch.setattr("dph_theory.audit.cli.LONGEST", 0.2)
     for kind, name in (("loss", "slow"), ("metric", "slow_metric")):
-        done = CliRunner().invoke(main, ["audit", kind, f"{path}:{name}", "--time-limit", "0.2"])
+        done = CliRunner().invoke(main, ["audit", kind, f"{path}:{name}"])
         assert done.exit_code == 1
         assert "took over 0.2 s" in done.output
 

@@ -86,22 +86,3 @@ def test_rounding_of_the_code_is_measured_and_told_only_where_it_matters():
     assert report.rounding > 1
     assert "Its own ROUNDING moves an advantage by up to" in report.verdict
     assert audit_advantage(grpo).rounding < 1e-6
-
-
-@pytest.mark.parametrize(
-    ("advantage", "words"),
-    [
-        (rloo, "it maximises 1 V + 0.2 (the share with it); the format wins (its log odds move faster) below "
-         "V = 0.053 and above 0.947."),
-        (lambda r: grpo(r, 0.0), "what each weighs depends on V; the format wins (its log odds move faster) "
-         "below V = 0.12 and above 0.881."),
-        (lambda r: rloo(5.0 * (r % 1 > 0)), "the format wins (its log odds move faster) at every V."),
-    ],
-)  # fmt: skip
-def test_what_a_format_reward_weighs_beside_correctness(advantage, words):
-    report = audit_advantage(advantage, format_reward=0.2)
-    assert words in report.verdict
-    # Of a small format reward GRPO leaves the weight that a reward of one would have, where V is 0 or 1.
-    assert audit_advantage(lambda r: grpo(r, 0.0), format_reward=1e-3).mixed.format[0] > 1.5
-    with pytest.raises(ValueError, match=r"format_reward=0\.0 is not allowed"):
-        audit_advantage(advantage, format_reward=0)

@@ -138,11 +138,11 @@ def test_a_run_says_what_is_left_in_its_first_lines_and_runs_what_sampling_noise
         write_rows(tmp_path / f"{name}.jsonl", rows)
         for name, rows in zip("xabc", [base, *runs], strict=False)
     ]
-    told = CliRunner().invoke(confront_command, [*map(str, paths), "--draws", "20"], obj=None)
+    told = CliRunner().invoke(confront_command, [*map(str, paths)], obj=None)
     assert told.exit_code == 0, told.output
     assert "Two runs retain the same correct answer to" in told.output
     assert "A run's other prompts name what it keeps on 1.000" in told.output
-    alone = CliRunner().invoke(confront_command, [*map(str, paths[:2]), "--draws", "20"])
+    alone = CliRunner().invoke(confront_command, [*map(str, paths[:2])])
     assert "One correct answer a prompt left: two agree in 1.000 (base 0." in alone.output
     assert " are new to the base (by chance " in alone.output
     assert "Did consensus gain while coverage fell? " in alone.output

@@ -15,8 +15,7 @@ from dph_theory.support.record import from_json
 
 
 def run(*words):
-    quick = [str(word) for word in (*words, *(() if "--draws" in words else ("--draws", "20")))]
-    return CliRunner().invoke(confront_command, quick)
+    return CliRunner().invoke(confront_command, [*map(str, words)])
 
 
 def printed(result):
@@ -53,7 +52,7 @@ def test_steps_stand_in_one_table_and_one_record(tmp_path):
     base, after = written(tmp_path)
     rows = [row | {"step": step} for step, path in ((10, base), (20, after)) for row in rows_of(path)]
     steps, stored = write_rows(tmp_path / "steps.jsonl", rows), tmp_path / "found.json"
-    result = run(base, steps, "--by-step", "--draws", "400", "--json", stored)
+    result = run(base, steps, "--by-step", "--json", stored)
     assert result.exit_code == 0, result.output
     assert "worse: steps.jsonl at 1 of 2 steps, first at 20" in printed(result)
     found = from_json(RunComparison, json.loads(stored.read_text())["results"]["together"])

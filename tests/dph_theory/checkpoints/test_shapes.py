@@ -109,7 +109,7 @@ def put(folder, name, content):
 def test_a_shape_is_read_unasked_or_by_the_option_that_is_printed(tmp_path, name, content, counts, verdict, option):  # fmt: skip
     path = put(tmp_path, name, content)
     words = shlex.split(option)
-    calls = [(confront_command, [path, path, "--draws", "2"]), (predict_command, ["trl", "--counts", path])]
+    calls = [(confront_command, [path, path]), (predict_command, ["trl", "--counts", path])]
     for command, call in calls if option else calls[:1]:
         unasked = CliRunner().invoke(command, [*map(str, call)])
         if option:

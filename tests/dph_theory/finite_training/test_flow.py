@@ -6,7 +6,6 @@ import pytest
 from dph_theory import FORWARD_KL, REVERSE_KL
 from dph_theory.finite_training import CORRECTIONS, Rollouts, flow, largest_stable_step
 from dph_theory.stationary import (
-    answer_mean_limit,
     masked_policy,
     policy_pass_rate,
     sequence_policy,
@@ -63,8 +62,6 @@ def test_values_of_the_policies_of_per_answer_means():
     assert found(0.5, REVERSE_KL, True) == pytest.approx((0.880797, 0.488738), abs=1e-6)
     assert found(0.2, REVERSE_KL, True) == pytest.approx((0.993307, 0.386702), abs=1e-6)
     assert found(0.5, FORWARD_KL, True)[1] == pytest.approx(0.6)
-    limit = answer_mean_limit(TREE, VERDICTS, lengths=LENGTHS)
-    assert valid_answer_shares(limit, VERDICTS)[0, 0] == pytest.approx(0.375)
     assert found(0.01, REVERSE_KL, True)[1] == pytest.approx(0.375, abs=1e-3)
 
 

@@ -247,7 +247,7 @@ def test_counts_are_base_rates_and_a_log_is_read_by_the_options_of_confront(tmp_
         assert [p["base_rate"] for p in json.loads(done.stdout)["prediction"]["prompts"]] == [0.25, 0.5]
     for command in ("predict", "confront"):
         options = CliRunner().invoke(main, [command, "--help"]).output
-        assert all(f" {option}" in options for option in ("--id", "--correct", "--reward", "--unscored"))
+        assert all(f" {option}" in options for option in ("--id", "--correct", "--unscored"))
 
 
 def test_a_verifier_that_errs_slows_the_way(tmp_path):

@@ -5,48 +5,9 @@ from hypothesis import strategies as st
 from support.linear_answers import linear_answers, log_odds
 
 from dph_theory.coverage import exact_pass_at_k
-from dph_theory.divergences import FORWARD_KL, REVERSE_KL
-from dph_theory.finite_training import pass_rate_along
-from dph_theory.stationary import validity_at
-from dph_theory.transfer import coupled_flow, own_and_pair, pass_at_k_slope
+from dph_theory.transfer import own_and_pair, pass_at_k_slope
 
 PAIR = np.array([[1.0, -0.5], [-0.5, 1.0]])
-THREE = np.array([[1.0, 0.6, 0.8], [0.6, 1.0, 0.0], [0.8, 0.0, 1.0]])
-
-
-def test_a_prompt_that_another_one_pushes_down_dips_and_returns():
-    times = np.linspace(0, 50, 5001)
-    rates = coupled_flow(PAIR, [0.5, 0.1], [0, 1], times)
-    dip = rates[:, 1].argmin()
-    assert rates[dip] == pytest.approx([0.811436, 0.083480], abs=1e-6)
-    assert times[dip] == pytest.approx(8.72, abs=0.01)
-    assert rates[-1] == pytest.approx([0.903469, 0.864330], abs=1e-6)
-
-
-def test_rare_successes_and_short_times_keep_their_digits():
-    # V' = V^2 while V is small: a pass rate of 1e-20 rises by one part in 1e8 until 1e12.
-    rates = coupled_flow(np.eye(1), [1e-20], [0], 1e12)
-    assert rates == pytest.approx([1e-20 * (1 + 1e-8)], rel=1e-11, abs=0)
-    assert coupled_flow(PAIR, [0.5, 0.1], [0], [1e-300, 0.0]) == pytest.approx(np.array([[0.5, 0.1]] * 2))
-
-
-@pytest.mark.parametrize("scale", ["std", "leave_one_out", "mean"])
-@pytest.mark.parametrize("divergence", [REVERSE_KL, FORWARD_KL])
-def test_a_prompt_alone_is_one_decision(scale, divergence):
-    how = {"beta": 0.3, "group_size": 4, "scale": scale, "divergence": divergence}
-    times = np.array([0.5, 2.0, 9.0])
-    # Two answers whose logits move apart by twice what each gains.
-    alone = pass_rate_along(0.2, times, valid=1, invalid=1, **how)
-    found = coupled_flow(np.array([[2.0]]), [0.2], [0], times, **how)
-    assert found[:, 0] == pytest.approx(alone, rel=1e-6)
-
-
-@pytest.mark.parametrize(("divergence", "held_out"), [(REVERSE_KL, 0.404609), (FORWARD_KL, 0.447405)])
-def test_trained_prompts_end_at_their_own_stationary_policies(divergence, held_out):
-    rates = np.array([0.3, 0.6, 0.2])
-    found = coupled_flow(THREE, rates, [0, 1], 4000.0, beta=0.5, divergence=divergence)
-    assert found[:2] == pytest.approx(validity_at(rates[:2], 0.5, divergence), abs=1e-6)
-    assert found[2] == pytest.approx(held_out, abs=1e-6)
 
 
 def test_the_slope_of_pass_at_k_changes_sign_in_k():

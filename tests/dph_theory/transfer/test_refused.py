@@ -5,7 +5,7 @@ import pytest
 
 from dph_theory.divergences import FORWARD_KL
 from dph_theory.transfer import Hold, LinearisedMethod, chosen_anchors, interpolated, retention, strategies
-from dph_theory.transfer.flow import coupled_flow, own_and_pair, pass_at_k_slope
+from dph_theory.transfer.flow import own_and_pair, pass_at_k_slope
 
 PAIR, INDEFINITE = np.array([[1.0, -0.5], [-0.5, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
 GROUPS = retention.group_weighting(16)
@@ -15,11 +15,6 @@ APART = np.eye(2), [0.5, 0.5], GROUPS
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: coupled_flow(-PAIR, [0.5, 0.1], [0], 1.0), "kernel, the least eigenvalue"),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [2], 1.0), "different indices of 2 prompts"),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [], 1.0), "trained="),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], -1.0), "time=-1.0"),
-        (lambda: coupled_flow(PAIR, [0.5, 0.1], [0], 1.0, scale="rank"), "scale='rank'"),
         (lambda: pass_at_k_slope(PAIR, [0.5, 0.1], 0, [0, 0]), "k=0"),
         (lambda: pass_at_k_slope(PAIR, [0.5, 0.1], 1, [0]), "drive.shape"),
         (lambda: own_and_pair(PAIR, [0.5, 0.1], 1, [0, 0]), "at least three prompts"),

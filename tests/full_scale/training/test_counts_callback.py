@@ -1,4 +1,4 @@
-"""Counts along a training of TRL's own trainer, and the forecast that `dph confront` makes of them."""
+"""Counts along a training by TRL's own trainer, and their comparison by `dph confront`."""
 
 import json
 
@@ -47,9 +47,9 @@ def test_a_training_writes_counts_and_is_the_same_as_without(model, tmp_path):
     assert sum(row.c for row in base.rows.values()) / (16 * 8) == pytest.approx(rate, abs=0.15)
 
     files = [str(folder / f"step{step}.jsonl") for step in (0, 2, 4)]
-    result = CliRunner().invoke(confront_command, [*files, "--until", "8", "--draws", "50"])
+    result = CliRunner().invoke(confront_command, files)
     assert result.exit_code == 0, result.output
-    assert "Step 8 from step 4, 8 prompts" in result.output
+    assert "8 prompts" in result.output
 
 
 def test_what_is_there_stays_and_random_numbers_are_those_of_the_step(model, tmp_path):
