@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from dph_theory.support.errors import argument_error
 from dph_theory.support.files import FORMATS, write_bytes, write_text
-from dph_theory.support.table import command, latex
 
 from .catalogue import Figure, figure
 from .frames import Records
+from .latex import command, sentence, tabular
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def write_figure(
         write_bytes(path, rendered(drawing, form, sheet, about))
         yield path
     path = folder / f"{drawn.name}.caption.tex"
-    write_text(path, rf"\caption{{\textbf{{{latex(drawn.title)}.}} {latex(drawn.caption)}}}" + "\n")
+    write_text(path, rf"\caption{{\textbf{{{sentence(drawn.title)}.}} {sentence(drawn.caption)}}}" + "\n")
     yield path
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
         table = drawn.table(numbers)
-        for suffix, text in (("tex", table.latex()), ("csv", table.csv())):
+        for suffix, text in (("tex", tabular(table)), ("csv", table.csv())):
             path = tables / f"{drawn.name}.{suffix}"
             write_text(path, text)
             yield path
@@ -91,5 +91,5 @@ def macros(names: list[str], records: Records) -> str:
         drawn = figure(name)
         for words, value in drawn.quotes(drawn.numbers(records)).items():
             short = value if isinstance(value, str) else f"{value:.3g}"
-            lines.append(rf"\newcommand{{\{command(f'{name} {words}')}}}{{{latex(short)}}}")
+            lines.append(rf"\newcommand{{\{command(f'{name} {words}')}}}{{{sentence(short)}}}")
     return "\n".join([*lines, ""])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..support.notebook import Shown
-from ..support.table import Table, dataframe
+from ..support.table import Table
 from .answers import AnswersLeft, answers_left
 from .counts import Counts, MatchedRows, matched
 from .data_warnings import data_warnings
@@ -80,7 +80,9 @@ class Confrontation(Shown):
     def to_dataframe(self) -> Any:
         """Pass@k, a row for each k, with the band of the difference; ModuleNotFoundError without pandas."""
         columns = ("k", "base", "run", "difference", "low", "high")
-        return dataframe({name: getattr(self.curves, name) for name in columns})
+        import pandas
+
+        return pandas.DataFrame({name: getattr(self.curves, name) for name in columns})
 
 
 def confront(

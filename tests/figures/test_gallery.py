@@ -18,10 +18,10 @@ from support.shown_text import assert_shown_alike
 from support.vocabulary import hits
 
 import figures
-from dph_theory.support.table import command, latex
 from figures.catalogue import NAMES, figure
 from figures.frames import KINDS, NUMBERS, Records
 from figures.gallery import transfer
+from figures.latex import command, sentence
 from figures.style import Sheet
 from figures.venues import VENUES
 
@@ -47,7 +47,7 @@ def test_it_has_a_title_three_sentences_a_table_and_numbers_to_quote(numbers, na
     assert not found.title.endswith(".")
     assert found.caption.endswith(".")
     assert len(re.findall(r"\.(?=\s+[A-Z]|$)", found.caption)) <= 5
-    for formula in re.findall(r"\$[^$]*\$", latex(f"{found.title} {found.caption}")):
+    for formula in re.findall(r"\$[^$]*\$", sentence(f"{found.title} {found.caption}")):
         MathTextParser("agg").parse(formula)
     table = found.table(numbers(name))
     assert table.rows
