@@ -109,7 +109,7 @@ class _WithKeys(click.Command):
 @click.option(
     "--device-memory",
     type=click.FloatRange(min=0, min_open=True),
-    help="GiB of a device: whether each stage fits in it, and what it takes; exit code 1 if one does not.",
+    help="GiB of a device: whether the training fits in it; exit code 1 if it does not.",
 )
 @_overrides
 def train_command(
@@ -378,16 +378,12 @@ def _print_dry_run(console: Console, estimate: "DryRun") -> None:
     counted = [(name, "unknown" if count is None else f"{count:,}") for name, count in counts.items()]
     _print_tables(console, [Table.from_rows(("steps", ""), counted)])
     if estimate.memory and estimate.shape is not None:
-        parts = {stage: memory.as_dict() for stage, memory in estimate.memory.items()}
-        rows = [
-            [part, *(f"{of_stage[part] / 2**30:.3f}" for of_stage in parts.values())]
-            for part in parts["train"]
-        ]
+        rows = [(part, f"{size / 2**30:.3f}") for part, size in estimate.memory.items()]
         longest = estimate.prompt_tokens
         prompt = f"prompts up to {longest:,} tokens" if longest else "prompts half a completion long"
         title = f"GiB a device, {estimate.shape.parameters:,} parameters, {prompt}, an estimate"
-        _print_tables(console, [Table.from_rows([title, *parts], rows)])
+        _print_tables(console, [Table.from_rows((title, "train"), rows)])
     else:
         _say(console, ["memory: not known without the model's configuration"])
-    _say(console, [*estimate.too_large, *estimate.warnings])
+    _say(console, [*filter(None, [estimate.too_large]), *estimate.warnings])
     _say(console, [f"missing: {entry}" for entry in estimate.missing] or ["nothing is missing"])

@@ -25,19 +25,7 @@ CAUSES: dict[str, dict[str, Any]] = {
     "unexplained": {"label": "unexplained", "facecolor": VERMILLION, "hatch": "xxxx"},
     "no expected-gradient run": {"label": "no rerun", "facecolor": "white", "hatch": ".."},
 }
-EXPERIMENTS = {
-    "which_policy": "forms of the KL term",
-    "long_enough": "small betas, long runs",
-    "normalisation": "std-normalised advantages",
-    "limits": "beta towards 0",
-    "targets": "alpha-DPG, rehearsal",
-    "planned": "steps planned beforehand",
-    "updates": "several updates a batch",
-    "answer_means": "loss averaged per answer",
-    "erring": "a verifier that errs",
-    "samplers": "samplers",
-    "iteration": "reference re-set each round",
-}
+EXPERIMENTS = {"which_policy": "forms of the KL term", "limits": "beta towards 0", "samplers": "samplers"}
 """What an experiment varies."""
 
 

@@ -15,17 +15,78 @@ from ..models.load import ModelHashes, load_tokenizer
 from ..presampling.result import Presampling
 from ..recipe.folders import Folders
 from ..recipe.methods import Setup
+from ..recipe.rehearsal import rehearses
 from ..recipe.schema import ModelConfig, Recipe
+from ..recipe.settings import SETTINGS
 from ..tasks.loaders import load_task
 from ..tasks.protocol import Task
 from .arguments import arguments as resolved
 from .arguments import check_sets, few_prompts
 from .launch import ONE, Launch
-from .memory import USABLE, Footprint, Shape, Steps, footprint, model_shape, stage_footprint
+from .memory import USABLE, Shape, model_shape, training_memory
 
 GIB = 2**30
 _MEASURED = 64
 """Prompts whose tokens are counted, those of most characters."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How TRL cuts a training into steps; None where the number of prompts is not known."""
+
+    device_rows: int
+    """Rows of a device at once."""
+    rows_at_once: int
+    """Those of all devices."""
+    rollouts_per_step: int
+    rollouts_per_generation: int
+    prompts_per_generation: int
+    steps_per_generation: int
+    """Optimizer steps on one generated batch, as a number of times its rollouts are cut."""
+    rehearsal_rows: int
+    """Of a step; 0 without a rehearsal."""
+    prompts: int | None
+    """Prompts of D_exp, or of the whole training set before the pre-sampling."""
+    steps: int | None
+
+    @classmethod
+    def of_arguments(
+        cls, arguments: Mapping[str, Any], world_size: int, prompts: int | None = None
+    ) -> "Steps":
+        """Those of OnlineConfig's arguments, or their defaults, on so many processes, as TRL's."""
+        given = {**SETTINGS, **arguments}
+        group, micros = given["num_generations"], given["gradient_accumulation_steps"]
+        at_once = given["per_device_train_batch_size"] * world_size
+        step = at_once * micros
+        generated = given["generation_batch_size"] or at_once * (given["steps_per_generation"] or micros)
+        drawn = (given["rehearsal_rows"] or max(1, step // 2)) if rehearses(given) else 0
+        steps = given["max_steps"]
+        if steps <= 0:
+            # Prompts that fill no generated batch are dropped; a batch is used for num_iterations passes.
+            batches = None if prompts is None else prompts // max(1, generated // group)
+            rows = generated * given["num_iterations"] * given["num_train_epochs"]
+            steps = None if batches is None else int(batches * rows / step)
+        return cls(
+            device_rows=given["per_device_train_batch_size"],
+            rows_at_once=at_once,
+            rollouts_per_step=step,
+            rollouts_per_generation=generated,
+            prompts_per_generation=generated // group,
+            steps_per_generation=max(1, generated // step),
+            rehearsal_rows=drawn,
+            prompts=prompts,
+            steps=steps,
+        )
+
+    @property
+    def rollouts(self) -> int | None:
+        """Rollouts of the whole training."""
+        return None if self.steps is None else self.steps * self.rollouts_per_step
+
+    def rows(self, *, apart: bool) -> int:
+        """Rows whose activations a device holds at once: both losses', or of one after the other."""
+        rehearsed = -(-self.rehearsal_rows * self.device_rows // self.rollouts_per_step)
+        return self.device_rows if apart else self.device_rows + rehearsed
 
 
 @dataclass(frozen=True)
@@ -36,14 +97,14 @@ class DryRun:
     arguments: Mapping[str, Any]
     """Of DPHConfig; without beta where a target needs a pre-sampling for it."""
     shape: Shape | None
-    memory: Mapping[str, Footprint]
-    """By stage; empty where the model's configuration is not at hand."""
+    memory: Mapping[str, int]
+    """Bytes of a training on each device, by part; empty where the model's configuration is not at hand."""
     prompt_tokens: int | None
     """Of the longest prompt to train on; None where data or tokenizer are not at hand."""
     steps: Steps
     missing: tuple[str, ...]
-    too_large: tuple[str, ...] = ()
-    """For each stage that does not fit in the device: what it needs, and how that adds up."""
+    too_large: str = ""
+    """Why the training does not fit in the device; empty if it fits, or if no device was given."""
     warnings: tuple[str, ...] = ()
     """What would work, and be slow, or teach little."""
 
@@ -51,7 +112,7 @@ class DryRun:
 def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRun:
     """What a training resolves to and needs, worked out without training.
 
-    With the bytes of a `device`, whether each stage fits in it. ValueError for what the recipe itself has
+    With the bytes of a `device`, whether the training fits in it. ValueError for what the recipe itself has
     wrong; what is merely not there yet is listed as missing.
     """
     missing: list[str] = []
@@ -88,17 +149,22 @@ def dry_run(recipe: Recipe, launch: Launch = ONE, *, device: float = 0) -> DryRu
         with _noted(missing):
             check_sets(recipe, method, steps.prompts_per_generation, presampling)
     longest = None if task is None or shape is None else _longest(recipe, task, shape, missing)
-    memory = {} if shape is None else _memory(recipe, arguments, shape, launch, device=device, prompt=longest)
-    small = {stage: needs for stage, needs in memory.items() if device and needs.total > USABLE * device}
+    # A penalty whose weight is not known yet needs its reference all the same.
+    given = {**SETTINGS, "beta": 1.0, **arguments}
+    # TRL checkpoints unless told otherwise, under either of the setting's two names.
+    checkpoints = arguments.get("activation_checkpointing", given["gradient_checkpointing"])
+    given["gradient_checkpointing"] = bool(checkpoints)
+    of_steps = {"rows": steps.rows(apart=given["two_backward"]), "prompt": longest}
+    memory = shape and training_memory(shape, given, dtype=recipe.model.dtype, launch=launch, **of_steps)
     return DryRun(
         recipe=recipe.as_dict(),
         arguments=arguments,
         shape=shape,
-        memory=memory,
+        memory=memory or {},
         prompt_tokens=longest,
         steps=steps,
         missing=tuple(missing),
-        too_large=tuple(_too_large(stage, needs, device) for stage, needs in small.items()),
+        too_large=_too_large(memory or {}, device),
         warnings=(
             *left_out,
             *_slow(recipe, launch),
@@ -126,19 +192,6 @@ def _noted(missing: list[str], what: str = "") -> Iterator[None]:
     except (ValueError, OSError, RefusedError) as error:
         reason = str(error).splitlines()[0]
         missing.append(f"{what} ({reason})" if what else reason)
-
-
-def _memory(
-    recipe: Recipe, arguments: Mapping[str, Any], shape: Shape, launch: Launch, **shared: Any
-) -> dict[str, Footprint]:
-    """What each stage takes."""
-    # A penalty whose weight is not known yet needs its reference all the same.
-    got = {"beta": 1.0, **arguments}
-    return {
-        "presample": stage_footprint(shape, recipe, **shared),
-        "train": footprint(shape, got, dtype=recipe.model.dtype, launch=launch, **shared),
-        "evaluate": stage_footprint(shape, recipe, models=2, **shared),
-    }
 
 
 def _longest(recipe: Recipe, task: Task, shape: Shape, missing: list[str]) -> int:
@@ -169,14 +222,14 @@ def _shape_of(path: str, lora: str) -> Shape:
     return model_shape(ModelConfig(path=path, lora=json.loads(lora)))
 
 
-def _too_large(stage: str, needs: Footprint, device: float) -> str:
-    """The sentence on a stage that does not fit, with the arithmetic."""
-    parts = {name: f"{name} {size / GIB:.1f}" for name, size in needs.as_dict().items()}
-    step = f"gradients + activations + logits {needs.step / GIB:.1f}"
+def _too_large(memory: Mapping[str, int], device: float) -> str:
+    """The sentence on a training that does not fit, with its parts."""
+    if not device or not memory or memory["total"] <= USABLE * device:
+        return ""
+    *parts, total = (f"{name} {size / GIB:.1f}" for name, size in memory.items())
     return (
-        f"{stage} does not fit in {device / GIB:.0f} GiB, of which {USABLE:.0%} can be planned with, because "
-        f"it takes {needs.total / GIB:.1f}: {parts['weights']} + {parts['optimizer']} + {parts['reference']} "
-        f"+ the larger of {parts['cache']} and {step}"
+        f"train does not fit in {device / GIB:.0f} GiB, of which {USABLE:.0%} can be planned with: "
+        f"{' + '.join(parts)} = {total}"
     )
 
 

@@ -50,8 +50,8 @@ def test_runs_that_are_not_there_are_told_the_command_that_makes_them():
     results = {"runs": runs, "courses": [], "flows": [], "ways_back": []}
     llama = LlamaRuns({"results": results, "findings": []})
     assert len(llama.runs_of("a")) == len(llama.judged) == 1
-    with pytest.raises(ValueError, match=r"small-llama --only drift and .* --only coin makes them"):
-        llama.runs_of("drift", "coin")
+    with pytest.raises(ValueError, match=r"small-llama --only drift and .* --only limits makes them"):
+        llama.runs_of("drift", "limits")
 
 
 def test_means_have_intervals_over_several_seeds_and_a_group_without_values_has_none():

@@ -56,7 +56,7 @@ def raising(error):
         ("train", (*TINY, "sampling.temprature=1"), "error: "),
         ("train", (*TINY, "nothing"), "error: "),
         ("train", (*TINY, "presample.k=0"), "error: "),
-        ("small_llama", ("--only", "law"), "only='law' is not allowed: one of which_policy, long_enough, "),
+        ("small_llama", ("--only", "law"), "only='law' is not allowed: one of which_policy, way_back, "),
         ("pretrained", ("--expected-gradient",), "--expected-gradient"),
     ],
 )
@@ -216,7 +216,7 @@ def test_demo_prints_tables_and_sentences(tmp_path, monkeypatch):
 
 
 def test_an_experiment_lists_what_is_done_without_a_run(tmp_path):
-    found = invoke(cli.small_llama_command, "--list", "--only", "iteration", "--folder", str(tmp_path))
+    found = invoke(cli.small_llama_command, "--list", "--only", "limits", "--folder", str(tmp_path))
     assert found.exit_code == 0
-    assert "0 of 3" in found.output
+    assert "0 of 18" in found.output
     assert not (tmp_path / "bases").exists()

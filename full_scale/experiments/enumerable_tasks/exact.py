@@ -10,7 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from dph_theory.coverage import entropy, exact_pass_at_k
-from dph_theory.stationary import answer_probabilities, policy_excess_kl, valid_answer_shares
+from dph_theory.stationary import policy_excess_kl, valid_answer_shares
 
 from ...models.generation import evaluating
 from .tasks import EnumerableTask, check_size
@@ -68,8 +68,6 @@ class ExactMeasures:
     """P(the base's likeliest valid answer | valid)."""
     pass_at_k: tuple[float, ...]
     """At k in PASS_AT."""
-    entropy: float | None = None
-    """Of the whole answer, in nats; records from before it was measured have none."""
 
 
 PASS_AT = (1, 4, 16)
@@ -91,6 +89,5 @@ def exact(task: EnumerableTask, tables: Sequence[np.ndarray], base: Sequence[np.
         excess_kl=float(policy_excess_kl(rows, base_rows, task.valid, task.end).excess.mean()),
         first_share=float(by_first[:, 0].mean()),
         favourite_share=float(np.take_along_axis(shares, favourite, axis=1).mean()),
-        entropy=float(entropy(answer_probabilities(rows, task.end).reshape(len(rates), -1)).mean()),
         pass_at_k=tuple(float(exact_pass_at_k(rates, np.asarray(k)).mean()) for k in PASS_AT),
     )

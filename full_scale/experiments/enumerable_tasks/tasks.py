@@ -205,10 +205,7 @@ _ONE_WORD: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "30": ((0.15,) * 2, (0.14,) * 5),
     "10": ((0.05,) * 2, (0.18,) * 5),
     "four": ((0.075,) * 4, (0.14,) * 5),
-    "three": ((0.35,) * 2, (0.3,)),
-    "flat": ((0.4,), (0.3, 0.2, 0.1)),
     "six": ((0.22, 0.12, 0.06), (0.3, 0.2, 0.1)),
-    "peaked": ((0.9,), (0.05, 0.03, 0.02)),
 }
 """The masses of the right answers, and of the wrong ones."""
 
@@ -220,21 +217,6 @@ def one_word(name: str) -> EnumerableTask:
     valid = np.arange(len(masses) + 1) < len(right)
     words = tuple("abcdefghij"[: len(masses)])
     return EnumerableTask(f"one-word-{name}", words, (_with_end(masses[None]),), valid[None], (0,))
-
-
-def lengths() -> EnumerableTask:
-    """Correct answers of one token (the end symbol, .3) and of two (.4, then correct with .5).
-
-    Entries: `updates_and_means`.
-    """
-    first, second = np.array([[0.4, 0.3, 0.3]]), _with_end(np.full((1, 2, 2), 0.5))
-    ends = np.full((1, 1, 3), RARE)
-    ends[..., 2] = 1 - 2 * RARE
-    valid = np.zeros((1, 3, 3), dtype=bool)
-    valid[0, 2, 2] = valid[0, 0, 0] = True
-    return EnumerableTask(
-        "lengths", ("a", "b"), (first, np.concatenate([second[:, :2], ends], axis=1)), valid, (0,)
-    )
 
 
 def cut() -> EnumerableTask:
@@ -256,7 +238,6 @@ TASKS: Mapping[str, Callable[[], EnumerableTask]] = MappingProxyType(
         "sums-2": partial(sums, 2),
         "sums": sums,
         "wide": wide,
-        "lengths": lengths,
         "cut": cut,
         **{f"one-word-{name}": partial(one_word, name) for name in _ONE_WORD},
     }

@@ -15,7 +15,6 @@ from ..outcome import BARS
 from ..stored_runs import RunStore, write_record
 from . import advantages, anchors, methods, noise, retention, stationary, transfer
 from .claims import Claim, ClaimVerdict, ends_by_seed, judged, over_seeds
-from .costs import costs
 from .losses import SOLVED, STORED
 from .open_prompts import LikeliestTokens
 from .runs import ALONG, EXPLORED, GROUP, UNTRAINED, FinishedOpenRun, Outcomes, TaskMeasures, of_experiment
@@ -113,7 +112,6 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
     config |= {"group": GROUP, "stored": STORED, "near": BARS.validity, "alike": BARS.kl}
     config["difference"] = methods.DIFFERENCE
     ends, verdicts = store.read(END, dict), as_json({**findings.verdicts}, digits=5)
-    took = [(outcome.seconds_a_step, outcome.peak_gib) for outcome in of_methods]
     results = {
         "runs": [_row(outcome, ends.get(outcome.run.id)) for outcome in shown],
         "base": as_json(base_of(shown), digits=5),
@@ -137,7 +135,6 @@ def write_numbers(file: Path, path: str, store: RunStore, findings: Findings) ->
         ],
         "forecast_errors": as_json(transfer.forecast_errors(findings.comparisons), digits=4),
         "kernels": [*store.read(KERNEL, dict).values()],
-        "costs": as_json(costs(took), digits=5),
     }
     return write_record(file, KIND, config, results, findings.sentences)
 

@@ -29,11 +29,10 @@ from ...training.online import OnlineTrainer
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.runs import LlamaRun
 from ..small_llama.training import FallingBeta, small
-from .costs import peak
 from .losses import expected_loss
 from .open_prompts import LogProbs, Reading, open_prompts
 from .runs import ANSWERS, FinishedOpenRun, OpenRun, Outcomes, of_experiment, policy_form
-from .training import PretrainedLlama, descend, pretrained_llama
+from .training import PretrainedLlama, descend, peak, pretrained_llama
 
 FOUR: tuple[str, ...] = ("weekdays", "colours", "fruits", "summer")
 

@@ -1,5 +1,6 @@
 """One training of a pretrained Llama on open prompts, and what it is measured to be, exactly."""
 
+import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,10 +20,14 @@ from dph_theory.stationary import valid_answer_shares
 from ...models.load import source
 from ..enumerable_tasks.tasks import EnumerableTask
 from ..small_llama.training import adapter
-from .costs import peak
 from .losses import SOLVED, STORED, Prompts, anchor_loss, method_of, sampled_loss
 from .open_prompts import LogProbs, OpenPrompts, Reading, open_prompts
 from .runs import HELD_OUT, MEASURED, CoursePoint, FinishedOpenRun, OpenRun, TaskMeasures, with_held_out
+
+
+def peak() -> float:
+    """The most memory that this process has held, in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def task_measures(task: EnumerableTask, full: LogProbs, base: LogProbs, words: Tensor) -> TaskMeasures:

@@ -117,8 +117,7 @@ def sampled_ends(run: LlamaRun, bases: Path, seeds: int) -> tuple[SampledEnd, ..
             state = course.drawn(state, step, generator)
         with torch.no_grad():
             end = _at_end(run, task, base, course.log_probs(state[0]), {})
-        kl = next(iter(end.kl.values()), 0.0)
-        ends.append(SampledEnd(end.gap, kl, end.exact.entropy or 0.0))
+        ends.append(SampledEnd(end.gap, next(iter(end.kl.values()), 0.0)))
     return tuple(ends)
 
 
@@ -188,9 +187,7 @@ class _ExpectedUpdate:
         log_policy, log_base = (
             torch.where(self.counted, values[self.entries], 0.0) for values in (log_probs, self.log_base)
         )
-        correct = 1 - run.false_positive - run.false_negative
-        verdicts = run.false_positive + correct * self.verdicts
-        p = log_policy.sum(-1).exp()
+        verdicts, p = self.verdicts, log_policy.sum(-1).exp()
         validity = (p * verdicts).sum(-1, keepdim=True)
         advantage, spread = _advantage(run)(verdicts, validity)
         weight = self._weight(p)
@@ -206,11 +203,10 @@ class _ExpectedUpdate:
         variance, shared = spread.square().expand_as(p), None
         if (size := _baseline_size(run)) is not None:
             compared = verdicts if run.baseline in ("mean", "leave_one_out") else torch.zeros_like(verdicts)
-            errors = (p * compared * (1 - compared)).sum(-1, keepdim=True)
             if run.form == "sequence_kl":
                 compared = compared - run.beta_at(step) * (log_policy - log_base).sum(-1)
             added, shared = group_baseline(p, compared, size)
-            variance = variance + added + errors / size
+            variance = variance + added
         c, weight = (torch.where(self.counted, part * weight, 0.0) for part in (c, torch.ones_like(c)))
         return Draws(p, self.entries, c, weight, variance, shared)
 
@@ -229,8 +225,6 @@ class _ExpectedUpdate:
 
     def _weight(self, p: Tensor) -> Tensor:
         """What each answer's tokens are divided by, as in TRL's loss types."""
-        if self.run.per_answer_mean:
-            return (1 / self.lengths)[:, None]
         if self.run.dapo:
             return 1 / (p * self.lengths).sum(-1).mean()
         return torch.tensor(1 / self.length, dtype=p.dtype)
@@ -254,7 +248,7 @@ def _advantage(run: LlamaRun) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor
     def plain(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         share = 1 - 1 / run.group_size if run.baseline == "mean" and run.form != "sequence_kl" else 1.0
         name = "mean" if run.baseline == "leave_one_out" else run.baseline
-        return share * reward_less(name)(v, rate), share * (v * (1 - v)).sqrt()
+        return share * reward_less(name)(v, rate), torch.zeros_like(v)
 
     def scaled(v: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
         others_correct = torch.arange(run.group_size, dtype=v.dtype)

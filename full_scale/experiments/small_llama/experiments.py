@@ -1,7 +1,6 @@
 """The experiments of the record, and the runs that each one is: what `experiments.yaml` declares."""
 
 import itertools
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,11 +15,6 @@ from dph_theory.support.errors import choice
 from .runs import LlamaRun
 
 TABLE = Path(__file__).with_name("experiments.yaml")
-PLANS = Path(__file__).with_name("plans.jsonl")
-"""Steps and answers chosen before any of the runs, by task, form and beta: the fewest that are to hold."""
-PLANNERS = ("first_order", "sampled", "annealed")
-"""Planned by the expected-gradient run and the first order of its noise, each within a quarter of the bars;
-by a dozen trainings on samples too, which see an answer nearly lost; so with a beta that falls from 1."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +42,14 @@ def experiments() -> dict[str, Experiment]:
 def _experiment(
     name: str,
     question: str,
-    runs: Any = None,
+    runs: Any,
     all: Mapping[str, Any] | None = None,
     seeds: int = 3,
     to_the_end: bool = True,
 ) -> Experiment:
     settings = [
         (entry.get("seeds", seeds), LlamaRun(name, **fields))
-        for entry in (planned_fields() if runs is None else runs)
+        for entry in runs
         for fields in grid({**(all or {}), **entry})
     ]
     return Experiment(name, question, tuple(dict.fromkeys(settings)), seeds, to_the_end)
@@ -78,17 +72,6 @@ def grid(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for chosen in itertools.product(*axes):
         fields = {name: value for part in chosen for name, value in part.items()}
         yield {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-
-
-def planned_fields() -> list[dict[str, Any]]:
-    """The fields of the runs of all PLANS: of each task, form and beta a plan by each planner, or null."""
-    lines = [json.loads(line) for line in PLANS.read_text(encoding="utf-8").splitlines()]
-    return [
-        {name: line[name] for name in ("task", "form", "beta")} | line[planner]
-        for planner in PLANNERS
-        for line in lines
-        if line.get(planner)
-    ]
 
 
 def record_runs(only: str | None = None, seeds: int | None = None) -> list[LlamaRun]:

@@ -78,7 +78,6 @@ class SampledEnd:
     gap: float
     """As of a `FinishedRun`; 0 where nothing is predicted, as the next."""
     kl_to_prediction: float
-    entropy: float
 
 
 @dataclass(frozen=True)
@@ -109,13 +108,11 @@ class ExpectedGradientRun:
 def expected_gradient_of(run: LlamaRun) -> LlamaRun | None:
     """The run that stands for all that share its expected gradient; None for those that have none here.
 
-    They have other forms, several rounds or updates a batch, no reward, a beta that samples decide, or
-    std-normalised penalised rewards, whose update is no function of the policy alone. Entries:
-    `sampling_noise`.
+    They have other forms, another sampler, or std-normalised penalised rewards, whose update depends on more
+    than the policy. Entries: `sampling_noise`.
     """
-    once = run.rounds == run.updates == 1 and run.sampler is None and run.excess_bound is None
     divided = run.form == "sequence_kl" and run.scale == "group"
-    if run.form not in CLOSED_FORMS or not run.reward or not once or divided:
+    if run.form not in CLOSED_FORMS or run.sampler is not None or divided:
         return None
     seed = run.seed if run.rank is not None or run.collapsed else 0
     return replace(run, experiment="expected_gradient", seed=seed, every=0)

@@ -38,7 +38,7 @@ def flow(
         raise argument_error("form", run.form, f"one of {', '.join(FORMS)}; rehearsal of -log u")
     begun, first = ([table[0] for table in tables] for tables in (start, base))
     course = finite_training.flow(
-        first, task.valid[0], times, form=form, beta=run.beta, start=begun, end=task.end, reward=run.reward
+        first, task.valid[0], times, form=form, beta=run.beta, start=begun, end=task.end
     )
     return [[table[None] for table in tables] for tables in course]
 

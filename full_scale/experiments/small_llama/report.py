@@ -1,11 +1,9 @@
 """What runs show together: how many matched their prediction, why others did not, what figures read."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from operator import attrgetter
-from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from dph_theory.support.progress import Progress, silent
@@ -97,7 +95,6 @@ def findings(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradien
     return [
         *(_of_tally(tally) for tally in rows if tally.judged),
         *_near_expected_gradient(outcomes, expected_gradient),
-        *_of_random_rewards(outcomes, expected_gradient),
     ]
 
 
@@ -136,32 +133,6 @@ def _near_expected_gradient(
             f"{name}: within two predicted std of the expected-gradient run {', '.join(counts)}."
         )
     return sentences
-
-
-def _of_random_rewards(outcomes: Sequence[FinishedRun], expected_gradient: ExpectedGradientRuns) -> list[str]:
-    """How far entropy moved where rewards are a coin, by task, updates and clip, and how far on samples."""
-    groups: dict[tuple[Any, ...], list[FinishedRun]] = {}
-    for outcome in outcomes:
-        if not outcome.run.informative:
-            run = outcome.run
-            groups.setdefault((run.experiment, run.task, run.updates, run.clip), []).append(outcome)
-    sentences = []
-    for (name, task, updates, clip), group in groups.items():
-        begun = group[0].course[0].exact.entropy or 0.0
-        moved = _mean_and_error([(outcome.last.exact.entropy or 0.0) - begun for outcome in group])
-        clipped = f", clip {clip}" if clip else ""
-        sentence = f"{name}: entropy moved by {moved} on {task}, updates {updates}{clipped}"
-        expected = expected_gradient_in(expected_gradient, group[0].run)
-        if expected and expected.sampled:
-            sampled = _mean_and_error([end.entropy - begun for end in expected.sampled])
-            sentence += f"; {len(expected.sampled)} trainings on samples: {sampled}"
-        sentences.append(f"{sentence}.")
-    return sentences
-
-
-def _mean_and_error(values: Sequence[float]) -> str:
-    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else math.inf
-    return f"{fmean(values):+.4f} +- {error:.4f}"
 
 
 PREDICTED_MEASURES: Mapping[str, Callable[[ExactMeasures], float]] = {

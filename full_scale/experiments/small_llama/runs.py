@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias, get_args
 from dph_theory.divergences import FORWARD_KL, REVERSE_KL
 from dph_theory.support.errors import argument_error, choice
 from dph_theory.trainers.kl_terms import DESCENDING
-from dph_theory.trainers.parts import ANSWERS
 
 from ...recipe.objective import objective_of
 from ..outcome import Settings, annealed
@@ -16,8 +15,6 @@ from .sampling import SAMPLINGS, Sampling
 
 SEQUENCE, TOKEN_REVERSE, TOKEN_FORWARD = "sequence reverse KL", "token reverse KL", "token forward KL"
 FILTERED, BASE = "filtered model", "base"
-MEANS = ", per-answer means"
-"""After the name of a token penalty's policy: that of penalties averaged over each answer's tokens."""
 FORMS = ("none", *DESCENDING, "alpha_dpg", "rehearsal")
 """Those with a KL term converge to what the trainer's arguments say (`recipe.objective`).
 
@@ -37,7 +34,6 @@ ANNEALED = ("k3", "k3_corrected", "sequence_kl")
 REHEARSED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "log_u": {"divergence": "forward_kl", "gauge": "printed"},
-        "k3": {"divergence": "forward_kl", "gauge": "normalised"},
         "js": {"divergence": "jensen_shannon", "gauge": "printed"},
         "alpha": {"divergence": "alpha", "alpha": 0.2, "gauge": "printed"},
     }
@@ -76,26 +72,11 @@ class LlamaRun(Settings):
     alpha: float | None = None
     """Of alpha-DPG."""
     rehearsed: str | None = None
-    """What is rehearsed on stored correct samples: log_u (-log u), k3, js or alpha (alpha = 0.2)."""
-    reward: bool = True
-    """Off: nothing but the rehearsal or alpha-DPG trains."""
+    """What is rehearsed on stored correct samples: log_u (-log u), js or alpha (alpha = 0.2)."""
     dapo: bool = False
     """DAPO's exploration: the ratio clipped at 1.28 above, and the mean over tokens."""
     baseline: Baseline = "mean"
     """What is subtracted from rewards: of the group, or a constant."""
-    updates: int = 1
-    """On each batch."""
-    clip: tuple[float, float] | None = None
-    """Below and above a ratio of 1; None: TRL's own, 0.2 and 0.2."""
-    per_answer_mean: bool = False
-    """Whether an answer's tokens are averaged (TRL's loss type grpo), not added up."""
-    false_positive: float = 0.0
-    """Chance that an incorrect answer is taken for correct; both at 0.5 make rewards a coin."""
-    false_negative: float = 0.0
-    excess_bound: float | None = None
-    """beta falls from `beta_from` only while the excess KL, in nats, is under it."""
-    rounds: int = 1
-    """Trainings one after the other, each from and against the policy before."""
     sampler: str | None = None
     """One of SAMPLINGS."""
     every: int = 0
@@ -109,14 +90,10 @@ class LlamaRun(Settings):
         if self.baseline != "mean" and (self.scale == "group" or self.form == "alpha_dpg"):
             allowed = "mean where the group's deviation divides, and for alpha_dpg"
             raise argument_error("baseline", self.baseline, allowed)
-        if self.excess_bound is not None and self.beta_from is None:
-            raise argument_error("excess_bound", self.excess_bound, "with beta_from")
         if self.beta_from is not None and (self.form not in ANNEALED or self.beta_from < self.beta):
             raise argument_error(
                 "beta_from", self.beta_from, f"at least beta, for {', '.join(ANNEALED)} alone"
             )
-        if self.excess_bound is not None and self.form != "sequence_kl":
-            raise argument_error("excess_bound", self.excess_bound, "for sequence_kl alone")
         if self.collapsed and self.lost is None:
             raise argument_error("collapsed", self.collapsed, "with a share of lost answers, `lost`")
         if (self.rehearsed is not None) != (self.form == "rehearsal"):
@@ -134,8 +111,6 @@ class LlamaRun(Settings):
     @property
     def arguments(self) -> dict[str, Any]:
         """What its trainer gets, but for what the task decides; eta as of sums over an answer's tokens."""
-        low, high = self.clip or (0.2, 0.28 if self.dapo else None)
-        loss_type = "grpo" if self.per_answer_mean else "dr_grpo"
         return {
             "seed": self.seed,
             "max_steps": self.steps,
@@ -143,10 +118,8 @@ class LlamaRun(Settings):
             "lr_scheduler_type": "constant" if self.constant else "linear",
             "optim": "sgd" if self.optimiser == "sgd" else "adamw_torch",
             "num_generations": self.group_size,
-            "num_iterations": self.updates,
-            "loss_type": "dapo" if self.dapo else loss_type,
-            "epsilon": low,
-            "epsilon_high": high,
+            "loss_type": "dapo" if self.dapo else "dr_grpo",
+            "epsilon_high": 0.28 if self.dapo else None,
             "scale_rewards": self.scale,
             "baseline": self.baseline,
             **(self.sampling.arguments if self.sampling else {}),
@@ -162,9 +135,7 @@ class LlamaRun(Settings):
             case "k2":
                 return {"rehearsal_form": "definition", "divergence": "reverse_kl", "eta": self.beta}
             case "sequence_kl":
-                fall = {"beta_from": self.beta_from, "excess_bound": self.excess_bound}
-                online = "scaled_kl" if self.scale == "group" else self.form
-                return {"online": online, "online_beta": self.beta, **fall}
+                return {"online": self.form, "online_beta": self.beta, "beta_from": self.beta_from}
             case "alpha_dpg":
                 return {"online": "alpha_dpg", "alpha": self.alpha}
             case "rehearsal":
@@ -174,23 +145,11 @@ class LlamaRun(Settings):
 
     @property
     def stationary_policy(self) -> str | None:
-        """The name of what it converges to, also with per-answer means.
-
-        Entries: `token_penalties`, `updates_and_means`.
-        """
+        """The name of what it converges to. Entries: `token_penalties`."""
         objective = objective_of(self.arguments)
         if objective.unknown or objective.divergence is None:
             return None
-        name = _NAMES[objective.of_tokens, objective.divergence.name]
-        return name + MEANS if objective.of_tokens and objective.reduction == ANSWERS else name
-
-    @property
-    def informative(self) -> float:
-        """By how much a correct answer's reward is higher than an incorrect one's, 1 - errors.
-
-        Entries: `updates_and_means`.
-        """
-        return 1 - self.false_positive - self.false_negative
+        return _NAMES[objective.of_tokens, objective.divergence.name]
 
     @property
     def sampling(self) -> Sampling | None:
@@ -199,15 +158,8 @@ class LlamaRun(Settings):
 
     @property
     def target(self) -> str | None:
-        """The target of alpha-DPG, or of rehearsal alone: the filtered model, or the base.
-
-        Entries: `rehearsal_gauge`, `alpha_dpg`.
-        """
-        if self.form == "alpha_dpg":
-            return FILTERED
-        if self.form != "rehearsal" or self.reward:
-            return None
-        return FILTERED if self.rehearsed == "log_u" else BASE
+        """The target of alpha-DPG, the filtered model. Entries: `alpha_dpg`."""
+        return FILTERED if self.form == "alpha_dpg" else None
 
     @property
     def centring(self) -> str:

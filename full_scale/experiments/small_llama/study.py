@@ -29,8 +29,6 @@ from .runs import LlamaRun
 from .training import tables_of, train
 
 KIND = "laws"
-OF_RANDOM_REWARDS = 200
-"""Trainings on samples of a run whose rewards are a coin: what they move on average is noise alone."""
 PREDICTION, FLOW, EXPECTED_GRADIENT, RUN = "prediction", "flow", "expected_gradient", "run"
 """What is stored of a run: three before it starts."""
 
@@ -70,7 +68,6 @@ class Study:
         self._fill(FLOW, lost_flow, self._jobs(map(flow_of, runs)))
         predicted = store.read(PREDICTION, PredictedPolicy)
         self.add_expected_gradient([run for run in missing if explained or not predicted[run.id]])
-        self.add_samples([run for run in missing if not run.informative])
         jobs = {name: (run, predicted.get(name, ()), store.bases) for name, run in named.items()}
         self._fill(RUN, conduct, jobs)
         return self.outcomes(runs)
@@ -111,8 +108,7 @@ def _predicted(run: LlamaRun, bases: Path) -> tuple[PredictedPolicy, ...]:
 
 
 def _with_samples(expected: ExpectedGradientRun, bases: Path) -> ExpectedGradientRun:
-    seeds = SAMPLED if expected.run.informative else OF_RANDOM_REWARDS
-    return replace(expected, sampled=sampled_ends(expected.run, bases, seeds))
+    return replace(expected, sampled=sampled_ends(expected.run, bases, SAMPLED))
 
 
 def conduct(run: LlamaRun, predicted: tuple[PredictedPolicy, ...], bases: Path) -> FinishedRun:

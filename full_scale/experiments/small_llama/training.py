@@ -66,12 +66,12 @@ def trainer_of(
     args = small(task.length, output, len(task.texts) * run.groups * run.group_size, **settings)
     tables = tables_of(task, Path(model.config._name_or_path))
     extras: dict[str, Any] = {"rehearsal": stored_answers(task, tables)} if run.form == "rehearsal" else {}
-    if run.form == "alpha_dpg" or run.excess_bound is not None:
+    if run.form == "alpha_dpg":
         rates = enumerate(task.pass_rates(tables))
         extras["base_rates"] = {str(row): float(rate) for row, rate in rates}
     trainer: OnlineTrainer = kind(
         model=model,
-        reward_funcs=_reward(run, task),
+        reward_funcs=_reward(task),
         args=args,
         train_dataset=_prompts(run, task),
         processing_class=task.tokenizer(),
@@ -132,18 +132,9 @@ def _systematic(policy: Tables, places: np.ndarray, task: EnumerableTask) -> lis
     return [a[: a.index(task.end) + 1] if task.end in a else a for a in answers]
 
 
-def _reward(run: LlamaRun, task: EnumerableTask) -> Callable[..., list[float]]:
-    rng = np.random.default_rng([run.seed, 26])
-    errors = run.false_positive, run.false_negative
-
+def _reward(task: EnumerableTask) -> Callable[..., list[float]]:
     def rewards(*, completion_ids: list[list[int]], example_id: list[str], **columns: Any) -> list[float]:
-        if not run.reward:
-            return [0.0] * len(completion_ids)
-        verdicts = task.verdicts([int(row) for row in example_id], completion_ids)
-        if not any(errors):
-            return verdicts
-        chances = [1 - errors[1] if right else errors[0] for right in verdicts]
-        return (rng.random(len(verdicts)) < chances).astype(float).tolist()
+        return task.verdicts([int(row) for row in example_id], completion_ids)
 
     return rewards
 
@@ -209,16 +200,9 @@ def train(
     model.load_state_dict(LlamaForCausalLM.from_pretrained(start_of(run, task, bases)).state_dict())
     course = [(0, next_token_tables(model, task))]
     with TemporaryDirectory() as output:
-        for turn in range(run.rounds):
-            if turn:
-                # The policy is the new start and reference.
-                folder = Path(output) / str(turn)
-                model.save_pretrained(folder)
-                model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
-            trainer = trainer_of(run, task, model, output, kind)
-            trainer.add_callback(_MeasuredCourse(task, run, course))
-            trainer.train()
-            model = trainer.accelerator.unwrap_model(trainer.model)
+        trainer = trainer_of(run, task, model, output, kind)
+        trainer.add_callback(_MeasuredCourse(task, run, course))
+        trainer.train()
     return course
 
 
@@ -226,9 +210,9 @@ class _MeasuredCourse(TrainerCallback):
     """Enumerates the policy every so many steps, and after the last."""
 
     def __init__(self, task: EnumerableTask, run: LlamaRun, course: list[tuple[int, Tables]]) -> None:
-        self.task, self.run, self.course, self.begun = task, run, course, course[-1][0]
+        self.task, self.run, self.course = task, run, course
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **objects: Any) -> None:
         step = state.global_step
         if step == self.run.steps or (self.run.every and step % self.run.every == 0):
-            self.course.append((self.begun + step, next_token_tables(model, self.task)))
+            self.course.append((step, next_token_tables(model, self.task)))

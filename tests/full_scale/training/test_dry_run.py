@@ -10,29 +10,15 @@ import torch
 from support.rule_task import loaded, ruled_recipe, ruled_task
 from support.tiny_llama import eight_billion, tiny_llama
 from transformers import AutoModelForCausalLM, LlamaConfig
-from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
-from trl.trainer.utils import _CHUNKED_LOGPROB_CHUNK_SIZE
 
 import full_scale.training.dry_run
 from full_scale.presampling.presample import presample
 from full_scale.recipe.schema import RECIPES, ModelConfig, load_recipe
 from full_scale.training.dry_run import GIB, dry_run
 from full_scale.training.launch import ONE, Launch
-from full_scale.training.memory import (
-    HEAD_SLICE,
-    Footprint,
-    Shape,
-    footprint,
-    model_shape,
-    shape_of,
-    stage_footprint,
-)
+from full_scale.training.memory import Shape, model_shape
 
-LLAMA_8B = Shape(
-    8_030_261_248, 8_030_261_248, 32, 4096, 2 * 8 * 128, 14_336, 128_256, 2 * 4096 * 128_256, 131_072
-)
-ARGUMENTS = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 64, "beta": 0.0}
-ARGUMENTS |= {"generation_batch_size": 2048, "max_completion_length": 4096}
+LLAMA_8B = Shape(8_030_261_248, 8_030_261_248, 32, 4096, 14_336, 131_072)
 DPH_F, CONTROL = "method.name=DPH-F", "method.name=KL-control-sequence"
 
 
@@ -47,7 +33,7 @@ def test_parameters_are_counted_without_weights(tmp_path, eight):
     (folder / "model.safetensors").unlink()
     shape = model_shape(ModelConfig(path=str(folder)))
     assert shape.parameters == shape.trainable == sum(p.numel() for p in model.parameters())
-    assert (shape.layers, shape.hidden, shape.kv_width, shape.context) == (2, 32, 2 * 32, 64)
+    assert (shape.layers, shape.hidden, shape.inner, shape.context) == (2, 32, 64, 64)
     adapter = model_shape(ModelConfig(path=str(folder), lora={"r": 2, "target_modules": ["q_proj"]}))
     assert adapter.trainable == 2 * (2 * 32 + 32 * 2) == adapter.parameters - shape.parameters
     assert model_shape(ModelConfig(path=str(eight))) == LLAMA_8B
@@ -55,44 +41,35 @@ def test_parameters_are_counted_without_weights(tmp_path, eight):
         model_shape(ModelConfig(path=str(tmp_path / "nowhere")))
 
 
-def needed(launch=ONE, dtype="bfloat16", shape=LLAMA_8B, **changes):
-    return footprint(shape, ARGUMENTS | changes, dtype=dtype, launch=launch, device=80 * GIB)
-
-
 FLOAT32 = 4 * LLAMA_8B.parameters
-# 2048 sequences of 6144 tokens, 32 layers, 8 + 8 heads of 128 channels at two bytes.
-CACHE = 2048 * 6144 * 32 * 2048 * 2
-VLLM = {"use_vllm": True, "vllm_gpu_memory_utilization": 0.3}
+LORA = "model.lora={r: 64, lora_alpha: 128, target_modules: all-linear}"
+
+
+def planned(output, *overrides, name="llama3.1-8b-bird", launch=ONE, device=0):
+    return dry_run(load_recipe(name, [DPH_F, f"output={output}", *overrides]), launch, device=device)
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("overrides", "launch", "wanted"),
     [
-        # Float32 masters whatever is computed in, and autocast's copy in 16 bits.
-        ({}, {"weights": 1.5 * FLOAT32, "gradients": FLOAT32, "optimizer": 2 * FLOAT32, "reference": 0}),
-        ({"dtype": "float32"}, {"weights": FLOAT32}),
-        # Embedding and head, 1.96 GiB in 16 bits, are whole on each device.
-        ({"launch": Launch(8, True)}, {"weights": FLOAT32 / 8 + 2_101_346_304, "optimizer": FLOAT32 / 4}),
-        ({"beta": 0.04}, {"reference": FLOAT32}),
-        ({"online": "alpha_dpg"}, {"reference": FLOAT32}),
-        ({"collapse_every": 1}, {"reference": FLOAT32}),
-        # An adapter trains few, and is its own reference.
-        ({"shape": Shape(8_000, 100, 2, 32, 64, 64, 100, 6400, 64), "beta": 0.04, "dtype": "float32"},
-         {"weights": 32_000, "gradients": 400, "optimizer": 800, "reference": 0}),
-        ({"launch": Launch(8)}, {"cache": CACHE / 8}),
-        ({"launch": Launch(8), "generation_rows": 32}, {"cache": CACHE / 64}),
-        # A generated batch may be given in micro-batches.
-        ({"generation_batch_size": None, "steps_per_generation": 1024}, {"cache": CACHE}),
-        ({**VLLM, "vllm_mode": "colocate"}, {"cache": 24 * GIB}),
-        ({**VLLM, "vllm_mode": "server"}, {"cache": 0}),
-        # 4096 tokens x 32768 words at two bytes; float32 gradients of the hidden states and of the head.
-        ({}, {"logits": 4096 * 32768 * 2 + 4 * 4096 * (2 * 4096 + 128_256)}),
-        ({"max_completion_length": 8192}, {"logits": 4096 * 32768 * 2 + 4 * 4096 * (2 * 8192 + 128_256)}),
+        (["train.collapse_every=0"], ONE, {"weights": 1.5, "gradients": 1, "optimizer": 2}),
+        (["train.collapse_every=0"], Launch(8, True), {"weights": 1 / 8, "optimizer": 1 / 4}),
+        # The collapse meter compares with a reference, which an adapter's base is without a copy.
+        (["train.collapse_every=1"], ONE, {"weights": 2.5}),
+        (["train.collapse_every=0", "model.dtype=float32"], ONE, {"weights": 1}),
+        (["train.collapse_every=0", "method.name=RKL"], ONE, {"weights": 2.5}),
     ],
 )  # fmt: skip
-def test_what_a_training_needs(given, wanted):
-    found = needed(**given).as_dict()
-    assert {part: found[part] for part in wanted} == wanted
+def test_what_a_training_needs(eight, tmp_path, overrides, launch, wanted):
+    found = planned(tmp_path, f"model.path={eight}", *overrides, launch=launch).memory
+    assert {part: found[part] / FLOAT32 for part in wanted} == wanted
+
+
+def test_an_adapter_trains_few_weights_and_is_its_own_reference(eight, tmp_path):
+    found = planned(tmp_path, f"model.path={eight}", LORA)
+    frozen = 2 * LLAMA_8B.parameters
+    assert found.memory["weights"] == frozen + 6 * found.shape.trainable
+    assert found.memory["gradients"] == 4 * found.shape.trainable < 0.1 * frozen
 
 
 def kept_bytes(config, rows, dtype):
@@ -122,75 +99,41 @@ def test_the_activations_are_those_that_a_step_keeps(hidden, inner, heads, dtype
     names = ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads")
     sizes = dict(zip(names, (hidden, inner, *heads), strict=True), vocab_size=40, max_position_embeddings=64)
     one, three = (LlamaConfig(**sizes, num_hidden_layers=layers) for layers in (1, 3))
-    cut = {"per_device_train_batch_size": 3, "max_completion_length": 30, "activation_checkpointing": False}
-    expected = footprint(shape_of(three), cut, dtype=dtype, prompt=20).activations
+    shape, width = Shape(0, 0, 3, hidden, inner, 64), {"bfloat16": 2, "float32": 4}[dtype]
     measured = 1.5 * (kept_bytes(three, (3, 50), dtype) - kept_bytes(one, (3, 50), dtype))
-    assert measured == pytest.approx(expected, rel=0.01)
-    # Of Llama 3.1 8B 59 bytes a token and channel, by hand: 30 + 2 x 2048 / 4096 + 8 x 14336 / 4096.
-    assert LLAMA_8B.layer(2) == 59 * 4096
+    assert shape.activations(150, width, False) == pytest.approx(measured, rel=0.15)
 
 
-def test_activations_and_the_total():
-    plain, rows = needed(), {"eta": 0.05, "rehearsal_rows": 128}
-    assert needed(**rows).activations == 2 * plain.activations
-    assert needed(**rows, two_backward=True).activations == plain.activations
-    for name in ("activation_checkpointing", "gradient_checkpointing"):
-        assert needed(**{name: False}).activations > 8 * plain.activations
-    # The larger of generation and step.
-    assert Footprint(1, 2, 4, 8, 16, 32, 1000).total == 1 + 4 + 8 + 1000
-    assert Footprint(1, 2, 4, 8, 16, 32, 5).total == 1 + 4 + 8 + 2 + 16 + 32
-
-
-def test_the_other_stages_at_the_recipes_length():
-    found = stage_footprint(LLAMA_8B, load_recipe("llama3.1-8b-bird", [DPH_F]), models=2)
-    assert found.weights == 2 * 2 * LLAMA_8B.parameters
-    assert found.cache == 32 * 6144 * 32 * 2048 * 2
-    # TRL's head holds a slice of the logits at a time.
-    assert HEAD_SLICE == (TOKEN_CHUNK_SIZE, _CHUNKED_LOGPROB_CHUNK_SIZE)
-    # A float32 log-softmax over the vocabulary for 64 rows of 4096 tokens would be 125 GiB.
-    assert found.activations + found.logits < 4 * GIB
-    # vLLM takes its share, and the models score one by one.
-    by_vllm = load_recipe("llama3.1-8b-bird-vllm", [DPH_F])
-    found = stage_footprint(LLAMA_8B, by_vllm, models=2, device=80 * GIB)
-    assert (found.weights, found.total) == (2 * LLAMA_8B.parameters, int(0.85 * 80 * GIB))
-
-
-LORA = "model.lora={r: 64, lora_alpha: 128, target_modules: all-linear}"
-
-
-def planned(output, *overrides, name="llama3.1-8b-bird", launch=ONE, device=0):
-    return dry_run(load_recipe(name, [DPH_F, f"output={output}", *overrides]), launch, device=device)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "launch", "stage", "because"),
-    [
-        (["train.gradient_accumulation_steps=512"], Launch(), "train", "optimizer 59.8"),
-        (["sampling.batch_size=64"], Launch(8, True), "evaluate", "cache 48.0"),
-        ([LORA, "train.activation_checkpointing=false"], Launch(8), "train", "activations"),
-    ],
-)
-def test_what_does_not_fit_says_what_adds_up_to_too_much(eight, tmp_path, overrides, launch, stage, because):
-    found = planned(tmp_path, f"model.path={eight}", *overrides, launch=launch, device=80 * GIB)
-    (said,) = [sentence for sentence in found.too_large if sentence.startswith(stage)]
-    assert "does not fit in 80 GiB" in said
-    assert because in said
-    numbers = re.findall(r"\d+\.\d", said.partition("it takes ")[2])
-    total, weights, optimizer, reference, cache, step = map(float, numbers)
-    assert total == pytest.approx(weights + optimizer + reference + max(cache, step), abs=0.3)
-
-
-def test_the_estimate_grows_with_the_prompts(eight, tmp_path, monkeypatch):
+def test_activations_grow_with_rows_and_prompts_and_fall_with_checkpoints(eight, tmp_path, monkeypatch):
+    place, rows = f"model.path={eight}", ("method.eta=0.05", "method.rehearsal_rows=128")
+    plain = planned(tmp_path, place, "method.rehearsal_rows=128", "method.two_backward=true").memory
+    assert planned(tmp_path, place, *rows).memory["activations"] == 2 * plain["activations"]
+    found = planned(tmp_path, place, *rows, "train.activation_checkpointing=false").memory
+    assert found["activations"] > 16 * plain["activations"]
     found, asked = [], ruled_task().train[0]
     for words in (16, 4000):
         task = replace(ruled_task(), train=[asked, replace(asked, id="long", prompt="p1 " * words)])
         monkeypatch.setattr(full_scale.training.dry_run, "load_task", lambda config, task=task: task)
-        found.append(planned(tmp_path, f"model.path={eight}", "model.chat=false"))
+        found.append(planned(tmp_path, place, "model.chat=false"))
     short, long = found
     assert (short.prompt_tokens, long.prompt_tokens) == (16, 4000)
-    for stage in ("presample", "train", "evaluate"):
-        assert long.memory[stage].cache / short.memory[stage].cache == pytest.approx(8096 / 4112)
-    assert long.memory["train"].activations > 1.9 * short.memory["train"].activations
+    assert long.memory["activations"] / short.memory["activations"] == pytest.approx(8096 / 4112)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "launch", "because"),
+    [
+        (["train.gradient_accumulation_steps=512"], Launch(), "optimizer 59.8"),
+        ([LORA, "train.activation_checkpointing=false"], Launch(8), "activations"),
+    ],
+)
+def test_what_does_not_fit_says_what_adds_up_to_too_much(eight, tmp_path, overrides, launch, because):
+    said = planned(tmp_path, f"model.path={eight}", *overrides, launch=launch, device=80 * GIB).too_large
+    assert "does not fit in 80 GiB" in said
+    assert because in said
+    *parts, total = map(float, re.findall(r"\d+\.\d", said))
+    assert total == pytest.approx(sum(parts), abs=0.3)
+    assert planned(tmp_path, f"model.path={eight}", *overrides, launch=launch).too_large == ""
 
 
 @pytest.fixture
@@ -205,8 +148,7 @@ def test_steps_of_the_whole_training_set(recipe):
     # 12 rollouts a step are 6 prompts; of 8 prompts TRL drops the 2 that fill no batch; 5 epochs.
     assert (found.steps.rollouts_per_step, found.steps.prompts_per_generation) == (12, 6)
     assert (found.steps.prompts, found.steps.steps, found.steps.rollouts) == (8, 5, 60)
-    assert found.memory["train"].weights == 4 * found.shape.parameters
-    assert found.memory["evaluate"].weights == 2 * found.memory["presample"].weights
+    assert found.memory["gradients"] == 4 * found.shape.parameters
     assert [entry.split()[1] for entry in found.missing] == ["pre-sampling"]
     # 6 x 4 rows on each of 2 devices: 48 rollouts of 24 prompts, cut into 2 steps of 24.
     cut = dry_run(replace(recipe, train={**recipe.train, "steps_per_generation": 6}), Launch(2)).steps
@@ -298,7 +240,7 @@ def test_a_target_validity_waits_for_the_base_rates_and_its_reference_is_counted
     assert any("beta" in entry for entry in found.missing)
     assert place not in found.arguments
     assert found.arguments.get("online", "none") == online
-    assert found.memory["train"].reference == 4 * found.shape.parameters
+    assert found.memory["weights"] == (1.5 + 1) * 4 * found.shape.parameters
 
 
 ROOT = Path(__file__).parents[3]
@@ -340,6 +282,6 @@ def test_a_documented_command_resolves_and_fits(words, eight, tmp_path):
     recipe = load_recipe(after(words, "--config"), [*named, f"model.path={eight}", f"output={tmp_path}"])
     found = dry_run(recipe, launched(words), device=80 * GIB)
     if "train" in words and "--dry-run" not in words:
-        assert found.too_large == ()
+        assert found.too_large == ""
         assert found.steps.rollouts_per_step == 64 * 16
-    assert found.memory["train"].total > 0
+    assert found.memory["total"] > 0

@@ -20,7 +20,6 @@ BASE = list(TASK.base)
         # A large group, whose mean leaves the reward its weight.
         LlamaRun("a", TASK.name, "k2", 0.5, group_size=10_000),
         LlamaRun("a", TASK.name, "sequence_kl", 0.5, group_size=10_000),
-        LlamaRun("a", TASK.name, "rehearsal", 1.0, rehearsed="log_u", reward=False),
         LlamaRun("a", TASK.name, "alpha_dpg", alpha=1.0),
     ],
     ids=lambda run: run.form,
@@ -39,7 +38,7 @@ def test_other_tasks_and_forms_are_refused():
     with pytest.raises(ValueError, match="task='sums' is not allowed: a task of one text"):
         flow(LlamaRun("a", "sums", "none"), enumerable_task("sums"), BASE, BASE, [1.0])
     with pytest.raises(ValueError, match="form='rehearsal' is not allowed"):
-        flow(LlamaRun("a", TASK.name, "rehearsal", 0.2, rehearsed="k3"), TASK, BASE, BASE, [1.0])
+        flow(LlamaRun("a", TASK.name, "rehearsal", 0.2, rehearsed="js"), TASK, BASE, BASE, [1.0])
 
 
 def test_the_crossing_is_between_the_points_around_it():
@@ -55,8 +54,8 @@ def test_runs_with_lost_answers_have_the_flows_time_beside_theirs():
         "way_back", enumerable_task("selection-2").name, "sequence_kl", 0.2, lost=0.001, learning_rate=0.1
     )
     other, third = replace(lost, seed=1), replace(lost, lost=0.01)
-    # No flow describes k3 on stored answers, nor is it asked for; that of the third was not worked out.
-    target = LlamaRun("targets", lost.task, "rehearsal", 1.0, lost=0.03, rehearsed="k3", reward=False)
+    # Other experiments have no flow; that of the third run was not worked out.
+    target = LlamaRun("drift", lost.task, "rehearsal", 1.0, lost=0.03, rehearsed="js")
     outcomes = [outcome(), *(outcome(run=run) for run in (lost, other, third, target))]
     made = ways_back(outcomes, {flow_of(lost).id: found})
     # At the base already at its start, the share is above half the base's. Both seeds have one flow.

@@ -1,26 +1,12 @@
 import json
-from dataclasses import replace
 
 import pytest
 from support.untrained_runs import PREDICTED, RUN, TASK, expected_at, outcome
 
 from dph_theory.support.record import checked
 from full_scale.experiments.small_llama import report
-from full_scale.experiments.small_llama.finished_runs import (
-    NO_EXPECTED_GRADIENT,
-    TIME,
-    ExpectedGradientRun,
-    SampledEnd,
-    expected_gradient_of,
-)
-from full_scale.experiments.small_llama.report import (
-    Tally,
-    findings,
-    results,
-    run_study,
-    tallies,
-    tally_table,
-)
+from full_scale.experiments.small_llama.finished_runs import NO_EXPECTED_GRADIENT, TIME
+from full_scale.experiments.small_llama.report import Tally, results, run_study, tallies, tally_table
 from full_scale.experiments.small_llama.runs import TOKEN_FORWARD, TOKEN_REVERSE, LlamaRun
 from full_scale.experiments.small_llama.study import KIND, Study
 from full_scale.experiments.stored_runs import StudyOptions
@@ -37,7 +23,7 @@ def test_the_tally_counts_runs_that_were_meant_to_converge():
         outcome(run=FREE, predicted=()),
         outcome(run=SHORT),
     ]
-    declared = [*(finished.run for finished in done), SHORT, LlamaRun("iteration", TASK.name, "none")]
+    declared = [*(finished.run for finished in done), SHORT, LlamaRun("limits", TASK.name, "none")]
     counts = tallies(declared, done, {})
     assert counts[0] == Tally(
         "which_policy", 4, 4, 3, matched=1, matched_but_for_answers=2, missed_by={NO_EXPECTED_GRADIENT: 2}
@@ -51,7 +37,7 @@ def test_the_tally_counts_runs_that_were_meant_to_converge():
             "2 without an expected-gradient run",
         ),
         ("budget_and_family", "Too few steps, or too small a family?", "1 of 2", "", ""),
-        ("iteration", "Where does a reference re-set each round lead?", "0 of 1", "", ""),
+        ("limits", "What does each form select as beta falls?", "0 of 1", "", ""),
     )
 
 
@@ -80,19 +66,4 @@ def test_the_record_is_what_figures_read(tmp_path, monkeypatch):
     assert stored["findings"] == [
         "which_policy: 1 of 1 runs converged to their stationary policy; by the nearest policy and the "
         "pass rate alone 1."
-    ]
-
-
-def test_entropy_under_random_rewards_stands_beside_that_of_samples():
-    run = LlamaRun("coin", "selection-2", "none", false_positive=0.5, false_negative=0.5)
-    outcomes = [outcome(run=replace(run, seed=seed), predicted=()) for seed in range(2)]
-    begun = outcomes[0].course[0].exact.entropy
-    ends = tuple(SampledEnd(0.0, 0.0, begun + moved) for moved in (-0.2, -0.1))
-    expected = ExpectedGradientRun(
-        expected_gradient_of(run), PREDICTED[0].exact, {}, {"validity": 10.0}, sampled=ends
-    )
-    assert findings(outcomes, {expected.run.id: expected}) == [
-        "coin: within two predicted std of the expected-gradient run 2 of 2 in the pass rate.",
-        "coin: entropy moved by +0.0000 +- 0.0000 on selection-2, updates 1; "
-        "2 trainings on samples: -0.1500 +- 0.0500.",
     ]

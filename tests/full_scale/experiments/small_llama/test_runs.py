@@ -24,10 +24,6 @@ def test_an_id_is_the_content_whatever_the_process():
             {"form": "k2", "beta": 0.2, "beta_from": 1.0},
             "beta_from=1.0 is not allowed: at least beta, for k3, k3_corrected, sequence_kl alone",
         ),
-        (
-            {"form": "k3", "beta": 0.2, "beta_from": 1.0, "excess_bound": 0.1},
-            "excess_bound=0.1 is not allowed: for sequence_kl alone",
-        ),
         ({"form": "sequence_kl", "beta": 0.2, "beta_from": 0.1}, "beta_from=0.1"),
         ({"form": "sequence_kl", "beta": 0.2, "collapsed": True}, "collapsed=True is not allowed: .*`lost`"),
     ],

@@ -100,7 +100,7 @@ def test_trainings_are_sampled_for_misses_that_the_first_order_does_not_explain(
 
     def ends(run, bases, seeds):
         drawn.append(run.id)
-        return (SampledEnd(1.0, 1.0, 0.0),)
+        return (SampledEnd(1.0, 1.0),)
 
     monkeypatch.setattr(study, "sampled_ends", ends)
     missed = ("missed", outcome(ended_at=1), [narrow.run.id], BEYOND_FIRST_ORDER)

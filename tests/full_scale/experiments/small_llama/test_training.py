@@ -79,20 +79,17 @@ def test_the_trainer_weighs_its_penalty_by_the_annealed_coefficient(form, folder
         {"form": "k3", "beta": 0.2, "scale": "group", "groups": 2, "rank": 1},
         {"form": "k2", "beta": 0.2},
         {"form": "sequence_kl", "beta": 0.2, "lost": 0.01, "optimiser": "sgd"},
-        {"form": "future_kl", "beta": 0.2, "rounds": 2},
+        {"form": "future_kl", "beta": 0.2},
         {"form": "alpha_dpg", "alpha": 0.5},
-        # The Jensen-Shannon generator is at its minimum in the base: only from elsewhere does it move.
-        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False, "lost": 0.01},
-        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "reward": False, "optimiser": "sgd"},
+        {"form": "rehearsal", "beta": 1.0, "rehearsed": "js", "lost": 0.01},
         {"form": "rehearsal", "beta": 1.0, "rehearsed": "alpha", "dapo": True, "scale": "group"},
     ],
     ids=lambda fields: fields["form"],
 )
 def test_every_form_trains_and_is_measured_from_the_start(fields, folder):
     course = train(LlamaRun("try", TASK.name, **QUICK, **fields, every=1), TASK, folder)
-    assert [step for step, _ in course] == list(range(1 + 2 * fields.get("rounds", 1)))
-    still = fields.get("rehearsed") == "js" and "lost" not in fields
-    assert (abs(course[0][1][0] - course[-1][1][0]).max() < 1e-7) == still
+    assert [step for step, _ in course] == [0, 1, 2]
+    assert abs(course[0][1][0] - course[-1][1][0]).max() > 1e-7
     assert all(np.isfinite(table).all() for table in course[-1][1])
     # The start is the base unless answers were lost.
     base = tables_of(TASK, build_base(TASK, folder, FIT))
