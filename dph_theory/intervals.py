@@ -1,5 +1,11 @@
-"""Intervals of means over seeds, of probabilities, of single estimates."""
+"""Confidence intervals: one type, `Estimate`, and the one place where each method is computed.
 
+Methods: Student's t over seeds or prompts, its logit form for probabilities, weighted resampling for bounded
+values (bands over several k), Clopper-Pearson for shares of cases, Jeffreys for pass rates of prompts.
+"""
+
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,27 +14,17 @@ from scipy.special import betaincinv, expit, logit, stdtrit
 from .numeric.arrays import Array, Scalars, finite, one, probability, rate
 from .numeric.elementary import Values
 from .support.errors import argument_error
-from .support.record import readable
 from .support.table import Estimate as Estimate
 
 LEVEL = 0.95
-"""The confidence of every `Estimate`."""
+"""The confidence of every `Estimate`, unless another is asked for."""
+THREE_SIGMA = 0.0027
+"""How often a true statement may be called inconsistent: three standard deviations, two-sided."""
 _MANY = 10_000
 """Of more values than these the mean under random weights is drawn from a normal distribution."""
 
 
-class Interval(NamedTuple):
-    """A mean with its confidence interval [low, high], arrays of one shape."""
-
-    def __repr__(self) -> str:
-        return readable(self)
-
-    mean: Values
-    low: Values
-    high: Values
-
-
-def mean_interval(values: Array, *, confidence: float = 0.95) -> Interval:
+def mean_interval(values: Array, *, confidence: float = LEVEL) -> Estimate:
     """The mean over seeds with its Student-t interval, mean +- t_{n-1} s / sqrt(n).
 
     values (n seeds, ...) give (...). Unequal values are taken as independent and
@@ -36,10 +32,10 @@ def mean_interval(values: Array, *, confidence: float = 0.95) -> Interval:
     Raises ValueError for nan or infinite values, no seeds, or a confidence outside (0, 1).
     """
     mean, half = _mean_and_half(finite("values", values), confidence)
-    return Interval(mean, mean - half, mean + half)
+    return _estimate("Student t", mean, mean - half, mean + half)
 
 
-def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval:
+def probability_interval(values: Array, *, confidence: float = LEVEL) -> Estimate:
     """The mean over seeds of probabilities with an interval that stays inside [0, 1].
 
     The t-interval of the mean m, moved to the logit scale by the delta method,
@@ -55,7 +51,13 @@ def probability_interval(values: Array, *, confidence: float = 0.95) -> Interval
     one_seed = ~np.isfinite(half)
     low = np.where(inner, expit(logit(inside) - reach), np.where(one_seed, -half, np.maximum(mean - half, 0)))
     high = np.where(inner, expit(logit(inside) + reach), np.where(one_seed, half, np.minimum(mean + half, 1)))
-    return Interval(mean, low, high)
+    return _estimate("Student t of the log odds", mean, low, high)
+
+
+def _estimate(method: str, *arrays: Any) -> Estimate:
+    """An estimate of arrays, or of plain floats where the arrays have no axis."""
+    value, low, high = (float(array) if array.ndim == 0 else array for array in map(np.asarray, arrays))
+    return Estimate(value, low, high, method)
 
 
 def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
@@ -70,16 +72,11 @@ def _mean_and_half(values: np.ndarray, confidence: float) -> tuple[np.ndarray, n
     return mean, np.asarray(stdtrit(n - 1, (1 + level) / 2) * seeds.std(axis=0, ddof=1) / np.sqrt(n))
 
 
-def mean_of(values: np.ndarray) -> Estimate:
-    """The mean of values (n,) with its Student-t interval; a single value has (-inf, inf)."""
-    return Estimate(*map(float, mean_interval(values, confidence=LEVEL)))
-
-
 def from_influence(value: float, influence: np.ndarray) -> Estimate:
     """An estimate whose error is, to first order, the mean of the influences (n,), which have mean zero."""
-    spread = mean_of(influence)
+    spread = mean_interval(influence)
     half = spread.high - spread.value
-    return Estimate(value, value - half, value + half)
+    return Estimate(value, value - half, value + half, "Student t of influences")
 
 
 def bounded_means(
@@ -127,16 +124,71 @@ def bounded_means(
 def bounded_mean(values: np.ndarray, rng: np.random.Generator, **options: Any) -> Estimate:
     """The mean of values (n,) with its interval by `bounded_means`, with its `options`."""
     below, above = bounded_means(values[:, None], rng, **options)
-    return Estimate(float(np.mean(values)), float(below[0]), float(above[0]))
+    return Estimate(float(np.mean(values)), float(below[0]), float(above[0]), "weighted resampling")
 
 
 def share(count: int, among: int) -> Estimate:
     """A share of independent cases with its exact (Clopper-Pearson) interval."""
     low = betaincinv(count, among - count + 1, (1 - LEVEL) / 2) if count else 0.0
     high = betaincinv(count + 1, among - count, (1 + LEVEL) / 2) if count < among else 1.0
-    return Estimate(count / among, float(low), float(high))
+    return Estimate(count / among, float(low), float(high), "Clopper-Pearson")
 
 
 def smoothed_rate(successes: Scalars, samples: Scalars) -> Values:
     """The rate (c + 1/2)/(n + 1) from c of n samples, in (0, 1): the posterior mean under Jeffreys' prior."""
     return (np.asarray(successes) + 0.5) / (np.asarray(samples) + 1)
+
+
+class Rate(NamedTuple):
+    """A base pass rate: correct of n rollouts, and Jeffreys' 95% interval."""
+
+    correct: int
+    n: int
+    low: float
+    high: float
+
+    @classmethod
+    def of_counts(cls, correct: int, n: int) -> "Rate":
+        """The rate with its interval: the 2.5% and 97.5% quantiles of Beta(correct + 1/2, n - correct + 1/2).
+
+        The ends are 0 and 1 where no, or every, rollout was correct.
+        """
+        low, high = (float(betaincinv(correct + 0.5, n - correct + 0.5, q)) for q in (0.025, 0.975))
+        return cls(correct, n, 0.0 if correct == 0 else low, 1.0 if correct == n else high)
+
+    @property
+    def value(self) -> float:
+        """The share of correct rollouts."""
+        return self.correct / self.n
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """A mean over independent units and its standard error; `bias` bounds what averaging does not remove."""
+
+    value: float
+    standard_error: float
+    units: int
+    bias: float = 0.0
+
+    def margin(self, tests: int = 1, level: float = THREE_SIGMA) -> float:
+        """Student's t at level/tests times the standard error, plus the bias; inf for fewer than two units.
+
+        The heavy tails of t at few units are what makes a handful of prompts decide nothing.
+        """
+        if self.units < 2 or not math.isfinite(self.standard_error):
+            return math.inf
+        quantile = -float(stdtrit(self.units - 1, level / tests / 2))
+        return quantile * self.standard_error + self.bias
+
+
+def mean_estimate(values: Any, *, bias: float = 0.0) -> MeanEstimate:
+    """The mean of values (units,), one for each prompt, and its standard error over prompts.
+
+    Prompts count as drawn independently, so their spread carries the noise of their samples as well.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or values.size == 0:
+        raise argument_error("values.shape", values.shape, "(units,), at least one")
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.inf
+    return MeanEstimate(float(values.mean()), error, values.size, bias)

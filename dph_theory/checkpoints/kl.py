@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
-from ..intervals import Estimate, mean_of
+from ..intervals import Estimate, mean_interval
 from ..support.record import Readable
 from .counts import PairedCounts, PromptRow
 
@@ -49,11 +49,11 @@ def kl_spent(rows: Sequence[PromptRow], pairs: PairedCounts) -> KlSpent | None:
     return KlSpent(
         prompts=int(used.sum()),
         left_out=int((has & ~mixed).sum()),
-        total=mean_of(total),
-        least=mean_of(least),
-        excess=mean_of(total - least),
-        correct=mean_of(correct) if verdicts else None,
-        incorrect=mean_of(total - least - correct) if verdicts else None,
+        total=mean_interval(total),
+        least=mean_interval(least),
+        excess=mean_interval(total - least),
+        correct=mean_interval(correct) if verdicts else None,
+        incorrect=mean_interval(total - least - correct) if verdicts else None,
     )
 
 

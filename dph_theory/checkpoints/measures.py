@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..coverage import pass_at_k
-from ..intervals import LEVEL, Estimate, bounded_mean, mean_of
+from ..intervals import LEVEL, Estimate, bounded_mean, mean_interval
 from ..numeric.arrays import Scalars, integers
 from ..numeric.elementary import Values
 from ..support.errors import argument_error
@@ -176,7 +176,9 @@ def styles(base: Sequence[PromptRow], run: Sequence[PromptRow]) -> Measure | Non
         for side in zip(*both, strict=True)
     )
     name = f"different styles in {k} answers that have one"
-    return Measure(name, len(both), mean_of(before), mean_of(after), mean_of(after - before))
+    return Measure(
+        name, len(both), mean_interval(before), mean_interval(after), mean_interval(after - before)
+    )
 
 
 def by_category(matched: MatchedRows, k: int, rng: np.random.Generator) -> list[Measure]:

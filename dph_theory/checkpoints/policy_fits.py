@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 from scipy.special import expit, ndtri
 
-from ..intervals import Estimate, from_influence, mean_of
+from ..intervals import Estimate, from_influence, mean_interval
 from ..stationary.groups import FARTHEST_LOGIT, group_weight
 from ..support.record import Readable
 from .counts import PairedCounts
@@ -289,5 +289,7 @@ def policy_scores(pairs: PairedCounts, group_size: int, rng: np.random.Generator
     scores |= {NO_CHANGE: score(unchanged(half_counts)), OWN_SHIFTS: score(own_shifts(half_counts))}
     best = max(scores, key=lambda name: float(scores[name].mean()))
     betas = {name: fitted_beta(policies[name], all_counts, fit.log_beta) for name, fit in fits.items()}
-    lines = [PolicyScore(name, betas.get(name), mean_of(x - scores[best])) for name, x in scores.items()]
+    lines = [
+        PolicyScore(name, betas.get(name), mean_interval(x - scores[best])) for name, x in scores.items()
+    ]
     return tuple(sorted(lines, key=lambda line: -line.held_out.value))

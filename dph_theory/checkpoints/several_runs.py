@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means, mean_of
+from ..intervals import LEVEL, Estimate, bounded_mean, bounded_means, mean_interval
 from ..support.errors import argument_error
 from ..support.notebook import Shown
 from ..support.record import Readable
@@ -192,7 +192,7 @@ def _agreement_of(
 
 def over_seeds(gap: np.ndarray, rng: np.random.Generator) -> Estimate:
     """The mean of differences (seeds, prompts), over prompts and seeds."""
-    prompts, seeds = bounded_mean(gap.mean(axis=0), rng), mean_of(gap.mean(axis=1))
+    prompts, seeds = bounded_mean(gap.mean(axis=0), rng), mean_interval(gap.mean(axis=1))
     below = np.hypot(prompts.value - prompts.low, seeds.value - seeds.low)
     above = np.hypot(prompts.value - prompts.high, seeds.value - seeds.high)
     return Estimate(prompts.value, prompts.value - float(below), prompts.value + float(above))

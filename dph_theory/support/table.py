@@ -7,7 +7,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape as html_escape
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95% confidence interval [low, high]."""
+    """A number, or an array of numbers, with a confidence interval [low, high] and the method behind it."""
 
-    value: float
-    low: float
-    high: float
+    value: Any
+    low: Any
+    high: Any
+    method: str = ""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over value, low and high."""
+        return iter((self.value, self.low, self.high))
 
     def __repr__(self) -> str:
         from .record import readable  # It loads numpy.

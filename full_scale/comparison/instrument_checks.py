@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from dph_theory import FORWARD_KL, kappa, pass_at_k, rehearsal_guarantee
-from dph_theory.intervals import smoothed_rate
+from dph_theory.intervals import THREE_SIGMA, MeanEstimate, mean_estimate, smoothed_rate
 
 from ..evaluation.record import RehearsedRow
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, frontier, least_cost
-from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, THREE_SIGMA, Line, MeanEstimate, judged_line, mean
+from .verdicts import NATS, PROMPT_NATS, RATE, ROUNDING, Line, judged_line
 
 
 def instrument_checks(run: MeasuredRun) -> list[Line]:
@@ -122,7 +122,7 @@ def base_rate_shift(run: MeasuredRun) -> float:
         return math.inf
     k = run.training.config["presample"]["k"]
     used = smoothed_rate([rates[name] * k for name in prompts.ids], k)
-    shift = mean(kappa(prompts.rate, used) - kappa(prompts.rate, prompts.smoothed_base_rate))
+    shift = mean_estimate(kappa(prompts.rate, used) - kappa(prompts.rate, prompts.smoothed_base_rate))
     return abs(shift.value) + shift.margin()
 
 
@@ -140,7 +140,7 @@ def pass_at_k_from_rates(prompts: PairedSet) -> Iterator[Line]:
     first, groups = prompts.correct[:, :half], half // k
     second = prompts.correct[:, half : half + groups * k].reshape(-1, groups, k)
     predicted = pass_at_k(half, first.sum(axis=1), k)
-    gap = mean(second.any(axis=2).mean(axis=1) - predicted)
+    gap = mean_estimate(second.any(axis=2).mean(axis=1) - predicted)
     yield judged_line(f"Pass@{k} from rates", "D1", gap, "==", float(np.mean(predicted)), RATE)
 
 
@@ -162,7 +162,9 @@ def guarantee(prompts: PairedSet, rows: Sequence[RehearsedRow]) -> Iterator[Line
     kl = np.array([np.mean(costs[prompts.ids[index]]) for index in rehearsed]) - log_base
     rate = prompts.rate[rehearsed]
     bound = float(rehearsal_guarantee(max(float(kl.mean()), 0.0)))
-    gap = MeanEstimate(float(rate.mean()) - bound, mean(rate + bound * kl).standard_error, len(rehearsed))
+    gap = MeanEstimate(
+        float(rate.mean()) - bound, mean_estimate(rate + bound * kl).standard_error, len(rehearsed)
+    )
     detail = f"KL(p_*||pi) = {kl.mean():.3g} from {sum(map(len, costs.values()))} rows"
     yield judged_line("guarantee", "C4", gap, ">=", bound, RATE, detail=detail)
 
@@ -178,6 +180,6 @@ def token_sum(rows: Sequence[RehearsedRow]) -> Iterator[Line]:
         return
     sequence = np.array([row.log_ref - row.log_pi for row in stored])
     sums = {name: np.array([row.token_sums[name] for row in stored]) for name in stored[0].token_sums}
-    gap = mean(sums.pop(FORWARD_KL.name) - sequence)
+    gap = mean_estimate(sums.pop(FORWARD_KL.name) - sequence)
     detail = ", ".join(f"{name} {values.mean():.3g}" for name, values in sums.items())
     yield judged_line("token sum", "B5", gap, "==", float(sequence.mean()), ROUNDING, detail=detail)

@@ -13,13 +13,12 @@ from jaxtyping import Bool, Float
 from scipy import special
 
 from dph_theory import kappa
-from dph_theory.intervals import smoothed_rate
+from dph_theory.intervals import MeanEstimate, mean_estimate, smoothed_rate
 from dph_theory.support.errors import argument_error
 
 from ..evaluation.record import EvaluatedSet, Evaluation, PromptAnswers
 from ..recipe.folders import Folders
 from ..training.record import TrainingRecord
-from .verdicts import MeanEstimate, mean
 
 LARGEST_GAIN = 200.0
 """Log odds beyond which a gain counts as infinite."""
@@ -59,7 +58,7 @@ def log_odds_gain(texts: Sequence[TextSamples]) -> MeanEstimate:
     root = brentq(lambda rate: moments(rate, 1).sum(), -LARGEST_GAIN, LARGEST_GAIN)
     # Delta method: the root moves by the equation's value over its slope.
     influence = moments(root, 1) / (moments(root, 2).mean() / 2)
-    return MeanEstimate(root, mean(influence).standard_error, len(texts))
+    return MeanEstimate(root, mean_estimate(influence).standard_error, len(texts))
 
 
 def _differences(text: TextSamples) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +75,7 @@ def distance_to_tilt(texts: Sequence[TextSamples], rate: float) -> MeanEstimate:
     prompt that no base sample solved what it might have added, bound the bias that is left.
     """
     distances = np.array([_distance(text, rate) for text in texts])
-    return mean(distances[:, 0], bias=float(distances[:, 1].mean()))
+    return mean_estimate(distances[:, 0], bias=float(distances[:, 1].mean()))
 
 
 def _distance(text: TextSamples, rate: float) -> tuple[float, float]:
@@ -240,7 +239,7 @@ class Frontier(NamedTuple):
     @property
     def mean_excess(self) -> MeanEstimate:
         """The mean over prompts; its standard error is the spread over prompts."""
-        return mean(self.excess, bias=self.bias)
+        return mean_estimate(self.excess, bias=self.bias)
 
 
 def frontier(measured: PairedSet) -> Frontier:

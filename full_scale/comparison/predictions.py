@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from dph_theory import REVERSE_KL
+from dph_theory.intervals import mean_estimate
 from dph_theory.stationary import group_weight, normalised_validity_at
 from dph_theory.trainers.objective import Objective
 from dph_theory.trainers.parts import UNDIVIDED
@@ -13,7 +14,7 @@ from dph_theory.trainers.parts import UNDIVIDED
 from ..recipe.objective import objective_of
 from ..recipe.rehearsal import rehearsal_target
 from .measurements import EXPLORED, REHEARSED, MeasuredRun, PairedSet, distance_to_tilt, log_odds_gain
-from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, judged_line, mean
+from .verdicts import LOG_ODDS, NATS, RATE, Judgement, Line, judged_line
 
 
 def predictions(run: MeasuredRun) -> list[Line]:
@@ -61,7 +62,7 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
         # Of a prompt that no base sample solved, or all did, the base's rate may as well be 0 or 1.
         never, always = ~prompts.base_correct.any(axis=1), prompts.base_correct.all(axis=1)
         unsure = np.where(never, predicted, np.where(always, 1 - predicted, 0))
-        gap = mean(prompts.rate - predicted, bias=float(unsure.mean()))
+        gap = mean_estimate(prompts.rate - predicted, bias=float(unsure.mean()))
         line = judged_line(
             "validity", _statement(objective), gap, "==", float(predicted.mean()), RATE, detail=note
         )
@@ -71,7 +72,7 @@ def stationary_policy_lines(run: MeasuredRun, prompts: PairedSet) -> Iterator[Li
         yield replace(line, verdict=Judgement.CONDITION) if off else line
     target = run.training.config["method"].get("mu")
     if target is not None and prompts.texts_differ:
-        yield judged_line("target pass rate", "A9", mean(prompts.rate - target), "==", target, RATE)
+        yield judged_line("target pass rate", "A9", mean_estimate(prompts.rate - target), "==", target, RATE)
 
 
 def _statement(objective: Objective) -> str:
@@ -111,7 +112,7 @@ def rehearsed_mass(run: MeasuredRun) -> Iterator[Line]:
     prompts, target = run.sets[REHEARSED], rehearsal_target(run.training.arguments)
     if target is None:
         return
-    gap, base = mean(prompts.rate - prompts.base_rate), float(prompts.base_rate.mean())
+    gap, base = mean_estimate(prompts.rate - prompts.base_rate), float(prompts.base_rate.mean())
     if run.anchored:
         detail = "answers correct or not are rehearsed, whose target is the base"
     elif target == "one":

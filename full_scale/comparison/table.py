@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dph_theory.checkpoints.pass_at_k import curves
+from dph_theory.intervals import THREE_SIGMA, MeanEstimate
 from dph_theory.support.record import as_json, record
 from dph_theory.support.table import Table
 
@@ -18,7 +19,7 @@ from ..evaluation.record import EvaluatedSet, PromptAnswers, Summary, entropy_of
 from .instrument_checks import instrument_checks
 from .measurements import MeasuredRun, PairedSet, frontier, read_runs
 from .predictions import predictions, untested
-from .verdicts import THREE_SIGMA, Judgement, Line, MeanEstimate
+from .verdicts import Judgement, Line
 
 COLUMNS = ("greedy", "Pass@1", "Pass@8", "Pass@32", "styles kept", "retention", "excess KL")
 KS = (1, 2, 4, 8, 16, 32)

@@ -3,17 +3,11 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-import numpy as np
-from scipy.special import stdtrit
-
-from dph_theory.support.errors import argument_error
+from dph_theory.intervals import MeanEstimate
 
 Sign: TypeAlias = Literal["==", ">="]
-THREE_SIGMA = 0.0027
-"""How often a true statement may be called inconsistent: three standard deviations, two-sided."""
-
 RATE = 0.1
 """Resolution of pass rates: margins above ten points decide nothing."""
 NATS = 0.1
@@ -34,38 +28,6 @@ class Judgement(StrEnum):
     UNDECIDED = "not enough samples"
     CONDITION = "condition not met"
     """It is off, and the prediction holds under a condition that this run does not fulfil."""
-
-
-@dataclass(frozen=True)
-class MeanEstimate:
-    """A mean over independent units and its standard error; `bias` bounds what averaging does not remove."""
-
-    value: float
-    standard_error: float
-    units: int
-    bias: float = 0.0
-
-    def margin(self, tests: int = 1, level: float = THREE_SIGMA) -> float:
-        """Student's t at level/tests times the standard error, plus the bias; inf for fewer than two units.
-
-        The heavy tails of t at few units are what makes a handful of prompts decide nothing.
-        """
-        if self.units < 2 or not math.isfinite(self.standard_error):
-            return math.inf
-        quantile = -float(stdtrit(self.units - 1, level / tests / 2))
-        return quantile * self.standard_error + self.bias
-
-
-def mean(values: Any, *, bias: float = 0.0) -> MeanEstimate:
-    """The mean of values (units,), one for each prompt, and its standard error over prompts.
-
-    Prompts count as drawn independently, so their spread carries the noise of their samples as well.
-    """
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or values.size == 0:
-        raise argument_error("values.shape", values.shape, "(units,), at least one")
-    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.inf
-    return MeanEstimate(float(values.mean()), error, values.size, bias)
 
 
 @dataclass(frozen=True)

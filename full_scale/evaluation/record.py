@@ -1,6 +1,5 @@
 """What an evaluation holds, as `dph evaluate` stores it: answers by prompt, and what they amount to."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +10,10 @@ from jaxtyping import Float
 
 from dph_theory import pass_at_k
 from dph_theory.coverage import entropy
+from dph_theory.intervals import Rate, mean_estimate
 from dph_theory.support.errors import argument_error
 from dph_theory.support.record import from_json, read_record
 
-from ..presampling.rate import Rate
 from ..tasks.protocol import FAILED
 
 KIND = "full_scale.evaluation"
@@ -208,8 +207,8 @@ def against_base(prompts: Prompts, base: Prompts) -> tuple[Solved, Solved]:
 
 def mean(values: Float[np.ndarray, " prompts"]) -> Mean:
     """The mean and its standard error, s/sqrt(n); that of a single value is unknown."""
-    n = len(values)
-    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else None)
+    estimate = mean_estimate(values)
+    return Mean(estimate.value, estimate.standard_error if estimate.units > 1 else None)
 
 
 def _share(solved: np.ndarray) -> Share:

@@ -12,6 +12,7 @@ import pyarrow
 from accelerate import PartialState
 from pydantic import PlainValidator
 
+from dph_theory.intervals import Rate
 from dph_theory.support.errors import RefusedError
 from dph_theory.support.progress import Progress, silent
 from dph_theory.support.record import as_json
@@ -26,7 +27,6 @@ from ..storage.tensors import hash_values
 from ..tasks.protocol import Prompt, Score, Task, failures, refuse_all_failed
 from .anchors import anchors_of
 from .buffer import RehearsalBuffer, RehearsalRow, packed, scored, table_of, unpacked
-from .rate import Rate
 from .result import BUFFER, JOURNAL, RECORD, ROLLING, Presampling, identity_of
 
 _LOG = logging.getLogger(__name__)

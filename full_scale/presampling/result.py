@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dph_theory.intervals import Rate
 from dph_theory.support.errors import RefusedError, argument_error
 from dph_theory.support.files import write_json
 from dph_theory.support.record import read_record, record
@@ -19,7 +20,6 @@ from ..storage.tensors import hash_values
 from ..tasks.protocol import FAILED, Prompt, Task, bound_to, failures_text
 from ..tasks.verifiers.worker import JudgeOutcome
 from .buffer import RehearsalBuffer
-from .rate import Rate
 
 KIND = "full_scale.presample"
 PACKAGES = ("torch", "transformers")

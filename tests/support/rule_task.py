@@ -4,9 +4,9 @@ known.
 
 from dataclasses import replace
 
+from dph_theory.intervals import Rate
 from full_scale.models.load import ModelHashes, load
 from full_scale.presampling.buffer import RehearsalBuffer, RehearsalRow
-from full_scale.presampling.rate import Rate
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.schema import EvaluateConfig, ModelConfig, PresampleConfig, Recipe, SamplingConfig
 from full_scale.tasks.protocol import Prompt, Score, Task

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from dph_theory.intervals import Interval, mean_interval, probability_interval
+from dph_theory.intervals import Estimate, mean_interval, probability_interval
 from dph_theory.meter import Warnings, lead_time
 from dph_theory.support.record import checked
 from dph_theory.support.table import Table
@@ -40,7 +40,7 @@ def models(results: Mapping[str, Any]) -> pd.DataFrame:
     return frame.assign(main=["main" in groups for groups in frame.groups])
 
 
-def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Interval]]:
+def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Estimate]]:
     """By label, the base first: means over seeds with 95% intervals, without what no seed has.
 
     Pass@1, 16 and 256 under their k, style entropy, distinct styles, excess, retention and exploration; see
@@ -48,7 +48,7 @@ def scores(results: Mapping[str, Any], split: Split) -> dict[str, dict[Any, Inte
     """
     rows = models(results)
     rows = rows[rows.main & (rows.split == split)]
-    table: dict[str, dict[Any, Interval]] = {}
+    table: dict[str, dict[Any, Estimate]] = {}
     for label, seeds in rows.groupby("label", sort=False):
         measured = {name: seeds[name].dropna().to_numpy() for name in _COLUMNS if name in seeds}
         table[str(label)] = {
@@ -74,8 +74,8 @@ def warnings(results: Mapping[str, Any]) -> list[Warnings]:
 def findings(results: Mapping[str, Any]) -> list[str]:
     """Which method keeps the most and the least on training prompts, what others gain, and the meter."""
     base, *methods = scores(results, "train").items()
-    best, worst = (choose(methods, key=lambda m: float(m[1][16].mean)) for choose in (max, min))
-    held_base, *held_out = (float(score[16].mean) for score in scores(results, "held_out").values())
+    best, worst = (choose(methods, key=lambda m: m[1][16].value) for choose in (max, min))
+    held_base, *held_out = (score[16].value for score in scores(results, "held_out").values())
     better = sum(passed > held_base for passed in held_out)
     meter = warnings(results)[1]
     fallen, stood = len(meter.fallen), len(meter.leads) - len(meter.fallen)
@@ -91,8 +91,8 @@ def findings(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _with_rates(label: str, score: Mapping[Any, Interval]) -> str:
-    return f"{label} ({score[1].mean:.3f} and {score[16].mean:.3f})"
+def _with_rates(label: str, score: Mapping[Any, Estimate]) -> str:
+    return f"{label} ({score[1].value:.3f} and {score[16].value:.3f})"
 
 
 def tables(record: Mapping[str, Any]) -> list[Table]:
@@ -109,8 +109,8 @@ def _methods(results: Mapping[str, Any], split: Split, title: str) -> Table:
     return Table.from_rows(("", *_COLUMNS.values()), shown, title)
 
 
-def _cell(score: Interval | None) -> str:
+def _cell(score: Estimate | None) -> str:
     if score is None:
         return "-"
     interval = f" ({score.low:.3f}, {score.high:.3f})" if np.isfinite(score.low) else ""
-    return f"{score.mean:.3f}{interval}"
+    return f"{score.value:.3f}{interval}"

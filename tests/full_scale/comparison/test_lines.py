@@ -18,8 +18,8 @@ from support.simulated_runs import (
 )
 
 from dph_theory import FORWARD_KL, JENSEN_SHANNON, kappa
+from dph_theory.intervals import THREE_SIGMA, mean_estimate
 from dph_theory.stationary import normalised_validity_at
-from full_scale.comparison import verdicts as rule
 from full_scale.comparison.instrument_checks import base_rate_shift, guarantee
 from full_scale.comparison.measurements import MeasuredRun, PairedSet, least_cost
 from full_scale.comparison.verdicts import Judgement
@@ -207,8 +207,8 @@ def test_what_a_line_counts_and_says(tmp_path, make, change, name, units, detail
 def test_the_worst_of_many_prompts_gets_intervals_for_as_many(tmp_path):
     run = measured(controlled(100, beta=0.2), tmp_path)
     found = told(controlled(100, beta=0.2), tmp_path)["KL, worst prompt"]
-    assert found.prediction in least_cost(run.sets["explored"], rule.THREE_SIGMA / 100)
-    assert found.prediction not in least_cost(run.sets["explored"], rule.THREE_SIGMA)
+    assert found.prediction in least_cost(run.sets["explored"], THREE_SIGMA / 100)
+    assert found.prediction not in least_cost(run.sets["explored"], THREE_SIGMA)
 
 
 def test_what_the_meters_base_rates_may_be_off_by():
@@ -223,7 +223,7 @@ def test_what_the_meters_base_rates_may_be_off_by():
         "run", training, Evaluation("run", ModelHash("0"), {}, ModelHash("0")), {"explored": here}
     )
     rates = (8 * np.array([*used.values()]) + 0.5) / 9
-    shift = rule.mean(kappa(here.rate, rates) - kappa(here.rate, here.smoothed_base_rate))
+    shift = mean_estimate(kappa(here.rate, rates) - kappa(here.rate, here.smoothed_base_rate))
     assert base_rate_shift(run) == abs(shift.value) + shift.margin() > 3 * abs(shift.value) > 0
     assert base_rate_shift(replace(run, training=replace(training, base_rates={"0": 0.5}))) == np.inf
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from full_scale.comparison.verdicts import THREE_SIGMA, MeanEstimate, decide, judged_line, mean
+from dph_theory.intervals import THREE_SIGMA, MeanEstimate, mean_estimate
+from full_scale.comparison.verdicts import decide, judged_line
 
 
 def gap(value, error, units=1000, bias=0.0):
@@ -12,13 +13,13 @@ def gap(value, error, units=1000, bias=0.0):
 
 
 def test_mean_and_its_standard_error_which_one_unit_has_not():
-    found = mean([1.0, 2.0, 4.0, 5.0])
+    found = mean_estimate([1.0, 2.0, 4.0, 5.0])
     assert (found.value, found.units) == (3, 4)
     assert found.standard_error == pytest.approx(math.sqrt(10 / 3) / 2, rel=1e-15)
-    assert mean([0.3]).standard_error == mean([0.3]).margin() == math.inf
+    assert mean_estimate([0.3]).standard_error == mean_estimate([0.3]).margin() == math.inf
     for values in ([], [[1.0, 2.0]]):
         with pytest.raises(ValueError, match=r"values\.shape"):
-            mean(np.array(values))
+            mean_estimate(np.array(values))
 
 
 def test_margin_is_three_standard_deviations_for_many_units_and_more_for_few():

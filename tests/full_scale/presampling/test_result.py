@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 from support.tiny_training import buffer
 
+from dph_theory.intervals import Rate
 from dph_theory.support.errors import RefusedError
 from full_scale.presampling.buffer import RehearsalBuffer
-from full_scale.presampling.rate import Rate
 from full_scale.presampling.result import Presampling
 from full_scale.recipe.schema import Recipe
 

@@ -59,10 +59,10 @@ def test_runs_of_the_comparison_are_averaged_over_seeds_beside_the_base():
     seeds = run("A"), run("A", end(0.7, 0.9, 1.0), seed=1)
     found = scores(made_up(*seeds, run("B", groups=["long"])), "train")
     assert list(found) == ["base", "A"]
-    assert found["base"][256].mean == 1
+    assert found["base"][256].value == 1
     # t with one degree of freedom is 12.706 at 95%; the standard error is 0.1, on the logit scale 0.1/0.24.
     score = found["A"][1]
-    assert score.mean == pytest.approx(0.6)
+    assert score.value == pytest.approx(0.6)
     assert score.high == pytest.approx(expit(logit(0.6) + 12.7062047 * 0.1 / 0.24), rel=1e-7)
     assert tuple(map(float, found["A"][16])) == (0.9, 0.9, 0.9)
     alone = scores(made_up(run("A")), "held_out")["A"][1]
@@ -72,7 +72,7 @@ def test_runs_of_the_comparison_are_averaged_over_seeds_beside_the_base():
 def test_what_no_seed_has_is_left_out_and_the_others_count():
     runs = [run("A"), run("A", GOOD | {"exploration": 0.5}, seed=1), run("B")]
     found = scores(made_up(*runs), "train")
-    assert found["A"]["exploration"].mean == 0.5
+    assert found["A"]["exploration"].value == 0.5
     assert "exploration" not in found["B"]
 
 
