@@ -66,7 +66,6 @@ STARTED: dict[str, Part] = {
 
 
 LINE = theorem(
-    "O4.line",
     "One direction couples all prompts: later changes of log odds are in proportion to the first ones",
     statement=r"K = a a^\top \;\Rightarrow\; \frac{z_j(t)-z_j(0)}{z_i(t)-z_i(0)} = \frac{a_j}{a_i}"
     r" \text{ at every } t,\ \text{with a KL of any } \beta",
@@ -109,7 +108,6 @@ def one_by_pilot(directions: Values, start: Values, beta: float, form: str) -> V
 
 
 CLOCK = theorem(
-    "O4.clock",
     "One direction: base and one checkpoint give every later rate, by the trained prompts' clock",
     statement=r"K = a a^\top,\ \Delta = z(t_1)-z(0) \;\Rightarrow\; z(t) = z(0) + s\,\Delta,\quad"
     r" \dot s \propto \sum_{i \in T} \Delta_i V_i(1-V_i)\bigl(\alpha_G(V_i) - \beta s \Delta_i\bigr),"
@@ -143,7 +141,6 @@ def drives_less_changes(start: Values, now: Values) -> Values:
 
 
 SLOWED = theorem(
-    "O4.kl",
     "A reverse KL takes beta times the change of a prompt's log odds off what drives the clock",
     statement=r"V(1-V)\Bigl(\alpha_G(V) - \beta\,\bigl(f'(\tfrac{V}{V_0}) -"
     r" f'(\tfrac{1-V}{1-V_0})\bigr)\Bigr) = V(1-V)\bigl(\alpha_G(V) - \beta\,(z - z_0)\bigr)",
@@ -172,7 +169,6 @@ def mean_log_odds(rate: Values, answers: Values, added: float = 0.5) -> Values:
 
 
 SMALL = theorem(
-    "O4.small",
     "Half an answer added to either side: log odds of rates below 1/(2n) are too high on average",
     statement=r"V = \frac{r}{2n},\ r \le 1 \;\Rightarrow\;"
     r" \mathrm{logit}\,V \le E \log\frac{c+1/2}{n-c+1/2},\quad c \sim \mathrm{Bin}(n, V)",
